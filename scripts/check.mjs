@@ -1,0 +1,26 @@
+// Formatting, lint, unused exports and the types of every environment. All are run, so that one call shows every fault.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+const environments = ['sw', 'test', ...readdirSync('src').map((name) => join('src', name))].filter((folder) =>
+  existsSync(join(folder, 'tsconfig.json')),
+);
+
+const steps = [
+  ['prettier', '--check', '--log-level', 'warn', '.'],
+  ['oxlint', '--deny-warnings'],
+  ['knip', '--no-progress'],
+  ...environments.map((folder) => ['tsc', '--noEmit', '-p', folder]),
+];
+
+const failed = steps.filter(([command, ...args]) => {
+  const { status } = spawnSync(join('node_modules', '.bin', command), args, {
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  });
+  return status !== 0;
+});
+
+for (const step of failed) console.error(`check failed: npx ${step.join(' ')}`);
+process.exit(failed.length > 0 ? 1 : 0);

@@ -1,0 +1,27 @@
+import type { WireError } from './wire-error.ts';
+
+/**
+ * Service worker → every window of the origin: a request waits, and the port with it leads to the asker.
+ * The leader hands the port to its engine worker; other tabs close it. A page that is not the leader stays silent.
+ */
+export interface NeedEngine {
+  type: 'localtext:need-engine';
+  version: number;
+}
+
+/** Page → service worker, answered on the port that comes with it. */
+export type PageToServiceWorker =
+  /** Take control of this page now (first visit, Shift+reload). */
+  | { type: 'localtext:claim' }
+  /** What the service needs to know and must survive a restart: stored, not kept in memory. */
+  | { type: 'localtext:version' }
+  /** A waiting version may take over once no request runs. */
+  | { type: 'localtext:skip-waiting' };
+
+export type ServiceWorkerReply =
+  { type: 'ok'; version: number } | { type: 'error'; version: number; error: WireError };
+
+/** Leader page → its engine worker: the port of one request. */
+export interface ServePort {
+  type: 'localtext:serve';
+}

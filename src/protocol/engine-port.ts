@@ -1,0 +1,25 @@
+import type { ChatEvent, EmbeddingResult, Job } from './job.ts';
+import type { WireError } from './wire-error.ts';
+
+/**
+ * The channel of one request: a MessagePort from whoever asks (service worker, or a page without one) straight to
+ * the engine worker. The asker holds the Web Lock `requestLock(id)` for as long as it wants the answer; the worker
+ * queues for that lock and stops generating once it gets it early.
+ */
+export type AskerMessage =
+  | { type: 'job'; version: number; id: string; job: Job }
+  /** The asker has room for `count` more deltas. */
+  | { type: 'credit'; count: number }
+  | { type: 'cancel' };
+
+export type EngineMessage =
+  /** The worker has taken the port; the asker now watches `engineLock(epoch)` to learn of its death. */
+  | { type: 'taken'; version: number; epoch: string }
+  /** Shown to the client as a heartbeat: nothing has been generated yet, and why. */
+  | { type: 'waiting'; stage: 'queued' | 'loading' | 'prefill' }
+  | { type: 'event'; event: ChatEvent }
+  | { type: 'result'; result: EmbeddingResult }
+  | { type: 'error'; error: WireError };
+
+/** Deltas that may be under way unread before the engine waits for credit. */
+export const CREDIT_WINDOW = 32;

@@ -1,0 +1,125 @@
+import type { WireError } from './wire-error.ts';
+
+/**
+ * One message of the conversation, after the service has checked it: text parts joined, `developer` turned into
+ * `system`. Engines need know no other shape.
+ */
+export type ChatMessage =
+  | { role: 'system' | 'user'; content: string; name?: string }
+  | { role: 'assistant'; content: string; name?: string; toolCalls?: ToolCall[] }
+  | { role: 'tool'; content: string; toolCallId: string };
+
+export interface ToolCall {
+  id: string;
+  name: string;
+  /** JSON text, as the model wrote it. */
+  arguments: string;
+}
+
+export interface Sampling {
+  /** 0 (greedy) to 2. */
+  temperature: number;
+  /** 0 to 1. */
+  topP: number;
+  seed?: number;
+  /** -2 to 2. */
+  presencePenalty?: number;
+  /** -2 to 2. */
+  frequencyPenalty?: number;
+  /** Token id → bias, -100 to 100. */
+  logitBias?: Record<string, number>;
+}
+
+/** What the text must look like, enforced while decoding. */
+export type Constraint =
+  | { kind: 'json_object' }
+  | { kind: 'json_schema'; schema: Record<string, unknown> }
+  | { kind: 'grammar'; gbnf: string };
+
+/** One choice to generate: `n` choices are `n` jobs. */
+export interface ChatJob {
+  kind: 'chat';
+  /** Model id as the client gave it. */
+  model: string;
+  /** The conversation; or `prompt`, for a raw completion without a chat template. */
+  input: { messages: ChatMessage[] } | { prompt: string };
+  sampling: Sampling;
+  /** Most tokens to generate; none: until the model stops or the context is full. */
+  maxTokens?: number;
+  constraint?: Constraint;
+  /** Number of alternatives per token (0: the chosen token alone); none: no log probabilities. */
+  topLogprobs?: number;
+  /** Go on from this partial reply, which an engine that has gone away had generated. */
+  resume?: Resume;
+}
+
+export interface Resume {
+  text: string;
+  /** Tokens that `text` took, counted already. */
+  tokens: number;
+}
+
+export interface TokenLogprob {
+  token: string;
+  logprob: number;
+  bytes: number[] | null;
+  top: { token: string; logprob: number; bytes: number[] | null }[];
+}
+
+export interface ChatUsage {
+  /** The whole prompt, whatever part of it came from a cache. */
+  promptTokens: number;
+  /** The part of the prompt that came from the KV cache. */
+  cachedTokens: number;
+  completionTokens: number;
+}
+
+/** `stop`: the model ended its turn; `length`: `maxTokens` or the context's end. */
+export type EngineFinishReason = 'stop' | 'length';
+
+/** What an engine yields for a job, in this order: `accepted` once, `delta` any number of times, `done` once. */
+export type ChatEvent =
+  | { type: 'accepted'; accepted: Accepted }
+  | { type: 'delta'; delta: Delta }
+  | { type: 'done'; finishReason: EngineFinishReason; usage: ChatUsage; timings: Timings };
+
+/** The prompt fits and the engine has begun: from here on only the engine itself can fail. */
+export interface Accepted {
+  promptTokens: number;
+  /** Names weights, quantization and backend: `smollm2-135m-instruct-q4_1-wllama-wasm-2t`. */
+  fingerprint: string;
+}
+
+export interface Delta {
+  /** Whole characters only: an engine holds back bytes that end inside one. */
+  text: string;
+  /** Tokens in this delta (0 when a token gave no whole character yet). */
+  tokens: number;
+  logprobs?: TokenLogprob[];
+}
+
+/** Milliseconds. */
+export interface Timings {
+  queueMs: number;
+  prefillMs: number;
+  decodeMs: number;
+}
+
+export interface EmbeddingJob {
+  kind: 'embedding';
+  model: string;
+  input: { texts: string[] } | { tokens: number[][] };
+  /** Length of the vectors, for models trained to be cut; none: the model's own. */
+  dimensions?: number;
+}
+
+export interface EmbeddingResult {
+  /** One L2-normalised vector for each input, in order. */
+  vectors: Float32Array<ArrayBuffer>[];
+  promptTokens: number;
+  fingerprint: string;
+  timings: { queueMs: number; computeMs: number };
+}
+
+export type Job = ChatJob | EmbeddingJob;
+export type JobFailure = WireError;
