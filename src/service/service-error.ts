@@ -1,0 +1,76 @@
+import type { WireError } from '../protocol/wire-error.ts';
+
+/** The one error of the service: thrown anywhere in it or by an engine client, rendered here. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly wire: WireError;
+
+  constructor(wire: WireError) {
+    super(wire.message);
+    this.wire = wire;
+  }
+
+  /** `{"error":{"message","type","param","code"}}`: OpenAI's shape, all four always there. */
+  toJSON(): { error: { message: string; type: string; param: string | null; code: string | null } } {
+    const { message, type, param, code } = this.wire;
+    return { error: { message, type, param, code } };
+  }
+
+  toResponse(headers = new Headers()): Response {
+    headers.set('content-type', 'application/json');
+    if (this.wire.status === 401) headers.set('www-authenticate', 'Bearer');
+    const { retryAfterMs } = this.wire;
+    if (retryAfterMs !== undefined) {
+      headers.set('retry-after', String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
+      headers.set('retry-after-ms', String(Math.max(1, Math.ceil(retryAfterMs))));
+    }
+    return new Response(JSON.stringify(this), { status: this.wire.status, headers });
+  }
+}
+
+/** A 400 that names the field. */
+export function invalidRequest(
+  param: string | null,
+  message: string,
+  code: string | null = null,
+): ServiceError {
+  return new ServiceError({ status: 400, type: 'invalid_request_error', code, param, message });
+}
+
+/** A 400 for what OpenAI's service can do and this one, or the chosen model, cannot. */
+export function unsupported(param: string, message: string): ServiceError {
+  return invalidRequest(param, message, 'unsupported_value');
+}
+
+export function invalidKey(message: string): ServiceError {
+  return new ServiceError({
+    status: 401,
+    type: 'invalid_request_error',
+    code: 'invalid_api_key',
+    param: null,
+    message,
+  });
+}
+
+export function rateLimited(message: string, retryAfterMs: number): ServiceError {
+  return new ServiceError({
+    status: 429,
+    type: 'rate_limit_error',
+    code: 'rate_limit_exceeded',
+    param: null,
+    message,
+    retryAfterMs,
+  });
+}
+
+/** Anything that was thrown, as an error that may be shown: what is not ours says nothing of the inside. */
+export function asServiceError(thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceError) return thrown;
+  return new ServiceError({
+    status: 500,
+    type: 'server_error',
+    code: 'internal_error',
+    param: null,
+    message: 'Something failed inside the service. Try again; if it fails again, reload the page.',
+  });
+}
