@@ -1,0 +1,77 @@
+import type { Catalog, CatalogModel, TransformersVariant, WllamaVariant } from './catalog.ts';
+
+/** 21 November 2026, the day on which these ids came to stand on these weights. */
+const created = 1795219200;
+
+/** SmolLM2-135M-Instruct by Hugging Face TB, quantized to 4 bits (Q4_1). */
+const smolLm2: WllamaVariant = {
+  engine: 'wllama',
+  name: 'smollm2-135m-instruct-q4_1',
+  license: 'Apache-2.0',
+  contextLength: 8192,
+  files: [
+    {
+      path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf',
+      bytes: 98362432,
+      sha256: 'b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53',
+    },
+  ],
+};
+
+/**
+ * all-MiniLM-L6-v2 by Sentence Transformers, in its own float32 weights. `onnx/model.onnx` is the graph alone
+ * (src/node/onnx writes it): it refers to the tensors in `model.safetensors` by the name `model.onnx_data`.
+ */
+const allMiniLm: TransformersVariant = {
+  engine: 'transformers',
+  name: 'all-minilm-l6-v2-f32',
+  license: 'Apache-2.0',
+  contextLength: 512,
+  dimensions: 384,
+  pooling: 'mean',
+  files: [
+    {
+      path: 'all-minilm-l6-v2/config.json',
+      bytes: 612,
+      sha256: '953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41',
+    },
+    {
+      path: 'all-minilm-l6-v2/tokenizer.json',
+      bytes: 466247,
+      sha256: 'be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037',
+    },
+    {
+      path: 'all-minilm-l6-v2/tokenizer_config.json',
+      bytes: 350,
+      sha256: 'acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b',
+    },
+    {
+      path: 'all-minilm-l6-v2/special_tokens_map.json',
+      bytes: 112,
+      sha256: '303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3',
+    },
+    {
+      path: 'all-minilm-l6-v2/model.safetensors',
+      bytes: 90868376,
+      sha256: '53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db',
+    },
+    {
+      path: 'all-minilm-l6-v2/onnx/model.onnx',
+      bytes: 41830,
+      sha256: 'c02b7532dacf62fc9c06d413af5aa368ad5c2cb9715a1ec0b75335f1d98153c0',
+    },
+  ],
+};
+
+const chat = (id: string): CatalogModel => ({ id, kind: 'chat', created, variants: [smolLm2] });
+
+/** What a site has that names no catalog of its own. The three chat ids differ in nothing yet but their names. */
+export const defaultCatalog: Catalog = {
+  ownedBy: 'localtext',
+  models: [
+    chat('crimson-falcon-4'),
+    chat('indigo-owl-4'),
+    chat('amber-phoenix-4'),
+    { id: 'jade-mole-4', kind: 'embedding', created, variants: [allMiniLm] },
+  ],
+};
