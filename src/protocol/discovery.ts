@@ -11,15 +11,23 @@ export interface NeedEngine {
 
 /** Page → service worker, answered on the port that comes with it. */
 export type PageToServiceWorker =
+  /** A page asks for an engine through the service worker: the port goes on to every window. Not answered. */
+  | NeedEngine
   /** Take control of this page now (first visit, Shift+reload). */
   | { type: 'localtext:claim' }
-  /** What the service needs to know and must survive a restart: stored, not kept in memory. */
+  /** Which protocol this service worker speaks. */
   | { type: 'localtext:version' }
-  /** A waiting version may take over once no request runs. */
+  /** To a waiting version: take over, unless a request runs (then the reply is the error `requests_running`). */
   | { type: 'localtext:skip-waiting' };
 
 export type ServiceWorkerReply =
   { type: 'ok'; version: number } | { type: 'error'; version: number; error: WireError };
+
+/** Answered by the service worker with 204. Fetched by the engine worker while a request runs, to keep it awake. */
+export const KEEP_ALIVE_PATH = '/localtext/keep-alive';
+
+/** How often, in milliseconds: browsers stop a service worker that heard nothing for 30 s. */
+export const KEEP_ALIVE_MS = 10_000;
 
 /** Leader page → its engine worker: the port of one request. */
 export interface ServePort {

@@ -1,3 +1,4 @@
+import type { EngineStatus, LoadProgress } from './control.ts';
 import type { ChatEvent, EmbeddingResult, Job } from './job.ts';
 import type { WireError } from './wire-error.ts';
 
@@ -8,6 +9,10 @@ import type { WireError } from './wire-error.ts';
  */
 export type AskerMessage =
   | { type: 'job'; version: number; id: string; job: Job }
+  /** Load the model; answered with `progress` and then `loaded`, or `error`. The lock tells who still waits. */
+  | { type: 'load'; version: number; id: string; model: string }
+  /** Answered with `status`. */
+  | { type: 'status'; version: number; id: string }
   /** The asker has room for `count` more deltas. */
   | { type: 'credit'; count: number }
   | { type: 'cancel' };
@@ -19,6 +24,9 @@ export type EngineMessage =
   | { type: 'waiting'; stage: 'queued' | 'loading' | 'prefill' }
   | { type: 'event'; event: ChatEvent }
   | { type: 'result'; result: EmbeddingResult }
+  | { type: 'progress'; progress: LoadProgress }
+  | { type: 'loaded' }
+  | { type: 'status'; status: EngineStatus }
   | { type: 'error'; error: WireError };
 
 /** Deltas that may be under way unread before the engine waits for credit. */

@@ -39,7 +39,7 @@ export type Constraint =
 /** One choice to generate: `n` choices are `n` jobs. */
 export interface ChatJob {
   kind: 'chat';
-  /** Model id as the client gave it. */
+  /** Id in the catalog (another name that the client gave has been resolved). */
   model: string;
   /** The conversation; or `prompt`, for a raw completion without a chat template. */
   input: { messages: ChatMessage[] } | { prompt: string };
@@ -49,7 +49,10 @@ export interface ChatJob {
   constraint?: Constraint;
   /** Number of alternatives per token (0: the chosen token alone); none: no log probabilities. */
   topLogprobs?: number;
-  /** Go on from this partial reply, which an engine that has gone away had generated. */
+  /**
+   * Go on from this partial reply, which an engine that has gone away had generated. Deltas and usage are then of
+   * the continuation alone, and `maxTokens` is what is left: whoever resumes adds up.
+   */
   resume?: Resume;
 }
 
@@ -86,6 +89,8 @@ export type ChatEvent =
 /** The prompt fits and the engine has begun: from here on only the engine itself can fail. */
 export interface Accepted {
   promptTokens: number;
+  /** The part of it that comes from the KV cache, where an engine knows so early: for a reply cut by a stop sequence. */
+  cachedTokens?: number;
   /** Names weights, quantization and backend: `smollm2-135m-instruct-q4_1-wllama-wasm-2t`. */
   fingerprint: string;
 }
