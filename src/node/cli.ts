@@ -1,0 +1,50 @@
+#!/usr/bin/env node
+import { PullError } from './weights/pull-error.ts';
+import { UsageError } from './usage-error.ts';
+
+interface Command {
+  summary: string;
+  load(): Promise<{ run(args: string[], signal: AbortSignal): Promise<void> }>;
+}
+
+const commands: Record<string, Command> = {
+  pull: {
+    summary: 'bring the weights of the models',
+    load: async () => import('./pull-command.ts'),
+  },
+};
+
+const usage = [
+  'Usage: localtext <command> [options]',
+  '',
+  ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(8)}${summary}`),
+  '',
+  'localtext <command> --help tells more.',
+].join('\n');
+
+async function main(): Promise<number> {
+  const [name = '--help', ...args] = process.argv.slice(2);
+  if (name === '--help' || name === '-h') {
+    console.log(usage);
+    return 0;
+  }
+  const command = commands[name];
+  if (command === undefined) {
+    console.error(`There is no command "${name}".\n\n${usage}`);
+    return 2;
+  }
+  const interrupt = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort());
+  try {
+    await (await command.load()).run(args, interrupt.signal);
+    return 0;
+  } catch (error) {
+    if (interrupt.signal.aborted) return 130;
+    if (error instanceof UsageError) console.error(`${error.message}\nlocaltext ${name} --help tells more.`);
+    else if (error instanceof PullError) console.error(error.message);
+    else throw error;
+    return error instanceof UsageError ? 2 : 1;
+  }
+}
+
+process.exitCode = await main();

@@ -1,0 +1,20 @@
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+
+import { UsageError } from './usage-error.ts';
+
+/** `parseArgs`, with its errors as a UsageError. */
+export function parseFlags<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** @throws UsageError unless it is a whole number from 1 to 65535. */
+export function parsePort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port < 1 || port > 65_535)
+    throw new UsageError(`--port takes a number from 1 to 65535, not "${text}".`);
+  return port;
+}

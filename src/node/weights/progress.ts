@@ -1,0 +1,87 @@
+import { performance } from 'node:perf_hooks';
+
+export interface ProgressOutput {
+  isTTY?: boolean;
+  columns?: number;
+  write(text: string): unknown;
+}
+
+const TTY_EVERY_MS = 100;
+const PLAIN_EVERY_MS = 10_000;
+
+/** Writes lines, and the progress of one file at a time: a line that updates itself on a terminal, few lines elsewhere. */
+export class Progress {
+  readonly #output: ProgressOutput;
+  readonly #now: () => number;
+  #file: { label: string; totalBytes: number; startBytes: number; startMs: number } | null = null;
+  #writtenMs = Number.NEGATIVE_INFINITY;
+  #lineOpen = false;
+
+  constructor(output: ProgressOutput, now: () => number = () => performance.now()) {
+    this.#output = output;
+    this.#now = now;
+  }
+
+  line(text: string): void {
+    this.#closeLine();
+    this.#output.write(`${text}\n`);
+  }
+
+  /** @param startBytes how many were there already: they do not count towards the rate. */
+  begin(label: string, totalBytes: number, startBytes = 0): void {
+    this.#file = { label, totalBytes, startBytes, startMs: this.#now() };
+    this.#writtenMs = this.#output.isTTY ? Number.NEGATIVE_INFINITY : this.#now();
+    if (!this.#output.isTTY) this.line(`${label}: ${startBytes > 0 ? `${megabytes(startBytes)} of ` : ''}${megabytes(totalBytes)} MB`); // prettier-ignore
+  }
+
+  update(bytes: number): void {
+    const file = this.#file;
+    const now = this.#now();
+    if (file === null || now - this.#writtenMs < (this.#output.isTTY ? TTY_EVERY_MS : PLAIN_EVERY_MS)) return;
+    this.#writtenMs = now;
+    const text = describeProgress(
+      file.label,
+      bytes,
+      file.totalBytes,
+      bytes - file.startBytes,
+      now - file.startMs,
+    );
+    if (!this.#output.isTTY) return this.line(text);
+    this.#lineOpen = true;
+    this.#output.write(`\r\u001B[2K${text.slice(0, (this.#output.columns ?? 80) - 1)}`);
+  }
+
+  end(): void {
+    this.#file = null;
+    this.#closeLine();
+  }
+
+  #closeLine(): void {
+    if (this.#lineOpen) this.#output.write('\r\u001B[2K');
+    this.#lineOpen = false;
+  }
+}
+
+/** @param came bytes that came in `elapsedMs`; the rate and the time left follow from them. */
+export function describeProgress(
+  label: string,
+  bytes: number,
+  totalBytes: number,
+  came: number,
+  elapsedMs: number,
+): string {
+  const text = `${label}: ${megabytes(bytes)} of ${megabytes(totalBytes)} MB`;
+  if (came <= 0 || elapsedMs <= 0) return text;
+  const bytesPerSecond = (came / elapsedMs) * 1000;
+  const left = Math.max(0, (totalBytes - bytes) / bytesPerSecond);
+  return `${text}, ${megabytes(bytesPerSecond)} MB/s, ${duration(left)} left`;
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}
+
+function duration(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}

