@@ -1,0 +1,52 @@
+import type { EngineStatus, LoadProgress } from '../protocol/control.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { askEngine, type EngineClientDependencies } from './ask-engine.ts';
+
+const version = PROTOCOL_VERSION;
+
+/**
+ * Loads a model into the engine, wherever it is; goes on with the next leader when that one dies.
+ * @throws ServiceError; the signal's reason when aborted (the load stops unless somebody else waits for it).
+ */
+export async function loadModel(
+  dependencies: EngineClientDependencies,
+  model: string,
+  options: { signal: AbortSignal; onProgress?: (progress: LoadProgress) => void },
+): Promise<void> {
+  const { signal, onProgress } = options;
+  const id = `load-${crypto.randomUUID()}`;
+  await askEngine(
+    dependencies,
+    { id, signal },
+    {
+      question: () => ({ type: 'load', version, id, model }),
+      receive(message) {
+        if (message.type === 'progress') onProgress?.(message.progress);
+        return message.type === 'loaded';
+      },
+      received: () => 0,
+    },
+  );
+}
+
+/** What the engine's worker says of itself. @throws ServiceError */
+export async function readStatus(
+  dependencies: EngineClientDependencies,
+  signal: AbortSignal,
+): Promise<EngineStatus | null> {
+  const id = `status-${crypto.randomUUID()}`;
+  let status: EngineStatus | null = null;
+  await askEngine(
+    dependencies,
+    { id, signal },
+    {
+      question: () => ({ type: 'status', version, id }),
+      receive(message) {
+        if (message.type === 'status') status = message.status;
+        return status !== null;
+      },
+      received: () => 0,
+    },
+  );
+  return status;
+}
