@@ -1,0 +1,273 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createEngineClient } from '../../../src/engine-client/engine-client.ts';
+import { loadModel } from '../../../src/engine-client/load-model.ts';
+import type { ChatEvent, ChatJob } from '../../../src/protocol/job.ts';
+import { requestLock } from '../../../src/protocol/locks.ts';
+import { accepted, delta, done, FakeLeader, FakeSite, textOf, type FakePort } from './fake-leader.ts';
+import { FakeLocks } from './fake-locks.ts';
+
+const chatJob: ChatJob = {
+  kind: 'chat',
+  model: 'amber-phoenix-4',
+  input: { messages: [{ role: 'user', content: 'Hello' }] },
+  sampling: { temperature: 0, topP: 1 },
+};
+
+let site: FakeSite;
+let locks: FakeLocks;
+const leaders: FakeLeader[] = [];
+
+function setUp(deadlineMs = 2000): ReturnType<typeof createEngineClient> {
+  site = new FakeSite();
+  locks = new FakeLocks();
+  return createEngineClient({ transport: site, locks: locks.manager, deadlineMs });
+}
+
+function lead(onQuestion: (port: FakePort) => void): FakeLeader {
+  const leader = new FakeLeader(locks, onQuestion);
+  leaders.push(leader);
+  site.leader = leader;
+  return leader;
+}
+
+async function collect(events: AsyncIterable<ChatEvent>): Promise<ChatEvent[]> {
+  const all: ChatEvent[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
+
+const ask = (id = 'r1', signal = new AbortController().signal): { id: string; signal: AbortSignal } => ({
+  id,
+  signal,
+});
+const tick = (milliseconds = 10): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+afterEach(() => {
+  for (const leader of leaders.splice(0)) leader.die();
+});
+
+describe('a chat', () => {
+  it('yields what the engine sends, and lets go of the lock it held', async () => {
+    const client = setUp();
+    let heldWhileAsked: string[] = [];
+    lead(({ send }) => {
+      heldWhileAsked = locks.heldNames();
+      for (const message of [accepted(), delta('a'), delta('b'), done(2)]) send(message);
+    });
+    const events = await collect(client.chat(chatJob, ask()));
+    expect(events.map(({ type }) => type)).toEqual(['accepted', 'delta', 'delta', 'done']);
+    expect(heldWhileAsked).toContain(requestLock('r1'));
+    await tick();
+    expect(locks.heldNames()).not.toContain(requestLock('r1'));
+  });
+
+  it('gives credit back as deltas are read, not as they arrive', async () => {
+    const client = setUp();
+    let port: FakePort | null = null;
+    lead((asked) => {
+      port = asked;
+      asked.send(accepted());
+      for (let count = 0; count < 32; count++) asked.send(delta('x'));
+    });
+    const credits = (): number =>
+      port?.heard.reduce((sum, message) => sum + (message.type === 'credit' ? message.count : 0), 0) ?? 0;
+    const iterator = client.chat(chatJob, ask())[Symbol.asyncIterator]();
+    await iterator.next();
+    await tick(30);
+    expect(credits()).toBe(0);
+    for (let count = 0; count < 32; count++) await iterator.next();
+    await tick();
+    expect(credits()).toBe(32);
+    await iterator.return?.();
+  });
+
+  it('waits for a leader that comes later', async () => {
+    const client = setUp();
+    const events = collect(client.chat(chatJob, ask()));
+    await tick(200);
+    lead(({ send }) => [accepted(), delta('late'), done(1)].forEach((message) => send(message)));
+    expect(textOf(await events)).toBe('late');
+  });
+
+  it('says so when no tab offers an engine in time', async () => {
+    const client = setUp(300);
+    await expect(collect(client.chat(chatJob, ask()))).rejects.toMatchObject({
+      wire: { status: 500, code: 'engine_unavailable' },
+    });
+    await tick();
+    expect(locks.heldNames()).toEqual([]);
+  });
+
+  it('refuses a worker of another version', async () => {
+    const client = setUp();
+    lead(() => {}).version = 999;
+    await expect(collect(client.chat(chatJob, ask()))).rejects.toMatchObject({
+      wire: { code: 'protocol_mismatch' },
+    });
+  });
+
+  it.each(['abort', 'return'] as const)('tells the engine to stop on %s', async (way) => {
+    const client = setUp();
+    let port: FakePort | null = null;
+    lead((asked) => {
+      port = asked;
+      asked.send(accepted());
+    });
+    const abort = new AbortController();
+    const iterator = client.chat(chatJob, ask('r2', abort.signal))[Symbol.asyncIterator]();
+    await iterator.next();
+    if (way === 'return') await iterator.return?.();
+    else {
+      abort.abort(new Error('left'));
+      await expect(iterator.next()).rejects.toThrow('left');
+    }
+    await tick();
+    expect(port).toMatchObject({ heard: [{ type: 'job' }, { type: 'cancel' }] });
+    expect(locks.heldNames()).not.toContain(requestLock('r2'));
+  });
+});
+
+describe('when the engine dies', () => {
+  it('asks the next one the same when nothing had come', async () => {
+    const client = setUp();
+    const first = lead(() => {
+      site.leader = null;
+      first.die();
+    });
+    const events = collect(client.chat(chatJob, ask()));
+    await tick(100);
+    lead(({ question, send }) => {
+      expect(question).toMatchObject({ id: 'r1', job: chatJob });
+      for (const message of [accepted(), delta('whole'), done(1)]) send(message);
+    });
+    expect(textOf(await events)).toBe('whole');
+  });
+
+  it('goes on from the text so far, and counts once', async () => {
+    const client = setUp();
+    const first = lead(({ send }) => {
+      for (const message of [accepted(7), delta('One '), delta('two ')]) send(message);
+      site.leader = null;
+      setTimeout(() => first.die(), 20);
+    });
+    const events = collect(client.chat({ ...chatJob, maxTokens: 10 }, ask()));
+    await tick(100);
+    lead(({ question, send }) => {
+      expect(question).toMatchObject({ job: { maxTokens: 8, resume: { text: 'One two ', tokens: 2 } } });
+      for (const message of [accepted(9), delta('three'), done(1, 9)]) send(message);
+    });
+    const all = await events;
+    expect(textOf(all)).toBe('One two three');
+    expect(all.filter(({ type }) => type === 'accepted')).toHaveLength(1);
+    expect(all.at(-1)).toMatchObject({ type: 'done', usage: { promptTokens: 7, completionTokens: 3 } });
+  });
+
+  it('needs no further engine when only the last word was missing', async () => {
+    const client = setUp();
+    const first = lead(({ send }) => {
+      for (const message of [accepted(), delta('a'), delta('b')]) send(message);
+      setTimeout(() => first.die(), 20);
+    });
+    const events = collect(client.chat({ ...chatJob, maxTokens: 2 }, ask()));
+    await tick(30);
+    lead(() => expect.unreachable());
+    expect((await events).at(-1)).toMatchObject({ finishReason: 'length', usage: { completionTokens: 2 } });
+  });
+
+  it('says engine_lost when a constrained reply was under way', async () => {
+    const client = setUp();
+    const first = lead(({ send }) => {
+      for (const message of [accepted(), delta('{"a":')]) send(message);
+      setTimeout(() => first.die(), 20);
+    });
+    const events = collect(client.chat({ ...chatJob, constraint: { kind: 'json_object' } }, ask()));
+    await tick(30);
+    lead(() => {});
+    await expect(events).rejects.toMatchObject({ wire: { code: 'engine_lost' } });
+  });
+
+  it('gives up on a question that kills three in a row', async () => {
+    const client = setUp();
+    const kill = (): void => {
+      const leader = lead(() => {
+        kill();
+        leader.die();
+      });
+    };
+    kill();
+    await expect(collect(client.chat(chatJob, ask()))).rejects.toMatchObject({
+      wire: { code: 'engine_failed' },
+    });
+  });
+});
+
+describe('other questions', () => {
+  it('embeds, again where the first engine died', async () => {
+    const client = setUp();
+    const first = lead(() => {
+      site.leader = null;
+      first.die();
+    });
+    const job = { kind: 'embedding', model: 'jade-mole-4', input: { texts: ['a'] } } as const;
+    const result = client.embed({ ...job, input: { texts: ['a'] } }, ask('e1'));
+    await tick(100);
+    lead(({ send }) =>
+      send({
+        type: 'result',
+        result: {
+          vectors: [new Float32Array([1, 0])],
+          promptTokens: 3,
+          fingerprint: 'fake',
+          timings: { queueMs: 0, computeMs: 1 },
+        },
+      }),
+    );
+    expect(await result).toMatchObject({ promptTokens: 3, vectors: [new Float32Array([1, 0])] });
+  });
+
+  it('loads a model with its progress, and passes on why it cannot', async () => {
+    setUp();
+    const seen: number[] = [];
+    lead(({ question, send }) => {
+      if (question.type !== 'load') return;
+      const { model } = question;
+      send({ type: 'progress', progress: { model, phase: 'load', loadedBytes: 1, totalBytes: 2 } });
+      if (model === 'good') send({ type: 'loaded' });
+      else {
+        const error = {
+          status: 500,
+          type: 'server_error',
+          code: 'weights_unavailable',
+          param: null,
+        } as const;
+        send({ type: 'error', error: { ...error, message: 'No.' } });
+      }
+    });
+    const dependencies = { transport: site, locks: locks.manager };
+    const onProgress = ({ loadedBytes }: { loadedBytes: number }): void => void seen.push(loadedBytes);
+    const { signal } = new AbortController();
+    await loadModel(dependencies, 'good', { signal, onProgress });
+    await expect(loadModel(dependencies, 'bad', { signal, onProgress })).rejects.toMatchObject({
+      wire: { code: 'weights_unavailable' },
+    });
+    expect(seen).toEqual([1, 1]);
+  });
+});
+
+it('costs little a delta', async () => {
+  const client = setUp();
+  const deltas = 5000;
+  lead(({ send }) => {
+    send(accepted());
+    for (let count = 0; count < deltas; count++) send(delta('word '));
+    send(done(deltas));
+  });
+  const start = performance.now();
+  const events = await collect(client.chat(chatJob, ask()));
+  const microseconds = ((performance.now() - start) * 1000) / deltas;
+  expect(events).toHaveLength(deltas + 2);
+  // Node's own structured clone takes most of it; a promise chain or a lock a delta would take far more.
+  expect(microseconds).toBeLessThan(200);
+  console.log(`${microseconds.toFixed(1)} µs a delta`);
+});
