@@ -16,16 +16,46 @@ export interface CatalogModel {
   variants: Variant[];
 }
 
-export type Variant = WllamaVariant | TransformersVariant;
+export type Variant = WllamaVariant | TransformersVariant | WebLlmVariant | UpstreamVariant;
 
-interface VariantBase {
+export interface VariantBase {
   /** Names the weights and their quantization in `system_fingerprint`: `smollm2-135m-instruct-q4_1`. */
   name: string;
   /** SPDX id of the weights' licence. */
   license: string;
   /** Tokens of prompt and reply together. */
   contextLength: number;
+  /** Files with pinned size and hash. Empty: the list comes from `hub`, or there are no weights (upstream). */
   files: WeightFile[];
+  /** Where weights come from whose list, sizes and hashes are only known once the hub, or a manifest, tells them. */
+  hub?: HubSource;
+  /** What the device must have; nothing named: any device. */
+  needs?: DeviceNeeds;
+}
+
+export interface DeviceNeeds {
+  /** A GPU that the browser offers through WebGPU, and not a software one. */
+  webgpu?: boolean;
+  /** WebGPU features by their names in the specification: `shader-f16`. */
+  features?: string[];
+  /** Bytes of memory that weights, KV cache and working buffers take together. */
+  memoryBytes?: number;
+  /** Largest single GPU buffer bound in a shader (`maxStorageBufferBindingSize`), in bytes. */
+  bufferBytes?: number;
+}
+
+/** A repository of the model hub. Hashes: the hub's own for large files; a manifest written by `localtext pull`. */
+export interface HubSource {
+  /** `owner/name`. */
+  repository: string;
+  /** Branch, tag or commit. */
+  revision: string;
+  /** Folder for the files below the models folder. */
+  folder: string;
+  /** Names inside the repository; none: all that the engine asks for. */
+  files?: string[];
+  /** Bytes of all files together, about: for the quota check before anything is downloaded. */
+  approximateBytes: number;
 }
 
 /** Chat from a GGUF by llama.cpp compiled to WASM. */
@@ -39,6 +69,26 @@ export interface TransformersVariant extends VariantBase {
   /** Length of a vector. */
   dimensions: number;
   pooling: 'mean' | 'cls' | 'last_token';
+}
+
+/** Chat by MLC's web-llm on WebGPU: a folder with `mlc-chat-config.json`, and a model library compiled to WASM. */
+export interface WebLlmVariant extends VariantBase {
+  engine: 'web-llm';
+  /** The compiled model library: an absolute URL, or a path below the models folder. */
+  library: string;
+  /** What every reply starts with, unseen: an empty thinking block for models that would think aloud. */
+  replyPrefix?: string;
+}
+
+/** An OpenAI-compatible server. Its key is given to `start()`, never in the catalog. */
+export interface UpstreamVariant extends VariantBase {
+  engine: 'upstream';
+  /** Ends before `/chat/completions`: `https://models.example.com/v1`. */
+  baseUrl: string;
+  /** The model's name there. */
+  model: string;
+  /** Embeddings only: length of a vector. */
+  dimensions?: number;
 }
 
 /** One file of a model, at `<models URL>/<path>`. */
