@@ -7,6 +7,12 @@ export interface ServiceDependencies {
   models: ModelDirectory;
   /** Milliseconds since 1970. */
   now(): number;
+  /** Folder under which the service answers; `/v1` when not given. */
+  basePath?: string;
+  /** How long the headers may wait, in milliseconds after the request came; 1000 when not given. */
+  commitMs?: number;
+  /** Time between comments on a stream that has no token yet, in milliseconds; 5000 when not given. */
+  heartbeatMs?: number;
 }
 
 /** How jobs reach an engine, wherever it is. */
@@ -32,6 +38,8 @@ export type { Accepted };
 export interface ModelDirectory {
   /** Every model, in the order in which they are listed. */
   list(): Promise<ModelEntry[]>;
+  /** The model with this id, or for which this is another name. */
+  find(id: string): Promise<ModelEntry | null>;
 }
 
 export interface ModelEntry {
@@ -43,24 +51,35 @@ export interface ModelEntry {
 
 export interface KeyStore {
   /**
-   * Checks a bearer token, and for chat takes one request from its rate limit.
+   * Checks a bearer token, and for chat takes one request from its rate limit, in one transaction.
    * Never throws for a bad key: says why instead.
    */
   admit(token: string, purpose: 'chat' | 'other'): Promise<Admission>;
+  /**
+   * Counts a chat as in flight until the function it resolves to is called, or until whoever called has died.
+   * Null: the key has as many in flight as it may.
+   */
+  enter(admitted: Admitted, requestId: string): Promise<(() => void) | null>;
   /** Counts a finished chat's tokens against the key's limit. */
   settle(keyId: string, tokens: number): Promise<void>;
 }
 
 export type Admission =
-  | { admitted: true; keyId: string; label: string; models: string[] | null; limits: LimitState | null }
-  | { admitted: false; reason: 'malformed' | 'unknown' | 'revoked' | 'expired' }
-  | {
-      admitted: false;
-      reason: 'rate_limited';
-      limits: LimitState;
-      retryAfterMs: number;
-      exceeded: 'requests' | 'tokens';
-    };
+  Admitted | { admitted: false; reason: 'malformed' | 'unknown' | 'revoked' | 'expired' };
+
+export interface Admitted {
+  admitted: true;
+  keyId: string;
+  label: string;
+  /** Ids that the key may use; null: all. */
+  models: string[] | null;
+  /** Chats that may run at once. */
+  inFlightLimit: number;
+  /** For chat alone. */
+  limits: LimitState | null;
+  /** The key is good, but its rate limit is used up: told only once the request itself has been found good. */
+  exceeded: { what: 'requests' | 'tokens'; retryAfterMs: number } | null;
+}
 
 /** For the `x-ratelimit-*` headers. */
 export interface LimitState {

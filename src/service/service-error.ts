@@ -4,10 +4,12 @@ import type { WireError } from '../protocol/wire-error.ts';
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly wire: WireError;
+  readonly #headers: Record<string, string>;
 
-  constructor(wire: WireError) {
+  constructor(wire: WireError, headers: Record<string, string> = {}) {
     super(wire.message);
     this.wire = wire;
+    this.#headers = headers;
   }
 
   /** `{"error":{"message","type","param","code"}}`: OpenAI's shape, all four always there. */
@@ -16,8 +18,10 @@ export class ServiceError extends Error {
     return { error: { message, type, param, code } };
   }
 
-  toResponse(headers = new Headers()): Response {
+  toResponse(): Response {
+    const headers = new Headers(this.#headers);
     headers.set('content-type', 'application/json');
+    headers.set('cache-control', 'no-store');
     if (this.wire.status === 401) headers.set('www-authenticate', 'Bearer');
     const { retryAfterMs } = this.wire;
     if (retryAfterMs !== undefined) {

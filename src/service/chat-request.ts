@@ -1,0 +1,135 @@
+import type { ChatJob, ChatMessage, Constraint, Sampling } from '../protocol/job.ts';
+import { toChatMessages, wellFormed } from './chat-messages.ts';
+import { chatSchema, type ChatBody } from './chat-schema.ts';
+import { checkJsonSchema } from './json-schema.ts';
+import { schemaError } from './schema-issues.ts';
+import { invalidRequest, unsupported } from './service-error.ts';
+
+/** A checked chat request: what to generate, and how to answer. */
+export interface ChatRequest {
+  /** As the client gave it; the answer repeats it. */
+  model: string;
+  messages: ChatMessage[];
+  sampling: Sampling;
+  maxTokens: number | null;
+  constraint: Constraint | null;
+  /** Alternatives for each token; null: no log probabilities. */
+  topLogprobs: number | null;
+  stop: string[];
+  choices: number;
+  stream: boolean;
+  includeUsage: boolean;
+}
+
+/** What OpenAI's service does with these changes the reply, so that ignoring them would mislead. */
+const REFUSED: Record<string, string> = {
+  tools: 'Tool calls are not supported yet. Leave it out, and ask for JSON with `response_format` instead.',
+  tool_choice: 'Tool calls are not supported yet. Leave it out.',
+  functions: 'It has been replaced by `tools`. Leave it out.',
+  function_call: 'It has been replaced by `tool_choice`. Leave it out.',
+  audio: 'The models write text alone. Leave it out.',
+  web_search_options: 'The models run on this device and search nothing. Leave it out.',
+};
+
+/** @throws ServiceError 400 that names the field. */
+export function parseChatRequest(body: Record<string, unknown>): ChatRequest {
+  const parsed = chatSchema.safeParse(body);
+  if (!parsed.success) throw schemaError(parsed.error, body);
+  const request = parsed.data;
+  refuseUnsupported(body, request);
+  return {
+    model: request.model,
+    messages: toChatMessages(request.messages),
+    sampling: toSampling(request),
+    maxTokens: toMaxTokens(request),
+    constraint: toConstraint(request),
+    topLogprobs: toTopLogprobs(request),
+    stop: [request.stop ?? []].flat().map(wellFormed),
+    choices: request.n ?? 1,
+    stream: request.stream ?? false,
+    includeUsage: toIncludeUsage(request),
+  };
+}
+
+/** The job of one choice. Choices of a seeded request differ from each other, and the first is as without `n`. */
+export function toChatJob(request: ChatRequest, model: string, index: number): ChatJob {
+  const { sampling, maxTokens, constraint, topLogprobs } = request;
+  const seed = sampling.seed === undefined ? {} : { seed: sampling.seed + index };
+  return {
+    kind: 'chat',
+    model,
+    input: { messages: request.messages },
+    sampling: { ...sampling, ...seed },
+    ...(maxTokens === null ? {} : { maxTokens }),
+    ...(constraint === null ? {} : { constraint }),
+    ...(topLogprobs === null ? {} : { topLogprobs }),
+  };
+}
+
+function refuseUnsupported(body: Record<string, unknown>, request: ChatBody): void {
+  for (const [param, reason] of Object.entries(REFUSED)) {
+    const given = Object.hasOwn(body, param) ? body[param] : null;
+    if (given == null || (Array.isArray(given) && given.length === 0)) continue;
+    if (param === 'tool_choice' && (given === 'none' || given === 'auto')) continue;
+    throw unsupported(param, `\`${param}\` cannot be used here. ${reason}`);
+  }
+  if (request.modalities?.includes('audio')) {
+    throw unsupported('modalities', '`modalities` must be ["text"]: the models write text alone.');
+  }
+}
+
+function toSampling(request: ChatBody): Sampling {
+  const { seed, presence_penalty, frequency_penalty, logit_bias } = request;
+  return {
+    temperature: request.temperature ?? 1,
+    topP: request.top_p ?? 1,
+    ...(seed == null ? {} : { seed }),
+    ...(presence_penalty == null ? {} : { presencePenalty: presence_penalty }),
+    ...(frequency_penalty == null ? {} : { frequencyPenalty: frequency_penalty }),
+    ...(logit_bias == null ? {} : { logitBias: logit_bias }),
+  };
+}
+
+function toMaxTokens(request: ChatBody): number | null {
+  const { max_tokens: older, max_completion_tokens: newer } = request;
+  if (older != null && newer != null) {
+    throw invalidRequest(
+      'max_tokens',
+      '`max_tokens` and `max_completion_tokens` mean the same: give one of them.',
+      'invalid_parameter_combination',
+    );
+  }
+  return newer ?? older ?? null;
+}
+
+function toConstraint({ response_format: format }: ChatBody): Constraint | null {
+  if (format == null || format.type === 'text') return null;
+  if (format.type === 'json_object') return { kind: 'json_object' };
+  const { schema, strict } = format.json_schema;
+  if (schema == null) return { kind: 'json_object' };
+  checkJsonSchema(schema, 'response_format.json_schema.schema', strict ?? false);
+  return { kind: 'json_schema', schema };
+}
+
+function toTopLogprobs({ logprobs, top_logprobs: top }: ChatBody): number | null {
+  if (logprobs) return top ?? 0;
+  if (top) {
+    throw invalidRequest(
+      'top_logprobs',
+      '`top_logprobs` needs `logprobs`: set `logprobs` to true.',
+      'invalid_parameter_combination',
+    );
+  }
+  return null;
+}
+
+function toIncludeUsage({ stream, stream_options: options }: ChatBody): boolean {
+  if (options != null && !stream) {
+    throw invalidRequest(
+      'stream_options',
+      '`stream_options` needs `stream`: set `stream` to true, or leave it out.',
+      'invalid_parameter_combination',
+    );
+  }
+  return options?.include_usage ?? false;
+}

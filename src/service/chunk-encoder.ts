@@ -1,0 +1,69 @@
+import type OpenAI from 'openai';
+import type { ChatUsage, TokenLogprob } from '../protocol/job.ts';
+import { toLogprobs, toUsage, type AnswerHead } from './chat-objects.ts';
+import type { FinishReason } from './choices.ts';
+
+type Chunk = OpenAI.ChatCompletionChunk;
+type ChunkChoice = Chunk['choices'][number];
+
+const CONTENT = '"content":""';
+
+/** The chunks of one streamed answer, as server-sent events. A delta costs the encoding of its own text alone. */
+export class ChunkEncoder {
+  readonly #head: AnswerHead;
+  readonly #includeUsage: boolean;
+  readonly #templates: (readonly [before: string, after: string])[] = [];
+
+  constructor(head: AnswerHead, includeUsage: boolean) {
+    this.#head = head;
+    this.#includeUsage = includeUsage;
+  }
+
+  role(index: number): string {
+    return this.#event([choice(index, { role: 'assistant', content: '', refusal: null }, null)]);
+  }
+
+  text(index: number, text: string, logprobs: readonly TokenLogprob[]): string {
+    if (logprobs.length > 0) {
+      return this.#event([{ ...choice(index, { content: text }, null), logprobs: toLogprobs(logprobs) }]);
+    }
+    const [before, after] = (this.#templates[index] ??= this.#template(index));
+    return before + JSON.stringify(text) + after;
+  }
+
+  finish(index: number, reason: FinishReason): string {
+    return this.#event([choice(index, {}, reason)]);
+  }
+
+  usage(usage: ChatUsage): string {
+    return this.#event([], toUsage(usage));
+  }
+
+  #template(index: number): readonly [string, string] {
+    const event = this.#event([choice(index, { content: '' }, null)]);
+    // Quotes inside other strings are escaped, so that the first is the only one.
+    const at = event.indexOf(CONTENT) + CONTENT.length;
+    return [event.slice(0, at - 2), event.slice(at)];
+  }
+
+  #event(choices: ChunkChoice[], usage: OpenAI.CompletionUsage | null = null): string {
+    const { id, created, model, fingerprint } = this.#head;
+    const chunk = {
+      id,
+      object: 'chat.completion.chunk',
+      created,
+      model,
+      system_fingerprint: fingerprint,
+      choices,
+      ...(this.#includeUsage ? { usage } : {}),
+    } satisfies Chunk;
+    return `data: ${JSON.stringify(chunk)}\n\n`;
+  }
+}
+
+const choice = (index: number, delta: ChunkChoice['delta'], reason: FinishReason | null): ChunkChoice => ({
+  index,
+  delta,
+  logprobs: null,
+  finish_reason: reason,
+});

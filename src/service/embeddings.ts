@@ -1,0 +1,52 @@
+import type OpenAI from 'openai';
+import type { EmbeddingResult } from '../protocol/job.ts';
+import { remainingMs, type Call } from './call.ts';
+import { answerLater } from './commit.ts';
+import { parseEmbeddingsRequest, type EmbeddingsRequest } from './embeddings-request.ts';
+import { requireModel } from './model-access.ts';
+import { readJsonObject } from './request-body.ts';
+import { answerHeaders, JSON_TYPE } from './response-headers.ts';
+
+/** POST /v1/embeddings */
+export async function createEmbeddings(call: Call): Promise<Response> {
+  const request = parseEmbeddingsRequest(await readJsonObject(call.request));
+  const { models, engine } = call.dependencies;
+  const model = await requireModel(models, request.model, 'embedding', call.admitted);
+  const { input, dimensions } = request;
+  const job = {
+    kind: 'embedding' as const,
+    model: model.id,
+    input,
+    ...(dimensions === null ? {} : { dimensions }),
+  };
+  const result = engine.embed(job, { id: call.id, signal: call.abort.signal });
+  return answerLater({
+    answer: result.then((embedded) => JSON.stringify(toEmbeddingList(request, embedded))),
+    remainingMs: remainingMs(call),
+    headers: () => answerHeaders(call, JSON_TYPE),
+    onCancel: () => call.abort.abort(new Error('the client has left')),
+  });
+}
+
+function toEmbeddingList(request: EmbeddingsRequest, { vectors, promptTokens }: EmbeddingResult) {
+  const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens };
+  const base64 = request.encoding === 'base64';
+  return {
+    object: 'list',
+    data: vectors.map((vector, index) => ({
+      object: 'embedding' as const,
+      index,
+      // The client's types know the decoded vector alone; on the wire it may be base64.
+      embedding: (base64 ? toBase64(vector) : Array.from(vector)) as number[],
+    })),
+    model: request.model,
+    usage,
+  } satisfies OpenAI.CreateEmbeddingResponse;
+}
+
+/** The little-endian float32 bytes. */
+export function toBase64(vector: Float32Array): string {
+  const view = new DataView(new ArrayBuffer(vector.length * 4));
+  vector.forEach((value, index) => view.setFloat32(index * 4, value, true));
+  return btoa(String.fromCharCode(...new Uint8Array(view.buffer)));
+}

@@ -1,0 +1,25 @@
+import type OpenAI from 'openai';
+import type { Call } from './call.ts';
+import { mayUse, noSuchModel } from './model-access.ts';
+import { answerHeaders, JSON_TYPE } from './response-headers.ts';
+import type { ModelEntry } from './service-dependencies.ts';
+
+/** GET /v1/models: those that the key may use, in the directory's order. */
+export async function listModels(call: Call): Promise<Response> {
+  const models = await call.dependencies.models.list();
+  const data = models
+    .filter((entry) => mayUse(call.admitted, entry))
+    .map((entry) => toModel(entry, entry.id));
+  return new Response(JSON.stringify({ object: 'list', data }), { headers: answerHeaders(call, JSON_TYPE) });
+}
+
+/** GET /v1/models/{id}: the model, under the name that was asked for. */
+export async function retrieveModel(call: Call, id: string): Promise<Response> {
+  const entry = await call.dependencies.models.find(id);
+  if (!entry || !mayUse(call.admitted, entry, id))
+    throw noSuchModel(id, 'GET /v1/models lists what there is.');
+  return new Response(JSON.stringify(toModel(entry, id)), { headers: answerHeaders(call, JSON_TYPE) });
+}
+
+const toModel = ({ created, ownedBy }: ModelEntry, id: string) =>
+  ({ id, object: 'model', created, owned_by: ownedBy }) satisfies OpenAI.Model;

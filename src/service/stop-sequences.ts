@@ -1,0 +1,48 @@
+/**
+ * Cuts a reply at the first stop sequence, also where it spans deltas. Text that may be the beginning of one is
+ * withheld until it is decided.
+ */
+export class StopSequences {
+  readonly #sequences: readonly string[];
+  #withheld = '';
+
+  constructor(sequences: readonly string[]) {
+    this.#sequences = sequences;
+  }
+
+  /** Text that may be shown now; `stopped`: a sequence was found, and nothing after it will be shown. */
+  push(text: string): { text: string; stopped: boolean } {
+    if (this.#sequences.length === 0) return { text, stopped: false };
+    const whole = this.#withheld + text;
+    let cut = -1;
+    for (const sequence of this.#sequences) {
+      const at = whole.indexOf(sequence);
+      if (at !== -1 && (cut === -1 || at < cut)) cut = at;
+    }
+    if (cut !== -1) {
+      this.#withheld = '';
+      return { text: whole.slice(0, cut), stopped: true };
+    }
+    const shown = whole.length - this.#undecided(whole);
+    this.#withheld = whole.slice(shown);
+    return { text: whole.slice(0, shown), stopped: false };
+  }
+
+  /** What was withheld, once no more comes. */
+  flush(): string {
+    const text = this.#withheld;
+    this.#withheld = '';
+    return text;
+  }
+
+  /** Length of the longest end of `text` that begins a sequence. */
+  #undecided(text: string): number {
+    let longest = 0;
+    for (const sequence of this.#sequences) {
+      for (let length = Math.min(sequence.length - 1, text.length); length > longest; length -= 1) {
+        if (text.endsWith(sequence.slice(0, length))) longest = length;
+      }
+    }
+    return longest;
+  }
+}
