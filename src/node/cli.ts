@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { PullError } from './weights/pull-error.ts';
+import { StartError } from './start-error.ts';
 import { UsageError } from './usage-error.ts';
 
 interface Command {
@@ -11,6 +12,10 @@ const commands: Record<string, Command> = {
   pull: {
     summary: 'bring the weights of the models',
     load: async () => import('./pull-command.ts'),
+  },
+  start: {
+    summary: 'bring the weights, build the playground and serve it',
+    load: async () => import('./start-command.ts'),
   },
 };
 
@@ -41,7 +46,7 @@ async function main(): Promise<number> {
   } catch (error) {
     if (interrupt.signal.aborted) return 130;
     if (error instanceof UsageError) console.error(`${error.message}\nlocaltext ${name} --help tells more.`);
-    else if (error instanceof PullError) console.error(error.message);
+    else if (error instanceof PullError || error instanceof StartError) console.error(error.message);
     else throw error;
     return error instanceof UsageError ? 2 : 1;
   }

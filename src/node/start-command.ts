@@ -1,0 +1,42 @@
+import { parseFlags, parsePort } from './flags.ts';
+import { DEFAULT_FOLDER, pullWeights } from './pull-command.ts';
+import { openBrowser } from './start/open-browser.ts';
+import { serve } from './start/serve.ts';
+
+const DEFAULT_PORT = 4173;
+
+const help = `Usage: localtext start [--port <number>] [--host <address>]
+
+Brings the weights if they are not here yet, builds the playground, and serves it.
+
+  --port <number>    fail if this port is taken (default: the first free one from ${DEFAULT_PORT})
+  --host <address>   listen on this address (default: localhost). Browsers run service workers only on localhost
+                     and over https.
+  --help             this text`;
+
+export async function run(args: string[], signal: AbortSignal): Promise<void> {
+  const { values } = parseFlags({
+    args,
+    options: {
+      port: { type: 'string' },
+      host: { type: 'string', default: 'localhost' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help) {
+    console.log(help);
+    return;
+  }
+  const port = values.port === undefined ? null : parsePort(values.port);
+  await pullWeights([], DEFAULT_FOLDER, signal);
+  const server = await serve({
+    port: port ?? DEFAULT_PORT,
+    strictPort: port !== null,
+    host: values.host,
+    signal,
+  });
+  console.log(`\n  localtext is at ${server.url}\n  Ctrl+C ends it.\n`);
+  if (process.stdout.isTTY && !process.env['CI']) openBrowser(server.url);
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  await server.close();
+}

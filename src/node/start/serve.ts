@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { build, preview } from 'vite';
+
+import { StartError } from '../start-error.ts';
+
+const ANSWER_TIMEOUT_MS = 10_000;
+
+export interface ServeOptions {
+  port: number;
+  /** Fail if the port is taken, instead of taking the next free one. */
+  strictPort: boolean;
+  host: string;
+  signal: AbortSignal;
+}
+
+/** Builds the site in the working folder and serves it. Resolves when its URL answers. */
+export async function serve(options: ServeOptions): Promise<{ url: string; close(): Promise<void> }> {
+  const { port, strictPort, host, signal } = options;
+  console.log('Building the playground.');
+  await build({ logLevel: 'warn' });
+  signal.throwIfAborted();
+  const server = await preview({ logLevel: 'warn', preview: { port, strictPort, host, open: false } }).catch(
+    (error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new StartError(
+        /in use/.test(why)
+          ? `Port ${port} is in use. Name another with --port, or leave --port out to have a free one found.`
+          : `The server cannot listen on ${host}, port ${port}: ${why}`,
+      );
+    },
+  );
+  const url = server.resolvedUrls?.local[0] ?? server.resolvedUrls?.network[0];
+  if (url === undefined) throw new StartError('The server has no address.');
+  await answers(url, signal);
+  return { url, close: async () => server.close() };
+}
+
+async function answers(url: string, signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + ANSWER_TIMEOUT_MS;
+  for (;;) {
+    const fault = await fetch(url, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+    }).then(
+      (response) => (response.ok ? null : `status ${response.status}`),
+      (error: unknown) => String(error),
+    );
+    if (fault === null) return;
+    signal.throwIfAborted();
+    if (Date.now() > deadline) throw new StartError(`The server does not answer at ${url}: ${fault}`);
+    await delay(100, undefined, { signal });
+  }
+}

@@ -1,0 +1,49 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+import localtext from './src/node/vite-plugin.ts';
+import { testPage } from './test/support/test-page-plugin.ts';
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig(({ mode }) => ({
+  root: here('./src/playground'),
+  // The weights alone are public files, and the plugin serves them: a build need not copy 190 MB.
+  publicDir: false,
+  // A page that is not there is a 404, not the start page.
+  appType: 'mpa',
+  plugins: [
+    localtext({ models: here('./public/models') }),
+    ...(mode === 'browser-tests' ? [testPage()] : []),
+  ],
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: here(mode === 'browser-tests' ? './dist/test-site' : './dist/site'),
+    emptyOutDir: true,
+    target: 'es2023',
+    chunkSizeWarningLimit: 3_000,
+  },
+  test: {
+    root: here('./'),
+    reporters: ['default', here('./test/support/summary-reporter.ts')],
+    projects: [
+      { extends: false, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], root: here('./') } },
+      {
+        extends: false,
+        test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], root: here('./') },
+      },
+      {
+        extends: false,
+        test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          root: here('./'),
+          globalSetup: here('./test/support/browser-setup.ts'),
+          fileParallelism: false,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
+    ],
+  },
+}));
