@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -57,16 +56,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       serveModels(middlewares);
       const files = wasmFiles();
       for (const [name, path] of files) middlewares.use(`/${WASM_PATH}${name}`, serveFile(path));
-      const serviceWorker = async (response: ServerResponse): Promise<void> => {
-        const code = await bundleServiceWorker({ entry, root: config.root, precache: [], production: false });
-        response.setHeader('Content-Type', 'text/javascript');
-        response.setHeader('Cache-Control', 'no-cache');
-        response.end(code);
-      };
-      middlewares.use(
-        `/${SERVICE_WORKER}`,
-        (_request, response, next) => void serviceWorker(response).catch(next),
-      );
+      middlewares.use(`/${SERVICE_WORKER}`, serveServiceWorker(entry, config.root));
     },
 
     configurePreviewServer({ middlewares }) {
@@ -102,6 +92,20 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
 function precacheEntry(fileName: string, source: string | Uint8Array | null): PrecacheEntry {
   const revision = source && createHash('sha256').update(source).digest('hex').slice(0, 16);
   return { url: `/${fileName}`, revision };
+}
+
+/** Bundled anew for every request; nothing is precached while one develops. */
+function serveServiceWorker(entry: string, root: string): Connect.NextHandleFunction {
+  return async (_request, response, next) => {
+    try {
+      const code = await bundleServiceWorker({ entry, root, precache: [], production: false });
+      response.setHeader('Content-Type', 'text/javascript');
+      response.setHeader('Cache-Control', 'no-cache');
+      response.end(code);
+    } catch (error) {
+      next(error);
+    }
+  };
 }
 
 const notFound: Connect.NextHandleFunction = (_request, response) => {

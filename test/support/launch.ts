@@ -1,0 +1,45 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { chromium, type BrowserContext } from 'playwright';
+
+import { findBrowser } from './find-browser.ts';
+
+const QUIET = [
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export interface LaunchOptions {
+  /** `software`: SwiftShader. `none` (the default): `navigator.gpu` has no adapter. */
+  webgpu?: 'software' | 'none';
+  /** Folder of a profile that outlives the browser; none: a fresh one, removed when it closes. */
+  profile?: string;
+  extraArgs?: string[];
+}
+
+/** Chromium with a profile on disk: an incognito one has less storage, and keeps it in memory. */
+export async function launch(options: LaunchOptions = {}): Promise<BrowserContext> {
+  const profile = options.profile ?? (await mkdtemp(join(tmpdir(), 'localtext-test-')));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: findBrowser(),
+    headless: true,
+    // Playwright's default headless mode is another, smaller browser than the one that people use.
+    ignoreDefaultArgs: ['--headless'],
+    args: [
+      '--headless=new',
+      '--no-sandbox',
+      ...QUIET,
+      ...(options.webgpu === 'software' ? ['--enable-unsafe-webgpu'] : []),
+      ...(options.extraArgs ?? []),
+    ],
+  });
+  if (options.profile === undefined) {
+    context.on('close', () => void rm(profile, { recursive: true, force: true, maxRetries: 5 }));
+  }
+  return context;
+}

@@ -1,0 +1,23 @@
+import OpenAI from 'openai';
+
+import { start, type Localtext } from '../../../src/index.ts';
+
+declare global {
+  interface Window {
+    localtext: Promise<Localtext>;
+    OpenAI: typeof OpenAI;
+    /** A client as an application would make it. `maxRetries` is 0: a test wants to see the first answer. */
+    client(apiKey: string, options?: { maxRetries?: number; timeout?: number }): OpenAI;
+  }
+}
+
+window.localtext = start();
+window.OpenAI = OpenAI;
+window.client = (apiKey, options) =>
+  new OpenAI({
+    apiKey,
+    baseURL: `${location.origin}/v1`,
+    dangerouslyAllowBrowser: true,
+    maxRetries: 0,
+    ...options,
+  });

@@ -1,0 +1,55 @@
+import { createServer } from 'node:net';
+import { preview, type PreviewServer } from 'vite';
+
+/** The built test site on a static server that can go away and come back at the same address. */
+export class StaticSite {
+  readonly port: number;
+  #server: PreviewServer | null = null;
+
+  private constructor(port: number) {
+    this.port = port;
+  }
+
+  /** localhost: browsers take it for secure without https. */
+  get url(): string {
+    return `http://localhost:${this.port}`;
+  }
+
+  static async start(): Promise<StaticSite> {
+    const site = new StaticSite(await freePort());
+    await site.start();
+    return site;
+  }
+
+  async start(): Promise<void> {
+    this.#server ??= await preview({
+      mode: 'browser-tests',
+      logLevel: 'warn',
+      preview: { port: this.port, strictPort: true, host: 'localhost' },
+    });
+  }
+
+  /** Open connections are cut. */
+  async stop(): Promise<void> {
+    const server = this.#server;
+    this.#server = null;
+    if (server === null) return;
+    const closed = server.close();
+    if ('closeAllConnections' in server.httpServer) server.httpServer.closeAllConnections();
+    await closed;
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, 'localhost', () => {
+      const address = server.address();
+      server.close(() => {
+        if (typeof address === 'object' && address !== null) resolve(address.port);
+        else reject(new Error('no free port'));
+      });
+    });
+  });
+}
