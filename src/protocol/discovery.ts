@@ -11,8 +11,6 @@ export interface NeedEngine {
 
 /** Page → service worker, answered on the port that comes with it. */
 export type PageToServiceWorker =
-  /** A page asks for an engine through the service worker: the port goes on to every window. Not answered. */
-  | NeedEngine
   /** Take control of this page now (first visit, Shift+reload). */
   | { type: 'localtext:claim' }
   /** Which protocol this service worker speaks. */
@@ -22,12 +20,6 @@ export type PageToServiceWorker =
 
 export type ServiceWorkerReply =
   { type: 'ok'; version: number } | { type: 'error'; version: number; error: WireError };
-
-/** Answered by the service worker with 204. Fetched by the engine worker while a request runs, to keep it awake. */
-export const KEEP_ALIVE_PATH = '/localtext/keep-alive';
-
-/** How often, in milliseconds: browsers stop a service worker that heard nothing for 30 s. */
-export const KEEP_ALIVE_MS = 10_000;
 
 /** Leader page → its engine worker: the port of one request. */
 export interface ServePort {

@@ -27,10 +27,9 @@ export class FakeLocks {
         mode,
         grant: () => {
           options.signal?.removeEventListener('abort', onAbort);
-          Promise.resolve()
-            .then(() => callback({ name, mode }))
-            .then(resolve, reject)
-            .finally(() => this.#release(name));
+          void run(callback, { name, mode })
+            .finally(() => this.#release(name))
+            .then(resolve, reject);
         },
       };
       const queue = this.#queues.get(name) ?? [];
@@ -65,4 +64,8 @@ export class FakeLocks {
     else this.#held.delete(name);
     this.#grantNext(name);
   }
+}
+
+async function run(callback: (lock: unknown) => unknown, lock: unknown): Promise<unknown> {
+  return await callback(lock);
 }

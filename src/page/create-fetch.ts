@@ -1,0 +1,20 @@
+import { joinElection } from './join.ts';
+import type { StartOptions } from './start-options.ts';
+
+/**
+ * A `fetch` whose `/v1` is answered in this page: for browsers that allow no service worker. Everything else goes to
+ * the page's own `fetch`. The service's code is fetched with the first request.
+ * @example
+ * const client = new OpenAI({ baseURL: `${location.origin}/v1`, apiKey: key, fetch: createFetch() });
+ */
+export function createFetch(options: Omit<StartOptions, 'serviceWorker' | 'isolation'> = {}): typeof fetch {
+  const { leader } = joinElection(options);
+  let service: Promise<(request: Request) => Promise<Response>> | null = null;
+
+  return async (input, init) => {
+    const url = new URL(input instanceof Request ? input.url : input, document.baseURI);
+    if (url.origin !== location.origin || !/^\/v1(\/|$)/.test(url.pathname)) return fetch(input, init);
+    service ??= import('./page-service.ts').then((module) => module.pageService(leader, options));
+    return (await service)(new Request(input, init));
+  };
+}

@@ -1,0 +1,63 @@
+import type { WorkerControl } from '../protocol/control.ts';
+import type { ServePort } from '../protocol/discovery.ts';
+import { engineLock } from '../protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { EngineSettings } from './start-options.ts';
+
+const START_MS = 30_000;
+
+/** A worker that has started and takes ports. */
+export interface EngineWorker {
+  epoch: string;
+  serve(port: MessagePort): void;
+  /** Resolves when it has died, however it did. */
+  gone: Promise<void>;
+  terminate(): void;
+}
+
+/** @throws Error when the worker's script cannot be loaded or does not start. */
+export async function spawnEngineWorker(settings: EngineSettings): Promise<EngineWorker> {
+  const [comlink, catalog] = await Promise.all([
+    import('comlink'),
+    settings.catalog ?? import('../catalog/default-catalog.ts').then((module) => module.defaultCatalog),
+  ]);
+  const epoch = crypto.randomUUID();
+  const worker = new Worker(new URL('../engine/worker.ts', import.meta.url), {
+    type: 'module',
+    name: 'localtext-engine',
+  });
+  const control = comlink.wrap<WorkerControl>(worker);
+  const { modelsUrl, wasmUrl } = settings;
+  try {
+    await Promise.race([
+      control.start({ version: PROTOCOL_VERSION, epoch, catalog, modelsUrl, wasmUrl }),
+      failure(worker),
+    ]);
+  } catch (error) {
+    worker.terminate();
+    throw error;
+  }
+  return {
+    epoch,
+    serve: (port) => worker.postMessage({ type: 'localtext:serve' } satisfies ServePort, [port]),
+    gone: navigator.locks.request(engineLock(epoch), { mode: 'shared' }, () => {}),
+    terminate() {
+      control[comlink.releaseProxy]();
+      worker.terminate();
+    },
+  };
+}
+
+/** A pending Comlink call never settles when its worker cannot start: this does instead. */
+function failure(worker: Worker): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('no answer in 30 s')), START_MS);
+    const fail = (event: Event): void => {
+      clearTimeout(timer);
+      const reason = event instanceof ErrorEvent && event.message;
+      reject(new Error(reason || 'its script could not be loaded'));
+    };
+    worker.addEventListener('error', fail, { once: true });
+    worker.addEventListener('messageerror', fail, { once: true });
+  });
+}

@@ -1,0 +1,113 @@
+import type { EngineMessage } from '../protocol/engine-port.ts';
+import { LEADER_LOCK } from '../protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { WireError } from '../protocol/wire-error.ts';
+import { spawnEngineWorker, type EngineWorker } from './engine-worker.ts';
+import type { EngineSettings } from './start-options.ts';
+
+/** A worker that lived shorter than this is followed by the next one only after a pause. */
+const SHORT_LIFE_MS = 5000;
+const LONGEST_PAUSE_MS = 10_000;
+const FAILURES_TO_REPORT = 2;
+
+/** This tab's part in the election: it queues for the lock, and while it leads it owns the engine worker. */
+export class Leader extends EventTarget {
+  readonly #settings: EngineSettings;
+  #worker: EngineWorker | null = null;
+  #leading = false;
+  /** Ports that came before the worker had started. */
+  #early: MessagePort[] = [];
+  #failures = 0;
+
+  constructor(settings: EngineSettings) {
+    super();
+    this.#settings = settings;
+  }
+
+  get leading(): boolean {
+    return this.#leading;
+  }
+
+  /** Takes part until aborted. Dispatches `change` when leading begins or ends, and when a worker comes or goes. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await navigator.locks.request(LEADER_LOCK, { signal }, async () => {
+        this.#leading = true;
+        this.#changed();
+        while (!signal.aborted) await this.#ownWorker(signal);
+        this.#leading = false;
+        this.#changed();
+      });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** Takes a request's port, and closes it when this tab does not lead. */
+  serve(port: MessagePort, version: number): void {
+    if (!this.#leading) port.close();
+    else if (version !== PROTOCOL_VERSION) refuse(port, versionMismatch);
+    else if (this.#worker) this.#worker.serve(port);
+    else if (this.#failures >= FAILURES_TO_REPORT) refuse(port, workerFailed);
+    else this.#early.push(port);
+  }
+
+  async #ownWorker(signal: AbortSignal): Promise<void> {
+    const startedAt = performance.now();
+    let worker: EngineWorker | null = null;
+    try {
+      worker = await spawnEngineWorker(this.#settings);
+      this.#failures = 0;
+      this.#worker = worker;
+      for (const port of this.#early.splice(0)) worker.serve(port);
+      this.#changed();
+      await Promise.race([worker.gone, whenAborted(signal)]);
+    } catch (error) {
+      this.#failures += 1;
+      console.error('localtext: the engine worker did not start', error);
+      if (this.#failures >= FAILURES_TO_REPORT) {
+        for (const port of this.#early.splice(0)) refuse(port, workerFailed);
+      }
+    } finally {
+      this.#worker = null;
+      worker?.terminate();
+      this.#changed();
+    }
+    if (performance.now() - startedAt > SHORT_LIFE_MS) return;
+    const pauseMs = Math.min(250 * 2 ** this.#failures, LONGEST_PAUSE_MS);
+    await Promise.race([new Promise((resolve) => setTimeout(resolve, pauseMs)), whenAborted(signal)]);
+  }
+
+  #changed(): void {
+    this.dispatchEvent(new Event('change'));
+  }
+}
+
+const whenAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+function refuse(port: MessagePort, error: WireError): void {
+  port.postMessage({ type: 'error', error } satisfies EngineMessage);
+  port.close();
+}
+
+const serverError = (code: string, message: string): WireError => ({
+  status: 500,
+  type: 'server_error',
+  code,
+  param: null,
+  message,
+});
+
+const versionMismatch = serverError(
+  'protocol_mismatch',
+  'The tabs of this site and its service worker run different versions. Reload every tab of this site, and try again.',
+);
+
+const workerFailed = serverError(
+  'engine_worker_failed',
+  "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",
+);

@@ -1,0 +1,105 @@
+import type { EngineStatus, LoadProgress, ModelStatus } from '../protocol/control.ts';
+import { STATUS_CHANNEL, type StatusMessage } from '../protocol/control.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { EngineAccess } from './engine-access.ts';
+import { keys, type Keys } from './keys.ts';
+import type { Leader } from './leader.ts';
+import { applyUpdate } from './update.ts';
+
+export interface LocaltextStatus extends EngineStatus {
+  /** This tab's worker is the engine of all tabs. */
+  leader: boolean;
+  serviceWorker: boolean;
+  crossOriginIsolated: boolean;
+  /** A new version waits: `update()`. */
+  updateWaiting: boolean;
+  models: ModelStatus[];
+}
+
+interface LocaltextParts {
+  leader: Leader;
+  engine: EngineAccess;
+  /** Null without a service worker. */
+  registration: ServiceWorkerRegistration | null;
+  /** Aborting it leaves the election. */
+  stop: AbortController;
+}
+
+/**
+ * The page's handle.
+ * Events: `status` when anything in `status()` may have changed, in every tab; `update` when a new version waits.
+ */
+export class Localtext extends EventTarget {
+  /** For `new OpenAI({ baseURL })`. */
+  readonly baseURL = `${location.origin}/v1`;
+  /** Enrols applications: issue, list, rotate, revoke. */
+  readonly keys: Keys = keys;
+  readonly #parts: LocaltextParts;
+  readonly #channel = new BroadcastChannel(STATUS_CHANNEL);
+
+  constructor(parts: LocaltextParts) {
+    super();
+    this.#parts = parts;
+    this.#channel.onmessage = ({ data }: MessageEvent<StatusMessage>) => {
+      if (data.version === PROTOCOL_VERSION) this.#emit('status');
+    };
+    parts.leader.addEventListener('change', () => this.#emit('status'));
+  }
+
+  /** Aborted by `stop()`. */
+  get stopped(): AbortSignal {
+    return this.#parts.stop.signal;
+  }
+
+  /**
+   * Loads a model, in whichever tab the engine is; resolves when it answers.
+   * @throws LocaltextError; the signal's reason when aborted.
+   */
+  async ready(
+    model: string,
+    options: { onProgress?: (progress: LoadProgress) => void; signal?: AbortSignal } = {},
+  ): Promise<void> {
+    const { stop, engine } = this.#parts;
+    const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
+    await engine.load(model, { ...options, signal });
+  }
+
+  /** `epoch` is empty and `models` too while no tab's engine answers. */
+  async status(): Promise<LocaltextStatus> {
+    const { engine, leader, registration } = this.#parts;
+    const status = await engine.status();
+    return {
+      epoch: status?.epoch ?? '',
+      models: status?.models ?? [],
+      leader: leader.leading,
+      serviceWorker: registration !== null,
+      crossOriginIsolated,
+      updateWaiting: Boolean(registration?.waiting),
+    };
+  }
+
+  /**
+   * Lets a waiting version take over, once no request runs in any tab. False when none waits.
+   * Reload the page afterwards: it keeps the library that it was loaded with.
+   */
+  async update(): Promise<boolean> {
+    const { registration, stop } = this.#parts;
+    return registration ? applyUpdate(registration, stop.signal) : false;
+  }
+
+  /** Takes this tab out: it leads no more, and another tab's engine takes over. The service worker stays. */
+  stop(): void {
+    this.#parts.stop.abort(new DOMException('localtext was stopped in this tab.', 'AbortError'));
+    this.#channel.close();
+  }
+
+  /** @internal */
+  announceUpdate(): void {
+    this.#emit('update');
+    this.#emit('status');
+  }
+
+  #emit(type: 'status' | 'update'): void {
+    this.dispatchEvent(new Event(type));
+  }
+}

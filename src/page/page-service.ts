@@ -1,0 +1,21 @@
+import { browserService } from '../sw-entry/v1.ts';
+import { writeCatalog } from '../storage/settings.ts';
+import type { Leader } from './leader.ts';
+import { pageTransport } from './page-transport.ts';
+import type { StartOptions } from './start-options.ts';
+
+/** The service in this page, behaving as `fetch` does when a request is aborted. */
+export async function pageService(
+  leader: Leader,
+  { catalog }: StartOptions,
+): Promise<(request: Request) => Promise<Response>> {
+  await writeCatalog(catalog ?? null);
+  const service = browserService({ transport: pageTransport(leader), locks: navigator.locks });
+  return async (request) => {
+    const { signal } = request;
+    const response = await service(request);
+    if (!response.body) return response;
+    // An abort after the headers breaks the body off, as that of a request over the network.
+    return new Response(response.body.pipeThrough(new TransformStream(), { signal }), response);
+  };
+}

@@ -1,0 +1,41 @@
+import type { Catalog } from '../catalog/catalog.ts';
+
+export interface StartOptions {
+  /** Replaces the default catalog, for every tab of the site. */
+  catalog?: Catalog;
+  /** Folder with the weights, relative to the page; default `/models/`. */
+  modelsUrl?: string;
+  /** Folder with the engines' WASM files, relative to the page; default `/localtext/wasm/`. */
+  wasmUrl?: string;
+  serviceWorker?: {
+    /** Default `/localtext-sw.js`. */
+    url?: string;
+    /** Default: the folder of `url`. */
+    scope?: string;
+  };
+  /**
+   * Where the host sends no COOP and COEP headers, the service worker adds them, and pages are cross-origin isolated
+   * (WASM with threads) from their next visit on. `reload`: reload once for it. `off`: leave the headers alone.
+   */
+  isolation?: 'next-visit' | 'reload' | 'off';
+}
+
+export interface EngineSettings {
+  catalog: Catalog | null;
+  modelsUrl: string;
+  wasmUrl: string;
+}
+
+/** With every URL absolute: the worker that gets them has another base. */
+export function engineSettings(options: StartOptions): EngineSettings {
+  return {
+    catalog: options.catalog ?? null,
+    modelsUrl: folderUrl(options.modelsUrl ?? '/models/'),
+    wasmUrl: folderUrl(options.wasmUrl ?? '/localtext/wasm/'),
+  };
+}
+
+function folderUrl(path: string): string {
+  const { href } = new URL(path, document.baseURI);
+  return href.endsWith('/') ? href : `${href}/`;
+}

@@ -1,0 +1,45 @@
+import { throughServiceWorker } from './engine-access.ts';
+import { joinElection } from './join.ts';
+import { Localtext } from './localtext.ts';
+import { takeControl } from './control.ts';
+import { reloadForIsolation } from './isolation.ts';
+import { register } from './registration.ts';
+import type { StartOptions } from './start-options.ts';
+
+let started: Promise<Localtext> | null = null;
+
+/**
+ * Makes `/v1` of this origin answer in this page and in every other tab of the site, without a reload.
+ * A second call gives the handle of the first, unless that has failed.
+ * @throws LocaltextError; where the browser allows no service worker it says to use `createFetch()`.
+ * @example
+ * const localtext = await start();
+ * const { key } = await localtext.keys.issue({ label: 'notes' });
+ * const client = new OpenAI({ baseURL: localtext.baseURL, apiKey: key, dangerouslyAllowBrowser: true });
+ */
+export function start(options: StartOptions = {}): Promise<Localtext> {
+  if (started) return started;
+  const starting = startOnce(options);
+  started = starting;
+  const forget = (): void => {
+    if (started === starting) started = null;
+  };
+  starting.then((localtext) => localtext.stopped.addEventListener('abort', forget), forget);
+  return starting;
+}
+
+async function startOnce(options: StartOptions): Promise<Localtext> {
+  let localtext: Localtext | null = null;
+  const registration = await register(options, () => localtext?.announceUpdate());
+  await storeCatalog(options);
+  await takeControl(registration);
+  reloadForIsolation(options);
+  localtext = new Localtext({ ...joinElection(options), engine: throughServiceWorker, registration });
+  return localtext;
+}
+
+/** Kept where the service worker finds it. A catalog set earlier and not now is taken back. */
+async function storeCatalog({ catalog }: StartOptions): Promise<void> {
+  const { writeCatalog } = await import('../storage/settings.ts');
+  await writeCatalog(catalog ?? null);
+}

@@ -1,0 +1,39 @@
+import { REQUEST_LOCK_PREFIX } from '../protocol/locks.ts';
+import { tellServiceWorker } from './control.ts';
+import { LocaltextError } from './localtext-error.ts';
+
+const LOOK_AGAIN_MS = 250;
+
+/**
+ * Lets the waiting version take over once no request runs in any tab. False when none waits.
+ * Pages keep the library they were loaded with: reload them afterwards.
+ */
+export async function applyUpdate(
+  registration: ServiceWorkerRegistration,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { waiting } = registration;
+  if (!waiting) return false;
+  const activated = new Promise<void>((resolve) => {
+    waiting.addEventListener('statechange', () => waiting.state === 'activated' && resolve());
+  });
+  for (;;) {
+    signal.throwIfAborted();
+    if (!(await requestsRun())) {
+      try {
+        await tellServiceWorker(waiting, { type: 'localtext:skip-waiting' });
+        break;
+      } catch (error) {
+        if (!(error instanceof LocaltextError) || error.code !== 'requests_running') throw error;
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+  }
+  await activated;
+  return true;
+}
+
+async function requestsRun(): Promise<boolean> {
+  const { held = [] } = await navigator.locks.query();
+  return held.some(({ name }) => name?.startsWith(REQUEST_LOCK_PREFIX));
+}

@@ -1,0 +1,59 @@
+import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
+import { loadModel, readStatus } from '../engine-client/load-model.ts';
+import { KEEP_ALIVE_PATH, LOAD_PATH, STATUS_PATH, type LoadLine } from '../protocol/local-paths.ts';
+import { asServiceError } from '../service/service-error.ts';
+
+/** How long a page waits to hear of an engine's status, in milliseconds. */
+const STATUS_DEADLINE_MS = 5000;
+
+/** Answers the page library's own paths; null for every other path. */
+export function handleLocalRoute(
+  url: URL,
+  dependencies: EngineClientDependencies,
+): Promise<Response> | Response | null {
+  switch (url.pathname) {
+    case KEEP_ALIVE_PATH:
+      return new Response(null, { status: 204 });
+    case LOAD_PATH:
+      return streamLoad(url.searchParams.get('model') ?? '', dependencies);
+    case STATUS_PATH:
+      return answerStatus({ ...dependencies, deadlineMs: STATUS_DEADLINE_MS });
+    default:
+      return null;
+  }
+}
+
+async function answerStatus(dependencies: EngineClientDependencies): Promise<Response> {
+  try {
+    return Response.json(await readStatus(dependencies, AbortSignal.timeout(2 * STATUS_DEADLINE_MS)));
+  } catch (error) {
+    return asServiceError(error).toResponse();
+  }
+}
+
+function streamLoad(model: string, dependencies: EngineClientDependencies): Response {
+  const left = new AbortController();
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      const write = (line: LoadLine): void => {
+        if (!left.signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`));
+      };
+      const { signal } = left;
+      loadModel(dependencies, model, {
+        signal,
+        onProgress: (progress) => write({ type: 'progress', progress }),
+      })
+        .then(
+          () => write({ type: 'loaded' }),
+          (error: unknown) => write({ type: 'error', error: asServiceError(error).wire }),
+        )
+        .then(() => !signal.aborted && controller.close())
+        .catch(() => {});
+    },
+    cancel: () => left.abort(),
+  });
+  return new Response(body, {
+    headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
+  });
+}

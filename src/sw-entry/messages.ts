@@ -1,0 +1,47 @@
+import type { PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
+import { REQUEST_LOCK_PREFIX } from '../protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+
+declare const self: ServiceWorkerGlobalScope;
+
+const version = PROTOCOL_VERSION;
+const ok: ServiceWorkerReply = { type: 'ok', version };
+
+/** Answers the page library's messages on the port that comes with each; false for anybody else's. */
+export function handleMessage(event: ExtendableMessageEvent): boolean {
+  const message = event.data as PageToServiceWorker | null;
+  const [port] = event.ports;
+  if (!port || typeof message !== 'object' || message === null) return false;
+  const reply = async (work: Promise<ServiceWorkerReply>): Promise<void> => port.postMessage(await work);
+  switch (message.type) {
+    case 'localtext:claim':
+      event.waitUntil(reply(self.clients.claim().then(() => ok)));
+      return true;
+    case 'localtext:version':
+      port.postMessage(ok);
+      return true;
+    case 'localtext:skip-waiting':
+      event.waitUntil(reply(skipWaiting()));
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** A new version that takes over ends the streams of the old one: so not while a request runs. */
+async function skipWaiting(): Promise<ServiceWorkerReply> {
+  const { held = [] } = await navigator.locks.query();
+  if (held.some(({ name }) => name?.startsWith(REQUEST_LOCK_PREFIX))) {
+    const message = 'A request is running. Ask again when it has ended.';
+    const error = {
+      status: 500,
+      type: 'server_error',
+      code: 'requests_running',
+      param: null,
+      message,
+    } as const;
+    return { type: 'error', version, error };
+  }
+  await self.skipWaiting();
+  return ok;
+}

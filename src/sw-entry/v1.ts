@@ -1,0 +1,33 @@
+import { defaultCatalog } from '../catalog/default-catalog.ts';
+import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
+import { createEngineClient } from '../engine-client/engine-client.ts';
+import { lockedInFlight } from '../keys/in-flight.ts';
+import { createKeyStore } from '../keys/key-store.ts';
+import { catalogDirectory } from '../service/catalog-directory.ts';
+import { createService } from '../service/service.ts';
+import { asServiceError } from '../service/service-error.ts';
+import { readCatalog } from '../storage/settings.ts';
+
+const now = (): number => Date.now();
+
+/** The service as the browser runs it, in the service worker or in a page; only the way to the engine differs. */
+export function browserService(engine: EngineClientDependencies): (request: Request) => Promise<Response> {
+  const service = createService({
+    engine: createEngineClient(engine),
+    keys: createKeyStore({ now, inFlight: lockedInFlight(engine.locks) }),
+    models: catalogDirectory(async () => (await readCatalog()) ?? defaultCatalog),
+    now,
+  });
+  return async (request) => {
+    try {
+      return await service(request);
+    } catch (error) {
+      if (request.signal.aborted) throw error;
+      // A rejection would reach the client as a network error, which says nothing.
+      return asServiceError(error).toResponse();
+    }
+  };
+}
+
+/** Whether a path of this origin is the service's: `/v1` and all below it. */
+export const isV1Path = ({ pathname }: URL): boolean => pathname === '/v1' || pathname.startsWith('/v1/');
