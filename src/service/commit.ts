@@ -34,22 +34,19 @@ export async function answerLater(options: {
 }): Promise<Response> {
   const { answer, begun, remainingMs, headers, onCancel } = options;
   let whole: string | null = null;
-  const answered = answer.then((text) => {
-    whole = text;
-  });
+  const awaitAnswer = async (): Promise<void> => {
+    whole = await answer;
+  };
+  const answered = awaitAnswer();
   await untilCommit(begun ? Promise.race([answered, begun]) : answered, remainingMs);
   if (whole !== null) return new Response(whole, { headers: headers() });
   let cancelled = false;
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
-    start(controller) {
-      answer.then(
-        (text) => {
-          if (cancelled) return;
-          controller.enqueue(new TextEncoder().encode(text));
-          controller.close();
-        },
-        (error: unknown) => controller.error(error),
-      );
+    async start(controller) {
+      const text = await answer;
+      if (cancelled) return;
+      controller.enqueue(new TextEncoder().encode(text));
+      controller.close();
     },
     cancel() {
       cancelled = true;

@@ -1,0 +1,29 @@
+import type { BucketState } from './token-bucket.ts';
+
+/** What is kept of a key: never the key itself. Times in milliseconds since 1970. */
+export interface KeyRecord {
+  id: string;
+  label: string;
+  /** Hashes of the secrets that open it, for the index: the current one first, then replaced ones in their grace. */
+  hashes: string[];
+  secrets: { hash: string; validUntil: number | null }[];
+  created: number;
+  lastUsed: number | null;
+  expiresAt: number | null;
+  revokedAt: number | null;
+  /** Ids that it may use; null: all. */
+  models: string[] | null;
+  limits: KeyLimits;
+  requests: BucketState;
+  tokens: BucketState;
+}
+
+export interface KeyLimits {
+  requestsPerMinute: number;
+  tokensPerMinute: number;
+  /** Chats that may run at once. */
+  inFlight: number;
+}
+
+/** Generous: they stop an app gone wild, not one that works. */
+export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinute: 200_000, inFlight: 64 };

@@ -1,0 +1,127 @@
+import { withDatabase } from '../storage/database.ts';
+import type { Admission, Admitted, KeyStore, LimitState } from '../service/service-dependencies.ts';
+import type { InFlight } from './in-flight.ts';
+import { hashKey, isWholeKey } from './key-format.ts';
+import type { KeyRecord } from './key-record.ts';
+import { refill, untilLevel, type BucketState } from './token-bucket.ts';
+
+/** How stale `lastUsed` may get on calls that take nothing from a limit: those need no write otherwise. */
+const LAST_USED_STALE_MS = 60_000;
+
+/** Keys as the service sees them. Nothing is kept in memory: a revoked key fails on the next request, in every tab. */
+export function createKeyStore({ now, inFlight }: { now: () => number; inFlight: InFlight }): KeyStore {
+  return {
+    async admit(token, purpose) {
+      if (!(await isWholeKey(token))) return refused('malformed');
+      const hash = await hashKey(token);
+      return purpose === 'chat' ? admitChat(hash, now()) : admitOther(hash, now());
+    },
+    enter({ keyId, inFlightLimit }, requestId) {
+      return inFlight.enter(keyId, requestId, inFlightLimit);
+    },
+    settle: (keyId, tokens) => settle(keyId, tokens, now()),
+  };
+}
+
+type Refusal = Exclude<Admission, Admitted>;
+
+const refused = (reason: Refusal['reason']): Refusal => ({ admitted: false, reason });
+
+function refusal(record: KeyRecord | undefined, hash: string, now: number): Refusal | null {
+  if (!record) return refused('unknown');
+  if (record.revokedAt !== null) return refused('revoked');
+  const until = record.secrets.find((secret) => secret.hash === hash)?.validUntil ?? null;
+  if ((until !== null && until <= now) || (record.expiresAt !== null && record.expiresAt <= now)) {
+    return refused('expired');
+  }
+  return null;
+}
+
+/** Lookup and limit in one transaction, so that requests that come together never share what is left. */
+function admitChat(hash: string, now: number): Promise<Admission> {
+  return withDatabase(async (database) => {
+    const transaction = database.transaction('keys', 'readwrite', { durability: 'relaxed' });
+    const record = await transaction.store.index('hashes').get(hash);
+    const refusing = refusal(record, hash, now);
+    if (refusing || !record) {
+      await transaction.done;
+      return refusing ?? refused('unknown');
+    }
+    const { requestsPerMinute, tokensPerMinute } = record.limits;
+    const requests = refill(record.requests, requestsPerMinute, now);
+    const tokens = refill(record.tokens, tokensPerMinute, now);
+    const exceeded = exceededLimit(requests, requestsPerMinute, tokens, tokensPerMinute);
+    if (!exceeded) requests.level -= 1;
+    void transaction.store.put({ ...record, requests, tokens, lastUsed: now });
+    await transaction.done;
+    const limits = {
+      requests: limitState(requests, requestsPerMinute),
+      tokens: limitState(tokens, tokensPerMinute),
+    };
+    return { ...admission(record), limits, exceeded };
+  });
+}
+
+function admitOther(hash: string, now: number): Promise<Admission> {
+  return withDatabase(async (database) => {
+    const record = await database.getFromIndex('keys', 'hashes', hash);
+    const refusing = refusal(record, hash, now);
+    if (refusing || !record) return refusing ?? refused('unknown');
+    if (record.lastUsed === null || now - record.lastUsed > LAST_USED_STALE_MS) await touch(record.id, now);
+    return admission(record);
+  });
+}
+
+async function touch(id: string, now: number): Promise<void> {
+  await update(id, (record) => ({ ...record, lastUsed: now }));
+}
+
+/** Tokens are counted after the fact: a long reply is paid off by the requests after it. */
+async function settle(id: string, used: number, now: number): Promise<void> {
+  await update(id, (record) => {
+    const tokens = refill(record.tokens, record.limits.tokensPerMinute, now);
+    return { ...record, tokens: { ...tokens, level: tokens.level - used } };
+  });
+}
+
+/** Changes a record in one transaction; resolves to the record as changed, or null when there is none. */
+async function update(id: string, change: (record: KeyRecord) => KeyRecord): Promise<KeyRecord | null> {
+  return withDatabase(async (database) => {
+    const transaction = database.transaction('keys', 'readwrite', { durability: 'relaxed' });
+    const record = await transaction.store.get(id);
+    const changed = record ? change(record) : null;
+    if (changed) void transaction.store.put(changed);
+    await transaction.done;
+    return changed;
+  });
+}
+
+function admission({ id, label, models, limits }: KeyRecord): Admitted {
+  return {
+    admitted: true,
+    keyId: id,
+    label,
+    models,
+    inFlightLimit: limits.inFlight,
+    limits: null,
+    exceeded: null,
+  };
+}
+
+function exceededLimit(
+  requests: BucketState,
+  requestsPerMinute: number,
+  tokens: BucketState,
+  tokensPerMinute: number,
+): Admitted['exceeded'] {
+  const requestsMs = untilLevel(requests, 1, requestsPerMinute);
+  if (requestsMs > 0) return { what: 'requests', retryAfterMs: requestsMs };
+  const tokensMs = untilLevel(tokens, 1, tokensPerMinute);
+  return tokensMs > 0 ? { what: 'tokens', retryAfterMs: tokensMs } : null;
+}
+
+const limitState = (bucket: BucketState, perMinute: number): LimitState['requests'] => ({
+  limit: perMinute,
+  remaining: Math.max(0, Math.floor(bucket.level)),
+  resetMs: untilLevel(bucket, perMinute, perMinute),
+});

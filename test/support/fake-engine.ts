@@ -1,0 +1,123 @@
+import type { ChatEvent, ChatJob, EmbeddingJob, EmbeddingResult } from '../../src/protocol/job.ts';
+import type { EngineClient, EngineRequestOptions } from '../../src/service/service-dependencies.ts';
+
+export const FAKE_FINGERPRINT = 'fake-weights-f32-node';
+
+export interface FakeReply {
+  /** One token each. */
+  deltas?: string[];
+  delayMs?: number;
+  acceptAfterMs?: number;
+  finishReason?: 'stop' | 'length';
+  promptTokens?: number;
+  cachedTokens?: number;
+  /** Thrown before `accepted`. */
+  refuse?: unknown;
+  /** Thrown after the deltas. */
+  fail?: unknown;
+  /** Ends without `done`. */
+  breakOff?: boolean;
+  waiting?: 'queued' | 'loading' | 'prefill';
+}
+
+/** An engine with a known text, which sees what is asked of it and whether it was freed. */
+export class FakeEngine implements EngineClient {
+  readonly jobs: (ChatJob | EmbeddingJob)[] = [];
+  readonly ids: string[] = [];
+  running = 0;
+  aborted = 0;
+  /** Deltas that were asked for. */
+  yielded = 0;
+  reply: (job: ChatJob, index: number) => FakeReply;
+
+  constructor(reply: FakeReply | ((job: ChatJob, index: number) => FakeReply) = {}) {
+    this.reply = typeof reply === 'function' ? reply : () => reply;
+  }
+
+  async *chat(job: ChatJob, options: EngineRequestOptions): AsyncGenerator<ChatEvent, void, undefined> {
+    const reply = this.reply(job, this.jobs.length);
+    this.jobs.push(job);
+    this.ids.push(options.id);
+    this.running += 1;
+    try {
+      yield* this.#run(job, reply, options);
+    } catch (error) {
+      if (options.signal.aborted) this.aborted += 1;
+      throw error;
+    } finally {
+      this.running -= 1;
+    }
+  }
+
+  async *#run(
+    job: ChatJob,
+    reply: FakeReply,
+    { signal, onWaiting }: EngineRequestOptions,
+  ): AsyncGenerator<ChatEvent> {
+    const { deltas = ['Hello', ', ', 'world', '!'], delayMs = 0, promptTokens = 7, cachedTokens = 0 } = reply;
+    if (reply.waiting) onWaiting?.(reply.waiting);
+    await pause(reply.acceptAfterMs ?? 0, signal);
+    if (reply.refuse) throw reply.refuse;
+    yield { type: 'accepted', accepted: { promptTokens, fingerprint: FAKE_FINGERPRINT } };
+    const most = Math.min(deltas.length, job.maxTokens ?? Infinity);
+    for (const text of deltas.slice(0, most)) {
+      await pause(delayMs, signal);
+      this.yielded += 1;
+      yield { type: 'delta', delta: { text, tokens: 1, ...logprobsOf(job, text) } };
+    }
+    if (reply.fail) throw reply.fail;
+    if (reply.breakOff) return;
+    yield {
+      type: 'done',
+      finishReason: most < deltas.length ? 'length' : (reply.finishReason ?? 'stop'),
+      usage: { promptTokens, cachedTokens, completionTokens: most },
+      timings: { queueMs: 1, prefillMs: 2, decodeMs: 3 },
+    };
+  }
+
+  async embed(job: EmbeddingJob, { signal }: EngineRequestOptions): Promise<EmbeddingResult> {
+    this.jobs.push(job);
+    await pause(0, signal);
+    const lengths =
+      'texts' in job.input
+        ? job.input.texts.map((text) => text.length)
+        : job.input.tokens.map((ids) => ids.length);
+    return {
+      vectors: lengths.map((length) => unitVector(length)),
+      promptTokens: lengths.length * 2,
+      fingerprint: FAKE_FINGERPRINT,
+      timings: { queueMs: 0, computeMs: 1 },
+    };
+  }
+}
+
+function logprobsOf(job: ChatJob, token: string) {
+  if (job.topLogprobs === undefined) return {};
+  const bytes = [...new TextEncoder().encode(token)];
+  const one = { token, logprob: -0.5, bytes };
+  return { logprobs: [{ ...one, top: Array.from({ length: job.topLogprobs }, () => one) }] };
+}
+
+function unitVector(seed: number): Float32Array<ArrayBuffer> {
+  const vector = Float32Array.from({ length: 8 }, (_, index) => Math.sin(seed + index));
+  const length = Math.hypot(...vector);
+  return vector.map((value) => value / length);
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

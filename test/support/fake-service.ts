@@ -1,0 +1,92 @@
+// oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
+import 'fake-indexeddb/auto';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { localInFlight } from '../../src/keys/in-flight.ts';
+import { KeyAdministrator, type IssueOptions } from '../../src/keys/key-administrator.ts';
+import { createKeyStore } from '../../src/keys/key-store.ts';
+import { catalogDirectory } from '../../src/service/catalog-directory.ts';
+import { createService } from '../../src/service/service.ts';
+import type { ServiceDependencies } from '../../src/service/service-dependencies.ts';
+import { FakeEngine } from './fake-engine.ts';
+
+const model = (id: string, kind: 'chat' | 'embedding') => ({
+  id,
+  kind,
+  created: 1_700_000_000,
+  variants: [],
+});
+
+export const FAKE_CATALOG: Catalog = {
+  ownedBy: 'localtext',
+  models: [
+    model('crimson-falcon-4', 'chat'),
+    model('indigo-owl-4', 'chat'),
+    model('amber-phoenix-4', 'chat'),
+    model('jade-mole-4', 'embedding'),
+  ],
+  aliases: { 'gpt-4o-mini': 'indigo-owl-4' },
+};
+
+export interface FakeService {
+  fetch(
+    path: string,
+    init?: RequestInit & { body?: BodyInit | null; json?: unknown; key?: string | null },
+  ): Promise<Response>;
+  service(request: Request): Promise<Response>;
+  engine: FakeEngine;
+  keys: KeyAdministrator;
+  /** A good key. */
+  key: string;
+}
+
+/** The pure service over a fake engine and real keys. */
+export async function fakeService(
+  options: Partial<ServiceDependencies> & { engine?: FakeEngine; issue?: Partial<IssueOptions> } = {},
+): Promise<FakeService> {
+  const { engine = new FakeEngine(), issue = {}, now = Date.now, ...rest } = options;
+  const keys = new KeyAdministrator(now);
+  const { key } = await keys.issue({ label: 'test', ...issue });
+  const service = createService({
+    engine,
+    keys: createKeyStore({ now, inFlight: localInFlight() }),
+    models: catalogDirectory(async () => FAKE_CATALOG),
+    now,
+    ...rest,
+  });
+  return {
+    service,
+    engine,
+    keys,
+    key,
+    fetch(path, { json, key: bearer = key, ...init } = {}) {
+      const headers = new Headers(init.headers);
+      if (bearer !== null) headers.set('authorization', `Bearer ${bearer}`);
+      const body = json === undefined ? init.body : JSON.stringify(json);
+      const method = init.method ?? (body == null ? 'GET' : 'POST');
+      return service(
+        new Request(`https://site.example${path}`, {
+          ...init,
+          method,
+          headers,
+          ...(body == null ? {} : { body }),
+        }),
+      );
+    },
+  };
+}
+
+export const chatBody = (extra: Record<string, unknown> = {}) => ({
+  model: 'amber-phoenix-4',
+  messages: [{ role: 'user', content: 'Say hello.' }],
+  ...extra,
+});
+
+export const chat = (extra: Record<string, unknown> = {}) => ({ json: chatBody(extra) });
+
+/** The `data:` payloads of a stream, in order. */
+export function eventsOf(text: string): string[] {
+  return text
+    .split('\n\n')
+    .filter((event) => event.startsWith('data: '))
+    .map((event) => event.slice('data: '.length));
+}

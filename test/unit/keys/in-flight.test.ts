@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest';
+import { localInFlight, lockedInFlight } from '../../../src/keys/in-flight.ts';
+import { FakeLocks } from '../../support/fake-locks.ts';
+
+const locked = (locks = new FakeLocks()) => lockedInFlight(locks as unknown as LockManager);
+
+describe.each([
+  ['with Web Locks', locked],
+  ['without', localInFlight],
+])('%s', (_, create) => {
+  test('lets in as many as there may be, per key, and again once one has left', async () => {
+    const inFlight = create();
+    const first = await inFlight.enter('key_a', '1', 2);
+    expect(first).not.toBeNull();
+    expect(await inFlight.enter('key_a', '2', 2)).not.toBeNull();
+    expect(await inFlight.enter('key_a', '3', 2)).toBeNull();
+    expect(await inFlight.enter('key_b', '4', 2)).not.toBeNull();
+    first?.();
+    first?.();
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(await inFlight.enter('key_a', '5', 2)).not.toBeNull();
+    expect(await inFlight.enter('key_a', '6', 2)).toBeNull();
+  });
+
+  test('never lets in more, however they come', async () => {
+    const inFlight = create();
+    const all = await Promise.all(
+      Array.from({ length: 20 }, (__, id) => inFlight.enter('key_a', `${id}`, 5)),
+    );
+    expect(all.filter((leave) => leave !== null).length).toBeLessThanOrEqual(5);
+  });
+});
+
+test('a holder that died is not counted', async () => {
+  const locks = new FakeLocks();
+  await locked(locks).enter('key_a', '1', 1);
+  expect(await locked(locks).enter('key_a', '2', 1)).toBeNull();
+  locks.crash();
+  expect(await locked(locks).enter('key_a', '3', 1)).not.toBeNull();
+});

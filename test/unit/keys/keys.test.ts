@@ -1,0 +1,163 @@
+// oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
+import 'fake-indexeddb/auto';
+import { IDBFactory } from 'fake-indexeddb';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import type { InFlight } from '../../../src/keys/in-flight.ts';
+import type { KeyAdministrator as Administrator } from '../../../src/keys/key-administrator.ts';
+import type { KeyStore } from '../../../src/service/service-dependencies.ts';
+
+const DAY = 86_400_000;
+const CHECKSUM_LENGTH = 4;
+
+let now = 1_700_000_000_000;
+let keys: Administrator;
+let store: KeyStore;
+const inFlight: InFlight = { enter: async () => () => {} };
+
+/** Fresh modules on the same database: what a service worker is after it was stopped. */
+async function restart(): Promise<void> {
+  vi.resetModules();
+  const { KeyAdministrator } = await import('../../../src/keys/key-administrator.ts');
+  const { createKeyStore } = await import('../../../src/keys/key-store.ts');
+  keys = new KeyAdministrator(() => now);
+  store = createKeyStore({ now: () => now, inFlight });
+}
+
+beforeEach(async () => {
+  globalThis.indexedDB = new IDBFactory();
+  now = 1_700_000_000_000;
+  await restart();
+});
+
+const reason = async (key: string) => {
+  const admission = await store.admit(key, 'other');
+  return admission.admitted ? 'admitted' : admission.reason;
+};
+
+const exceeded = async (key: string) => {
+  const admission = await store.admit(key, 'chat');
+  return admission.admitted ? admission.exceeded : admission.reason;
+};
+
+describe('keys', () => {
+  test('are lt_ and 256 random bits, URL-safe, with a checksum, and different each time', async () => {
+    const [one, two] = await Promise.all([keys.issue({ label: 'a' }), keys.issue({ label: 'b' })]);
+    expect(one.key).toMatch(/^lt_[\w-]{47}$/);
+    expect(one.key).not.toBe(two.key);
+  });
+
+  test('a typo is told apart from a key that is not known', async () => {
+    const { key } = await keys.issue({ label: 'a' });
+    const typo = (key.startsWith('lt_A') ? 'lt_B' : 'lt_A') + key.slice(4);
+    expect(await reason(typo)).toBe('malformed');
+    expect(await reason(key.slice(0, -CHECKSUM_LENGTH))).toBe('malformed');
+    expect(await reason('sk-1234')).toBe('malformed');
+    globalThis.indexedDB = new IDBFactory();
+    await restart();
+    expect(await reason(key)).toBe('unknown');
+  });
+
+  test('only hashes are stored, and lists show neither', async () => {
+    const { key } = await keys.issue({ label: 'a' });
+    const { withDatabase } = await import('../../../src/storage/database.ts');
+    const stored = JSON.stringify(await withDatabase((database) => database.getAll('keys')));
+    expect(stored).not.toContain(key.slice(3, 46));
+    const listed = JSON.stringify(await keys.list());
+    expect(listed).not.toContain(key.slice(3, 46));
+    expect(listed).not.toMatch(/hash|secret/);
+  });
+
+  test('label, created, last used and expiry are listed', async () => {
+    const { key } = await keys.issue({ label: 'shop', expiresAt: now + DAY, models: ['indigo-owl-4'] });
+    now += 1000;
+    await store.admit(key, 'other');
+    expect(await keys.list()).toMatchObject([
+      { label: 'shop', state: 'active', created: now - 1000, lastUsed: now, models: ['indigo-owl-4'] },
+    ]);
+    now += DAY;
+    expect(await reason(key)).toBe('expired');
+    expect((await keys.list())[0]?.state).toBe('expired');
+  });
+
+  test('rotated: the old one is good for the grace period alone', async () => {
+    const { id, key } = await keys.issue({ label: 'a' });
+    const rotated = await keys.rotate(id, { graceMs: 5000 });
+    expect(rotated.id).toBe(id);
+    expect([await reason(key), await reason(rotated.key)]).toEqual(['admitted', 'admitted']);
+    now += 5000;
+    expect([await reason(key), await reason(rotated.key)]).toEqual(['expired', 'admitted']);
+  });
+
+  test('a second rotation does not lengthen the grace of the first', async () => {
+    const { id, key } = await keys.issue({ label: 'a' });
+    await keys.rotate(id, { graceMs: 1000 });
+    await keys.rotate(id, { graceMs: DAY });
+    now += 1000;
+    expect(await reason(key)).toBe('expired');
+  });
+
+  test('revoked: at once, with those that it replaced, and for good', async () => {
+    const { id, key } = await keys.issue({ label: 'a' });
+    const rotated = await keys.rotate(id);
+    await keys.revoke(id);
+    expect([await reason(key), await reason(rotated.key)]).toEqual(['revoked', 'revoked']);
+    await expect(keys.rotate(id)).rejects.toThrow(/revoked/);
+  });
+
+  test.each([
+    { label: '' },
+    { label: 'a', limits: { requestsPerMinute: 0 } },
+    { label: 'a', limits: { inFlight: NaN } },
+  ])('refuses to issue %j', async (options) => {
+    await expect(keys.issue(options)).rejects.toThrow();
+    expect(await keys.list()).toEqual([]);
+  });
+
+  test('an id that there is not is an error', async () => {
+    await expect(keys.revoke('key_none')).rejects.toThrow(/key_none/);
+  });
+});
+
+describe('limits', () => {
+  test('requests a minute, filling steadily, and over a restart', async () => {
+    const { key } = await keys.issue({ label: 'a', limits: { requestsPerMinute: 3 } });
+    expect([await exceeded(key), await exceeded(key), await exceeded(key)]).toEqual([null, null, null]);
+    await restart();
+    expect(await exceeded(key)).toEqual({ what: 'requests', retryAfterMs: 20_000 });
+    now += 20_000;
+    expect(await exceeded(key)).toBeNull();
+    expect(await exceeded(key)).toMatchObject({ what: 'requests' });
+  });
+
+  test('requests that come together never share what is left', async () => {
+    const { key } = await keys.issue({ label: 'a', limits: { requestsPerMinute: 5 } });
+    const all = await Promise.all(Array.from({ length: 12 }, () => exceeded(key)));
+    expect(all.filter((one) => one === null)).toHaveLength(5);
+  });
+
+  test('tokens a minute, counted after the fact', async () => {
+    const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 600 } });
+    const admission = await store.admit(key, 'chat');
+    if (!admission.admitted) throw new Error('not admitted');
+    expect(admission.limits?.tokens).toMatchObject({ limit: 600, remaining: 600 });
+    await store.settle(admission.keyId, 699);
+    expect(await exceeded(key)).toEqual({ what: 'tokens', retryAfterMs: 10_000 });
+    now += 10_000;
+    expect(await exceeded(key)).toBeNull();
+  });
+
+  test('a clock set back gives nothing and locks nobody out', async () => {
+    const { key } = await keys.issue({ label: 'a', limits: { requestsPerMinute: 1 } });
+    await exceeded(key);
+    now -= DAY;
+    expect(await exceeded(key)).toMatchObject({ retryAfterMs: 60_000 });
+    now += 60_000;
+    expect(await exceeded(key)).toBeNull();
+  });
+
+  test('other calls take nothing', async () => {
+    const { key } = await keys.issue({ label: 'a', limits: { requestsPerMinute: 1 } });
+    await store.admit(key, 'other');
+    expect(await exceeded(key)).toBeNull();
+  });
+});
