@@ -1,0 +1,38 @@
+import { useEffect } from 'preact/hooks';
+import { Announcer } from './components/announcer.tsx';
+import { Sidebar } from './shell/sidebar.tsx';
+import { TabBar } from './shell/tab-bar.tsx';
+import { TopBar } from './shell/top-bar.tsx';
+import { StartProblem } from './shell/start-problem.tsx';
+import { currentView } from './shell/current-view.ts';
+
+export function App() {
+  const view = currentView.value;
+  useEffect(() => {
+    document.title = `${view.title} · localtext`;
+  }, [view]);
+
+  return (
+    <>
+      <a class="skip-link" href="#main" onClick={focusMain}>
+        Skip to the content
+      </a>
+      <div class="shell">
+        <TopBar />
+        <Sidebar />
+        <main id="main" tabIndex={-1} class={`main main-${view.name}`}>
+          <StartProblem />
+          <view.component key={view.name} />
+        </main>
+        <TabBar />
+      </div>
+      <Announcer />
+    </>
+  );
+}
+
+// The hash is the router's: the link moves the focus itself.
+function focusMain(event: Event): void {
+  event.preventDefault();
+  document.getElementById('main')?.focus();
+}

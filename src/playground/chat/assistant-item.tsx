@@ -1,0 +1,65 @@
+import { useSignal } from '@preact/signals';
+import { hueOf } from '../client/models.ts';
+import { CopyButton } from '../components/copy-button.tsx';
+import { IconButton } from '../components/icon-button.tsx';
+import { Markdown } from '../markdown/markdown.tsx';
+import { BranchSwitch } from './branch-switch.tsx';
+import type { AssistantTurn } from './conversation.ts';
+import { LogprobText } from './logprob-text.tsx';
+import { ReplyStatsLine } from './reply-stats-line.tsx';
+import { retry, writing } from './send.ts';
+import { ToolCalls } from './tool-calls.tsx';
+import { WaitingLine } from './waiting-line.tsx';
+
+export function AssistantItem({ turn, last }: { turn: AssistantTurn; last: boolean }) {
+  const shaded = useSignal(false);
+  const live = writing.value?.turnIds.includes(turn.id) ?? false;
+  const empty = turn.content === '' && turn.toolCalls.length === 0;
+  return (
+    <li class="turn turn-assistant" data-hue={hueOf(turn.model)} aria-busy={live}>
+      <p class="turn-label">
+        <span class="dot" aria-hidden="true" />
+        {turn.model}
+      </p>
+      {live && empty && <WaitingLine model={turn.model} />}
+      {shaded.value ? <LogprobText tokens={turn.logprobs} /> : <Markdown text={turn.content} />}
+      {turn.toolCalls.length > 0 && <ToolCalls turn={turn} open={last && !live} />}
+      {!live && <Ending turn={turn} />}
+      {!live && (
+        <div class="turn-actions">
+          <BranchSwitch turn={turn} />
+          {!empty && <CopyButton text={turn.content} label="Copy the reply" />}
+          <IconButton
+            small
+            icon="retry"
+            label="Another reply"
+            disabled={writing.value !== null}
+            onClick={() => void retry(turn)}
+          />
+          {turn.logprobs.length > 0 && (
+            <button
+              type="button"
+              class="button button-quiet button-small"
+              aria-pressed={shaded.value}
+              onClick={() => (shaded.value = !shaded.value)}
+            >
+              {shaded.value ? 'Text' : 'Probabilities'}
+            </button>
+          )}
+          <ReplyStatsLine stats={turn.stats} />
+        </div>
+      )}
+    </li>
+  );
+}
+
+function Ending({ turn }: { turn: AssistantTurn }) {
+  if (turn.problem === 'stopped') return <p class="quiet small">You stopped it here.</p>;
+  if (turn.problem !== null) return <p class="error-text small">{turn.problem}</p>;
+  if (turn.finishReason === 'length') {
+    return <p class="quiet small">Cut at the most tokens that the settings allow.</p>;
+  }
+  if (turn.content === '' && turn.toolCalls.length === 0)
+    return <p class="quiet small">The model said nothing.</p>;
+  return null;
+}

@@ -1,0 +1,37 @@
+import { IconButton } from '../components/icon-button.tsx';
+import { conversation, showTurn } from './chat-state.ts';
+import { siblings, type Turn } from './conversation.ts';
+import { writing } from './send.ts';
+
+/** Steps through the versions of a turn. */
+export function BranchSwitch({ turn }: { turn: Turn }) {
+  const versions = siblings(conversation.value, turn);
+  if (versions.length < 2) return null;
+  const index = versions.findIndex(({ id }) => id === turn.id);
+  const show = (step: number): void => {
+    const next = versions[index + step];
+    if (next) showTurn(next);
+  };
+  const busy = writing.value !== null && !writing.value.turnIds.includes(turn.id);
+  return (
+    <span class="branch-switch" role="group" aria-label="Versions">
+      <IconButton
+        small
+        icon="left"
+        label="Earlier version"
+        disabled={busy || index === 0}
+        onClick={() => show(-1)}
+      />
+      <span class="figures">
+        {index + 1}/{versions.length}
+      </span>
+      <IconButton
+        small
+        icon="right"
+        label="Later version"
+        disabled={busy || index === versions.length - 1}
+        onClick={() => show(1)}
+      />
+    </span>
+  );
+}

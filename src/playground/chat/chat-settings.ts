@@ -1,0 +1,120 @@
+import type {
+  ChatCompletionCreateParamsStreaming,
+  ChatCompletionMessageParam,
+} from 'openai/resources/chat/completions';
+import { FIRST_CHAT_MODEL } from '../client/models.ts';
+
+/** What the panel holds. Text that must be JSON is kept as the user typed it, and parsed when asked. */
+export interface ChatSettings {
+  model: string;
+  system: string;
+  temperature: number;
+  topP: number;
+  /** null: the service's default. */
+  maxTokens: number | null;
+  seed: number | null;
+  presencePenalty: number;
+  frequencyPenalty: number;
+  /** One sequence a line, `\n` for a line break. */
+  stop: string;
+  choices: number;
+  logprobs: boolean;
+  topLogprobs: number;
+  logitBias: string;
+  format: 'text' | 'json_object' | 'json_schema';
+  schema: string;
+  tools: string;
+  toolChoice: 'auto' | 'none' | 'required';
+}
+
+export const DEFAULT_SETTINGS: ChatSettings = {
+  model: FIRST_CHAT_MODEL,
+  system: '',
+  temperature: 0.7,
+  topP: 1,
+  maxTokens: 512,
+  seed: null,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+  stop: '',
+  choices: 1,
+  logprobs: false,
+  topLogprobs: 3,
+  logitBias: '',
+  format: 'text',
+  schema: '',
+  tools: '',
+  toolChoice: 'auto',
+};
+
+/** A setting that cannot be sent as it stands. */
+export class SettingsError extends Error {}
+
+/** The request as the official client takes it. What stands at the service's default is left out. */
+export function requestBody(
+  settings: ChatSettings,
+  conversation: ChatCompletionMessageParam[],
+): ChatCompletionCreateParamsStreaming {
+  const system: ChatCompletionMessageParam[] = settings.system.trim()
+    ? [{ role: 'system', content: settings.system }]
+    : [];
+  const stop = stopSequences(settings.stop);
+  return {
+    model: settings.model,
+    messages: [...system, ...conversation],
+    stream: true,
+    stream_options: { include_usage: true },
+    temperature: settings.temperature,
+    ...(settings.topP !== 1 && { top_p: settings.topP }),
+    ...(settings.maxTokens !== null && { max_completion_tokens: settings.maxTokens }),
+    ...(settings.seed !== null && { seed: settings.seed }),
+    ...(settings.presencePenalty !== 0 && { presence_penalty: settings.presencePenalty }),
+    ...(settings.frequencyPenalty !== 0 && { frequency_penalty: settings.frequencyPenalty }),
+    ...(stop.length > 0 && { stop }),
+    ...(settings.choices > 1 && { n: settings.choices }),
+    ...(settings.logprobs && { logprobs: true, top_logprobs: settings.topLogprobs }),
+    ...(settings.logitBias.trim() && {
+      logit_bias: json<Record<string, number>>(settings.logitBias, 'Logit bias'),
+    }),
+    ...responseFormat(settings),
+    ...tools(settings),
+  };
+}
+
+export function stopSequences(text: string): string[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.replaceAll('\\n', '\n').replaceAll('\\t', '\t'));
+}
+
+function responseFormat({ format, schema }: ChatSettings): Partial<ChatCompletionCreateParamsStreaming> {
+  if (format === 'text') return {};
+  if (format === 'json_object') return { response_format: { type: 'json_object' } };
+  return {
+    response_format: {
+      type: 'json_schema',
+      json_schema: {
+        name: 'reply',
+        strict: true,
+        schema: json<Record<string, unknown>>(schema, 'JSON schema'),
+      },
+    },
+  };
+}
+
+function tools(settings: ChatSettings): Partial<ChatCompletionCreateParamsStreaming> {
+  if (!settings.tools.trim()) return {};
+  type Tools = NonNullable<ChatCompletionCreateParamsStreaming['tools']>;
+  return { tools: json<Tools>(settings.tools, 'Tools'), tool_choice: settings.toolChoice };
+}
+
+function json<T>(text: string, name: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch (error) {
+    throw new SettingsError(
+      `${name} is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}

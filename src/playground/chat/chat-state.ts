@@ -1,0 +1,76 @@
+import { computed, signal } from '@preact/signals';
+import { preference } from '../preferences.ts';
+import { DEFAULT_SETTINGS, type ChatSettings } from './chat-settings.ts';
+import {
+  newConversation,
+  shownTurns,
+  showing,
+  withTurn,
+  type Conversation,
+  type Turn,
+} from './conversation.ts';
+import {
+  allConversations,
+  deleteConversation,
+  readConversation,
+  saveConversation,
+  type ConversationHead,
+} from './conversation-store.ts';
+
+export const settings = preference<ChatSettings>('chat-settings', DEFAULT_SETTINGS);
+export const conversation = signal<Conversation>(newConversation());
+export const turns = computed(() => shownTurns(conversation.value));
+export const history = signal<ConversationHead[]>([]);
+/** What the storage said, when it could not keep a conversation. */
+export const storageProblem = signal<string | null>(null);
+
+export async function refreshHistory(): Promise<void> {
+  const all = await allConversations();
+  history.value = all.map(({ id, title, updatedAt }) => ({ id, title, updatedAt }));
+}
+
+export function startConversation(): void {
+  if (Object.keys(conversation.value.turns).length > 0) conversation.value = newConversation();
+}
+
+/** @returns whether there is such a conversation. */
+export async function openConversation(id: string): Promise<boolean> {
+  if (conversation.value.id === id) return true;
+  const found = await readConversation(id);
+  if (found) conversation.value = found;
+  return found !== undefined;
+}
+
+/** Puts a turn where it belongs, also when another conversation has been opened since. */
+export function putTurn(
+  target: Conversation,
+  turn: Turn,
+  options: { save: boolean; show: boolean },
+): Conversation {
+  const base = conversation.value.id === target.id ? conversation.value : target;
+  const next = withTurn(base, turn, options.show);
+  if (conversation.value.id === target.id) conversation.value = next;
+  if (options.save) void save(next);
+  return next;
+}
+
+export function showTurn(turn: Turn): void {
+  conversation.value = showing(conversation.value, turn);
+  void save(conversation.value);
+}
+
+export async function removeConversation(id: string): Promise<void> {
+  await deleteConversation(id);
+  if (conversation.value.id === id) conversation.value = newConversation();
+  await refreshHistory();
+}
+
+async function save(next: Conversation): Promise<void> {
+  try {
+    await saveConversation(next);
+    storageProblem.value = null;
+    await refreshHistory();
+  } catch (error) {
+    storageProblem.value = `This conversation could not be kept: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}

@@ -1,0 +1,115 @@
+import './chat.css';
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { load } from '../client/downloads.ts';
+import { Dialog } from '../components/dialog.tsx';
+import { LoadCard } from '../components/load-card.tsx';
+import { isWide } from '../media.ts';
+import { preference } from '../preferences.ts';
+import { navigate, replaceRoute, route } from '../router.ts';
+import { ChatHead } from './chat-head.tsx';
+import {
+  conversation,
+  openConversation,
+  refreshHistory,
+  settings,
+  storageProblem,
+  turns,
+} from './chat-state.ts';
+import { Composer } from './composer.tsx';
+import { HistoryList } from './history-list.tsx';
+import { sendProblem, writing } from './send.ts';
+import { SettingsPanel } from './settings-panel.tsx';
+import { Transcript } from './transcript.tsx';
+import { Welcome } from './welcome.tsx';
+
+const panelOpen = preference('settings-open', false);
+
+export function ChatView() {
+  const dialog = useSignal<'history' | 'settings' | null>(null);
+  const wanted = route.value.id;
+  const { model } = settings.value;
+
+  useEffect(() => void refreshHistory(), []);
+  useEffect(() => {
+    if (wanted === null) return;
+    void openWanted(wanted);
+  }, [wanted]);
+  useEffect(() => {
+    // On a metered connection the user is asked first (the welcome holds the button).
+    if (!savesData()) void load(model);
+  }, [model]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape' && !document.querySelector('dialog[open]')) writing.value?.stop();
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, []);
+
+  const empty = turns.value.length === 0;
+  const toggleSettings = (): void => {
+    if (isWide.value) panelOpen.value = !panelOpen.value;
+    else dialog.value = 'settings';
+  };
+  const close = (): void => {
+    dialog.value = null;
+  };
+
+  return (
+    <div class={`chat ${panelOpen.value && isWide.value ? 'chat-with-panel' : ''}`}>
+      <section class="chat-column" aria-label="Conversation">
+        <ChatHead
+          settingsOpen={isWide.value ? panelOpen.value : dialog.value === 'settings'}
+          onSettings={toggleSettings}
+          onHistory={() => (dialog.value = 'history')}
+        />
+        {empty ? <Welcome /> : <Transcript key={conversation.value.id} />}
+        <div class="chat-foot">
+          {!empty && <LoadCard model={model} />}
+          {sendProblem.value !== null && (
+            <p role="alert" class="error-text small">
+              {sendProblem}
+            </p>
+          )}
+          {storageProblem.value !== null && (
+            <p role="alert" class="error-text small">
+              {storageProblem}
+            </p>
+          )}
+          <Composer />
+        </div>
+      </section>
+      {isWide.value && panelOpen.value && (
+        <aside class="chat-panel" aria-label="Settings">
+          <SettingsPanel settings={settings} />
+        </aside>
+      )}
+      {dialog.value === 'settings' && (
+        <Dialog title="Settings" side onClose={close}>
+          <SettingsPanel settings={settings} />
+        </Dialog>
+      )}
+      {dialog.value === 'history' && (
+        <Dialog title="Conversations" side onClose={close}>
+          <HistoryList
+            onOpen={(id) => {
+              close();
+              navigate('chat', id);
+            }}
+          />
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function savesData(): boolean {
+  const { connection } = navigator as Navigator & { connection?: { saveData?: boolean } };
+  return connection?.saveData === true;
+}
+
+async function openWanted(id: string): Promise<void> {
+  const found = await openConversation(id).catch(() => false);
+  if (!found) replaceRoute('chat');
+}

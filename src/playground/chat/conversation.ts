@@ -1,0 +1,115 @@
+import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
+import type { Reply } from './reply.ts';
+
+interface TurnBase {
+  id: string;
+  /** The turn that it answers; null for the first. */
+  parent: string | null;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  content: string;
+}
+
+export interface UserTurn extends TurnBase {
+  role: 'user';
+}
+
+export interface ToolTurn extends TurnBase {
+  role: 'tool';
+  toolCallId: string;
+  name: string;
+}
+
+export interface AssistantTurn extends TurnBase, Omit<Reply, 'content'> {
+  role: 'assistant';
+  model: string;
+  /** Why it ended early, for people; `stopped` when the user stopped it. */
+  problem: string | null;
+}
+
+export type Turn = UserTurn | ToolTurn | AssistantTurn;
+
+/** A tree of turns: an edit or a retry is a sibling, so that nothing said is lost. */
+export interface Conversation {
+  id: string;
+  title: string;
+  createdAt: number;
+  updatedAt: number;
+  turns: Record<string, Turn>;
+  /** Which child is shown, by parent (`''`: the first turn). */
+  chosen: Record<string, string>;
+}
+
+const key = (parent: string | null): string => parent ?? '';
+
+export function newConversation(): Conversation {
+  const now = Date.now();
+  return {
+    id: crypto.randomUUID(),
+    title: 'New chat',
+    createdAt: now,
+    updatedAt: now,
+    turns: {},
+    chosen: {},
+  };
+}
+
+/** The branch that is shown, from the first turn to the last. */
+export function shownTurns({ turns, chosen }: Conversation): Turn[] {
+  const path: Turn[] = [];
+  let next = chosen[''];
+  while (next !== undefined) {
+    const turn = turns[next];
+    if (!turn) break;
+    path.push(turn);
+    next = chosen[turn.id];
+  }
+  return path;
+}
+
+export function siblings({ turns }: Conversation, { parent }: Turn): Turn[] {
+  return Object.values(turns)
+    .filter((turn) => turn.parent === parent)
+    .toSorted((a, b) => a.createdAt - b.createdAt);
+}
+
+/** With `turn` added or replaced; a new one is shown. */
+export function withTurn(conversation: Conversation, turn: Turn, show = true): Conversation {
+  const first = turn.parent === null && turn.role === 'user' && Object.keys(conversation.turns).length === 0;
+  return {
+    ...conversation,
+    title: first ? titleOf(turn.content) : conversation.title,
+    updatedAt: Date.now(),
+    turns: { ...conversation.turns, [turn.id]: turn },
+    chosen: show ? { ...conversation.chosen, [key(turn.parent)]: turn.id } : conversation.chosen,
+  };
+}
+
+export function showing(conversation: Conversation, turn: Turn): Conversation {
+  return { ...conversation, chosen: { ...conversation.chosen, [key(turn.parent)]: turn.id } };
+}
+
+function titleOf(text: string): string {
+  const line = text.trim().split('\n')[0] ?? '';
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+}
+
+/** The turns as /v1 takes them. A reply that broke off before its first word says nothing and is left out. */
+export function toMessages(turns: Turn[]): ChatCompletionMessageParam[] {
+  return turns
+    .filter((turn) => turn.role !== 'assistant' || turn.content !== '' || turn.toolCalls.length > 0)
+    .map((turn): ChatCompletionMessageParam => {
+      if (turn.role === 'user') return { role: 'user', content: turn.content };
+      if (turn.role === 'tool') return { role: 'tool', content: turn.content, tool_call_id: turn.toolCallId };
+      if (turn.toolCalls.length === 0) return { role: 'assistant', content: turn.content };
+      return {
+        role: 'assistant',
+        content: turn.content,
+        tool_calls: turn.toolCalls.map((call) => ({
+          id: call.id,
+          type: 'function',
+          function: { name: call.name, arguments: call.arguments },
+        })),
+      };
+    });
+}

@@ -1,0 +1,46 @@
+import type { ChatCompletionTokenLogprob } from 'openai/resources/chat/completions';
+
+export interface ReplyToolCall {
+  id: string;
+  name: string;
+  /** JSON text, as the model wrote it. */
+  arguments: string;
+}
+
+export interface ReplyStats {
+  /** Milliseconds from the request to the first text; null while none has come. */
+  firstTokenMs: number | null;
+  totalMs: number;
+  promptTokens: number | null;
+  cachedTokens: number | null;
+  /** Of all choices together. */
+  completionTokens: number | null;
+  /** After the first token. */
+  tokensPerSecond: number | null;
+  fingerprint: string | null;
+}
+
+/** One choice of an answer, as far as it has come. */
+export interface Reply {
+  content: string;
+  toolCalls: ReplyToolCall[];
+  logprobs: ChatCompletionTokenLogprob[];
+  finishReason: string | null;
+  stats: ReplyStats;
+}
+
+export const emptyReply = (): Reply => ({
+  content: '',
+  toolCalls: [],
+  logprobs: [],
+  finishReason: null,
+  stats: {
+    firstTokenMs: null,
+    totalMs: 0,
+    promptTokens: null,
+    cachedTokens: null,
+    completionTokens: null,
+    tokensPerSecond: null,
+    fingerprint: null,
+  },
+});

@@ -1,0 +1,51 @@
+import { useSignal } from '@preact/signals';
+import { TextField } from '../components/field.tsx';
+import type { AssistantTurn } from './conversation.ts';
+import { answerTools, writing } from './send.ts';
+
+/** What the model asks for. There is nobody here to run a tool but the user, who types what it gave. */
+export function ToolCalls({ turn, open }: { turn: AssistantTurn; open: boolean }) {
+  const results = useSignal<Record<string, string>>({});
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    void answerTools(
+      turn.toolCalls.map(({ id, name }) => ({ toolCallId: id, name, content: results.value[id] ?? '' })),
+    );
+  };
+  return (
+    <form class="tool-calls" onSubmit={submit}>
+      {turn.toolCalls.map((call) => (
+        <div key={call.id} class="tool-call">
+          <p class="small">
+            calls <code>{call.name}</code>
+          </p>
+          <pre class="tool-json" tabIndex={0} role="region" aria-label={`Arguments of ${call.name}`}>
+            {pretty(call.arguments)}
+          </pre>
+          {open && (
+            <TextField
+              label={`What ${call.name} answers`}
+              value={results.value[call.id] ?? ''}
+              rows={2}
+              code
+              onInput={(value) => (results.value = { ...results.value, [call.id]: value })}
+            />
+          )}
+        </div>
+      ))}
+      {open && (
+        <button type="submit" class="button button-primary button-small" disabled={writing.value !== null}>
+          Send to the model
+        </button>
+      )}
+    </form>
+  );
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,36 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { turns } from './chat-state.ts';
+import { TurnItem } from './turn-item.tsx';
+
+const NEAR_END_PX = 80;
+
+/** The branch that is shown. It follows the reply being written, unless the reader has scrolled away. */
+export function Transcript() {
+  const scroller = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  const shown = turns.value;
+
+  useEffect(() => {
+    const element = scroller.current;
+    if (element && follows.current) element.scrollTop = element.scrollHeight;
+  }, [shown]);
+
+  return (
+    <div
+      class="transcript"
+      ref={scroller}
+      role="region"
+      aria-label="Messages"
+      tabIndex={0}
+      onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+        follows.current = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+      }}
+    >
+      <ol class="turns">
+        {shown.map((turn, index) => (
+          <TurnItem key={turn.id} turn={turn} last={index === shown.length - 1} />
+        ))}
+      </ol>
+    </div>
+  );
+}

@@ -1,0 +1,72 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { IconButton } from '../components/icon-button.tsx';
+import { BranchSwitch } from './branch-switch.tsx';
+import type { UserTurn } from './conversation.ts';
+import { say, writing } from './send.ts';
+
+export function UserItem({ turn }: { turn: UserTurn }) {
+  const editing = useSignal(false);
+  if (editing.value) return <UserEditor turn={turn} onDone={() => (editing.value = false)} />;
+  return (
+    <li class="turn turn-user">
+      <span class="visually-hidden">You said:</span>
+      <div class="bubble">{turn.content}</div>
+      <div class="turn-actions">
+        <BranchSwitch turn={turn} />
+        <IconButton
+          small
+          icon="edit"
+          label="Edit and send as another version"
+          disabled={writing.value !== null}
+          onClick={() => (editing.value = true)}
+        />
+      </div>
+    </li>
+  );
+}
+
+function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
+  const text = useSignal(turn.content);
+  const input = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => input.current?.focus(), []);
+  const submit = (): void => {
+    if (!text.value.trim()) return;
+    onDone();
+    void say(text.value.trim(), turn.parent);
+  };
+  return (
+    <li class="turn turn-user">
+      <form
+        class="turn-editor"
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit();
+        }}
+      >
+        <textarea
+          ref={input}
+          class="input"
+          rows={3}
+          aria-label="Edit your message"
+          value={text}
+          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Escape') onDone();
+            if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+            event.preventDefault();
+            submit();
+          }}
+        />
+        <div class="row">
+          <button type="submit" class="button button-primary button-small">
+            Send this version
+          </button>
+          <button type="button" class="button button-small" onClick={onDone}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </li>
+  );
+}

@@ -1,0 +1,17 @@
+import { downloads } from '../client/downloads.ts';
+
+/** Between the question and the first token. */
+export function WaitingLine({ model }: { model: string }) {
+  const phase = downloads.value[model]?.phase;
+  const text = phase === undefined || phase === 'ready' ? 'Reading' : 'Waiting for the model to load';
+  return (
+    <p class="waiting-line">
+      {text}
+      <span class="waiting-dots" aria-hidden="true">
+        <i />
+        <i />
+        <i />
+      </span>
+    </p>
+  );
+}

@@ -1,0 +1,53 @@
+import { load, downloads } from '../client/downloads.ts';
+import { modelStatuses } from '../client/localtext.ts';
+import { variantOf, weightBytes } from '../client/model-facts.ts';
+import { hueOf } from '../client/models.ts';
+import { LoadCard } from '../components/load-card.tsx';
+import { bytes } from '../format.ts';
+import { settings } from './chat-state.ts';
+import { say } from './send.ts';
+
+const STARTERS = ['Why is the sky blue?', 'Name five rivers in Europe.', 'Write two lines about rain.'];
+
+/** Before the first word: what this is, what it costs to start, and a way in. */
+export function Welcome() {
+  const { model } = settings.value;
+  const variant = variantOf(model);
+  const size = variant ? bytes(weightBytes(variant)) : 'The model';
+  const ready = modelStatuses.value.some(({ id, state }) => id === model && state === 'ready');
+  return (
+    <div class="welcome" data-hue={hueOf(model)}>
+      <div class="welcome-body">
+        <p class="welcome-title">
+          The model is <em>in this page.</em>
+        </p>
+        {ready ? (
+          <p class="welcome-line">
+            {model} is loaded and runs on this device. Nothing you write leaves this page, and it goes on
+            answering without a network.
+          </p>
+        ) : (
+          <p class="welcome-line">
+            {size} of weights are downloaded once and kept in this browser. Then {model} runs on this device:
+            nothing you write leaves this page, and it answers without a network too.
+          </p>
+        )}
+        <LoadCard model={model} />
+        {!ready && !downloads.value[model] && (
+          <button type="button" class="button button-primary" onClick={() => void load(model)}>
+            Download {size}
+          </button>
+        )}
+        <ul class="starters" aria-label="Ideas to begin with">
+          {STARTERS.map((text) => (
+            <li key={text}>
+              <button type="button" class="button" onClick={() => void say(text)}>
+                {text}
+              </button>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </div>
+  );
+}

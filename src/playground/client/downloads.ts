@@ -1,0 +1,65 @@
+import { signal } from '@preact/signals';
+import type { LoadProgress } from '../../protocol/control.ts';
+import { handle } from './localtext.ts';
+import { RateMeter } from './rate-meter.ts';
+
+export interface Download {
+  model: string;
+  phase: LoadProgress['phase'] | 'starting' | 'cancelled' | 'failed';
+  loadedBytes: number;
+  totalBytes: number;
+  /** Bytes a second over the last seconds; null until known. */
+  rate: number | null;
+  error: string | null;
+}
+
+export const downloads = signal<Readonly<Record<string, Download>>>({});
+const controllers = new Map<string, AbortController>();
+const running = new Map<string, Promise<void>>();
+
+/** Brings a model to where it answers; joins a load that is under way. Never rejects: the outcome is in `downloads`. */
+export function load(model: string): Promise<void> {
+  const already = running.get(model);
+  if (already) return already;
+  const promise = run(model).finally(() => {
+    running.delete(model);
+    controllers.delete(model);
+  });
+  running.set(model, promise);
+  return promise;
+}
+
+export function cancelLoad(model: string): void {
+  controllers.get(model)?.abort();
+}
+
+async function run(model: string): Promise<void> {
+  const controller = new AbortController();
+  const meter = new RateMeter();
+  controllers.set(model, controller);
+  update(model, { phase: 'starting', loadedBytes: 0, totalBytes: 0, rate: null, error: null });
+  try {
+    const localtext = await handle;
+    await localtext.ready(model, {
+      signal: controller.signal,
+      onProgress: ({ phase, loadedBytes, totalBytes }) =>
+        update(model, { phase, loadedBytes, totalBytes, rate: meter.add(loadedBytes) }),
+    });
+    update(model, { phase: 'ready' });
+  } catch (error) {
+    if (controller.signal.aborted) update(model, { phase: 'cancelled' });
+    else update(model, { phase: 'failed', error: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+function update(model: string, change: Partial<Download>): void {
+  const before = downloads.value[model] ?? {
+    model,
+    phase: 'starting',
+    loadedBytes: 0,
+    totalBytes: 0,
+    rate: null,
+    error: null,
+  };
+  downloads.value = { ...downloads.value, [model]: { ...before, ...change } };
+}

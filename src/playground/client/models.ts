@@ -1,0 +1,29 @@
+import { signal } from '@preact/signals';
+
+/** A colour for each model, so that its replies, bars and dots are known at a glance. */
+export type Hue = 'crimson' | 'indigo' | 'amber' | 'jade' | 'slate';
+const HUES: readonly Hue[] = ['crimson', 'indigo', 'amber', 'jade'];
+
+export function hueOf(model: string): Hue {
+  return HUES.find((hue) => model.startsWith(hue)) ?? 'slate';
+}
+
+/** The ids that GET /v1/models answers, in its order. */
+export const modelIds = signal<string[]>([]);
+export const modelsError = signal<string | null>(null);
+
+export async function refreshModels(): Promise<void> {
+  try {
+    const { openai } = await import('./openai.ts');
+    const client = await openai();
+    const page = await client.models.list();
+    modelIds.value = page.data.map((model) => model.id);
+    modelsError.value = null;
+  } catch (error) {
+    modelsError.value = error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** The smallest, quickest to load: the one to begin with. */
+export const FIRST_CHAT_MODEL = 'amber-phoenix-4';
+export const EMBEDDING_MODEL = 'jade-mole-4';

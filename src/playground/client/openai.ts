@@ -1,0 +1,32 @@
+import OpenAI from 'openai';
+import { handle } from './localtext.ts';
+import { issueAgain, playgroundKey } from './playground-key.ts';
+
+let client: Promise<OpenAI> | null = null;
+
+/** The official client, pointed at this page's own /v1. It asks as any application would. */
+export function openai(): Promise<OpenAI> {
+  client ??= create();
+  return client;
+}
+
+async function create(): Promise<OpenAI> {
+  const { baseURL } = await handle;
+  return new OpenAI({
+    baseURL,
+    apiKey: playgroundKey,
+    dangerouslyAllowBrowser: true,
+    // Errors are shown at once with a way to try again, rather than tried again unseen.
+    maxRetries: 0,
+    timeout: 60 * 60 * 1000,
+    fetch: fetchWithFreshKey,
+  });
+}
+
+async function fetchWithFreshKey(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(input, init);
+  if (response.status !== 401) return response;
+  const headers = new Headers(init?.headers);
+  headers.set('authorization', `Bearer ${await issueAgain()}`);
+  return await fetch(input, { ...init, headers });
+}

@@ -1,0 +1,42 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { IconButton } from './icon-button.tsx';
+
+interface Props {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+  /** Along the edge of the window rather than in its middle. */
+  side?: boolean;
+}
+
+/** Modal while it is mounted. The browser keeps the focus inside, closes it on Esc, and gives the focus back. */
+export function Dialog({ title, onClose, children, side = false }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const element = dialog.current;
+    element?.showModal();
+    return () => element?.close();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={`dialog ${side ? 'dialog-side' : ''}`}
+      aria-labelledby={id}
+      onClose={onClose}
+      onClick={(event) => {
+        // The backdrop belongs to the dialog element itself.
+        if (event.target === dialog.current) onClose();
+      }}
+    >
+      <div class="dialog-body">
+        <div class="dialog-head">
+          <h2 id={id}>{title}</h2>
+          <IconButton icon="close" label="Close" onClick={onClose} />
+        </div>
+        {children}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,200 @@
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+
+interface FieldProps {
+  label: string;
+  /** Shown beside the label. */
+  value?: string | undefined;
+  hint?: ComponentChildren;
+  error?: string | null;
+  children: (ids: { id: string; 'aria-describedby': string | undefined }) => ComponentChildren;
+}
+
+/** A label, its control, and what helps to fill it in, tied together. */
+export function Field({ label, value, hint, error = null, children }: FieldProps) {
+  const id = useId();
+  const described = [hint ? `${id}-hint` : '', error === null ? '' : `${id}-error`].filter(Boolean).join(' ');
+  return (
+    <div class="field">
+      <label class="field-label" for={id}>
+        {label}
+        {value !== undefined && <span class="figures">{value}</span>}
+      </label>
+      {children({ id, 'aria-describedby': described || undefined })}
+      {hint ? (
+        <span class="field-hint" id={`${id}-hint`}>
+          {hint}
+        </span>
+      ) : null}
+      {error !== null && (
+        <span class="field-error" id={`${id}-error`}>
+          {error}
+        </span>
+      )}
+    </div>
+  );
+}
+
+interface RangeProps {
+  label: string;
+  value: number;
+  min: number;
+  max: number;
+  step: number;
+  onChange: (value: number) => void;
+}
+
+export function RangeField({ label, value, min, max, step, onChange }: RangeProps) {
+  return (
+    <Field label={label} value={value.toString()}>
+      {(ids) => (
+        <input
+          {...ids}
+          type="range"
+          min={min}
+          max={max}
+          step={step}
+          value={value}
+          onInput={(event) => onChange(event.currentTarget.valueAsNumber)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface NumberProps {
+  label: string;
+  value: number | null;
+  min?: number;
+  max?: number;
+  placeholder?: string;
+  hint?: string;
+  onChange: (value: number | null) => void;
+}
+
+/** An integer, or nothing. */
+export function NumberField({ label, value, min, max, placeholder, hint, onChange }: NumberProps) {
+  return (
+    <Field label={label} hint={hint}>
+      {(ids) => (
+        <input
+          {...ids}
+          class="input"
+          type="number"
+          inputMode="numeric"
+          step={1}
+          min={min}
+          max={max}
+          placeholder={placeholder}
+          value={value ?? ''}
+          onChange={({ currentTarget }) =>
+            onChange(currentTarget.value === '' ? null : Math.round(currentTarget.valueAsNumber))
+          }
+        />
+      )}
+    </Field>
+  );
+}
+
+interface TextProps {
+  label: string;
+  value: string;
+  rows?: number;
+  code?: boolean;
+  placeholder?: string;
+  hint?: ComponentChildren;
+  error?: string | null;
+  onInput: (value: string) => void;
+}
+
+export function TextField({
+  label,
+  value,
+  rows = 1,
+  code = false,
+  placeholder,
+  hint,
+  error = null,
+  onInput,
+}: TextProps) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(ids) =>
+        rows > 1 ? (
+          <textarea
+            {...ids}
+            class={`input ${code ? 'input-code' : ''}`}
+            rows={rows}
+            placeholder={placeholder}
+            spellcheck={!code}
+            aria-invalid={error !== null}
+            value={value}
+            onInput={({ currentTarget }) => onInput(currentTarget.value)}
+          />
+        ) : (
+          <input
+            {...ids}
+            class={`input ${code ? 'input-code' : ''}`}
+            placeholder={placeholder}
+            aria-invalid={error !== null}
+            value={value}
+            onInput={({ currentTarget }) => onInput(currentTarget.value)}
+          />
+        )
+      }
+    </Field>
+  );
+}
+
+interface SelectProps<T extends string> {
+  label: string;
+  value: T;
+  options: readonly { value: T; label: string }[];
+  hint?: string;
+  onChange: (value: T) => void;
+}
+
+export function SelectField<T extends string>({ label, value, options, hint, onChange }: SelectProps<T>) {
+  return (
+    <Field label={label} hint={hint}>
+      {(ids) => (
+        <select
+          {...ids}
+          class="input"
+          value={value}
+          onChange={({ currentTarget }) => {
+            const chosen = options.find((option) => option.value === currentTarget.value);
+            if (chosen) onChange(chosen.value);
+          }}
+        >
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+export function CheckField({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: boolean;
+  onChange: (value: boolean) => void;
+}) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={value}
+        onChange={({ currentTarget }) => onChange(currentTarget.checked)}
+      />
+      {label}
+    </label>
+  );
+}

@@ -1,0 +1,50 @@
+import { bytes, duration } from '../format.ts';
+import { cancelLoad, downloads, load } from '../client/downloads.ts';
+import { hueOf } from '../client/models.ts';
+import { ProgressBar } from './progress-bar.tsx';
+
+/** How a model's weights come in: bytes, rate, time left, and a way out. Nothing once it is ready. */
+export function LoadCard({ model }: { model: string }) {
+  const download = downloads.value[model];
+  if (!download || download.phase === 'ready') return null;
+  const { phase, loadedBytes, totalBytes, error } = download;
+
+  if (phase === 'failed' || phase === 'cancelled') {
+    return (
+      <div class="load-card" data-hue={hueOf(model)}>
+        <p role={phase === 'failed' ? 'alert' : undefined}>
+          {phase === 'failed'
+            ? `${model} could not be loaded. ${error ?? ''}`
+            : `Loading ${model} was cancelled.`}
+        </p>
+        <button type="button" class="button" onClick={() => void load(model)}>
+          {phase === 'failed' ? 'Try again' : 'Load it'}
+        </button>
+      </div>
+    );
+  }
+  return (
+    <div class="load-card" data-hue={hueOf(model)}>
+      <div class="load-card-head">
+        <span>
+          {phase === 'download' ? 'Downloading' : 'Loading'} {model}
+        </span>
+        <button type="button" class="button button-quiet" onClick={() => cancelLoad(model)}>
+          Cancel
+        </button>
+      </div>
+      <ProgressBar label={`Loading ${model}`} value={loadedBytes} max={totalBytes} />
+      <p class="figures">{figures(download)}</p>
+    </div>
+  );
+}
+
+function figures({ phase, loadedBytes, totalBytes, rate }: (typeof downloads.value)[string]): string {
+  if (phase === 'starting' || totalBytes === 0) return 'starting the engine';
+  const parts = [`${bytes(loadedBytes)} of ${bytes(totalBytes)}`];
+  if (phase === 'load') parts.push('from this browser’s storage into the engine');
+  if (phase === 'download' && rate !== null && rate > 0) {
+    parts.push(`${bytes(rate)}/s`, `${duration(((totalBytes - loadedBytes) / rate) * 1000)} left`);
+  }
+  return parts.join(' · ');
+}

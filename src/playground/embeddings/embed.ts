@@ -1,0 +1,29 @@
+import { load } from '../client/downloads.ts';
+import { EMBEDDING_MODEL } from '../client/models.ts';
+import { openai } from '../client/openai.ts';
+
+export interface Embedded {
+  texts: string[];
+  /** L2-normalised, in the order of `texts`. */
+  vectors: number[][];
+  tokens: number;
+  ms: number;
+}
+
+/** Texts a request: so that a long list can be stopped between two. */
+const BATCH = 128;
+
+export async function embed(texts: string[], signal: AbortSignal): Promise<Embedded> {
+  void load(EMBEDDING_MODEL);
+  const client = await openai();
+  const startedAt = performance.now();
+  const vectors: number[][] = [];
+  let tokens = 0;
+  for (let start = 0; start < texts.length; start += BATCH) {
+    const input = texts.slice(start, start + BATCH);
+    const answer = await client.embeddings.create({ model: EMBEDDING_MODEL, input }, { signal });
+    for (const { embedding } of answer.data) vectors.push(embedding);
+    tokens += answer.usage.total_tokens;
+  }
+  return { texts, vectors, tokens, ms: performance.now() - startedAt };
+}

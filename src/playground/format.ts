@@ -1,0 +1,47 @@
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+
+/** Decimal units, as browsers and disks count: `98.4 MB`. */
+export function bytes(count: number): string {
+  let value = count;
+  let unit = 0;
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${value.toFixed(unit > 0 && value < 100 ? 1 : 0)} ${UNITS[unit] ?? ''}`;
+}
+
+/** `340 ms`, `2.4 s`, `3 min 5 s`, `1 h 12 min`. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+];
+
+/** `3 minutes ago`, `in 2 days`; `now` within a minute. */
+export function timeAgo(at: number, now = Date.now()): string {
+  const delta = at - now;
+  for (const [unit, ms] of STEPS) {
+    if (Math.abs(delta) >= ms) return relative.format(Math.round(delta / ms), unit);
+  }
+  return 'now';
+}
+
+export function clockTime(at: number): string {
+  return new Date(at).toLocaleTimeString('en', { hour12: false });
+}
+
+const integer = new Intl.NumberFormat('en');
+export const count = (value: number): string => integer.format(value);
+export const plural = (value: number, noun: string): string =>
+  `${integer.format(value)} ${noun}${value === 1 ? '' : 's'}`;

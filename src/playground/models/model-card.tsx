@@ -1,0 +1,84 @@
+import { load, downloads } from '../client/downloads.ts';
+import { modelStatuses } from '../client/localtext.ts';
+import { catalogModel, idsWithTheSameWeights, variantOf, weightBytes } from '../client/model-facts.ts';
+import { hueOf } from '../client/models.ts';
+import { LoadCard } from '../components/load-card.tsx';
+import { bytes, count } from '../format.ts';
+
+const STATES = { idle: 'not loaded', loading: 'loading', ready: 'ready', failed: 'failed' } as const;
+
+export function ModelCard({ id }: { id: string }) {
+  const status = modelStatuses.value.find((model) => model.id === id);
+  const kind = catalogModel(id)?.kind ?? status?.kind ?? 'chat';
+  const variant = variantOf(id);
+  const state = status?.state ?? 'idle';
+  const sharing = idsWithTheSameWeights(id);
+  const phase = downloads.value[id]?.phase;
+  const busy = phase === 'starting' || phase === 'download' || phase === 'load';
+  return (
+    <article class="card model-card" data-hue={hueOf(id)}>
+      <div class="row row-between">
+        <h2 class="model-name">
+          <span class="dot" aria-hidden="true" />
+          {id}
+        </h2>
+        <span class={`tag ${state === 'ready' ? 'tag-accent' : ''}`}>{STATES[state]}</span>
+      </div>
+      <dl class="facts">
+        <dt>For</dt>
+        <dd>{kind === 'chat' ? 'chat' : 'embeddings'}</dd>
+        {variant && (
+          <>
+            <dt>Weights</dt>
+            <dd>
+              <code>{variant.name}</code>
+              <span class="quiet small"> {variant.license}</span>
+            </dd>
+            <dt>Why these</dt>
+            <dd>{why(id)}</dd>
+            <dt>Size</dt>
+            <dd>
+              {bytes(weightBytes(variant))}
+              {sharing.length > 0 && <span class="quiet small"> shared with {sharing.join(' and ')}</span>}
+            </dd>
+            <dt>Context</dt>
+            <dd>{count(variant.contextLength)} tokens</dd>
+          </>
+        )}
+        <dt>Backend</dt>
+        <dd>
+          {status?.fingerprint ? (
+            <code>{status.fingerprint}</code>
+          ) : (
+            <span class="quiet">chosen when it loads</span>
+          )}
+        </dd>
+        {status && status.running + status.queued > 0 && (
+          <>
+            <dt>Now</dt>
+            <dd>
+              {status.running} running, {status.queued} waiting
+            </dd>
+          </>
+        )}
+      </dl>
+      {status?.error && <p class="error-text small">{status.error}</p>}
+      <LoadCard model={id} />
+      {state !== 'ready' && !busy && phase === undefined && (
+        <button type="button" class="button" onClick={() => void load(id)}>
+          Load<span class="visually-hidden"> {id}</span>
+        </button>
+      )}
+    </article>
+  );
+}
+
+function why(id: string): string {
+  const variants = catalogModel(id)?.variants ?? [];
+  const chosen = variantOf(id);
+  if (variants.length < 2) return 'the only weights that the catalog has for this id';
+  const place = variants.findIndex((variant) => variant === chosen) + 1;
+  return place === 1
+    ? `the first choice of ${variants.length}`
+    : `choice ${place} of ${variants.length}: this device cannot run those before it`;
+}

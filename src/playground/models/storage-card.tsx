@@ -1,0 +1,43 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { askToPersist, refreshStorage, storage } from '../client/storage.ts';
+import { ProgressBar } from '../components/progress-bar.tsx';
+import { bytes } from '../format.ts';
+
+export function StorageCard() {
+  const refused = useSignal(false);
+  useEffect(() => void refreshStorage(), []);
+  const state = storage.value;
+  if (!state) return null;
+  const ask = async (): Promise<void> => {
+    refused.value = !(await askToPersist());
+  };
+  return (
+    <section class="card stack" aria-labelledby="storage-title">
+      <h2 id="storage-title">Storage of this site</h2>
+      <ProgressBar label="Storage used" value={state.usedBytes} max={state.quotaBytes} />
+      <p class="figures">
+        {bytes(state.usedBytes)} of {bytes(state.quotaBytes)} that the browser allows
+      </p>
+      {state.persisted ? (
+        <p class="small">Kept: the browser clears it only when you ask it to.</p>
+      ) : (
+        <div class="stack">
+          <p class="small quiet">
+            The browser may clear it when the disk runs short; the weights would then be downloaded again.
+          </p>
+          <div class="row">
+            <button type="button" class="button" onClick={() => void ask()}>
+              Ask to keep it
+            </button>
+            {refused.value && (
+              <span class="small quiet" role="status">
+                Not granted. Browsers decide by use: installing or bookmarking the site helps.
+              </span>
+            )}
+          </div>
+        </div>
+      )}
+    </section>
+  );
+}

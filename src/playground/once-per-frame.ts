@@ -1,0 +1,16 @@
+/** Runs `work` at most once a frame, however often it is requested: a token a call would paint for nobody. */
+export function oncePerFrame(work: () => void): { request(): void; cancel(): void } {
+  let frame: number | null = null;
+  return {
+    request() {
+      frame ??= requestAnimationFrame(() => {
+        frame = null;
+        work();
+      });
+    },
+    cancel() {
+      if (frame !== null) cancelAnimationFrame(frame);
+      frame = null;
+    },
+  };
+}

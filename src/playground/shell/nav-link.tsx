@@ -1,0 +1,14 @@
+import { Icon } from '../components/icon.tsx';
+import { href } from '../router.ts';
+import type { View } from '../views.tsx';
+import { currentView } from './current-view.ts';
+
+export function NavLink({ view, onClick }: { view: View; onClick?: () => void }) {
+  const current = currentView.value === view;
+  return (
+    <a class="nav-link" href={href(view.name)} aria-current={current ? 'page' : undefined} onClick={onClick}>
+      <Icon name={view.icon} />
+      <span>{view.title}</span>
+    </a>
+  );
+}

@@ -1,0 +1,27 @@
+import { VIEWS } from '../views.tsx';
+import { EngineState } from './engine-state.tsx';
+import { NavLink } from './nav-link.tsx';
+import { ThemeButton } from './theme-button.tsx';
+import { Wordmark } from './wordmark.tsx';
+
+/** Navigation on a wide screen. */
+export function Sidebar() {
+  return (
+    <div class="sidebar">
+      <Wordmark />
+      <nav aria-label="Views">
+        <ul class="sidebar-links">
+          {VIEWS.map((view) => (
+            <li key={view.name}>
+              <NavLink view={view} />
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <div class="sidebar-foot">
+        <EngineState />
+        <ThemeButton />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,14 @@
+import { startError } from '../client/localtext.ts';
+
+export function StartProblem() {
+  if (startError.value === null) return null;
+  return (
+    <div class="notice notice-error" role="alert">
+      <strong>localtext could not start here.</strong> {startError.value}
+      <p>
+        It needs service workers: a secure origin (https or localhost), and no private window in Firefox.
+        Reload to try again.
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+import { useRef } from 'preact/hooks';
+import { Icon } from '../components/icon.tsx';
+import { VIEWS } from '../views.tsx';
+import { currentView } from './current-view.ts';
+import { NavLink } from './nav-link.tsx';
+
+/** Navigation on a narrow screen: four places and a menu with the rest. */
+export function TabBar() {
+  const menu = useRef<HTMLDivElement>(null);
+  const close = (): void => menu.current?.hidePopover();
+  const inMenu = !currentView.value.primary;
+  return (
+    <nav class="tab-bar" aria-label="Views">
+      {VIEWS.filter(({ primary }) => primary).map((view) => (
+        <NavLink key={view.name} view={view} />
+      ))}
+      <button type="button" class={`nav-link ${inMenu ? 'holds-current' : ''}`} popovertarget="more-views">
+        <Icon name="more" />
+        <span>More</span>
+      </button>
+      <div id="more-views" class="popover more-views" popover="auto" ref={menu}>
+        {VIEWS.filter(({ primary }) => !primary).map((view) => (
+          <NavLink key={view.name} view={view} onClick={close} />
+        ))}
+      </div>
+    </nav>
+  );
+}
