@@ -1,0 +1,44 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A model hub on this machine: serves files by path with Range, and can be told to misbehave. */
+export class HubDouble {
+  readonly files = new Map<string, Buffer>();
+  /** What was asked for, with the range: `GET /a/b bytes=5-`. */
+  readonly requests: string[] = [];
+  /** Bodies are cut after as many bytes, one entry a request. */
+  readonly cuts: number[] = [];
+  ranges = true;
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      const range = request.headers.range;
+      this.requests.push([request.method, request.url, range].filter(Boolean).join(' '));
+      if (request.method === 'HEAD') return response.end();
+      const content = this.files.get(request.url ?? '');
+      if (content === undefined) return response.writeHead(404).end();
+      const start = this.ranges ? Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0) : 0;
+      const body = content.subarray(start);
+      response.writeHead(start > 0 ? 206 : 200, { 'content-length': body.length });
+      const cut = this.cuts.shift();
+      if (cut === undefined) return response.end(body);
+      return response.write(body.subarray(0, cut), () => setTimeout(() => response.destroy(), 20));
+    });
+  }
+
+  static async start(): Promise<HubDouble> {
+    const hub = new HubDouble();
+    await new Promise<void>((resolve) => hub.#server.listen(0, '127.0.0.1', resolve));
+    return hub;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}

@@ -1,0 +1,194 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import type { Catalog } from '../../../src/catalog/catalog.ts';
+import { Progress } from '../../../src/node/weights/progress.ts';
+import { pull, type PullOptions } from '../../../src/node/weights/pull.ts';
+import { HubDouble } from './hub-double.ts';
+
+const PATH = 'tiny/model.gguf';
+const URL_PATH = '/owner/tiny/resolve/abc/model.gguf';
+const content = randomBytes(300_000);
+const sha256 = createHash('sha256').update(content).digest('hex');
+
+let hub: HubDouble;
+let base: string;
+let output: string;
+
+beforeEach(async () => {
+  hub = await HubDouble.start();
+  hub.files.set(URL_PATH, content);
+  base = await mkdtemp(join(tmpdir(), 'localtext-pull-'));
+  output = '';
+});
+
+afterEach(async () => {
+  await hub.stop();
+  await rm(base, { recursive: true });
+});
+
+const catalog: Catalog = {
+  ownedBy: 'test',
+  models: [
+    {
+      id: 'tiny',
+      kind: 'chat',
+      created: 1,
+      variants: [
+        {
+          engine: 'wllama',
+          name: 'tiny-q4',
+          license: 'MIT',
+          contextLength: 64,
+          files: [{ path: PATH, bytes: content.length, sha256 }],
+        },
+      ],
+    },
+  ],
+};
+
+function options(overrides: Partial<PullOptions> = {}): PullOptions {
+  return {
+    catalog,
+    sources: { [PATH]: { hub: { repository: 'owner/tiny', revision: 'abc', file: 'model.gguf' } } },
+    ids: [],
+    folder: join(base, 'site'),
+    cache: join(base, 'cache'),
+    hub: hub.url,
+    progress: new Progress({ write: (text) => (output += text) }),
+    signal: new AbortController().signal,
+    ...overrides,
+  };
+}
+
+async function hashOf(path: string): Promise<string> {
+  return createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex');
+}
+
+const downloads = (): string[] => hub.requests.filter((request) => request.startsWith('GET'));
+
+test('brings a file once, and shares it with the cache', async () => {
+  expect(await pull(options())).toBe(1);
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+  const [kept, placed] = await Promise.all([
+    stat(join(base, 'cache/models', PATH)),
+    stat(join(base, 'site', PATH)),
+  ]);
+  expect(placed.ino).toBe(kept.ino);
+  expect(await pull(options())).toBe(0);
+  expect(downloads()).toEqual([`GET ${URL_PATH}`]);
+});
+
+test('a second clone takes it from the cache', async () => {
+  await pull(options());
+  expect(await pull(options({ folder: join(base, 'clone') }))).toBe(0);
+  expect(await hashOf(join(base, 'clone', PATH))).toBe(sha256);
+  expect(downloads()).toHaveLength(1);
+});
+
+test('goes on where a cut connection ended', async () => {
+  hub.cuts.push(100_000, 50_000);
+  await pull(options());
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+  expect(downloads()).toEqual([
+    `GET ${URL_PATH}`,
+    `GET ${URL_PATH} bytes=100000-`,
+    `GET ${URL_PATH} bytes=150000-`,
+  ]);
+});
+
+test('goes on where an interrupted run ended', async () => {
+  const part = join(base, 'cache/models', `${PATH}.part`);
+  await mkdir(join(part, '..'), { recursive: true });
+  await writeFile(part, content.subarray(0, 123_456));
+  await pull(options());
+  expect(downloads()).toEqual([`GET ${URL_PATH} bytes=123456-`]);
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+});
+
+test('starts anew at a server that knows no ranges', async () => {
+  hub.ranges = false;
+  hub.cuts.push(100_000);
+  await pull(options());
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+});
+
+test('an abort ends it, and keeps what came', async () => {
+  const interrupt = new AbortController();
+  hub.cuts.push(100_000, 0, 0, 0, 0, 0, 0, 0, 0);
+  setTimeout(() => interrupt.abort(), 400);
+  await expect(pull(options({ signal: interrupt.signal }))).rejects.toThrow('aborted');
+  expect((await stat(join(base, 'cache/models', `${PATH}.part`))).size).toBe(100_000);
+  hub.cuts.length = 0;
+  expect(await pull(options())).toBe(1);
+  expect(downloads().at(-1)).toBe(`GET ${URL_PATH} bytes=100000-`);
+});
+
+test('a file with another hash is refused and thrown away', async () => {
+  const wrong = Buffer.from(content);
+  wrong.writeUInt8(wrong.readUInt8(7) ^ 1, 7);
+  hub.files.set(URL_PATH, wrong);
+  await expect(pull(options())).rejects.toThrow(/instead of 300000 bytes and [0-9a-f]{64}/);
+  await expect(stat(join(base, 'cache/models', `${PATH}.part`))).rejects.toThrow('ENOENT');
+  await expect(stat(join(base, 'site', PATH))).rejects.toThrow('ENOENT');
+});
+
+test('a longer file is refused before all of it came', async () => {
+  hub.files.set(URL_PATH, Buffer.concat([content, content]));
+  await expect(pull(options())).rejects.toThrow('longer than the 300000 bytes expected');
+});
+
+test('a file that was changed since is fetched anew', async () => {
+  await pull(options());
+  await rm(join(base, 'cache'), { recursive: true });
+  await writeFile(join(base, 'site', PATH), Buffer.alloc(content.length));
+  expect(await pull(options())).toBe(1);
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+});
+
+test('a file put there by hand is taken when its hash is right', async () => {
+  const target = join(base, 'site', PATH);
+  await mkdir(join(target, '..'), { recursive: true });
+  await writeFile(target, content);
+  await utimes(target, 1, 1);
+  expect(await pull(options())).toBe(0);
+  expect(downloads()).toEqual([]);
+});
+
+test('says what was tried and what to do by hand', async () => {
+  const file = join(base, 'site', PATH);
+  const gone = options();
+  await hub.stop();
+  const error = await pull(gone).catch((thrown: unknown) => thrown as Error);
+  expect(error).toMatchObject({ name: 'PullError' });
+  const { message } = error as Error;
+  expect(message).toContain(`model hub ${gone.hub}: not reachable (fetch failed: ECONNREFUSED)`);
+  expect(message).toContain('resolve/abc/model.gguf');
+  expect(message).toContain(`300000 bytes, SHA-256 ${sha256}`);
+  expect(message).toContain(file);
+  hub = await HubDouble.start();
+});
+
+test('a file that the hub lacks is an error at once', async () => {
+  hub.files.clear();
+  await expect(pull(options())).rejects.toThrow('answered 404');
+  expect(downloads()).toHaveLength(1);
+});
+
+test('an unknown id names those that there are', async () => {
+  await expect(pull(options({ ids: ['gpt-9'] }))).rejects.toThrow(
+    'There is no model "gpt-9". The models are: tiny.',
+  );
+});
+
+test('two pulls at once fetch once', async () => {
+  const fetched = await Promise.all([pull(options()), pull(options({ folder: join(base, 'clone') }))]);
+  expect(fetched.toSorted()).toEqual([0, 1]);
+  expect(downloads()).toHaveLength(1);
+  expect(output).toContain(`Waiting for another pull to end (process ${process.pid}).`);
+});
