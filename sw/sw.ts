@@ -29,9 +29,9 @@ self.addEventListener('fetch', (event) => {
   const local = handleLocalPath(url);
   if (local) return event.respondWith(local);
 
-  const key = precache.keyFor(request);
+  const kept = precache.respond(request);
   const isolate = isolates && decidesIsolation(request);
-  if (!key && !isolate) return;
-  const response = key ? precache.respond(key, request) : fetch(request);
+  if (!kept && !isolate) return;
+  const response = kept ?? fetch(request);
   event.respondWith(isolate ? response.then(addIsolationHeaders) : response);
 });

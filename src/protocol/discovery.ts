@@ -21,12 +21,6 @@ export type PageToServiceWorker =
 export type ServiceWorkerReply =
   { type: 'ok'; version: number } | { type: 'error'; version: number; error: WireError };
 
-/** Answered by the service worker with 204. Fetched by the engine worker while a request runs, to keep the service worker awake. */
-export const KEEP_ALIVE_PATH = '/localtext/keep-alive';
-
-/** How often, in milliseconds: browsers stop a service worker that heard nothing for 30 s. */
-export const KEEP_ALIVE_MS = 10_000;
-
 /** Leader page → its engine worker: the port of one request. */
 export interface ServePort {
   type: 'localtext:serve';

@@ -3,6 +3,12 @@ import type { WireError } from './wire-error.ts';
 
 /** What the service worker answers beside /v1, for this site's own pages: no key is asked for. */
 
+/** 204. Fetched by the engine worker while a request runs, to keep the service worker awake. */
+export const KEEP_ALIVE_PATH = '/localtext/keep-alive';
+
+/** How often, in milliseconds: browsers stop a service worker that heard nothing for 30 s. */
+export const KEEP_ALIVE_MS = 10_000;
+
 /** `?model=<id>` → a `LoadLine` of JSON a line, until the model is in memory. */
 export const LOAD_PATH = '/localtext/load';
 

@@ -1,7 +1,6 @@
 import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
 import { loadModel, readStatus } from '../engine-client/load-model.ts';
-import { KEEP_ALIVE_PATH } from '../protocol/discovery.ts';
-import { LOAD_PATH, STATUS_PATH, type LoadLine } from '../protocol/local-paths.ts';
+import { KEEP_ALIVE_PATH, LOAD_PATH, STATUS_PATH, type LoadLine } from '../protocol/local-paths.ts';
 import { asServiceError } from '../service/service-error.ts';
 
 /** How long a page waits to hear of an engine's status, in milliseconds. */
