@@ -1,8 +1,8 @@
-import type { Reporter, TestModule } from 'vitest/node';
+import type { Reporter, TestModule, TestRunEndReason } from 'vitest/node';
 
 /** Ends the run with one plain line, for those who read the log and not the colours. */
 export default class SummaryReporter implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[], reason: TestRunEndReason): void {
     let passed = 0;
     // What broke outside of any test counts as one failure each: a run that broke must not look clean.
     let failed = errors.length;
@@ -14,6 +14,7 @@ export default class SummaryReporter implements Reporter {
         else if (state === 'failed') failed++;
       }
     }
+    if (reason !== 'passed') failed = Math.max(failed, 1);
     // After the default reporter's own summary, which it writes when this event is over.
     process.once('exit', () => process.stdout.write(`${passed} passed, ${failed} failed\n`));
   }

@@ -87,7 +87,7 @@ async function downloadRest(
         else done(null, chunk);
       },
     });
-    const body = Readable.fromWeb(response.body);
+    const body = Readable.from(response.body);
     await pipeline(body, counter, createWriteStream(part, { flags: resumed ? 'a' : 'w' }), {
       signal: either,
     });
@@ -105,7 +105,7 @@ async function sizeOf(path: string): Promise<number> {
 }
 
 /** undici says only "fetch failed"; what failed is in the cause. */
-export function reason(error: unknown): string {
+function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   if (cause instanceof Error)

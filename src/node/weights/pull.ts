@@ -57,7 +57,7 @@ async function adopt(target: string, kept: string): Promise<void> {
 }
 
 /** @throws PullError naming the ids that there are. */
-export function filesOf(catalog: Catalog, ids: readonly string[]): WeightFile[] {
+function filesOf(catalog: Catalog, ids: readonly string[]): WeightFile[] {
   const known = new Map(catalog.models.map((model) => [model.id, model]));
   const files = new Map<string, WeightFile>();
   for (const id of ids.length > 0 ? ids : known.keys()) {
