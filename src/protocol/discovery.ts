@@ -1,5 +1,7 @@
 import type { WireError } from './wire-error.ts';
 
+export { KEEP_ALIVE_MS, KEEP_ALIVE_PATH } from './local-paths.ts';
+
 /**
  * Service worker → every window of the origin: a request waits, and the port with it leads to the asker.
  * The leader hands the port to its engine worker; other tabs close it. A page that is not the leader stays silent.
