@@ -27,8 +27,11 @@ export const throughServiceWorker: EngineAccess = {
       for (const part of parts) {
         const line = JSON.parse(part) as LoadLine;
         if (line.type === 'progress') onProgress?.(line.progress);
-        else if (line.type === 'error') throw asLocaltextError(line.error);
-        else return;
+        else {
+          void lines.cancel();
+          if (line.type === 'error') throw asLocaltextError(line.error);
+          return;
+        }
       }
     }
   },
