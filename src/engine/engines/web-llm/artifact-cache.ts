@@ -1,0 +1,79 @@
+/** Reads one file of a model by its name inside the model's folder. */
+export type ReadArtifact = (name: string) => Promise<Blob>;
+
+const ORIGIN = 'https://weights.invalid';
+const folders = new Map<string, ReadArtifact>();
+let count = 0;
+
+/**
+ * Makes a model's files readable for web-llm under a made-up base URL, without a request and without a second copy:
+ * it reads whatever it needs by `caches.open('webllm/…')`, and those caches are answered here.
+ * The URL has `/resolve/` in it, else web-llm would append `resolve/main/`.
+ */
+export function serveArtifacts(read: ReadArtifact): { baseUrl: string; close(): void } {
+  installCaches();
+  const baseUrl = `${ORIGIN}/${++count}/resolve/main/`;
+  folders.set(baseUrl, read);
+  return { baseUrl, close: () => folders.delete(baseUrl) };
+}
+
+async function answer(request: RequestInfo | URL): Promise<Response> {
+  const url = new URL(request instanceof Request ? request.url : request);
+  for (const [baseUrl, read] of folders) {
+    if (url.href.startsWith(baseUrl)) {
+      return new Response(await read(decodeURIComponent(url.href.slice(baseUrl.length))));
+    }
+  }
+  // A name such as `../../x` in the model's own list of shards ends up here.
+  throw new Error(`The model asks for a file outside of its folder: ${url.pathname}`);
+}
+
+/** All of a Cache that web-llm uses; it holds nothing, so nothing can be put into it. */
+class ArtifactCache implements Cache {
+  match(request: RequestInfo | URL): Promise<Response> {
+    return answer(request);
+  }
+  /** Called first for every shard, four at a time: this is where they are downloaded. */
+  async add(request: RequestInfo | URL): Promise<void> {
+    await answer(request);
+  }
+  async addAll(requests: Iterable<RequestInfo | URL>): Promise<void> {
+    await Promise.all(Array.from(requests, (request) => this.add(request)));
+  }
+  async matchAll(request?: RequestInfo | URL): Promise<Response[]> {
+    return request === undefined ? [] : [await answer(request)];
+  }
+  /** None: web-llm then asks for each file before it loads the first. */
+  keys(): Promise<Request[]> {
+    return Promise.resolve([]);
+  }
+  put(): Promise<void> {
+    return Promise.reject(new Error('The weight store keeps the files of models, not this cache'));
+  }
+  delete(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+}
+
+let installed = false;
+const isOurs = (name: string): boolean => name.startsWith('webllm/');
+
+/** Shadows `caches` for names that start with `webllm/`; all others go to the browser's own, where there is one. */
+function installCaches(): void {
+  if (installed) return;
+  installed = true;
+  const own: CacheStorage | undefined = 'caches' in globalThis ? globalThis.caches : undefined;
+  const browser = (): CacheStorage => {
+    if (own) return own;
+    throw new DOMException('This browser has no Cache API here', 'NotSupportedError');
+  };
+  const artifacts = new ArtifactCache();
+  const storage: CacheStorage = {
+    open: async (name) => (isOurs(name) ? artifacts : browser().open(name)),
+    has: async (name) => isOurs(name) || browser().has(name),
+    delete: async (name) => !isOurs(name) && browser().delete(name),
+    keys: async () => browser().keys(),
+    match: async (request, options) => browser().match(request, options),
+  };
+  Object.defineProperty(globalThis, 'caches', { configurable: true, enumerable: true, value: storage });
+}

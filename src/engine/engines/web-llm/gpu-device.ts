@@ -1,0 +1,43 @@
+/**
+ * Runs `load`, and tells of the GPU device that web-llm opens in it as soon as there is one. web-llm keeps it to
+ * itself, but only its owner learns at once of its loss, and can free its memory when loading fails or is given up.
+ */
+export async function withGpuDevice<T>(
+  gpu: GPU,
+  onDevice: (device: GPUDevice) => void,
+  load: () => Promise<T>,
+): Promise<T> {
+  const requestAdapter = gpu.requestAdapter.bind(gpu);
+  Object.defineProperty(gpu, 'requestAdapter', {
+    configurable: true,
+    value: async (options?: GPURequestAdapterOptions) => {
+      const adapter = await requestAdapter(options);
+      if (adapter) watchAdapter(adapter, onDevice);
+      return adapter;
+    },
+  });
+  try {
+    return await load();
+  } finally {
+    Reflect.deleteProperty(gpu, 'requestAdapter');
+  }
+}
+
+function watchAdapter(adapter: GPUAdapter, onDevice: (device: GPUDevice) => void): void {
+  const requestDevice = adapter.requestDevice.bind(adapter);
+  Object.defineProperty(adapter, 'requestDevice', {
+    configurable: true,
+    value: async (descriptor?: GPUDeviceDescriptor) => {
+      const device = await requestDevice(descriptor);
+      // Other engines of this worker may open devices meanwhile: web-llm's asks for these two limits together.
+      const limits = descriptor?.requiredLimits ?? {};
+      if (
+        limits['maxStorageBuffersPerShaderStage'] === 10 &&
+        limits['maxComputeWorkgroupStorageSize'] === 32768
+      ) {
+        onDevice(device);
+      }
+      return device;
+    },
+  });
+}

@@ -1,0 +1,95 @@
+import type { MLCEngine, MLCEngineConfig } from '@mlc-ai/web-llm';
+
+export type Pipeline = Parameters<MLCEngine['prefill']>[1];
+
+/** The whole prompt in tokens, and the part of it that the KV cache had. */
+export interface PromptCount {
+  whole: number;
+  cached: number;
+}
+
+export interface Round {
+  /** What the reply already starts with. */
+  replyStart: string;
+  signal: AbortSignal;
+  onPrompt(count: PromptCount): void;
+}
+
+/** What is private in the package, and read here because nothing public tells it; version pinned in package.json. */
+interface PipelineInsides {
+  filledKVCacheLength: number;
+  getInputData(): Promise<[(number[] | object)[], number, unknown]>;
+  embedAndForward(...input: unknown[]): Promise<unknown>;
+}
+
+/**
+ * Listens in on a pipeline for what web-llm does not tell: the whole prompt's length before it is computed, and
+ * whether anybody still wants it; and lets a reply begin with given text.
+ */
+export class PipelineWatch {
+  readonly #attached = new WeakSet<Pipeline>();
+  #round: Round | null = null;
+  pipeline: Pipeline | null = null;
+
+  begin(round: Round): void {
+    this.#round = round;
+  }
+
+  attach(pipeline: Pipeline): void {
+    this.pipeline = pipeline;
+    if (this.#attached.has(pipeline)) return;
+    this.#attached.add(pipeline);
+    this.#countPrompts(pipeline as unknown as PipelineInsides);
+    this.#beginReplies(pipeline);
+  }
+
+  #countPrompts(pipeline: PipelineInsides): void {
+    const getInputData = pipeline.getInputData.bind(pipeline);
+    pipeline.getInputData = async () => {
+      const cached = pipeline.filledKVCacheLength;
+      const data = await getInputData();
+      // Counted here and not taken from `data[1]`, which leaves out the template's own first tokens.
+      const fresh = data[0].reduce<number>((sum, part) => sum + (Array.isArray(part) ? part.length : 0), 0);
+      this.#round?.onPrompt({ whole: cached + fresh, cached });
+      return data;
+    };
+    const embedAndForward = pipeline.embedAndForward.bind(pipeline);
+    pipeline.embedAndForward = async (...input) => {
+      // Between the pieces of a long prompt: `interruptGenerate` is looked at only after all of them.
+      this.#round?.signal.throwIfAborted();
+      return embedAndForward(...input);
+    };
+  }
+
+  /** The way that web-llm itself begins replies with an empty thinking block, with any text. */
+  #beginReplies(pipeline: Pipeline): void {
+    const samplePrefillStep = pipeline.samplePrefillStep.bind(pipeline);
+    pipeline.samplePrefillStep = async (...input) => {
+      const conversation = pipeline.getConversationObject();
+      const replyStart = this.#round?.replyStart ?? '';
+      if (replyStart === '' || conversation.isTextCompletion) return samplePrefillStep(...input);
+      conversation.appendReplyHeader = (role) =>
+        conversation.appendEmptyThinkingReplyHeader(role, replyStart);
+      try {
+        return await samplePrefillStep(...input);
+      } finally {
+        Reflect.deleteProperty(conversation, 'appendReplyHeader');
+      }
+    };
+  }
+}
+
+/** An engine whose pipelines are watched from their first prompt on. */
+export function watchedEngine(
+  webLlm: typeof import('@mlc-ai/web-llm'),
+  watch: PipelineWatch,
+  config: MLCEngineConfig,
+): MLCEngine {
+  class WatchedEngine extends webLlm.MLCEngine {
+    override prefill(...input: Parameters<MLCEngine['prefill']>): Promise<void> {
+      watch.attach(input[1]);
+      return super.prefill(...input);
+    }
+  }
+  return new WatchedEngine(config);
+}
