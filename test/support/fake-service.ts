@@ -82,11 +82,3 @@ export const chatBody = (extra: Record<string, unknown> = {}) => ({
 });
 
 export const chat = (extra: Record<string, unknown> = {}) => ({ json: chatBody(extra) });
-
-/** The `data:` payloads of a stream, in order. */
-export function eventsOf(text: string): string[] {
-  return text
-    .split('\n\n')
-    .filter((event) => event.startsWith('data: '))
-    .map((event) => event.slice('data: '.length));
-}

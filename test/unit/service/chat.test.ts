@@ -2,7 +2,8 @@ import type OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../src/service/service-error.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
-import { chat, eventsOf, fakeService } from '../../support/fake-service.ts';
+import { chat, fakeService } from '../../support/fake-service.ts';
+import { eventsOf } from '../../support/server-sent-events.ts';
 
 const PATH = '/v1/chat/completions';
 const completion = async (response: Response) => (await response.json()) as OpenAI.ChatCompletion;

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fakeService, type FakeService } from '../support/fake-service.ts';
+import type { Answer, CaseRequest } from './conformance-case.ts';
+import { cases } from './cases.ts';
+
+const keys: Record<string, string> = {};
+let service: FakeService;
+
+beforeAll(async () => {
+  service = await fakeService({
+    issue: { limits: { requestsPerMinute: 10_000, tokensPerMinute: 10_000_000 } },
+  });
+  const revoked = await service.keys.issue({ label: 'revoked' });
+  await service.keys.revoke(revoked.id);
+  keys['good'] = service.key;
+  keys['revoked'] = revoked.key;
+  keys['expired'] = (await service.keys.issue({ label: 'expired', expiresAt: 1 })).key;
+  keys['only-indigo-owl-4'] = (await service.keys.issue({ label: 'one', models: ['indigo-owl-4'] })).key;
+});
+
+async function send(request: CaseRequest): Promise<Answer> {
+  const { path, json, body, key = 'good' } = request;
+  const headers = new Headers(request.headers);
+  const authorization = typeof key === 'string' ? `Bearer ${keys[key]}` : key.authorization;
+  if (key !== 'none') headers.set('authorization', authorization);
+  if (json !== undefined) headers.set('content-type', 'application/json');
+  const content = json === undefined ? body : JSON.stringify(json);
+  const method = request.method ?? (content === undefined ? 'GET' : 'POST');
+  const response = await service.service(
+    new Request(`https://site.example${path}`, {
+      method,
+      headers,
+      ...(content === undefined ? {} : { body: content }),
+    }),
+  );
+  const text = await response.text();
+  return { status: response.status, headers: Object.fromEntries(response.headers), text, sent: request };
+}
+
+describe('the pure service', () => {
+  test.each(cases.map((one) => [one.name, one] as const))(
+    '%s',
+    async (_, { request, facts, fakeFacts = [] }) => {
+      const answer = await send(request);
+      for (const fact of [...facts, ...fakeFacts]) fact(answer);
+    },
+  );
+
+  test('every case has a name of its own, and facts', () => {
+    expect(new Set(cases.map((one) => one.name)).size).toBe(cases.length);
+    for (const one of cases) expect(one.facts.length + (one.fakeFacts?.length ?? 0)).toBeGreaterThan(0);
+  });
+});
+
+afterAll(() => expect(service.engine.running).toBe(0));
