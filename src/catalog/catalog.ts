@@ -69,6 +69,8 @@ export interface TransformersVariant extends VariantBase {
   /** Length of a vector. */
   dimensions: number;
   pooling: 'mean' | 'cls' | 'last_token';
+  /** Where it runs; WASM when not given. */
+  device?: 'wasm' | 'webgpu';
 }
 
 /** Chat by MLC's web-llm on WebGPU: a folder with `mlc-chat-config.json`, and a model library compiled to WASM. */

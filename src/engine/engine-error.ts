@@ -1,0 +1,42 @@
+import type { WireError } from '../protocol/wire-error.ts';
+
+/** A failure that a client may be told of as it is. Anything else becomes `engine_failed`, its message kept back. */
+export class EngineError extends Error {
+  readonly wire: WireError;
+
+  constructor(wire: Partial<WireError> & { message: string }, cause?: unknown) {
+    super(wire.message, cause === undefined ? undefined : { cause });
+    this.name = 'EngineError';
+    this.wire = { status: 500, type: 'server_error', code: null, param: null, ...wire };
+  }
+
+  get code(): string | null {
+    return this.wire.code;
+  }
+}
+
+export function badRequest(message: string, param: string | null, code: string | null = null): EngineError {
+  return new EngineError({ status: 400, type: 'invalid_request_error', code, param, message });
+}
+
+/** The engine itself is unusable from here on: whoever holds it must load it anew. */
+export function engineCrashed(cause: unknown): EngineError {
+  return new EngineError(
+    {
+      code: 'engine_crashed',
+      message: 'The engine stopped while it ran this request. It is loaded anew for the next one: try again.',
+    },
+    cause,
+  );
+}
+
+export function toWireError(error: unknown): WireError {
+  if (error instanceof EngineError) return error.wire;
+  return {
+    status: 500,
+    type: 'server_error',
+    code: 'engine_failed',
+    param: null,
+    message: 'The engine failed on this request. Try again; the console of the page has the details.',
+  };
+}

@@ -1,0 +1,150 @@
+import type { TransformersVariant } from '../../../catalog/catalog.ts';
+import type { EmbeddingJob } from '../../../protocol/job.ts';
+import type { EmbeddingEngine } from '../../engine.ts';
+import { badRequest, engineCrashed } from '../../engine-error.ts';
+import { takeBatch } from './batches.ts';
+import type { Embedder } from './embedder.ts';
+
+type Vector = Float32Array<ArrayBuffer>;
+
+interface Item {
+  ids: number[];
+  index: number;
+  request: Request;
+}
+
+interface Request {
+  vectors: Vector[];
+  left: number;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Embeds the texts of all requests under way together: one batch at a time, each begun with a text of the request
+ * whose turn it is and filled with the texts, of any request, that fit it best.
+ */
+export class TransformersEngine implements EmbeddingEngine {
+  readonly fingerprint: string;
+  readonly #embedder: Embedder;
+  readonly #variant: Pick<TransformersVariant, 'contextLength' | 'dimensions'>;
+  readonly #waiting: Item[] = [];
+  /** Requests with texts waiting, the next one's turn first. */
+  readonly #turns: Request[] = [];
+  #pumping: Promise<void> | null = null;
+
+  constructor(
+    embedder: Embedder,
+    variant: Pick<TransformersVariant, 'contextLength' | 'dimensions'>,
+    fingerprint: string,
+  ) {
+    this.#embedder = embedder;
+    this.#variant = variant;
+    this.fingerprint = fingerprint;
+  }
+
+  async embed(job: EmbeddingJob, signal: AbortSignal): Promise<{ vectors: Vector[]; tokens: number }> {
+    signal.throwIfAborted();
+    this.#checkDimensions(job.dimensions);
+    const sequences = this.#sequences(job);
+    const tokens = sequences.reduce((sum, { length }) => sum + length, 0);
+    const vectors = await this.#enqueue(sequences, signal);
+    return { vectors, tokens };
+  }
+
+  async unload(): Promise<void> {
+    await this.#pumping;
+    await this.#embedder.dispose();
+  }
+
+  #enqueue(sequences: number[][], signal: AbortSignal): Promise<Vector[]> {
+    return new Promise((resolve, reject) => {
+      const request: Request = {
+        vectors: Array.from({ length: sequences.length }),
+        left: sequences.length,
+        resolve: () => {
+          signal.removeEventListener('abort', onAbort);
+          resolve(request.vectors);
+        },
+        reject: (error) => {
+          signal.removeEventListener('abort', onAbort);
+          this.#forget(request);
+          reject(error);
+        },
+      };
+      const onAbort = () => request.reject(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#turns.push(request);
+      this.#waiting.push(...sequences.map((ids, index) => ({ ids, index, request })));
+      this.#pumping ??= this.#pump().finally(() => {
+        this.#pumping = null;
+      });
+    });
+  }
+
+  async #pump(): Promise<void> {
+    // Requests that come in the same moment share the first batch.
+    await new Promise((resolve) => setTimeout(resolve));
+    for (;;) {
+      const turn = this.#turns.shift();
+      if (!turn) return;
+      const seed = this.#waiting.find(({ request }) => request === turn);
+      if (!seed) continue;
+      const batch = takeBatch(this.#waiting, seed);
+      if (this.#waiting.some(({ request }) => request === turn)) this.#turns.push(turn);
+      await this.#run(batch);
+    }
+  }
+
+  async #run(batch: Item[]): Promise<void> {
+    try {
+      const vectors = await this.#embedder.run(batch.map(({ ids }) => ids));
+      batch.forEach(({ request, index }, row) => {
+        const vector = vectors[row];
+        if (!vector) throw new Error('the model gave fewer vectors than it was given texts');
+        request.vectors[index] = vector;
+        if (--request.left === 0) request.resolve();
+      });
+    } catch (error) {
+      console.error('localtext: an embedding batch failed', error);
+      for (const request of new Set(batch.map((item) => item.request))) request.reject(engineCrashed(error));
+    }
+  }
+
+  #forget(request: Request): void {
+    const rest = this.#waiting.filter((item) => item.request !== request);
+    this.#waiting.splice(0, this.#waiting.length, ...rest);
+  }
+
+  #sequences({ input }: EmbeddingJob): number[][] {
+    const { contextLength } = this.#variant;
+    const sequences =
+      'texts' in input
+        ? input.texts.map((text) => this.#embedder.tokenize(text))
+        : input.tokens.map((ids, index) => this.#wrap(ids, index));
+    sequences.forEach(({ length }, index) => {
+      if (length <= contextLength) return;
+      throw badRequest(
+        `This model's context holds ${contextLength} tokens, and input[${index}] has ${length}. Split or shorten it.`,
+        `input[${index}]`,
+        'context_length_exceeded',
+      );
+    });
+    return sequences;
+  }
+
+  #wrap(ids: readonly number[], index: number): number[] {
+    const wrapped = this.#embedder.wrap(ids);
+    if (wrapped) return wrapped;
+    throw badRequest(`input[${index}] holds a number that is no token of this model.`, `input[${index}]`);
+  }
+
+  #checkDimensions(dimensions: number | undefined): void {
+    if (dimensions === undefined || dimensions === this.#variant.dimensions) return;
+    throw badRequest(
+      `This model's vectors have ${this.#variant.dimensions} dimensions and are not made to be cut. Leave dimensions out.`,
+      'dimensions',
+      'unsupported_value',
+    );
+  }
+}

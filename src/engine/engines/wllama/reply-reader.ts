@@ -1,0 +1,106 @@
+import type { ChatEvent, ChatJob, EngineFinishReason, TokenLogprob } from '../../../protocol/job.ts';
+
+/** What llama.cpp's server streams, as far as it is read here. */
+export interface Chunk {
+  choices?: {
+    delta?: { content?: string | null };
+    text?: string;
+    finish_reason?: string | null;
+    logprobs?: { content?: RawLogprob[] | null } | null;
+  }[];
+  prompt_progress?: { total: number; cache: number };
+  timings?: {
+    cache_n: number;
+    prompt_n: number;
+    prompt_ms: number;
+    predicted_n: number;
+    predicted_ms: number;
+  };
+}
+
+interface RawLogprob {
+  token: string;
+  logprob: number;
+  bytes?: number[] | null;
+  top_logprobs?: RawLogprob[];
+}
+
+/** Turns the chunks of one reply into events. */
+export class ReplyReader {
+  readonly #topLogprobs: number | undefined;
+  readonly #fingerprint: string;
+  /** What is left of the prompt's end that the reply repeats. */
+  #echo: string;
+  #accepted = false;
+  #tokens = 0;
+  #finishReason: EngineFinishReason = 'stop';
+  #timings: Chunk['timings'];
+
+  constructor(job: ChatJob, echo: string, fingerprint: string) {
+    this.#topLogprobs = job.topLogprobs;
+    this.#echo = echo;
+    this.#fingerprint = fingerprint;
+  }
+
+  *read(chunk: Chunk): Generator<ChatEvent, void, undefined> {
+    if (chunk.prompt_progress) {
+      const { total, cache } = chunk.prompt_progress;
+      yield* this.#accept(total, cache);
+    }
+    if (chunk.timings) this.#timings = chunk.timings;
+    const choice = chunk.choices?.[0];
+    if (!choice) return;
+    if (choice.finish_reason) this.#finishReason = choice.finish_reason === 'length' ? 'length' : 'stop';
+    const text = this.#withoutEcho(choice.delta?.content ?? choice.text ?? '');
+    const logprobs = this.#logprobs(choice.logprobs?.content);
+    if (!text && !logprobs) return;
+    if (chunk.timings)
+      yield* this.#accept(chunk.timings.cache_n + chunk.timings.prompt_n, chunk.timings.cache_n);
+    const predicted = chunk.timings?.predicted_n ?? this.#tokens + 1;
+    const tokens = Math.max(0, predicted - this.#tokens);
+    this.#tokens = Math.max(this.#tokens, predicted);
+    yield { type: 'delta', delta: { text, tokens, ...(logprobs && { logprobs }) } };
+  }
+
+  *end(): Generator<ChatEvent, void, undefined> {
+    const timings = this.#timings;
+    if (!timings) throw new Error('the reply ended without its timings');
+    yield* this.#accept(timings.cache_n + timings.prompt_n, timings.cache_n);
+    yield {
+      type: 'done',
+      finishReason: this.#finishReason,
+      usage: {
+        promptTokens: timings.cache_n + timings.prompt_n,
+        cachedTokens: timings.cache_n,
+        completionTokens: timings.predicted_n,
+      },
+      timings: { queueMs: 0, prefillMs: timings.prompt_ms, decodeMs: timings.predicted_ms },
+    };
+  }
+
+  *#accept(promptTokens: number, cachedTokens: number): Generator<ChatEvent, void, undefined> {
+    if (this.#accepted) return;
+    this.#accepted = true;
+    yield { type: 'accepted', accepted: { promptTokens, cachedTokens, fingerprint: this.#fingerprint } };
+  }
+
+  #withoutEcho(text: string): string {
+    if (!this.#echo) return text;
+    let same = 0;
+    while (same < text.length && same < this.#echo.length && text[same] === this.#echo[same]) same++;
+    // Something else than the echo: the model's own text has begun.
+    this.#echo = same === text.length ? this.#echo.slice(same) : '';
+    return text.slice(same);
+  }
+
+  #logprobs(content: RawLogprob[] | null | undefined): TokenLogprob[] | undefined {
+    const wanted = this.#topLogprobs;
+    if (wanted === undefined || !content) return undefined;
+    return content.map((raw) => ({
+      ...one(raw),
+      top: (raw.top_logprobs ?? []).slice(0, wanted).map(one),
+    }));
+  }
+}
+
+const one = ({ token, logprob, bytes }: RawLogprob) => ({ token, logprob, bytes: bytes ?? null });

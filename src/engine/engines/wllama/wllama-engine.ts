@@ -1,0 +1,85 @@
+import type {
+  ChatCompletionChunk,
+  ChatCompletionParams,
+  RawCompletionChunk,
+  RawCompletionParams,
+  StreamParams,
+  Wllama,
+} from '@wllama/wllama';
+
+import type { ChatEvent, ChatJob } from '../../../protocol/job.ts';
+import type { ChatEngine } from '../../engine.ts';
+import { EngineError, engineCrashed } from '../../engine-error.ts';
+import { Channel } from './channel.ts';
+import { ReplyReader, type Chunk } from './reply-reader.ts';
+import { completionRequest } from './request.ts';
+import { fromWllamaError } from './wllama-error.ts';
+
+/** llama.cpp's server in WASM: its requests and chunks turned into ours. */
+export class WllamaEngine implements ChatEngine {
+  readonly fingerprint: string;
+  readonly slots: number;
+  readonly #wllama: Wllama;
+  #dead = false;
+
+  constructor(wllama: Wllama, fingerprint: string, slots: number) {
+    this.#wllama = wllama;
+    this.fingerprint = fingerprint;
+    this.slots = slots;
+  }
+
+  async *generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+    signal.throwIfAborted();
+    if (this.#dead) throw engineCrashed(null);
+    const request = completionRequest(job);
+    const reader = new ReplyReader(job, request.echo, this.fingerprint);
+    const chunks = new Channel<Chunk>();
+    // Also stops it when the consumer walks away before the end.
+    const left = new AbortController();
+    const running = this.#run(request.fields, chunks, AbortSignal.any([signal, left.signal]));
+    running.then(
+      () => chunks.end(),
+      (error: unknown) => chunks.fail(error),
+    );
+    try {
+      for await (const chunk of chunks) yield* reader.read(chunk);
+      yield* reader.end();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#translate(error);
+    } finally {
+      left.abort();
+      // Its slot is free once the cancel has gone through.
+      await running.catch(() => undefined);
+    }
+  }
+
+  async unload(): Promise<void> {
+    this.#dead = true;
+    await this.#wllama.exit();
+  }
+
+  async #run(
+    fields: Record<string, unknown>,
+    chunks: Channel<Chunk>,
+    abortSignal: AbortSignal,
+  ): Promise<void> {
+    const stream = { ...fields, stream: true, abortSignal, onData: (chunk: Chunk) => chunks.push(chunk) };
+    // The fields are llama.cpp's, of which the package types only those that OpenAI has, too.
+    if ('messages' in fields) {
+      await this.#wllama.createChatCompletion(
+        stream as unknown as ChatCompletionParams & StreamParams<ChatCompletionChunk>,
+      );
+    } else {
+      await this.#wllama.createCompletion(
+        stream as unknown as RawCompletionParams & StreamParams<RawCompletionChunk>,
+      );
+    }
+  }
+
+  #translate(error: unknown): EngineError {
+    const translated = fromWllamaError(error);
+    if (translated.code === 'engine_crashed') this.#dead = true;
+    return translated;
+  }
+}

@@ -1,0 +1,9 @@
+/** What the device's GPU offers through WebGPU; null: nothing, or only a software one. */
+export async function realAdapter(): Promise<GPUAdapter | null> {
+  try {
+    const adapter = (await navigator.gpu?.requestAdapter({ powerPreference: 'high-performance' })) ?? null;
+    return adapter && !adapter.info.isFallbackAdapter ? adapter : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,135 @@
+import type { CatalogModel, Variant } from '../catalog/catalog.ts';
+import type { LoadProgress, ModelStatus } from '../protocol/control.ts';
+import { abortable } from './abort.ts';
+import { EngineError } from './engine-error.ts';
+import type { Engine, LoadVariant } from './residency.ts';
+import { SlotQueue } from './scheduler.ts';
+
+export type Progress = Omit<LoadProgress, 'model'>;
+
+/** A failed load is not tried again at once: 1 s, then twice as long each time, to half a minute. */
+const FIRST_BACKOFF_MS = 1000;
+const LONGEST_BACKOFF_MS = 30_000;
+
+/** Embeddings are batched inside their engine, across requests: nothing is gained by a line before it. */
+const EMBEDDING_SLOTS = Number.POSITIVE_INFINITY;
+
+/** One variant's place in memory: empty, being filled, or holding an engine. */
+export class Resident {
+  readonly variant: Variant;
+  readonly queue: SlotQueue;
+  engine: Engine | null = null;
+  error: unknown = null;
+  progress: Progress | null = null;
+  readonly #loadVariant: LoadVariant;
+  readonly #onChange: () => void;
+  readonly #listeners = new Set<(progress: Progress) => void>();
+  #loading: { done: Promise<void>; abort: AbortController; waiters: number } | null = null;
+  #failures = 0;
+  #notBefore = 0;
+
+  constructor(variant: Variant, kind: CatalogModel['kind'], load: LoadVariant, onChange: () => void) {
+    this.variant = variant;
+    this.queue = new SlotQueue(kind === 'embedding' ? EMBEDDING_SLOTS : 1);
+    this.#loadVariant = load;
+    this.#onChange = onChange;
+  }
+
+  get state(): ModelStatus['state'] {
+    if (this.engine) return 'ready';
+    if (this.#loading) return 'loading';
+    return this.error === null ? 'idle' : 'failed';
+  }
+
+  /** Resolves when the engine is there. All callers share one load; it is given up when the last one has gone. */
+  async load(signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<void> {
+    signal.throwIfAborted();
+    if (this.engine) return;
+    if (!this.#loading && this.error !== null && performance.now() < this.#notBefore) throw this.error;
+    const loading = (this.#loading ??= this.#begin());
+    loading.waiters++;
+    this.#listeners.add(onProgress);
+    if (this.progress) onProgress(this.progress);
+    try {
+      await abortable(loading.done, signal);
+    } finally {
+      this.#listeners.delete(onProgress);
+      loading.waiters--;
+      if (loading.waiters === 0 && this.#loading === loading) {
+        // Whoever comes now begins anew rather than joining a load that is being given up.
+        this.#loading = null;
+        this.progress = null;
+        loading.abort.abort(new DOMException('Nobody waits for this model any more.', 'AbortError'));
+        this.#onChange();
+      }
+    }
+  }
+
+  /** The engine is of no more use: the next request loads it anew. */
+  async drop(engine: Engine): Promise<void> {
+    if (this.engine !== engine) return;
+    this.engine = null;
+    this.progress = null;
+    this.#onChange();
+    await engine.unload().catch(() => undefined);
+  }
+
+  #begin(): { done: Promise<void>; abort: AbortController; waiters: number } {
+    const abort = new AbortController();
+    this.error = null;
+    const loading = { done: Promise.resolve(), abort, waiters: 0 };
+    loading.done = this.#run(abort.signal, () => this.#loading === loading);
+    loading.done.catch(() => undefined);
+    this.#onChange();
+    return loading;
+  }
+
+  async #run(signal: AbortSignal, isCurrent: () => boolean): Promise<void> {
+    try {
+      const engine = await this.#loadVariant(this.variant, {
+        signal,
+        onProgress: (phase, loadedBytes, totalBytes) => {
+          if (isCurrent()) this.#report({ phase, loadedBytes, totalBytes });
+        },
+      });
+      if (signal.aborted) {
+        await engine.unload();
+        throw signal.reason as Error;
+      }
+      this.engine = engine;
+      this.#failures = 0;
+      if ('slots' in engine) this.queue.slots = engine.slots;
+      const totalBytes = this.variant.files.reduce((sum, { bytes }) => sum + bytes, 0);
+      this.#report({ phase: 'ready', loadedBytes: totalBytes, totalBytes });
+      this.#loading = null;
+    } catch (error) {
+      if (!signal.aborted && isCurrent()) {
+        this.error = error instanceof EngineError ? error : loadFailed(this.variant, error);
+        const pause = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#failures++);
+        this.#notBefore = performance.now() + pause;
+        this.#loading = null;
+        this.progress = null;
+        this.#onChange();
+        throw this.error;
+      }
+      throw error;
+    }
+  }
+
+  #report(progress: Progress): void {
+    this.progress = progress;
+    for (const listener of this.#listeners) listener(progress);
+    this.#onChange();
+  }
+}
+
+function loadFailed(variant: Variant, cause: unknown): EngineError {
+  console.error(`localtext: ${variant.name} could not be loaded`, cause);
+  return new EngineError(
+    {
+      code: 'model_load_failed',
+      message: `The model ${variant.name} could not be loaded: the device may lack the memory. Close other tabs, or choose a smaller model, and try again.`,
+    },
+    cause,
+  );
+}

@@ -1,0 +1,78 @@
+import type { EngineMessage } from '../protocol/engine-port.ts';
+import type { ChatEvent, ChatJob } from '../protocol/job.ts';
+import type { ChatEngine } from './engine.ts';
+import { EngineError, toWireError } from './engine-error.ts';
+import type { Residency } from './residency.ts';
+import type { Resident } from './resident.ts';
+
+type OnStage = (stage: Extract<EngineMessage, { type: 'waiting' }>['stage']) => void;
+
+/** Runs one chat: waits for the model and for a slot in it, then passes the engine's events on. */
+export async function* serveChat(
+  residency: Residency,
+  job: ChatJob,
+  signal: AbortSignal,
+  onStage: OnStage,
+): AsyncGenerator<ChatEvent, void, undefined> {
+  const began = performance.now();
+  const { resident, engine, leave } = await enter(residency, job, signal, onStage);
+  try {
+    onStage('prefill');
+    const queueMs = performance.now() - began;
+    for await (const event of engine.generate(job, signal)) {
+      yield event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event;
+    }
+  } catch (error) {
+    if (toWireError(error).code === 'engine_crashed') await resident.drop(engine);
+    throw error;
+  } finally {
+    leave();
+  }
+}
+
+interface Place {
+  resident: Resident;
+  engine: ChatEngine;
+  leave(): void;
+}
+
+/** A place in line is taken before the model is there, so that the line is bounded while it loads, too. */
+async function enter(
+  residency: Residency,
+  { model }: ChatJob,
+  signal: AbortSignal,
+  onStage: OnStage,
+): Promise<Place> {
+  for (;;) {
+    const resident = residency.resident(model, 'chat');
+    const given = new AbortController();
+    const line = resident.queue.enter(AbortSignal.any([signal, given.signal]));
+    const giveUp = () => {
+      given.abort();
+      line.then(
+        (leave) => leave(),
+        () => undefined,
+      );
+    };
+    if (resident.state !== 'ready') onStage('loading');
+    const ready = residency.ready(model, signal);
+    try {
+      // The first to settle: a line that is full refuses at once, whatever the load does.
+      await Promise.race([line, ready]);
+      const loaded = await ready;
+      if (loaded === resident) {
+        if (resident.queue.busy) onStage('queued');
+        const leave = await line;
+        const { engine } = resident;
+        if (engine && 'generate' in engine) return { resident, engine, leave };
+        if (engine) throw new EngineError({ code: 'model_unavailable', message: `${model} cannot chat.` });
+      }
+      // Another variant answers, or the engine crashed while this job stood in line: once more.
+      giveUp();
+    } catch (error) {
+      ready.catch(() => undefined);
+      giveUp();
+      throw error;
+    }
+  }
+}

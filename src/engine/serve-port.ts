@@ -1,0 +1,116 @@
+import type { EngineStatus } from '../protocol/control.ts';
+import type { AskerMessage, EngineMessage } from '../protocol/engine-port.ts';
+import { requestLock } from '../protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { badRequest, toWireError } from './engine-error.ts';
+import { Credit } from './credit.ts';
+import type { Residency } from './residency.ts';
+import { serveChat } from './serve-chat.ts';
+import { serveEmbedding } from './serve-embedding.ts';
+
+type Question = Extract<AskerMessage, { id: string }>;
+
+/** A port on which nothing is asked is closed after this time: its asker has died, or asked another engine. */
+const SILENCE_MS = 30_000;
+
+/** Least time between two progress messages, in milliseconds. */
+const PROGRESS_MS = 100;
+
+export interface Serving {
+  epoch: string;
+  residency: Residency;
+  locks: LockManager;
+  status(): EngineStatus;
+  /** Called as a request begins; what it returns, as that request ends. */
+  onRequest(): () => void;
+}
+
+/** Answers the one question that comes on a port. */
+export function servePort(port: MessagePort, serving: Serving): void {
+  const gone = new AbortController();
+  const credit = new Credit();
+  const send = (message: EngineMessage, transfer: Transferable[] = []) => port.postMessage(message, transfer);
+  const silence = setTimeout(() => port.close(), SILENCE_MS);
+  let asked = false;
+
+  port.onmessage = ({ data }: MessageEvent<AskerMessage>) => {
+    if (data.type === 'credit') credit.add(data.count);
+    else if (data.type === 'cancel') gone.abort(new DOMException('The asker cancelled.', 'AbortError'));
+    else if (!asked) {
+      asked = true;
+      clearTimeout(silence);
+      void answer(data);
+    }
+  };
+  send({ type: 'taken', version: PROTOCOL_VERSION, epoch: serving.epoch });
+
+  async function answer(question: Question): Promise<void> {
+    if (question.version !== PROTOCOL_VERSION) {
+      send({ type: 'error', error: mismatch(question.version) });
+      return;
+    }
+    const stopWatching = watchAsker(question.id);
+    const end = serving.onRequest();
+    try {
+      await reply(question);
+    } catch (error) {
+      // Nobody reads an answer that its asker has given up.
+      if (gone.signal.aborted) return;
+      if (toWireError(error).code === 'engine_failed') console.error('localtext: a request failed', error);
+      send({ type: 'error', error: toWireError(error) });
+    } finally {
+      end();
+      stopWatching();
+      if (gone.signal.aborted) port.close();
+    }
+  }
+
+  /** Queues for the asker's lock: when that comes before the answer is whole, the asker has died. */
+  function watchAsker(id: string): () => void {
+    const answered = new AbortController();
+    serving.locks
+      .request(requestLock(id), { signal: answered.signal }, () => {
+        gone.abort(new DOMException('The asker is gone.', 'AbortError'));
+      })
+      .catch(() => undefined);
+    return () => answered.abort();
+  }
+
+  async function reply(question: Question): Promise<void> {
+    const { residency } = serving;
+    const { signal } = gone;
+    if (question.type === 'status') {
+      send({ type: 'status', status: serving.status() });
+    } else if (question.type === 'load') {
+      let last = 0;
+      await residency.ready(question.model, signal, (progress) => {
+        const now = performance.now();
+        if (now - last < PROGRESS_MS && progress.loadedBytes < progress.totalBytes) return;
+        last = now;
+        send({ type: 'progress', progress });
+      });
+      send({ type: 'loaded' });
+    } else if (question.job.kind === 'chat') {
+      const events = serveChat(residency, question.job, signal, (stage) => send({ type: 'waiting', stage }));
+      for await (const event of events) {
+        if (event.type === 'delta') await credit.take(signal);
+        send({ type: 'event', event });
+      }
+    } else {
+      const onStage = (stage: 'loading') => send({ type: 'waiting', stage });
+      const result = await serveEmbedding(residency, question.job, signal, onStage);
+      send(
+        { type: 'result', result },
+        result.vectors.map(({ buffer }) => buffer),
+      );
+    }
+  }
+}
+
+function mismatch(version: number) {
+  return badRequest(
+    `This page's engine speaks version ${PROTOCOL_VERSION} of localtext's protocol, the request version ${version}: an update came in between. Reload the page.`,
+    null,
+    'protocol_mismatch',
+  ).wire;
+}

@@ -1,0 +1,97 @@
+import { expose } from 'comlink';
+
+import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/control.ts';
+import type { ServePort } from '../protocol/discovery.ts';
+import { engineLock } from '../protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { badRequest } from './engine-error.ts';
+import { KeepAlive } from './keep-alive.ts';
+import { variantLoader } from './load-variant.ts';
+import { Residency } from './residency.ts';
+import { servePort, type Serving } from './serve-port.ts';
+import { StatusChannel } from './status-channel.ts';
+import { openShelf } from './weights/shelf.ts';
+import { WeightStore } from './weights/weight-store.ts';
+
+let serving: Serving | null = null;
+/** Ports that came before `start()`. */
+const early: MessagePort[] = [];
+const loads = new Map<string, AbortController>();
+
+const control: WorkerControl = {
+  async start(options) {
+    if (options.version !== PROTOCOL_VERSION) {
+      throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
+    }
+    // The lock first: an asker watches it as soon as its port is taken.
+    await holdLock(engineLock(options.epoch));
+    serving = begin(options);
+    for (const port of early.splice(0)) servePort(port, serving);
+  },
+
+  async load(model, onProgress, loadId) {
+    const abort = new AbortController();
+    loads.set(loadId, abort);
+    try {
+      await started().residency.ready(model, abort.signal, onProgress);
+    } finally {
+      loads.delete(loadId);
+    }
+  },
+
+  async cancelLoad(loadId) {
+    loads.get(loadId)?.abort(new DOMException('The load was cancelled.', 'AbortError'));
+  },
+
+  async status() {
+    return started().status();
+  },
+};
+
+function begin({ epoch, catalog, modelsUrl, wasmUrl }: WorkerOptions): Serving {
+  const status = (): EngineStatus => ({ epoch, models: residency.status() });
+  const channel = new StatusChannel(status);
+  const store = openShelf().then((shelf) => new WeightStore(shelf, modelsUrl));
+  const residency = new Residency(catalog, variantLoader(store, wasmUrl), () => channel.changed());
+  const keepAlive = new KeepAlive();
+  return {
+    epoch,
+    residency,
+    status,
+    locks: navigator.locks,
+    onRequest() {
+      const release = keepAlive.hold();
+      channel.changed();
+      return () => {
+        release();
+        channel.changed();
+      };
+    },
+  };
+}
+
+/** Resolves once the lock is held; it is let go when this worker dies, however it dies. */
+function holdLock(name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    navigator.locks
+      .request(name, () => {
+        resolve();
+        return new Promise<never>(() => undefined);
+      })
+      .catch(reject);
+  });
+}
+
+function started(): Serving {
+  if (!serving) throw badRequest('The engine worker has not been started.', null);
+  return serving;
+}
+
+addEventListener('message', ({ data, ports }: MessageEvent<ServePort | undefined>) => {
+  const [port] = ports;
+  if (data?.type !== 'localtext:serve' || !port) return;
+  if (serving) servePort(port, serving);
+  else early.push(port);
+});
+
+expose(control);
