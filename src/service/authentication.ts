@@ -1,5 +1,5 @@
 import type { Admitted, KeyStore } from './service-dependencies.ts';
-import { invalidKey } from './service-error.ts';
+import { invalidKey, ServiceError } from './service-error.ts';
 
 const WHERE = 'Send `Authorization: Bearer lt_…` with a key that the site’s administrator has issued.';
 
@@ -10,7 +10,7 @@ const REASONS = {
   expired: 'The API key has expired.',
 };
 
-/** @throws ServiceError 401 */
+/** @throws ServiceError 401; 500 when the keys cannot be read. */
 export async function authenticate(
   authorization: string | null,
   keys: KeyStore,
@@ -20,7 +20,21 @@ export async function authenticate(
     throw invalidKey(`The API key is missing. ${WHERE}`);
   const token = /^bearer +(\S+)$/i.exec(authorization.trim())?.[1];
   if (token === undefined) throw invalidKey(`The Authorization header is not a bearer token. ${WHERE}`);
-  const admission = await keys.admit(token, purpose);
+  const admission = await keys.admit(token, purpose).catch(() => {
+    throw storageUnavailable();
+  });
   if (!admission.admitted) throw invalidKey(`${REASONS[admission.reason]} ${WHERE}`);
   return admission;
+}
+
+/** Private windows and full disks: the browser's own error says things that no client should see. */
+function storageUnavailable(): ServiceError {
+  return new ServiceError({
+    status: 500,
+    type: 'server_error',
+    code: 'storage_unavailable',
+    param: null,
+    message:
+      'The store of keys in this browser cannot be read. Free some disk space, or leave private browsing, and reload.',
+  });
 }

@@ -21,6 +21,9 @@ export interface ChatRequest {
   includeUsage: boolean;
 }
 
+/** Past any context. */
+const MAX_MESSAGES = 16_384;
+
 /** What OpenAI's service does with these changes the reply, so that ignoring them would mislead. */
 const REFUSED: Record<string, string> = {
   tools: 'Tool calls are not supported yet. Leave it out, and ask for JSON with `response_format` instead.',
@@ -33,6 +36,7 @@ const REFUSED: Record<string, string> = {
 
 /** @throws ServiceError 400 that names the field. */
 export function parseChatRequest(body: Record<string, unknown>): ChatRequest {
+  refuseTooMany(body);
   const parsed = chatSchema.safeParse(body);
   if (!parsed.success) throw schemaError(parsed.error, body);
   const request = parsed.data;
@@ -64,6 +68,14 @@ export function toChatJob(request: ChatRequest, model: string, index: number): C
     ...(constraint === null ? {} : { constraint }),
     ...(topLogprobs === null ? {} : { topLogprobs }),
   };
+}
+
+/** Before the schema, which looks at each and notes every fault. */
+function refuseTooMany(body: Record<string, unknown>): void {
+  const messages = Object.hasOwn(body, 'messages') ? body['messages'] : null;
+  if (!Array.isArray(messages) || messages.length <= MAX_MESSAGES) return;
+  const rule = `must have at most ${MAX_MESSAGES} elements, but has ${messages.length}`;
+  throw invalidRequest('messages', `\`messages\` ${rule}.`, 'invalid_value');
 }
 
 function refuseUnsupported(body: Record<string, unknown>, request: ChatBody): void {
