@@ -22,11 +22,18 @@ export const CHAT: View = {
 export const VIEWS: readonly View[] = [
   CHAT,
   {
+    name: 'compare',
+    title: 'Compare',
+    icon: 'compare',
+    component: lazyView(async () => (await import('./compare/compare-view.tsx')).CompareView),
+    primary: true,
+  },
+  {
     name: 'embeddings',
     title: 'Embeddings',
     icon: 'embeddings',
     component: lazyView(async () => (await import('./embeddings/embeddings-view.tsx')).EmbeddingsView),
-    primary: true,
+    primary: false,
   },
   {
     name: 'models',
@@ -34,5 +41,26 @@ export const VIEWS: readonly View[] = [
     icon: 'models',
     component: lazyView(async () => (await import('./models/models-view.tsx')).ModelsView),
     primary: true,
+  },
+  {
+    name: 'keys',
+    title: 'Keys',
+    icon: 'keys',
+    component: lazyView(async () => (await import('./keys/keys-view.tsx')).KeysView),
+    primary: false,
+  },
+  {
+    name: 'requests',
+    title: 'Requests',
+    icon: 'requests',
+    component: lazyView(async () => (await import('./requests/requests-view.tsx')).RequestsView),
+    primary: true,
+  },
+  {
+    name: 'device',
+    title: 'Device',
+    icon: 'device',
+    component: lazyView(async () => (await import('./device/device-view.tsx')).DeviceView),
+    primary: false,
   },
 ];

@@ -1,0 +1,52 @@
+import { useSignal } from '@preact/signals';
+import { ReplyStatsLine } from '../chat/reply-stats-line.tsx';
+import { SettingsPanel } from '../chat/settings-panel.tsx';
+import { WaitingLine } from '../chat/waiting-line.tsx';
+import { hueOf } from '../client/models.ts';
+import { Dialog } from '../components/dialog.tsx';
+import { IconButton } from '../components/icon-button.tsx';
+import { LoadCard } from '../components/load-card.tsx';
+import { ModelSelect } from '../components/model-select.tsx';
+import { Markdown } from '../markdown/markdown.tsx';
+import type { Side } from './compare-state.ts';
+
+export function CompareColumn({ side }: { side: Side }) {
+  const open = useSignal(false);
+  const { settings, reply, problem, controller } = side;
+  const { model, temperature, topP, system, seed } = settings.value;
+  const live = controller.value !== null;
+  const shown = reply.value;
+  return (
+    <section class="card compare-column" data-hue={hueOf(model)} aria-label={`${side.name} side`}>
+      <div class="row row-between compare-head">
+        <ModelSelect
+          label={`${side.name} model`}
+          value={model}
+          onChange={(value) => (settings.value = { ...settings.value, model: value })}
+        />
+        <IconButton icon="settings" label={`${side.name} settings`} onClick={() => (open.value = true)} />
+      </div>
+      <p class="figures">
+        temperature {temperature} · top p {topP}
+        {seed !== null && ` · seed ${seed}`}
+        {system.trim() && ' · system prompt'}
+      </p>
+      <LoadCard model={model} />
+      <div class="compare-reply" aria-busy={live}>
+        {live && !shown?.content && <WaitingLine model={model} />}
+        {shown ? (
+          <Markdown text={shown.content} />
+        ) : (
+          !live && problem.value === null && <p class="quiet small">The reply appears here.</p>
+        )}
+        {problem.value !== null && <p class="error-text small">{problem.value}</p>}
+        {shown && !live && <ReplyStatsLine stats={shown.stats} />}
+      </div>
+      {open.value && (
+        <Dialog title={`${side.name} settings`} side onClose={() => (open.value = false)}>
+          <SettingsPanel settings={settings} />
+        </Dialog>
+      )}
+    </section>
+  );
+}

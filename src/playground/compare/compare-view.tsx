@@ -1,0 +1,63 @@
+import './compare.css';
+import '../chat/chat.css';
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { Icon } from '../components/icon.tsx';
+import { CompareColumn } from './compare-column.tsx';
+import { ask, sides, stopAll, working } from './compare-state.ts';
+
+const prompt = signal('Explain what a tide is, in two sentences.');
+
+export function CompareView() {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape' && !document.querySelector('dialog[open]')) stopAll();
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, []);
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (prompt.value.trim() && !working.value) void ask(prompt.value.trim());
+  };
+  return (
+    <div class="page compare">
+      <header class="page-head">
+        <h1>Compare</h1>
+        <p>One prompt to two models, or to one with two settings. Both run at once, on this device.</p>
+      </header>
+      <form class="composer" onSubmit={submit}>
+        <textarea
+          rows={1}
+          aria-label="Prompt for both"
+          placeholder="Ask both"
+          value={prompt}
+          onInput={({ currentTarget }) => (prompt.value = currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) submit(event);
+          }}
+        />
+        {working.value ? (
+          <button
+            type="button"
+            class="composer-button"
+            aria-label="Stop both"
+            title="Stop (Esc)"
+            onClick={stopAll}
+          >
+            <Icon name="stop" />
+          </button>
+        ) : (
+          <button type="submit" class="composer-button" aria-label="Ask both" disabled={!prompt.value.trim()}>
+            <Icon name="send" />
+          </button>
+        )}
+      </form>
+      <div class="compare-columns">
+        {sides.map((side) => (
+          <CompareColumn key={side.name} side={side} />
+        ))}
+      </div>
+    </div>
+  );
+}

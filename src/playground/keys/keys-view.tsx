@@ -1,0 +1,46 @@
+import './keys.css';
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { refreshKeys, keyList, keysProblem } from './key-list.ts';
+import { IssueForm } from './issue-form.tsx';
+import { KeyRow } from './key-row.tsx';
+import { NewKeyDialog, type NewKey } from './new-key-dialog.tsx';
+
+export function KeysView() {
+  const shown = useSignal<NewKey | null>(null);
+  useEffect(() => void refreshKeys(), []);
+  const show = (key: NewKey): void => {
+    shown.value = key;
+  };
+  return (
+    <div class="page">
+      <header class="page-head">
+        <h1>Keys</h1>
+        <p>
+          Every request to <code>/v1</code> carries a key: one for each application tells them apart, meters
+          them, and keeps their code as it would be against a real server. Keys are no wall: script of this
+          same origin can reach the store that they are in. Only their hashes are kept.
+        </p>
+      </header>
+      <IssueForm onIssued={show} />
+      {keysProblem.value !== null && (
+        <p role="alert" class="error-text">
+          {keysProblem.value}
+        </p>
+      )}
+      <section class="stack" aria-labelledby="keys-issued">
+        <h2 id="keys-issued">Issued</h2>
+        {keyList.value.length === 0 ? (
+          <p class="quiet">None yet.</p>
+        ) : (
+          <ul class="key-list">
+            {keyList.value.map((info) => (
+              <KeyRow key={info.id} info={info} onRotated={show} />
+            ))}
+          </ul>
+        )}
+      </section>
+      {shown.value && <NewKeyDialog issued={shown.value} onClose={() => (shown.value = null)} />}
+    </div>
+  );
+}

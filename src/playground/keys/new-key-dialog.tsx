@@ -1,0 +1,34 @@
+import { Dialog } from '../components/dialog.tsx';
+import { CopyButton } from '../components/copy-button.tsx';
+import { CodeBlock } from '../markdown/code-block.tsx';
+import '../markdown/markdown.css';
+
+export interface NewKey {
+  label: string;
+  key: string;
+  /** It takes the place of another. */
+  replaced: boolean;
+}
+
+export function NewKeyDialog({ issued, onClose }: { issued: NewKey; onClose: () => void }) {
+  const example = `import OpenAI from 'openai';
+
+const client = new OpenAI({
+  baseURL: location.origin + '/v1',
+  apiKey: '${issued.key}',
+  dangerouslyAllowBrowser: true,
+});`;
+  return (
+    <Dialog title={`The key of ${issued.label}`} onClose={onClose}>
+      <p class="small">
+        Copy it now: it is not shown again.
+        {issued.replaced && ' The one before it stays good for a day.'}
+      </p>
+      <div class="new-key">
+        <code>{issued.key}</code>
+        <CopyButton text={issued.key} label="Copy the key" caption="Copy" />
+      </div>
+      <CodeBlock text={example} lang="ts" />
+    </Dialog>
+  );
+}

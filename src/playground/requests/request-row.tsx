@@ -1,0 +1,26 @@
+import type { RequestLogEntry } from '../../protocol/request-log.ts';
+import { hueOf } from '../client/models.ts';
+import { clockTime, duration } from '../format.ts';
+import { isFailure, statusText, tokensPerSecond } from './request-figures.ts';
+
+export function RequestRow({ entry, onOpen }: { entry: RequestLogEntry; onOpen: () => void }) {
+  const rate = tokensPerSecond(entry);
+  return (
+    <li data-hue={hueOf(entry.model ?? '')}>
+      <button type="button" class="request-row" onClick={onOpen}>
+        <span class="figures request-time">{clockTime(entry.startedAt)}</span>
+        <span class={`request-status figures ${isFailure(entry) ? 'error-text' : ''}`}>
+          {entry.state === 'running' && <span class="dot dot-busy" aria-hidden="true" />}
+          {statusText(entry)}
+        </span>
+        <span class="request-what">
+          <span class="request-path">{entry.path.replace('/v1/', '')}</span>{' '}
+          {entry.model !== null && <span class="quiet small">{entry.model}</span>}
+        </span>
+        <span class="request-who small quiet">{entry.keyLabel ?? 'no valid key'}</span>
+        <span class="figures request-rate">{rate === null ? '' : `${rate.toFixed(1)} tok/s`}</span>
+        <span class="figures request-total">{entry.totalMs === null ? '' : duration(entry.totalMs)}</span>
+      </button>
+    </li>
+  );
+}

@@ -1,0 +1,48 @@
+import './requests.css';
+import { useSignal } from '@preact/signals';
+import { Dialog } from '../components/dialog.tsx';
+import { plural } from '../format.ts';
+import { clearRequests, requestLog } from './request-log.ts';
+import { RequestDetail } from './request-detail.tsx';
+import { RequestRow } from './request-row.tsx';
+import { Timeline } from './timeline.tsx';
+
+export function RequestsView() {
+  const openId = useSignal<string | null>(null);
+  const log = requestLog.value;
+  const open = log.find(({ id }) => id === openId.value);
+  return (
+    <div class="page requests">
+      <header class="page-head">
+        <h1>Requests</h1>
+        <p>
+          Every request to <code>/v1</code> of this origin, from any tab, while this page is open. It stays in
+          this page and is gone with it.
+        </p>
+      </header>
+      {log.length === 0 ? (
+        <p class="card quiet">No request yet. Chat, or ask /v1 from an application in another tab.</p>
+      ) : (
+        <>
+          <Timeline entries={log} />
+          <div class="row row-between">
+            <h2>{plural(log.length, 'request')}</h2>
+            <button type="button" class="button button-small" onClick={clearRequests}>
+              Clear
+            </button>
+          </div>
+          <ol class="request-list">
+            {log.map((entry) => (
+              <RequestRow key={entry.id} entry={entry} onOpen={() => (openId.value = entry.id)} />
+            ))}
+          </ol>
+        </>
+      )}
+      {open && (
+        <Dialog title={`${open.method} ${open.path}`} side onClose={() => (openId.value = null)}>
+          <RequestDetail entry={open} />
+        </Dialog>
+      )}
+    </div>
+  );
+}

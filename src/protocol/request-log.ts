@@ -1,0 +1,54 @@
+/**
+ * Whoever runs the service (service worker, or a page without one) → every tab, on the BroadcastChannel of this name:
+ * one message when a /v1 request comes, and one each time more is known of it. A message holds all that is known so
+ * far, so that a reader replaces the entry of the same id and may miss any message but the last.
+ */
+export const REQUEST_LOG_CHANNEL = 'localtext:requests';
+
+export interface RequestLogMessage {
+  version: number;
+  entry: RequestLogEntry;
+}
+
+export interface RequestLogEntry {
+  /** As in `x-request-id`. */
+  id: string;
+  /** `running` until the last byte of the answer, or until the client left (`aborted`). */
+  state: 'running' | 'done' | 'aborted';
+  /** The service worker's client id of the tab that asked; null when it is not known. */
+  client: string | null;
+  /** Label of the key; null when the request had no valid one. Never the key itself. */
+  keyLabel: string | null;
+  method: string;
+  /** `/v1/chat/completions` */
+  path: string;
+  model: string | null;
+  streamed: boolean;
+  /** HTTP status; null until the headers are out. */
+  status: number | null;
+  /** `type` or `code` of the error, also of one that broke the stream after its headers. */
+  error: string | null;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+  /** Milliseconds from the start until the engine took the request up; null until then, and for what needs no engine. */
+  queueMs: number | null;
+  /** Milliseconds from the start to the first token. */
+  firstTokenMs: number | null;
+  /** Milliseconds from the start to the end. */
+  totalMs: number | null;
+  promptTokens: number | null;
+  cachedTokens: number | null;
+  completionTokens: number | null;
+  /** The request's body as it came, cut after `LOGGED_BODY_CHARACTERS`. */
+  requestBody: LoggedBody | null;
+  /** What was answered: the JSON, or the text of a streamed reply's first choice. */
+  responseBody: LoggedBody | null;
+}
+
+export interface LoggedBody {
+  text: string;
+  /** More came than is kept here. */
+  truncated: boolean;
+}
+
+export const LOGGED_BODY_CHARACTERS = 16_384;
