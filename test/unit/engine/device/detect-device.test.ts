@@ -1,0 +1,82 @@
+import { expect, test, vi } from 'vitest';
+import { detectDevice, type DeviceNavigator } from '../../../../src/engine/device/detect-device.ts';
+
+/** What a browser's own object gives, as far as it is read. */
+function adapter(info: Partial<GPUAdapterInfo>): GPUAdapter {
+  return {
+    info: { vendor: 'acme', architecture: 'one', description: '', ...info },
+    features: new Set(['subgroups', 'shader-f16']),
+    limits: { maxBufferSize: 2 ** 31, maxStorageBufferBindingSize: 2 ** 30 },
+  } as unknown as GPUAdapter;
+}
+
+const withGpu = (gpu: GPUAdapter | null): DeviceNavigator => ({ gpu: { requestAdapter: async () => gpu } });
+
+test('a device in full', async () => {
+  const device = await detectDevice(
+    {
+      ...withGpu(adapter({})),
+      deviceMemory: 8,
+      hardwareConcurrency: 4,
+      connection: { saveData: true },
+      storage: { estimate: async () => ({ quota: 100, usage: 40 }) },
+      getBattery: async () => ({ level: 0.5, charging: false }),
+    },
+    true,
+  );
+  expect(device).toEqual({
+    gpu: {
+      name: 'acme one',
+      fallback: false,
+      features: ['shader-f16', 'subgroups'],
+      maxBufferSize: 2 ** 31,
+      maxStorageBufferBindingSize: 2 ** 30,
+    },
+    memoryGiB: 8,
+    cores: 4,
+    crossOriginIsolated: true,
+    storage: { quotaBytes: 100, usedBytes: 40 },
+    saveData: true,
+    battery: { level: 0.5, charging: false },
+  });
+});
+
+const refuses = () => Promise.reject(new Error('no'));
+
+test('a browser that tells nothing, or fails at it', async () => {
+  const nothing = {
+    gpu: null,
+    memoryGiB: null,
+    cores: 1,
+    crossOriginIsolated: false,
+    storage: null,
+    saveData: false,
+    battery: null,
+  };
+  expect(await detectDevice({}, false)).toEqual(nothing);
+  expect(
+    await detectDevice(
+      { gpu: { requestAdapter: refuses }, storage: { estimate: refuses }, getBattery: refuses },
+      false,
+    ),
+  ).toEqual(nothing);
+  expect((await detectDevice(withGpu(null), false)).gpu).toBeNull();
+});
+
+test('a software GPU is told apart, by flag or by name', async () => {
+  expect((await detectDevice(withGpu(adapter({ isFallbackAdapter: true })), false)).gpu?.fallback).toBe(true);
+  expect((await detectDevice(withGpu(adapter({ architecture: 'swiftshader' })), false)).gpu?.fallback).toBe(
+    true,
+  );
+});
+
+test('a driver that never answers counts as no GPU', async () => {
+  vi.useFakeTimers();
+  try {
+    const detecting = detectDevice({ gpu: { requestAdapter: () => new Promise(() => undefined) } }, false);
+    await vi.advanceTimersByTimeAsync(3000);
+    expect((await detecting).gpu).toBeNull();
+  } finally {
+    vi.useRealTimers();
+  }
+});
