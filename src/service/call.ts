@@ -16,7 +16,7 @@ export interface Call {
   dependencies: ServiceDependencies;
 }
 
-export const REQUEST_ID = /^[\w.:-]{1,128}$/;
+const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 export function requestIdOf(request: Request, id: string): string {
   const given = request.headers.get('x-request-id');

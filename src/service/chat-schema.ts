@@ -65,8 +65,8 @@ const atLeastOne = z.nullish(z.int().check(z.gte(1)));
 const stopSequence = z.string().check(z.minLength(1));
 
 /** Most choices of one request. */
-export const MAX_CHOICES = 128;
-export const MAX_STOP_SEQUENCES = 4;
+const MAX_CHOICES = 128;
+const MAX_STOP_SEQUENCES = 4;
 
 export const chatSchema = z.object({
   model: z.string(),

@@ -70,8 +70,9 @@ async function runChoice({ engine, request, model, id, ...run }: ChoicesRun, ind
       tally.generated(index, delta.tokens);
       if (logprobs && delta.logprobs) logprobs.push(delta.logprobs);
       const { text, stopped } = stops.push(delta.text);
-      if (text !== '') {
-        const read = sink.text(index, text, logprobs?.take(text) ?? []);
+      const shown = logprobs?.take(text, stops.withholds || stopped) ?? [];
+      if (text !== '' || shown.length > 0) {
+        const read = sink.text(index, text, shown);
         if (read) await read;
       }
       if (stopped) {

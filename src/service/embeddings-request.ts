@@ -4,7 +4,7 @@ import { wellFormed } from './chat-messages.ts';
 import { schemaError } from './schema-issues.ts';
 import { invalidRequest } from './service-error.ts';
 
-export const MAX_INPUTS = 2048;
+const MAX_INPUTS = 2048;
 /** Past any context: refused before each token is looked at. */
 const MAX_TOKENS = 1_000_000;
 

@@ -45,7 +45,7 @@ function toEmbeddingList(request: EmbeddingsRequest, { vectors, promptTokens }: 
 }
 
 /** The little-endian float32 bytes. */
-export function toBase64(vector: Float32Array): string {
+function toBase64(vector: Float32Array): string {
   const view = new DataView(new ArrayBuffer(vector.length * 4));
   vector.forEach((value, index) => view.setFloat32(index * 4, value, true));
   return btoa(String.fromCharCode(...new Uint8Array(view.buffer)));

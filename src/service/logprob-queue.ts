@@ -10,8 +10,12 @@ export class LogprobQueue {
     this.#waiting.push(...logprobs);
   }
 
-  /** The tokens that lie wholly in the text shown so far. */
-  take(text: string): TokenLogprob[] {
+  /**
+   * The tokens that lie wholly in the text shown so far. Lengths tell only while there is `more` that is not shown:
+   * a token that is part of a character has no length of its own.
+   */
+  take(text: string, more: boolean): TokenLogprob[] {
+    if (!more) return this.rest();
     let room = this.#surplus + text.length;
     let count = 0;
     for (const { token } of this.#waiting) {
@@ -24,6 +28,7 @@ export class LogprobQueue {
   }
 
   rest(): TokenLogprob[] {
+    this.#surplus = 0;
     return this.#waiting.splice(0);
   }
 }

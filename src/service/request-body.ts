@@ -1,7 +1,7 @@
 import { invalidRequest, ServiceError } from './service-error.ts';
 
 /** Most bytes of a request body: more than any context holds, and little enough to be read at once. */
-export const MAX_BODY_BYTES = 32 * 1024 * 1024;
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /**
  * The body as a JSON object. Whatever content type it claims is not asked: clients that forget it are served.

@@ -16,7 +16,7 @@ export function schemaError(error: z.core.$ZodError, body: unknown): ServiceErro
 }
 
 /** `messages[1].role` */
-export function notation(path: readonly PropertyKey[]): string {
+function notation(path: readonly PropertyKey[]): string {
   return path
     .map((part, index) => (typeof part === 'number' ? `[${part}]` : (index > 0 ? '.' : '') + String(part)))
     .join('');

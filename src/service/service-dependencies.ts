@@ -1,4 +1,4 @@
-import type { Accepted, ChatEvent, ChatJob, EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
+import type { ChatEvent, ChatJob, EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
 
 /** All that the service is given; everything else is computed from the request. */
 export interface ServiceDependencies {
@@ -32,8 +32,6 @@ export interface EngineRequestOptions {
   signal: AbortSignal;
   onWaiting?(stage: 'queued' | 'loading' | 'prefill'): void;
 }
-
-export type { Accepted };
 
 export interface ModelDirectory {
   /** Every model, in the order in which they are listed. */

@@ -28,6 +28,11 @@ export class StopSequences {
     return { text: whole.slice(0, shown), stopped: false };
   }
 
+  /** Whether there is text that has been pushed and not shown. */
+  get withholds(): boolean {
+    return this.#withheld !== '';
+  }
+
   /** What was withheld, once no more comes. */
   flush(): string {
     const text = this.#withheld;

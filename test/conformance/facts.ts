@@ -93,7 +93,7 @@ export const completion =
     rateLimitHeaders(answer);
   };
 
-export const rateLimitHeaders: Fact = (answer) => {
+const rateLimitHeaders: Fact = (answer) => {
   for (const what of ['requests', 'tokens']) {
     header(`x-ratelimit-limit-${what}`, /^\d+$/)(answer);
     header(`x-ratelimit-remaining-${what}`, /^\d+$/)(answer);

@@ -1,7 +1,7 @@
 import type { ChatEvent, ChatJob, EmbeddingJob, EmbeddingResult } from '../../src/protocol/job.ts';
 import type { EngineClient, EngineRequestOptions } from '../../src/service/service-dependencies.ts';
 
-export const FAKE_FINGERPRINT = 'fake-weights-f32-node';
+const FAKE_FINGERPRINT = 'fake-weights-f32-node';
 
 export interface FakeReply {
   /** One token each. */

@@ -16,7 +16,7 @@ const model = (id: string, kind: 'chat' | 'embedding') => ({
   variants: [],
 });
 
-export const FAKE_CATALOG: Catalog = {
+const FAKE_CATALOG: Catalog = {
   ownedBy: 'localtext',
   models: [
     model('crimson-falcon-4', 'chat'),
@@ -75,7 +75,7 @@ export async function fakeService(
   };
 }
 
-export const chatBody = (extra: Record<string, unknown> = {}) => ({
+const chatBody = (extra: Record<string, unknown> = {}) => ({
   model: 'amber-phoenix-4',
   messages: [{ role: 'user', content: 'Say hello.' }],
   ...extra,

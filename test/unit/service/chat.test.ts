@@ -96,6 +96,29 @@ describe('a reply in one piece', () => {
     });
   });
 
+  test('the cached part of the prompt is that of the first choice', async () => {
+    const engine = new FakeEngine((_, index) => ({ cachedTokens: index === 0 ? 2 : 7 }));
+    const { fetch } = await fakeService({ engine });
+    const { usage } = await completion(await fetch(PATH, chat({ n: 2 })));
+    expect(usage?.prompt_tokens_details?.cached_tokens).toBe(2);
+  });
+
+  test('a token that a stop sequence cuts into has no log probability', async () => {
+    const engine = new FakeEngine({ deltas: ['a', 'bE', 'ND'] });
+    const { fetch } = await fakeService({ engine });
+    const { choices } = await completion(await fetch(PATH, chat({ stop: 'END', logprobs: true })));
+    expect(choices[0]?.message.content).toBe('ab');
+    expect(choices[0]?.logprobs?.content?.map(({ token }) => token)).toEqual(['a']);
+  });
+
+  test('every token has its log probability, also those that gave no character', async () => {
+    const engine = new FakeEngine({ deltas: ['', '', '🦉', 'E'] });
+    const { fetch } = await fakeService({ engine });
+    const { choices } = await completion(await fetch(PATH, chat({ stop: 'END', logprobs: true })));
+    expect(choices[0]?.message.content).toBe('🦉E');
+    expect(choices[0]?.logprobs?.content).toHaveLength(4);
+  });
+
   test('log probabilities of a stop sequence are not shown', async () => {
     const engine = new FakeEngine({ deltas: ['a', 'b', 'EN', 'D'] });
     const { fetch } = await fakeService({ engine });

@@ -1,0 +1,74 @@
+import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError } from 'openai';
+import { describe, expect, test } from 'vitest';
+import { FakeEngine } from '../../support/fake-engine.ts';
+import { fakeService } from '../../support/fake-service.ts';
+
+const model = 'amber-phoenix-4';
+const messages = [{ role: 'user' as const, content: 'Say hello.' }];
+
+async function connect(engine = new FakeEngine()) {
+  const { service, key } = await fakeService({ engine });
+  return new OpenAI({
+    apiKey: key,
+    baseURL: 'https://site.example/v1',
+    maxRetries: 0,
+    fetch: (url, init) => service(new Request(url, init)),
+  });
+}
+
+describe('the OpenAI client', () => {
+  test('completes a chat, whole and streamed', async () => {
+    const client = await connect();
+    const whole = await client.chat.completions.create({ model, messages });
+    expect(whole.choices[0]?.message.content).toBe('Hello, world!');
+    let text = '';
+    const chunks = await client.chat.completions.create({ model, messages, stream: true });
+    for await (const chunk of chunks) text += chunk.choices[0]?.delta.content ?? '';
+    expect(text).toBe('Hello, world!');
+    const helper = client.chat.completions.stream({
+      model,
+      messages,
+      stream_options: { include_usage: true },
+    });
+    expect(await helper.finalContent()).toBe('Hello, world!');
+    expect((await helper.totalUsage()).completion_tokens).toBe(4);
+  });
+
+  test('throws on an error in the stream', async () => {
+    const client = await connect(new FakeEngine({ deltas: ['a'], fail: new Error('x') }));
+    const read = async () => {
+      for await (const chunk of await client.chat.completions.create({ model, messages, stream: true }))
+        void chunk;
+    };
+    await expect(read()).rejects.toBeInstanceOf(APIError);
+  });
+
+  test('a loop that is left frees the engine', async () => {
+    const engine = new FakeEngine({ deltas: Array.from({ length: 200 }, () => 'x'), delayMs: 5 });
+    const client = await connect(engine);
+    for await (const chunk of await client.chat.completions.create({ model, messages, stream: true })) {
+      if (chunk.choices[0]?.delta.content) break;
+    }
+    await expect.poll(() => engine.running).toBe(0);
+    expect(engine.yielded).toBeLessThan(20);
+  });
+
+  test('embeds, decoding base64 by itself, and lists', async () => {
+    const client = await connect();
+    const { data } = await client.embeddings.create({ model: 'jade-mole-4', input: ['a', 'bb'] });
+    expect(data.map(({ embedding }) => embedding.length)).toEqual([8, 8]);
+    const listed = [];
+    for await (const one of client.models.list()) listed.push(one.id);
+    expect(listed).toEqual(['crimson-falcon-4', 'indigo-owl-4', 'amber-phoenix-4', 'jade-mole-4']);
+    expect((await client.models.retrieve('jade-mole-4')).id).toBe('jade-mole-4');
+  });
+
+  test('throws its own class for each status', async () => {
+    const client = await connect();
+    const { completions } = client.chat;
+    await expect(completions.create({ model, messages: [] })).rejects.toBeInstanceOf(BadRequestError);
+    await expect(completions.create({ model: 'none', messages })).rejects.toBeInstanceOf(NotFoundError);
+    const stranger = client.withOptions({ apiKey: 'lt_none' });
+    await expect(stranger.models.list()).rejects.toBeInstanceOf(AuthenticationError);
+  });
+});
