@@ -21,6 +21,7 @@ export function badRequest(message: string, param: string | null, code: string |
 
 /** The engine itself is unusable from here on: whoever holds it must load it anew. */
 export function engineCrashed(cause: unknown): EngineError {
+  console.error('localtext: an engine crashed', cause);
   return new EngineError(
     {
       code: 'engine_crashed',

@@ -88,9 +88,7 @@ export class WebLlmChatEngine implements ChatEngine {
       yield { type: 'accepted', accepted: { promptTokens: prompt.whole, fingerprint: this.fingerprint } };
 
       const reader = new ReplyReader(job.topLogprobs);
-      // All was said before the engine went away that said it: one token is computed for the counts, and not shown.
-      const spent = job.maxTokens !== undefined && (job.resume?.tokens ?? 0) >= job.maxTokens;
-      let finish: 'stop' | 'length' = spent ? 'length' : 'stop';
+      let finish: 'stop' | 'length' = 'stop';
       let completionTokens = 0;
       for (let result = await first; !result.done; result = await next()) {
         if (signal.aborted) continue;
@@ -99,13 +97,13 @@ export class WebLlmChatEngine implements ChatEngine {
         if (chunk.choices[0]?.finish_reason === 'length') finish = 'length';
         const pipeline = watch.pipeline;
         const delta = pipeline && chunk.choices.length > 0 ? reader.read(pipeline, finish) : null;
-        if (delta && !spent) yield { type: 'delta', delta };
+        if (delta) yield { type: 'delta', delta };
       }
       signal.throwIfAborted();
       yield {
         type: 'done',
         finishReason: finish,
-        usage: usageOf(job, prompt, completionTokens),
+        usage: { promptTokens: prompt.whole, cachedTokens: prompt.cached, completionTokens },
         timings: this.#timings(),
       };
     } catch (error) {
@@ -142,19 +140,4 @@ export class WebLlmChatEngine implements ChatEngine {
     await this.#last;
     await this.#parts.engine.unload();
   }
-}
-
-/** The part that was given, when a reply is gone on with, counts as reply and not as prompt. */
-function usageOf(
-  { resume, maxTokens = Infinity }: ChatJob,
-  { whole, cached }: PromptCount,
-  completionTokens: number,
-) {
-  const resumed = resume?.tokens ?? 0;
-  const promptTokens = Math.max(0, whole - resumed);
-  return {
-    promptTokens,
-    cachedTokens: Math.min(cached, promptTokens),
-    completionTokens: Math.min(completionTokens + resumed, maxTokens),
-  };
 }

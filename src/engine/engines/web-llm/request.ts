@@ -56,7 +56,6 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
       'logit_bias',
     );
   }
-  const maxTokens = job.maxTokens === undefined ? undefined : job.maxTokens - (job.resume?.tokens ?? 0);
   return {
     stream: true as const,
     stream_options: { include_usage: true },
@@ -66,7 +65,7 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
     presence_penalty: presencePenalty ?? 0,
     frequency_penalty: frequencyPenalty ?? 0,
     repetition_penalty: 1,
-    ...(maxTokens !== undefined && { max_tokens: Math.max(1, maxTokens) }),
+    ...(job.maxTokens !== undefined && { max_tokens: job.maxTokens }),
     ...(seed !== undefined && { seed }),
     ...(logitBias && { logit_bias: logitBias }),
     // With 0 alternatives it keeps no log probabilities at all.

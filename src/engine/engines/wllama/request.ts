@@ -40,7 +40,8 @@ function samplers(sampling: Sampling): Record<string, unknown> {
     top_k: 0,
     min_p: 0,
     repeat_penalty: 1,
-    repeat_last_n: -1,
+    // The whole reply. llama.cpp's own word for that, -1, makes this build fail.
+    repeat_last_n: 8192,
     presence_penalty: sampling.presencePenalty ?? 0,
     frequency_penalty: sampling.frequencyPenalty ?? 0,
     ...(sampling.seed !== undefined && { seed: seed32(sampling.seed) }),

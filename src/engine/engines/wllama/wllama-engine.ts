@@ -46,7 +46,7 @@ export class WllamaEngine implements ChatEngine {
       yield* reader.end();
     } catch (error) {
       signal.throwIfAborted();
-      throw this.#translate(error);
+      throw this.#translate(error, job.constraint !== undefined);
     } finally {
       left.abort();
       // Its slot is free once the cancel has gone through.
@@ -77,8 +77,8 @@ export class WllamaEngine implements ChatEngine {
     }
   }
 
-  #translate(error: unknown): EngineError {
-    const translated = fromWllamaError(error);
+  #translate(error: unknown, constrained: boolean): EngineError {
+    const translated = fromWllamaError(error, constrained);
     if (translated.code === 'engine_crashed') this.#dead = true;
     return translated;
   }
