@@ -1,4 +1,5 @@
 export { createFetch } from './page/create-fetch.ts';
+export { keys, type Keys } from './page/keys.ts';
 export { LocaltextError, type LocaltextErrorCode } from './page/localtext-error.ts';
 export type { Localtext, LocaltextStatus } from './page/localtext.ts';
 export { start } from './page/start.ts';

@@ -2,6 +2,9 @@ import type { NeedEngine } from '../protocol/discovery.ts';
 import { Leader } from './leader.ts';
 import { engineSettings, type StartOptions } from './start-options.ts';
 
+/** On it, a page without a service worker asks the others to link to the broker. */
+export const BROKER_CHANNEL = 'localtext:broker';
+
 /** This tab's part in serving: it takes part in the election, and hands requests' ports to its worker while it leads. */
 export interface Membership {
   leader: Leader;
@@ -16,6 +19,7 @@ export function joinElection(options: StartOptions): Membership {
   const stop = new AbortController();
   const { signal } = stop;
   listen(leader, signal);
+  awaitBroker(leader, signal);
 
   let away = new AbortController();
   let running = Promise.resolve();
@@ -42,4 +46,12 @@ function listen(leader: Leader, signal: AbortSignal): void {
     { signal },
   );
   serviceWorker.startMessages();
+}
+
+function awaitBroker(leader: Leader, signal: AbortSignal): void {
+  const channel = new BroadcastChannel(BROKER_CHANNEL);
+  channel.onmessage = () => {
+    void import('./broker-link.ts').then((module) => module.linkToBroker(leader));
+  };
+  signal.addEventListener('abort', () => channel.close(), { once: true });
 }

@@ -1,12 +1,29 @@
 import type { EngineTransport } from '../engine-client/engine-transport.ts';
+import type { BrokerMessage } from '../protocol/discovery.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { linkToBroker } from './broker-link.ts';
+import { BROKER_CHANNEL } from './join.ts';
 import type { Leader } from './leader.ts';
 
-/** Reaches the engine from a page without a service worker: this tab's own when it leads, else through the broker. */
+const version = PROTOCOL_VERSION;
+
+/**
+ * Reaches the engine from a page without a service worker: this tab's own when it leads, else through a SharedWorker.
+ * That one passes real ports on, so that nothing differs from there; a BroadcastChannel cannot, and every delta of
+ * every request would reach every tab.
+ */
 export function pageTransport(leader: Leader): EngineTransport {
+  const channel = new BroadcastChannel(BROKER_CHANNEL);
   return {
     offer(openPort) {
-      if (leader.leading) leader.serve(openPort(), PROTOCOL_VERSION);
+      if (leader.leading) leader.serve(openPort(), version);
+      else if (typeof SharedWorker === 'function') {
+        // The page that leads may have a service worker, and no broker yet.
+        channel.postMessage(null);
+        linkToBroker(leader).postMessage({ type: 'localtext:need-engine', version } satisfies BrokerMessage, [
+          openPort(),
+        ]);
+      }
       return Promise.resolve();
     },
   };

@@ -23,6 +23,12 @@ export type PageToServiceWorker =
 export type ServiceWorkerReply =
   { type: 'ok'; version: number } | { type: 'error'; version: number; error: WireError };
 
+/**
+ * Page → broker (a SharedWorker, where there is no service worker), and, as far as it has a port, broker → the page
+ * that leads.
+ */
+export type BrokerMessage = NeedEngine | { type: 'localtext:leading' };
+
 /** Leader page → its engine worker: the port of one request. */
 export interface ServePort {
   type: 'localtext:serve';

@@ -1,0 +1,24 @@
+import type { BrokerMessage } from '../protocol/discovery.ts';
+import type { Leader } from './leader.ts';
+
+const links = new WeakMap<Leader, MessagePort>();
+
+/** This page's port to the broker. While the page leads, the broker sends it the others' requests. */
+export function linkToBroker(leader: Leader): MessagePort {
+  const before = links.get(leader);
+  if (before) return before;
+  const { port } = new SharedWorker(new URL('../broker/broker.ts', import.meta.url), {
+    type: 'module',
+    name: 'localtext-broker',
+  });
+  links.set(leader, port);
+  port.onmessage = ({ data, ports: [requested] }: MessageEvent<BrokerMessage>) => {
+    if (requested && data.type === 'localtext:need-engine') leader.serve(requested, data.version);
+  };
+  const announce = (): void => {
+    if (leader.leading) port.postMessage({ type: 'localtext:leading' } satisfies BrokerMessage);
+  };
+  leader.addEventListener('change', announce);
+  announce();
+  return port;
+}
