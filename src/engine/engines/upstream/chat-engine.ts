@@ -1,0 +1,103 @@
+import type OpenAI from 'openai';
+import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
+import type { Completion } from 'openai/resources/completions';
+import type { UpstreamVariant } from '../../../catalog/catalog.ts';
+import type { ChatEvent, ChatJob, TokenLogprob } from '../../../protocol/job.ts';
+import type { ChatEngine } from '../../engine.ts';
+import { EngineError } from '../../engine-error.ts';
+import { asUpstreamFailure } from './failures.ts';
+import { toUpstreamRequest } from './request.ts';
+
+/** Requests passed on at once; more wait here, where the line is bounded and told of. */
+const SLOTS = 16;
+
+type Chunk = ChatCompletionChunk | Completion;
+type Logprobs = NonNullable<NonNullable<ChatCompletionChunk['choices'][number]['logprobs']>['content']>;
+
+export class UpstreamChatEngine implements ChatEngine {
+  readonly slots = SLOTS;
+  readonly fingerprint: string;
+  readonly #client: OpenAI;
+  readonly #model: string;
+  readonly #key: string | undefined;
+
+  constructor(client: OpenAI, variant: UpstreamVariant, key: string | undefined) {
+    this.#client = client;
+    this.#model = variant.model;
+    this.#key = key;
+    this.fingerprint = `${variant.name}-upstream`;
+  }
+
+  async *generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+    signal.throwIfAborted();
+    const request = toUpstreamRequest(job, this.#model);
+    const left = new AbortController();
+    const options = { signal: AbortSignal.any([signal, left.signal]) };
+    const began = performance.now();
+    let first: number | undefined;
+    try {
+      const chunks: AsyncIterable<Chunk> =
+        'chat' in request
+          ? await this.#client.chat.completions.create(request.chat, options)
+          : await this.#client.completions.create(request.completion, options);
+      // The server has taken it, but says how long the prompt is only at the end.
+      yield { type: 'accepted', accepted: { promptTokens: 0, fingerprint: this.fingerprint } };
+      const end = { finish: null as string | null, usage: null as Chunk['usage'] | null, tokens: 0 };
+      for await (const chunk of chunks) {
+        end.usage = chunk.usage ?? end.usage;
+        const choice = chunk.choices[0];
+        if (!choice) continue;
+        end.finish = choice.finish_reason ?? end.finish;
+        const text = ('delta' in choice ? choice.delta.content : choice.text) ?? '';
+        const logprobs = 'delta' in choice ? choice.logprobs?.content : null;
+        if (text === '' && !logprobs?.length) continue;
+        first ??= performance.now();
+        // One chunk is one token in most servers, and no server says otherwise; the usage at the end is exact.
+        const tokens = logprobs?.length ?? 1;
+        end.tokens += tokens;
+        yield {
+          type: 'delta',
+          delta: { text, tokens, ...(logprobs && { logprobs: logprobs.map(toLogprob) }) },
+        };
+      }
+      signal.throwIfAborted();
+      if (end.finish === null) throw cutShort();
+      const now = performance.now();
+      yield {
+        type: 'done',
+        finishReason: end.finish === 'length' ? 'length' : 'stop',
+        usage: {
+          promptTokens: end.usage?.prompt_tokens ?? 0,
+          cachedTokens: end.usage?.prompt_tokens_details?.cached_tokens ?? 0,
+          completionTokens: end.usage?.completion_tokens ?? end.tokens,
+        },
+        timings: { queueMs: 0, prefillMs: (first ?? now) - began, decodeMs: now - (first ?? now) },
+      };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw asUpstreamFailure(error, this.#key);
+    } finally {
+      // Whoever leaves the loop early ends the server's work as well.
+      left.abort();
+    }
+  }
+
+  unload(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** A stream that ends without a finish reason would pass for a whole reply. */
+function cutShort(): EngineError {
+  const message = 'The server behind this model ended its reply before the end. Try again.';
+  return new EngineError({ code: 'upstream_failed', message });
+}
+
+function toLogprob({ token, logprob, bytes, top_logprobs: top }: Logprobs[number]): TokenLogprob {
+  return {
+    token,
+    logprob,
+    bytes: bytes ?? null,
+    top: top.map((each) => ({ ...each, bytes: each.bytes ?? null })),
+  };
+}

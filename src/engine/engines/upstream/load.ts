@@ -1,0 +1,47 @@
+import { NotFoundError, OpenAI } from 'openai';
+import type { UpstreamVariant } from '../../../catalog/catalog.ts';
+import type { ChatEngine, EmbeddingEngine, EngineContext } from '../../engine.ts';
+import { UpstreamChatEngine } from './chat-engine.ts';
+import { UpstreamEmbeddingEngine } from './embedding-engine.ts';
+import { asUpstreamFailure } from './failures.ts';
+
+/** Long enough for a server that has a queue; an abort need not wait for it. */
+const TIMEOUT_MS = 300_000;
+/** A server that does not list its models in this time counts as down, and the next variant is tried. */
+const PROBE_MS = 3000;
+
+/** An OpenAI-compatible server in the place of weights. `key` stays in this worker, and out of every message. */
+export async function loadUpstream(
+  variant: UpstreamVariant,
+  context: EngineContext,
+  options: { key: string | undefined; kind: 'chat' | 'embedding' },
+): Promise<ChatEngine | EmbeddingEngine> {
+  const { key, kind } = options;
+  const client = new OpenAI({
+    baseURL: variant.baseUrl,
+    apiKey: key ?? 'none',
+    timeout: TIMEOUT_MS,
+    // Whoever asked retries, and sees the headers that say when.
+    maxRetries: 0,
+    // It means keys in pages of anybody's; this one is the site's own choice.
+    dangerouslyAllowBrowser: true,
+    // The server's own CORS rules need not know the SDK's headers.
+    defaultHeaders: OWN_HEADERS,
+  });
+  try {
+    await client.models.list({ signal: context.signal, timeout: PROBE_MS });
+  } catch (error) {
+    context.signal.throwIfAborted();
+    // A server that is there but keeps no list is good enough.
+    if (!(error instanceof NotFoundError)) throw asUpstreamFailure(error, key);
+  }
+  return kind === 'chat'
+    ? new UpstreamChatEngine(client, variant, key)
+    : new UpstreamEmbeddingEngine(client, variant, key);
+}
+
+const OWN_HEADERS = Object.fromEntries(
+  ['arch', 'lang', 'os', 'package-version', 'retry-count', 'runtime', 'runtime-version', 'timeout'].map(
+    (name) => [`x-stainless-${name}`, null],
+  ),
+);
