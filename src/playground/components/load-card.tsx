@@ -33,7 +33,11 @@ export function LoadCard({ model }: { model: string }) {
           Cancel
         </button>
       </div>
-      <ProgressBar label={`Loading ${model}`} value={loadedBytes} max={totalBytes} />
+      <ProgressBar
+        label={`Loading ${model}`}
+        value={loadedBytes}
+        max={phase === 'download' ? totalBytes : 0}
+      />
       <p class="figures">{figures(download)}</p>
     </div>
   );

@@ -3,6 +3,15 @@ import { hueOf } from '../client/models.ts';
 import { clockTime, duration } from '../format.ts';
 import { isFailure, statusText, tokensPerSecond } from './request-figures.ts';
 
+/** Short, for a narrow screen; the detail has the path. */
+const NAMES: Record<string, string> = {
+  '/v1/chat/completions': 'chat',
+  '/v1/embeddings': 'embeddings',
+  '/v1/completions': 'completion',
+  '/v1/responses': 'response',
+  '/v1/models': 'models',
+};
+
 export function RequestRow({ entry, onOpen }: { entry: RequestLogEntry; onOpen: () => void }) {
   const rate = tokensPerSecond(entry);
   return (
@@ -14,7 +23,7 @@ export function RequestRow({ entry, onOpen }: { entry: RequestLogEntry; onOpen: 
           {statusText(entry)}
         </span>
         <span class="request-what">
-          <span class="request-path">{entry.path.replace('/v1/', '')}</span>{' '}
+          <span class="request-path">{NAMES[entry.path] ?? entry.path}</span>{' '}
           {entry.model !== null && <span class="quiet small">{entry.model}</span>}
         </span>
         <span class="request-who small quiet">{entry.keyLabel ?? 'no valid key'}</span>

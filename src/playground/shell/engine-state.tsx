@@ -1,41 +1,52 @@
 import { downloads } from '../client/downloads.ts';
 import { modelStatuses, startError } from '../client/localtext.ts';
-import { hueOf } from '../client/models.ts';
+import { hueOf, type Hue } from '../client/models.ts';
 import { href } from '../router.ts';
 
 interface Summary {
-  text: string;
-  hue: string;
+  name: string;
+  state: string;
+  hue: Hue;
   busy: boolean;
 }
 
-/** One line on what the engine is doing, and the way to the models. */
+/** What the engine is doing, and the way to the models. */
 export function EngineState() {
-  const { text, hue, busy } = summary();
+  const { name, state, hue, busy } = summary();
   return (
     <a class="engine-state" href={href('models')} data-hue={hue} title="To the models">
       <span class={`dot ${busy ? 'dot-busy' : ''}`} aria-hidden="true" />
-      <span class="engine-state-text">{text}</span>
+      <span class="engine-state-text">
+        <span>{name}</span> <span class="engine-state-now">{state}</span>
+      </span>
     </a>
   );
 }
 
 function summary(): Summary {
-  if (startError.value !== null) return { text: 'could not start', hue: 'crimson', busy: false };
-  const models = modelStatuses.value;
+  if (startError.value !== null)
+    return { name: 'localtext', state: 'could not start', hue: 'crimson', busy: false };
+  // Ids may share weights and load together: the one that this page asked for comes first.
+  const models = modelStatuses.value.toSorted((a, b) => rank(a.id) - rank(b.id));
+
   const running = models.find((model) => model.running > 0);
-  if (running) return { text: `${running.id} is writing`, hue: hueOf(running.id), busy: true };
+  if (running) return about(running.id, running.kind === 'chat' ? 'writing' : 'working', true);
   const loading = models.find((model) => model.state === 'loading');
-  const download = Object.values(downloads.value).find(({ phase }) => phase === 'download');
-  const progress = download ?? loading?.progress;
-  if (progress && progress.totalBytes > 0) {
-    const percent = Math.floor((progress.loadedBytes / progress.totalBytes) * 100);
-    return { text: `${progress.model} ${percent}%`, hue: hueOf(progress.model), busy: true };
+  if (loading) {
+    const { phase, loadedBytes = 0, totalBytes = 0 } = loading.progress ?? {};
+    const percent = totalBytes > 0 ? ` ${Math.floor((loadedBytes / totalBytes) * 100)}%` : '';
+    return about(loading.id, phase === 'download' ? `downloading${percent}` : 'loading', true);
   }
-  if (loading) return { text: `loading ${loading.id}`, hue: hueOf(loading.id), busy: true };
-  const ready = models.filter((model) => model.state === 'ready');
-  const first = ready[0];
-  if (!first) return { text: 'no model loaded', hue: 'slate', busy: false };
-  const others = ready.length > 1 ? ` +${ready.length - 1}` : '';
-  return { text: `${first.id}${others} ready`, hue: hueOf(first.id), busy: false };
+  const ready = models.find((model) => model.state === 'ready');
+  if (!ready) return { name: 'engine', state: 'no model loaded', hue: 'slate', busy: false };
+  return about(ready.id, 'ready', false);
 }
+
+const about = (name: string, state: string, busy: boolean): Summary => ({
+  name,
+  state,
+  hue: hueOf(name),
+  busy,
+});
+
+const rank = (id: string): number => (downloads.value[id] ? 0 : 1);
