@@ -39,7 +39,7 @@ export const VIEWS: readonly View[] = [
     name: 'models',
     title: 'Models',
     icon: 'models',
-    component: lazyView(async () => (await import('./models/models-view.tsx')).ModelsView),
+    component: lazyView(async () => (await import('./model-list/models-view.tsx')).ModelsView),
     primary: true,
   },
   {

@@ -7,7 +7,7 @@ import { Wordmark } from './wordmark.tsx';
 /** Navigation on a wide screen. */
 export function Sidebar() {
   return (
-    <div class="sidebar">
+    <header class="sidebar">
       <Wordmark />
       <nav aria-label="Views">
         <ul class="sidebar-links">
@@ -22,6 +22,6 @@ export function Sidebar() {
         <EngineState />
         <ThemeButton />
       </div>
-    </div>
+    </header>
   );
 }
