@@ -3,17 +3,20 @@ import type { Catalog, CatalogModel, TransformersVariant, WllamaVariant } from '
 /** 21 November 2026, the day on which these ids came to stand on these weights. */
 const created = 1795219200;
 
-/** SmolLM2-135M-Instruct by Hugging Face TB, quantized to 4 bits (Q4_1). */
+/**
+ * SmolLM2-135M-Instruct by Hugging Face TB: its Q4_1 weights as Q8_0, which WASM decodes 1.6 times as fast
+ * (src/node/gguf writes the file).
+ */
 const smolLm2: WllamaVariant = {
   engine: 'wllama',
-  name: 'smollm2-135m-instruct-q4_1',
+  name: 'smollm2-135m-instruct-q8_0',
   license: 'Apache-2.0',
   contextLength: 8192,
   files: [
     {
-      path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf',
-      bytes: 98362432,
-      sha256: 'b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53',
+      path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf',
+      bytes: 144811072,
+      sha256: 'e261fe2040cbc9922120e6633bcb7d9d87fc7d17a61a962edb7869398685c6b8',
     },
   ],
 };

