@@ -19,7 +19,7 @@ export interface CatalogModel {
 export type Variant = WllamaVariant | TransformersVariant | WebLlmVariant | UpstreamVariant;
 
 export interface VariantBase {
-  /** Names the weights and their quantization in `system_fingerprint`: `smollm2-135m-instruct-q4_1`. */
+  /** Names the weights and their quantization in `system_fingerprint`: `smollm2-135m-instruct-q8_0`. */
   name: string;
   /** SPDX id of the weights' licence. */
   license: string;
@@ -40,6 +40,8 @@ export interface DeviceNeeds {
   features?: string[];
   /** Bytes of memory that weights, KV cache and working buffers take together. */
   memoryBytes?: number;
+  /** Logical processors, for what the CPU computes. */
+  cores?: number;
   /** Largest single GPU buffer bound in a shader (`maxStorageBufferBindingSize`), in bytes. */
   bufferBytes?: number;
 }
@@ -89,7 +91,7 @@ export interface UpstreamVariant extends VariantBase {
   baseUrl: string;
   /** The model's name there. */
   model: string;
-  /** Embeddings only: length of a vector. */
+  /** Length of a vector: an embedding model. None: a chat model. */
   dimensions?: number;
 }
 
@@ -100,4 +102,6 @@ export interface WeightFile {
   bytes: number;
   /** Hex. */
   sha256: string;
+  /** Where it is fetched from when not from the models folder. */
+  url?: string;
 }

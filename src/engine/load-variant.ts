@@ -3,11 +3,27 @@ import type { EngineContext } from './engine.ts';
 import { EngineError } from './engine-error.ts';
 import type { Engine, LoadVariant, LoadVariantOptions } from './residency.ts';
 import { loadProgress } from './weights/load-progress.ts';
+import type { WeightSources } from './weights/weight-sources.ts';
 import type { WeightStore } from './weights/weight-store.ts';
 
+export interface LoaderSettings {
+  store: Promise<WeightStore>;
+  sources: WeightSources;
+  /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
+  wasmUrl: string;
+  /** By the variant's name. */
+  upstreamKeys: Record<string, string>;
+}
+
 /** Loads a variant by its engine, with its files out of the store. */
-export function variantLoader(store: Promise<WeightStore>, wasmUrl: string): LoadVariant {
-  return async (variant, options) => {
+export function variantLoader({ store, sources, wasmUrl, upstreamKeys }: LoaderSettings): LoadVariant {
+  return async (unresolved, options) => {
+    if (unresolved.engine === 'upstream') {
+      const context = engineContext(wasmUrl, options, () => Promise.reject(unlisted(unresolved, 'any')));
+      const { loadUpstream } = await import('./engines/upstream/load.ts');
+      return loadUpstream(unresolved, context, { key: upstreamKeys[unresolved.name] });
+    }
+    const variant = await sources.resolve(unresolved, options.signal);
     const first = await loadOnce(await store, wasmUrl, variant, options);
     if (first.intact) return first.engine;
     // A stored file had rotted and has been dropped: its bytes come from the network now.
@@ -32,33 +48,43 @@ async function loadOnce(
 ): Promise<Loaded> {
   const progress = await loadProgress(store, variant.files, options);
   const checks: Promise<boolean>[] = [];
-  const context: EngineContext = {
-    signal: options.signal,
-    wasm: (name) => new URL(name, wasmUrl).href,
-    onProgress: (loadedBytes, totalBytes) => options.onProgress('load', loadedBytes, totalBytes),
-    async file(path) {
-      const file = variant.files.find((candidate) => candidate.path === path);
-      if (!file) {
-        throw new EngineError({
-          code: 'weights_unavailable',
-          message: `${variant.name} needs the file ${path}, which the catalog does not list.`,
-        });
-      }
-      const stored = await store.file(file, {
-        signal: options.signal,
-        onProgress: (loadedBytes) => progress.file(file, loadedBytes),
-      });
-      progress.file(file, file.bytes);
-      checks.push(stored.intact);
-      return stored.blob;
-    },
-  };
+  const context = engineContext(wasmUrl, options, async (path) => {
+    const file = variant.files.find((candidate) => candidate.path === path);
+    if (!file) throw unlisted(variant, path);
+    const stored = await store.file(file, {
+      signal: options.signal,
+      onProgress: (loadedBytes) => progress.file(file, loadedBytes),
+    });
+    progress.file(file, file.bytes);
+    checks.push(stored.intact);
+    return stored.blob;
+  });
   // The bytes are hashed beside the load, not before it: a warm start need not wait for its own check.
   const [engine] = await Promise.allSettled([loadEngine(variant, context)]);
   const intact = (await Promise.all(checks)).every(Boolean);
   if (engine.status === 'fulfilled') return { engine: engine.value, intact };
   if (intact || options.signal.aborted) throw engine.reason;
   return { engine: null, intact };
+}
+
+function engineContext(
+  wasmUrl: string,
+  { signal, onProgress }: LoadVariantOptions,
+  file: EngineContext['file'],
+): EngineContext {
+  return {
+    signal,
+    file,
+    wasm: (name) => new URL(name, wasmUrl).href,
+    onProgress: (loadedBytes, totalBytes) => onProgress('load', loadedBytes, totalBytes),
+  };
+}
+
+function unlisted({ name }: Variant, path: string): EngineError {
+  return new EngineError({
+    code: 'weights_unavailable',
+    message: `${name} needs the file ${path}, which the catalog does not list.`,
+  });
 }
 
 /** Each engine is a chunk of its own, fetched when it is first needed. */
@@ -68,10 +94,12 @@ async function loadEngine(variant: Variant, context: EngineContext): Promise<Eng
       return (await import('./engines/wllama.ts')).loadWllama(variant, context);
     case 'transformers':
       return (await import('./engines/transformers.ts')).loadTransformers(variant, context);
+    case 'web-llm':
+      return (await import('./engines/web-llm/load.ts')).loadWebLlm(variant, context);
     default:
       throw new EngineError({
         code: 'model_unavailable',
-        message: `${variant.name} runs on the engine ${variant.engine}, which this version does not have.`,
+        message: `${variant.name} runs on the engine ${variant.engine}, which has no weights to load.`,
       });
   }
 }

@@ -4,6 +4,7 @@ import { abortable } from './abort.ts';
 import type { ChatEngine, EmbeddingEngine } from './engine.ts';
 import { EngineError, badRequest, toWireError } from './engine-error.ts';
 import { Resident } from './resident.ts';
+import type { Plan } from './variant-planner.ts';
 
 export type Engine = ChatEngine | EmbeddingEngine;
 
@@ -14,6 +15,15 @@ export interface LoadVariantOptions {
 
 export type LoadVariant = (variant: Variant, options: LoadVariantOptions) => Promise<Engine>;
 
+/** Which of a model's variants to try, in which order; `faults` of those that have failed for good, by name. */
+export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, string>) => Promise<Plan>;
+
+/** An engine with such an error is of no more use; the next request loads it anew, or the variant after it. */
+const FATAL = new Set(['engine_crashed', 'device_lost', 'upstream_unavailable', 'upstream_refused']);
+
+/** Loads of a variant that ended in the loss of its GPU, before others are tried in its place. */
+const MOST_LOSSES = 2;
+
 type OnProgress = (progress: LoadProgress) => void;
 
 /** Which models are in memory. Ids that stand on the same weights share one engine and one queue. */
@@ -21,18 +31,24 @@ export class Residency {
   readonly #catalog: Catalog;
   readonly #load: LoadVariant;
   readonly #onChange: () => void;
+  readonly #plan: PlanVariants;
   readonly #residents = new Map<string, Resident>();
+  readonly #plans = new Map<string, Plan>();
+  readonly #losses = new Map<string, number>();
+  readonly #faults = new Map<string, string>();
 
-  constructor(catalog: Catalog, load: LoadVariant, onChange: () => void) {
+  constructor(catalog: Catalog, load: LoadVariant, onChange: () => void, plan: PlanVariants = inOrder) {
     this.#catalog = catalog;
     this.#load = load;
     this.#onChange = onChange;
+    this.#plan = plan;
   }
 
   /** The resident that answers for this id: the first variant that has not failed for good. */
   resident(id: string, kind?: CatalogModel['kind']): Resident {
     const model = this.#model(id, kind);
-    const residents = model.variants.map((variant) => this.#residentOf(variant, model.kind));
+    const variants = this.#plans.get(id)?.candidates ?? model.variants;
+    const residents = variants.map((variant) => this.#residentOf(variant, model.kind));
     const resident = residents.find(({ state }) => state !== 'failed') ?? residents[0];
     if (!resident)
       throw new EngineError({ code: 'model_unavailable', message: `No weights stand behind ${id}.` });
@@ -45,11 +61,9 @@ export class Residency {
    */
   async ready(id: string, signal: AbortSignal, onProgress?: OnProgress): Promise<Resident> {
     const model = this.#model(id);
-    let failure: unknown = new EngineError({
-      code: 'model_unavailable',
-      message: `No weights stand behind ${id}: the catalog names no variant.`,
-    });
-    for (const variant of model.variants) {
+    const plan = await abortable(this.#planned(model), signal);
+    let failure: unknown = noneFits(id, plan);
+    for (const variant of plan.candidates) {
       const resident = this.#residentOf(variant, model.kind);
       try {
         await abortable(
@@ -63,6 +77,29 @@ export class Residency {
       }
     }
     throw failure;
+  }
+
+  /** An engine has failed: with a fatal error it is dropped, and after two lost GPUs its variant is tried no more. */
+  async failed(resident: Resident, engine: Engine, error: unknown): Promise<void> {
+    const { code } = toWireError(error);
+    if (code === null || !FATAL.has(code) || resident.engine !== engine) return;
+    const { name } = resident.variant;
+    if (code === 'device_lost') {
+      const losses = (this.#losses.get(name) ?? 0) + 1;
+      this.#losses.set(name, losses);
+      if (losses >= MOST_LOSSES) this.#faults.set(name, `lost the GPU ${losses} times`);
+    }
+    this.#plans.clear();
+    await resident.drop(engine);
+  }
+
+  /** Kept until something fails: what a model runs on should not change from one request to the next. */
+  async #planned(model: CatalogModel): Promise<Plan> {
+    const known = this.#plans.get(model.id);
+    if (known) return known;
+    const plan = await this.#plan(model, this.#faults);
+    if (plan.candidates.length > 0) this.#plans.set(model.id, plan);
+    return plan;
   }
 
   status(): ModelStatus[] {
@@ -79,6 +116,7 @@ export class Residency {
         queued: shown?.queue.queued ?? 0,
         running: shown?.queue.running ?? 0,
         error: shown?.error ? toWireError(shown.error).message : null,
+        reasons: this.#plans.get(id)?.reasons ?? [],
       };
     });
   }
@@ -98,4 +136,14 @@ export class Residency {
     this.#residents.set(variant.name, resident);
     return resident;
   }
+}
+
+const inOrder: PlanVariants = async ({ variants }) => ({ candidates: variants, reasons: [] });
+
+function noneFits(id: string, { reasons }: Plan): EngineError {
+  const why = reasons.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
+  return new EngineError({
+    code: 'model_unavailable',
+    message: `No weights stand behind ${id} that this device can run: ${why || 'the catalog names no variant'}.`,
+  });
 }

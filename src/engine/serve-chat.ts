@@ -1,7 +1,7 @@
 import type { EngineMessage } from '../protocol/engine-port.ts';
 import type { ChatEvent, ChatJob } from '../protocol/job.ts';
 import type { ChatEngine } from './engine.ts';
-import { EngineError, toWireError } from './engine-error.ts';
+import { EngineError } from './engine-error.ts';
 import type { Residency } from './residency.ts';
 import type { Resident } from './resident.ts';
 
@@ -23,7 +23,7 @@ export async function* serveChat(
       yield event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event;
     }
   } catch (error) {
-    if (toWireError(error).code === 'engine_crashed') await resident.drop(engine);
+    await residency.failed(resident, engine, error);
     throw error;
   } finally {
     leave();

@@ -1,5 +1,5 @@
 import type { EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
-import { EngineError, toWireError } from './engine-error.ts';
+import { EngineError } from './engine-error.ts';
 import type { Residency } from './residency.ts';
 
 /** Runs one embedding job. There is no line: the engine mixes the texts of all jobs into its batches. */
@@ -30,7 +30,7 @@ export async function serveEmbedding(
       timings: { queueMs: started - began, computeMs: performance.now() - started },
     };
   } catch (error) {
-    if (!signal.aborted && toWireError(error).code === 'engine_crashed') await resident.drop(engine);
+    if (!signal.aborted) await residency.failed(resident, engine, error);
     throw error;
   } finally {
     leave();

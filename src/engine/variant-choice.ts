@@ -1,4 +1,5 @@
 import type { CatalogModel, Variant } from '../catalog/catalog.ts';
+import type { VariantReason } from '../protocol/control.ts';
 import type { Device } from './device/device.ts';
 
 export interface ChoicePreferences {
@@ -20,13 +21,6 @@ export interface VariantChoice {
   variant: Variant | null;
   /** The chosen first in words, then every variant that was passed over before it, with the reason. */
   reasons: VariantReason[];
-}
-
-export interface VariantReason {
-  variant: string;
-  engine: Variant['engine'];
-  chosen: boolean;
-  reason: string;
 }
 
 /** Takes the first variant that the device can run and that nothing is known against, and says why. Pure. */
@@ -67,7 +61,7 @@ function unmetNeed(
   { allowFallbackGpu }: ChoicePreferences,
   { stored }: VariantState,
 ): string | undefined {
-  const { webgpu, features = [], memoryBytes = 0, bufferBytes = 0 } = variant.needs ?? {};
+  const { webgpu, features = [], memoryBytes = 0, bufferBytes = 0, cores = 1 } = variant.needs ?? {};
   const { gpu, storage, memoryGiB, battery } = device;
   if (webgpu || features.length > 0 || bufferBytes > 0) {
     if (!gpu) return 'needs WebGPU, which this browser does not offer here';
@@ -78,6 +72,7 @@ function unmetNeed(
       return `needs GPU buffers of ${inWords(bufferBytes)}, and this GPU's are at most ${inWords(gpu.maxStorageBufferBindingSize)}`;
     }
   }
+  if (cores > device.cores) return `needs ${cores} processor cores, and this device has ${device.cores}`;
   // Browsers cap what they tell, so only a device below the cap is known to be too small.
   if (memoryGiB !== null && memoryGiB < MEMORY_CAP_GIB && memoryBytes > memoryGiB * GIB * USABLE_SHARE) {
     return `needs ${inWords(memoryBytes)} of memory, and this device has about ${memoryGiB} GB in all`;

@@ -4,12 +4,15 @@ import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/con
 import type { ServePort } from '../protocol/discovery.ts';
 import { engineLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { detectDevice } from './device/detect-device.ts';
 import { badRequest } from './engine-error.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { variantLoader } from './load-variant.ts';
 import { Residency } from './residency.ts';
 import { servePort, type Serving } from './serve-port.ts';
 import { StatusChannel } from './status-channel.ts';
+import { VariantPlanner } from './variant-planner.ts';
+import { WeightSources } from './weights/weight-sources.ts';
 import { openShelf } from './weights/shelf.ts';
 import { WeightStore } from './weights/weight-store.ts';
 
@@ -48,11 +51,19 @@ const control: WorkerControl = {
   },
 };
 
-function begin({ epoch, catalog, modelsUrl, wasmUrl }: WorkerOptions): Serving {
+function begin({ epoch, catalog, modelsUrl, wasmUrl, prefer = [], ...options }: WorkerOptions): Serving {
   const status = (): EngineStatus => ({ epoch, models: residency.status() });
   const channel = new StatusChannel(status);
   const store = openShelf().then((shelf) => new WeightStore(shelf, modelsUrl));
-  const residency = new Residency(catalog, variantLoader(store, wasmUrl), () => channel.changed());
+  const sources = new WeightSources(store, modelsUrl, options.sources);
+  const loadVariant = variantLoader({ store, sources, wasmUrl, upstreamKeys: options.upstreamKeys ?? {} });
+  const planner = new VariantPlanner(detectDevice(), sources, { prefer });
+  const residency = new Residency(
+    catalog,
+    loadVariant,
+    () => channel.changed(),
+    (model, faults) => planner.plan(model, faults),
+  );
   const keepAlive = new KeepAlive();
   return {
     epoch,

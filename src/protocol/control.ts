@@ -19,6 +19,16 @@ export interface WorkerOptions {
   modelsUrl: string;
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
   wasmUrl: string;
+  sources?: SourceOptions;
+  /** Variants by name, the most wanted first, before the catalog's own order. */
+  prefer?: string[];
+  /** Keys of the servers behind upstream variants, by the variant's name. They stay in the worker. */
+  upstreamKeys?: Record<string, string>;
+}
+
+export interface SourceOptions {
+  /** Whether weights may come from the model hub (or from a mirror at this URL). Default false: only from the site. */
+  hub?: boolean | string;
 }
 
 export interface LoadProgress {
@@ -45,6 +55,16 @@ export interface ModelStatus {
   running: number;
   /** Why it failed, for people. */
   error: string | null;
+  /** Why these weights, and why none before them; empty until they are chosen. */
+  reasons?: VariantReason[];
+}
+
+export interface VariantReason {
+  variant: string;
+  engine: string;
+  chosen: boolean;
+  /** Follows the variant's name: `needs shader-f16, which this GPU lacks`. */
+  reason: string;
 }
 
 /** Worker → every tab, on the BroadcastChannel of this name, whenever something changes. */

@@ -62,6 +62,18 @@ export class WeightStore {
     await this.#shelf.remove(file.sha256);
   }
 
+  /** A small text kept beside the weights; null: none of that name. */
+  async note(name: string): Promise<string | null> {
+    return (await (await this.#shelf.read(name))?.text()) ?? null;
+  }
+
+  async keepNote(name: string, text: string): Promise<void> {
+    await this.#shelf.remove(name);
+    const writer = await this.#shelf.write(name, 0);
+    await writer.write(new TextEncoder().encode(text));
+    await writer.close();
+  }
+
   async #stored(file: WeightFile): Promise<Blob | null> {
     if (!(await this.#shelf.read(receipt(file)))) return null;
     const blob = await this.#shelf.read(file.sha256);
@@ -94,7 +106,7 @@ export class WeightStore {
     }
     await download(this.#shelf, file, {
       ...options,
-      url: new URL(file.path, this.#modelsUrl).href,
+      url: new URL(file.url ?? file.path, this.#modelsUrl).href,
       name: file.sha256,
     });
     const blob = await this.#shelf.read(file.sha256);

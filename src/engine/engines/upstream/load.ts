@@ -14,9 +14,8 @@ const PROBE_MS = 3000;
 export async function loadUpstream(
   variant: UpstreamVariant,
   context: EngineContext,
-  options: { key: string | undefined; kind: 'chat' | 'embedding' },
+  { key }: { key: string | undefined },
 ): Promise<ChatEngine | EmbeddingEngine> {
-  const { key, kind } = options;
   const client = new OpenAI({
     baseURL: variant.baseUrl,
     apiKey: key ?? 'none',
@@ -35,7 +34,7 @@ export async function loadUpstream(
     // A server that is there but keeps no list is good enough.
     if (!(error instanceof NotFoundError)) throw asUpstreamFailure(error, key);
   }
-  return kind === 'chat'
+  return variant.dimensions === undefined
     ? new UpstreamChatEngine(client, variant, key)
     : new UpstreamEmbeddingEngine(client, variant, key);
 }

@@ -85,7 +85,8 @@ export class WebLlmChatEngine implements ChatEngine {
       const first = next();
       // A grammar that cannot be compiled is only found after the prompt was computed.
       await (job.constraint ? first : Promise.race([counted, first]));
-      yield { type: 'accepted', accepted: { promptTokens: prompt.whole, fingerprint: this.fingerprint } };
+      const { whole: promptTokens, cached: cachedTokens } = prompt;
+      yield { type: 'accepted', accepted: { promptTokens, cachedTokens, fingerprint: this.fingerprint } };
 
       const reader = new ReplyReader(job.topLogprobs);
       let finish: 'stop' | 'length' = 'stop';

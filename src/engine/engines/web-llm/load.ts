@@ -6,7 +6,8 @@ import { serveArtifacts } from './artifact-cache.ts';
 import { WebLlmChatEngine } from './chat-engine.ts';
 import { asLoadFailure } from './failures.ts';
 import { withGpuDevice } from './gpu-device.ts';
-import { LIBRARY, libraryPath, openModelFiles, type ModelFiles } from './model-files.ts';
+import { LIBRARY, openModelFiles, type ModelFiles } from './model-files.ts';
+import { libraryPath } from './model-paths.ts';
 import { PipelineWatch, watchedEngine } from './pipeline-watch.ts';
 
 /** Below this a chat is of little use, and the next variant of more. */

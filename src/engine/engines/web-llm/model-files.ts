@@ -3,8 +3,8 @@ import type { WebLlmVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../../engine.ts';
 import { EngineError } from '../../engine-error.ts';
 import type { ReadArtifact } from './artifact-cache.ts';
+import { CHAT_CONFIG, folderOf, libraryPath } from './model-paths.ts';
 
-const CONFIG = 'mlc-chat-config.json';
 const TENSORS = 'tensor-cache.json';
 
 /** What we rely on in `mlc-chat-config.json`; the rest is web-llm's. */
@@ -63,31 +63,13 @@ export async function openModelFiles(variant: WebLlmVariant, context: EngineCont
     return blob;
   };
 
-  const chatConfig = await readJson(`${folder}/${CONFIG}`, await read(CONFIG), chatConfigSchema);
+  const chatConfig = await readJson(`${folder}/${CHAT_CONFIG}`, await read(CHAT_CONFIG), chatConfigSchema);
   const { records } = await readJson(`${folder}/${TENSORS}`, await read(TENSORS), tensorCacheSchema);
   for (const { dataPath, nbytes } of records) sizes.set(dataPath, nbytes);
   const start = new Uint8Array(await (await read(LIBRARY)).slice(0, 4).arrayBuffer());
   if (String.fromCharCode(...start) !== '\0asm')
     throw corrupt(libraryPath(variant), 'is not a WebAssembly file');
   return { chatConfig, weightBytes: records.reduce((sum, { nbytes }) => sum + nbytes, 0), read };
-}
-
-/** Folder of the model below the models folder, without a slash at its end. */
-export function folderOf({ hub, files, name }: WebLlmVariant): string {
-  if (hub) return hub.folder;
-  const config = files.find(({ path }) => path.endsWith(`/${CONFIG}`));
-  if (!config)
-    throw new EngineError({
-      code: 'weights_unavailable',
-      message: `The catalog lists no ${CONFIG} for ${name}.`,
-    });
-  return config.path.slice(0, -CONFIG.length - 1);
-}
-
-/** A library with a URL of its own is kept beside the model's files. */
-export function libraryPath(variant: WebLlmVariant): string {
-  if (!URL.canParse(variant.library)) return variant.library;
-  return `${folderOf(variant)}/${new URL(variant.library).pathname.split('/').pop() ?? LIBRARY}`;
 }
 
 async function readJson<T>(path: string, blob: Blob, schema: z.ZodType<T>): Promise<T> {

@@ -82,6 +82,7 @@ async function load(baseUrl: string, kind: 'chat' | 'embedding' = 'chat') {
     files: [],
     baseUrl,
     model: 'their-model',
+    ...(kind === 'embedding' && { dimensions: 2 }),
   };
   const context = {
     file: () => Promise.reject(new Error('none')),
@@ -89,7 +90,7 @@ async function load(baseUrl: string, kind: 'chat' | 'embedding' = 'chat') {
     onProgress: () => undefined,
     signal: never,
   };
-  return loadUpstream(variant, context, { key: KEY, kind });
+  return loadUpstream(variant, context, { key: KEY });
 }
 const chat = async (baseUrl: string) => (await load(baseUrl)) as ChatEngine;
 

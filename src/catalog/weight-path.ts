@@ -1,0 +1,19 @@
+import { z } from 'zod';
+
+/** A path that stays in its folder: `models/a/b.gguf`; no `..`, no `\`, no absolute path, no scheme. */
+export const weightPath = z
+  .string()
+  .min(1)
+  .max(500)
+  .regex(
+    /^[\w@+ .-]+(\/[\w@+ .-]+)*$/,
+    'must be a relative path of letters, digits, spaces and . _ - + @, with / between parts',
+  )
+  .refine(
+    (path) => !path.split('/').some((part) => /^\.{1,2}$/.test(part.trim())),
+    'must not climb out of its folder by . or ..',
+  );
+
+export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in 64 lower-case hex digits');
+
+export const byteCount = z.int('must be a whole number of bytes').positive('must be more than 0 bytes');

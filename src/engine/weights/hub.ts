@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
+import { byteCount, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
+import { EngineError } from '../engine-error.ts';
+
+export const DEFAULT_HUB = 'https://huggingface.co';
+
+/** Of an MLC repository, what web-llm reads. */
+const MLC_FILES =
+  /^(mlc-chat-config\.json|tensor-cache\.json|tokenizer\.(json|model)|params_shard_\d+\.bin)$/;
+/** Small files have no SHA-256 on the hub: they are read to be hashed, so they had better be small. */
+const LARGEST_UNHASHED = 64 * 2 ** 20;
+
+const treeSchema = z.array(
+  z.object({
+    type: z.string(),
+    path: z.string(),
+    size: z.number(),
+    lfs: z.object({ oid: sha256Hex, size: byteCount }).optional(),
+  }),
+);
+
+/** Lists a variant's files as the hub has them now, with sizes, hashes and where to fetch them. */
+export async function listHubFiles(
+  variant: Variant,
+  hub: HubSource,
+  endpoint: string,
+  signal: AbortSignal,
+): Promise<WeightFile[]> {
+  const { repository, revision, folder } = hub;
+  const tree = await fetchOk(`${endpoint}/api/models/${repository}/tree/${revision}?recursive=true`, signal);
+  const parsed = treeSchema.safeParse(await tree.json());
+  if (!parsed.success)
+    throw unavailable(variant, 'the model hub answered something else than a list of files');
+  const wanted = (path: string): boolean => hub.files?.includes(path) ?? MLC_FILES.test(path);
+  const entries = parsed.data.filter(({ type, path }) => type === 'file' && wanted(path));
+  const missing = hub.files?.find((path) => !entries.some((entry) => entry.path === path));
+  if (missing !== undefined || entries.length === 0) {
+    throw unavailable(variant, `${repository} has no ${missing ?? 'MLC model'} at ${revision}`);
+  }
+  const files = entries.map(async ({ path, lfs }): Promise<WeightFile> => {
+    const url = `${endpoint}/${repository}/resolve/${revision}/${path}`;
+    const place = { path: weightPath.parse(`${folder}/${path}`), url };
+    return lfs
+      ? { ...place, bytes: lfs.size, sha256: lfs.oid }
+      : { ...place, ...(await hashed(url, signal)) };
+  });
+  return Promise.all(files);
+}
+
+/** The compiled library of an MLC model, which lies elsewhere than its weights. */
+export async function describeLibrary(path: string, url: string, signal: AbortSignal): Promise<WeightFile> {
+  return { path, url, ...(await hashed(url, signal)) };
+}
+
+async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
+  const response = await fetchOk(url, signal);
+  if (Number(response.headers.get('content-length') ?? 0) > LARGEST_UNHASHED) {
+    await response.body?.cancel();
+    throw new EngineError({
+      code: 'weights_unavailable',
+      message: `${url} is too large to be taken without a hash.`,
+    });
+  }
+  const bytes = await response.arrayBuffer();
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+  return {
+    bytes: bytes.byteLength,
+    sha256: Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join(''),
+  };
+}
+
+async function fetchOk(url: string, signal: AbortSignal): Promise<Response> {
+  const response = await fetch(url, { signal });
+  if (response.ok) return response;
+  await response.body?.cancel();
+  throw new EngineError({
+    code: 'weights_unavailable',
+    message: `The model hub answered ${response.status} for ${new URL(url).pathname}.`,
+  });
+}
+
+function unavailable({ name }: Variant, why: string): EngineError {
+  return new EngineError({
+    code: 'weights_unavailable',
+    message: `The weights of ${name} cannot be had: ${why}.`,
+  });
+}
