@@ -13,7 +13,7 @@ import { servePort, type Serving } from './serve-port.ts';
 import { StatusChannel } from './status-channel.ts';
 import { VariantPlanner } from './variant-planner.ts';
 import { WeightSources } from './weights/weight-sources.ts';
-import { openShelf } from './weights/shelf.ts';
+import { openShelf } from './weights/open-shelf.ts';
 import { WeightStore } from './weights/weight-store.ts';
 
 let serving: Serving | null = null;

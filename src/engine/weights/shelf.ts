@@ -19,18 +19,6 @@ export interface ShelfWriter {
   close(): Promise<void>;
 }
 
-/** The best shelf that this browser has. */
-export async function openShelf(): Promise<Shelf> {
-  const { openOpfsShelf } = await import('./opfs-shelf.ts');
-  const opfs = await openOpfsShelf();
-  if (opfs) return opfs;
-  const { openCacheShelf } = await import('./cache-shelf.ts');
-  const cache = await openCacheShelf();
-  if (cache) return cache;
-  const { MemoryShelf } = await import('./memory-shelf.ts');
-  return new MemoryShelf();
-}
-
 export async function freeBytes(): Promise<number | null> {
   try {
     const { quota, usage } = await navigator.storage.estimate();
