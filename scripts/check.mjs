@@ -3,9 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-const environments = ['sw', 'test', ...readdirSync('src').map((name) => join('src', name))].filter((folder) =>
-  existsSync(join(folder, 'tsconfig.json')),
-);
+const environments = [
+  'sw',
+  'test',
+  'test/unit/engine',
+  ...readdirSync('src').map((name) => join('src', name)),
+].filter((folder) => existsSync(join(folder, 'tsconfig.json')));
 
 const steps = [
   ['prettier', '--check', '--log-level', 'warn', '.'],

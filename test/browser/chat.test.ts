@@ -1,0 +1,288 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { stopServiceWorker } from '../support/service-worker-control.ts';
+import { StaticSite } from '../support/static-site.ts';
+
+/** Chat on real weights, asked for by the OpenAI client in the page, through the real service worker. */
+
+const siteUrl = inject('siteUrl');
+let context: BrowserContext;
+let page: Page;
+let key: string;
+let keyId: string;
+
+beforeAll(async () => {
+  context = await launch();
+  ({ page, key, keyId } = await openPage(context, siteUrl));
+  await page.evaluate(async () => (await window.localtext).ready('amber-phoenix-4'));
+});
+
+afterAll(async () => {
+  await context.close();
+});
+
+interface Parameters {
+  model?: string;
+  max_tokens?: number;
+  stop?: string | string[];
+  seed?: number;
+  n?: number;
+  temperature?: number;
+}
+
+interface Outcome {
+  /** By choice. */
+  texts: string[];
+  finishReasons: (string | null)[];
+  usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number } | undefined;
+}
+
+const QUESTION = 'Count from one to twenty in words.';
+
+/** Temperature 0 unless it is given. */
+async function ask(parameters: Parameters = {}, content = QUESTION): Promise<Outcome> {
+  return page.evaluate(
+    async ([apiKey, body, question]) => {
+      const reply = await window.client(apiKey).chat.completions.create({
+        model: 'amber-phoenix-4',
+        messages: [{ role: 'user', content: question }],
+        temperature: 0,
+        ...body,
+      });
+      return {
+        texts: reply.choices.map(({ message }) => message.content ?? ''),
+        finishReasons: reply.choices.map(({ finish_reason }) => finish_reason),
+        usage: reply.usage,
+      };
+    },
+    [key, parameters, content] as const,
+  );
+}
+
+async function askStreamed(parameters: Parameters = {}): Promise<Outcome & { deltas: number; ids: number }> {
+  return page.evaluate(
+    async ([apiKey, body, question]) => {
+      const stream = await window.client(apiKey).chat.completions.create({
+        model: 'amber-phoenix-4',
+        messages: [{ role: 'user', content: question }],
+        temperature: 0,
+        stream: true,
+        stream_options: { include_usage: true },
+        ...body,
+      });
+      const texts: string[] = [];
+      const finishReasons: (string | null)[] = [];
+      const ids = new Set<string>();
+      let usage;
+      let deltas = 0;
+      for await (const chunk of stream) {
+        ids.add(chunk.id);
+        usage = chunk.usage ?? usage;
+        for (const { index, delta, finish_reason } of chunk.choices) {
+          texts[index] = (texts[index] ?? '') + (delta.content ?? '');
+          if (delta.content) deltas += 1;
+          finishReasons[index] = finish_reason;
+        }
+      }
+      return { texts, finishReasons, usage, deltas, ids: ids.size };
+    },
+    [key, parameters, QUESTION] as const,
+  );
+}
+
+test('a reply is the same streamed and not, and again, with exactly max_tokens tokens', async () => {
+  const whole = await ask({ max_tokens: 16 });
+  expect(whole.finishReasons).toEqual(['length']);
+  expect(whole.usage?.completion_tokens).toBe(16);
+  expect(whole.texts[0]?.length).toBeGreaterThan(16);
+  const streamed = await askStreamed({ max_tokens: 16 });
+  expect(streamed).toMatchObject({
+    texts: whole.texts,
+    finishReasons: ['length'],
+    usage: whole.usage,
+    ids: 1,
+  });
+  expect(streamed.deltas).toBeGreaterThan(8);
+  expect(await ask({ max_tokens: 16, seed: 7 })).toEqual(await ask({ max_tokens: 16, seed: 7 }));
+});
+
+test('a seed makes a reply repeatable at a temperature, and another seed gives another', async () => {
+  const [first, second, other] = await Promise.all(
+    [1, 1, 2].map((seed) => ask({ max_tokens: 16, temperature: 1.5, seed })),
+  );
+  expect(second).toEqual(first);
+  expect(other?.texts).not.toEqual(first?.texts);
+});
+
+test('a model that ends its turn says stop', async () => {
+  const { finishReasons, usage } = await ask({ max_tokens: 64 }, 'Say only the word yes.');
+  expect(finishReasons).toEqual(['stop']);
+  expect(usage?.completion_tokens).toBeLessThan(64);
+});
+
+test('a stop sequence is cut also where it spans tokens, streamed and not', async () => {
+  const [full = ''] = (await ask({ max_tokens: 24 })).texts;
+  // From inside one word into the middle of the next one but one: no token begins and ends there.
+  const stop = full.slice(14, 23);
+  expect(stop.trim()).toMatch(/\s/);
+  const expected = { texts: [full.slice(0, full.indexOf(stop))], finishReasons: ['stop'] };
+  expect(await ask({ max_tokens: 24, stop })).toMatchObject(expected);
+  expect(await askStreamed({ max_tokens: 24, stop: ['never comes', stop] })).toMatchObject(expected);
+});
+
+test('n choices come with their indices, and the prompt is counted once', async () => {
+  const one = await ask({ max_tokens: 8 });
+  const two = await ask({ max_tokens: 8, n: 2 });
+  expect(two.texts).toEqual([one.texts[0], one.texts[0]]);
+  expect(two.usage).toMatchObject({ prompt_tokens: one.usage?.prompt_tokens, completion_tokens: 16 });
+  const streamed = await askStreamed({ max_tokens: 8, n: 2, temperature: 1.2, seed: 3 });
+  expect(streamed.finishReasons).toEqual(['length', 'length']);
+  expect(new Set(streamed.texts).size).toBe(2);
+});
+
+test('after an abort mid-stream the next request answers promptly', async () => {
+  const { received, nextMs, aloneMs } = await page.evaluate(async (apiKey) => {
+    const client = window.client(apiKey);
+    const body = { model: 'amber-phoenix-4', temperature: 0 };
+    const timeOne = async (): Promise<number> => {
+      const began = performance.now();
+      await client.chat.completions.create({
+        ...body,
+        max_tokens: 4,
+        messages: [{ role: 'user', content: 'Hello' }],
+      });
+      return performance.now() - began;
+    };
+    await timeOne();
+    const alone = await timeOne();
+    const controller = new AbortController();
+    const stream = await client.chat.completions.create(
+      { ...body, stream: true, messages: [{ role: 'user', content: 'Tell me a very long story.' }] },
+      { signal: controller.signal },
+    );
+    let deltas = 0;
+    try {
+      for await (const _ of stream) if (++deltas === 5) controller.abort();
+    } catch (error) {
+      if (!(error instanceof window.OpenAI.APIUserAbortError)) throw error;
+    }
+    return { received: deltas, nextMs: await timeOne(), aloneMs: alone };
+  }, key);
+  expect(received).toBeGreaterThanOrEqual(5);
+  expect(nextMs).toBeLessThan(2 * aloneMs + 1_000);
+  const { models } = await page.evaluate(async () => (await window.localtext).status());
+  expect(models.map(({ running, queued }) => running + queued)).toEqual(models.map(() => 0));
+});
+
+test('errors come as the client knows them', async () => {
+  const errors = await page.evaluate(async (apiKey) => {
+    const client = window.client(apiKey);
+    const messages = [{ role: 'user' as const, content: 'Hi' }];
+    const model = 'amber-phoenix-4';
+    const attempts: (() => Promise<unknown>)[] = [
+      () => client.chat.completions.create({ model, messages, temperature: 3 }),
+      () => window.client('lt_wrong').models.list(),
+      () => client.chat.completions.create({ model: 'no-such-model', messages }),
+      () => client.chat.completions.create({ model: 'jade-mole-4', messages }),
+      () => client.embeddings.create({ model, input: 'text' }),
+      () => client.post('/models'),
+      () => client.get('/no/such/path'),
+      () =>
+        client.chat.completions.create({
+          model,
+          messages: [{ role: 'user', content: 'word '.repeat(20_000) }],
+        }),
+    ];
+    const seen: unknown[] = [];
+    for (const attempt of attempts)
+      seen.push(
+        await attempt().then(
+          () => 'no error',
+          (error: unknown) =>
+            error instanceof window.OpenAI.APIError
+              ? [error.status, error.param, error.code, error.constructor.name.length > 0]
+              : String(error),
+        ),
+      );
+    return seen;
+  }, key);
+  expect(errors).toEqual([
+    [400, 'temperature', null, true],
+    [401, null, 'invalid_api_key', true],
+    [404, 'model', 'model_not_found', true],
+    [404, 'model', 'model_not_found', true],
+    [404, 'model', 'model_not_found', true],
+    [405, null, null, true],
+    [404, null, null, true],
+    [400, 'messages', 'context_length_exceeded', true],
+  ]);
+});
+
+test('a key has its own rate limit, is rotated with grace, and revoked at once', async () => {
+  const seen = await page.evaluate(async () => {
+    const { keys } = await window.localtext;
+    const limited = await keys.issue({ label: 'limited', limits: { requestsPerMinute: 2 } });
+    const chat = async (apiKey: string): Promise<unknown> => {
+      const response = await fetch('/v1/chat/completions', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}` },
+        body: JSON.stringify({
+          model: 'amber-phoenix-4',
+          max_tokens: 1,
+          messages: [{ role: 'user', content: 'Hi' }],
+        }),
+      });
+      await response.text();
+      return [
+        response.status,
+        response.headers.has('retry-after'),
+        response.headers.get('x-ratelimit-limit-requests'),
+      ];
+    };
+    const limit = [await chat(limited.key), await chat(limited.key), await chat(limited.key)];
+    const status = async (apiKey: string): Promise<number> =>
+      (await fetch('/v1/models', { headers: { authorization: `Bearer ${apiKey}` } })).status;
+    const rotated = await keys.rotate(limited.id);
+    const grace = [await status(limited.key), await status(rotated.key)];
+    await keys.revoke(limited.id);
+    return { limit, grace, revoked: [await status(limited.key), await status(rotated.key)] };
+  });
+  expect(seen).toEqual({
+    limit: [
+      [200, false, '2'],
+      [200, false, '2'],
+      [429, true, '2'],
+    ],
+    grace: [200, 200],
+    revoked: [401, 401],
+  });
+});
+
+test('the list of keys never shows a key again', async () => {
+  const listed = await page.evaluate(async () => JSON.stringify(await (await window.localtext).keys.list()));
+  expect(listed).toContain(keyId);
+  expect(listed).not.toContain(key.slice(0, 12));
+});
+
+test('chat goes on after a reload, a stopped service worker, and with the server gone', async () => {
+  const site = await StaticSite.start();
+  const started = await openPage(context, site.url);
+  ({ page, key } = started);
+  try {
+    const first = await ask({ max_tokens: 8 });
+    await page.reload();
+    expect(await ask({ max_tokens: 8 })).toEqual(first);
+    await stopServiceWorker(page);
+    expect(await ask({ max_tokens: 8 })).toEqual(first);
+    await site.stop();
+    expect(await ask({ max_tokens: 8 })).toEqual(first);
+    await stopServiceWorker(page);
+    expect(await ask({ max_tokens: 8 })).toEqual(first);
+  } finally {
+    await page.close();
+    await site.stop();
+  }
+});
