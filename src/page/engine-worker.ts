@@ -27,10 +27,9 @@ export async function spawnEngineWorker(settings: EngineSettings): Promise<Engin
     name: 'localtext-engine',
   });
   const control = comlink.wrap<WorkerControl>(worker);
-  const { modelsUrl, wasmUrl } = settings;
   try {
     await Promise.race([
-      control.start({ version: PROTOCOL_VERSION, epoch, catalog, modelsUrl, wasmUrl }),
+      control.start({ ...settings, version: PROTOCOL_VERSION, epoch, catalog }),
       failure(worker),
     ]);
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import type { SourceOptions } from '../protocol/control.ts';
 
 export interface StartOptions {
   /** Replaces the default catalog, for every tab of the site. */
@@ -7,6 +8,12 @@ export interface StartOptions {
   modelsUrl?: string;
   /** Folder with the engines' WASM files, relative to the page; default `/localtext/wasm/`. */
   wasmUrl?: string;
+  /** Where weights may come from; default: from the site's own models folder alone. */
+  sources?: SourceOptions;
+  /** Variants by name, the most wanted first, ahead of the catalog's own order. */
+  prefer?: string[];
+  /** Keys of the servers behind upstream variants, by the variant's name. Never stored, nor shown to callers. */
+  upstreamKeys?: Record<string, string>;
   serviceWorker?: {
     /** Default `/localtext-sw.js`. */
     url?: string;
@@ -24,6 +31,9 @@ export interface EngineSettings {
   catalog: Catalog | null;
   modelsUrl: string;
   wasmUrl: string;
+  sources: SourceOptions;
+  prefer: string[];
+  upstreamKeys: Record<string, string>;
 }
 
 /** With every URL absolute: the worker that gets them has another base. */
@@ -32,6 +42,9 @@ export function engineSettings(options: StartOptions): EngineSettings {
     catalog: options.catalog ?? null,
     modelsUrl: folderUrl(options.modelsUrl ?? '/models/'),
     wasmUrl: folderUrl(options.wasmUrl ?? '/localtext/wasm/'),
+    sources: options.sources ?? {},
+    prefer: options.prefer ?? [],
+    upstreamKeys: options.upstreamKeys ?? {},
   };
 }
 
