@@ -1,4 +1,5 @@
-import type { Catalog, CatalogModel, TransformersVariant, WllamaVariant } from './catalog.ts';
+import type { Catalog, CatalogModel, TransformersVariant, Variant, WllamaVariant } from './catalog.ts';
+import { arcticEmbedM, qwen08B, qwen2B, qwen4B, qwenGguf05B, qwenGguf15B } from './hub-variants.ts';
 
 /** 21 November 2026, the day on which these ids came to stand on these weights. */
 const created = 1795219200;
@@ -66,15 +67,23 @@ const allMiniLm: TransformersVariant = {
   ],
 };
 
-const chat = (id: string): CatalogModel => ({ id, kind: 'chat', created, variants: [smolLm2] });
+const chat = (id: string, larger: Variant[]): CatalogModel => ({
+  id,
+  kind: 'chat',
+  created,
+  variants: [...larger, smolLm2],
+});
 
-/** What a site has that names no catalog of its own. The three chat ids differ in nothing yet but their names. */
+/**
+ * What a site has that names no catalog of its own. The larger weights are taken where the device can run them and
+ * the site has them, or lets them come from the model hub; the last of each works everywhere.
+ */
 export const defaultCatalog: Catalog = {
   ownedBy: 'localtext',
   models: [
-    chat('crimson-falcon-4'),
-    chat('indigo-owl-4'),
-    chat('amber-phoenix-4'),
-    { id: 'jade-mole-4', kind: 'embedding', created, variants: [allMiniLm] },
+    chat('crimson-falcon-4', [...qwen4B, ...qwen2B, qwenGguf15B]),
+    chat('indigo-owl-4', [...qwen2B, ...qwen08B, qwenGguf05B]),
+    chat('amber-phoenix-4', qwen08B),
+    { id: 'jade-mole-4', kind: 'embedding', created, variants: [arcticEmbedM, allMiniLm] },
   ],
 };

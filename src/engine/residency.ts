@@ -79,6 +79,12 @@ export class Residency {
     throw failure;
   }
 
+  /** Chooses for every model before any is asked for, so that the status can say what will answer. */
+  async planAll(): Promise<void> {
+    await Promise.all(this.#catalog.models.map((model) => this.#planned(model)));
+    this.#onChange();
+  }
+
   /** An engine has failed: with a fatal error it is dropped, and after two lost GPUs its variant is tried no more. */
   async failed(resident: Resident, engine: Engine, error: unknown): Promise<void> {
     const { code } = toWireError(error);

@@ -64,6 +64,7 @@ function begin({ epoch, catalog, modelsUrl, wasmUrl, prefer = [], ...options }: 
     () => channel.changed(),
     (model, faults) => planner.plan(model, faults),
   );
+  residency.planAll().catch((error: unknown) => console.error('localtext: no plan for the models', error));
   const keepAlive = new KeepAlive();
   return {
     epoch,

@@ -8,14 +8,20 @@ import { modelIds } from './models.ts';
 export const catalogModel = (id: string): CatalogModel | undefined =>
   defaultCatalog.models.find((model) => model.id === id);
 
-export const weightBytes = (variant: Variant): number =>
-  variant.files.reduce((sum, file) => sum + file.bytes, 0);
+/** Of all files; about, where only the model hub knows exactly. */
+export const weightBytes = ({ files, hub }: Variant): number =>
+  files.reduce((sum, file) => sum + file.bytes, hub?.approximateBytes ?? 0);
 
-/** The variant named by a fingerprint, else the first that is preferred. */
+/** The variant that answers, else the one chosen for this device, else the last, which works on every device. */
 export function variantOf(id: string): Variant | undefined {
   const variants = catalogModel(id)?.variants ?? [];
-  const fingerprint = modelStatuses.value.find((model) => model.id === id)?.fingerprint;
-  return variants.find(({ name }) => fingerprint?.startsWith(name)) ?? variants[0];
+  const status = modelStatuses.value.find((model) => model.id === id);
+  const chosen = status?.reasons?.find((reason) => reason.chosen)?.variant;
+  return (
+    variants.find(({ name }) => status?.fingerprint?.startsWith(name)) ??
+    variants.find(({ name }) => name === chosen) ??
+    variants.at(-1)
+  );
 }
 
 /** Ids that chat: those of GET /v1/models once it has answered. */

@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import type { Catalog } from './catalog.ts';
+import { byteCount, sha256Hex, weightPath } from './weight-path.ts';
+
+const name = z
+  .string()
+  .min(1)
+  .max(100)
+  .regex(/^[\w.:@+-]+(\/[\w.:@+-]+)*$/, 'must be letters, digits and . _ - + : @, with / between parts')
+  .refine((text) => !text.split('/').some((part) => /^\.{1,2}$/.test(part)), 'must not climb by . or ..');
+
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with https:// or http://' });
+
+const file = z.strictObject({
+  path: weightPath,
+  bytes: byteCount,
+  sha256: sha256Hex,
+  url: httpUrl.optional(),
+});
+
+const hub = z.strictObject({
+  repository: z
+    .string()
+    .regex(/^[\w.-]+\/[\w.-]+$/, 'must be owner/name')
+    .refine((text) => !text.includes('..'), 'must not contain ..'),
+  revision: z
+    .string()
+    .regex(/^[\w.-]+$/, 'must be a branch, tag or commit')
+    .refine((text) => !text.includes('..'), 'must not contain ..'),
+  folder: weightPath,
+  files: z.array(weightPath).min(1).optional(),
+  approximateBytes: byteCount,
+});
+
+const needs = z.strictObject({
+  webgpu: z.boolean().optional(),
+  features: z.array(z.string().min(1)).optional(),
+  memoryBytes: byteCount.optional(),
+  cores: z.int().positive().optional(),
+  bufferBytes: byteCount.optional(),
+});
+
+const base = {
+  name,
+  license: z.string().min(1),
+  contextLength: z.int('must be a whole number of tokens').positive('must be more than 0 tokens'),
+  files: z.array(file),
+  hub: hub.optional(),
+  needs: needs.optional(),
+};
+const dimensions = z.int().positive().max(65_536);
+
+const variant = z.discriminatedUnion(
+  'engine',
+  [
+    z.looseObject({ ...base, engine: z.literal('wllama') }),
+    z.looseObject({
+      ...base,
+      engine: z.literal('transformers'),
+      dimensions,
+      pooling: z.enum(['mean', 'cls', 'last_token']),
+    }),
+    z.looseObject({
+      ...base,
+      engine: z.literal('web-llm'),
+      library: z.union([httpUrl, weightPath], { error: 'must be a URL, or a path below the models folder' }),
+      replyPrefix: z.string().optional(),
+    }),
+    z.looseObject({
+      ...base,
+      engine: z.literal('upstream'),
+      baseUrl: httpUrl,
+      model: z.string().min(1),
+      dimensions: dimensions.optional(),
+    }),
+  ],
+  { error: 'must be one of the engines web-llm, wllama, transformers and upstream' },
+);
+
+const model = z.strictObject({
+  id: name,
+  kind: z.enum(['chat', 'embedding'], { error: 'must be chat or embedding' }),
+  created: z.int().nonnegative(),
+  variants: z.array(variant).min(1, 'must name at least one variant'),
+});
+
+export const catalogSchema = z
+  .strictObject({
+    ownedBy: z.string().min(1).max(100),
+    models: z.array(model),
+    aliases: z.record(name, name).optional(),
+  })
+  .superRefine((catalog, context) => {
+    const report = (path: (string | number)[], message: string): void =>
+      context.addIssue({ code: 'custom', path, message });
+    const ids = new Set<string>();
+    const named = new Map<string, string>();
+    for (const [at, { id, kind, variants }] of catalog.models.entries()) {
+      if (ids.has(id)) report(['models', at, 'id'], `is taken already: two models are called ${id}`);
+      ids.add(id);
+      const own = new Set<string>();
+      for (const [index, each] of variants.entries()) {
+        const path = ['models', at, 'variants', index];
+        if (own.has(each.name))
+          report([...path, 'name'], `is taken already: two variants of ${id} are called ${each.name}`);
+        own.add(each.name);
+        const same = JSON.stringify(each);
+        if (named.has(each.name) && named.get(each.name) !== same) {
+          report([...path, 'name'], `is taken already by other weights, of another model: ${each.name}`);
+        }
+        named.set(each.name, same);
+        if (makes(each) !== kind)
+          report([...path, 'engine'], `makes a ${makes(each)} model, and ${id} is for ${kind}`);
+        if (each.engine !== 'upstream' && each.files.length === 0 && !each.hub) {
+          report([...path, 'files'], 'must name at least one file, or a hub repository');
+        }
+      }
+    }
+    const aliases = catalog.aliases ?? {};
+    for (const [alias, target] of Object.entries(aliases)) {
+      if (ids.has(alias))
+        report(['aliases', alias], 'is the id of a model, and cannot be another name as well');
+      // One step only: an alias of an alias could go round in a circle.
+      else if (Object.hasOwn(aliases, target))
+        report(['aliases', alias], `leads to another alias, ${target}: name a model's id`);
+      else if (!ids.has(target)) report(['aliases', alias], `leads to ${target}, which is no model's id`);
+    }
+  });
+
+function makes(each: z.output<typeof variant>): 'chat' | 'embedding' {
+  if (each.engine === 'transformers') return 'embedding';
+  return each.engine === 'upstream' && each.dimensions !== undefined ? 'embedding' : 'chat';
+}
+
+/** A catalog is at fault; the message has a line for each fault, with the way to it. */
+export class CatalogError extends Error {
+  override readonly name = 'CatalogError';
+  readonly faults: readonly { path: string; message: string }[];
+
+  constructor(issues: readonly z.core.$ZodIssue[]) {
+    const faults = issues.map(({ path, message }) => ({ path: wayTo(path), message }));
+    super(
+      `The catalog is at fault:\n${faults.map(({ path, message }) => `  ${path}: ${message}`).join('\n')}`,
+    );
+    this.faults = faults;
+  }
+}
+
+/**
+ * What is safe to use as a catalog, wherever it came from.
+ * @throws CatalogError
+ */
+export function parseCatalog(value: unknown): Catalog {
+  const parsed = catalogSchema.safeParse(value);
+  if (parsed.success) return value as Catalog;
+  throw new CatalogError(parsed.error.issues);
+}
+
+/** `models[1].variants[0].files[2].bytes` */
+function wayTo(path: readonly PropertyKey[]): string {
+  const way = path.map((part) =>
+    typeof part === 'number'
+      ? `[${part}]`
+      : /^[A-Za-z_]\w*$/.test(String(part))
+        ? `.${String(part)}`
+        : `["${String(part)}"]`,
+  );
+  return way.join('').replace(/^\./, '') || 'catalog';
+}

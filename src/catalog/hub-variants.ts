@@ -1,0 +1,111 @@
+import type { TransformersVariant, WebLlmVariant, WllamaVariant } from './catalog.ts';
+
+/**
+ * Larger weights for connected users, from the model hub or brought to the site by `localtext pull`. Ids, libraries
+ * and memory are those of web-llm's own list of prebuilt models (package 0.2.86, libraries v0_2_86); sizes of
+ * downloads are about. Their hashes are the hub's, taken when the list of files is, or the manifest's.
+ */
+const MLC_LIBRARIES =
+  'https://raw.githubusercontent.com/mlc-ai/binary-mlc-llm-libs/main/web-llm-models/v0_2_86/base';
+
+const MB = 2 ** 20;
+
+interface MlcBuild {
+  /** As in web-llm's list. */
+  id: string;
+  /** `vram_required_MB` there. */
+  memoryMiB: number;
+  approximateBytes: number;
+}
+
+/** Qwen3.5 by Alibaba's Qwen team, compiled by MLC. Its own context is longer; memory is counted for this one. */
+function qwen(build: MlcBuild): WebLlmVariant {
+  const { id, memoryMiB, approximateBytes } = build;
+  const half = id.includes('f16');
+  return {
+    engine: 'web-llm',
+    name: id.toLowerCase().replace(/-mlc$/, ''),
+    license: 'Apache-2.0',
+    contextLength: 4096,
+    files: [],
+    library: `${MLC_LIBRARIES}/${id.replace(/-MLC$/, '')}_cs1k-webgpu.wasm`,
+    // It would think aloud otherwise, and the client would see it.
+    replyPrefix: '<think>\n\n</think>\n\n',
+    hub: {
+      repository: `mlc-ai/${id}`,
+      revision: 'main',
+      folder: `mlc/${id}`,
+      approximateBytes,
+    },
+    needs: {
+      webgpu: true,
+      ...(half && { features: ['shader-f16'] }),
+      memoryBytes: Math.round(memoryMiB * MB),
+    },
+  };
+}
+
+/** About 4, 2 and 0.8 thousand million parameters; half floats first, as they take less memory and time. */
+export const qwen4B: WebLlmVariant[] = [
+  qwen({ id: 'Qwen3.5-4B-q4f16_1-MLC', memoryMiB: 3867.82, approximateBytes: 2.4e9 }),
+  qwen({ id: 'Qwen3.5-4B-q4f32_1-MLC', memoryMiB: 4680.36, approximateBytes: 2.6e9 }),
+];
+export const qwen2B: WebLlmVariant[] = [
+  qwen({ id: 'Qwen3.5-2B-q4f16_1-MLC', memoryMiB: 2245.44, approximateBytes: 1.1e9 }),
+  qwen({ id: 'Qwen3.5-2B-q4f32_1-MLC', memoryMiB: 2591.55, approximateBytes: 1.2e9 }),
+];
+export const qwen08B: WebLlmVariant[] = [
+  qwen({ id: 'Qwen3.5-0.8B-q4f16_1-MLC', memoryMiB: 1629.49, approximateBytes: 0.5e9 }),
+  qwen({ id: 'Qwen3.5-0.8B-q4f32_1-MLC', memoryMiB: 1894.19, approximateBytes: 0.55e9 }),
+];
+
+/** Qwen2.5-Instruct as GGUF, from the Qwen team's own repositories, for CPUs with enough cores to be of use. */
+function qwenGguf(size: '0.5b' | '1.5b', approximateBytes: number, cores: number): WllamaVariant {
+  const repository = `Qwen/Qwen2.5-${size.toUpperCase()}-Instruct-GGUF`;
+  return {
+    engine: 'wllama',
+    name: `qwen2.5-${size}-instruct-q4_k_m`,
+    license: 'Apache-2.0',
+    contextLength: 8192,
+    files: [],
+    hub: {
+      repository,
+      revision: 'main',
+      folder: `qwen2.5-${size}-instruct`,
+      files: [`qwen2.5-${size}-instruct-q4_k_m.gguf`],
+      approximateBytes,
+    },
+    needs: { memoryBytes: approximateBytes * 2, cores },
+  };
+}
+
+export const qwenGguf15B: WllamaVariant = qwenGguf('1.5b', 1.12e9, 12);
+export const qwenGguf05B: WllamaVariant = qwenGguf('0.5b', 0.49e9, 6);
+
+/**
+ * snowflake-arctic-embed-m-v1.5 in float32: 109 million parameters against MiniLM's 22, made for retrieval, its
+ * vectors trained to be cut to 256. The first token's state is the text's.
+ */
+export const arcticEmbedM: TransformersVariant = {
+  engine: 'transformers',
+  name: 'snowflake-arctic-embed-m-v1.5-f32',
+  license: 'Apache-2.0',
+  contextLength: 512,
+  dimensions: 768,
+  pooling: 'cls',
+  files: [],
+  hub: {
+    repository: 'Snowflake/snowflake-arctic-embed-m-v1.5',
+    revision: 'e4dbe50791e820f8d31fe654039aaacaaea3af62',
+    folder: 'snowflake-arctic-embed-m-v1.5',
+    files: [
+      'config.json',
+      'tokenizer.json',
+      'tokenizer_config.json',
+      'special_tokens_map.json',
+      'onnx/model.onnx',
+    ],
+    approximateBytes: 0.437e9,
+  },
+  needs: { memoryBytes: 1.5e9, cores: 6 },
+};

@@ -1,0 +1,189 @@
+import { prebuiltAppConfig } from '@mlc-ai/web-llm';
+import { expect, test } from 'vitest';
+import type { Catalog, CatalogModel, UpstreamVariant, WllamaVariant } from '../../../src/catalog/catalog.ts';
+import { CatalogError, parseCatalog } from '../../../src/catalog/catalog-schema.ts';
+import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
+import { extendCatalog } from '../../../src/catalog/extend-catalog.ts';
+
+const gguf: WllamaVariant = {
+  engine: 'wllama',
+  name: 'own-q8',
+  license: 'MIT',
+  contextLength: 2048,
+  files: [{ path: 'own/model.gguf', bytes: 5, sha256: 'a'.repeat(64) }],
+};
+const server: UpstreamVariant = {
+  engine: 'upstream',
+  name: 'our-server',
+  license: 'Apache-2.0',
+  contextLength: 32_768,
+  files: [],
+  baseUrl: 'https://models.example.com/v1',
+  model: 'large',
+};
+const own: CatalogModel = { id: 'own-1', kind: 'chat', created: 1, variants: [gguf] };
+const catalog = (model: object, more: object = {}): unknown => ({
+  ownedBy: 'us',
+  models: [{ ...own, ...model }],
+  ...more,
+});
+const withVariant = (variant: object): unknown => catalog({ variants: [{ ...gguf, ...variant }] });
+const withFile = (file: object): unknown => withVariant({ files: [{ ...gguf.files[0], ...file }] });
+
+function faults(value: unknown): string[] {
+  try {
+    parseCatalog(value);
+    return [];
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error;
+    return error.faults.map(({ path, message }) => `${path}: ${message}`);
+  }
+}
+
+test('the default catalog is sound, and every last variant is small, pinned and needs nothing', () => {
+  expect(faults(defaultCatalog)).toEqual([]);
+  expect(defaultCatalog.models.map(({ id }) => id)).toEqual([
+    'crimson-falcon-4',
+    'indigo-owl-4',
+    'amber-phoenix-4',
+    'jade-mole-4',
+  ]);
+  for (const { variants } of defaultCatalog.models) {
+    const last = variants.at(-1);
+    expect(last?.needs).toBeUndefined();
+    expect(last?.hub).toBeUndefined();
+    expect(last?.files.length).toBeGreaterThan(0);
+    expect(last?.files.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(200e6);
+  }
+});
+
+test('the web-llm builds are those of the package’s own list: repository, library, memory, half floats', () => {
+  const builds = defaultCatalog.models.flatMap(({ variants }) =>
+    variants.filter((variant) => variant.engine === 'web-llm'),
+  );
+  expect(builds.length).toBeGreaterThan(5);
+  for (const { hub, library, needs, name } of builds) {
+    const record = prebuiltAppConfig.model_list.find(
+      ({ model }) => model === `https://huggingface.co/${hub?.repository}`,
+    );
+    expect(record, name).toBeDefined();
+    expect(library).toBe(record?.model_lib);
+    expect(needs?.memoryBytes).toBe(Math.round((record?.vram_required_MB ?? 0) * 2 ** 20));
+    expect(needs?.features).toEqual(name.includes('f16') ? ['shader-f16'] : undefined);
+  }
+});
+
+test.each<[string, unknown, RegExp]>([
+  ['nothing', null, /^catalog: /],
+  ['no models', { ownedBy: 'us' }, /^models: /],
+  ['an unknown kind', catalog({ kind: 'image' }), /^models\[0\]\.kind: must be chat or embedding/],
+  ['no variants', catalog({ variants: [] }), /^models\[0\]\.variants: must name at least one variant/],
+  [
+    'an unknown engine',
+    withVariant({ engine: 'magic' }),
+    /^models\[0\]\.variants\[0\]\.engine: must be one of the engines/,
+  ],
+  [
+    'a path that climbs',
+    withFile({ path: '../../etc/passwd' }),
+    /files\[0\]\.path: must not climb out of its folder/,
+  ],
+  ['a path that climbs midway', withFile({ path: 'a/../../b' }), /files\[0\]\.path: must not climb/],
+  ['an absolute path', withFile({ path: '/etc/passwd' }), /files\[0\]\.path: must be a relative path/],
+  [
+    'a URL for a path',
+    withFile({ path: 'https://x.example/a' }),
+    /files\[0\]\.path: must be a relative path/,
+  ],
+  ['backslashes', withFile({ path: String.raw`a\..\b` }), /files\[0\]\.path: must be a relative path/],
+  ['a negative size', withFile({ bytes: -1 }), /files\[0\]\.bytes: must be more than 0 bytes/],
+  ['a broken size', withFile({ bytes: 1.5 }), /files\[0\]\.bytes: must be a whole number of bytes/],
+  ['a short hash', withFile({ sha256: 'abc' }), /files\[0\]\.sha256: must be a SHA-256/],
+  ['a script for a URL', withFile({ url: 'javascript:alert(1)' }), /files\[0\]\.url: must be a URL/],
+  [
+    'no files at all',
+    withVariant({ files: [] }),
+    /variants\[0\]\.files: must name at least one file, or a hub repository/,
+  ],
+  ['a negative context', withVariant({ contextLength: 0 }), /contextLength: must be more than 0 tokens/],
+  [
+    'a repository that climbs',
+    withVariant({ hub: { repository: '../x', revision: 'main', folder: 'a', approximateBytes: 1 } }),
+    /hub\.repository: must/,
+  ],
+  [
+    'a revision that climbs',
+    withVariant({ hub: { repository: 'o/x', revision: '..', folder: 'a', approximateBytes: 1 } }),
+    /hub\.revision: must/,
+  ],
+  [
+    'a server without a URL',
+    catalog({ variants: [{ ...server, baseUrl: 'models' }] }),
+    /baseUrl: must be a URL/,
+  ],
+  [
+    'embeddings from a chat engine',
+    catalog({ kind: 'embedding' }),
+    /variants\[0\]\.engine: makes a chat model, and own-1 is for embedding/,
+  ],
+  [
+    'a variant twice',
+    catalog({ variants: [gguf, gguf] }),
+    /variants\[1\]\.name: is taken already: two variants of own-1/,
+  ],
+  ['an id twice', { ownedBy: 'us', models: [own, own] }, /^models\[1\]\.id: is taken already/],
+  [
+    'one name for two weights',
+    { ownedBy: 'us', models: [own, { ...own, id: 'own-2', variants: [{ ...gguf, contextLength: 1 }] }] },
+    /^models\[1\]\.variants\[0\]\.name: is taken already by other weights/,
+  ],
+  [
+    'an alias to nothing',
+    catalog({}, { aliases: { gpt: 'nope' } }),
+    /^aliases\.gpt: leads to nope, which is no model's id/,
+  ],
+  [
+    'aliases in a circle',
+    catalog({}, { aliases: { a: 'b', b: 'a' } }),
+    /^aliases\.a: leads to another alias/,
+  ],
+  [
+    'an alias that hides a model',
+    catalog({}, { aliases: { 'own-1': 'own-1' } }),
+    /^aliases\["own-1"\]: is the id of a model/,
+  ],
+])('%s: the fault is named with the way to it', (_, value, fault) => {
+  expect(faults(value)).toContainEqual(expect.stringMatching(fault));
+});
+
+test('all faults are told at once, a line each', () => {
+  const bad = withFile({ bytes: -1, sha256: 'x' });
+  expect(faults(bad)).toHaveLength(2);
+  expect(() => parseCatalog(bad)).toThrow(/at fault:\n {2}models\[0\].*\n {2}models\[0\]/);
+});
+
+test('a site adds models and names, puts its server first, and takes the place of a model', () => {
+  const base: Catalog = { ownedBy: 'localtext', models: [own], aliases: { old: 'own-1' } };
+  const second = { ...own, id: 'own-2', variants: [server] };
+  const extended = extendCatalog(base, {
+    ownedBy: 'us',
+    models: [second],
+    prefer: { 'own-1': [server] },
+    aliases: { 'gpt-4o-mini': 'own-2' },
+  });
+  expect(extended.ownedBy).toBe('us');
+  expect(extended.models.map(({ id, variants }) => [id, variants.map(({ name }) => name)])).toEqual([
+    ['own-1', ['our-server', 'own-q8']],
+    ['own-2', ['our-server']],
+  ]);
+  expect(extended.aliases).toEqual({ old: 'own-1', 'gpt-4o-mini': 'own-2' });
+  const replaced = extendCatalog(base, { models: [{ ...own, variants: [server] }] });
+  expect(replaced.models).toEqual([{ ...own, variants: [server] }]);
+  expect(base.models).toEqual([own]);
+});
+
+test('an extension that makes the whole unsound is refused', () => {
+  const base: Catalog = { ownedBy: 'localtext', models: [own] };
+  expect(() => extendCatalog(base, { prefer: { nope: [server] } })).toThrow(/prefer\.nope: is no model's id/);
+  expect(() => extendCatalog(base, { aliases: { a: 'nope' } })).toThrow(/aliases\.a: leads to nope/);
+});
