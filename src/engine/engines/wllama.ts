@@ -4,6 +4,8 @@ import type { WllamaVariant } from '../../catalog/catalog.ts';
 import { abortable } from '../abort.ts';
 import type { ChatEngine, LoadEngine } from '../engine.ts';
 import { realAdapter } from '../gpu.ts';
+import { ChatPrompt } from './wllama/chat-prompt.ts';
+import { specialTokens } from './wllama/special-tokens.ts';
 import { WllamaEngine } from './wllama/wllama-engine.ts';
 
 /** As many as llama.cpp decodes in one batch; more wait in the scheduler. */
@@ -35,8 +37,20 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
     throw error;
   }
   const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
-  return new WllamaEngine(wllama, `${variant.name}-wllama-${backend}`, SLOTS);
+  return new WllamaEngine(
+    wllama,
+    await chatPrompt(wllama, blobs[0]),
+    `${variant.name}-wllama-${backend}`,
+    SLOTS,
+  );
 };
+
+async function chatPrompt(wllama: Wllama, gguf: Blob | undefined): Promise<ChatPrompt> {
+  const tokens = gguf
+    ? await specialTokens(gguf, wllama.getBOS(), wllama.getEOS())
+    : { bos: null, eos: null };
+  return new ChatPrompt(wllama.getChatTemplate(), tokens, wllama.mustAddBosToken());
+}
 
 function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): LoadModelParams {
   return {
@@ -48,11 +62,6 @@ function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): 
     n_batch: gpu ? GPU_BATCH : CPU_BATCH,
     n_ubatch: gpu ? GPU_BATCH : CPU_BATCH,
     warmup: false,
-    // A reply that another engine began is gone on with.
-    prefill_assistant: true,
-    // Tool calls and thoughts are told apart above the engines, from the plain text.
-    skip_chat_parsing: true,
-    reasoning_format: 'none',
   };
 }
 
