@@ -3,7 +3,6 @@ import type { ChatEvent, ChatJob, EngineFinishReason, TokenLogprob } from '../..
 /** What llama.cpp's server streams, as far as it is read here. */
 export interface Chunk {
   choices?: {
-    delta?: { content?: string | null };
     text?: string;
     finish_reason?: string | null;
     logprobs?: { content?: RawLogprob[] | null } | null;
@@ -29,16 +28,13 @@ interface RawLogprob {
 export class ReplyReader {
   readonly #topLogprobs: number | undefined;
   readonly #fingerprint: string;
-  /** What is left of the prompt's end that the reply repeats. */
-  #echo: string;
   #accepted = false;
   #tokens = 0;
   #finishReason: EngineFinishReason = 'stop';
   #timings: Chunk['timings'];
 
-  constructor(job: ChatJob, echo: string, fingerprint: string) {
+  constructor(job: ChatJob, fingerprint: string) {
     this.#topLogprobs = job.topLogprobs;
-    this.#echo = echo;
     this.#fingerprint = fingerprint;
   }
 
@@ -51,7 +47,7 @@ export class ReplyReader {
     const choice = chunk.choices?.[0];
     if (!choice) return;
     if (choice.finish_reason) this.#finishReason = choice.finish_reason === 'length' ? 'length' : 'stop';
-    const text = this.#withoutEcho(choice.delta?.content ?? choice.text ?? '');
+    const text = choice.text ?? '';
     const logprobs = this.#logprobs(choice.logprobs?.content);
     if (!text && !logprobs) return;
     if (chunk.timings)
@@ -82,15 +78,6 @@ export class ReplyReader {
     if (this.#accepted) return;
     this.#accepted = true;
     yield { type: 'accepted', accepted: { promptTokens, cachedTokens, fingerprint: this.#fingerprint } };
-  }
-
-  #withoutEcho(text: string): string {
-    if (!this.#echo) return text;
-    let same = 0;
-    while (same < text.length && same < this.#echo.length && text[same] === this.#echo[same]) same++;
-    // Something else than the echo: the model's own text has begun.
-    this.#echo = same === text.length ? this.#echo.slice(same) : '';
-    return text.slice(same);
   }
 
   #logprobs(content: RawLogprob[] | null | undefined): TokenLogprob[] | undefined {

@@ -1,33 +1,21 @@
-import type { ChatJob, ChatMessage, Constraint, Sampling } from '../../../protocol/job.ts';
+import type { ChatJob, Constraint, Sampling } from '../../../protocol/job.ts';
+import type { ChatPrompt } from './chat-prompt.ts';
 
-export interface CompletionRequest {
-  /** In llama.cpp's server's own names. */
-  fields: Record<string, unknown>;
-  /** What the reply's text will start with, though it is not new: the end of the prompt, continued. */
-  echo: string;
-}
-
-/** A job as llama.cpp's server wants it. */
-export function completionRequest(job: ChatJob): CompletionRequest {
-  const { input, sampling, constraint, maxTokens, topLogprobs } = job;
-  const fields = {
+/** A job as llama.cpp's server wants it, in its own names. */
+export function completionRequest(job: ChatJob, chatPrompt: ChatPrompt): Record<string, unknown> {
+  const { input, sampling, constraint, maxTokens, topLogprobs, resume } = job;
+  const prompt =
+    'prompt' in input ? input.prompt + (resume?.text ?? '') : chatPrompt.render(input.messages, resume);
+  return {
+    prompt,
     ...samplers(sampling),
     ...(constraint && constrain(constraint)),
-    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    ...(maxTokens !== undefined && { n_predict: maxTokens }),
     // It takes 0 for none at all; the one too many is cut when the chunk is read.
     ...(topLogprobs !== undefined && { n_probs: Math.max(1, topLogprobs) }),
     cache_prompt: true,
     return_progress: true,
     timings_per_token: true,
-  };
-  if ('prompt' in input) {
-    return { fields: { ...fields, prompt: input.prompt + (job.resume?.text ?? '') }, echo: '' };
-  }
-  const messages = withResume(input.messages, job.resume?.text);
-  const last = messages.at(-1);
-  return {
-    fields: { ...fields, messages: messages.map(render) },
-    echo: last?.role === 'assistant' && !last.toolCalls ? last.content : '',
   };
 }
 
@@ -64,35 +52,5 @@ function constrain(constraint: Constraint): Record<string, unknown> {
       return { json_schema: constraint.schema };
     case 'grammar':
       return { grammar: constraint.gbnf };
-  }
-}
-
-/** A partial reply goes on the end; two assistant messages there would be refused. */
-function withResume(messages: ChatMessage[], partial: string | undefined): ChatMessage[] {
-  if (!partial) return messages;
-  const last = messages.at(-1);
-  if (last?.role === 'assistant' && !last.toolCalls) {
-    return [...messages.slice(0, -1), { ...last, content: last.content + partial }];
-  }
-  return [...messages, { role: 'assistant', content: partial }];
-}
-
-/**
- * Templates of small models know no tools and would leave calls and results out: both are put into the text, in the
- * notation that most tool-calling models were trained on.
- */
-function render(message: ChatMessage): { role: string; content: string } {
-  switch (message.role) {
-    case 'tool':
-      return { role: 'user', content: `<tool_response>\n${message.content}\n</tool_response>` };
-    case 'assistant': {
-      const calls = (message.toolCalls ?? []).map(
-        ({ name, arguments: args }) =>
-          `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ${args}}\n</tool_call>`,
-      );
-      return { role: 'assistant', content: [message.content, ...calls].filter(Boolean).join('\n') };
-    }
-    default:
-      return { role: message.role, content: message.content };
   }
 }

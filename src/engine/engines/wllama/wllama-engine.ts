@@ -1,16 +1,10 @@
-import type {
-  ChatCompletionChunk,
-  ChatCompletionParams,
-  RawCompletionChunk,
-  RawCompletionParams,
-  StreamParams,
-  Wllama,
-} from '@wllama/wllama';
+import type { RawCompletionChunk, RawCompletionParams, StreamParams, Wllama } from '@wllama/wllama';
 
 import type { ChatEvent, ChatJob } from '../../../protocol/job.ts';
 import type { ChatEngine } from '../../engine.ts';
 import { EngineError, engineCrashed } from '../../engine-error.ts';
 import { Channel } from './channel.ts';
+import type { ChatPrompt } from './chat-prompt.ts';
 import { ReplyReader, type Chunk } from './reply-reader.ts';
 import { completionRequest } from './request.ts';
 import { fromWllamaError } from './wllama-error.ts';
@@ -20,10 +14,12 @@ export class WllamaEngine implements ChatEngine {
   readonly fingerprint: string;
   readonly slots: number;
   readonly #wllama: Wllama;
+  readonly #chatPrompt: ChatPrompt;
   #dead = false;
 
-  constructor(wllama: Wllama, fingerprint: string, slots: number) {
+  constructor(wllama: Wllama, chatPrompt: ChatPrompt, fingerprint: string, slots: number) {
     this.#wllama = wllama;
+    this.#chatPrompt = chatPrompt;
     this.fingerprint = fingerprint;
     this.slots = slots;
   }
@@ -31,12 +27,12 @@ export class WllamaEngine implements ChatEngine {
   async *generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
-    const request = completionRequest(job);
-    const reader = new ReplyReader(job, request.echo, this.fingerprint);
+    const request = completionRequest(job, this.#chatPrompt);
+    const reader = new ReplyReader(job, this.fingerprint);
     const chunks = new Channel<Chunk>();
     // Also stops it when the consumer walks away before the end.
     const left = new AbortController();
-    const running = this.#run(request.fields, chunks, AbortSignal.any([signal, left.signal]));
+    const running = this.#run(request, chunks, AbortSignal.any([signal, left.signal]));
     running.then(
       () => chunks.end(),
       (error: unknown) => chunks.fail(error),
@@ -66,15 +62,9 @@ export class WllamaEngine implements ChatEngine {
   ): Promise<void> {
     const stream = { ...fields, stream: true, abortSignal, onData: (chunk: Chunk) => chunks.push(chunk) };
     // The fields are llama.cpp's, of which the package types only those that OpenAI has, too.
-    if ('messages' in fields) {
-      await this.#wllama.createChatCompletion(
-        stream as unknown as ChatCompletionParams & StreamParams<ChatCompletionChunk>,
-      );
-    } else {
-      await this.#wllama.createCompletion(
-        stream as unknown as RawCompletionParams & StreamParams<RawCompletionChunk>,
-      );
-    }
+    await this.#wllama.createCompletion(
+      stream as unknown as RawCompletionParams & StreamParams<RawCompletionChunk>,
+    );
   }
 
   #translate(error: unknown, constrained: boolean): EngineError {

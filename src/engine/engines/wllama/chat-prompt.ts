@@ -1,0 +1,102 @@
+import { Template } from '@huggingface/jinja';
+
+import type { ChatMessage, Resume } from '../../../protocol/job.ts';
+import { badRequest } from '../../engine-error.ts';
+import type { SpecialTokens } from './special-tokens.ts';
+
+/** For models whose file names no template: the notation that most are trained on. */
+const CHATML =
+  "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}{% endfor %}{{ '<|im_start|>assistant\n' }}";
+
+interface TemplateMessage {
+  role: string;
+  content: string;
+  tool_call_id?: string;
+  tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: unknown } }[];
+}
+
+/**
+ * Renders conversations by the model's own template. Done here and not by llama.cpp, so that a new reply follows an
+ * assistant's last message, as OpenAI has it, and a partial reply is gone on with to the letter.
+ */
+export class ChatPrompt {
+  readonly #template: Template;
+  readonly #tokens: SpecialTokens;
+  /** llama.cpp puts the first token before every prompt by itself. */
+  readonly #addsBos: boolean;
+  readonly #knowsTools: boolean;
+
+  constructor(source: string | null, tokens: SpecialTokens, addsBos: boolean) {
+    this.#template = new Template(source ?? CHATML);
+    this.#tokens = tokens;
+    this.#addsBos = addsBos;
+    this.#knowsTools = /tool_calls/.test(source ?? '');
+  }
+
+  /** @throws EngineError 400 when the model's template refuses the conversation */
+  render(messages: readonly ChatMessage[], resume?: Resume): string {
+    return this.#withoutBos(this.#rendered(messages)) + (resume?.text ?? '');
+  }
+
+  #rendered(messages: readonly ChatMessage[]): string {
+    try {
+      return this.#template.render({
+        messages: messages.map((message) => (this.#knowsTools ? native(message) : plain(message))),
+        add_generation_prompt: true,
+        // Thoughts would come as part of the reply.
+        enable_thinking: false,
+        bos_token: this.#tokens.bos ?? '',
+        eos_token: this.#tokens.eos ?? '',
+      });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw badRequest(`This model's chat template does not take these messages: ${why}`, 'messages');
+    }
+  }
+
+  #withoutBos(prompt: string): string {
+    const { bos } = this.#tokens;
+    return this.#addsBos && bos && prompt.startsWith(bos) ? prompt.slice(bos.length) : prompt;
+  }
+}
+
+function native(message: ChatMessage): TemplateMessage {
+  const { role, content } = message;
+  if (message.role === 'tool') return { role, content, tool_call_id: message.toolCallId };
+  if (message.role !== 'assistant' || !message.toolCalls) return { role, content };
+  return {
+    role,
+    content,
+    tool_calls: message.toolCalls.map(({ id, name, arguments: json }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: parsed(json) },
+    })),
+  };
+}
+
+/**
+ * Templates of small models know no tools and would leave calls and results out: both are put into the text, in the
+ * notation that most tool-calling models were trained on.
+ */
+function plain(message: ChatMessage): TemplateMessage {
+  if (message.role === 'tool') {
+    return { role: 'user', content: `<tool_response>\n${message.content}\n</tool_response>` };
+  }
+  const { role, content } = message;
+  if (message.role !== 'assistant' || !message.toolCalls) return { role, content };
+  const calls = message.toolCalls.map(
+    ({ name, arguments: json }) =>
+      `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ${json}}\n</tool_call>`,
+  );
+  return { role, content: [content, ...calls].filter(Boolean).join('\n') };
+}
+
+/** Templates take the arguments apart; what the model wrote wrong stays as it is. */
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return json;
+  }
+}
