@@ -1,18 +1,32 @@
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from 'vite';
 
-/** Adds `/test-page.html`: the library and the OpenAI client on `window`, and nothing of the playground. */
+/** By name: each becomes `/<name>.html`, with nothing of the playground. */
+const PAGES = {
+  /** The library, started, and the OpenAI client. */
+  'test-page': './site/test-page.ts',
+  /** The library, which the test starts as it likes. */
+  'lifetime-page': '../browser/lifetime/site/lifetime-page.ts',
+  /** The raw engines beside the library. */
+  'bench-page': '../bench/page/main.ts',
+};
+
+/** Adds the tests' own pages to the site. */
 export function testPage(): Plugin {
-  let chunk: string;
+  const chunks = new Map<string, string>();
   return {
     name: 'localtext-test-page',
     buildStart() {
-      const id = fileURLToPath(new URL('./site/test-page.ts', import.meta.url));
-      chunk = this.emitFile({ type: 'chunk', id });
+      for (const [name, path] of Object.entries(PAGES)) {
+        const id = fileURLToPath(new URL(path, import.meta.url));
+        chunks.set(name, this.emitFile({ type: 'chunk', id }));
+      }
     },
     generateBundle() {
-      const source = `<!doctype html><title>test page</title><script type="module" src="/${this.getFileName(chunk)}"></script>`;
-      this.emitFile({ type: 'asset', fileName: 'test-page.html', source });
+      for (const [name, chunk] of chunks) {
+        const source = `<!doctype html><title>${name}</title><link rel="icon" href="data:,"><script type="module" src="/${this.getFileName(chunk)}"></script>`;
+        this.emitFile({ type: 'asset', fileName: `${name}.html`, source });
+      }
     },
   };
 }

@@ -1,0 +1,181 @@
+import type { Row } from '../row.ts';
+import { CHAT_MODEL, generateThroughV1, openai } from './engines.ts';
+
+type Message = { role: 'user' | 'system' | 'assistant'; content: string };
+
+/** About `items` × 3 tokens, the same in every run but for `salt`, which keeps it out of the prompt cache. */
+const longText = (items: number, salt: string): string =>
+  Array.from({ length: items }, (_, i) => `${salt} ${i}`).join(', ');
+
+async function drain(stream: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of stream);
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+/** 4 chats with a long common prefix: in turn ÷ together. */
+export async function batching(rounds: number): Promise<Row> {
+  const inTurn: number[] = [];
+  const together: number[] = [];
+  const chat = (salt: string, question: number) => () =>
+    generateThroughV1(
+      [
+        { role: 'system', content: `Answer briefly. Ignore this list: ${longText(60, salt)}` },
+        { role: 'user', content: `Tell me about the number ${question}.` },
+      ],
+      24,
+    );
+  for (let round = 0; round < rounds; round++) {
+    inTurn.push(
+      await timed(async () => {
+        for (let i = 1; i <= 4; i++) await chat(`a${round}`, i)();
+      }),
+    );
+    together.push(await timed(() => Promise.all([1, 2, 3, 4].map((i) => chat(`b${round}`, i)()))));
+  }
+  return {
+    name: '4 chats with a long common prefix: in turn ÷ together',
+    unit: 'ratio',
+    values: inTurn.map((value, index) => value / (together[index] ?? Number.NaN)),
+    goal: { atLeast: 1.15 },
+    detail: { 'in turn ms': inTurn, 'together ms': together },
+  };
+}
+
+/** A short chat's first token while 1,500 tokens are prefilled ÷ alone. */
+export async function besidePrefill(rounds: number): Promise<Row> {
+  const alone: number[] = [];
+  const beside: number[] = [];
+  const client = await openai();
+  const short = (salt: string): Promise<{ firstTokenMs: number }> =>
+    generateThroughV1([{ role: 'user', content: `Say hello to ${salt}.` }], 4);
+  await short('nobody');
+  for (let round = 0; round < rounds; round++) {
+    alone.push((await short(`Alice ${round}`)).firstTokenMs);
+    const controller = new AbortController();
+    const long = client.chat.completions
+      .create(
+        {
+          model: CHAT_MODEL,
+          max_tokens: 1,
+          stream: true,
+          messages: [{ role: 'user', content: longText(370, `x${round}`) }],
+        },
+        { signal: controller.signal },
+      )
+      .then((stream) => drain(stream))
+      .catch(() => undefined);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    beside.push((await short(`Bob ${round}`)).firstTokenMs);
+    controller.abort();
+    await long;
+  }
+  return {
+    name: "a short chat's first token beside a prefill of 1,500 tokens ÷ alone",
+    unit: 'ratio',
+    values: beside.map((value, index) => value / (alone[index] ?? Number.NaN)),
+    goal: { atMost: 3 },
+    detail: { 'alone ms': alone, 'beside ms': beside },
+  };
+}
+
+/** The first token of turn 10 ÷ that of the same new tokens as a first turn. */
+export async function turns(rounds: number): Promise<Row> {
+  const first: number[] = [];
+  const tenth: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const messages: Message[] = [];
+    const question = (turn: number): string =>
+      `Name one animal that starts with letter ${turn} of round ${round}.`;
+    for (let turn = 1; turn <= 10; turn++) {
+      messages.push({ role: 'user', content: question(turn) });
+      const { text, firstTokenMs } = await generateThroughV1(messages, 12);
+      if (turn === 10) tenth.push(firstTokenMs);
+      messages.push({ role: 'assistant', content: text });
+    }
+    first.push((await generateThroughV1([{ role: 'user', content: question(10) + ' ' }], 12)).firstTokenMs);
+  }
+  return {
+    name: "first token of a chat's turn 10 ÷ the same new tokens as a first turn",
+    unit: 'ratio',
+    values: tenth.map((value, index) => value / (first[index] ?? Number.NaN)),
+    goal: { atMost: 1.2 },
+    detail: { 'first turn ms': first, 'tenth turn ms': tenth },
+  };
+}
+
+/** 8 conversations interleaved over 4 slots: prompt tokens computed ÷ new tokens. */
+export async function interleaved(rounds: number): Promise<Row> {
+  const client = await openai();
+  const values: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const conversations: Message[][] = Array.from({ length: 8 }, (_, i) => [
+      { role: 'system', content: `You are guide ${i} of round ${round}. ${longText(20, `g${round}${i}`)}` },
+    ]);
+    const lengths = conversations.map(() => 0);
+    let computed = 0;
+    let fresh = 0;
+    for (let turn = 0; turn < 3; turn++)
+      for (const [i, messages] of conversations.entries()) {
+        messages.push({ role: 'user', content: `Question ${turn}: what comes next?` });
+        const { usage, choices: replies } = await client.chat.completions.create({
+          model: CHAT_MODEL,
+          messages,
+          max_tokens: 8,
+          temperature: 0,
+        });
+        const prompt = usage?.prompt_tokens ?? 0;
+        computed += prompt - (usage?.prompt_tokens_details?.cached_tokens ?? 0);
+        fresh += prompt - (lengths[i] ?? 0);
+        lengths[i] = prompt + (usage?.completion_tokens ?? 0);
+        messages.push({ role: 'assistant', content: replies[0]?.message.content ?? '' });
+      }
+    values.push(computed / fresh);
+  }
+  return {
+    name: '8 conversations interleaved over 4 slots: prompt tokens computed ÷ new tokens',
+    unit: 'ratio',
+    values,
+    goal: { atMost: 1.2 },
+  };
+}
+
+/** Time to the first token of all four choices ÷ that of one. */
+export async function choices(rounds: number): Promise<Row> {
+  const client = await openai();
+  const time = async (n: number, salt: string): Promise<number> => {
+    const began = performance.now();
+    const seen = new Set<number>();
+    let all = 0;
+    const stream = await client.chat.completions.create({
+      model: CHAT_MODEL,
+      n,
+      stream: true,
+      max_tokens: 4,
+      messages: [{ role: 'user', content: longText(60, salt) }],
+    });
+    for await (const chunk of stream)
+      for (const { index, delta } of chunk.choices) {
+        if (delta.content) seen.add(index);
+        if (seen.size === n) all ||= performance.now();
+      }
+    return all - began;
+  };
+  const one: number[] = [];
+  const four: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    one.push(await time(1, `one${round}`));
+    four.push(await time(4, `four${round}`));
+  }
+  return {
+    name: 'n: 4 ÷ n: 1 in time to the first token of all',
+    unit: 'ratio',
+    values: four.map((value, index) => value / (one[index] ?? Number.NaN)),
+    goal: { atMost: 1.5 },
+    detail: { 'n: 1 ms': one, 'n: 4 ms': four },
+  };
+}
