@@ -1,11 +1,9 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { publishHandle } from './client/localtext.ts';
-import { refreshModels } from './client/models.ts';
 import { listenForRequests } from './requests/request-log.ts';
 
 listenForRequests();
 void publishHandle();
-void refreshModels();
 const root = document.getElementById('app');
 if (root) render(<App />, root);

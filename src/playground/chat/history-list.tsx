@@ -2,12 +2,13 @@ import { useSignal } from '@preact/signals';
 import { IconButton } from '../components/icon-button.tsx';
 import { timeAgo } from '../format.ts';
 import { conversation, history, removeConversation } from './chat-state.ts';
-import { exportConversations, importConversations } from './transfer.ts';
 
 export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
   const note = useSignal<string | null>(null);
   const onImport = async (file: File | undefined): Promise<void> => {
-    if (file) note.value = await importConversations(file);
+    if (!file) return;
+    const { importConversations } = await import('./transfer.ts');
+    note.value = await importConversations(file);
   };
   return (
     <>
@@ -41,7 +42,7 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
           type="button"
           class="button button-small"
           disabled={history.value.length === 0}
-          onClick={() => void exportConversations()}
+          onClick={() => void exportAll()}
         >
           Export as JSON
         </button>
@@ -60,4 +61,9 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
       </p>
     </>
   );
+}
+
+async function exportAll(): Promise<void> {
+  const { exportConversations } = await import('./transfer.ts');
+  await exportConversations();
 }

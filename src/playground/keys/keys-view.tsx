@@ -1,6 +1,7 @@
 import './keys.css';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { refreshModels } from '../client/models.ts';
 import { refreshKeys, keyList, keysProblem } from './key-list.ts';
 import { IssueForm } from './issue-form.tsx';
 import { KeyRow } from './key-row.tsx';
@@ -8,7 +9,10 @@ import { NewKeyDialog, type NewKey } from './new-key-dialog.tsx';
 
 export function KeysView() {
   const shown = useSignal<NewKey | null>(null);
-  useEffect(() => void refreshKeys(), []);
+  useEffect(() => {
+    void refreshKeys();
+    void refreshModels();
+  }, []);
   const show = (key: NewKey): void => {
     shown.value = key;
   };
