@@ -61,7 +61,12 @@ export function asJobFailure(error: unknown, cachedTokens: number): EngineError 
 }
 
 /** What web-llm threw while it loaded a model: always something that lets the next variant be tried. */
-export function asLoadFailure(error: unknown, name: string, library: string): EngineError {
+export function asLoadFailure(
+  error: unknown,
+  name: string,
+  library: string,
+  deviceOpened = true,
+): EngineError {
   if (error instanceof EngineError) return error;
   const thrown = error instanceof Error ? error : new Error(String(error));
   const { message } = thrown;
@@ -91,6 +96,8 @@ export function asLoadFailure(error: unknown, name: string, library: string): En
   if (/Cannot find (function|parameter|param)|VMFunction|required function|_metadata/i.test(message)) {
     return corrupt(`The model library ${library} does not belong to the weights of ${name}.`, error);
   }
+  // The library runs before a GPU is opened: what fails so early is not MLC's.
+  if (!deviceOpened) return corrupt(`The model library ${library} is none that web-llm can run.`, error);
   return new EngineError(
     { code: 'engine_failed', message: `${name} could not be loaded on this GPU.` },
     error,

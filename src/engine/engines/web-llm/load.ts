@@ -24,8 +24,7 @@ export const loadWebLlm: LoadEngine<WebLlmVariant, ChatEngine> = async (variant,
     try {
       return await loadOnce(gpu, variant, files, context, contextLength);
     } catch (error) {
-      context.signal.throwIfAborted();
-      failure = asLoadFailure(error, variant.name, libraryPath(variant));
+      failure = error;
       if (!(failure instanceof EngineError && failure.code === 'out_of_memory')) throw failure;
     }
   }
@@ -105,7 +104,8 @@ async function loadOnce(
     });
   } catch (error) {
     for (const device of devices) device.destroy();
-    throw error;
+    context.signal.throwIfAborted();
+    throw asLoadFailure(error, variant.name, libraryPath(variant), devices.length > 0);
   } finally {
     context.signal.removeEventListener('abort', stop);
     artifacts.close();

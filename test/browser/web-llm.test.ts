@@ -1,0 +1,150 @@
+import { readFile } from 'node:fs/promises';
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { WebLlmVariant } from '../../src/catalog/catalog.ts';
+import { launch } from '../support/launch.ts';
+import { startWebLlmSite } from '../support/web-llm-site.ts';
+import type { FileSource } from '../support/web-llm/web-llm-worker.ts';
+
+let site: Awaited<ReturnType<typeof startWebLlmSite>>;
+let context: BrowserContext;
+let page: Page;
+
+beforeAll(async () => {
+  site = await startWebLlmSite();
+  context = await launch({ webgpu: 'software' });
+  page = await open(context);
+});
+
+afterAll(async () => {
+  await context?.close();
+  await site?.stop();
+});
+
+async function open(browser: BrowserContext): Promise<Page> {
+  const opened = await browser.newPage();
+  await opened.goto(`${site.url}page.html`);
+  await opened.waitForFunction(() => 'webLlm' in window);
+  return opened;
+}
+
+const variant: WebLlmVariant = {
+  engine: 'web-llm',
+  name: 'tiny-f32',
+  license: 'Apache-2.0',
+  contextLength: 2048,
+  files: [],
+  library: 'https://libs.example.com/tiny.wasm',
+  hub: { repository: 'o/tiny', revision: 'main', folder: 'mlc/tiny', approximateBytes: 1 },
+};
+
+const template = {
+  system_template: '',
+  system_message: '',
+  roles: { user: 'u', assistant: 'a' },
+  seps: ['|'],
+  stop_str: [],
+  stop_token_ids: [0],
+};
+const chatConfig = {
+  vocab_size: 4,
+  context_window_size: 2048,
+  sliding_window_size: -1,
+  attention_sink_size: -1,
+  tokenizer_files: ['tokenizer.json'],
+  conv_template: template,
+};
+const tokenizer = {
+  version: '1.0',
+  model: { type: 'BPE', vocab: { a: 0, b: 1 }, merges: [] },
+  added_tokens: [],
+};
+
+const files = (library: FileSource | null): Record<string, FileSource> => ({
+  'mlc/tiny/mlc-chat-config.json': { text: JSON.stringify(chatConfig) },
+  'mlc/tiny/tensor-cache.json': {
+    text: JSON.stringify({
+      metadata: {},
+      records: [{ dataPath: 'params_shard_0.bin', nbytes: 4, format: 'raw-shard', records: [] }],
+    }),
+  },
+  'mlc/tiny/params_shard_0.bin': { text: 'abcd' },
+  'mlc/tiny/tokenizer.json': { text: JSON.stringify(tokenizer) },
+  ...(library && { 'mlc/tiny/tiny.wasm': library }),
+});
+
+const load = (more: Partial<WebLlmVariant>, library: FileSource | null, on = page) =>
+  on.evaluate(([wanted, sources]) => window.webLlm.load(wanted, sources), [
+    { ...variant, ...more },
+    files(library),
+  ] as const);
+
+test('the device is described: a software GPU, without half floats', async () => {
+  const device = await page.evaluate(() => window.webLlm.device());
+  expect(device.gpu).toMatchObject({ fallback: true });
+  expect(device.gpu?.features).not.toContain('shader-f16');
+  expect(device.gpu?.maxBufferSize).toBeGreaterThan(2 ** 27);
+  expect(device.cores).toBeGreaterThan(0);
+  expect(device.storage?.quotaBytes).toBeGreaterThan(0);
+});
+
+test('an f16 build without shader-f16: refused before any file is asked for', async () => {
+  const needs = { webgpu: true, features: ['shader-f16'] };
+  const answer = await page.evaluate((wanted) => window.webLlm.load(wanted, {}), {
+    ...variant,
+    name: 'tiny-f16',
+    needs,
+  });
+  expect(answer).toMatchObject({
+    code: 'device_unsupported',
+    message: expect.stringMatching(/tiny-f16 needs shader-f16, which this GPU lacks/) as string,
+  });
+});
+
+test('a missing model library is named', async () => {
+  expect(await load({}, null)).toMatchObject({
+    code: 'weights_unavailable',
+    message: 'The weight file mlc/tiny/tiny.wasm could not be had.',
+  });
+});
+
+test('a page in the place of the library is named', async () => {
+  expect(await load({}, { text: '<!doctype html><p>Not found' })).toMatchObject({
+    code: 'weights_corrupt',
+    message: expect.stringMatching(/tiny\.wasm is not a WebAssembly file/) as string,
+  });
+});
+
+test('a library cut short, and WASM of another kind: the package itself refuses them, and it is said in words', async () => {
+  const cut = await load({}, { text: '\0asm\u0001\0\0\0\u0001\u0005' });
+  expect(cut).toMatchObject({
+    code: 'weights_corrupt',
+    message: expect.stringMatching(/model library mlc\/tiny\/tiny\.wasm cannot be run/) as string,
+  });
+  const other = new URL('../../node_modules/@wllama/wllama/esm/wasm/wllama.wasm', import.meta.url);
+  expect((await readFile(other)).length).toBeGreaterThan(1e6);
+  const wrong = await load({}, { url: `${site.url}node_modules/@wllama/wllama/esm/wasm/wllama.wasm` });
+  expect(wrong).toMatchObject({
+    code: 'weights_corrupt',
+    message: expect.stringMatching(/tiny\.wasm/) as string,
+  });
+});
+
+test('a page on which loads have failed still loads, and web-llm has kept no caches of its own', async () => {
+  const empty = { text: '\0asm\u0001\0\0\0' };
+  expect(await load({}, empty)).toMatchObject({ code: 'weights_corrupt' });
+  expect(await page.evaluate(() => window.webLlm.caches())).toEqual([]);
+});
+
+test('a browser without WebGPU: said so', async () => {
+  const plain = await launch();
+  try {
+    const answer = await load({}, null, await open(plain));
+    expect(answer).toMatchObject({
+      code: 'device_unsupported',
+      message: expect.stringMatching(/needs WebGPU/) as string,
+    });
+  } finally {
+    await plain.close();
+  }
+});

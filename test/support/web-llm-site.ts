@@ -1,0 +1,43 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createServer, type Plugin, type ViteDevServer } from 'vite';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** A page with the web-llm adapter in a worker, and nothing else of the product. */
+export async function startWebLlmSite(): Promise<{ url: string; stop(): Promise<void> }> {
+  const cacheDir = await mkdtemp(join(tmpdir(), 'localtext-web-llm-'));
+  const server = await createServer({
+    root,
+    configFile: false,
+    cacheDir,
+    logLevel: 'warn',
+    appType: 'custom',
+    plugins: [page],
+    server: { host: 'localhost', port: 0, watch: null, hmr: false },
+    // Found only while a test runs, they would make the page reload.
+    optimizeDeps: { include: ['@mlc-ai/web-llm', 'comlink', 'zod'], entries: [] },
+  });
+  await server.listen();
+  const [url = ''] = server.resolvedUrls?.local ?? [];
+  return { url, stop: () => stop(server, cacheDir) };
+}
+
+async function stop(server: ViteDevServer, cacheDir: string): Promise<void> {
+  await server.close();
+  await rm(cacheDir, { recursive: true, force: true, maxRetries: 5 });
+}
+
+const page: Plugin = {
+  name: 'web-llm-page',
+  configureServer(server) {
+    server.middlewares.use('/page.html', (_request, response) => {
+      response.setHeader('content-type', 'text/html');
+      response.end(
+        '<!doctype html><title>web-llm</title><script type="module" src="/test/support/web-llm/web-llm-page.ts"></script>',
+      );
+    });
+  },
+};

@@ -1,0 +1,104 @@
+import { expose } from 'comlink';
+import type { WebLlmVariant } from '../../../src/catalog/catalog.ts';
+import { detectDevice } from '../../../src/engine/device/detect-device.ts';
+import type { ChatEngine } from '../../../src/engine/engine.ts';
+import { EngineError } from '../../../src/engine/engine-error.ts';
+import { loadWebLlm } from '../../../src/engine/engines/web-llm/load.ts';
+import type { ChatEvent, ChatJob } from '../../../src/protocol/job.ts';
+
+/** Where a file of a model comes from: given here, or by URL. */
+export type FileSource = { text: string } | { url: string };
+
+export interface Failure {
+  code: string | null;
+  message: string;
+}
+
+export interface Loaded extends Failure {
+  /** null: it could not be loaded, and `message` says why. */
+  fingerprint: string | null;
+}
+
+let engine: ChatEngine | null = null;
+
+/** The adapter in a worker, as in the product, without what lies around it there. */
+const api = {
+  device: () => detectDevice(),
+
+  /** Files by path below the models folder; paths ending in `/` stand for all in that folder. */
+  async load(variant: WebLlmVariant, files: Record<string, FileSource>): Promise<Loaded> {
+    try {
+      engine = await loadWebLlm(variant, {
+        file: (path) => read(path, files),
+        wasm: (name) => name,
+        onProgress: () => undefined,
+        signal: new AbortController().signal,
+      });
+      return { fingerprint: engine.fingerprint, code: null, message: '' };
+    } catch (error) {
+      return { fingerprint: null, ...failure(error) };
+    }
+  },
+
+  /** All events of one chat; aborted after so many deltas, where a number is given. */
+  async chat(
+    job: ChatJob,
+    abortAfter?: number,
+  ): Promise<{ events: ChatEvent[]; failure: Failure | null; milliseconds: number }> {
+    const controller = new AbortController();
+    const events: ChatEvent[] = [];
+    const began = performance.now();
+    const result = (error: unknown) => ({
+      events,
+      failure: error === null ? null : failure(error),
+      milliseconds: performance.now() - began,
+    });
+    try {
+      if (!engine) throw new Error('no model is loaded');
+      for await (const event of engine.generate(job, controller.signal)) {
+        events.push(event);
+        if (event.type === 'delta' && abortAfter !== undefined && --abortAfter <= 0)
+          controller.abort(new Error('aborted by the test'));
+      }
+      return result(null);
+    } catch (error) {
+      return result(error);
+    }
+  },
+
+  async unload(): Promise<void> {
+    await engine?.unload();
+    engine = null;
+  },
+
+  /** Names of the caches that exist: web-llm must have made none. */
+  caches: () => caches.keys(),
+};
+
+export type WebLlmApi = typeof api;
+
+async function read(path: string, files: Record<string, FileSource>): Promise<Blob> {
+  const folder = Object.keys(files).find((key) => key.endsWith('/') && path.startsWith(key));
+  const source = files[path] ?? (folder === undefined ? undefined : files[folder]);
+  if (!source)
+    throw new EngineError({
+      code: 'weights_unavailable',
+      message: `The weight file ${path} could not be had.`,
+    });
+  if ('text' in source) return new Blob([source.text]);
+  const url = files[path] ? source.url : new URL(path.slice(folder?.length), source.url).href;
+  const response = await fetch(url);
+  if (!response.ok)
+    throw new EngineError({ code: 'weights_unavailable', message: `${url}: ${response.status}` });
+  return response.blob();
+}
+
+function failure(error: unknown): Failure {
+  if (error instanceof EngineError) {
+    if (error.cause) console.error(error.cause);
+    return { code: error.code, message: error.message };
+  }
+  return { code: null, message: String(error) };
+}
+
+expose(api);
