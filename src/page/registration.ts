@@ -1,5 +1,6 @@
 import { Workbox } from 'workbox-window';
 import { LocaltextError } from './localtext-error.ts';
+import { serviceWorkerName, siteBase } from './site.ts';
 import type { StartOptions } from './start-options.ts';
 
 const instead = 'use createFetch() instead: new OpenAI({ fetch: createFetch() }).';
@@ -21,8 +22,10 @@ export async function register(
       `This browser has no service workers here (a private window?): ${instead}`,
     );
   }
-  const url = scriptUrl(options);
-  const scope = options.serviceWorker?.scope;
+  const { serviceWorker = {} } = options;
+  if (serviceWorker instanceof ServiceWorkerRegistration) return watched(serviceWorker, onWaiting);
+  const url = scriptUrl(serviceWorker.url, options.isolation);
+  const { scope } = serviceWorker;
   const workbox = new Workbox(url, { updateViaCache: 'none', ...(scope !== undefined && { scope }) });
   workbox.addEventListener('waiting', onWaiting);
   try {
@@ -34,8 +37,23 @@ export async function register(
   }
 }
 
-function scriptUrl({ serviceWorker, isolation }: StartOptions): string {
-  const url = new URL(serviceWorker?.url ?? '/localtext-sw.js', document.baseURI);
+/** A registration that the site has made: only what we have to hear of is added. */
+function watched(registration: ServiceWorkerRegistration, onWaiting: () => void): ServiceWorkerRegistration {
+  const watch = (): void => {
+    const worker = registration.installing;
+    worker?.addEventListener('statechange', () => {
+      if (worker.state === 'installed' && registration.active) onWaiting();
+    });
+  };
+  registration.addEventListener('updatefound', watch);
+  watch();
+  // Told after `start()` has its handle.
+  if (registration.waiting && registration.active) setTimeout(onWaiting);
+  return registration;
+}
+
+function scriptUrl(path: string | undefined, isolation: StartOptions['isolation']): string {
+  const url = new URL(path ?? siteBase + serviceWorkerName, document.baseURI);
   if (isolation === 'off') url.searchParams.set('isolation', 'off');
   return url.href;
 }

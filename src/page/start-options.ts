@@ -1,12 +1,13 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { SourceOptions } from '../protocol/control.ts';
+import { siteBase } from './site.ts';
 
 export interface StartOptions {
   /** Replaces the default catalog, for every tab of the site. */
   catalog?: Catalog;
-  /** Folder with the weights, relative to the page; default `/models/`. */
+  /** Folder with the weights, relative to the page; default `models/` below the site's base (`/`, or Vite's `base`). */
   modelsUrl?: string;
-  /** Folder with the engines' WASM files, relative to the page; default `/localtext/wasm/`. */
+  /** Folder with the engines' WASM files, relative to the page; default `localtext/wasm/` below the site's base. */
   wasmUrl?: string;
   /** Where weights may come from; default: from the site's own models folder alone. */
   sources?: SourceOptions;
@@ -14,12 +15,18 @@ export interface StartOptions {
   prefer?: string[];
   /** Keys of the servers behind upstream variants, by the variant's name. Never stored, nor shown to callers. */
   upstreamKeys?: Record<string, string>;
-  serviceWorker?: {
-    /** Default `/localtext-sw.js`. */
-    url?: string;
-    /** Default: the folder of `url`. */
-    scope?: string;
-  };
+  /**
+   * Where the service worker is; or the registration of the site's own, which has localtext in it (`localtext/sw`) and
+   * whose life cycle is then the site's.
+   */
+  serviceWorker?:
+    | {
+        /** Default `localtext-sw.js` below the site's base. */
+        url?: string;
+        /** Default: the folder of `url`. */
+        scope?: string;
+      }
+    | ServiceWorkerRegistration;
   /**
    * Where the host sends no COOP and COEP headers, the service worker adds them, and pages are cross-origin isolated
    * (WASM with threads) from their next visit on. `reload`: reload once for it. `off`: leave the headers alone.
@@ -40,8 +47,8 @@ export interface EngineSettings {
 export function engineSettings(options: StartOptions): EngineSettings {
   return {
     catalog: options.catalog ?? null,
-    modelsUrl: folderUrl(options.modelsUrl ?? '/models/'),
-    wasmUrl: folderUrl(options.wasmUrl ?? '/localtext/wasm/'),
+    modelsUrl: folderUrl(options.modelsUrl ?? `${siteBase}models/`),
+    wasmUrl: folderUrl(options.wasmUrl ?? `${siteBase}localtext/wasm/`),
     sources: options.sources ?? {},
     prefer: options.prefer ?? [],
     upstreamKeys: options.upstreamKeys ?? {},

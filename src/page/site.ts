@@ -1,0 +1,10 @@
+/** Put there by the Vite plugin, or when the files for sites without a bundler are built. */
+declare const __LOCALTEXT_BASE__: string | undefined;
+declare const __LOCALTEXT_SERVICE_WORKER__: string | undefined;
+
+/** Where the site's own files are: an absolute path, a URL, or relative to the page. Ends with a slash. */
+export const siteBase: string = typeof __LOCALTEXT_BASE__ === 'undefined' ? '/' : __LOCALTEXT_BASE__;
+
+/** Name of the service worker's file, below the base. */
+export const serviceWorkerName: string =
+  typeof __LOCALTEXT_SERVICE_WORKER__ === 'undefined' ? 'localtext-sw.js' : __LOCALTEXT_SERVICE_WORKER__;
