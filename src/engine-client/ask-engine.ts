@@ -1,5 +1,6 @@
 import type { AskerMessage, EngineMessage } from '../protocol/engine-port.ts';
 import { requestLock } from '../protocol/locks.ts';
+import { ServiceError } from '../service/service-error.ts';
 import { engineFailed } from './engine-errors.ts';
 import type { EngineTransport } from './engine-transport.ts';
 import { exchangeWith } from './exchange-with.ts';
@@ -21,17 +22,18 @@ export interface Exchange {
   receive(message: EngineMessage, port: MessagePort): boolean;
   /** Parts of the answer so far. */
   received(): number;
-  /** The engine is gone, and the next one will be asked. */
+  /** The engine is gone, and will be asked again, or the next one. */
   onLost?(): void;
 }
 
 const DEADLINE_MS = 60_000;
 
-/** A question on which this many engines died in a row without a word may well be what kills them. */
+/** A question on which this many engines died in a row without a word may well be what kills them: run again twice. */
 const MOST_SILENT_DEATHS = 3;
 
 /**
- * Asks until the answer is whole, of one engine after another where they die. Holds the request's lock meanwhile.
+ * Asks until the answer is whole, of one engine after another where they die or leave. Holds the request's lock
+ * meanwhile.
  * @throws ServiceError
  */
 export async function askEngine(
@@ -51,9 +53,13 @@ export async function askEngine(
       if (!question) return;
       const before = exchange.received();
       const receive = (message: EngineMessage): boolean => exchange.receive(message, engine.port);
-      if ((await exchangeWith(engine, question, receive, { locks, signal })) === 'answered') return;
-      silentDeaths = exchange.received() > before ? 0 : silentDeaths + 1;
-      if (silentDeaths >= MOST_SILENT_DEATHS) throw engineFailed(silentDeaths);
+      const outcome = await exchangeWith(engine, question, receive, { locks, signal });
+      if (outcome.type === 'answered') return;
+      if (exchange.received() > before) silentDeaths = 0;
+      else if (outcome.type === 'died') silentDeaths += 1;
+      if (outcome.type === 'died' && silentDeaths >= MOST_SILENT_DEATHS) {
+        throw outcome.cause ? new ServiceError(outcome.cause) : engineFailed(silentDeaths);
+      }
       exchange.onLost?.();
     }
   } finally {

@@ -1,20 +1,28 @@
-import type { ChatEvent, ChatJob } from '../protocol/job.ts';
+import type { ChatEvent, ChatJob, Delta } from '../protocol/job.ts';
 import { engineLost } from './engine-errors.ts';
+import { Replay } from './replay.ts';
 
-/** What has come of a chat, so that the next engine can go on from there and everything is counted once. */
+/**
+ * What has come of a chat, so that the next engine can go on from there and everything is counted once. Plain text is
+ * gone on with. A reply of a prescribed form, or with log probabilities, is made again from its start instead, and
+ * what has come already is checked and left out: a grammar's state and past probabilities cannot be handed over.
+ */
 export class ChatProgress {
   readonly #job: ChatJob;
   #text = '';
   #tokens = 0;
+  #logprobs = 0;
   #deltas = 0;
   #promptTokens: number | null = null;
-  /** Tokens that came before the present engine. */
+  /** Tokens that came before the present engine, and are not in its own count. */
   #earlierTokens = 0;
+  #replay: Replay | null = null;
 
   constructor(job: ChatJob) {
-    this.#job = job;
+    this.#job = repeats(job) ? withSeed(job) : job;
   }
 
+  /** Deltas that the client has been given. */
   get deltas(): number {
     return this.#deltas;
   }
@@ -24,15 +32,12 @@ export class ChatProgress {
     return this.#job.maxTokens !== undefined && this.#tokens >= this.#job.maxTokens;
   }
 
-  /**
-   * The job for the next engine.
-   * @throws ServiceError `engine_lost` when it could not go on where the last one stopped.
-   */
+  /** The job for the next engine. */
   nextJob(): ChatJob {
     if (this.#deltas === 0) return this.#job;
-    if (this.#job.constraint) throw engineLost('a reply of a prescribed form cannot be continued by another');
-    if (this.#job.topLogprobs !== undefined) {
-      throw engineLost('a reply with log probabilities cannot be continued by another');
+    if (repeats(this.#job)) {
+      this.#replay = new Replay({ text: this.#text, tokens: this.#tokens, logprobs: this.#logprobs });
+      return this.#job;
     }
     this.#earlierTokens = this.#tokens;
     const job: ChatJob = { ...this.#job, resume: { text: this.#text, tokens: this.#tokens } };
@@ -40,19 +45,24 @@ export class ChatProgress {
     return job;
   }
 
-  /** The event as the client should see it; null for what it has seen already. */
+  /**
+   * The event as the client should see it; null for what it has seen already.
+   * @throws ServiceError `engine_lost` when the next engine says something else than the last one had said.
+   */
   note(event: ChatEvent): ChatEvent | null {
     switch (event.type) {
       case 'accepted':
         if (this.#promptTokens !== null) return null;
         this.#promptTokens = event.accepted.promptTokens;
         return event;
-      case 'delta':
-        this.#text += event.delta.text;
-        this.#tokens += event.delta.tokens;
-        this.#deltas += 1;
-        return event;
+      case 'delta': {
+        const delta = this.#replay ? this.#replay.rest(event.delta) : event.delta;
+        if (!delta) return null;
+        this.#count(delta);
+        return { type: 'delta', delta };
+      }
       case 'done':
+        if (this.#replay && !this.#replay.over) throw engineLost('the next one ended it earlier');
         return this.#earlierTokens > 0 ? this.#addUp(event) : event;
     }
   }
@@ -67,6 +77,13 @@ export class ChatProgress {
     };
   }
 
+  #count({ text, tokens, logprobs }: Delta): void {
+    this.#text += text;
+    this.#tokens += tokens;
+    this.#logprobs += logprobs?.length ?? 0;
+    this.#deltas += 1;
+  }
+
   #addUp(event: Extract<ChatEvent, { type: 'done' }>): ChatEvent {
     const promptTokens = this.#promptTokens ?? event.usage.promptTokens;
     const usage = {
@@ -76,4 +93,15 @@ export class ChatProgress {
     };
     return { ...event, usage };
   }
+}
+
+const repeats = ({ constraint, topLogprobs }: ChatJob): boolean =>
+  constraint !== undefined || topLogprobs !== undefined;
+
+/** So that it can be made again: above temperature 0 only the same seed gives the same text. */
+function withSeed(job: ChatJob): ChatJob {
+  const { sampling } = job;
+  if (sampling.temperature === 0 || sampling.seed !== undefined) return job;
+  const [seed = 0] = crypto.getRandomValues(new Uint32Array(1));
+  return { ...job, sampling: { ...sampling, seed: seed >>> 1 } };
 }

@@ -50,14 +50,12 @@ function startChat(
   let port: MessagePort | null = null;
   let owed = 0;
 
-  const queue = new EventQueue<ChatEvent>({
-    onTaken({ type }) {
-      if (type !== 'delta' || ++owed < CREDIT_STEP) return;
-      port?.postMessage({ type: 'credit', count: owed } satisfies AskerMessage);
-      owed = 0;
-    },
-    onReturn: () => left.abort(),
-  });
+  const taken = ({ type }: ChatEvent): void => {
+    if (type !== 'delta' || ++owed < CREDIT_STEP) return;
+    port?.postMessage({ type: 'credit', count: owed } satisfies AskerMessage);
+    owed = 0;
+  };
+  const queue = new EventQueue<ChatEvent>({ onTaken: taken, onReturn: () => left.abort() });
 
   askEngine(
     dependencies,
@@ -73,6 +71,8 @@ function startChat(
           port = from;
           const event = progress.note(message.event);
           if (event) queue.push(event);
+          // What the client has already is not read by anybody.
+          else taken(message.event);
           return message.event.type === 'done';
         }
         if (message.type === 'waiting') onWaiting?.(message.stage);

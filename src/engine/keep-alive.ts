@@ -1,4 +1,4 @@
-import { KEEP_ALIVE_MS, KEEP_ALIVE_PATH } from '../protocol/discovery.ts';
+import { KEEP_ALIVE_MS, KEEP_ALIVE_PATH } from '../protocol/local-paths.ts';
 
 /** Keeps the service worker awake while any request runs. */
 export class KeepAlive {

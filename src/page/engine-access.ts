@@ -19,19 +19,19 @@ export const throughServiceWorker: EngineAccess = {
     if (!response.ok || !response.body) throw notOurs(response);
     const lines = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = '';
+    let loaded = false;
     for (;;) {
+      // Read to its end: a stream that is cancelled counts as a failed request in the browser's tools.
       const { done, value } = await lines.read();
+      if (done && loaded) return;
       if (done) throw new LocaltextError('engine_lost', 'The loading broke off. Try again.');
       const parts = (rest + value).split('\n');
       rest = parts.pop() ?? '';
       for (const part of parts) {
         const line = JSON.parse(part) as LoadLine;
         if (line.type === 'progress') onProgress?.(line.progress);
-        else {
-          void lines.cancel();
-          if (line.type === 'error') throw asLocaltextError(line.error);
-          return;
-        }
+        else if (line.type === 'error') throw asLocaltextError(line.error);
+        else loaded = true;
       }
     }
   },

@@ -15,26 +15,36 @@ export interface EngineWorker {
   terminate(): void;
 }
 
-/** @throws Error when the worker's script cannot be loaded or does not start. */
-export async function spawnEngineWorker(settings: EngineSettings): Promise<EngineWorker> {
+/**
+ * @throws Error when the worker's script cannot be loaded or does not start; the signal's reason when aborted
+ *   meanwhile.
+ */
+export async function spawnEngineWorker(
+  settings: EngineSettings,
+  signal: AbortSignal,
+): Promise<EngineWorker> {
   const [comlink, catalog] = await Promise.all([
     import('comlink'),
     settings.catalog ?? import('../catalog/default-catalog.ts').then((module) => module.defaultCatalog),
   ]);
+  signal.throwIfAborted();
   const epoch = crypto.randomUUID();
   const worker = new Worker(new URL('../engine/worker.ts', import.meta.url), {
     type: 'module',
     name: 'localtext-engine',
   });
   const control = comlink.wrap<WorkerControl>(worker);
+  const started = new AbortController();
   try {
     await Promise.race([
       control.start({ ...settings, version: PROTOCOL_VERSION, epoch, catalog }),
-      failure(worker),
+      failure(worker, AbortSignal.any([signal, AbortSignal.timeout(START_MS)]), started.signal),
     ]);
   } catch (error) {
     worker.terminate();
     throw error;
+  } finally {
+    started.abort();
   }
   return {
     epoch,
@@ -48,15 +58,15 @@ export async function spawnEngineWorker(settings: EngineSettings): Promise<Engin
 }
 
 /** A pending Comlink call never settles when its worker cannot start: this does instead. */
-function failure(worker: Worker): Promise<never> {
+function failure(worker: Worker, given: AbortSignal, started: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('no answer in 30 s')), START_MS);
     const fail = (event: Event): void => {
-      clearTimeout(timer);
       const reason = event instanceof ErrorEvent && event.message;
       reject(new Error(reason || 'its script could not be loaded'));
     };
-    worker.addEventListener('error', fail, { once: true });
-    worker.addEventListener('messageerror', fail, { once: true });
+    const options = { once: true, signal: started };
+    worker.addEventListener('error', fail, options);
+    worker.addEventListener('messageerror', fail, options);
+    given.addEventListener('abort', () => reject(given.reason), options);
   });
 }

@@ -8,29 +8,53 @@ export const BROKER_CHANNEL = 'localtext:broker';
 /** This tab's part in serving: it takes part in the election, and hands requests' ports to its worker while it leads. */
 export interface Membership {
   leader: Leader;
-  stop: AbortController;
+  /** To be called once. The tab leaves the election when all who joined have left. */
+  leave(): void;
 }
 
-/**
- * Joins the election. A page that goes into the back/forward cache leaves it, and joins again when it is shown.
- */
+let joined: { leader: Leader; stop: AbortController; members: number } | null = null;
+
+/** Joins the election, once a page: whoever comes second shares the first one's place, and its options hold. */
 export function joinElection(options: StartOptions): Membership {
+  joined ??= { ...takePart(options), members: 0 };
+  const mine = joined;
+  mine.members += 1;
+  return {
+    leader: mine.leader,
+    leave() {
+      mine.members -= 1;
+      if (mine.members > 0) return;
+      if (joined === mine) joined = null;
+      mine.stop.abort();
+    },
+  };
+}
+
+/** A page that freezes, or goes into the back/forward cache, leaves; it is back when it is shown or thawed. */
+function takePart(options: StartOptions): { leader: Leader; stop: AbortController } {
   const leader = new Leader(engineSettings(options));
   const stop = new AbortController();
   const { signal } = stop;
   listen(leader, signal);
   awaitBroker(leader, signal);
 
-  let away = new AbortController();
+  let turn: AbortController | null = null;
   let running = Promise.resolve();
   const run = (): void => {
-    away = new AbortController();
-    const turn = AbortSignal.any([signal, away.signal]);
-    running = running.then(() => leader.run(turn));
+    if (turn) return;
+    turn = new AbortController();
+    const either = AbortSignal.any([signal, turn.signal]);
+    running = running.then(() => leader.run(either));
+  };
+  const pause = (): void => {
+    turn?.abort();
+    turn = null;
   };
   run();
-  addEventListener('pagehide', () => away.abort(), { signal });
-  addEventListener('pageshow', ({ persisted }) => persisted && run(), { signal });
+  addEventListener('pagehide', pause, { signal });
+  addEventListener('pageshow', run, { signal });
+  document.addEventListener('freeze', pause, { signal });
+  document.addEventListener('resume', run, { signal });
   return { leader, stop };
 }
 

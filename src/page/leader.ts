@@ -1,3 +1,4 @@
+import { DEPARTURE_CHANNEL, type Departure } from '../protocol/discovery.ts';
 import type { EngineMessage } from '../protocol/engine-port.ts';
 import { LEADER_LOCK } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -36,6 +37,8 @@ export class Leader extends EventTarget {
         this.#changed();
         while (!signal.aborted) await this.#ownWorker(signal);
         this.#leading = false;
+        // Those who wait ask again, and then the next leader.
+        for (const port of this.#early.splice(0)) port.close();
         this.#changed();
       });
     } catch (error) {
@@ -56,13 +59,15 @@ export class Leader extends EventTarget {
     const startedAt = performance.now();
     let worker: EngineWorker | null = null;
     try {
-      worker = await spawnEngineWorker(this.#settings);
+      worker = await spawnEngineWorker(this.#settings, signal);
       this.#failures = 0;
       this.#worker = worker;
       for (const port of this.#early.splice(0)) worker.serve(port);
       this.#changed();
-      await Promise.race([worker.gone, whenAborted(signal)]);
+      const { epoch } = worker;
+      await Promise.race([worker.gone, whenAborted(signal, () => announceDeparture(epoch))]);
     } catch (error) {
+      if (signal.aborted) return;
       this.#failures += 1;
       console.error('localtext: the engine worker did not start', error);
       if (this.#failures >= FAILURES_TO_REPORT) {
@@ -73,7 +78,7 @@ export class Leader extends EventTarget {
       worker?.terminate();
       this.#changed();
     }
-    if (performance.now() - startedAt > SHORT_LIFE_MS) return;
+    if (signal.aborted || performance.now() - startedAt > SHORT_LIFE_MS) return;
     const pauseMs = Math.min(250 * 2 ** this.#failures, LONGEST_PAUSE_MS);
     await Promise.race([new Promise((resolve) => setTimeout(resolve, pauseMs)), whenAborted(signal)]);
   }
@@ -83,11 +88,22 @@ export class Leader extends EventTarget {
   }
 }
 
-const whenAborted = (signal: AbortSignal): Promise<void> =>
+/** `first` is called as it aborts: a page that closes runs no further task. */
+const whenAborted = (signal: AbortSignal, first?: () => void): Promise<void> =>
   new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
+    const finish = (): void => {
+      first?.();
+      resolve();
+    };
+    if (signal.aborted) finish();
+    else signal.addEventListener('abort', finish, { once: true });
   });
+
+function announceDeparture(epoch: string): void {
+  const channel = new BroadcastChannel(DEPARTURE_CHANNEL);
+  channel.postMessage({ epoch } satisfies Departure);
+  channel.close();
+}
 
 function refuse(port: MessagePort, error: WireError): void {
   port.postMessage({ type: 'error', error } satisfies EngineMessage);

@@ -3,7 +3,7 @@ import { STATUS_CHANNEL, type StatusMessage } from '../protocol/control.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineAccess } from './engine-access.ts';
 import { keys, type Keys } from './keys.ts';
-import type { Leader } from './leader.ts';
+import type { Membership } from './join.ts';
 import { applyUpdate } from './update.ts';
 
 export interface LocaltextStatus extends EngineStatus {
@@ -17,12 +17,10 @@ export interface LocaltextStatus extends EngineStatus {
 }
 
 interface LocaltextParts {
-  leader: Leader;
+  membership: Membership;
   engine: EngineAccess;
   /** Null without a service worker. */
   registration: ServiceWorkerRegistration | null;
-  /** Aborting it leaves the election. */
-  stop: AbortController;
 }
 
 /**
@@ -36,6 +34,7 @@ export class Localtext extends EventTarget {
   readonly keys: Keys = keys;
   readonly #parts: LocaltextParts;
   readonly #channel = new BroadcastChannel(STATUS_CHANNEL);
+  readonly #stop = new AbortController();
 
   constructor(parts: LocaltextParts) {
     super();
@@ -43,12 +42,13 @@ export class Localtext extends EventTarget {
     this.#channel.onmessage = ({ data }: MessageEvent<StatusMessage>) => {
       if (data.version === PROTOCOL_VERSION) this.#emit('status');
     };
-    parts.leader.addEventListener('change', () => this.#emit('status'));
+    const { signal } = this.#stop;
+    parts.membership.leader.addEventListener('change', () => this.#emit('status'), { signal });
   }
 
   /** Aborted by `stop()`. */
   get stopped(): AbortSignal {
-    return this.#parts.stop.signal;
+    return this.#stop.signal;
   }
 
   /**
@@ -59,19 +59,19 @@ export class Localtext extends EventTarget {
     model: string,
     options: { onProgress?: (progress: LoadProgress) => void; signal?: AbortSignal } = {},
   ): Promise<void> {
-    const { stop, engine } = this.#parts;
-    const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
-    await engine.load(model, { ...options, signal });
+    const { signal: stopped } = this.#stop;
+    const signal = options.signal ? AbortSignal.any([options.signal, stopped]) : stopped;
+    await this.#parts.engine.load(model, { ...options, signal });
   }
 
   /** `epoch` is empty and `models` too while no tab's engine answers. */
   async status(): Promise<LocaltextStatus> {
-    const { engine, leader, registration } = this.#parts;
+    const { engine, membership, registration } = this.#parts;
     const status = await engine.status();
     return {
       epoch: status?.epoch ?? '',
       models: status?.models ?? [],
-      leader: leader.leading,
+      leader: membership.leader.leading,
       serviceWorker: registration !== null,
       crossOriginIsolated,
       updateWaiting: Boolean(registration?.waiting),
@@ -83,13 +83,18 @@ export class Localtext extends EventTarget {
    * Reload the page afterwards: it keeps the library that it was loaded with.
    */
   async update(): Promise<boolean> {
-    const { registration, stop } = this.#parts;
-    return registration ? applyUpdate(registration, stop.signal) : false;
+    const { registration } = this.#parts;
+    return registration ? applyUpdate(registration, this.#stop.signal) : false;
   }
 
-  /** Takes this tab out: it leads no more, and another tab's engine takes over. The service worker stays. */
+  /**
+   * Takes this tab out: it leads no more (unless it uses `createFetch()`, too), and another tab's engine takes over.
+   * The service worker stays.
+   */
   stop(): void {
-    this.#parts.stop.abort(new DOMException('localtext was stopped in this tab.', 'AbortError'));
+    if (this.stopped.aborted) return;
+    this.#stop.abort(new DOMException('localtext was stopped in this tab.', 'AbortError'));
+    this.#parts.membership.leave();
     this.#channel.close();
   }
 

@@ -34,7 +34,11 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   await storeCatalog(options);
   await takeControl(registration);
   reloadForIsolation(options);
-  localtext = new Localtext({ ...joinElection(options), engine: throughServiceWorker, registration });
+  localtext = new Localtext({
+    membership: joinElection(options),
+    engine: throughServiceWorker,
+    registration,
+  });
   return localtext;
 }
 

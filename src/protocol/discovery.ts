@@ -1,7 +1,5 @@
 import type { WireError } from './wire-error.ts';
 
-export { KEEP_ALIVE_MS, KEEP_ALIVE_PATH } from './local-paths.ts';
-
 /**
  * Service worker → every window of the origin: a request waits, and the port with it leads to the asker.
  * The leader hands the port to its engine worker; other tabs close it. A page that is not the leader stays silent.
@@ -32,4 +30,13 @@ export type BrokerMessage = NeedEngine | { type: 'localtext:leading' };
 /** Leader page → its engine worker: the port of one request. */
 export interface ServePort {
   type: 'localtext:serve';
+}
+
+/**
+ * Leader page → whoever waits for its worker, on the BroadcastChannel of this name, as it closes, reloads or freezes: what
+ * happens to its worker is then no fault of a request. Only a hint: a lock says that the worker is gone.
+ */
+export const DEPARTURE_CHANNEL = 'localtext:departure';
+export interface Departure {
+  epoch: string;
 }

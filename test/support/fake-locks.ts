@@ -1,24 +1,77 @@
-/** Web Locks as far as a count of holders needs them: every name is free at once. */
+type Mode = 'exclusive' | 'shared';
+interface Waiter {
+  mode: Mode;
+  grant(): void;
+}
+
+/** Web Locks in memory, in the order of asking: enough of LockManager for what asks and what answers. */
 export class FakeLocks {
-  readonly #held = new Set<string>();
+  readonly #held = new Map<string, { mode: Mode; holders: number }>();
+  readonly #queues = new Map<string, Waiter[]>();
 
-  async request(name: string, work: () => Promise<unknown>): Promise<unknown> {
-    await Promise.resolve();
-    this.#held.add(name);
-    try {
-      return await work();
-    } finally {
-      this.#held.delete(name);
-    }
-  }
+  readonly manager = {
+    request: (name: string, ...rest: unknown[]) => this.#request(name, rest),
+    query: () => Promise.resolve({ held: [...this.#held.keys()].map((name) => ({ name })), pending: [] }),
+  } as unknown as LockManager;
 
-  async query(): Promise<{ held: { name: string }[] }> {
-    await Promise.resolve();
-    return { held: [...this.#held].map((name) => ({ name })) };
+  heldNames(): string[] {
+    return [...this.#held.keys()];
   }
 
   /** What the browser does when whoever held the locks dies. */
   crash(): void {
     this.#held.clear();
+    for (const name of this.#queues.keys()) this.#grantNext(name);
   }
+
+  #request(name: string, rest: unknown[]): Promise<unknown> {
+    const callback = rest.at(-1) as (lock: unknown) => unknown;
+    const options = (rest.length > 1 ? rest[0] : {}) as { mode?: Mode; signal?: AbortSignal };
+    const mode = options.mode ?? 'exclusive';
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        mode,
+        grant: () => {
+          options.signal?.removeEventListener('abort', onAbort);
+          void run(callback, { name, mode })
+            .finally(() => this.#release(name))
+            .then(resolve, reject);
+        },
+      };
+      const queue = this.#queues.get(name) ?? [];
+      const onAbort = (): void => {
+        const place = queue.indexOf(waiter);
+        if (place >= 0) queue.splice(place, 1);
+        reject(options.signal?.reason);
+      };
+      if (options.signal?.aborted) return onAbort();
+      options.signal?.addEventListener('abort', onAbort);
+      queue.push(waiter);
+      this.#queues.set(name, queue);
+      queueMicrotask(() => this.#grantNext(name));
+    });
+  }
+
+  #grantNext(name: string): void {
+    const queue = this.#queues.get(name) ?? [];
+    for (;;) {
+      const next = queue[0];
+      const held = this.#held.get(name);
+      if (!next || (held && (held.mode === 'exclusive' || next.mode === 'exclusive'))) return;
+      queue.shift();
+      this.#held.set(name, { mode: next.mode, holders: (held?.holders ?? 0) + 1 });
+      next.grant();
+    }
+  }
+
+  #release(name: string): void {
+    const held = this.#held.get(name);
+    if (held && held.holders > 1) held.holders -= 1;
+    else this.#held.delete(name);
+    this.#grantNext(name);
+  }
+}
+
+async function run(callback: (lock: unknown) => unknown, lock: unknown): Promise<unknown> {
+  return await callback(lock);
 }

@@ -1,10 +1,21 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createEngineClient } from '../../../src/engine-client/engine-client.ts';
 import { loadModel } from '../../../src/engine-client/load-model.ts';
+import type { EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { ChatEvent, ChatJob } from '../../../src/protocol/job.ts';
 import { requestLock } from '../../../src/protocol/locks.ts';
-import { accepted, delta, done, FakeLeader, FakeSite, textOf, type FakePort } from './fake-leader.ts';
-import { FakeLocks } from './fake-locks.ts';
+import {
+  accepted,
+  delta,
+  done,
+  failure,
+  FakeLeader,
+  FakeSite,
+  textOf,
+  type FakePort,
+  type Question,
+} from './fake-leader.ts';
+import { FakeLocks } from '../../support/fake-locks.ts';
 
 const chatJob: ChatJob = {
   kind: 'chat',
@@ -128,6 +139,25 @@ describe('a chat', () => {
   });
 });
 
+/** The first leader says this and dies, the next one says that; and what each was asked. */
+async function handOver(job: ChatJob, said: EngineMessage[], then: EngineMessage[]) {
+  const client = setUp();
+  const asked: Question[] = [];
+  const first = lead(({ question, send }) => {
+    asked.push(question);
+    for (const message of said) send(message);
+    site.leader = null;
+    setTimeout(() => first.die(), 20);
+  });
+  const events = collect(client.chat(job, ask()));
+  await tick(100);
+  lead(({ question, send }) => {
+    asked.push(question);
+    for (const message of then) send(message);
+  });
+  return { events: await events, asked };
+}
+
 describe('when the engine dies', () => {
   it('asks the next one the same when nothing had come', async () => {
     const client = setUp();
@@ -175,16 +205,113 @@ describe('when the engine dies', () => {
     expect((await events).at(-1)).toMatchObject({ finishReason: 'length', usage: { completionTokens: 2 } });
   });
 
-  it('says engine_lost when a constrained reply was under way', async () => {
+  const constrained: ChatJob = {
+    ...chatJob,
+    sampling: { temperature: 1, topP: 1 },
+    constraint: { kind: 'json_object' },
+  };
+
+  it('makes a constrained reply again with the same seed, and leaves out what had come', async () => {
+    const { events, asked } = await handOver(
+      constrained,
+      [accepted(7), delta('{"a'), delta('":')],
+      [accepted(7), delta('{"a'), delta('": 1', 2), delta('}'), done(4, 7)],
+    );
+    expect(textOf(events)).toBe('{"a": 1}');
+    expect(events.flatMap((event) => (event.type === 'delta' ? event.delta.tokens : []))).toEqual([
+      1, 1, 1, 1,
+    ]);
+    expect(events.at(-1)).toMatchObject({ usage: { promptTokens: 7, completionTokens: 4 } });
+    expect(asked[1]).toEqual(asked[0]);
+    expect(asked[0]).toMatchObject({ job: { sampling: { seed: expect.any(Number) as number } } });
+  });
+
+  it('gives credit for what it leaves out', async () => {
+    const many = Array.from({ length: 40 }, () => delta('x'));
     const client = setUp();
     const first = lead(({ send }) => {
-      for (const message of [accepted(), delta('{"a":')]) send(message);
+      for (const message of [accepted(), ...many]) send(message);
+      site.leader = null;
       setTimeout(() => first.die(), 20);
     });
-    const events = collect(client.chat({ ...chatJob, constraint: { kind: 'json_object' } }, ask()));
-    await tick(30);
-    lead(() => {});
-    await expect(events).rejects.toMatchObject({ wire: { code: 'engine_lost' } });
+    const events = collect(client.chat(constrained, ask()));
+    await tick(100);
+    let port: FakePort | null = null;
+    lead((asked) => {
+      port = asked;
+      for (const message of [accepted(), ...many]) asked.send(message);
+    });
+    await tick(300);
+    expect(port).toMatchObject({ heard: [{ type: 'job' }, { type: 'credit' }, { type: 'credit' }] });
+    leaders.at(-1)?.die();
+    lead(({ send }) => [accepted(), ...many, done(40)].forEach((message) => send(message)));
+    expect(textOf(await events)).toBe('x'.repeat(40));
+  });
+
+  it.each([
+    ['answers differently', [accepted(), delta('{"b'), done(1)]],
+    ['ends earlier', [accepted(), delta('{'), done(1)]],
+  ])('says engine_lost when the next one %s', async (_, then) => {
+    await expect(handOver(constrained, [accepted(), delta('{"a'), delta('":')], then)).rejects.toMatchObject({
+      wire: { code: 'engine_lost' },
+    });
+  });
+
+  it('gives each log probability once', async () => {
+    const token = (text: string) => ({ token: text, logprob: -1, bytes: null, top: [] });
+    const spoken = (...tokens: string[]): EngineMessage => ({
+      type: 'event',
+      event: {
+        type: 'delta',
+        delta: { text: tokens.join(''), tokens: tokens.length, logprobs: tokens.map(token) },
+      },
+    });
+    const { events } = await handOver(
+      { ...chatJob, topLogprobs: 0 },
+      [accepted(), spoken('a'), spoken('b')],
+      [accepted(), spoken('a'), spoken('b', 'c'), spoken('d'), done(4)],
+    );
+    expect(textOf(events)).toBe('abcd');
+    const logprobs = events.flatMap((event) => (event.type === 'delta' ? (event.delta.logprobs ?? []) : []));
+    expect(logprobs.map((one) => one.token)).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it.each(['engine_crashed', 'device_lost'])('asks again after %s, twice, and then says so', async (code) => {
+    const client = setUp();
+    let asked = 0;
+    lead(({ send }) => {
+      asked += 1;
+      send(failure(code));
+    });
+    await expect(collect(client.chat(chatJob, ask()))).rejects.toMatchObject({ wire: { code } });
+    expect(asked).toBe(3);
+  });
+
+  it('goes on in the same worker when only its engine had died', async () => {
+    const client = setUp();
+    lead(({ question, send }) => {
+      const resumed = question.type === 'job' && 'resume' in question.job;
+      const rest = resumed ? [delta('two'), done(1)] : [delta('One '), failure('engine_crashed')];
+      for (const message of [accepted(), ...rest]) send(message);
+    });
+    expect(textOf(await collect(client.chat(chatJob, ask())))).toBe('One two');
+  });
+
+  it('counts no tab that was closed', async () => {
+    const client = setUp();
+    let left = 0;
+    const leadAndLeave = (): void => {
+      const leader = lead(({ send }) => {
+        left += 1;
+        if (left > 5) for (const message of [accepted(), delta('at last'), done(2)]) send(message);
+        else {
+          leadAndLeave();
+          leader.leave();
+        }
+      });
+    };
+    leadAndLeave();
+    expect(textOf(await collect(client.chat(chatJob, ask())))).toBe('at last');
   });
 
   it('gives up on a question that kills three in a row', async () => {

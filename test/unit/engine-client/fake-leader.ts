@@ -1,9 +1,10 @@
 import type { EngineTransport } from '../../../src/engine-client/engine-transport.ts';
 import type { AskerMessage, EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { ChatEvent } from '../../../src/protocol/job.ts';
+import { DEPARTURE_CHANNEL } from '../../../src/protocol/discovery.ts';
 import { engineLock } from '../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
-import type { FakeLocks } from './fake-locks.ts';
+import type { FakeLocks } from '../../support/fake-locks.ts';
 
 export type Question = Extract<AskerMessage, { type: 'job' | 'load' | 'status' }>;
 
@@ -14,7 +15,7 @@ export interface FakePort {
   send(message: EngineMessage): void;
 }
 
-/** A tab that leads, with a worker that does what the test says; `die` takes both away. */
+/** A tab that leads, with a worker that does what the test says; `die` takes both away without a word. */
 export class FakeLeader implements EngineTransport {
   readonly epoch = crypto.randomUUID();
   version = PROTOCOL_VERSION;
@@ -48,6 +49,13 @@ export class FakeLeader implements EngineTransport {
     port.start();
     send({ type: 'taken', version: this.version, epoch: this.epoch });
     return Promise.resolve();
+  }
+
+  /** As a tab that is closed, and says so. */
+  leave(): void {
+    const channel = new BroadcastChannel(DEPARTURE_CHANNEL);
+    channel.postMessage({ epoch: this.epoch });
+    channel.close();
   }
 
   die(): void {
@@ -86,3 +94,8 @@ export const done = (completionTokens: number, promptTokens = 5): EngineMessage 
 
 export const textOf = (events: ChatEvent[]): string =>
   events.map((event) => (event.type === 'delta' ? event.delta.text : '')).join('');
+
+export const failure = (code: string): EngineMessage => ({
+  type: 'error',
+  error: { status: 500, type: 'server_error', code, param: null, message: `It says ${code}.` },
+});

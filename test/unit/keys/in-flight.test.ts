@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { localInFlight, lockedInFlight } from '../../../src/keys/in-flight.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
-const locked = (locks = new FakeLocks()) => lockedInFlight(locks as unknown as LockManager);
+const locked = (locks = new FakeLocks()) => lockedInFlight(locks.manager);
 
 describe.each([
   ['with Web Locks', locked],

@@ -1,0 +1,72 @@
+import OpenAI from 'openai';
+
+import { createFetch, keys, start, type Localtext, type StartOptions } from '../../../../src/index.ts';
+import { makeRun, type Body, type Run } from './run.ts';
+
+declare global {
+  interface Window {
+    lifetime: typeof lifetime;
+  }
+}
+
+const aborts = new Map<string, AbortController>();
+let handle: Localtext | null = null;
+let fetchHere: typeof fetch | null = null;
+
+const lifetime = {
+  runs: {} as Record<string, Run>,
+  /** How often each event of the handle has come. */
+  events: { status: 0, update: 0 },
+
+  /** Resolves to a key. */
+  async start(options: StartOptions = {}): Promise<string> {
+    handle = await start(options);
+    for (const type of ['status', 'update'] as const) {
+      handle.addEventListener(type, () => void (lifetime.events[type] += 1));
+    }
+    return (await handle.keys.issue({ label: 'lifetime' })).key;
+  },
+
+  /** From here on requests go through `createFetch()`. Resolves to a key. */
+  async startWithoutServiceWorker(): Promise<string> {
+    fetchHere = createFetch();
+    return (await keys.issue({ label: 'lifetime' })).key;
+  },
+
+  handle(): Localtext {
+    if (!handle) throw new Error('start() was not called');
+    return handle;
+  },
+
+  begin(name: string, key: string, body: Body): void {
+    const run: Run = {
+      text: {},
+      finish: {},
+      deltas: 0,
+      usage: null,
+      error: null,
+      ended: false,
+      startedAt: performance.now(),
+      firstAt: null,
+      endedAt: null,
+    };
+    const abort = new AbortController();
+    lifetime.runs[name] = run;
+    aborts.set(name, abort);
+    const client = new OpenAI({
+      apiKey: key,
+      baseURL: `${location.origin}/v1`,
+      dangerouslyAllowBrowser: true,
+      // A test wants to see the first answer.
+      maxRetries: 0,
+      ...(fetchHere && { fetch: fetchHere }),
+    });
+    void makeRun(client, body, run, abort.signal);
+  },
+
+  abort(name: string): void {
+    aborts.get(name)?.abort();
+  },
+};
+
+window.lifetime = lifetime;

@@ -1,0 +1,72 @@
+import type OpenAI from 'openai';
+
+/** One request as its page saw it. Plain data. */
+export interface Run {
+  /** By choice. */
+  text: Record<number, string>;
+  finish: Record<number, string>;
+  deltas: number;
+  usage: OpenAI.CompletionUsage | null;
+  error: { kind: string; message: string; code: string | null; status: number | null } | null;
+  ended: boolean;
+  /** Milliseconds of the page's own clock. */
+  startedAt: number;
+  firstAt: number | null;
+  endedAt: number | null;
+}
+
+/** Parameters of a chat, or of embeddings when there is an `input`. */
+export interface Body {
+  model?: string;
+  messages?: { role: 'user'; content: string }[];
+  input?: string | string[];
+  stream?: boolean;
+  [parameter: string]: unknown;
+}
+
+/** Makes a request with the client, as an application would, and keeps `run` up to date. */
+export async function makeRun(client: OpenAI, body: Body, run: Run, signal: AbortSignal): Promise<void> {
+  try {
+    if (body.input === undefined) await chat(client, body, run, signal);
+    else {
+      const { data } = await client.embeddings.create(
+        { model: 'jade-mole-4', input: body.input },
+        { signal },
+      );
+      run.text[0] = JSON.stringify(data.map(({ embedding }) => embedding.slice(0, 4)));
+      run.finish[0] = 'stop';
+    }
+  } catch (error) {
+    const { message, code, status } = error as Error & { code?: string; status?: number };
+    const kind = (error as Error).constructor.name;
+    run.error = { kind, message, code: code ?? null, status: status ?? null };
+  } finally {
+    run.ended = true;
+    run.endedAt = performance.now();
+  }
+}
+
+async function chat(client: OpenAI, body: Body, run: Run, signal: AbortSignal): Promise<void> {
+  const parameters = { model: 'amber-phoenix-4', temperature: 0, messages: [], ...body };
+  if (body.stream === false) {
+    const reply = await client.chat.completions.create({ ...parameters, stream: false }, { signal });
+    for (const { index, message, finish_reason: finish } of reply.choices) {
+      run.text[index] = message.content ?? '';
+      run.finish[index] = finish;
+    }
+    run.usage = reply.usage ?? null;
+    return;
+  }
+  const streamed = { ...parameters, stream: true as const, stream_options: { include_usage: true } };
+  for await (const chunk of await client.chat.completions.create(streamed, { signal })) {
+    run.usage = chunk.usage ?? run.usage;
+    for (const { index, delta, finish_reason: finish } of chunk.choices) {
+      if (delta.content) {
+        run.text[index] = (run.text[index] ?? '') + delta.content;
+        run.deltas += 1;
+        run.firstAt ??= performance.now();
+      }
+      if (finish) run.finish[index] = finish;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import type { BrowserContext, Page } from 'playwright';
+
+import type { Body, Run } from '../site/run.ts';
+
+export const PAGE = '/lifetime-page.html';
+
+export interface OpenOptions {
+  path?: string;
+  /** `none`: nothing is started. */
+  start?: 'service-worker' | 'fetch' | 'none';
+}
+
+let count = 0;
+
+/** A tab of the site, with a key of its own. */
+export class Tab {
+  readonly page: Page;
+  key = '';
+
+  private constructor(page: Page) {
+    this.page = page;
+  }
+
+  static async open(context: BrowserContext, siteUrl: string, options: OpenOptions = {}): Promise<Tab> {
+    const page = await context.newPage();
+    page.on('pageerror', (error) => console.error(`page error: ${error.message}`));
+    await page.goto(siteUrl + (options.path ?? PAGE));
+    const tab = new Tab(page);
+    await tab.start(options.start);
+    return tab;
+  }
+
+  async start(how: OpenOptions['start'] = 'service-worker'): Promise<void> {
+    if (how === 'none') return;
+    this.key = await this.page.evaluate(
+      (plain) => (plain ? window.lifetime.startWithoutServiceWorker() : window.lifetime.start()),
+      how === 'fetch',
+    );
+  }
+
+  async begin(body: Body): Promise<string> {
+    const name = `run-${(count += 1)}`;
+    const { key } = this;
+    await this.page.evaluate(([run, apiKey, parameters]) => window.lifetime.begin(run, apiKey, parameters), [
+      name,
+      key,
+      body,
+    ] as const);
+    return name;
+  }
+
+  /** Resolves when so many deltas have come, or it has ended. */
+  async deltas(name: string, least: number): Promise<void> {
+    await this.page.waitForFunction(
+      ([run, wanted]) => {
+        const { deltas, ended } = window.lifetime.runs[run] ?? { deltas: 0, ended: true };
+        return ended || deltas >= wanted;
+      },
+      [name, least] as const,
+      { polling: 10, timeout: 60_000 },
+    );
+  }
+
+  /** @throws Error when it has not ended in time: something hangs. */
+  async ended(name: string, timeout = 60_000): Promise<Run> {
+    await this.page.waitForFunction((run) => window.lifetime.runs[run]?.ended ?? true, name, {
+      polling: 10,
+      timeout,
+    });
+    const run = await this.page.evaluate((known) => window.lifetime.runs[known], name);
+    if (!run) throw new Error(`the page has lost ${name}`);
+    return run;
+  }
+
+  async run(body: Body, timeout?: number): Promise<Run> {
+    return this.ended(await this.begin(body), timeout);
+  }
+
+  async abort(name: string): Promise<void> {
+    await this.page.evaluate((run) => window.lifetime.abort(run), name);
+  }
+
+  leads(): Promise<boolean> {
+    return this.page.evaluate(async () => (await window.lifetime.handle().status()).leader);
+  }
+}
