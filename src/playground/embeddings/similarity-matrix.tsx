@@ -42,7 +42,6 @@ export function SimilarityMatrix({ embedded: { texts, vectors } }: { embedded: E
                     <td
                       key={column}
                       style={{ '--share': `${Math.round(Math.max(0, value) * 100)}%` }}
-                      data-strong={value > 0.6}
                       onPointerEnter={() => (active.value = { row, column })}
                       onPointerLeave={() => (active.value = null)}
                     >

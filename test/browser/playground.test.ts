@@ -1,0 +1,180 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+
+import type { AxeResults } from 'axe-core';
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+
+/** The playground as people see it, on real weights: what it says, what it keeps, and what axe finds in it. */
+
+const siteUrl = inject('siteUrl');
+const VIEWS = ['Chat', 'Compare', 'Embeddings', 'Models', 'Keys', 'Requests', 'Device'];
+const SHORT_REPLIES = JSON.stringify({ maxTokens: 24, temperature: 0 });
+
+let context: BrowserContext;
+let page: Page;
+let pageErrors: string[];
+
+beforeAll(async () => {
+  context = await launch();
+  await context.addInitScript((settings) => {
+    localStorage.setItem('localtext-playground:chat-settings', settings);
+  }, SHORT_REPLIES);
+  page = await context.newPage();
+  page.setDefaultTimeout(150_000);
+  pageErrors = [];
+  page.on('pageerror', (error) => pageErrors.push(error.message));
+  await page.goto(siteUrl);
+});
+
+afterAll(async () => {
+  await context.close();
+  expect(pageErrors).toEqual([]);
+});
+
+const composer = () => page.getByRole('textbox', { name: 'Message' });
+const replies = () => page.locator('.turn-assistant[aria-busy="false"]');
+
+async function open(view: string): Promise<void> {
+  await page.goto(`${siteUrl}/#/${view.toLowerCase()}`);
+  await page.getByRole('heading', { level: 1, name: view }).waitFor({ state: 'attached' });
+}
+
+/** @returns what is wrong, a line each. */
+async function violations(): Promise<string[]> {
+  const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  await page.evaluate(axe);
+  const results = await page.evaluate(async () => {
+    const { axe: checker } = window as unknown as { axe: { run(): Promise<AxeResults> } };
+    return checker.run();
+  });
+  return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}
+
+describe('chat', () => {
+  test('says what will be downloaded, then answers, streaming, with its figures', async () => {
+    await expect(page.locator('.welcome').textContent()).resolves.toContain('98.4 MB');
+    await composer().fill('Name a river in Europe.');
+    await composer().press('Enter');
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
+    await replies().first().waitFor();
+    const text = (await replies().first().locator('.markdown').textContent()) ?? '';
+    expect(text.trim().length).toBeGreaterThan(10);
+    const figures = (await page.locator('.turn-stats').textContent()) ?? '';
+    expect(figures).toMatch(/[\d.]+ tokens\/s · first after .+ · \d+ tokens · prompt \d+/);
+    await expect(page.locator('[role=status]').first().textContent()).resolves.toContain(text.slice(0, 10));
+  });
+
+  test('keeps another reply beside the first, and both over a reload', async () => {
+    await page.getByRole('button', { name: 'Another reply' }).click();
+    await page.getByRole('group', { name: 'Versions' }).waitFor();
+    await replies().first().waitFor();
+    await expect(page.getByRole('group', { name: 'Versions' }).textContent()).resolves.toContain('2/2');
+    await page.reload();
+    await page.getByRole('button', { name: 'Conversations' }).click();
+    await page
+      .getByRole('button', { name: /Name a river/ })
+      .first()
+      .click();
+    await expect(page.getByRole('group', { name: 'Versions' }).textContent()).resolves.toContain('2/2');
+  });
+
+  test('stops at once on Escape and keeps what was written', async () => {
+    await page.evaluate(() => localStorage.removeItem('localtext-playground:chat-settings'));
+    await page.getByRole('button', { name: 'New chat' }).click();
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByLabel('Most tokens').fill('500');
+    await page.getByLabel('Most tokens').press('Tab');
+    await composer().fill('Write a long story about the sea.');
+    await composer().press('Enter');
+    await page.locator('.turn-assistant .markdown-block').first().waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText('You stopped it here.').waitFor({ timeout: 5_000 });
+    await page.getByRole('button', { name: 'Send' }).waitFor();
+    await page.getByLabel('Most tokens').fill('24');
+    await page.getByRole('button', { name: 'Settings' }).click();
+  });
+
+  test('issues itself another key when its own is revoked', async () => {
+    await page.evaluate(async () => {
+      const { keys } = await window.localtext;
+      for (const { id } of await keys.list()) await keys.revoke(id);
+    });
+    await page.getByRole('button', { name: 'New chat' }).click();
+    await composer().fill('Say hello.');
+    await composer().press('Enter');
+    await page.locator('.turn-stats').waitFor();
+    await expect(page.locator('.turn .error-text').count()).resolves.toBe(0);
+  });
+});
+
+test('embeddings: the kitten lies closer to the cat than to the train, and is found by meaning', async () => {
+  await open('Embeddings');
+  await page.getByLabel('Texts').fill('A cat sleeps.\nThe kitten naps.\nThe train to Vienna is late.');
+  await page.getByRole('button', { name: 'Embed 3 texts' }).click();
+  await page.locator('.matrix').waitFor();
+  const rows = await page.locator('.matrix tbody tr').allTextContents();
+  const figures = rows.map((row) => [...row.matchAll(/-?\d\.\d\d/g)].map(([figure]) => Number(figure)));
+  expect(figures[0]?.[0]).toBeCloseTo(1, 2);
+  expect(figures[0]?.[1]).toBeGreaterThan((figures[0]?.[2] ?? 1) + 0.2);
+  await page.locator('.map svg').waitFor();
+  await expect(violations()).resolves.toEqual([]);
+  await page.getByLabel('Query').fill('railway');
+  await page.getByRole('button', { name: 'Search' }).click();
+  await expect(page.locator('.hits li').first().textContent()).resolves.toContain('Vienna');
+});
+
+test('keys: shown once, then listed without the key, then revoked', async () => {
+  await open('Keys');
+  await page.getByLabel('Application').fill('Notes');
+  await page.getByRole('button', { name: 'Issue key' }).click();
+  const key = (await page.locator('.new-key code').textContent()) ?? '';
+  expect(key).toMatch(/^lt_/);
+  const status = async () =>
+    page.evaluate(
+      async (bearer) =>
+        (await fetch('/v1/models', { headers: { authorization: `Bearer ${bearer}` } })).status,
+      key,
+    );
+  await expect(status()).resolves.toBe(200);
+  await page.getByRole('button', { name: 'Close' }).click();
+  await expect(page.locator('main').textContent()).resolves.not.toContain(key);
+  await page.getByRole('button', { name: 'Revoke Notes' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await page.getByText('revoked').first().waitFor();
+  await expect(status()).resolves.toBe(401);
+});
+
+test('models: the four ids, in the order of /v1/models', async () => {
+  await open('Models');
+  await page.locator('.model-card').nth(3).waitFor();
+  await expect(page.locator('.model-card h2').allTextContents()).resolves.toEqual([
+    'crimson-falcon-4',
+    'indigo-owl-4',
+    'amber-phoenix-4',
+    'jade-mole-4',
+  ]);
+});
+
+describe.each([
+  { scheme: 'light', width: 1280 },
+  { scheme: 'dark', width: 1280 },
+  { scheme: 'light', width: 360 },
+  { scheme: 'dark', width: 360 },
+] as const)('$scheme at $width px', ({ scheme, width }) => {
+  beforeAll(async () => {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+    await page.setViewportSize({ width, height: 780 });
+  });
+
+  test.each(VIEWS)('axe finds nothing in %s, and nothing is wider than the screen', async (view) => {
+    await open(view);
+    await page.locator('.view-loading').waitFor({ state: 'detached' });
+    await expect(violations()).resolves.toEqual([]);
+    await expect(page.evaluate(() => document.documentElement.scrollWidth)).resolves.toBeLessThanOrEqual(
+      width,
+    );
+  });
+});
