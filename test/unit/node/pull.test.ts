@@ -184,7 +184,7 @@ test('a file that the hub lacks is an error at once', async () => {
 
 test('an unknown id names those that there are', async () => {
   await expect(pull(options({ ids: ['gpt-9'] }))).rejects.toThrow(
-    'There is no model "gpt-9". The models are: tiny.',
+    'There is no model or variant "gpt-9". The models are: tiny. Their variants: tiny-q4.',
   );
 });
 
