@@ -7,7 +7,6 @@ export interface Chunk {
     finish_reason?: string | null;
     logprobs?: { content?: RawLogprob[] | null } | null;
   }[];
-  prompt_progress?: { total: number; cache: number };
   timings?: {
     cache_n: number;
     prompt_n: number;
@@ -39,10 +38,6 @@ export class ReplyReader {
   }
 
   *read(chunk: Chunk): Generator<ChatEvent, void, undefined> {
-    if (chunk.prompt_progress) {
-      const { total, cache } = chunk.prompt_progress;
-      yield* this.#accept(total, cache);
-    }
     if (chunk.timings) this.#timings = chunk.timings;
     const choice = chunk.choices?.[0];
     if (!choice) return;

@@ -7,6 +7,7 @@ export function completionRequest(job: ChatJob, chatPrompt: ChatPrompt): Record<
   const prompt =
     'prompt' in input ? input.prompt + (resume?.text ?? '') : chatPrompt.render(input.messages, resume);
   return {
+    stream: true,
     prompt,
     ...samplers(sampling),
     ...(constraint && constrain(constraint)),
@@ -14,7 +15,6 @@ export function completionRequest(job: ChatJob, chatPrompt: ChatPrompt): Record<
     // It takes 0 for none at all; the one too many is cut when the chunk is read.
     ...(topLogprobs !== undefined && { n_probs: Math.max(1, topLogprobs) }),
     cache_prompt: true,
-    return_progress: true,
     timings_per_token: true,
   };
 }

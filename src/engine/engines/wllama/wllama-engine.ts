@@ -1,12 +1,14 @@
-import type { RawCompletionChunk, RawCompletionParams, StreamParams, Wllama } from '@wllama/wllama';
+import type { Wllama } from '@wllama/wllama';
 
 import type { ChatEvent, ChatJob } from '../../../protocol/job.ts';
 import type { ChatEngine } from '../../engine.ts';
 import { EngineError, engineCrashed } from '../../engine-error.ts';
 import { Channel } from './channel.ts';
 import type { ChatPrompt } from './chat-prompt.ts';
+import { LlamaServer } from './llama-server.ts';
 import { ReplyReader, type Chunk } from './reply-reader.ts';
 import { completionRequest } from './request.ts';
+import { serverCalls } from './server-calls.ts';
 import { fromWllamaError } from './wllama-error.ts';
 
 /** llama.cpp's server in WASM: its requests and chunks turned into ours. */
@@ -14,11 +16,13 @@ export class WllamaEngine implements ChatEngine {
   readonly fingerprint: string;
   readonly slots: number;
   readonly #wllama: Wllama;
+  readonly #server: LlamaServer;
   readonly #chatPrompt: ChatPrompt;
   #dead = false;
 
   constructor(wllama: Wllama, chatPrompt: ChatPrompt, fingerprint: string, slots: number) {
     this.#wllama = wllama;
+    this.#server = new LlamaServer(serverCalls(wllama));
     this.#chatPrompt = chatPrompt;
     this.fingerprint = fingerprint;
     this.slots = slots;
@@ -32,7 +36,11 @@ export class WllamaEngine implements ChatEngine {
     const chunks = new Channel<Chunk>();
     // Also stops it when the consumer walks away before the end.
     const left = new AbortController();
-    const running = this.#run(request, chunks, AbortSignal.any([signal, left.signal]));
+    const running = this.#server.run(
+      request,
+      (chunk) => chunks.push(chunk),
+      AbortSignal.any([signal, left.signal]),
+    );
     running.then(
       () => chunks.end(),
       (error: unknown) => chunks.fail(error),
@@ -53,18 +61,6 @@ export class WllamaEngine implements ChatEngine {
   async unload(): Promise<void> {
     this.#dead = true;
     await this.#wllama.exit();
-  }
-
-  async #run(
-    fields: Record<string, unknown>,
-    chunks: Channel<Chunk>,
-    abortSignal: AbortSignal,
-  ): Promise<void> {
-    const stream = { ...fields, stream: true, abortSignal, onData: (chunk: Chunk) => chunks.push(chunk) };
-    // The fields are llama.cpp's, of which the package types only those that OpenAI has, too.
-    await this.#wllama.createCompletion(
-      stream as unknown as RawCompletionParams & StreamParams<RawCompletionChunk>,
-    );
   }
 
   #translate(error: unknown, constrained: boolean): EngineError {
