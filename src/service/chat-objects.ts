@@ -1,5 +1,5 @@
 import type OpenAI from 'openai';
-import type { ChatUsage, TokenLogprob } from '../protocol/job.ts';
+import type { ChatUsage, TokenLogprob, ToolCall } from '../protocol/job.ts';
 import type { FinishReason } from './choices.ts';
 
 /** OpenAI's shapes, checked against the types of its own client library. */
@@ -15,6 +15,7 @@ export interface AnswerHead {
 
 export interface ChoiceResult {
   text: string;
+  calls: ToolCall[];
   logprobs: TokenLogprob[] | null;
   reason: FinishReason;
 }
@@ -42,12 +43,27 @@ export function toChatCompletion(head: AnswerHead, choices: readonly ChoiceResul
     created: head.created,
     model: head.model,
     system_fingerprint: head.fingerprint,
-    choices: choices.map(({ text, logprobs, reason }, index) => ({
+    choices: choices.map(({ text, calls, logprobs, reason }, index) => ({
       index,
-      message: { role: 'assistant' as const, content: text, refusal: null },
+      message: {
+        role: 'assistant' as const,
+        content: text === '' && calls.length > 0 ? null : text,
+        refusal: null,
+        ...(calls.length > 0 ? { tool_calls: calls.map(toToolCall) } : {}),
+      },
       logprobs: logprobs && toLogprobs(logprobs),
       finish_reason: reason,
     })),
     usage: toUsage(usage),
   } satisfies OpenAI.ChatCompletion;
 }
+
+const toToolCall = ({ id, name, arguments: json }: ToolCall) =>
+  ({
+    id,
+    type: 'function',
+    function: { name, arguments: json },
+  }) satisfies OpenAI.ChatCompletionMessageFunctionToolCall;
+
+/** Unique, so that the result that comes back is told apart from others. */
+export const newCallId = (): string => `call_${crypto.randomUUID().replaceAll('-', '')}`;

@@ -1,22 +1,16 @@
-import type { ChatJob, ChatMessage, Constraint, Sampling } from '../protocol/job.ts';
+import type { Constraint, Sampling } from '../protocol/job.ts';
 import { toChatMessages, wellFormed } from './chat-messages.ts';
 import { chatSchema, type ChatBody } from './chat-schema.ts';
+import type { Generation } from './generation.ts';
 import { checkJsonSchema } from './json-schema.ts';
 import { schemaError } from './schema-issues.ts';
 import { invalidRequest, unsupported } from './service-error.ts';
+import { withToolPrompt } from './tools/call-prompt.ts';
+import { chatToolUse } from './tools/chat-tools.ts';
 
 /** A checked chat request: what to generate, and how to answer. */
 export interface ChatRequest {
-  /** As the client gave it; the answer repeats it. */
-  model: string;
-  messages: ChatMessage[];
-  sampling: Sampling;
-  maxTokens: number | null;
-  constraint: Constraint | null;
-  /** Alternatives for each token; null: no log probabilities. */
-  topLogprobs: number | null;
-  stop: string[];
-  choices: number;
+  generation: Generation;
   stream: boolean;
   includeUsage: boolean;
 }
@@ -26,8 +20,6 @@ const MAX_MESSAGES = 16_384;
 
 /** What OpenAI's service does with these changes the reply, so that ignoring them would mislead. */
 const REFUSED: Record<string, string> = {
-  tools: 'Tool calls are not supported yet. Leave it out, and ask for JSON with `response_format` instead.',
-  tool_choice: 'Tool calls are not supported yet. Leave it out.',
   functions: 'It has been replaced by `tools`. Leave it out.',
   function_call: 'It has been replaced by `tool_choice`. Leave it out.',
   audio: 'The models write text alone. Leave it out.',
@@ -41,33 +33,20 @@ export function parseChatRequest(body: Record<string, unknown>): ChatRequest {
   if (!parsed.success) throw schemaError(parsed.error, body);
   const request = parsed.data;
   refuseUnsupported(body, request);
-  return {
+  const tools = chatToolUse(request);
+  const messages = toChatMessages(request.messages);
+  const generation: Generation = {
     model: request.model,
-    messages: toChatMessages(request.messages),
+    inputs: [{ messages: tools ? withToolPrompt(messages, tools) : messages }],
+    choices: request.n ?? 1,
     sampling: toSampling(request),
     maxTokens: toMaxTokens(request),
-    constraint: toConstraint(request),
+    constraint: toConstraint(request.response_format),
     topLogprobs: toTopLogprobs(request),
     stop: [request.stop ?? []].flat().map(wellFormed),
-    choices: request.n ?? 1,
-    stream: request.stream ?? false,
-    includeUsage: toIncludeUsage(request),
+    tools,
   };
-}
-
-/** The job of one choice. Choices of a seeded request differ from each other, and the first is as without `n`. */
-export function toChatJob(request: ChatRequest, model: string, index: number): ChatJob {
-  const { sampling, maxTokens, constraint, topLogprobs } = request;
-  const seed = sampling.seed === undefined ? {} : { seed: sampling.seed + index };
-  return {
-    kind: 'chat',
-    model,
-    input: { messages: request.messages },
-    sampling: { ...sampling, ...seed },
-    ...(maxTokens === null ? {} : { maxTokens }),
-    ...(constraint === null ? {} : { constraint }),
-    ...(topLogprobs === null ? {} : { topLogprobs }),
-  };
+  return { generation, stream: request.stream ?? false, includeUsage: toIncludeUsage(request) };
 }
 
 /** Before the schema, which looks at each and notes every fault. */
@@ -82,7 +61,6 @@ function refuseUnsupported(body: Record<string, unknown>, request: ChatBody): vo
   for (const [param, reason] of Object.entries(REFUSED)) {
     const given = Object.hasOwn(body, param) ? body[param] : null;
     if (given == null || (Array.isArray(given) && given.length === 0)) continue;
-    if (param === 'tool_choice' && (given === 'none' || given === 'auto')) continue;
     throw unsupported(param, `\`${param}\` cannot be used here. ${reason}`);
   }
   if (request.modalities?.includes('audio')) {
@@ -114,7 +92,7 @@ function toMaxTokens(request: ChatBody): number | null {
   return newer ?? older ?? null;
 }
 
-function toConstraint({ response_format: format }: ChatBody): Constraint | null {
+function toConstraint(format: ChatBody['response_format']): Constraint | null {
   if (format == null || format.type === 'text') return null;
   if (format.type === 'json_object') return { kind: 'json_object' };
   const { schema, strict } = format.json_schema;

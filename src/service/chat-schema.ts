@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { chatToolChoice, chatTools } from './tools/tool-schema.ts';
 
 /** What a chat request may be. Fields not named here are ignored: newer SDKs send some. */
 
@@ -96,6 +97,9 @@ export const chatSchema = z.object({
   logprobs: z.nullish(z.boolean()),
   top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
   response_format: z.nullish(responseFormat),
+  tools: chatTools,
+  tool_choice: chatToolChoice,
+  parallel_tool_calls: z.nullish(z.boolean()),
   modalities: z.nullish(z.array(z.enum(['text', 'audio']))),
   // Accepted, without effect on the reply.
   user: z.nullish(z.string()),

@@ -1,7 +1,9 @@
 import type OpenAI from 'openai';
 import type { ChatUsage, TokenLogprob } from '../protocol/job.ts';
 import { toLogprobs, toUsage, type AnswerHead } from './chat-objects.ts';
+import type { StreamFormat } from './answer-format.ts';
 import type { FinishReason } from './choices.ts';
+import type { ServiceError } from './service-error.ts';
 
 type Chunk = OpenAI.ChatCompletionChunk;
 type ChunkChoice = Chunk['choices'][number];
@@ -9,18 +11,22 @@ type ChunkChoice = Chunk['choices'][number];
 const CONTENT = '"content":""';
 
 /** The chunks of one streamed answer, as server-sent events. A delta costs the encoding of its own text alone. */
-export class ChunkEncoder {
+export class ChunkEncoder implements StreamFormat {
   readonly #head: AnswerHead;
   readonly #includeUsage: boolean;
+  readonly #mayCall: boolean;
   readonly #templates: (readonly [before: string, after: string])[] = [];
 
-  constructor(head: AnswerHead, includeUsage: boolean) {
+  /** `mayCall`: the reply may have no text at all, only calls. */
+  constructor(head: AnswerHead, includeUsage: boolean, mayCall: boolean) {
     this.#head = head;
     this.#includeUsage = includeUsage;
+    this.#mayCall = mayCall;
   }
 
-  role(index: number): string {
-    return this.#event([choice(index, { role: 'assistant', content: '', refusal: null }, null)]);
+  begin(index: number): string {
+    const content = this.#mayCall ? null : '';
+    return this.#event([choice(index, { role: 'assistant', content, refusal: null }, null)]);
   }
 
   text(index: number, text: string, logprobs: readonly TokenLogprob[]): string {
@@ -35,8 +41,24 @@ export class ChunkEncoder {
     return this.#event([choice(index, {}, reason)]);
   }
 
-  usage(usage: ChatUsage): string {
-    return this.#event([], toUsage(usage));
+  /** Clients gather a call's pieces by its index: the id and the name come once. */
+  call(index: number, call: number, id: string, name: string): string {
+    const started = { index: call, id, type: 'function' as const, function: { name, arguments: '' } };
+    return this.#event([choice(index, { tool_calls: [started] }, null)]);
+  }
+
+  callArguments(index: number, call: number, text: string): string {
+    const piece = { index: call, function: { arguments: text } };
+    return this.#event([choice(index, { tool_calls: [piece] }, null)]);
+  }
+
+  end(usage: ChatUsage): string {
+    return `${this.#includeUsage ? this.#event([], toUsage(usage)) : ''}data: [DONE]\n\n`;
+  }
+
+  /** Without `[DONE]` after it the SDKs throw. */
+  failure(error: ServiceError): string {
+    return `data: ${JSON.stringify(error)}\n\n`;
   }
 
   #template(index: number): readonly [string, string] {

@@ -10,22 +10,25 @@ export class StopSequences {
     this.#sequences = sequences;
   }
 
-  /** Text that may be shown now; `stopped`: a sequence was found, and nothing after it will be shown. */
-  push(text: string): { text: string; stopped: boolean } {
-    if (this.#sequences.length === 0) return { text, stopped: false };
+  /** Text that may be shown now; `stop`: this sequence was found, and nothing after it will be shown. */
+  push(text: string): { text: string; stop: string | null } {
+    if (this.#sequences.length === 0) return { text, stop: null };
     const whole = this.#withheld + text;
     let cut = -1;
+    let stop: string | null = null;
     for (const sequence of this.#sequences) {
       const at = whole.indexOf(sequence);
-      if (at !== -1 && (cut === -1 || at < cut)) cut = at;
+      if (at === -1 || (cut !== -1 && at >= cut)) continue;
+      cut = at;
+      stop = sequence;
     }
-    if (cut !== -1) {
+    if (stop !== null) {
       this.#withheld = '';
-      return { text: whole.slice(0, cut), stopped: true };
+      return { text: whole.slice(0, cut), stop };
     }
     const shown = whole.length - this.#undecided(whole);
     this.#withheld = whole.slice(shown);
-    return { text: whole.slice(0, shown), stopped: false };
+    return { text: whole.slice(0, shown), stop: null };
   }
 
   /** Whether there is text that has been pushed and not shown. */
@@ -45,6 +48,7 @@ export class StopSequences {
     let longest = 0;
     for (const sequence of this.#sequences) {
       for (let length = Math.min(sequence.length - 1, text.length); length > longest; length -= 1) {
+        if (text[text.length - length] !== sequence[0]) continue;
         if (text.endsWith(sequence.slice(0, length))) longest = length;
       }
     }

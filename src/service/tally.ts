@@ -1,36 +1,47 @@
 import type { Accepted, ChatUsage, Timings } from '../protocol/job.ts';
+import { inputOf, type Generation } from './generation.ts';
 
 /** What the choices of one request have cost so far, kept up to date so that a broken request is counted too. */
 export class Tally {
-  #prompt = 0;
-  #cached = 0;
+  readonly #generation: Generation;
+  /** By input: choices of the same prompt count it once. */
+  readonly #prompts: number[] = [];
+  readonly #cached: number[] = [];
   readonly #completion: number[] = [];
   #timings: Timings | null = null;
 
-  accepted({ promptTokens, cachedTokens = 0 }: Accepted): void {
-    this.#prompt = promptTokens;
-    this.#cached ||= cachedTokens;
+  constructor(generation: Generation) {
+    this.#generation = generation;
+  }
+
+  accepted(index: number, { promptTokens, cachedTokens = 0 }: Accepted): void {
+    const input = inputOf(this.#generation, index);
+    this.#prompts[input] = promptTokens;
+    this.#cached[input] ||= cachedTokens;
   }
 
   generated(index: number, tokens: number): void {
     this.#completion[index] = (this.#completion[index] ?? 0) + tokens;
   }
 
-  /** The engine's own count of a choice that it ended itself. */
-  done(index: number, usage: ChatUsage, timings: Timings): void {
-    this.#prompt = usage.promptTokens;
-    // Later choices find the prompt of the first in the cache; what the request was spared is told by the first.
-    if (index === 0) this.#cached = usage.cachedTokens;
-    this.#completion[index] = usage.completionTokens;
+  /** The engine's own count of a job that it ended itself; `earlierTokens`: of a job before it for the same choice. */
+  done(index: number, usage: ChatUsage, timings: Timings, earlierTokens: number): void {
+    const input = inputOf(this.#generation, index);
+    if (earlierTokens === 0) {
+      this.#prompts[input] = usage.promptTokens;
+      // Later choices find the prompt of the first in the cache; what the request was spared is told by the first.
+      if (index % this.#generation.choices === 0) this.#cached[input] = usage.cachedTokens;
+    }
+    this.#completion[index] = earlierTokens + usage.completionTokens;
     this.#timings ??= timings;
   }
 
-  /** The prompt is counted once, whatever the number of choices. */
   get usage(): ChatUsage {
+    const promptTokens = sum(this.#prompts);
     return {
-      promptTokens: this.#prompt,
-      cachedTokens: Math.min(this.#cached, this.#prompt),
-      completionTokens: this.#completion.reduce((sum, tokens) => sum + (tokens ?? 0), 0),
+      promptTokens,
+      cachedTokens: Math.min(sum(this.#cached), promptTokens),
+      completionTokens: sum(this.#completion),
     };
   }
 
@@ -44,3 +55,7 @@ export class Tally {
     return this.#timings;
   }
 }
+
+/** Choices that have not begun leave holes. */
+const sum = (counts: readonly (number | undefined)[]): number =>
+  counts.reduce<number>((total, count) => total + (count ?? 0), 0);

@@ -1,5 +1,6 @@
 import type { ChatEvent, ChatJob, EmbeddingJob, EmbeddingResult } from '../../src/protocol/job.ts';
 import type { EngineClient, EngineRequestOptions } from '../../src/service/service-dependencies.ts';
+import { sampleOf } from './sample-json.ts';
 
 const FAKE_FINGERPRINT = 'fake-weights-f32-node';
 
@@ -54,7 +55,7 @@ export class FakeEngine implements EngineClient {
     reply: FakeReply,
     { signal, onWaiting }: EngineRequestOptions,
   ): AsyncGenerator<ChatEvent> {
-    const { deltas = ['Hello', ', ', 'world', '!'], delayMs = 0, promptTokens = 7, cachedTokens = 0 } = reply;
+    const { deltas = deltasFor(job), delayMs = 0, promptTokens = 7, cachedTokens = 0 } = reply;
     if (reply.waiting) onWaiting?.(reply.waiting);
     await pause(reply.acceptAfterMs ?? 0, signal);
     if (reply.refuse) throw reply.refuse;
@@ -89,6 +90,13 @@ export class FakeEngine implements EngineClient {
       timings: { queueMs: 0, computeMs: 1 },
     };
   }
+}
+
+/** What is asked for in a form has it. */
+function deltasFor({ constraint }: ChatJob): string[] {
+  if (!constraint) return ['Hello', ', ', 'world', '!'];
+  const sample = constraint.kind === 'json_schema' ? sampleOf(constraint.schema) : {};
+  return JSON.stringify(sample).match(/.{1,3}/gs) ?? [];
 }
 
 function logprobsOf(job: ChatJob, token: string) {

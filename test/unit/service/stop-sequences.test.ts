@@ -7,7 +7,7 @@ function run(sequences: string[], deltas: string[]): { text: string; stopped: bo
   for (const delta of deltas) {
     const cut = stops.push(delta);
     text += cut.text;
-    if (cut.stopped) return { text, stopped: true };
+    if (cut.stop !== null) return { text, stopped: true };
   }
   return { text: text + stops.flush(), stopped: false };
 }
@@ -28,6 +28,6 @@ test.each([['STOP'], ['aabc'], ['aabaab'], ['b a'], ['none'], ['STOP', 'b '], ['
 
 test('withholds no more than may begin a sequence', () => {
   const stops = new StopSequences(['END']);
-  expect(stops.push('abcE')).toEqual({ text: 'abc', stopped: false });
-  expect(stops.push('x')).toEqual({ text: 'Ex', stopped: false });
+  expect(stops.push('abcE')).toEqual({ text: 'abc', stop: null });
+  expect(stops.push('x')).toEqual({ text: 'Ex', stop: null });
 });

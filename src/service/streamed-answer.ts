@@ -1,51 +1,60 @@
+import type { AnswerFormat, StreamFormat } from './answer-format.ts';
 import { remainingMs } from './call.ts';
-import { answerHead, type ChatRun } from './chat-run.ts';
+import { newCallId } from './chat-objects.ts';
 import { CONCURRENT_CHOICES, runChoices, type ChoiceSink } from './choices.ts';
-import { ChunkEncoder } from './chunk-encoder.ts';
 import { untilCommit } from './commit.ts';
 import { EventStream } from './event-stream.ts';
+import { choiceCount } from './generation.ts';
+import { answerHead, type GenerationRun } from './generation-run.ts';
 import { createMoment } from './moment.ts';
 import { answerHeaders, EVENT_STREAM } from './response-headers.ts';
 import { asServiceError } from './service-error.ts';
 
 const HEARTBEAT_MS = 5000;
 
-/** A streamed chat: headers once every choice begun has been accepted, or a token has come, or it is time. */
-export async function streamChat(run: ChatRun): Promise<Response> {
-  const { call, request, model, tally, settle } = run;
+/** A streamed answer: headers once every choice begun has been accepted, or a token has come, or it is time. */
+export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
+  const { call, generation, model, tally, settle } = run;
   const { engine, heartbeatMs = HEARTBEAT_MS } = call.dependencies;
   const stream = new EventStream(() => call.abort.abort(new Error('the client has left')));
-  let encoder: ChunkEncoder | null = null;
+  let events: StreamFormat | null = null;
   let waitingFor = 'queued';
   let acceptedChoices = 0;
   let begunToSpeak = false;
   let heartbeat: ReturnType<typeof setInterval> | undefined;
   const begun = createMoment();
 
+  const speak = (text: string | undefined): void | Promise<void> => {
+    if (!begunToSpeak) {
+      begunToSpeak = true;
+      clearInterval(heartbeat);
+      begun.reach();
+    }
+    if (text) return stream.send(text);
+  };
   const sink: ChoiceSink = {
     accepted(index, accepted) {
       waitingFor = 'prefill';
-      encoder ??= new ChunkEncoder(answerHead(run, accepted), request.includeUsage);
-      void stream.send(encoder.role(index));
+      events ??= format.stream(answerHead(run, format.idPrefix, accepted));
+      void stream.send(events.begin(index));
       acceptedChoices += 1;
-      if (acceptedChoices === Math.min(request.choices, CONCURRENT_CHOICES)) begun.reach();
+      if (acceptedChoices === Math.min(choiceCount(generation), CONCURRENT_CHOICES)) begun.reach();
     },
-    text(index, text, logprobs) {
-      if (!begunToSpeak) {
-        begunToSpeak = true;
-        clearInterval(heartbeat);
-        begun.reach();
-      }
-      if (encoder) return stream.send(encoder.text(index, text, logprobs));
-    },
+    text: (index, text, logprobs) => speak(events?.text(index, text, logprobs)),
+    call: (index, part) =>
+      speak(
+        part.type === 'call'
+          ? events?.call(index, part.call, newCallId(), part.name)
+          : events?.callArguments(index, part.call, part.text),
+      ),
     finished(index, reason) {
-      if (encoder) void stream.send(encoder.finish(index, reason));
+      if (events) void stream.send(events.finish(index, reason));
     },
   };
 
   const work = runChoices({
     engine,
-    request,
+    generation,
     model,
     id: call.id,
     abort: call.abort,
@@ -64,13 +73,15 @@ export async function streamChat(run: ChatRun): Promise<Response> {
   const conclude = async (): Promise<void> => {
     try {
       await work;
-      if (encoder && request.includeUsage) void stream.send(encoder.usage(tally.usage));
-      void stream.send('data: [DONE]\n\n');
+      events ??= format.stream(answerHead(run, format.idPrefix, { fingerprint: model }));
+      void stream.send(await events.end(tally.usage));
     } catch (error) {
       const { signal } = call.request;
-      // The status has gone out: the error is an event, and without `[DONE]` after it the SDKs throw.
       if (signal.aborted) stream.fail(signal.reason);
-      else void stream.send(`data: ${JSON.stringify(asServiceError(error))}\n\n`);
+      else {
+        events ??= format.stream(answerHead(run, format.idPrefix, { fingerprint: model }));
+        void stream.send(events.failure(asServiceError(error), tally.usage));
+      }
     } finally {
       clearInterval(heartbeat);
       stream.end();

@@ -1,0 +1,83 @@
+import * as z from 'zod/mini';
+
+/** What tools and the choice among them may be, as chat completions write them. */
+
+const MAX_TOOLS = 128;
+
+export const functionFields = {
+  name: z
+    .string()
+    .check(z.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores and hyphens')),
+  description: z.nullish(z.string()),
+  parameters: z.nullish(z.record(z.string(), z.unknown())),
+  strict: z.nullish(z.boolean()),
+};
+
+export const toolList = <Tool extends z.ZodMiniType>(tool: Tool) =>
+  z.nullish(z.array(tool).check(z.maxLength(MAX_TOOLS)));
+
+const functionTool = z.object({ type: z.literal('function'), function: z.object(functionFields) });
+const named = z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) });
+
+export const toolMode = z.enum(['none', 'auto', 'required']);
+const allowedMode = z.enum(['auto', 'required']);
+
+export const chatTools = toolList(
+  z.discriminatedUnion(
+    'type',
+    [functionTool],
+    'must be "function": tools of other types cannot be used here',
+  ),
+);
+
+export const chatToolChoice = z.nullish(
+  z.union(
+    [
+      toolMode,
+      z.discriminatedUnion(
+        'type',
+        [
+          named,
+          z.object({
+            type: z.literal('allowed_tools'),
+            allowed_tools: z.object({ mode: allowedMode, tools: z.array(named).check(z.minLength(1)) }),
+          }),
+        ],
+        'must be one of "function", "allowed_tools"',
+      ),
+    ],
+    'must be "none", "auto", "required", or an object that names a function',
+  ),
+);
+
+/** The same in the notation of the Responses API, which has no object of its own around a function. */
+const flatNamed = z.object({ type: z.literal('function'), name: z.string() });
+
+export const responseTools = toolList(
+  z.discriminatedUnion(
+    'type',
+    [z.object({ type: z.literal('function'), ...functionFields })],
+    'must be "function": tools of other types cannot be used here',
+  ),
+);
+
+export const responseToolChoice = z.nullish(
+  z.union(
+    [
+      toolMode,
+      z.discriminatedUnion(
+        'type',
+        [
+          flatNamed,
+          z.object({
+            type: z.literal('allowed_tools'),
+            mode: allowedMode,
+            tools: z.array(flatNamed).check(z.minLength(1)),
+          }),
+        ],
+        'must be one of "function", "allowed_tools"',
+      ),
+    ],
+    'must be "none", "auto", "required", or an object that names a function',
+  ),
+);

@@ -1,0 +1,87 @@
+import { checkJsonSchema } from '../json-schema.ts';
+import { describe } from '../schema-issues.ts';
+import { invalidRequest } from '../service-error.ts';
+
+/** A function that the model may call. */
+export interface ToolFunction {
+  name: string;
+  description: string | null;
+  /** JSON Schema of its arguments. */
+  parameters: Record<string, unknown>;
+}
+
+/** What of tools is left once the request has been checked. */
+export interface ToolUse {
+  functions: ToolFunction[];
+  /** Whether the model may answer in words instead. */
+  mustCall: boolean;
+  /** Most calls in one reply. */
+  most: number;
+}
+
+export interface ToolRequest {
+  functions: {
+    name: string;
+    description?: string | null | undefined;
+    parameters?: Record<string, unknown> | null | undefined;
+    strict?: boolean | null | undefined;
+    /** Where its fields stand in the request. */
+    at: string;
+  }[];
+  mode: 'none' | 'auto' | 'required';
+  /** The only ones that may be called; null: all. `one`: a single function was named. */
+  allowed: { names: string[]; at: string; one: boolean } | null;
+  parallel: boolean;
+}
+
+/** A small model does not always know when to end a list. */
+const MOST_CALLS = 8;
+
+const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false };
+
+/**
+ * Null: the model is to know of no tools.
+ * @throws ServiceError 400 that names the field.
+ */
+export function toToolUse(request: ToolRequest): ToolUse | null {
+  const { functions, mode, allowed, parallel } = request;
+  const known = new Map<string, ToolFunction>();
+  for (const { name, description, parameters, strict, at } of functions) {
+    if (known.has(name)) {
+      throw invalidRequest(
+        `${at}.name`,
+        `\`${at}.name\` must be another than those of the functions before it, but ${describe(name)} was given again.`,
+        'invalid_value',
+      );
+    }
+    if (parameters != null) checkJsonSchema(parameters, `${at}.parameters`, strict ?? false);
+    known.set(name, {
+      name,
+      description: description ?? null,
+      parameters: parameters == null ? NO_PARAMETERS : { type: 'object', ...parameters },
+    });
+  }
+  if (mode !== 'auto' && mode !== 'none' && known.size === 0) {
+    throw invalidRequest(
+      'tool_choice',
+      '`tool_choice` needs `tools`: give the functions that may be called, or leave it out.',
+      'invalid_parameter_combination',
+    );
+  }
+  if (mode === 'none' || known.size === 0) return null;
+  for (const name of allowed?.names ?? []) {
+    if (!known.has(name)) {
+      const at = allowed?.at ?? 'tool_choice';
+      throw invalidRequest(
+        at,
+        `\`${at}\` must name functions of \`tools\`, and ${describe(name)} is none of them.`,
+        'invalid_value',
+      );
+    }
+  }
+  return {
+    functions: [...known.values()].filter(({ name }) => allowed?.names.includes(name) ?? true),
+    mustCall: mode === 'required',
+    most: parallel && !allowed?.one ? MOST_CALLS : 1,
+  };
+}

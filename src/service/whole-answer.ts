@@ -1,0 +1,65 @@
+import type { AnswerFormat } from './answer-format.ts';
+import { remainingMs } from './call.ts';
+import { newCallId, type AnswerHead, type ChoiceResult } from './chat-objects.ts';
+import { runChoices, type ChoiceSink } from './choices.ts';
+import { answerLater } from './commit.ts';
+import { choiceCount } from './generation.ts';
+import { answerHead, type GenerationRun } from './generation-run.ts';
+import { createMoment } from './moment.ts';
+import { answerHeaders, JSON_TYPE } from './response-headers.ts';
+
+/** An answer in one piece. */
+export async function completeAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
+  const { call, generation, model, tally, settle } = run;
+  const results: ChoiceResult[] = Array.from({ length: choiceCount(generation) }, () => ({
+    text: '',
+    calls: [],
+    logprobs: generation.topLogprobs === null ? null : [],
+    reason: 'stop',
+  }));
+  let head: AnswerHead | null = null;
+  const begun = createMoment();
+  const sink: ChoiceSink = {
+    accepted(_, accepted) {
+      head ??= answerHead(run, format.idPrefix, accepted);
+    },
+    text(index, text, logprobs) {
+      begun.reach();
+      const result = results[index];
+      if (!result) return;
+      result.text += text;
+      result.logprobs?.push(...logprobs);
+    },
+    call(index, part) {
+      begun.reach();
+      const calls = results[index]?.calls ?? [];
+      if (part.type === 'call') calls.push({ id: newCallId(), name: part.name, arguments: '' });
+      else {
+        const last = calls[part.call];
+        if (last) last.arguments += part.text;
+      }
+    },
+    finished(index, reason) {
+      const result = results[index];
+      if (result) result.reason = reason;
+    },
+  };
+  const generate = async (): Promise<string> => {
+    try {
+      const { engine } = call.dependencies;
+      const { id, abort } = call;
+      await runChoices({ engine, generation, model, id, abort, tally, sink, onWaiting() {} });
+    } finally {
+      await settle();
+    }
+    const known = head ?? answerHead(run, format.idPrefix, { fingerprint: model });
+    return JSON.stringify(await format.whole(known, results, tally.usage));
+  };
+  return answerLater({
+    answer: generate(),
+    begun: begun.reached,
+    remainingMs: remainingMs(call),
+    headers: () => answerHeaders(call, JSON_TYPE, tally.timings),
+    onCancel: () => call.abort.abort(new Error('the client has left')),
+  });
+}
