@@ -34,6 +34,15 @@ async function ask(engine: FakeEngine, extra: Record<string, unknown>) {
 }
 
 const jobs = (engine: FakeEngine): ChatJob[] => engine.jobs.filter((job) => job.kind === 'chat');
+/** Of the first job. */
+const schemaOf = (engine: FakeEngine): Record<string, unknown> => {
+  const constraint = jobs(engine)[0]?.constraint;
+  return constraint?.kind === 'json_schema' ? constraint.schema : {};
+};
+const messagesOf = (engine: FakeEngine) => {
+  const input = jobs(engine)[0]?.input;
+  return input && 'messages' in input ? input.messages : [];
+};
 const freeThen = (...deltas: string[]) => new FakeEngine((job) => (job.constraint ? {} : { deltas }));
 
 describe('a choice of tools', () => {
@@ -50,7 +59,7 @@ describe('a choice of tools', () => {
     const engine = new FakeEngine();
     const reply = await ask(engine, { tool_choice: { type: 'function', function: { name: 'stop_all' } } });
     expect(reply).toMatchObject({ reason: 'tool_calls', calls: [['stop_all', '{}']] });
-    const { schema } = jobs(engine)[0]?.constraint as { schema: Record<string, unknown> };
+    const schema = schemaOf(engine);
     expect(schema['maxItems']).toBe(1);
     expect(JSON.stringify(schema)).not.toContain('get_weather');
   });
@@ -222,7 +231,7 @@ test('results of tools reach the engine after the calls that they answer', async
     { role: 'tool', content: 'stopped', tool_call_id: 'call_1' },
   ];
   await ask(engine, { messages });
-  const { messages: sent } = jobs(engine)[0]?.input as { messages: { role: string; content: string }[] };
+  const sent = messagesOf(engine);
   expect(sent.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
   expect(sent[0]?.content).toMatch(/^Be brief\.\n\n.*get_weather/s);
 });
