@@ -21,6 +21,9 @@ export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, str
 /** An engine with such an error is of no more use; the next request loads it anew, or the variant after it. */
 const FATAL = new Set(['engine_crashed', 'device_lost', 'upstream_unavailable', 'upstream_refused']);
 
+/** Failures of a load that would be the same a second time. */
+const HOPELESS = new Set(['out_of_memory', 'device_unsupported']);
+
 /** Loads of a variant that ended in the loss of its GPU, before others are tried in its place. */
 const MOST_LOSSES = 2;
 
@@ -63,20 +66,40 @@ export class Residency {
     const model = this.#model(id);
     const plan = await abortable(this.#planned(model), signal);
     let failure: unknown = noneFits(id, plan);
-    for (const variant of plan.candidates) {
+    for (const [at, variant] of plan.candidates.entries()) {
       const resident = this.#residentOf(variant, model.kind);
+      const later = plan.candidates.slice(at + 1);
+      if (
+        resident.state === 'failed' &&
+        later.some(({ name }) => this.#residents.get(name)?.state === 'ready')
+      ) {
+        // A server may be back: that is found out beside the request, which need not wait for it.
+        if (variant.engine === 'upstream') retry(resident);
+        continue;
+      }
       try {
         await abortable(
           resident.load(signal, (progress) => onProgress?.({ model: id, ...progress })),
           signal,
         );
+        // With what has failed before it, so that the status tells of that.
+        await this.#planned(model);
         return resident;
       } catch (error) {
         signal.throwIfAborted();
         failure = error;
+        if (later.length > 0) this.#giveUp(variant, error);
       }
     }
     throw failure;
+  }
+
+  /** What this device cannot run is not tried a second time. */
+  #giveUp({ name }: Variant, error: unknown): void {
+    const { code, message } = toWireError(error);
+    if (code === null || !HOPELESS.has(code)) return;
+    this.#faults.set(name, `could not be loaded: ${message}`);
+    this.#plans.clear();
   }
 
   /** Chooses for every model before any is asked for, so that the status can say what will answer. */
@@ -111,7 +134,8 @@ export class Residency {
   status(): ModelStatus[] {
     return this.#catalog.models.map((model) => {
       const { id, kind } = model;
-      const residents = model.variants.flatMap((variant) => this.#residents.get(variant.name) ?? []);
+      const variants = this.#plans.get(id)?.candidates ?? model.variants;
+      const residents = variants.flatMap((variant) => this.#residents.get(variant.name) ?? []);
       const shown = residents.find(({ state }) => state !== 'failed') ?? residents.at(-1);
       return {
         id,
@@ -142,6 +166,10 @@ export class Residency {
     this.#residents.set(variant.name, resident);
     return resident;
   }
+}
+
+function retry(resident: Resident): void {
+  resident.load(new AbortController().signal, () => undefined).catch(() => undefined);
 }
 
 const inOrder: PlanVariants = async ({ variants }) => ({ candidates: variants, reasons: [] });

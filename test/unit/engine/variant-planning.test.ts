@@ -207,7 +207,37 @@ test('a variant that cannot be loaded gives way to the next, and the status tell
     return engine(variant);
   });
   expect((await models.ready('m', never)).variant.name).toBe('small');
-  expect(models.status()[0]).toMatchObject({ state: 'ready', fingerprint: 'small' });
+  expect(models.status()[0]).toMatchObject({
+    state: 'ready',
+    fingerprint: 'small',
+    reasons: [
+      { variant: 'small', chosen: true },
+      { variant: 'big', chosen: false, reason: 'could not be loaded: too little memory' },
+    ],
+  });
+});
+
+test('a server that is down is asked again beside the requests, and answers once it is back', async () => {
+  const server: Variant = {
+    engine: 'upstream',
+    name: 'server',
+    license: 'MIT',
+    contextLength: 10,
+    files: [],
+    baseUrl: 'http://127.0.0.1:9/v1',
+    model: 'm',
+  };
+  let up = false;
+  const models = residency([server, small], async (variant) => {
+    if (variant.name === 'server' && !up)
+      throw new EngineError({ code: 'upstream_unavailable', message: 'down' });
+    return engine(variant);
+  });
+  expect((await models.ready('m', never)).variant.name).toBe('small');
+  up = true;
+  await expect
+    .poll(async () => (await models.ready('m', never)).variant.name, { timeout: 5000 })
+    .toBe('server');
 });
 
 test('a GPU lost once is loaded anew; lost twice, the next variant answers', async () => {
