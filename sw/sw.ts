@@ -1,9 +1,11 @@
 /// Listeners only. Nothing is kept in memory that a restart would miss: the browser stops this worker at will.
-import { handleLocalPath, handleMessage, handleV1, matchV1 } from '../src/sw-entry/index.ts';
+import { addLocaltext } from '../src/sw-entry/index.ts';
 import { addIsolationHeaders, decidesIsolation } from './isolation.ts';
 import { precache } from './precache.ts';
 
 declare const self: ServiceWorkerGlobalScope;
+
+addLocaltext();
 
 /** Registered as `…/localtext-sw.js?isolation=off`, it leaves the site's headers alone. */
 const isolates = new URL(self.location.href).searchParams.get('isolation') !== 'off';
@@ -19,15 +21,10 @@ self.addEventListener('activate', (event) => {
   event.waitUntil(self.clients.claim());
 });
 
-self.addEventListener('message', (event) => void handleMessage(event));
-
 self.addEventListener('fetch', (event) => {
   const { request } = event;
   const url = new URL(request.url);
   if (url.origin !== self.location.origin) return;
-  if (matchV1(url)) return event.respondWith(handleV1(request));
-  const local = handleLocalPath(url);
-  if (local) return event.respondWith(local);
 
   const kept = precache.respond(request);
   const isolate = isolates && decidesIsolation(request);

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Catalog } from './catalog.ts';
 import { byteCount, sha256Hex, weightPath } from './weight-path.ts';
 
 const name = z
@@ -130,40 +129,4 @@ export const catalogSchema = z
 function makes(each: z.output<typeof variant>): 'chat' | 'embedding' {
   if (each.engine === 'transformers') return 'embedding';
   return each.engine === 'upstream' && each.dimensions !== undefined ? 'embedding' : 'chat';
-}
-
-/** A catalog is at fault; the message has a line for each fault, with the way to it. */
-export class CatalogError extends Error {
-  override readonly name = 'CatalogError';
-  readonly faults: readonly { path: string; message: string }[];
-
-  constructor(issues: readonly z.core.$ZodIssue[]) {
-    const faults = issues.map(({ path, message }) => ({ path: wayTo(path), message }));
-    super(
-      `The catalog is at fault:\n${faults.map(({ path, message }) => `  ${path}: ${message}`).join('\n')}`,
-    );
-    this.faults = faults;
-  }
-}
-
-/**
- * What is safe to use as a catalog, wherever it came from.
- * @throws CatalogError
- */
-export function parseCatalog(value: unknown): Catalog {
-  const parsed = catalogSchema.safeParse(value);
-  if (parsed.success) return value as Catalog;
-  throw new CatalogError(parsed.error.issues);
-}
-
-/** `models[1].variants[0].files[2].bytes` */
-function wayTo(path: readonly PropertyKey[]): string {
-  const way = path.map((part) =>
-    typeof part === 'number'
-      ? `[${part}]`
-      : /^[A-Za-z_]\w*$/.test(String(part))
-        ? `.${String(part)}`
-        : `["${String(part)}"]`,
-  );
-  return way.join('').replace(/^\./, '') || 'catalog';
 }

@@ -1,5 +1,6 @@
 import type { Catalog, CatalogModel, Variant } from './catalog.ts';
-import { CatalogError, parseCatalog } from './catalog-schema.ts';
+import { CatalogError } from './catalog-error.ts';
+import { parseCatalog } from './parse-catalog.ts';
 
 /** What a site adds to a catalog, or puts in the place of parts of it. */
 export interface CatalogExtension {
@@ -25,9 +26,7 @@ export function extendCatalog(catalog: Catalog, extension: CatalogExtension): Ca
   const all = [...replaced, ...added];
   const unknown = Object.keys(prefer).filter((id) => !all.some((model) => model.id === id));
   if (unknown.length > 0) {
-    throw new CatalogError(
-      unknown.map((id) => ({ code: 'custom', input: id, path: ['prefer', id], message: "is no model's id" })),
-    );
+    throw new CatalogError(unknown.map((id) => ({ path: ['prefer', id], message: "is no model's id" })));
   }
   const withPreferred = all.map((model) => {
     const first = prefer[model.id] ?? [];

@@ -1,11 +1,17 @@
 import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
-import { handleLocalRoute } from './local-routes.ts';
+import { largeFiles } from './large-files.ts';
+import { handleLocalRoute, isLocalPath } from './local-routes.ts';
+import { handleMessage } from './messages.ts';
 import { serviceWorkerTransport } from './service-worker-transport.ts';
 import { browserService, isV1Path } from './v1.ts';
 
-export { handleMessage } from './messages.ts';
+export { handleMessage };
 
 declare const self: ServiceWorkerGlobalScope;
+
+/** What localtext looks at in a request; Workbox hands its routes an object that has it too. */
+type Addressed = URL | { url: URL };
+type Requested = Request | { request: Request };
 
 const engine: EngineClientDependencies = {
   transport: serviceWorkerTransport(self.clients),
@@ -13,23 +19,49 @@ const engine: EngineClientDependencies = {
 };
 const service = browserService(engine);
 
-/** Whether a fetch is the service's: this origin's `/v1` and all below it. Another origin's is not. */
-export const matchV1 = (url: URL): boolean => url.origin === self.location.origin && isV1Path(url);
+/**
+ * Whether a request is localtext's: this origin's `/v1` and all below it, and the page library's own paths (loading,
+ * status, keep-alive). Another origin's is not.
+ * @param target a URL, or what Workbox gives a route's match callback
+ */
+export function matchV1(target: Addressed): boolean {
+  const url = target instanceof URL ? target : target.url;
+  return url.origin === self.location.origin && (isV1Path(url) || isLocalPath(url));
+}
 
 /**
  * Answers what `matchV1` matched; never rejects for a fault of its own.
+ * @param target a Request, or what Workbox gives a route's handler
  * @example
- * // In a service worker that the site has already:
- * self.addEventListener('fetch', (event) => {
- *   const url = new URL(event.request.url);
- *   if (matchV1(url)) return event.respondWith(handleV1(event.request));
- *   const local = url.origin === location.origin && handleLocalPath(url);
- *   if (local) event.respondWith(local);
- * });
- * self.addEventListener('message', (event) => handleMessage(event));
+ * // A Workbox route has one method:
+ * for (const method of ['GET', 'POST'] as const) registerRoute(matchV1, handleV1, method);
  */
-export const handleV1 = (request: Request): Promise<Response> => service(request);
+export async function handleV1(target: Requested): Promise<Response> {
+  const request = target instanceof Request ? target : target.request;
+  return (await handleLocalRoute(new URL(request.url), engine)) ?? service(request);
+}
 
-/** Answers the page library's own paths (loading, status, keep-alive); null for every other path. */
-export const handleLocalPath = (url: URL): Promise<Response> | Response | null =>
-  handleLocalRoute(url, engine);
+/**
+ * The one call that puts localtext into a service worker that the site has already. Call it first: what it answers, no
+ * later listener sees; the engines' WASM files are kept when first used. It leaves install alone, and takes no update ahead of the site's own rules; it takes
+ * control of a page only when the page library asks for it.
+ * @example
+ * import { addLocaltext } from 'localtext/sw';
+ * addLocaltext();
+ * precacheAndRoute(self.__WB_MANIFEST);
+ */
+export function addLocaltext(): void {
+  self.addEventListener('message', (event) => {
+    if (handleMessage(event)) event.stopImmediatePropagation();
+  });
+  self.addEventListener('activate', (event) => event.waitUntil(largeFiles.tidy()));
+  self.addEventListener('fetch', (event) => {
+    const { request } = event;
+    const answer = matchV1(new URL(request.url))
+      ? handleV1(request)
+      : request.method === 'GET' && largeFiles.has(request.url) && largeFiles.respond(request);
+    if (!answer) return;
+    event.stopImmediatePropagation();
+    event.respondWith(answer);
+  });
+}

@@ -6,6 +6,10 @@ import { asServiceError } from '../service/service-error.ts';
 /** How long a page waits to hear of an engine's status, in milliseconds. */
 const STATUS_DEADLINE_MS = 5000;
 
+const paths: ReadonlySet<string> = new Set([KEEP_ALIVE_PATH, LOAD_PATH, STATUS_PATH]);
+
+export const isLocalPath = ({ pathname }: URL): boolean => paths.has(pathname);
+
 /** Answers the page library's own paths; null for every other path. */
 export function handleLocalRoute(
   url: URL,

@@ -1,35 +1,44 @@
+import { readFile } from 'node:fs/promises';
 import { build } from 'vite';
 
-/** One file of the site, for Workbox: a null revision where the name itself has a hash. */
-export interface PrecacheEntry {
-  url: string;
-  revision: string | null;
-}
+import { packageFile, SERVICE_WORKER, serviceWorkerSource, STATIC_FOLDER } from '../package-files.ts';
+import { prefix, type SiteFile } from '../site-files.ts';
 
 export interface ServiceWorkerOptions {
-  /** Path of the TypeScript source. */
-  entry: string;
+  /** The site's own, which has localtext in it; null: localtext's. */
+  entry: string | null;
   root: string;
-  precache: readonly PrecacheEntry[];
+  files: readonly SiteFile[];
   production: boolean;
 }
 
+/** One classic script, with the list of the site's files in front. */
+export async function serviceWorker({
+  entry,
+  root,
+  files,
+  production,
+}: ServiceWorkerOptions): Promise<string> {
+  const source = entry ?? serviceWorkerSource();
+  const code = source
+    ? await bundleServiceWorker(source, root, production)
+    : await readFile(packageFile(`${STATIC_FOLDER}/${SERVICE_WORKER}`), 'utf8');
+  return prefix(files) + code;
+}
+
 /**
- * Bundles the service worker into one classic script: module service workers are not everywhere, and a single file is
+ * Bundles a service worker into one classic script: module service workers are not everywhere, and a single file is
  * compared byte by byte when the browser looks for an update.
  */
-export async function bundleServiceWorker(options: ServiceWorkerOptions): Promise<string> {
-  const { entry, root, precache, production } = options;
+export async function bundleServiceWorker(entry: string, root: string, production: boolean): Promise<string> {
+  const mode = production ? 'production' : 'development';
   const result = await build({
     root,
     configFile: false,
     publicDir: false,
     logLevel: 'warn',
-    mode: production ? 'production' : 'development',
-    define: {
-      __LOCALTEXT_PRECACHE__: JSON.stringify(precache),
-      'process.env.NODE_ENV': JSON.stringify(production ? 'production' : 'development'),
-    },
+    mode,
+    define: { 'process.env.NODE_ENV': JSON.stringify(mode) },
     build: {
       write: false,
       minify: production,

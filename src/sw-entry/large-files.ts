@@ -1,10 +1,21 @@
+declare const self: ServiceWorkerGlobalScope;
+
+/** The engines' WASM files, put before the script by the Vite plugin and by `localtext init`. */
+declare const __LOCALTEXT_LARGE_FILES__: readonly LargeFile[] | undefined;
+
+interface LargeFile {
+  /** Relative to the service worker's script. */
+  url: string;
+  revision: string | null;
+}
+
 const CACHE = 'localtext-large-files';
 
 /**
  * Files too large to be fetched beforehand: kept when first used. With tens of megabytes among what is installed, a
  * first visit would wait for all of them before it could ask anything.
  */
-export function largeFiles(entries: readonly { url: string; revision: string | null }[], base: string) {
+function keepWhenUsed(entries: readonly LargeFile[], base: string) {
   const keys = new Map(
     entries.map(({ url, revision }) => {
       const href = new URL(url, base).href;
@@ -35,3 +46,8 @@ export function largeFiles(entries: readonly { url: string; revision: string | n
     },
   };
 }
+
+export const largeFiles = keepWhenUsed(
+  typeof __LOCALTEXT_LARGE_FILES__ === 'undefined' ? [] : __LOCALTEXT_LARGE_FILES__,
+  self.location.href,
+);

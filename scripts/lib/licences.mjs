@@ -1,0 +1,19 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The licences of the packages whose code is in ours, each with its own text. */
+export function writeLicences(modules, path) {
+  const folders = new Set(
+    modules.flatMap(
+      (id) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id.replaceAll('\\', '/'))?.[1] ?? [],
+    ),
+  );
+  const parts = [...folders].toSorted().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+    const text =
+      file && existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8').trim() : '';
+    return `${name} ${version}\nLicence: ${license}\n\n${text}`;
+  });
+  writeFileSync(path, `Packages whose code is in this one.\n\n${parts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`);
+}

@@ -1,0 +1,47 @@
+import { rolldown } from 'rolldown';
+
+/** One bundle an environment: none loads code of another. */
+const bundles = {
+  page: { index: 'src/index.ts' },
+  sw: { index: 'src/sw-entry/index.ts' },
+  worker: { worker: 'src/engine/worker.ts' },
+  broker: { broker: 'src/broker/broker.ts' },
+  catalog: { index: 'src/catalog/index.ts' },
+};
+
+/** The app's own packages, which its bundler finds: brought in when an engine is first used. */
+const engines = [/^@wllama\/wllama/, /^@huggingface\/transformers/, /^@mlc-ai\/web-llm/];
+
+/** @returns {Promise<string[]>} paths of all modules that went in */
+export async function buildModules() {
+  const modules = [];
+  for (const [name, input] of Object.entries(bundles)) {
+    const bundle = await rolldown({
+      input,
+      platform: 'browser',
+      external: engines,
+      plugins: [workerUrls],
+      transform: { define: { 'process.env.NODE_ENV': '"production"' } },
+    });
+    const { output } = await bundle.write({
+      dir: `dist/lib/${name}`,
+      format: 'esm',
+      chunkFileNames: '[name]-[hash].js',
+      comments: { legal: true, annotation: true, jsdoc: false },
+    });
+    await bundle.close();
+    modules.push(...output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : [])));
+  }
+  return modules;
+}
+
+/** `new Worker(new URL('…', import.meta.url))` is what bundlers look for: it must name the built file. */
+const workerUrls = {
+  name: 'worker-urls',
+  transform(code) {
+    const built = code
+      .replaceAll(`'../engine/worker.ts'`, `'../worker/worker.js'`)
+      .replaceAll(`'../broker/broker.ts'`, `'../broker/broker.js'`);
+    return built === code ? null : { code: built, map: null };
+  },
+};

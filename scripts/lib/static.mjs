@@ -1,0 +1,66 @@
+import { rolldown } from 'rolldown';
+import { build, defaultClientConditions } from 'vite';
+
+/** @returns {Promise<string[]>} paths of all modules that went in */
+export async function buildStatic() {
+  const modules = [];
+  const names = { entryFileNames: 'localtext/[name].js', chunkFileNames: 'localtext/[name]-[hash].js' };
+  const seen = {
+    name: 'seen',
+    generateBundle: (_options, bundle) => {
+      for (const file of Object.values(bundle)) if (file.type === 'chunk') modules.push(...file.moduleIds);
+    },
+  };
+  await build({
+    configFile: false,
+    publicDir: false,
+    base: './',
+    logLevel: 'warn',
+    plugins: [ownBase, seen],
+    resolve: { conditions: ['onnxruntime-web-use-extern-wasm', ...defaultClientConditions] },
+    worker: {
+      format: 'es',
+      plugins: () => [seen],
+      rolldownOptions: { output: { ...names, entryFileNames: 'localtext/[name]-[hash].js' } },
+    },
+    build: {
+      outDir: 'dist/static',
+      target: 'es2023',
+      modulePreload: false,
+      chunkSizeWarningLimit: 7_000,
+      rolldownOptions: {
+        input: { localtext: 'src/index.ts' },
+        preserveEntrySignatures: 'strict',
+        output: names,
+      },
+    },
+  });
+  return [...modules, ...(await buildServiceWorker())];
+}
+
+/** One classic script: the Vite plugin and `localtext init` put a list of files in front of it. */
+async function buildServiceWorker() {
+  const bundle = await rolldown({
+    input: 'sw/sw.ts',
+    platform: 'browser',
+    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
+  });
+  const { output } = await bundle.write({
+    file: 'dist/static/localtext-sw.js',
+    format: 'iife',
+    minify: true,
+  });
+  await bundle.close();
+  return output[0].moduleIds;
+}
+
+/** The files know where they lie, so that a site in a folder needs no setting. All of them are in one folder. */
+const ownBase = {
+  name: 'own-base',
+  renderChunk(code) {
+    const own = `new URL('../',import.meta.url).href`;
+    return code.includes('__LOCALTEXT_BASE__')
+      ? { code: code.replaceAll('__LOCALTEXT_BASE__', own), map: null }
+      : null;
+  },
+};

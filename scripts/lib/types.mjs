@@ -1,0 +1,56 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+const entries = { page: 'src/index.ts', sw: 'src/sw-entry/index.ts', catalog: 'src/catalog/index.ts' };
+const OUT = 'dist/types';
+
+/** Declarations of what the entry points export, and no others. */
+export function emitTypes() {
+  for (const environment of ['page', 'sw', 'catalog', 'node']) emit(environment);
+  writeFileSync(join(OUT, 'worker.d.ts'), 'export {};\n');
+  const reached = new Set([resolve(OUT, 'worker.d.ts')]);
+  for (const entry of [...Object.values(entries), 'src/node/vite-plugin.ts'])
+    reach(resolve(OUT, entry.replace('src/', '').replace('.ts', '.d.ts')), reached);
+  for (const file of readdirSync(OUT, { recursive: true }).map((name) => resolve(OUT, name)))
+    if (existsSync(file) && statSync(file).isFile() && !reached.has(file)) rmSync(file);
+}
+
+function emit(environment) {
+  const config = {
+    extends:
+      { page: '../src/page', sw: '../src/sw-entry', catalog: '../src/catalog', node: '../src/node' }[
+        environment
+      ] + '/tsconfig.json',
+    compilerOptions: {
+      noEmit: false,
+      declaration: true,
+      emitDeclarationOnly: true,
+      stripInternal: true,
+      rewriteRelativeImportExtensions: true,
+      rootDir: '../src',
+      outDir: '../dist/types',
+    },
+    include: [],
+    files: [`../${entries[environment] ?? 'src/node/vite-plugin.ts'}`],
+  };
+  const path = join('dist', `tsconfig.${environment}.json`);
+  writeFileSync(path, JSON.stringify(config));
+  const { status } = spawnSync(join('node_modules', '.bin', 'tsc'), ['-p', path], {
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  });
+  rmSync(path);
+  if (status !== 0) throw new Error(`no declarations for ${environment}`);
+}
+
+const IMPORT = /((?:from|import)\s*\(?\s*['"])(\.[^'"]+?)(?:\.d)?\.[jt]s(['"])/g;
+
+/** Follows a declaration's imports, and makes them name what is there to Node and to bundlers alike. */
+function reach(path, reached) {
+  if (reached.has(path)) return;
+  reached.add(path);
+  const text = readFileSync(path, 'utf8').replaceAll(IMPORT, '$1$2.js$3');
+  writeFileSync(path, text);
+  for (const [, , target] of text.matchAll(IMPORT)) reach(resolve(dirname(path), `${target}.d.ts`), reached);
+}

@@ -1,0 +1,17 @@
+export type {
+  Catalog,
+  CatalogModel,
+  DeviceNeeds,
+  HubSource,
+  TransformersVariant,
+  UpstreamVariant,
+  Variant,
+  VariantBase,
+  WebLlmVariant,
+  WeightFile,
+  WllamaVariant,
+} from './catalog.ts';
+export { CatalogError } from './catalog-error.ts';
+export { defaultCatalog } from './default-catalog.ts';
+export { extendCatalog, type CatalogExtension } from './extend-catalog.ts';
+export { parseCatalog } from './parse-catalog.ts';

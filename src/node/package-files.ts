@@ -1,0 +1,19 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** The package's own folder, seen from src/node as from dist/node. */
+const root = new URL('../../', import.meta.url);
+
+export const packageFile = (path: string): string => fileURLToPath(new URL(path, root));
+
+/** The service worker's source, in a clone of the repository; a package has it built. */
+export function serviceWorkerSource(): string | null {
+  const path = packageFile('sw/sw.ts');
+  return existsSync(path) ? path : null;
+}
+
+/** What `npm run build:lib` makes for sites without a bundler. */
+export const STATIC_FOLDER = 'dist/static';
+
+/** The name under which the page registers it; its folder is its scope. */
+export const SERVICE_WORKER = 'localtext-sw.js';
