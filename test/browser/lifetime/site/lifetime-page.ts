@@ -67,6 +67,23 @@ const lifetime = {
   abort(name: string): void {
     aborts.get(name)?.abort();
   },
+
+  /** Resolves when nothing runs nor waits in the engine, to the time then, in milliseconds since 1970. */
+  async untilFree(): Promise<number> {
+    for (;;) {
+      const { epoch, models } = await lifetime.handle().status();
+      if (epoch && models.every(({ running, queued }) => running + queued === 0)) return Date.now();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  },
+
+  /** Names of this library's locks that are held now, or waited for. */
+  async locks(): Promise<{ held: string[]; pending: string[] }> {
+    const { held = [], pending = [] } = await navigator.locks.query();
+    const ours = (locks: LockInfo[]): string[] =>
+      locks.flatMap(({ name }) => (name?.startsWith('localtext:') ? name : []));
+    return { held: ours(held), pending: ours(pending) };
+  },
 };
 
 window.lifetime = lifetime;

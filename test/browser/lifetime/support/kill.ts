@@ -1,4 +1,4 @@
-import type { Page } from 'playwright';
+import type { Page, Worker } from 'playwright';
 
 /** The renderer dies, as when the device is out of memory. */
 export async function crash(page: Page): Promise<void> {
@@ -9,10 +9,13 @@ export async function crash(page: Page): Promise<void> {
   await crashed;
 }
 
+export const engineOf = (page: Page): Worker | undefined =>
+  page.workers().find((worker) => /\/worker-[^/]+\.js$/.test(worker.url()));
+
 /** The engine's worker ends itself, in the middle of whatever it does; those that it has started end with it. */
 export async function killEngine(page: Page): Promise<void> {
-  const engine = page.workers().find((worker) => /\/worker-[^/]+\.js$/.test(worker.url()));
-  if (!engine) throw new Error(`no engine here: ${page.workers().map((worker) => worker.url())}`);
+  const engine = engineOf(page);
+  if (!engine) throw new Error('this tab has no engine');
   const closed = engine.waitForEvent('close');
   engine.evaluate(() => self.close()).catch(() => {});
   await closed;

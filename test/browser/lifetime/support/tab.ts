@@ -1,5 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 
+import type { LocaltextStatus } from '../../../../src/page/localtext.ts';
+import type { StartOptions } from '../../../../src/page/start-options.ts';
 import type { Body, Run } from '../site/run.ts';
 
 export const PAGE = '/lifetime-page.html';
@@ -8,6 +10,7 @@ export interface OpenOptions {
   path?: string;
   /** `none`: nothing is started. */
   start?: 'service-worker' | 'fetch' | 'none';
+  isolation?: StartOptions['isolation'];
 }
 
 let count = 0;
@@ -16,6 +19,7 @@ let count = 0;
 export class Tab {
   readonly page: Page;
   key = '';
+  crashed = false;
 
   private constructor(page: Page) {
     this.page = page;
@@ -26,15 +30,22 @@ export class Tab {
     page.on('pageerror', (error) => console.error(`page error: ${error.message}`));
     await page.goto(siteUrl + (options.path ?? PAGE));
     const tab = new Tab(page);
-    await tab.start(options.start);
+    page.on('crash', () => (tab.crashed = true));
+    await tab.start(options);
     return tab;
   }
 
-  async start(how: OpenOptions['start'] = 'service-worker'): Promise<void> {
-    if (how === 'none') return;
+  async start({
+    start = 'service-worker',
+    isolation = 'off',
+  }: Omit<OpenOptions, 'path'> = {}): Promise<void> {
+    if (start === 'none') return;
     this.key = await this.page.evaluate(
-      (plain) => (plain ? window.lifetime.startWithoutServiceWorker() : window.lifetime.start()),
-      how === 'fetch',
+      ([how, headers]) =>
+        how === 'fetch'
+          ? window.lifetime.startWithoutServiceWorker()
+          : window.lifetime.start({ isolation: headers }),
+      [start, isolation] as const,
     );
   }
 
@@ -78,6 +89,19 @@ export class Tab {
 
   async abort(name: string): Promise<void> {
     await this.page.evaluate((run) => window.lifetime.abort(run), name);
+  }
+
+  /** Milliseconds since 1970. */
+  untilFree(): Promise<number> {
+    return this.page.evaluate(() => window.lifetime.untilFree());
+  }
+
+  status(): Promise<LocaltextStatus> {
+    return this.page.evaluate(() => window.lifetime.handle().status());
+  }
+
+  locks(): Promise<{ held: string[]; pending: string[] }> {
+    return this.page.evaluate(() => window.lifetime.locks());
   }
 
   leads(): Promise<boolean> {

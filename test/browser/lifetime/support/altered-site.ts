@@ -1,0 +1,81 @@
+import {
+  createServer,
+  request,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Alterations {
+  /** Without the headers for WASM threads: one thread a model, which two cores can share among three tabs. */
+  isolated?: boolean;
+  /** By path: what is answered in place of the site's file. Given its text, null when there is no such file. */
+  files?: Record<string, (text: string) => string>;
+}
+
+/** The built site behind a server that alters it; what it alters may change while it runs. */
+export class AlteredSite {
+  readonly files = new Map<string, (text: string) => string>();
+  readonly #origin: string;
+  readonly #isolated: boolean;
+  readonly #server: Server;
+
+  private constructor(origin: string, { isolated = false, files = {} }: Alterations) {
+    this.#origin = origin;
+    this.#isolated = isolated;
+    for (const [path, alter] of Object.entries(files)) this.files.set(path, alter);
+    this.#server = createServer((asked, answer) => {
+      const forward = request(
+        this.#origin + (asked.url ?? '/'),
+        { method: asked.method, headers: { ...asked.headers, host: new URL(this.#origin).host } },
+        (response) => this.#answer(asked.url ?? '/', response, answer),
+      );
+      forward.on('error', () => answer.destroy());
+      asked.pipe(forward);
+    });
+  }
+
+  static async start(origin: string, alterations: Alterations = {}): Promise<AlteredSite> {
+    const site = new AlteredSite(origin, alterations);
+    await new Promise<void>((resolve) => {
+      site.#server.listen(0, 'localhost', resolve);
+    });
+    return site;
+  }
+
+  get url(): string {
+    return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+    });
+  }
+
+  #answer(
+    url: string,
+    response: IncomingMessage,
+    answer: NodeJS.WritableStream & { writeHead(status: number, headers: OutgoingHttpHeaders): unknown },
+  ): void {
+    const headers: OutgoingHttpHeaders = { ...response.headers };
+    if (!this.#isolated) {
+      for (const name of Object.keys(headers)) if (name.startsWith('cross-origin-')) delete headers[name];
+    }
+    const alter = this.files.get(new URL(url, this.#origin).pathname);
+    if (!alter) {
+      answer.writeHead(response.statusCode ?? 500, headers);
+      response.pipe(answer);
+      return;
+    }
+    for (const name of ['content-length', 'content-encoding', 'etag']) delete headers[name];
+    const chunks: Buffer[] = [];
+    response.on('data', (chunk: Buffer) => chunks.push(chunk));
+    response.on('end', () => {
+      answer.writeHead(200, { ...headers, 'content-type': 'text/javascript' });
+      answer.end(alter(Buffer.concat(chunks).toString()));
+    });
+  }
+}

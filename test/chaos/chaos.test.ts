@@ -1,0 +1,38 @@
+import type { BrowserContext } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { AlteredSite } from '../browser/lifetime/support/altered-site.ts';
+import { launch } from '../support/launch.ts';
+import { Chaos } from './chaos.ts';
+
+const rounds = Number(process.env['LOCALTEXT_CHAOS_ROUNDS'] ?? 10);
+const seed = Number(process.env['LOCALTEXT_CHAOS_SEED'] ?? 1);
+
+let context: BrowserContext;
+let site: AlteredSite;
+
+beforeAll(async () => {
+  context = await launch();
+  site = await AlteredSite.start(inject('siteUrl'));
+});
+
+afterAll(async () => {
+  await context.close();
+  await site.stop();
+});
+
+test(
+  `every request ends well, whatever dies (${rounds} rounds)`,
+  { timeout: 60_000 + rounds * 60_000 },
+  async () => {
+    const chaos = new Chaos(context, site.url, seed);
+    try {
+      await chaos.setUp();
+      while (chaos.figures.rounds < rounds) await chaos.round();
+    } finally {
+      console.log(`chaos, seed ${seed}: ${JSON.stringify(chaos.figures, null, 2)}`);
+    }
+    expect(chaos.figures.rounds).toBe(rounds);
+    expect(chaos.figures.longestUntilFreeMs).toBeLessThan(5000);
+  },
+);

@@ -1,0 +1,184 @@
+import type { BrowserContext } from 'playwright';
+
+import type { Run } from '../browser/lifetime/site/run.ts';
+import { crash, engineOf, killEngine } from '../browser/lifetime/support/kill.ts';
+import { Tab } from '../browser/lifetime/support/tab.ts';
+import { stopServiceWorker } from '../support/service-worker-control.ts';
+import { judge } from './judge.ts';
+import { Random } from './random.ts';
+import { REQUESTS } from './requests.ts';
+
+const TABS = 3;
+/** A request that has not ended by then hangs. */
+const HANG_MS = 60_000;
+const EVENTS = ['close', 'crash', 'reload', 'navigate', 'engine', 'service worker', 'abort', 'none'] as const;
+
+interface Request {
+  tab: Tab;
+  kind: string;
+  name: string;
+  aborted: boolean;
+}
+
+export interface Figures {
+  rounds: number;
+  requests: number;
+  /** How often each. */
+  endings: Record<string, number>;
+  events: Record<string, number>;
+  longestRequestMs: number;
+  /** From the end of a round's last request. */
+  longestUntilFreeMs: number;
+}
+
+/** Three tabs that ask all the time, while something dies in each round. Throws at the first thing that is wrong. */
+export class Chaos {
+  readonly figures: Figures = {
+    rounds: 0,
+    requests: 0,
+    endings: {},
+    events: {},
+    longestRequestMs: 0,
+    longestUntilFreeMs: 0,
+  };
+  readonly #context: BrowserContext;
+  readonly #siteUrl: string;
+  readonly #random: Random;
+  readonly #references = new Map<string, Run>();
+  #tabs: Tab[] = [];
+
+  constructor(context: BrowserContext, siteUrl: string, seed: number) {
+    this.#context = context;
+    this.#siteUrl = siteUrl;
+    this.#random = new Random(seed);
+  }
+
+  /** Opens the tabs, and asks for each answer once, undisturbed. */
+  async setUp(): Promise<void> {
+    while (this.#tabs.length < TABS) this.#tabs.push(await this.#open());
+    for (const [kind, body] of Object.entries(REQUESTS)) {
+      const run = await this.#random.pick(this.#tabs).run(body);
+      if (run.error) throw new Error(`${kind}, undisturbed: ${run.error.message}`);
+      this.#references.set(kind, run);
+    }
+  }
+
+  async round(): Promise<void> {
+    const requests: Request[] = [];
+    for (const tab of this.#tabs) {
+      for (let more = this.#random.below(3); more > 0; more--) {
+        const kind = this.#random.pick(Object.keys(REQUESTS));
+        requests.push({ tab, kind, name: await tab.begin(REQUESTS[kind] ?? {}), aborted: false });
+      }
+    }
+    await new Promise((resolve) => {
+      setTimeout(resolve, this.#random.next() ** 2 * 3000);
+    });
+    const event = this.#random.pick(EVENTS);
+    const lost = await this.#happen(event, requests);
+    await this.#end(requests, lost, event);
+    await this.#settle();
+    this.figures.rounds += 1;
+    tally(this.figures.events, event);
+  }
+
+  /** The tabs whose requests went with them. */
+  async #happen(event: (typeof EVENTS)[number], requests: Request[]): Promise<Tab[]> {
+    const tab = this.#random.pick(this.#tabs);
+    switch (event) {
+      case 'close':
+        await tab.page.close();
+        return this.#replace([tab]);
+      case 'crash': {
+        await crash(tab.page);
+        // Tabs of one site may share a process, and the service worker with them.
+        const gone = this.#tabs.filter(({ crashed }) => crashed);
+        for (const { page } of gone) await page.close();
+        return this.#replace(gone);
+      }
+      case 'reload':
+        await tab.page.reload();
+        await tab.start();
+        return [tab];
+      case 'navigate':
+        await tab.page.goto('about:blank');
+        await tab.page.goBack();
+        await tab.page.waitForFunction(() => 'lifetime' in window);
+        await tab.start();
+        return [tab];
+      case 'engine': {
+        const leader = this.#tabs.find(({ page }) => engineOf(page));
+        if (leader) await killEngine(leader.page);
+        return [];
+      }
+      case 'service worker':
+        await stopServiceWorker(tab.page);
+        return [];
+      case 'abort': {
+        if (requests.length === 0) return [];
+        const request = this.#random.pick(requests);
+        request.aborted = true;
+        await request.tab.abort(request.name);
+        return [];
+      }
+      case 'none':
+        return [];
+    }
+  }
+
+  async #end(requests: Request[], lost: Tab[], event: string): Promise<void> {
+    const { figures } = this;
+    for (const { tab, kind, name, aborted } of requests) {
+      figures.requests += 1;
+      if (lost.includes(tab)) {
+        tally(figures.endings, 'gone with its tab');
+        continue;
+      }
+      const run = await tab.ended(name, HANG_MS).catch((error: unknown) => {
+        throw new Error(`round ${figures.rounds}, ${kind} hangs after ${event}`, { cause: error });
+      });
+      const reference = this.#references.get(kind);
+      if (!reference) throw new Error(`no reference for ${kind}`);
+      const serviceWorkerKilled = event === 'service worker' || event === 'crash';
+      try {
+        tally(figures.endings, judge(run, reference, { aborted, serviceWorkerKilled }));
+      } catch (error) {
+        throw new Error(`round ${figures.rounds}, ${kind} after ${event}: ${(error as Error).message}`, {
+          cause: error,
+        });
+      }
+      figures.longestRequestMs = Math.max(figures.longestRequestMs, (run.endedAt ?? 0) - run.startedAt);
+    }
+  }
+
+  /** Everything is free, and nothing is left behind. */
+  async #settle(): Promise<void> {
+    const [tab] = this.#tabs;
+    if (!tab) throw new Error('no tab is left');
+    const from = Date.now();
+    const free = await tab.untilFree();
+    this.figures.longestUntilFreeMs = Math.max(this.figures.longestUntilFreeMs, free - from);
+    const left = (names: string[]): string[] => names.filter((name) => name.startsWith('localtext:request:'));
+    const deadline = Date.now() + 1000;
+    for (;;) {
+      const { held, pending } = await tab.locks();
+      const behind = [...left(held), ...left(pending)].filter((name) => !name.includes(':status-'));
+      if (behind.length === 0) return;
+      if (Date.now() > deadline) throw new Error(`locks left behind: ${behind.join(', ')}`);
+    }
+  }
+
+  async #replace(gone: Tab[]): Promise<Tab[]> {
+    this.#tabs = this.#tabs.filter((tab) => !gone.includes(tab));
+    while (this.#tabs.length < TABS) this.#tabs.push(await this.#open());
+    return gone;
+  }
+
+  #open(): Promise<Tab> {
+    return Tab.open(this.#context, this.#siteUrl);
+  }
+}
+
+function tally(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
+}

@@ -1,0 +1,34 @@
+import type { Run } from '../browser/lifetime/site/run.ts';
+
+export interface Circumstances {
+  aborted: boolean;
+  /** A service worker was stopped while it ran: a broken connection is then what its client must see. */
+  serviceWorkerKilled: boolean;
+}
+
+/**
+ * How a request ended, in a word or two.
+ * @throws Error when it ended as no request may: cut off without a word, with other text, or with an unclear error.
+ */
+export function judge(run: Run, reference: Run, { aborted, serviceWorkerKilled }: Circumstances): string {
+  const said = JSON.stringify(run);
+  for (const [index, text] of Object.entries(run.text)) {
+    const whole = reference.text[Number(index)] ?? '';
+    if (!whole.startsWith(text))
+      throw new Error(`text lost, doubled or changed: ${said}; should be ${whole}`);
+  }
+  if (run.error) {
+    if (aborted) return 'aborted';
+    if (run.error.code !== null) return `error ${run.error.code}`;
+    if (serviceWorkerKilled) return 'connection broken';
+    throw new Error(`an unclear error: ${said}`);
+  }
+  for (const [index, finish] of Object.entries(reference.finish)) {
+    if (run.finish[Number(index)] !== finish) throw new Error(`cut off, yet it looks whole: ${said}`);
+    if (run.text[Number(index)] !== reference.text[Number(index)])
+      throw new Error(`text is missing: ${said}`);
+  }
+  const [counted, right] = [run.usage?.completion_tokens, reference.usage?.completion_tokens];
+  if (counted !== right) throw new Error(`counted ${counted} tokens in place of ${right}: ${said}`);
+  return 'answered';
+}
