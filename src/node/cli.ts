@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { CommandError } from './command-error.ts';
 import { PullError } from './weights/pull-error.ts';
 import { StartError } from './start-error.ts';
 import { UsageError } from './usage-error.ts';
@@ -12,6 +13,10 @@ const commands: Record<string, Command> = {
   pull: {
     summary: 'bring the weights of the models',
     load: async () => import('./pull-command.ts'),
+  },
+  init: {
+    summary: 'copy the built files into the folder of a site without a bundler',
+    load: async () => import('./init-command.ts'),
   },
   start: {
     summary: 'bring the weights, build the playground and serve it',
@@ -46,7 +51,8 @@ async function main(): Promise<number> {
   } catch (error) {
     if (interrupt.signal.aborted) return 130;
     if (error instanceof UsageError) console.error(`${error.message}\nlocaltext ${name} --help tells more.`);
-    else if (error instanceof PullError || error instanceof StartError) console.error(error.message);
+    else if (error instanceof CommandError || error instanceof PullError || error instanceof StartError)
+      console.error(error.message);
     else throw error;
     return error instanceof UsageError ? 2 : 1;
   }

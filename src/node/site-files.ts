@@ -9,49 +9,53 @@ export interface SiteFile {
   revision: string | null;
 }
 
-/** @param source null where the file's name has a hash. */
-export function siteFile(url: string, source: string | Uint8Array | null): SiteFile {
-  const revision = source === null ? null : createHash('sha256').update(source).digest('hex').slice(0, 16);
-  return { url, revision };
+/** A site's files, by when its service worker keeps them. */
+export interface SiteFiles {
+  /** Before it answers for the first time. */
+  shell: SiteFile[];
+  /** When they are first used: a first visit would wait for all of them otherwise. */
+  large: SiteFile[];
+}
+
+const LARGE = 2 ** 20;
+
+/** @param hashed whether the name has a hash of the content in it */
+export function addFile(files: SiteFiles, url: string, source: string | Uint8Array, hashed = false): void {
+  const revision = hashed ? null : createHash('sha256').update(source).digest('hex').slice(0, 16);
+  const list = Buffer.byteLength(source) > LARGE ? files.large : files.shell;
+  list.push({ url, revision });
 }
 
 /** What a page is made of; a host may use, and not serve, `_headers` and the like. */
 const SHELL = /\.(html?|css|m?js|json|webmanifest|svg|png|jpe?g|webp|avif|gif|ico|woff2?|txt)$/i;
 const LARGEST = 5 * 2 ** 20;
 
-/** The files of a folder that make up a site's pages: no weights, nothing hidden, nothing over 5 MiB. */
-export async function shellFiles(folder: string, skip: (path: string) => boolean): Promise<SiteFile[]> {
+/** Adds the files of a folder that make up a site's pages: no weights, nothing hidden, nothing over 5 MiB. */
+export async function addFolder(
+  files: SiteFiles,
+  folder: string,
+  skip: (path: string) => boolean,
+  below = '',
+): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  const found = await Promise.all(
-    entries
-      .filter(({ name }) => !/^[._]/.test(name) && name !== 'node_modules')
-      .map(async (entry): Promise<SiteFile[]> => {
-        const path = join(folder, entry.name);
-        if (skip(path)) return [];
-        if (entry.isDirectory()) {
-          const below = await shellFiles(path, skip);
-          return below.map(({ url, revision }) => ({
-            url: `${encodeURIComponent(entry.name)}/${url}`,
-            revision,
-          }));
-        }
-        if (!entry.isFile() || !SHELL.test(entry.name)) return [];
-        const source = await readFile(path);
-        return source.length > LARGEST ? [] : [siteFile(encodeURIComponent(entry.name), source)];
-      }),
-  );
-  return found.flat();
+  for (const entry of entries.filter(({ name }) => !/^[._]/.test(name) && name !== 'node_modules')) {
+    const path = join(folder, entry.name);
+    const url = below + encodeURIComponent(entry.name);
+    if (skip(path)) continue;
+    if (entry.isDirectory()) await addFolder(files, path, skip, `${url}/`);
+    else if (entry.isFile() && SHELL.test(entry.name)) {
+      const source = await readFile(path);
+      if (source.length <= LARGEST) addFile(files, url, source);
+    }
+  }
 }
 
-const isLarge = ({ url }: SiteFile): boolean => url.endsWith('.wasm');
-
 /**
- * What goes in front of a service worker: the files it keeps from the start, also under the name that Workbox's own
- * tools use, and those it keeps when they are first used.
+ * What goes in front of a service worker: the lists of files, the first also under the name that Workbox's own tools
+ * use.
  */
-export function prefix(files: readonly SiteFile[]): string {
-  const sorted = files.toSorted((a, b) => (a.url < b.url ? -1 : 1));
-  const shell = JSON.stringify(sorted.filter((file) => !isLarge(file)));
-  const large = JSON.stringify(sorted.filter(isLarge));
-  return `self.__WB_MANIFEST=self.__LOCALTEXT_PRECACHE__=${shell};self.__LOCALTEXT_LARGE_FILES__=${large};\n`;
+export function prefix({ shell, large }: SiteFiles): string {
+  const list = (files: SiteFile[]): string =>
+    JSON.stringify(files.toSorted((a, b) => (a.url < b.url ? -1 : 1)));
+  return `self.__WB_MANIFEST=self.__LOCALTEXT_PRECACHE__=${list(shell)};self.__LOCALTEXT_LARGE_FILES__=${list(large)};\n`;
 }

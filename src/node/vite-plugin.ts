@@ -5,7 +5,7 @@ import sirv from 'sirv';
 import { defaultClientConditions, type Connect, type Plugin, type ResolvedConfig } from 'vite';
 
 import { SERVICE_WORKER } from './package-files.ts';
-import { shellFiles, siteFile } from './site-files.ts';
+import { addFile, addFolder, type SiteFiles } from './site-files.ts';
 import { apiHint } from './vite/api-hint.ts';
 import { headersFor } from './vite/isolation.ts';
 import { notFound, serveFile, serveScript } from './vite/middlewares.ts';
@@ -77,7 +77,8 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       for (const [file, path] of files) middlewares.use(base() + WASM_PATH + file, serveFile(path));
       const { root } = config;
       // Bundled anew for every request; nothing is kept while one develops.
-      const script = () => serviceWorker({ entry: entry(), root, files: [], production: false });
+      const script = () =>
+        serviceWorker({ entry: entry(), root, files: { shell: [], large: [] }, production: false });
       middlewares.use(base() + name, serveScript(script));
     },
 
@@ -91,21 +92,21 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       async handler(_output, bundle) {
         if (this.environment.name !== 'client') return;
         const hashed = `${config.build.assetsDir}/`;
-        const files = Object.values(bundle)
-          .filter(({ fileName }) => !fileName.endsWith('.map'))
-          .map((file) => {
-            const source = file.type === 'chunk' ? file.code : file.source;
-            return siteFile(file.fileName, file.fileName.startsWith(hashed) ? null : source);
-          });
-        const { publicDir } = config;
-        if (publicDir) files.push(...(await shellFiles(publicDir, (path) => path === models)));
+        const files: SiteFiles = { shell: [], large: [] };
+        for (const file of Object.values(bundle)) {
+          const { fileName } = file;
+          if (fileName.endsWith('.map')) continue;
+          const source = file.type === 'chunk' ? file.code : file.source;
+          addFile(files, fileName, source, fileName.startsWith(hashed));
+        }
+        if (config.publicDir) await addFolder(files, config.publicDir, (path) => path === models);
         const engines = wasmFiles(config.root);
         for (const why of engines.missing) this.warn(why);
         for (const [file, path] of engines.files) {
           const [fileName, source] = [WASM_PATH + file, readFileSync(path)];
           this.emitFile({ type: 'asset', fileName, source });
           // An engine must start without a network too.
-          if (!isFallback(file)) files.push(siteFile(fileName, source));
+          if (!isFallback(file)) addFile(files, fileName, source);
         }
         const code = await serviceWorker({ entry: entry(), root: config.root, files, production: true });
         this.emitFile({ type: 'asset', fileName: name, source: code });

@@ -1,6 +1,6 @@
 declare const self: ServiceWorkerGlobalScope;
 
-/** The engines' WASM files, put before the script by the Vite plugin and by `localtext init`. */
+/** The engines' WASM files and the like, put before the script by the Vite plugin and by `localtext init`. */
 declare const __LOCALTEXT_LARGE_FILES__: readonly LargeFile[] | undefined;
 
 interface LargeFile {

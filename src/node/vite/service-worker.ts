@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { build } from 'vite';
 
 import { packageFile, SERVICE_WORKER, serviceWorkerSource, STATIC_FOLDER } from '../package-files.ts';
-import { prefix, type SiteFile } from '../site-files.ts';
+import { prefix, type SiteFiles } from '../site-files.ts';
 
 export interface ServiceWorkerOptions {
   /** The site's own, which has localtext in it; null: localtext's. */
   entry: string | null;
   root: string;
-  files: readonly SiteFile[];
+  files: SiteFiles;
   production: boolean;
 }
 

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+
+import { parseFlags } from './flags.ts';
+import { copySite } from './init/copy-site.ts';
+import { UsageError } from './usage-error.ts';
+
+const help = `Usage: localtext init <folder> [--offline]
+
+Copies what a site without a bundler needs into the folder that it is served from: the page library as one module
+(localtext/localtext.js), its workers, the engines' WASM files, and the service worker. Run it again after each update
+of localtext.
+
+  --offline   the service worker keeps the folder's other files too (pages, styles, scripts, images; no weights), so
+              that the site opens without a network. Run it again whenever they change.
+  --help      this text`;
+
+export async function run(args: string[]): Promise<void> {
+  const { values, positionals } = parseFlags({
+    args,
+    allowPositionals: true,
+    options: { offline: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h' } },
+  });
+  if (values.help) {
+    console.log(help);
+    return;
+  }
+  const [folder, ...others] = positionals;
+  if (folder === undefined || others.length > 0) throw new UsageError('localtext init takes one folder.');
+  const { files, bytes, missing } = await copySite(resolve(folder), values.offline);
+  console.log(`Copied ${files} files (${(bytes / 1e6).toFixed(1)} MB) to ${folder}.`);
+  console.log(whatIsLeft(folder, missing));
+}
+
+function whatIsLeft(folder: string, missing: readonly string[]): string {
+  const models = join(relative('', folder) || '.', 'models');
+  const steps = [
+    ...missing,
+    ...(existsSync(models) ? [] : [`Bring the weights: npx localtext pull --to ${models}`]),
+    [
+      'In a page of the folder:',
+      '   <script type="module">',
+      "     import { start } from './localtext/localtext.js';",
+      '     const localtext = await start();',
+      "     const { key } = await localtext.keys.issue({ label: 'my app' });",
+      '   </script>',
+    ].join('\n'),
+    'Serve the folder over https or from localhost. For WASM threads from the first visit on, send these headers',
+  ];
+  const headers = [
+    '   Cross-Origin-Opener-Policy: same-origin',
+    '   Cross-Origin-Embedder-Policy: require-corp',
+    'with every page and script; without them the service worker adds them from the second visit on.',
+    'When it is deployed: npx localtext doctor <url>',
+  ];
+  const numbered = steps.map((step, index) => `${index + 1}. ${step}`);
+  return ['', 'Left to do:', ...numbered, ...headers].join('\n');
+}

@@ -1,0 +1,51 @@
+import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+import { packageFile, SERVICE_WORKER, STATIC_FOLDER } from '../package-files.ts';
+import { CommandError } from '../command-error.ts';
+import { addFile, addFolder, prefix, type SiteFiles } from '../site-files.ts';
+import { isFallback, WASM_PATH, wasmFiles } from '../vite/wasm-files.ts';
+
+export interface Copied {
+  files: number;
+  bytes: number;
+  /** What to install first, in words. */
+  missing: string[];
+}
+
+/**
+ * Copies the built files into a site's folder, in the place of an earlier version's.
+ * @param offline whether the service worker keeps the site's own files too
+ */
+export async function copySite(folder: string, offline: boolean): Promise<Copied> {
+  const built = packageFile(STATIC_FOLDER);
+  if (!existsSync(join(built, SERVICE_WORKER))) {
+    throw new CommandError(`${built} has no built files. In a clone of the repository: npm run build:lib`);
+  }
+  await mkdir(folder, { recursive: true });
+  // Names have hashes: an earlier version's would stay.
+  await rm(join(folder, 'localtext'), { recursive: true, force: true });
+  const { files: wasm, missing } = wasmFiles(process.cwd());
+  const names = (await readdir(join(built, 'localtext'))).map((name) => `localtext/${name}`);
+  const sources = new Map([
+    ...names.map((name): [string, string] => [name, join(built, name)]),
+    ...[...wasm].map(([name, path]): [string, string] => [WASM_PATH + name, path]),
+  ]);
+  let bytes = 0;
+  const kept: SiteFiles = { shell: [], large: [] };
+  for (const [name, source] of sources) {
+    const target = join(folder, name);
+    await mkdir(dirname(target), { recursive: true });
+    await cp(source, target);
+    bytes += (await stat(target)).size;
+    if (!isFallback(basename(name))) addFile(kept, name, await readFile(target));
+  }
+  if (offline) {
+    const ours = [join(folder, 'localtext'), join(folder, SERVICE_WORKER), join(folder, 'models')];
+    await addFolder(kept, folder, (path) => ours.includes(path));
+  }
+  const worker = prefix(kept) + (await readFile(join(built, SERVICE_WORKER), 'utf8'));
+  await writeFile(join(folder, SERVICE_WORKER), worker);
+  return { files: sources.size + 1, bytes: bytes + Buffer.byteLength(worker), missing };
+}
