@@ -36,7 +36,7 @@ export default defineConfig(({ mode }) => ({
         extends: false,
         test: {
           name: 'browser',
-          include: ['test/browser/**/*.test.ts'],
+          include: ['test/browser/**/*.test.ts', 'test/chaos/**/*.test.ts'],
           root: here('./'),
           globalSetup: here('./test/support/browser-setup.ts'),
           fileParallelism: false,

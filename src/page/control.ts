@@ -32,7 +32,7 @@ export function tellServiceWorker(worker: ServiceWorker, message: PageToServiceW
 }
 
 /** Resolves when the registration's worker is active. @throws LocaltextError when its installation fails. */
-export async function activeWorker(registration: ServiceWorkerRegistration): Promise<ServiceWorker> {
+async function activeWorker(registration: ServiceWorkerRegistration): Promise<ServiceWorker> {
   for (;;) {
     if (registration.active) return registration.active;
     const next = registration.installing ?? registration.waiting;

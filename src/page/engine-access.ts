@@ -44,7 +44,7 @@ export const throughServiceWorker: EngineAccess = {
   },
 };
 
-export const asLocaltextError = ({ code, message }: WireError): LocaltextError =>
+const asLocaltextError = ({ code, message }: WireError): LocaltextError =>
   new LocaltextError(code ?? 'server_error', message);
 
 const notOurs = ({ status, url }: Response): LocaltextError =>

@@ -44,6 +44,8 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
 
 /** Kept where the service worker finds it. A catalog set earlier and not now is taken back. */
 async function storeCatalog({ catalog }: StartOptions): Promise<void> {
+  // Before anything is built on it; pages with the default catalog load no checks.
+  if (catalog) (await import('../catalog/parse-catalog.ts')).parseCatalog(catalog);
   const { writeCatalog } = await import('../storage/settings.ts');
   await writeCatalog(catalog ?? null);
 }
