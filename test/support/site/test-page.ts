@@ -11,7 +11,9 @@ declare global {
   }
 }
 
-window.localtext = start();
+/** `?options=<JSON>`: what a site would pass. */
+const options = new URLSearchParams(location.search).get('options') ?? '{}';
+window.localtext = start(JSON.parse(options) as Parameters<typeof start>[0]);
 window.OpenAI = OpenAI;
 window.client = (apiKey, options) =>
   new OpenAI({
