@@ -1,6 +1,6 @@
 import { load, downloads } from '../client/downloads.ts';
 import { modelStatuses } from '../client/localtext.ts';
-import { variantOf, weightBytes } from '../client/model-facts.ts';
+import { chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { hueOf } from '../client/models.ts';
 import { LoadCard } from '../components/load-card.tsx';
 import { bytes } from '../format.ts';
@@ -12,8 +12,8 @@ const STARTERS = ['Why is the sky blue?', 'Name five rivers in Europe.', 'Write 
 /** Before the first word: what this is, what it costs to start, and a way in. */
 export function Welcome() {
   const { model } = settings.value;
-  const variant = variantOf(model);
-  const size = variant ? bytes(weightBytes(variant)) : 'The model';
+  const variant = chosenVariant(model);
+  const weights = variant ? `${bytes(weightBytes(variant))} of weights` : 'Its weights';
   const ready = modelStatuses.value.some(({ id, state }) => id === model && state === 'ready');
   return (
     <div class="welcome" data-hue={hueOf(model)}>
@@ -28,14 +28,14 @@ export function Welcome() {
           </p>
         ) : (
           <p class="welcome-line">
-            {size} of weights are downloaded once and kept in this browser. Then {model} runs on this device:
-            nothing you write leaves this page, and it answers without a network too.
+            {weights} are downloaded once and kept in this browser. Then {model} runs on this device: nothing
+            you write leaves this page, and it answers without a network too.
           </p>
         )}
         <LoadCard model={model} />
         {!ready && !downloads.value[model] && (
           <button type="button" class="button button-primary" onClick={() => void load(model)}>
-            Download {size}
+            Download {model}
           </button>
         )}
         <ul class="starters" aria-label="Ideas to begin with">

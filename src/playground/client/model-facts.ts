@@ -12,15 +12,14 @@ export const catalogModel = (id: string): CatalogModel | undefined =>
 export const weightBytes = ({ files, hub }: Variant): number =>
   files.reduce((sum, file) => sum + file.bytes, hub?.approximateBytes ?? 0);
 
-/** The variant that answers, else the one chosen for this device, else the last, which works on every device. */
-export function variantOf(id: string): Variant | undefined {
+/** The variant that answers, else the one chosen for this device; undefined until the engine has chosen. */
+export function chosenVariant(id: string): Variant | undefined {
   const variants = catalogModel(id)?.variants ?? [];
   const status = modelStatuses.value.find((model) => model.id === id);
   const chosen = status?.reasons?.find((reason) => reason.chosen)?.variant;
   return (
     variants.find(({ name }) => status?.fingerprint?.startsWith(name)) ??
-    variants.find(({ name }) => name === chosen) ??
-    variants.at(-1)
+    variants.find(({ name }) => name === chosen)
   );
 }
 
@@ -33,8 +32,9 @@ export const chatModels = computed(() => {
 
 /** Other ids that stand on the same files: they need no download of their own. */
 export function idsWithTheSameWeights(id: string): string[] {
-  const name = variantOf(id)?.name;
+  const name = chosenVariant(id)?.name;
+  if (name === undefined) return [];
   return defaultCatalog.models
-    .filter((model) => model.id !== id && model.variants.some((variant) => variant.name === name))
+    .filter((model) => model.id !== id && chosenVariant(model.id)?.name === name)
     .map((model) => model.id);
 }

@@ -1,7 +1,7 @@
 import './embeddings.css';
 import { useSignal } from '@preact/signals';
 import { EMBEDDING_MODEL } from '../client/models.ts';
-import { variantOf, weightBytes } from '../client/model-facts.ts';
+import { chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { TextField } from '../components/field.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { announce } from '../components/announcer.tsx';
@@ -16,7 +16,7 @@ export function EmbeddingsView() {
   const busy = useSignal<AbortController | null>(null);
   const problem = useSignal<string | null>(null);
   const result = useSignal<Embedded | null>(null);
-  const variant = variantOf(EMBEDDING_MODEL);
+  const variant = chosenVariant(EMBEDDING_MODEL);
 
   const run = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -39,7 +39,7 @@ export function EmbeddingsView() {
         <h1>Embeddings</h1>
         <p>
           {EMBEDDING_MODEL} turns texts into vectors: texts that mean the same lie close together.
-          {variant && ` ${bytes(weightBytes(variant))}, downloaded on first use.`}
+          {variant && ` ${bytes(weightBytes(variant))} of weights.`}
         </p>
       </header>
       <form class="card stack" onSubmit={(event) => void run(event)}>

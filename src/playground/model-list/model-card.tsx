@@ -1,8 +1,9 @@
 import { load, downloads } from '../client/downloads.ts';
 import { modelStatuses } from '../client/localtext.ts';
-import { catalogModel, idsWithTheSameWeights, variantOf, weightBytes } from '../client/model-facts.ts';
+import { catalogModel, idsWithTheSameWeights, chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { hueOf } from '../client/models.ts';
 import { LoadCard } from '../components/load-card.tsx';
+import { WhyThese } from './why-these.tsx';
 import { bytes, count } from '../format.ts';
 
 const STATES = { idle: 'not loaded', loading: 'loading', ready: 'ready', failed: 'failed' } as const;
@@ -10,7 +11,7 @@ const STATES = { idle: 'not loaded', loading: 'loading', ready: 'ready', failed:
 export function ModelCard({ id }: { id: string }) {
   const status = modelStatuses.value.find((model) => model.id === id);
   const kind = catalogModel(id)?.kind ?? status?.kind ?? 'chat';
-  const variant = variantOf(id);
+  const variant = chosenVariant(id);
   const state = status?.state ?? 'idle';
   const sharing = idsWithTheSameWeights(id);
   const phase = downloads.value[id]?.phase;
@@ -35,7 +36,9 @@ export function ModelCard({ id }: { id: string }) {
               <span class="quiet small"> {variant.license}</span>
             </dd>
             <dt>Why these</dt>
-            <dd>{why(id)}</dd>
+            <dd>
+              <WhyThese reasons={status?.reasons ?? []} />
+            </dd>
             <dt>Size</dt>
             <dd>
               {bytes(weightBytes(variant))}
@@ -43,6 +46,14 @@ export function ModelCard({ id }: { id: string }) {
             </dd>
             <dt>Context</dt>
             <dd>{count(variant.contextLength)} tokens</dd>
+          </>
+        )}
+        {!variant && (
+          <>
+            <dt>Weights</dt>
+            <dd class="quiet">
+              one of {catalogModel(id)?.variants.length ?? 0} variants, chosen when it loads
+            </dd>
           </>
         )}
         <dt>Backend</dt>
@@ -71,14 +82,4 @@ export function ModelCard({ id }: { id: string }) {
       )}
     </article>
   );
-}
-
-function why(id: string): string {
-  const variants = catalogModel(id)?.variants ?? [];
-  const chosen = variantOf(id);
-  if (variants.length < 2) return 'the only weights that the catalog has for this id';
-  const place = variants.findIndex((variant) => variant === chosen) + 1;
-  return place === 1
-    ? `the first choice of ${variants.length}`
-    : `choice ${place} of ${variants.length}: this device cannot run those before it`;
 }

@@ -38,7 +38,7 @@ function summary(): Summary {
     return about(loading.id, phase === 'download' ? `downloading${percent}` : 'loading', true);
   }
   const ready = models.find((model) => model.state === 'ready');
-  if (!ready) return { name: 'engine', state: 'no model loaded', hue: 'slate', busy: false };
+  if (!ready) return { name: 'no model', state: 'loaded', hue: 'slate', busy: false };
   return about(ready.id, 'ready', false);
 }
 
