@@ -2,6 +2,7 @@ import './chat.css';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { load } from '../client/downloads.ts';
+import { savesData } from '../client/saves-data.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { isWide } from '../media.ts';
@@ -102,11 +103,6 @@ export function ChatView() {
       )}
     </div>
   );
-}
-
-function savesData(): boolean {
-  const { connection } = navigator as Navigator & { connection?: { saveData?: boolean } };
-  return connection?.saveData === true;
 }
 
 async function openWanted(id: string): Promise<void> {

@@ -2,6 +2,7 @@ import { load, downloads } from '../client/downloads.ts';
 import { modelStatuses } from '../client/localtext.ts';
 import { chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { hueOf } from '../client/models.ts';
+import { savesData } from '../client/saves-data.ts';
 import { LoadCard } from '../components/load-card.tsx';
 import { bytes } from '../format.ts';
 import { settings } from './chat-state.ts';
@@ -33,7 +34,7 @@ export function Welcome() {
           </p>
         )}
         <LoadCard model={model} />
-        {!ready && !downloads.value[model] && (
+        {!ready && savesData() && !downloads.value[model] && (
           <button type="button" class="button button-primary" onClick={() => void load(model)}>
             Download {model}
           </button>
