@@ -99,7 +99,7 @@ const HEAVY_BYTES = 2 * GIB;
 const SAVE_DATA_BYTES = 256 * 1e6;
 
 /** Bytes to be downloaded for a variant, about. */
-export function downloadBytes({ hub, files }: Variant): number {
+function downloadBytes({ hub, files }: Variant): number {
   return (hub?.approximateBytes ?? 0) + files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 

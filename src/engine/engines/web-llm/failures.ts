@@ -11,7 +11,7 @@ export function deviceLost(cause?: unknown): EngineError {
   );
 }
 
-export function outOfMemory(name: string, cause?: unknown): EngineError {
+function outOfMemory(name: string, cause?: unknown): EngineError {
   return new EngineError(
     {
       code: 'out_of_memory',
@@ -21,7 +21,7 @@ export function outOfMemory(name: string, cause?: unknown): EngineError {
   );
 }
 
-export function contextLengthExceeded(promptTokens: number, contextLength: number): EngineError {
+function contextLengthExceeded(promptTokens: number, contextLength: number): EngineError {
   return badRequest(
     `This model's context is ${contextLength} tokens, but the prompt takes ${promptTokens}. Shorten the messages.`,
     'messages',

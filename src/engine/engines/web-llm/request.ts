@@ -89,7 +89,7 @@ function responseFormat(constraint: Constraint): ResponseFormat {
  * GBNF (llama.cpp) in the EBNF of xgrammar: the same but for `.`, any character, which xgrammar lacks.
  * Strings, character classes and comments stay as they are.
  */
-export function toEbnf(gbnf: string): string {
+function toEbnf(gbnf: string): string {
   return gbnf.replace(/"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*|\./g, (part) =>
     part === '.' ? '[\\u0000-\\U0010FFFF]' : part,
   );
