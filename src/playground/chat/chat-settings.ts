@@ -81,7 +81,7 @@ export function requestBody(
   };
 }
 
-export function stopSequences(text: string): string[] {
+function stopSequences(text: string): string[] {
   return text
     .split('\n')
     .filter((line) => line !== '')

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
-import type { LoggedBody, RequestLogEntry } from '../../protocol/request-log.ts';
+import { LOGGED_BODY_CHARACTERS, type LoggedBody, type RequestLogEntry } from '../../protocol/request-log.ts';
 import { CodeBlock } from '../markdown/code-block.tsx';
 import '../markdown/markdown.css';
 import { SelectField } from '../components/field.tsx';
-import { clockTime } from '../format.ts';
+import { clockTime, count } from '../format.ts';
 import { codeSample, SAMPLES, type SampleKind } from './code-samples.ts';
 import { figures, statusText } from './request-figures.ts';
 
@@ -48,7 +48,15 @@ export function RequestDetail({ entry }: { entry: RequestLogEntry }) {
 
 function Body({ title, body }: { title: string; body: LoggedBody | null }) {
   if (!body) return null;
-  return <CodeBlock text={pretty(body.text) + (body.truncated ? '\n…' : '')} lang={title} />;
+  return (
+    <CodeBlock
+      text={
+        pretty(body.text) +
+        (body.truncated ? `\n… (cut after ${count(LOGGED_BODY_CHARACTERS)} characters)` : '')
+      }
+      lang={title}
+    />
+  );
 }
 
 function pretty(text: string): string {
