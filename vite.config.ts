@@ -44,6 +44,18 @@ export default defineConfig(({ mode }) => ({
           hookTimeout: 180_000,
         },
       },
+      {
+        extends: false,
+        test: {
+          name: 'examples',
+          include: ['test/examples/**/*.test.ts'],
+          root: here('./'),
+          globalSetup: here('./test/examples/support/setup.ts'),
+          fileParallelism: false,
+          testTimeout: 240_000,
+          hookTimeout: 60_000,
+        },
+      },
     ],
   },
 }));

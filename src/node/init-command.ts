@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 
 import { parseFlags } from './flags.ts';
 import { copySite } from './init/copy-site.ts';
@@ -33,7 +33,7 @@ export async function run(args: string[]): Promise<void> {
 }
 
 function whatIsLeft(folder: string, missing: readonly string[]): string {
-  const models = join(relative('', folder) || '.', 'models');
+  const models = join(folder, 'models');
   const steps = [
     ...missing,
     ...(existsSync(models) ? [] : [`Bring the weights: npx localtext pull --to ${models}`]),
@@ -45,14 +45,13 @@ function whatIsLeft(folder: string, missing: readonly string[]): string {
       "     const { key } = await localtext.keys.issue({ label: 'my app' });",
       '   </script>',
     ].join('\n'),
-    'Serve the folder over https or from localhost. For WASM threads from the first visit on, send these headers',
-  ];
-  const headers = [
-    '   Cross-Origin-Opener-Policy: same-origin',
-    '   Cross-Origin-Embedder-Policy: require-corp',
-    'with every page and script; without them the service worker adds them from the second visit on.',
+    [
+      'Serve the folder over https or from localhost. For WASM threads on the first visit, send these headers with every',
+      '   page and script; without them the service worker adds them from the second visit on:',
+      '   Cross-Origin-Opener-Policy: same-origin',
+      '   Cross-Origin-Embedder-Policy: require-corp',
+    ].join('\n'),
     'When it is deployed: npx localtext doctor <url>',
   ];
-  const numbered = steps.map((step, index) => `${index + 1}. ${step}`);
-  return ['', 'Left to do:', ...numbered, ...headers].join('\n');
+  return ['', 'Left to do:', ...steps.map((step, index) => `${index + 1}. ${step}`)].join('\n');
 }

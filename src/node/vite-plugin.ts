@@ -13,7 +13,7 @@ import { serviceWorker } from './vite/service-worker.ts';
 import { isFallback, WASM_PATH, wasmFiles } from './vite/wasm-files.ts';
 
 export interface LocaltextOptions {
-  /** Folder with the weights, served below `models/`; relative to the working folder. Default: `public/models`. */
+  /** Folder with the weights, served below `models/`; relative to Vite's root. Default: `public/models`. */
   models?: string;
   /**
    * The site's own service worker, which calls `addLocaltext()` of `localtext/sw`; relative to Vite's root. It is bundled
@@ -32,7 +32,7 @@ export interface LocaltextOptions {
  * export default { plugins: [localtext()] };
  */
 export default function localtext(options: LocaltextOptions = {}): Plugin {
-  const models = resolve(options.models ?? 'public/models');
+  const models = (): string => resolve(config.root, options.models ?? 'public/models');
   const name = options.serviceWorker
     ? basename(options.serviceWorker).replace(/\.[cm]?[jt]s$/, '.js')
     : SERVICE_WORKER;
@@ -43,7 +43,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     options.serviceWorker === undefined ? null : resolve(config.root, options.serviceWorker);
 
   const serveModels = (middlewares: Connect.Server): void => {
-    middlewares.use(`${base()}models`, sirv(models, { dev: true, etag: true }));
+    middlewares.use(`${base()}models`, sirv(models(), { dev: true, etag: true }));
     middlewares.use(`${base()}models`, notFound);
     middlewares.use(apiHint);
   };
@@ -99,7 +99,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           const source = file.type === 'chunk' ? file.code : file.source;
           addFile(files, fileName, source, fileName.startsWith(hashed));
         }
-        if (config.publicDir) await addFolder(files, config.publicDir, (path) => path === models);
+        if (config.publicDir) await addFolder(files, config.publicDir, (path) => path === models());
         const engines = wasmFiles(config.root);
         for (const why of engines.missing) this.warn(why);
         for (const [file, path] of engines.files) {

@@ -42,8 +42,8 @@ export async function copySite(folder: string, offline: boolean): Promise<Copied
     if (!isFallback(basename(name))) addFile(kept, name, await readFile(target));
   }
   if (offline) {
-    const ours = [join(folder, 'localtext'), join(folder, SERVICE_WORKER), join(folder, 'models')];
-    await addFolder(kept, folder, (path) => ours.includes(path));
+    const ours = new Set(['localtext', SERVICE_WORKER, 'models'].map((name) => join(folder, name)));
+    await addFolder(kept, folder, (path) => ours.has(path));
   }
   const worker = prefix(kept) + (await readFile(join(built, SERVICE_WORKER), 'utf8'));
   await writeFile(join(folder, SERVICE_WORKER), worker);

@@ -5,14 +5,6 @@ import { pathToFileURL } from 'node:url';
 /** Where the engines' WebAssembly files are served, below the site's base. */
 export const WASM_PATH = 'localtext/wasm/';
 
-/** The engines that need such files, and what a site without them cannot do. */
-const ENGINES = {
-  '@wllama/wllama': 'chat without WebGPU',
-  '@huggingface/transformers': 'embeddings',
-};
-
-type EnginePackage = keyof typeof ENGINES;
-
 export interface WasmFiles {
   /** Name → path in node_modules. */
   files: Map<string, string>;
@@ -30,10 +22,10 @@ export function wasmFiles(root: string): WasmFiles {
   const resolvers = [pathToFileURL(join(root, 'package.json')).href, import.meta.url].map((from) =>
     createRequire(from),
   );
-  const find = (name: EnginePackage): NodeJS.Require | null => {
-    for (const each of resolvers) {
+  const find = (path: string): string | null => {
+    for (const { resolve } of resolvers) {
       try {
-        return createRequire(each.resolve(name));
+        return resolve(path);
       } catch {
         // Not installed there.
       }
@@ -41,18 +33,20 @@ export function wasmFiles(root: string): WasmFiles {
     return null;
   };
   const files = new Map<string, string>();
-  const wllama = find('@wllama/wllama');
-  if (wllama) files.set('wllama.wasm', wllama.resolve('@wllama/wllama/esm/wasm/wllama.wasm'));
+  const missing: string[] = [];
+  const lacks = (name: string, what: string): void => {
+    missing.push(`${name} is not installed: without it, no ${what}`);
+  };
+  const wllama = find('@wllama/wllama/esm/wasm/wllama.wasm');
+  if (wllama === null) lacks('@wllama/wllama', 'chat on devices without WebGPU');
+  else files.set('wllama.wasm', wllama);
   const transformers = find('@huggingface/transformers');
-  if (transformers) {
-    const onnxRuntime = dirname(transformers.resolve('onnxruntime-web'));
+  if (transformers === null) lacks('@huggingface/transformers', 'embeddings');
+  else {
+    const onnxRuntime = dirname(createRequire(transformers).resolve('onnxruntime-web'));
     for (const build of ['ort-wasm-simd-threaded', 'ort-wasm-simd-threaded.asyncify'])
       for (const name of [`${build}.mjs`, `${build}.wasm`]) files.set(name, join(onnxRuntime, name));
   }
-  const missing = [
-    ...(wllama ? [] : ['@wllama/wllama' as const]),
-    ...(transformers ? [] : ['@huggingface/transformers' as const]),
-  ].map((name) => `${name} is not installed: no ${ENGINES[name]}`);
   return { files, missing };
 }
 

@@ -1,0 +1,60 @@
+import { start } from './localtext/localtext.js';
+
+const MODEL = 'amber-phoenix-4';
+const form = document.querySelector('form');
+const button = document.querySelector('button');
+const output = document.querySelector('output');
+
+const localtext = await start();
+// A key names the application. It is shown once, so this page remembers its own.
+localStorage.apiKey ??= (await localtext.keys.issue({ label: 'plain-html example' })).key;
+
+await localtext.ready(MODEL, {
+  onProgress({ loadedBytes, totalBytes }) {
+    output.textContent = `Loading the model: ${Math.round((100 * loadedBytes) / totalBytes)} %`;
+  },
+});
+output.textContent = 'Ready.';
+button.disabled = false;
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  button.disabled = true;
+  output.textContent = '';
+  try {
+    for await (const text of chat(form.elements.prompt.value)) output.textContent += text;
+  } catch (error) {
+    output.textContent = error.message;
+  } finally {
+    button.disabled = false;
+  }
+});
+
+/** A streamed chat with nothing but `fetch`: each line `data: …` has the next piece of the reply. */
+async function* chat(prompt) {
+  const response = await fetch('/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${localStorage.apiKey}` },
+    body: JSON.stringify({
+      model: MODEL,
+      messages: [{ role: 'user', content: prompt }],
+      max_tokens: 100,
+      stream: true,
+    }),
+  });
+  if (!response.ok) throw new Error((await response.json()).error.message);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error('The reply broke off.');
+    const lines = (rest + value).split('\n');
+    rest = lines.pop();
+    for (const line of lines.filter((each) => each.startsWith('data: '))) {
+      if (line === 'data: [DONE]') return;
+      const { choices, error } = JSON.parse(line.slice('data: '.length));
+      if (error) throw new Error(error.message);
+      yield choices[0]?.delta.content ?? '';
+    }
+  }
+}

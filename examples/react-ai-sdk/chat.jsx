@@ -1,0 +1,41 @@
+import { useChat } from '@ai-sdk/react';
+import { useState } from 'react';
+
+export function Chat({ transport }) {
+  const { messages, sendMessage, status, stop, error } = useChat({ transport });
+  const [text, setText] = useState('What is the capital of France?');
+  const busy = status === 'submitted' || status === 'streaming';
+
+  const submit = (event) => {
+    event.preventDefault();
+    void sendMessage({ text });
+    setText('');
+  };
+
+  return (
+    <main>
+      <h1>localtext with React and the AI SDK</h1>
+      {messages.map(({ id, role, parts }) => (
+        <p key={id} className={role}>
+          <b>{role}</b>
+          <br />
+          {parts.map((part) => (part.type === 'text' ? part.text : ''))}
+        </p>
+      ))}
+      {status === 'submitted' && <p>The first reply loads the model…</p>}
+      {error && <p role="alert">{error.message}</p>}
+      <form onSubmit={submit}>
+        <input
+          name="prompt"
+          aria-label="Prompt"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <button disabled={busy || text === ''}>Send</button>
+        <button type="button" disabled={!busy} onClick={stop}>
+          Stop
+        </button>
+      </form>
+    </main>
+  );
+}

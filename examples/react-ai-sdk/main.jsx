@@ -1,0 +1,20 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { DirectChatTransport, ToolLoopAgent } from 'ai';
+import { start } from 'localtext';
+import { createRoot } from 'react-dom/client';
+
+import { Chat } from './chat.jsx';
+
+const localtext = await start();
+// A key names the application. It is shown once, so this page remembers its own.
+localStorage.apiKey ??= (await localtext.keys.issue({ label: 'react-ai-sdk example' })).key;
+
+const provider = createOpenAICompatible({
+  name: 'localtext',
+  baseURL: localtext.baseURL,
+  apiKey: localStorage.apiKey,
+});
+// The AI SDK usually runs on a server; here there is none, and the agent runs in the page.
+const agent = new ToolLoopAgent({ model: provider('amber-phoenix-4'), maxOutputTokens: 100 });
+
+createRoot(document.querySelector('#root')).render(<Chat transport={new DirectChatTransport({ agent })} />);

@@ -1,0 +1,8 @@
+import localtext from 'localtext/vite';
+import { defineConfig } from 'vite';
+
+export default defineConfig({
+  plugins: [localtext()],
+  oxc: { jsx: { runtime: 'automatic' } },
+  build: { target: 'es2023' },
+});

@@ -1,0 +1,9 @@
+import localtext from 'localtext/vite';
+import { defineConfig } from 'vite';
+
+export default defineConfig({
+  // Any base will do: the service worker and the weights follow it.
+  base: '/app/',
+  plugins: [localtext()],
+  build: { target: 'es2023' },
+});

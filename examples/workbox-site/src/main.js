@@ -1,0 +1,38 @@
+import { start } from 'localtext';
+
+const MODEL = 'amber-phoenix-4';
+const form = document.querySelector('form');
+const button = document.querySelector('button');
+const output = document.querySelector('output');
+
+// The site registers its own worker, as it always has, and hands the registration on.
+const registration = await navigator.serviceWorker.register(`${import.meta.env.BASE_URL}sw.js`);
+const localtext = await start({ serviceWorker: registration });
+localStorage.apiKey ??= (await localtext.keys.issue({ label: 'workbox-site example' })).key;
+
+// After this, the weights are in the browser's own storage: the next visit needs no network.
+await localtext.ready(MODEL, {
+  onProgress({ loadedBytes, totalBytes }) {
+    output.textContent = `Loading the model: ${Math.round((100 * loadedBytes) / totalBytes)} %`;
+  },
+});
+output.textContent = navigator.onLine ? 'Ready. Now try it in flight mode.' : 'Ready, without a network.';
+button.disabled = false;
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  button.disabled = true;
+  output.textContent = '…';
+  const response = await fetch(`${localtext.baseURL}/chat/completions`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${localStorage.apiKey}` },
+    body: JSON.stringify({
+      model: MODEL,
+      messages: [{ role: 'user', content: form.elements.prompt.value }],
+      max_tokens: 60,
+    }),
+  });
+  const answer = await response.json();
+  output.textContent = answer.error?.message ?? answer.choices[0].message.content;
+  button.disabled = false;
+});

@@ -1,0 +1,27 @@
+import type { BrowserContext, Page } from 'playwright';
+
+/** Opens an example's page; what goes wrong in it fails the test that reads `faults`. */
+export async function openExample(
+  context: BrowserContext,
+  url: string,
+): Promise<{ page: Page; faults: string[] }> {
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(`${message.text()} (${message.location().url})`);
+  });
+  await page.goto(url);
+  return { page, faults };
+}
+
+/** Waits until the page can be asked, asks, and waits for the whole reply. */
+export async function ask(page: Page, question?: string): Promise<string> {
+  const button = page.locator('form button').first();
+  await button.and(page.locator(':enabled')).waitFor({ timeout: 120_000 });
+  if (question !== undefined) await page.locator('input[name=prompt]').fill(question);
+  await button.click();
+  await page.locator('form button:disabled').first().waitFor({ timeout: 10_000 });
+  await button.and(page.locator(':enabled')).waitFor({ timeout: 120_000 });
+  return (await page.locator('output').innerText()).trim();
+}
