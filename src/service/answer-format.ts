@@ -7,6 +7,8 @@ import type { ServiceError } from './service-error.ts';
 export interface AnswerFormat {
   /** Of the answer's id: `chatcmpl-`. */
   idPrefix: string;
+  /** What engines know as `messages`. */
+  promptParam: string;
   stream(head: AnswerHead): StreamFormat;
   /** The whole answer, to be sent as JSON. */
   whole(head: AnswerHead, choices: readonly ChoiceResult[], usage: ChatUsage): object | Promise<object>;

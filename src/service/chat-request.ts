@@ -1,8 +1,8 @@
-import type { Constraint, Sampling } from '../protocol/job.ts';
+import type { Constraint } from '../protocol/job.ts';
 import { toChatMessages, wellFormed } from './chat-messages.ts';
-import { chatSchema, type ChatBody } from './chat-schema.ts';
+import { CHAT_REFUSED, chatSchema, type ChatBody } from './chat-schema.ts';
 import type { Generation } from './generation.ts';
-import { checkJsonSchema } from './json-schema.ts';
+import { refuseUnsupported, toIncludeUsage, toJsonConstraint, toSampling } from './request-fields.ts';
 import { schemaError } from './schema-issues.ts';
 import { invalidRequest, unsupported } from './service-error.ts';
 import { withToolPrompt } from './tools/call-prompt.ts';
@@ -18,21 +18,14 @@ export interface ChatRequest {
 /** Past any context. */
 const MAX_MESSAGES = 16_384;
 
-/** What OpenAI's service does with these changes the reply, so that ignoring them would mislead. */
-const REFUSED: Record<string, string> = {
-  functions: 'It has been replaced by `tools`. Leave it out.',
-  function_call: 'It has been replaced by `tool_choice`. Leave it out.',
-  audio: 'The models write text alone. Leave it out.',
-  web_search_options: 'The models run on this device and search nothing. Leave it out.',
-};
-
 /** @throws ServiceError 400 that names the field. */
 export function parseChatRequest(body: Record<string, unknown>): ChatRequest {
   refuseTooMany(body);
   const parsed = chatSchema.safeParse(body);
   if (!parsed.success) throw schemaError(parsed.error, body);
   const request = parsed.data;
-  refuseUnsupported(body, request);
+  refuseUnsupported(body, CHAT_REFUSED);
+  refuseAudio(request);
   const tools = chatToolUse(request);
   const messages = toChatMessages(request.messages);
   const generation: Generation = {
@@ -57,27 +50,10 @@ function refuseTooMany(body: Record<string, unknown>): void {
   throw invalidRequest('messages', `\`messages\` ${rule}.`, 'invalid_value');
 }
 
-function refuseUnsupported(body: Record<string, unknown>, request: ChatBody): void {
-  for (const [param, reason] of Object.entries(REFUSED)) {
-    const given = Object.hasOwn(body, param) ? body[param] : null;
-    if (given == null || (Array.isArray(given) && given.length === 0)) continue;
-    throw unsupported(param, `\`${param}\` cannot be used here. ${reason}`);
-  }
-  if (request.modalities?.includes('audio')) {
+function refuseAudio({ modalities }: ChatBody): void {
+  if (modalities?.includes('audio')) {
     throw unsupported('modalities', '`modalities` must be ["text"]: the models write text alone.');
   }
-}
-
-function toSampling(request: ChatBody): Sampling {
-  const { seed, presence_penalty, frequency_penalty, logit_bias } = request;
-  return {
-    temperature: request.temperature ?? 1,
-    topP: request.top_p ?? 1,
-    ...(seed == null ? {} : { seed }),
-    ...(presence_penalty == null ? {} : { presencePenalty: presence_penalty }),
-    ...(frequency_penalty == null ? {} : { frequencyPenalty: frequency_penalty }),
-    ...(logit_bias == null ? {} : { logitBias: logit_bias }),
-  };
 }
 
 function toMaxTokens(request: ChatBody): number | null {
@@ -93,12 +69,11 @@ function toMaxTokens(request: ChatBody): number | null {
 }
 
 function toConstraint(format: ChatBody['response_format']): Constraint | null {
-  if (format == null || format.type === 'text') return null;
-  if (format.type === 'json_object') return { kind: 'json_object' };
-  const { schema, strict } = format.json_schema;
-  if (schema == null) return { kind: 'json_object' };
-  checkJsonSchema(schema, 'response_format.json_schema.schema', strict ?? false);
-  return { kind: 'json_schema', schema };
+  if (format?.type !== 'json_schema') return toJsonConstraint(format);
+  return toJsonConstraint(
+    { type: 'json_schema', ...format.json_schema },
+    'response_format.json_schema.schema',
+  );
 }
 
 function toTopLogprobs({ logprobs, top_logprobs: top }: ChatBody): number | null {
@@ -111,15 +86,4 @@ function toTopLogprobs({ logprobs, top_logprobs: top }: ChatBody): number | null
     );
   }
   return null;
-}
-
-function toIncludeUsage({ stream, stream_options: options }: ChatBody): boolean {
-  if (options != null && !stream) {
-    throw invalidRequest(
-      'stream_options',
-      '`stream_options` needs `stream`: set `stream` to true, or leave it out.',
-      'invalid_parameter_combination',
-    );
-  }
-  return options?.include_usage ?? false;
 }

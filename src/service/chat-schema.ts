@@ -1,4 +1,15 @@
 import * as z from 'zod/mini';
+import {
+  atLeastOne,
+  choicesField,
+  flag,
+  metadata,
+  samplingFields,
+  schemaFormatFields,
+  stopField,
+  streamOptions,
+  text,
+} from './fields.ts';
 import { chatToolChoice, chatTools } from './tools/tool-schema.ts';
 
 /** What a chat request may be. Fields not named here are ignored: newer SDKs send some. */
@@ -19,8 +30,6 @@ const assistantParts = parts(
   z.discriminatedUnion('type', [textPart, refusalPart], part('"text", "refusal"')),
 );
 
-const name = z.nullish(z.string());
-
 const toolCall = z.object({
   id: z.string().check(z.minLength(1)),
   type: z.literal('function'),
@@ -30,11 +39,11 @@ const toolCall = z.object({
 const message = z.discriminatedUnion(
   'role',
   [
-    z.object({ role: z.enum(['system', 'developer', 'user']), content: textParts, name }),
+    z.object({ role: z.enum(['system', 'developer', 'user']), content: textParts, name: text }),
     z.object({
       role: z.literal('assistant'),
       content: z.nullish(assistantParts),
-      name,
+      name: text,
       tool_calls: z.nullish(z.array(toolCall)),
     }),
     z.object({ role: z.literal('tool'), content: textParts, tool_call_id: z.string() }),
@@ -42,71 +51,51 @@ const message = z.discriminatedUnion(
   'must be one of "system", "developer", "user", "assistant", "tool"',
 );
 
-const jsonSchemaFormat = z.object({
-  name: z
-    .string()
-    .check(z.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores and hyphens')),
-  description: z.nullish(z.string()),
-  schema: z.nullish(z.record(z.string(), z.unknown())),
-  strict: z.nullish(z.boolean()),
-});
-
 const responseFormat = z.discriminatedUnion(
   'type',
   [
     z.object({ type: z.literal('text') }),
     z.object({ type: z.literal('json_object') }),
-    z.object({ type: z.literal('json_schema'), json_schema: jsonSchemaFormat }),
+    z.object({ type: z.literal('json_schema'), json_schema: z.object(schemaFormatFields) }),
   ],
   'must be one of "text", "json_object", "json_schema"',
 );
 
-const between = (low: number, high: number) => z.nullish(z.number().check(z.gte(low), z.lte(high)));
-const atLeastOne = z.nullish(z.int().check(z.gte(1)));
-const stopSequence = z.string().check(z.minLength(1));
-
-/** Most choices of one request. */
-const MAX_CHOICES = 128;
-const MAX_STOP_SEQUENCES = 4;
-
-export const chatSchema = z.object({
+/** What the service itself sees to. */
+export const chatEnforced = {
   model: z.string(),
   messages: z.array(message).check(z.minLength(1)),
-  temperature: between(0, 2),
-  top_p: between(0, 1),
+  n: choicesField,
   max_tokens: atLeastOne,
   max_completion_tokens: atLeastOne,
-  stream: z.nullish(z.boolean()),
-  stream_options: z.nullish(z.object({ include_usage: z.nullish(z.boolean()) })),
-  stop: z.nullish(
-    z.union([stopSequence, z.array(stopSequence).check(z.maxLength(MAX_STOP_SEQUENCES))], {
-      error: `must be a string, not empty, or an array of at most ${MAX_STOP_SEQUENCES} of them`,
-    }),
-  ),
-  n: z.nullish(z.int().check(z.gte(1), z.lte(MAX_CHOICES))),
-  seed: z.nullish(z.int()),
-  presence_penalty: between(-2, 2),
-  frequency_penalty: between(-2, 2),
-  logit_bias: z.nullish(
-    z.record(
-      z.string().check(z.regex(/^\d{1,9}$/)),
-      z.number().check(z.gte(-100), z.lte(100)),
-      'must map token ids to numbers from -100 to 100',
-    ),
-  ),
-  logprobs: z.nullish(z.boolean()),
-  top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
+  stop: stopField,
+  stream: flag,
+  stream_options: streamOptions,
   response_format: z.nullish(responseFormat),
   tools: chatTools,
   tool_choice: chatToolChoice,
-  parallel_tool_calls: z.nullish(z.boolean()),
+  parallel_tool_calls: flag,
   modalities: z.nullish(z.array(z.enum(['text', 'audio']))),
-  // Accepted, without effect on the reply.
-  user: z.nullish(z.string()),
-  metadata: z.nullish(z.record(z.string(), z.string())),
-  store: z.nullish(z.boolean()),
-  service_tier: z.nullish(z.string()),
-});
+};
 
-export type ChatBody = z.infer<typeof chatSchema>;
+export const chatPassedOn = {
+  ...samplingFields,
+  logprobs: flag,
+  top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
+};
+
+export const chatAccepted = { user: text, metadata, store: flag, service_tier: text };
+
+/** What OpenAI's service does with these changes the reply, so that ignoring them would mislead. */
+export const CHAT_REFUSED = {
+  functions: 'It has been replaced by `tools`. Leave it out.',
+  function_call: 'It has been replaced by `tool_choice`. Leave it out.',
+  audio: 'The models write text alone. Leave it out.',
+  web_search_options: 'The models run on this device and search nothing. Leave it out.',
+};
+
+export const chatSchema = z.object({ ...chatEnforced, ...chatPassedOn, ...chatAccepted });
+
+/** What is accepted without effect is not in it, so that it has none. */
+export type ChatBody = z.infer<z.ZodMiniObject<typeof chatEnforced & typeof chatPassedOn>>;
 export type MessageBody = z.infer<typeof message>;

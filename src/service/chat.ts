@@ -13,6 +13,7 @@ export async function createChatCompletion(call: Call): Promise<Response> {
   const request = parseChatRequest(await readJsonObject(call.request));
   const format: AnswerFormat = {
     idPrefix: 'chatcmpl-',
+    promptParam: 'messages',
     stream: (head) => new ChunkEncoder(head, request.includeUsage, request.generation.tools !== null),
     whole: toChatCompletion,
   };

@@ -3,6 +3,7 @@ import { choiceCount, toChatJob, type Generation } from './generation.ts';
 import { patientChat } from './patient-chat.ts';
 import { Reply } from './reply.ts';
 import type { EngineClient } from './service-dependencies.ts';
+import { ServiceError } from './service-error.ts';
 import type { Tally } from './tally.ts';
 import type { CallPart } from './tools/call-reader.ts';
 
@@ -33,6 +34,8 @@ export interface ChoicesRun {
   abort: AbortController;
   tally: Tally;
   sink: ChoiceSink;
+  /** What engines know as `messages`. */
+  promptParam: string;
   onWaiting(stage: 'queued' | 'loading' | 'prefill'): void;
 }
 
@@ -58,7 +61,7 @@ export async function runChoices(run: ChoicesRun): Promise<void> {
   } catch (error) {
     next = count;
     run.abort.abort(error);
-    throw error;
+    throw named(error, run.promptParam);
   }
 }
 
@@ -86,4 +89,10 @@ async function runChoice({ engine, generation, model, ...run }: ChoicesRun, inde
     },
   });
   sink.finished(index, await reply.run());
+}
+
+/** A fault of the conversation, under the name that it has at this endpoint. */
+function named(error: unknown, promptParam: string): unknown {
+  if (!(error instanceof ServiceError) || error.wire.param !== 'messages') return error;
+  return new ServiceError({ ...error.wire, param: promptParam });
 }

@@ -1,10 +1,12 @@
-import type { ChatEvent, ChatJob, EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
+import type { ChatEvent, ChatJob, ChatMessage, EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
 
 /** All that the service is given; everything else is computed from the request. */
 export interface ServiceDependencies {
   engine: EngineClient;
   keys: KeyStore;
   models: ModelDirectory;
+  /** Keeps the answers of /v1/responses. */
+  responses: ResponseStore;
   /** Milliseconds since 1970. */
   now(): number;
   /** Folder under which the service answers; `/v1` when not given. */
@@ -45,6 +47,30 @@ export interface ModelEntry {
   kind: 'chat' | 'embedding';
   created: number;
   ownedBy: string;
+}
+
+export interface ResponseStore {
+  /** The oldest make way where there are too many. */
+  put(response: StoredResponse): Promise<void>;
+  /** Null: there is none, or its time is over. */
+  get(id: string): Promise<StoredResponse | null>;
+  /** False: there was none. */
+  delete(id: string): Promise<boolean>;
+}
+
+/** One answer of /v1/responses, with all that the next one needs to go on from it. */
+export interface StoredResponse {
+  id: string;
+  /** Only the key that it was made with may see it. */
+  keyId: string;
+  /** Milliseconds since 1970. */
+  created: number;
+  /** As it was sent. */
+  response: Record<string, unknown>;
+  /** The items that were given with it, as its client may list them. */
+  input: Record<string, unknown>[];
+  /** The conversation so far with the reply, without instructions: those are of one response alone. */
+  messages: ChatMessage[];
 }
 
 export interface KeyStore {

@@ -3,8 +3,10 @@ import { Hono } from 'hono/tiny';
 import { authenticate } from './authentication.ts';
 import { followSignal, requestIdOf, type Call } from './call.ts';
 import { createChatCompletion } from './chat.ts';
+import { createCompletion } from './completions/completions.ts';
 import { createEmbeddings } from './embeddings.ts';
 import { listModels, retrieveModel } from './models.ts';
+import { createResponse, deleteResponse, listInputItems, retrieveResponse } from './responses/responses.ts';
 import { addCommonHeaders } from './response-headers.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 import { asServiceError, ServiceError } from './service-error.ts';
@@ -49,24 +51,37 @@ export function createService(dependencies: ServiceDependencies): (request: Requ
   };
 }
 
+/** What generates text counts against a key's limits. */
 const isChat = ({ method, url }: Request): boolean =>
-  method === 'POST' && new URL(url).pathname.endsWith('/chat/completions');
+  method === 'POST' && /\/(completions|responses)$/.test(new URL(url).pathname);
 
 function routes(basePath: string): Hono<Environment> {
   const app = new Hono<Environment>().basePath(basePath);
-  const route = (method: 'GET' | 'POST', path: string, handler: Handler): void => {
-    const allow = method === 'GET' ? 'GET, HEAD, OPTIONS' : `${method}, OPTIONS`;
-    app.on(method, path, handler);
+  const route = (path: string, handlers: { GET?: Handler; POST?: Handler; DELETE?: Handler }): void => {
+    const methods = Object.keys(handlers).flatMap((method) =>
+      method === 'GET' ? ['GET', 'HEAD'] : [method],
+    );
+    const allow = [...methods, 'OPTIONS'].join(', ');
+    for (const [method, handler] of Object.entries(handlers)) app.on(method, path, handler);
     app.options(path, () => new Response(null, { status: 204, headers: { allow } }));
     app.all(path, ({ req }) => {
       throw wrongMethod(req.method, req.path, allow);
     });
   };
 
-  route('GET', '/models', ({ env }) => listModels(env.call));
-  route('GET', '/models/:id{.+}', ({ env, req }) => retrieveModel(env.call, req.param('id') ?? ''));
-  route('POST', '/chat/completions', ({ env }) => createChatCompletion(env.call));
-  route('POST', '/embeddings', ({ env }) => createEmbeddings(env.call));
+  route('/models', { GET: ({ env }) => listModels(env.call) });
+  route('/models/:id{.+}', { GET: ({ env, req }) => retrieveModel(env.call, req.param('id') ?? '') });
+  route('/chat/completions', { POST: ({ env }) => createChatCompletion(env.call) });
+  route('/completions', { POST: ({ env }) => createCompletion(env.call) });
+  route('/responses', { POST: ({ env }) => createResponse(env.call) });
+  route('/responses/:id', {
+    GET: ({ env, req }) => retrieveResponse(env.call, req.param('id') ?? ''),
+    DELETE: ({ env, req }) => deleteResponse(env.call, req.param('id') ?? ''),
+  });
+  route('/responses/:id/input_items', {
+    GET: ({ env, req }) => listInputItems(env.call, req.param('id') ?? ''),
+  });
+  route('/embeddings', { POST: ({ env }) => createEmbeddings(env.call) });
 
   app.notFound(({ req }) => {
     throw unknownPath(req.path, basePath);
@@ -78,9 +93,14 @@ function routes(basePath: string): Hono<Environment> {
 }
 
 function unknownPath(given: string, basePath: string): ServiceError {
-  const known = ['/models', '/models/{id}', '/chat/completions', '/embeddings'].map(
-    (path) => basePath + path,
-  );
+  const known = [
+    '/models',
+    '/models/{id}',
+    '/chat/completions',
+    '/completions',
+    '/responses',
+    '/embeddings',
+  ].map((path) => basePath + path);
   return new ServiceError({
     status: 404,
     type: 'invalid_request_error',

@@ -60,6 +60,7 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
     abort: call.abort,
     tally,
     sink,
+    promptParam: format.promptParam,
     onWaiting(stage) {
       waitingFor = stage;
     },

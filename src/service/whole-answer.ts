@@ -48,7 +48,8 @@ export async function completeAnswer(run: GenerationRun, format: AnswerFormat): 
     try {
       const { engine } = call.dependencies;
       const { id, abort } = call;
-      await runChoices({ engine, generation, model, id, abort, tally, sink, onWaiting() {} });
+      const { promptParam } = format;
+      await runChoices({ engine, generation, model, id, abort, tally, sink, promptParam, onWaiting() {} });
     } finally {
       await settle();
     }

@@ -1,13 +1,16 @@
 import { openDB, type DBSchema, type IDBPDatabase } from 'idb';
 import type { KeyRecord } from '../keys/key-record.ts';
+import type { ResponseRecord } from './response-store.ts';
 
 const NAME = 'localtext';
-const VERSION = 1;
+const VERSION = 2;
 
 interface Schema extends DBSchema {
   keys: { key: string; value: KeyRecord; indexes: { hashes: string } };
   /** What the page sets and the service worker must still know after a restart: the site's own catalog. */
   settings: { key: string; value: unknown };
+  /** `age` is by creation and then size, so that both are known without reading the answers themselves. */
+  responses: { key: string; value: ResponseRecord; indexes: { age: [number, number] } };
 }
 
 export type LocaltextDatabase = IDBPDatabase<Schema>;
@@ -34,6 +37,10 @@ function open(): Promise<LocaltextDatabase> {
         const keys = database.createObjectStore('keys', { keyPath: 'id' });
         keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
         database.createObjectStore('settings');
+      }
+      if (from < 2) {
+        const responses = database.createObjectStore('responses', { keyPath: 'id' });
+        responses.createIndex('age', ['created', 'characters']);
       }
     },
     blocking(_current, _wanted, event) {

@@ -6,6 +6,7 @@ import { createKeyStore } from '../keys/key-store.ts';
 import { catalogDirectory } from '../service/catalog-directory.ts';
 import { createService } from '../service/service.ts';
 import { asServiceError } from '../service/service-error.ts';
+import { createResponseStore } from '../storage/response-store.ts';
 import { readCatalog } from '../storage/settings.ts';
 
 const now = (): number => Date.now();
@@ -16,6 +17,7 @@ export function browserService(engine: EngineClientDependencies): (request: Requ
     engine: createEngineClient(engine),
     keys: createKeyStore({ now, inFlight: lockedInFlight(engine.locks) }),
     models: catalogDirectory(async () => (await readCatalog()) ?? defaultCatalog),
+    responses: createResponseStore(now),
     now,
   });
   return async (request) => {

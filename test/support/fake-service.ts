@@ -7,6 +7,7 @@ import { createKeyStore } from '../../src/keys/key-store.ts';
 import { catalogDirectory } from '../../src/service/catalog-directory.ts';
 import { createService } from '../../src/service/service.ts';
 import type { ServiceDependencies } from '../../src/service/service-dependencies.ts';
+import { createResponseStore } from '../../src/storage/response-store.ts';
 import { FakeEngine } from './fake-engine.ts';
 
 const model = (id: string, kind: 'chat' | 'embedding') => ({
@@ -50,6 +51,7 @@ export async function fakeService(
     engine,
     keys: createKeyStore({ now, inFlight: localInFlight() }),
     models: catalogDirectory(async () => FAKE_CATALOG),
+    responses: createResponseStore(now),
     now,
     ...rest,
   });

@@ -1,25 +1,24 @@
 import * as z from 'zod/mini';
+import { flag, schemaFormatFields, text } from '../fields.ts';
 
 /** What tools and the choice among them may be, as chat completions write them. */
 
 const MAX_TOOLS = 128;
 
-export const functionFields = {
-  name: z
-    .string()
-    .check(z.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores and hyphens')),
-  description: z.nullish(z.string()),
-  parameters: z.nullish(z.record(z.string(), z.unknown())),
-  strict: z.nullish(z.boolean()),
+const functionFields = {
+  name: schemaFormatFields.name,
+  description: text,
+  parameters: schemaFormatFields.schema,
+  strict: flag,
 };
 
-export const toolList = <Tool extends z.ZodMiniType>(tool: Tool) =>
+const toolList = <Tool extends z.ZodMiniType>(tool: Tool) =>
   z.nullish(z.array(tool).check(z.maxLength(MAX_TOOLS)));
 
 const functionTool = z.object({ type: z.literal('function'), function: z.object(functionFields) });
 const named = z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) });
 
-export const toolMode = z.enum(['none', 'auto', 'required']);
+const toolMode = z.enum(['none', 'auto', 'required']);
 const allowedMode = z.enum(['auto', 'required']);
 
 export const chatTools = toolList(

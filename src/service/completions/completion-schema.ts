@@ -1,0 +1,40 @@
+import * as z from 'zod/mini';
+import { atLeastOne, choicesField, flag, samplingFields, stopField, streamOptions, text } from '../fields.ts';
+
+/** What a completion without a conversation may be: the older endpoint. */
+
+const MAX_PROMPTS = 128;
+
+export const completionEnforced = {
+  model: z.string(),
+  prompt: z.union(
+    [z.string(), z.array(z.string()).check(z.minLength(1), z.maxLength(MAX_PROMPTS))],
+    `must be a string, or an array of 1 to ${MAX_PROMPTS} of them: token ids cannot be used here`,
+  ),
+  n: choicesField,
+  best_of: choicesField,
+  echo: flag,
+  max_tokens: atLeastOne,
+  stop: stopField,
+  stream: flag,
+  stream_options: streamOptions,
+};
+
+export const completionPassedOn = {
+  ...samplingFields,
+  logprobs: z.nullish(z.int().check(z.gte(0), z.lte(5))),
+};
+
+export const completionAccepted = { user: text };
+
+export const COMPLETION_REFUSED = {
+  suffix: 'The models write on from the prompt, and fill nothing in. Leave it out.',
+};
+
+export const completionSchema = z.object({
+  ...completionEnforced,
+  ...completionPassedOn,
+  ...completionAccepted,
+});
+
+export type CompletionBody = z.infer<z.ZodMiniObject<typeof completionEnforced & typeof completionPassedOn>>;

@@ -1,0 +1,25 @@
+import type { AnswerFormat } from '../answer-format.ts';
+import type { Call } from '../call.ts';
+import { inputOf } from '../generation.ts';
+import { admitGeneration } from '../generation-run.ts';
+import { readJsonObject } from '../request-body.ts';
+import { streamAnswer } from '../streamed-answer.ts';
+import { completeAnswer } from '../whole-answer.ts';
+import { CompletionEncoder, toCompletion } from './completion-objects.ts';
+import { parseCompletionRequest } from './completion-request.ts';
+
+/** POST /v1/completions */
+export async function createCompletion(call: Call): Promise<Response> {
+  const { generation, echoes, stream, includeUsage } = parseCompletionRequest(
+    await readJsonObject(call.request),
+  );
+  const echo = (index: number): string => echoes[inputOf(generation, index)] ?? '';
+  const format: AnswerFormat = {
+    idPrefix: 'cmpl-',
+    promptParam: 'prompt',
+    stream: (head) => new CompletionEncoder(head, includeUsage, echo),
+    whole: (head, choices, usage) => toCompletion(head, choices, usage, echo),
+  };
+  const run = await admitGeneration(call, generation);
+  return stream ? streamAnswer(run, format) : completeAnswer(run, format);
+}

@@ -1,0 +1,78 @@
+import type { ChatMessage, ToolCall } from '../../protocol/job.ts';
+import { wellFormed } from '../chat-messages.ts';
+import { invalidRequest, unsupported } from '../service-error.ts';
+import type { ItemBody, ResponseBody } from './response-schema.ts';
+
+/**
+ * Items of a request as messages after those that were there before: calls belong to the message of the assistant
+ * whose turn it is.
+ * @throws ServiceError 400
+ */
+export function appendItems(before: readonly ChatMessage[], input: ResponseBody['input']): ChatMessage[] {
+  const messages = [...before];
+  if (typeof input === 'string') return [...messages, { role: 'user', content: wellFormed(input) }];
+  const calls = new Set(before.flatMap((message) => callsOf(message).map(({ id }) => id)));
+  for (const [index, item] of input.entries()) {
+    const at = `input[${index}]`;
+    switch (item.type) {
+      case 'message':
+      case undefined: {
+        const role = item.role === 'developer' ? 'system' : item.role;
+        messages.push({ role, content: toText(item.content, `${at}.content`) });
+        break;
+      }
+      case 'function_call':
+        calls.add(item.call_id);
+        addCall(messages, { id: item.call_id, name: item.name, arguments: item.arguments });
+        break;
+      case 'function_call_output':
+        if (!calls.has(item.call_id)) {
+          const rule = 'must be the `call_id` of a function_call before this one';
+          throw invalidRequest(`${at}.call_id`, `\`${at}.call_id\` ${rule}.`, 'invalid_value');
+        }
+        messages.push({
+          role: 'tool',
+          content: toText(item.output, `${at}.output`),
+          toolCallId: item.call_id,
+        });
+    }
+  }
+  return messages;
+}
+
+const callsOf = (message: ChatMessage): ToolCall[] => ('toolCalls' in message && message.toolCalls) || [];
+
+function addCall(messages: ChatMessage[], call: ToolCall): void {
+  const last = messages.at(-1);
+  if (last?.role !== 'assistant') messages.push({ role: 'assistant', content: '', toolCalls: [call] });
+  else messages[messages.length - 1] = { ...last, toolCalls: [...callsOf(last), call] };
+}
+
+function toText(content: Extract<ItemBody, { role: string }>['content'], at: string): string {
+  if (typeof content === 'string') return wellFormed(content);
+  const texts = content.map((part, index) => {
+    if (part.type === 'refusal') return part.refusal;
+    if ('text' in part) return part.text;
+    const param = `${at}[${index}].type`;
+    throw unsupported(
+      param,
+      `\`${param}\` is ${JSON.stringify(part.type)}, which this model cannot read: it takes parts of type "input_text".`,
+    );
+  });
+  return wellFormed(texts.join('\n'));
+}
+
+/** The items of a request as a client may list them later: each with an id. */
+export function toInputItems(given: unknown): Record<string, unknown>[] {
+  const items =
+    typeof given === 'string' ? [{ role: 'user', content: given }] : (given as Record<string, unknown>[]);
+  return items.map((item) => {
+    const { content, role } = item;
+    const type = role === 'assistant' ? 'output_text' : 'input_text';
+    const parts = typeof content === 'string' ? { content: [{ type, text: content }] } : {};
+    return { type: 'message', id: newItemId('msg'), status: 'completed', ...item, ...parts };
+  });
+}
+
+export const newItemId = (prefix: 'msg' | 'fc' | 'resp'): string =>
+  `${prefix}_${crypto.randomUUID().replaceAll('-', '')}`;

@@ -1,0 +1,111 @@
+import * as z from 'zod/mini';
+import { atLeastOne, flag, metadata, schemaFormatFields, temperatureFields, text } from '../fields.ts';
+import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
+
+/** What a request to /v1/responses may be. Fields not named here are ignored. */
+
+const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() });
+const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
+/** Known to OpenAI, not to a text model: refused by name once the shape has been found right. */
+const otherPart = z.object({ type: z.enum(['input_image', 'input_file', 'input_audio']) });
+
+const content = z.union(
+  [
+    z.string(),
+    z
+      .array(
+        z.discriminatedUnion(
+          'type',
+          [textPart, refusalPart, otherPart],
+          'must be one of "input_text", "output_text", "refusal"',
+        ),
+      )
+      .check(z.minLength(1)),
+  ],
+  'must be a string or an array of text parts',
+);
+
+const message = z.object({
+  type: z.optional(z.literal('message')),
+  role: z.enum(['system', 'developer', 'user', 'assistant']),
+  content,
+});
+
+const callItem = z.object({
+  type: z.literal('function_call'),
+  call_id: z.string().check(z.minLength(1)),
+  name: z.string().check(z.minLength(1)),
+  arguments: z.string(),
+});
+
+const resultItem = z.object({
+  type: z.literal('function_call_output'),
+  call_id: z.string().check(z.minLength(1)),
+  output: content,
+});
+
+/** Thoughts of models that think, which clients send back unseen: there is nothing to read in them. */
+const reasoningItem = z.object({ type: z.literal('reasoning') });
+
+const item = z.discriminatedUnion(
+  'type',
+  [message, callItem, resultItem, reasoningItem],
+  'must be one of "message", "function_call", "function_call_output"',
+);
+
+const format = z.discriminatedUnion(
+  'type',
+  [
+    z.object({ type: z.literal('text') }),
+    z.object({ type: z.literal('json_object') }),
+    z.object({ type: z.literal('json_schema'), ...schemaFormatFields }),
+  ],
+  'must be one of "text", "json_object", "json_schema"',
+);
+
+export const responseEnforced = {
+  model: z.string(),
+  input: z.union([z.string(), z.array(item).check(z.minLength(1))], 'must be a string or an array of items'),
+  instructions: text,
+  previous_response_id: text,
+  store: flag,
+  stream: flag,
+  max_output_tokens: atLeastOne,
+  text: z.nullish(z.object({ format: z.nullish(format) })),
+  tools: responseTools,
+  tool_choice: responseToolChoice,
+  parallel_tool_calls: flag,
+  metadata,
+  include: z.nullish(z.array(z.string())),
+};
+
+export const responsePassedOn = {
+  ...temperatureFields,
+  top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
+};
+
+export const responseAccepted = {
+  user: text,
+  service_tier: text,
+  safety_identifier: text,
+  prompt_cache_key: text,
+  max_tool_calls: atLeastOne,
+  stream_options: z.nullish(z.object({ include_obfuscation: flag })),
+  truncation: z.nullish(
+    z.literal(
+      'disabled',
+      'must be "disabled": what does not fit the context is refused, and nothing is left out',
+    ),
+  ),
+};
+
+export const RESPONSE_REFUSED = {
+  background: 'Nothing runs on once its client has left. Leave it out, and read the answer as it comes.',
+  conversation: 'Go on from an earlier response with `previous_response_id` instead.',
+  prompt: 'There are no stored prompts. Give `instructions` and `input`.',
+};
+
+export const responseSchema = z.object({ ...responseEnforced, ...responsePassedOn, ...responseAccepted });
+
+export type ResponseBody = z.infer<z.ZodMiniObject<typeof responseEnforced & typeof responsePassedOn>>;
+export type ItemBody = z.infer<typeof item>;

@@ -1,0 +1,132 @@
+import type { ChatMessage } from '../../protocol/job.ts';
+import type { AnswerFormat } from '../answer-format.ts';
+import type { Call } from '../call.ts';
+import type { AnswerHead, ChoiceResult } from '../chat-objects.ts';
+import { admitGeneration } from '../generation-run.ts';
+import { readJsonObject } from '../request-body.ts';
+import { answerHeaders, JSON_TYPE } from '../response-headers.ts';
+import type { StoredResponse } from '../service-dependencies.ts';
+import { invalidRequest, ServiceError } from '../service-error.ts';
+import { streamAnswer } from '../streamed-answer.ts';
+import { completeAnswer } from '../whole-answer.ts';
+import { ResponseEvents } from './response-events.ts';
+import { appendItems, toInputItems } from './response-items.ts';
+import { toResponse, type OutputItem, type ResponseObject, type ResponseState } from './response-object.ts';
+import { ResponseOutput } from './response-output.ts';
+import { parseResponseRequest, toGeneration } from './response-request.ts';
+
+/** POST /v1/responses */
+export async function createResponse(call: Call): Promise<Response> {
+  const body = await readJsonObject(call.request);
+  const request = parseResponseRequest(body);
+  const before = await earlierMessages(call, request.previous_response_id ?? null);
+  const conversation = appendItems(before, request.input);
+  const run = await admitGeneration(call, toGeneration(request, conversation));
+  const wanted = request.store ?? true;
+
+  const keep = async (head: AnswerHead, state: ResponseState): Promise<ResponseObject> => {
+    const response = toResponse(head, request, wanted, state);
+    if (!wanted) return response;
+    const stored: StoredResponse = {
+      id: head.id,
+      keyId: call.admitted.keyId,
+      created: call.receivedAt,
+      response,
+      input: toInputItems(body['input']),
+      messages: [...conversation, toMessage(state.output)],
+    };
+    try {
+      await call.dependencies.responses.put(stored);
+      return response;
+    } catch {
+      // The reply is good even where it cannot be kept; then it says so.
+      return toResponse(head, request, false, state);
+    }
+  };
+  const format: AnswerFormat = {
+    idPrefix: 'resp_',
+    promptParam: 'input',
+    stream: (head) =>
+      new ResponseEvents({
+        render: (state) => toResponse(head, request, wanted, state),
+        keep: (state) => keep(head, state),
+      }),
+    whole: (head, [choice], usage) => keep(head, { ...toState(choice), usage }),
+  };
+  return request.stream ? streamAnswer(run, format) : completeAnswer(run, format);
+}
+
+async function earlierMessages({ dependencies, admitted }: Call, id: string | null): Promise<ChatMessage[]> {
+  if (id === null) return [];
+  const earlier = await dependencies.responses.get(id);
+  if (earlier?.keyId === admitted.keyId) return earlier.messages;
+  const param = 'previous_response_id';
+  const rule =
+    'names no response that is kept here: it may be too old, deleted, made without `store`, or another key’s';
+  throw invalidRequest(param, `\`${param}\` ${rule}.`, 'previous_response_not_found');
+}
+
+function toState(choice: ChoiceResult | undefined): Omit<ResponseState, 'usage'> {
+  const output = new ResponseOutput();
+  const cutOff = choice?.reason === 'length';
+  const grow = (events: Iterable<unknown>): void => {
+    for (const event of events) void event;
+  };
+  if (choice && (choice.text !== '' || choice.calls.length === 0)) {
+    grow(output.text(choice.text, choice.logprobs ?? []));
+  }
+  for (const { id, name, arguments: json } of choice?.calls ?? []) {
+    grow(output.call(id, name));
+    grow(output.callArguments(json));
+  }
+  grow(output.close(cutOff ? 'incomplete' : 'completed'));
+  return { status: cutOff ? 'incomplete' : 'completed', output: output.items, error: null };
+}
+
+/** The reply as the next request's model shall see it. */
+function toMessage(output: readonly OutputItem[]): ChatMessage {
+  const texts = output.flatMap((item) =>
+    item.type === 'message' ? item.content.map((part) => (part.type === 'output_text' ? part.text : '')) : [],
+  );
+  const toolCalls = output.flatMap((item) =>
+    item.type === 'function_call' ? [{ id: item.call_id, name: item.name, arguments: item.arguments }] : [],
+  );
+  const calls = toolCalls.length > 0 ? { toolCalls } : {};
+  return { role: 'assistant', content: texts.join(''), ...calls };
+}
+
+/** GET /v1/responses/{id} */
+export async function retrieveResponse(call: Call, id: string): Promise<Response> {
+  return answer(call, (await requireResponse(call, id)).response);
+}
+
+/** DELETE /v1/responses/{id} */
+export async function deleteResponse(call: Call, id: string): Promise<Response> {
+  await requireResponse(call, id);
+  await call.dependencies.responses.delete(id);
+  return answer(call, { id, object: 'response', deleted: true });
+}
+
+/** GET /v1/responses/{id}/input_items: all of them, the newest first, as OpenAI's service has it by default. */
+export async function listInputItems(call: Call, id: string): Promise<Response> {
+  const { input } = await requireResponse(call, id);
+  const ascending = new URL(call.request.url).searchParams.get('order') === 'asc';
+  const data = ascending ? input : input.toReversed();
+  const ids = { first_id: data[0]?.['id'] ?? null, last_id: data.at(-1)?.['id'] ?? null };
+  return answer(call, { object: 'list', data, ...ids, has_more: false });
+}
+
+async function requireResponse({ dependencies, admitted }: Call, id: string): Promise<StoredResponse> {
+  const stored = await dependencies.responses.get(id);
+  if (stored?.keyId === admitted.keyId) return stored;
+  throw new ServiceError({
+    status: 404,
+    type: 'invalid_request_error',
+    code: null,
+    param: null,
+    message: `There is no response ${JSON.stringify(id.slice(0, 80))} here. It may be too old, deleted, or made without \`store\`.`,
+  });
+}
+
+const answer = (call: Call, body: object): Response =>
+  new Response(JSON.stringify(body), { headers: answerHeaders(call, JSON_TYPE) });
