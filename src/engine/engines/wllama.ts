@@ -20,7 +20,7 @@ const GPU_BATCH = 512;
 export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant, context) => {
   const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
   const gpu = await hasGpu();
-  const threads = crossOriginIsolated ? navigator.hardwareConcurrency : 1;
+  const threads = threadCount();
   const totalBytes = variant.files.reduce((sum, { bytes }) => sum + bytes, 0);
   context.onProgress(totalBytes, totalBytes);
 
@@ -61,8 +61,18 @@ function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): 
     kv_unified: true,
     n_batch: gpu ? GPU_BATCH : CPU_BATCH,
     n_ubatch: gpu ? GPU_BATCH : CPU_BATCH,
+    // Half the bytes of half floats, which WASM has no instructions for.
+    ...(!gpu && { cache_type_k: 'q8_0', cache_type_v: 'q8_0', flash_attn: true }),
     warmup: false,
   };
+}
+
+/**
+ * Half of the logical processors: about the real cores, and one left for the page. llama.cpp's threads wait for each
+ * other by spinning, some hundred times a token: with one of them off its core, all stand still.
+ */
+function threadCount(): number {
+  return crossOriginIsolated ? Math.max(1, Math.floor(navigator.hardwareConcurrency / 2)) : 1;
 }
 
 /** Its kernels want half floats; without them it would only try, and come back to the CPU. */

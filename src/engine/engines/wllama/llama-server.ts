@@ -50,6 +50,8 @@ interface Reply {
 const MOST_YIELDED = 8;
 /** Characters. Stepping back is not worth it between prompts of about one length. */
 const MARGIN = 200;
+/** A prompt under way is asked for its first token once while others are asked this often for their next. */
+const UNSTARTED = 2;
 const isMuchLonger = (a: Reply, b: Reply): boolean => a.size > 2 * b.size + MARGIN;
 
 /**
@@ -140,8 +142,11 @@ export class LlamaServer {
   async #step(reply: Reply, id: number): Promise<void> {
     const { chunks, more } = await this.#calls.step(id);
     for (const chunk of chunks) reply.onChunk(chunk);
-    if (chunks.length > 0) reply.started = true;
-    reply.taken++;
+    if (chunks.length > 0 && !reply.started) {
+      reply.started = true;
+      reply.taken = Math.min(...this.#replies.filter(({ started }) => started).map(({ taken }) => taken));
+    }
+    reply.taken += reply.started ? 1 : UNSTARTED;
     if (!more) this.#end(reply, reply.resolve);
   }
 
