@@ -73,11 +73,6 @@ describe('chat', () => {
     await replies().first().waitFor();
     await expect(page.getByRole('group', { name: 'Versions' }).textContent()).resolves.toContain('2/2');
     await page.reload();
-    await page.getByRole('button', { name: 'Conversations' }).click();
-    await page
-      .getByRole('button', { name: /Name a river/ })
-      .first()
-      .click();
     await expect(page.getByRole('group', { name: 'Versions' }).textContent()).resolves.toContain('2/2');
   });
 
@@ -108,6 +103,61 @@ describe('chat', () => {
     await page.locator('.turn-stats').waitFor();
     await expect(page.locator('.turn .error-text').count()).resolves.toBe(0);
   });
+});
+
+test('imports a conversation, and renders what a model wrote without running or fetching anything', async () => {
+  const hostile = [
+    '**bold** <script>window.ran = 1</script><img src=x onerror="window.ran = 2">',
+    `![a picture](${siteUrl}/pixel.png) [a link](https://example.com) [a trap](javascript:window.ran=3)`,
+    '<form action="/x"><button>b</button></form> <p style="position:fixed" id="app">p</p>',
+  ].join('\n\n');
+  const stats = { firstTokenMs: null, totalMs: 1, promptTokens: null, cachedTokens: null };
+  const turns = {
+    u: { id: 'u', parent: null, createdAt: 1, role: 'user', content: '<b>raw</b>' },
+    a: {
+      id: 'a',
+      parent: 'u',
+      createdAt: 2,
+      role: 'assistant',
+      content: hostile,
+      model: 'indigo-owl-4',
+      problem: null,
+      finishReason: 'stop',
+      toolCalls: [],
+      logprobs: [],
+      stats: { ...stats, completionTokens: null, tokensPerSecond: null, fingerprint: null },
+    },
+  };
+  const kept = {
+    id: 'imported',
+    title: 'Hostile',
+    createdAt: 1,
+    updatedAt: 1,
+    turns,
+    chosen: { '': 'u', u: 'a' },
+  };
+  const exported = { format: 'localtext-conversations', version: 1, conversations: [kept] };
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+
+  await open('Chat');
+  await page.getByRole('button', { name: 'Conversations' }).click();
+  await page.getByLabel('Import').setInputFiles({
+    name: 'export.json',
+    mimeType: 'application/json',
+    buffer: Buffer.from(JSON.stringify(exported)),
+  });
+  await page.getByText('Imported 1 conversation.').waitFor();
+  await page.getByRole('button', { name: /^Hostile/ }).click();
+  const reply = page.locator('.turn-assistant .markdown');
+  await reply.getByText('bold').waitFor();
+
+  const selector = 'script, img, form, button, [style], [id], [onerror], a[href^="javascript"]';
+  await expect(reply.locator(selector).count()).resolves.toBe(0);
+  await expect(page.evaluate(() => 'ran' in window)).resolves.toBe(false);
+  expect(requests.filter((url) => url.includes('pixel'))).toEqual([]);
+  await expect(reply.getByText('a link').getAttribute('rel')).resolves.toBe('noopener noreferrer nofollow');
+  await expect(page.locator('.bubble').textContent()).resolves.toBe('<b>raw</b>');
 });
 
 test('embeddings: the kitten lies closer to the cat than to the train, and is found by meaning', async () => {

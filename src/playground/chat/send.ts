@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { announce } from '../components/announcer.tsx';
 import { load } from '../client/downloads.ts';
+import { replaceRoute } from '../router.ts';
 import { requestBody, SettingsError } from './chat-settings.ts';
 import { conversation, putTurn, settings, turns } from './chat-state.ts';
 import { toMessages, type AssistantTurn, type Conversation, type Turn } from './conversation.ts';
@@ -58,6 +59,8 @@ async function ask(
     return false;
   }
   let target = prepare(conversation.value);
+  // A reload comes back to this conversation.
+  replaceRoute('chat', target.id);
   const shown = turns.value;
   const end = parentId === undefined ? shown.length : shown.findIndex(({ id }) => id === parentId) + 1;
   const asked = shown.slice(0, end);

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { LoadProgress } from '../../protocol/control.ts';
-import { handle } from './localtext.ts';
+import { handle, modelStatuses } from './localtext.ts';
 import { RateMeter } from './rate-meter.ts';
 
 export interface Download {
@@ -37,7 +37,15 @@ async function run(model: string): Promise<void> {
   const controller = new AbortController();
   const meter = new RateMeter();
   controllers.set(model, controller);
-  update(model, { phase: 'starting', loadedBytes: 0, totalBytes: 0, rate: null, error: null });
+  // What answers already shows no progress while that is made sure of.
+  const ready = modelStatuses.peek().some(({ id, state }) => id === model && state === 'ready');
+  update(model, {
+    phase: ready ? 'ready' : 'starting',
+    loadedBytes: 0,
+    totalBytes: 0,
+    rate: null,
+    error: null,
+  });
   try {
     const localtext = await handle;
     await localtext.ready(model, {

@@ -1,12 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { downloads } from '../client/downloads.ts';
 import { askToPersist, refreshStorage, storage } from '../client/storage.ts';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { bytes } from '../format.ts';
 
 export function StorageCard() {
   const refused = useSignal(false);
-  useEffect(() => void refreshStorage(), []);
+  const loaded = Object.values(downloads.value).filter(({ phase }) => phase === 'ready').length;
+  useEffect(() => void refreshStorage(), [loaded]);
   const state = storage.value;
   if (!state) return null;
   const ask = async (): Promise<void> => {
