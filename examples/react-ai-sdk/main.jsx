@@ -15,6 +15,6 @@ const provider = createOpenAICompatible({
   apiKey: localStorage.apiKey,
 });
 // The AI SDK usually runs on a server; here there is none, and the agent runs in the page.
-const agent = new ToolLoopAgent({ model: provider('amber-phoenix-4'), maxOutputTokens: 100 });
+const agent = new ToolLoopAgent({ model: provider('amber-phoenix-4'), temperature: 0, maxOutputTokens: 100 });
 
 createRoot(document.querySelector('#root')).render(<Chat transport={new DirectChatTransport({ agent })} />);

@@ -31,6 +31,7 @@ form.addEventListener('submit', async (event) => {
     const stream = await openai.chat.completions.create({
       model: MODEL,
       messages: [{ role: 'user', content: form.elements.prompt.value }],
+      temperature: 0,
       max_tokens: 100,
       stream: true,
     });

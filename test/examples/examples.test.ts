@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } f
 import { launch } from '../support/launch.ts';
 import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
+import { serveFolder } from './support/plain-server.ts';
 import { startVite, type RunningServer } from './support/vite-server.ts';
 import { linkModels, run } from './support/workspace.ts';
 
@@ -56,4 +57,51 @@ describe('vite-openai', () => {
     expect(faults).toEqual([]);
     await page.close();
   });
+});
+
+test('react-ai-sdk: the agent runs in the page, and streams', async () => {
+  const { url } = await preview('react-ai-sdk');
+  const { page, faults } = await openExample(context, url);
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('button', { name: 'Stop' }).and(page.locator(':enabled')).waitFor();
+  await page
+    .getByRole('button', { name: 'Stop' })
+    .and(page.locator(':disabled'))
+    .waitFor({ timeout: 120_000 });
+  expect(await page.locator('p.assistant').innerText()).toMatch(/Paris/);
+  expect(await page.getByRole('alert').count()).toBe(0);
+  expect(faults).toEqual([]);
+  await page.close();
+});
+
+test('langchain-rag: the right document is found, and the answer comes from it', async () => {
+  const { url } = await preview('langchain-rag');
+  const { page, faults } = await openExample(context, url);
+  const source = page.locator('#source');
+  expect(await ask(page)).toMatch(/evening|sunset|nine/);
+  expect(await source.innerText()).toContain('lamp.md');
+  await ask(page, 'When do we get the mail?');
+  expect(await source.innerText()).toContain('boat.md');
+  expect(faults).toEqual([]);
+  await page.close();
+});
+
+test('plain-html: init copies all it needs; a host without headers still gets an isolated page', async () => {
+  const folder = join(examples, 'plain-html');
+  const said = await run(folder, 'npm', 'run', 'build');
+  expect(said).toContain('localtext pull --to public/models');
+  expect(said).not.toContain('not installed');
+  await linkModels(folder);
+  const server = await serveFolder(join(folder, 'public'));
+  onTestFinished(() => server.stop());
+  const { page, faults } = await openExample(context, `${server.url}/`);
+  expect(await ask(page)).toMatch(/Paris/);
+  await page.reload();
+  expect(await page.evaluate(() => crossOriginIsolated)).toBe(true);
+  // Its files are kept, as it was made with --offline.
+  await server.stop();
+  await page.reload();
+  expect(await ask(page)).toMatch(/Paris/);
+  expect(faults).toEqual([]);
+  await page.close();
 });

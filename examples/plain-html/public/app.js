@@ -38,6 +38,7 @@ async function* chat(prompt) {
     body: JSON.stringify({
       model: MODEL,
       messages: [{ role: 'user', content: prompt }],
+      temperature: 0,
       max_tokens: 100,
       stream: true,
     }),

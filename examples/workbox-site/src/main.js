@@ -29,6 +29,7 @@ form.addEventListener('submit', async (event) => {
     body: JSON.stringify({
       model: MODEL,
       messages: [{ role: 'user', content: form.elements.prompt.value }],
+      temperature: 0,
       max_tokens: 60,
     }),
   });

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { expect, inject, onTestFinished, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { freePort } from '../support/static-site.ts';
+import { ask, openExample } from './support/drive.ts';
+import { startVite } from './support/vite-server.ts';
+import { linkModels, run } from './support/workspace.ts';
+
+test("workbox-site: the site's own Workbox worker installs an app that chats in flight mode", async () => {
+  const folder = join(inject('examples'), 'workbox-site');
+  await run(folder, 'npm', 'run', 'build');
+  await linkModels(folder);
+  const port = await freePort();
+  const server = await startVite(folder, 'preview', port);
+  onTestFinished(() => server.stop());
+  const profile = await mkdtemp(join(tmpdir(), 'localtext-flight-'));
+  onTestFinished(() => rm(profile, { recursive: true, force: true, maxRetries: 5 }));
+
+  const first = await launch({ profile });
+  onTestFinished(() => first.close());
+  const online = await openExample(first, server.url);
+  expect(await ask(online.page)).toMatch(/Paris/);
+  const session = await first.newCDPSession(online.page);
+  const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
+  expect(installabilityErrors).toEqual([]);
+  const workers = await online.page.evaluate(async () =>
+    (await navigator.serviceWorker.getRegistrations()).map(({ active }) => active?.scriptURL),
+  );
+  expect(workers).toEqual([`${server.url}sw.js`]);
+  const caches = await online.page.evaluate(() => globalThis.caches.keys());
+  expect(caches.filter((name) => name.startsWith('workbox-precache')).length).toBe(1);
+  expect(online.faults).toEqual([]);
+  await first.close();
+  await server.stop();
+
+  // Another process of the browser, on the same profile, and nothing that would answer.
+  const second = await launch({ profile });
+  onTestFinished(() => second.close());
+  const offline = await openExample(second, `${server.url}somewhere/in/the/app`);
+  expect(await offline.page.title()).toBe('Flight mode');
+  await offline.page.goto(server.url);
+  expect(await ask(offline.page)).toMatch(/Paris/);
+  expect(offline.page.url()).toBe(server.url);
+});
