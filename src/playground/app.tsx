@@ -4,6 +4,7 @@ import { Sidebar } from './shell/sidebar.tsx';
 import { TabBar } from './shell/tab-bar.tsx';
 import { TopBar } from './shell/top-bar.tsx';
 import { StartProblem } from './shell/start-problem.tsx';
+import { UpdateNotice } from './shell/update-notice.tsx';
 import { currentView } from './shell/current-view.ts';
 
 export function App() {
@@ -22,6 +23,7 @@ export function App() {
         <Sidebar />
         <main id="main" tabIndex={-1} class={`main main-${view.name}`}>
           <StartProblem />
+          <UpdateNotice />
           <view.component key={view.name} />
         </main>
         <TabBar />

@@ -1,6 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import { start, type Localtext } from '../../index.ts';
-import type { EngineStatus } from '../../protocol/control.ts';
+import { start, type Localtext, type LocaltextStatus } from '../../index.ts';
 
 declare global {
   interface Window {
@@ -13,7 +12,7 @@ declare global {
 export const handle: Promise<Localtext> = start();
 
 export const startError = signal<string | null>(null);
-export const engineStatus = signal<EngineStatus | null>(null);
+export const engineStatus = signal<LocaltextStatus | null>(null);
 export const modelStatuses = computed(() => engineStatus.value?.models ?? []);
 
 export async function publishHandle(): Promise<void> {
