@@ -13,9 +13,11 @@ const TABS = 3;
 const HANG_MS = 60_000;
 const EVENTS = ['close', 'crash', 'reload', 'navigate', 'engine', 'service worker', 'abort', 'none'] as const;
 
+const KINDS = Object.keys(REQUESTS) as (keyof typeof REQUESTS)[];
+
 interface Request {
   tab: Tab;
-  kind: string;
+  kind: keyof typeof REQUESTS;
   name: string;
   aborted: boolean;
 }
@@ -67,8 +69,8 @@ export class Chaos {
     const requests: Request[] = [];
     for (const tab of this.#tabs) {
       for (let more = this.#random.below(3); more > 0; more--) {
-        const kind = this.#random.pick(Object.keys(REQUESTS));
-        requests.push({ tab, kind, name: await tab.begin(REQUESTS[kind] ?? {}), aborted: false });
+        const kind = this.#random.pick(KINDS);
+        requests.push({ tab, kind, name: await tab.begin(REQUESTS[kind]), aborted: false });
       }
     }
     await new Promise((resolve) => {

@@ -2,19 +2,28 @@ import type { Body } from '../browser/lifetime/site/run.ts';
 
 const ask = (content: string, extra: Partial<Body> = {}): Body => ({
   messages: [{ role: 'user', content }],
-  max_tokens: 24,
+  max_tokens: 12,
   ...extra,
 });
 
-/** By name: what is asked, all of it with one right answer. */
-export const REQUESTS: Record<string, Body> = {
+/** The word that may stand there. */
+const only = (word: string) => ({ type: 'string', enum: [word] });
+
+/**
+ * By name. The model is sure of each token (by 0.7 in log probability and more): it says the same whatever else is in its
+ * batch, which shifts log probabilities by 0.2.
+ */
+export const REQUESTS = {
   streamed: ask('Count from one to ten in words.'),
-  'streamed, longer': ask('What is the capital of France?', { max_tokens: 40 }),
-  'two choices': ask('Name the days of the week.', { n: 2 }),
-  'with a stop sequence': ask('Count from one to ten in words.', { stop: ['5.'], max_tokens: 40 }),
-  'in one piece': ask('What is the capital of France?', { stream: false }),
-  'by a schema': ask('Describe a cat.', {
-    max_tokens: 30,
+  'streamed, longer': ask('Write the numbers from 1 to 20, separated by commas.', { max_tokens: 24 }),
+  'two choices': ask('Count from 1 to 20.', { n: 2, max_tokens: 8 }),
+  'with a stop sequence': ask('Count from one to ten in words.', { stop: ['3.'], max_tokens: 24 }),
+  'with log probabilities': ask('Count from one to ten in words.', { logprobs: true, top_logprobs: 1 }),
+  'in one piece': ask('Repeat after me: one two three four five six seven eight nine ten.', {
+    stream: false,
+  }),
+  'by a schema': ask('Write JSON about a cat.', {
+    max_tokens: 40,
     response_format: {
       type: 'json_schema',
       json_schema: {
@@ -22,12 +31,12 @@ export const REQUESTS: Record<string, Body> = {
         strict: true,
         schema: {
           type: 'object',
-          properties: { name: { type: 'string', enum: ['cat', 'dog'] }, legs: { type: 'integer' } },
-          required: ['name', 'legs'],
+          properties: { animal: only('cat'), family: only('Felidae'), legs: only('four') },
+          required: ['animal', 'family', 'legs'],
           additionalProperties: false,
         },
       },
     },
   }),
   embeddings: { input: ['The weather is lovely today.', 'He drove to the stadium.'] },
-};
+} satisfies Record<string, Body>;

@@ -1,0 +1,35 @@
+import type { BrowserContext } from 'playwright';
+import { afterAll, beforeAll, inject } from 'vitest';
+
+import { launch } from '../../../support/launch.ts';
+import type { Body } from '../site/run.ts';
+import { AlteredSite, type Alterations } from './altered-site.ts';
+import { Tab, type OpenOptions } from './tab.ts';
+
+export interface SiteOfTabs {
+  context: BrowserContext;
+  site: AlteredSite;
+  open(options?: OpenOptions): Promise<Tab>;
+}
+
+/** A browser and a site for the tests of one file. */
+export function siteOfTabs(alterations?: Alterations): SiteOfTabs {
+  const lent = {} as SiteOfTabs;
+  beforeAll(async () => {
+    lent.context = await launch();
+    lent.site = await AlteredSite.start(inject('siteUrl'), alterations);
+    lent.open = (options) => Tab.open(lent.context, lent.site.url, options);
+  });
+  afterAll(async () => {
+    await lent.context.close();
+    await lent.site.stop();
+  });
+  return lent;
+}
+
+/** Its reply at temperature 0 is long, and its numbers show at once what is missing or doubled. */
+export const counting = (extra: Partial<Body> = {}): Body => ({
+  messages: [{ role: 'user', content: 'Count from one to ten in words.' }],
+  max_tokens: 24,
+  ...extra,
+});

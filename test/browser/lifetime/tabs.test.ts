@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+
+import { REQUESTS } from '../../chaos/requests.ts';
+import type { Body, Run } from './site/run.ts';
+import { crash, engineOf } from './support/kill.ts';
+import { counting, siteOfTabs } from './support/site-of-tabs.ts';
+import type { Tab } from './support/tab.ts';
+
+const lent = siteOfTabs();
+
+const same = (run: Run, undisturbed: Run): void => {
+  expect(run.error).toBeNull();
+  expect({ text: run.text, finish: run.finish, completion: run.usage?.completion_tokens }).toEqual({
+    text: undisturbed.text,
+    finish: undisturbed.finish,
+    completion: undisturbed.usage?.completion_tokens,
+  });
+  expect(run.usage?.prompt_tokens).toBe(undisturbed.usage?.prompt_tokens);
+};
+
+test('tabs share one engine: another takes over when its tab closes, crashes or reloads, and replies go on', async () => {
+  const [first, asker] = [await lent.open(), await lent.open()];
+  expect([await first.leads(), await asker.leads()]).toEqual([true, false]);
+  const undisturbed = new Map<string, Run>();
+  const bodies = new Map(Object.entries<Body>(REQUESTS));
+  for (const [kind, body] of bodies) undisturbed.set(kind, await asker.run(body));
+  const engines = (): number => lent.context.pages().filter((page) => engineOf(page)).length;
+  expect(engines()).toBe(1);
+  expect(engineOf(first.page)).toBeDefined();
+  await expectStatusEvents(asker);
+
+  let leader = first;
+  for (const end of ['close', 'crash', 'reload'] as const) {
+    const heir = await lent.open();
+    const names = new Map<string, string>();
+    const kinds = end === 'close' ? undisturbed.keys() : (['streamed, longer', 'embeddings'] as const);
+    for (const kind of kinds) names.set(kind, await asker.begin(bodies.get(kind) ?? {}));
+    await asker.deltas(names.get('streamed, longer') ?? '', 4);
+    const at = Date.now();
+    if (end === 'close') await leader.page.close();
+    else if (end === 'crash') {
+      await crash(leader.page);
+      await leader.page.close();
+    } else await leader.page.reload();
+    for (const [kind, name] of names) {
+      const run = await asker.ended(name);
+      const before = undisturbed.get(kind);
+      if (before) same(run, before);
+    }
+    console.log(`${end} of the leader: all ${names.size} replies whole after ${Date.now() - at} ms`);
+    expect(engines()).toBe(1);
+    const leads = await Promise.all([asker, heir].map((tab) => tab.leads()));
+    expect(leads.filter(Boolean)).toHaveLength(1);
+    if (leads[0]) {
+      // The next leader to end must be another than the tab that asks.
+      await asker.page.evaluate(() => window.lifetime.handle().stop());
+      await asker.page.reload();
+      await asker.start();
+    }
+    leader = heir;
+    await heir.untilFree();
+  }
+  for (const page of lent.context.pages().slice(1)) await page.close();
+});
+
+async function expectStatusEvents(tab: Tab): Promise<void> {
+  const seen = (): Promise<number> => tab.page.evaluate(() => window.lifetime.events.status);
+  const before = await seen();
+  await tab.run(counting({ max_tokens: 4 }));
+  await expect.poll(seen).toBeGreaterThan(before);
+  const { models } = await tab.status();
+  expect(models.find(({ id }) => id === 'amber-phoenix-4')).toMatchObject({ state: 'ready' });
+}
