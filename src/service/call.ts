@@ -1,4 +1,5 @@
 import { COMMIT_MS } from './commit.ts';
+import type { RequestTrace } from './request-trace.ts';
 import type { Admitted, ServiceDependencies } from './service-dependencies.ts';
 
 /** One request under way: who asks, since when, and how it is given up. */
@@ -13,6 +14,8 @@ export interface Call {
   receivedAt: number;
   /** Aborts everything that is done for it. */
   abort: AbortController;
+  /** Null: nobody wants to know. */
+  trace: RequestTrace | null;
   dependencies: ServiceDependencies;
 }
 

@@ -10,7 +10,7 @@ import { completeAnswer } from './whole-answer.ts';
 
 /** POST /v1/chat/completions */
 export async function createChatCompletion(call: Call): Promise<Response> {
-  const request = parseChatRequest(await readJsonObject(call.request));
+  const request = parseChatRequest(await readJsonObject(call));
   const format: AnswerFormat = {
     idPrefix: 'chatcmpl-',
     promptParam: 'messages',

@@ -2,6 +2,7 @@ import type { Accepted, TokenLogprob } from '../protocol/job.ts';
 import { choiceCount, toChatJob, type Generation } from './generation.ts';
 import { patientChat } from './patient-chat.ts';
 import { Reply } from './reply.ts';
+import type { RequestTrace } from './request-trace.ts';
 import type { EngineClient } from './service-dependencies.ts';
 import { ServiceError } from './service-error.ts';
 import type { Tally } from './tally.ts';
@@ -34,6 +35,7 @@ export interface ChoicesRun {
   abort: AbortController;
   tally: Tally;
   sink: ChoiceSink;
+  trace: RequestTrace | null;
   /** What engines know as `messages`. */
   promptParam: string;
   onWaiting(stage: 'queued' | 'loading' | 'prefill'): void;
@@ -66,7 +68,7 @@ export async function runChoices(run: ChoicesRun): Promise<void> {
 }
 
 async function runChoice({ engine, generation, model, ...run }: ChoicesRun, index: number): Promise<void> {
-  const { tally, sink, onWaiting } = run;
+  const { tally, sink, trace, onWaiting } = run;
   const { signal } = run.abort;
   const id = choiceCount(generation) === 1 ? run.id : `${run.id}-${index}`;
   const reply = new Reply({
@@ -83,9 +85,18 @@ async function runChoice({ engine, generation, model, ...run }: ChoicesRun, inde
     tally,
     index,
     sink: {
-      accepted: (accepted) => sink.accepted(index, accepted),
-      text: (text, logprobs) => sink.text(index, text, logprobs),
-      call: (part) => sink.call(index, part),
+      accepted(accepted) {
+        trace?.accepted();
+        sink.accepted(index, accepted);
+      },
+      text(text, logprobs) {
+        if (index === 0) trace?.text(text);
+        return sink.text(index, text, logprobs);
+      },
+      call(part) {
+        if (index === 0) trace?.text(part.type === 'call' ? `${part.name} ` : part.text);
+        return sink.call(index, part);
+      },
     },
   });
   sink.finished(index, await reply.run());

@@ -1,3 +1,5 @@
+import type { RequestTrace } from './request-trace.ts';
+
 /** How long the headers may wait: until then an abort cannot be seen, and the engine would work for nobody. */
 export const COMMIT_MS = 1000;
 
@@ -31,11 +33,14 @@ export async function answerLater(options: {
   remainingMs: number;
   headers: () => Headers;
   onCancel: () => void;
+  trace: RequestTrace | null;
 }): Promise<Response> {
-  const { answer, begun, remainingMs, headers, onCancel } = options;
+  const { answer, begun, remainingMs, headers, onCancel, trace } = options;
+  trace?.open();
   let whole: string | null = null;
   const awaitAnswer = async (): Promise<void> => {
     whole = await answer;
+    trace?.done(whole);
   };
   const answered = awaitAnswer();
   await untilCommit(begun ? Promise.race([answered, begun]) : answered, remainingMs);
@@ -43,7 +48,10 @@ export async function answerLater(options: {
   let cancelled = false;
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     async start(controller) {
-      const text = await answer;
+      const text = await answer.catch((error: unknown) => {
+        trace?.failed(error, cancelled);
+        throw error;
+      });
       if (cancelled) return;
       controller.enqueue(new TextEncoder().encode(text));
       controller.close();

@@ -9,7 +9,7 @@ import { answerHeaders, JSON_TYPE } from './response-headers.ts';
 
 /** POST /v1/embeddings */
 export async function createEmbeddings(call: Call): Promise<Response> {
-  const request = parseEmbeddingsRequest(await readJsonObject(call.request));
+  const request = parseEmbeddingsRequest(await readJsonObject(call));
   const { models, engine } = call.dependencies;
   const model = await requireModel(models, request.model, 'embedding', call.admitted);
   const { input, dimensions } = request;
@@ -24,6 +24,7 @@ export async function createEmbeddings(call: Call): Promise<Response> {
     answer: result.then((embedded) => JSON.stringify(toEmbeddingList(request, embedded))),
     remainingMs: remainingMs(call),
     headers: () => answerHeaders(call, JSON_TYPE),
+    trace: call.trace,
     onCancel: () => call.abort.abort(new Error('the client has left')),
   });
 }

@@ -40,6 +40,11 @@ export class EventStream {
     });
   }
 
+  /** The reader has left, or all has been said. */
+  get left(): boolean {
+    return this.#controller === null;
+  }
+
   end(): void {
     this.#controller?.close();
     this.#controller = null;

@@ -22,9 +22,10 @@ export async function admitGeneration(call: Call, generation: Generation): Promi
   const { dependencies, admitted } = call;
   const model = await requireModel(dependencies.models, generation.model, 'chat', admitted);
   const leave = await takePlace(call);
-  const tally = new Tally(generation);
+  const tally = new Tally(generation, call.receivedAt, dependencies.now);
   const settle = async (): Promise<void> => {
     leave();
+    call.trace?.usage(tally.usage);
     // The reply is good even where its tokens cannot be counted.
     await dependencies.keys.settle(admitted.keyId, tally.totalTokens).catch(() => {});
   };

@@ -1,3 +1,4 @@
+import type { Call } from './call.ts';
 import { invalidRequest, ServiceError } from './service-error.ts';
 
 /** Most bytes of a request body: more than any context holds, and little enough to be read at once. */
@@ -7,7 +8,7 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024;
  * The body as a JSON object. Whatever content type it claims is not asked: clients that forget it are served.
  * @throws ServiceError 413 past MAX_BODY_BYTES; 400 for what is not UTF-8, not JSON or not an object.
  */
-export async function readJsonObject(request: Request): Promise<Record<string, unknown>> {
+export async function readJsonObject({ request, trace }: Call): Promise<Record<string, unknown>> {
   if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge();
   const text = decodeUtf8(await readBytes(request));
   if (text.trim() === '') {
@@ -18,7 +19,9 @@ export async function readJsonObject(request: Request): Promise<Record<string, u
     const given = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`;
     throw invalidRequest(null, `The request body must be a JSON object, not ${given}.`);
   }
-  return value as Record<string, unknown>;
+  const body = value as Record<string, unknown>;
+  trace?.body(text, body);
+  return body;
 }
 
 async function readBytes(request: Request): Promise<Uint8Array[]> {

@@ -2,22 +2,17 @@ import type { Timings } from '../protocol/job.ts';
 import type { Call } from './call.ts';
 import type { LimitState } from './service-dependencies.ts';
 
-/** The headers of an answer with this content type. `timings`: the engine's, when it is done already. */
-export function answerHeaders(call: Call, contentType: string, timings: Timings | null = null): Headers {
+/** The headers of an answer with this content type. `timings`: as far as they are known yet. */
+export function answerHeaders(call: Call, contentType: string, timings: Partial<Timings> = {}): Headers {
   const headers = new Headers({
     'content-type': contentType,
     'cache-control': contentType === EVENT_STREAM ? 'no-cache, no-transform' : 'no-store',
   });
-  const spent = call.dependencies.now() - call.receivedAt;
-  const steps: [string, number][] = timings
-    ? [
-        ['queue', timings.queueMs],
-        ['prefill', timings.prefillMs],
-        ['decode', timings.decodeMs],
-        ['total', spent],
-      ]
-    : [['total', spent]];
-  headers.set('server-timing', steps.map(([name, ms]) => `${name};dur=${round(ms)}`).join(', '));
+  const { queueMs, prefillMs, decodeMs } = timings;
+  const total = call.dependencies.now() - call.receivedAt;
+  const steps = Object.entries({ queue: queueMs, prefill: prefillMs, decode: decodeMs, total });
+  const known = steps.flatMap(([name, ms]) => (ms === undefined ? [] : [`${name};dur=${round(ms)}`]));
+  headers.set('server-timing', known.join(', '));
   return headers;
 }
 

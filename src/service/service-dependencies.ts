@@ -1,5 +1,7 @@
 import type { ChatEvent, ChatJob, ChatMessage, EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
 
+import type { RequestLogEntry } from '../protocol/request-log.ts';
+
 /** All that the service is given; everything else is computed from the request. */
 export interface ServiceDependencies {
   engine: EngineClient;
@@ -7,6 +9,8 @@ export interface ServiceDependencies {
   models: ModelDirectory;
   /** Keeps the answers of /v1/responses. */
   responses: ResponseStore;
+  /** Told what is known of each request, whenever there is more. */
+  log?: (entry: RequestLogEntry) => void;
   /** Milliseconds since 1970. */
   now(): number;
   /** Folder under which the service answers; `/v1` when not given. */

@@ -1,5 +1,6 @@
 import { authenticate } from './authentication.ts';
 import { followSignal, requestIdOf, type Call } from './call.ts';
+import { RequestTrace } from './request-trace.ts';
 import { addCommonHeaders } from './response-headers.ts';
 import { Routes } from './routes.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
@@ -19,6 +20,9 @@ export function createService(dependencies: ServiceDependencies): (request: Requ
     const id = crypto.randomUUID();
     const requestId = requestIdOf(request, id);
     const receivedAt = dependencies.now();
+    const trace = dependencies.log
+      ? startTrace(dependencies.log, dependencies.now, request, requestId)
+      : null;
     let call: Call | null = null;
     try {
       const admitted = await authenticate(
@@ -26,20 +30,32 @@ export function createService(dependencies: ServiceDependencies): (request: Requ
         dependencies.keys,
         generates(request) ? 'chat' : 'other',
       );
+      trace?.key(admitted.label);
       const abort = new AbortController();
       followSignal(request.signal, abort);
-      call = { id, requestId, request, admitted, receivedAt, abort, dependencies };
+      call = { id, requestId, request, admitted, receivedAt, abort, trace, dependencies };
       const response = await routes.answer(call);
       addCommonHeaders(response.headers, call);
+      trace?.headers(response.status);
       return response;
     } catch (error) {
-      if (request.signal.aborted) throw request.signal.reason;
       const response = asServiceError(error).toResponse();
+      trace?.refused(error, response.status, request.signal.aborted);
+      if (request.signal.aborted) throw request.signal.reason;
       if (call) addCommonHeaders(response.headers, call);
       else response.headers.set('x-request-id', requestId);
       return request.method === 'HEAD' ? new Response(null, response) : response;
     }
   };
+}
+
+function startTrace(
+  publish: NonNullable<ServiceDependencies['log']>,
+  now: () => number,
+  { method, url }: Request,
+  id: string,
+): RequestTrace {
+  return new RequestTrace(publish, now, { id, method, path: new URL(url).pathname });
 }
 
 /** What generates text counts against a key's limits. */

@@ -15,6 +15,7 @@ const HEARTBEAT_MS = 5000;
 /** A streamed answer: headers once every choice begun has been accepted, or a token has come, or it is time. */
 export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
   const { call, generation, model, tally, settle } = run;
+  call.trace?.open();
   const { engine, heartbeatMs = HEARTBEAT_MS } = call.dependencies;
   const stream = new EventStream(() => call.abort.abort(new Error('the client has left')));
   let events: StreamFormat | null = null;
@@ -60,6 +61,7 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
     abort: call.abort,
     tally,
     sink,
+    trace: call.trace,
     promptParam: format.promptParam,
     onWaiting(stage) {
       waitingFor = stage;
@@ -76,8 +78,10 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
       await work;
       events ??= format.stream(answerHead(run, format.idPrefix, { fingerprint: model }));
       void stream.send(await events.end(tally.usage));
+      call.trace?.done();
     } catch (error) {
       const { signal } = call.request;
+      call.trace?.failed(error, stream.left || signal.aborted);
       if (signal.aborted) stream.fail(signal.reason);
       else {
         events ??= format.stream(answerHead(run, format.idPrefix, { fingerprint: model }));

@@ -8,19 +8,28 @@ export class Tally {
   readonly #prompts: number[] = [];
   readonly #cached: number[] = [];
   readonly #completion: number[] = [];
+  readonly #now: () => number;
+  readonly #startedAt: number;
+  #acceptedAt: number | null = null;
+  #firstTokenAt: number | null = null;
   #timings: Timings | null = null;
 
-  constructor(generation: Generation) {
+  /** `startedAt`, `now`: milliseconds since 1970. */
+  constructor(generation: Generation, startedAt: number, now: () => number) {
     this.#generation = generation;
+    this.#startedAt = startedAt;
+    this.#now = now;
   }
 
   accepted(index: number, { promptTokens, cachedTokens = 0 }: Accepted): void {
+    this.#acceptedAt ??= this.#now();
     const input = inputOf(this.#generation, index);
     this.#prompts[input] = promptTokens;
     this.#cached[input] ||= cachedTokens;
   }
 
   generated(index: number, tokens: number): void {
+    this.#firstTokenAt ??= this.#now();
     this.#completion[index] = (this.#completion[index] ?? 0) + tokens;
   }
 
@@ -50,9 +59,13 @@ export class Tally {
     return promptTokens + completionTokens;
   }
 
-  /** Of the first choice that ended; null while none has. */
-  get timings(): Timings | null {
-    return this.#timings;
+  /** Of the first choice that ended, as its engine has measured; until then, what can be seen from here. */
+  get timings(): Partial<Timings> {
+    if (this.#timings) return this.#timings;
+    if (this.#acceptedAt === null) return {};
+    const queueMs = this.#acceptedAt - this.#startedAt;
+    if (this.#firstTokenAt === null) return { queueMs };
+    return { queueMs, prefillMs: this.#firstTokenAt - this.#acceptedAt };
   }
 }
 

@@ -49,7 +49,18 @@ export async function completeAnswer(run: GenerationRun, format: AnswerFormat): 
       const { engine } = call.dependencies;
       const { id, abort } = call;
       const { promptParam } = format;
-      await runChoices({ engine, generation, model, id, abort, tally, sink, promptParam, onWaiting() {} });
+      await runChoices({
+        trace: call.trace,
+        engine,
+        generation,
+        model,
+        id,
+        abort,
+        tally,
+        sink,
+        promptParam,
+        onWaiting() {},
+      });
     } finally {
       await settle();
     }
@@ -61,6 +72,7 @@ export async function completeAnswer(run: GenerationRun, format: AnswerFormat): 
     begun: begun.reached,
     remainingMs: remainingMs(call),
     headers: () => answerHeaders(call, JSON_TYPE, tally.timings),
+    trace: call.trace,
     onCancel: () => call.abort.abort(new Error('the client has left')),
   });
 }

@@ -3,6 +3,12 @@ import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
 import { createEngineClient } from '../engine-client/engine-client.ts';
 import { lockedInFlight } from '../keys/in-flight.ts';
 import { createKeyStore } from '../keys/key-store.ts';
+import {
+  REQUEST_LOG_CHANNEL,
+  type RequestLogEntry,
+  type RequestLogMessage,
+} from '../protocol/request-log.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { catalogDirectory } from '../service/catalog-directory.ts';
 import { createService } from '../service/service.ts';
 import { asServiceError } from '../service/service-error.ts';
@@ -18,6 +24,7 @@ export function browserService(engine: EngineClientDependencies): (request: Requ
     keys: createKeyStore({ now, inFlight: lockedInFlight(engine.locks) }),
     models: catalogDirectory(async () => (await readCatalog()) ?? defaultCatalog),
     responses: createResponseStore(now),
+    log: publishRequest(),
     now,
   });
   return async (request) => {
@@ -29,6 +36,12 @@ export function browserService(engine: EngineClientDependencies): (request: Requ
       return asServiceError(error).toResponse();
     }
   };
+}
+
+/** To the tabs that want to see it. Where none does, a message costs some microseconds. */
+function publishRequest(): (entry: RequestLogEntry) => void {
+  const channel = new BroadcastChannel(REQUEST_LOG_CHANNEL);
+  return (entry) => channel.postMessage({ version: PROTOCOL_VERSION, entry } satisfies RequestLogMessage);
 }
 
 /** Whether a path of this origin is the service's: `/v1` and all below it. */

@@ -10,9 +10,7 @@ import { parseCompletionRequest } from './completion-request.ts';
 
 /** POST /v1/completions */
 export async function createCompletion(call: Call): Promise<Response> {
-  const { generation, echoes, stream, includeUsage } = parseCompletionRequest(
-    await readJsonObject(call.request),
-  );
+  const { generation, echoes, stream, includeUsage } = parseCompletionRequest(await readJsonObject(call));
   const echo = (index: number): string => echoes[inputOf(generation, index)] ?? '';
   const format: AnswerFormat = {
     idPrefix: 'cmpl-',

@@ -17,7 +17,7 @@ import { parseResponseRequest, toGeneration } from './response-request.ts';
 
 /** POST /v1/responses */
 export async function createResponse(call: Call): Promise<Response> {
-  const body = await readJsonObject(call.request);
+  const body = await readJsonObject(call);
   const request = parseResponseRequest(body);
   const before = await earlierMessages(call, request.previous_response_id ?? null);
   const conversation = appendItems(before, request.input);

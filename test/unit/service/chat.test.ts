@@ -206,6 +206,54 @@ describe('a streamed reply', () => {
     expect(text.indexOf('data:')).toBeGreaterThan(text.lastIndexOf(': waiting'));
     expect(textOf(chunksOf(text))).toBe('Hello, world!');
   });
+
+  test('the heartbeat goes on until the first token, also once the engine has taken the request', async () => {
+    const engine = new FakeEngine({ deltas: ['one', 'two'], delayMs: 90 });
+    const { fetch } = await fakeService({ engine, heartbeatMs: 20 });
+    const text = await (await fetch(PATH, chat({ stream: true }))).text();
+    const [before = '', ...after] = text.split('"content":"one"');
+    expect(before.split(': waiting (prefill)').length).toBeGreaterThan(2);
+    expect(after.join('')).not.toContain(': waiting');
+  });
+});
+
+describe('a request of many choices', () => {
+  const full = new ServiceError({
+    status: 429,
+    type: 'rate_limit_error',
+    code: 'rate_limit_exceeded',
+    param: null,
+    message: 'The queue is full.',
+    retryAfterMs: 5,
+  });
+
+  test('a later choice that meets a full queue waits for its turn', async () => {
+    const engine = new FakeEngine((_, index) => (index >= 4 && index < 8 ? { refuse: full } : {}));
+    const { fetch } = await fakeService({ engine });
+    const { choices } = await completion(await fetch(PATH, chat({ n: 6 })));
+    expect(choices.map(({ message }) => message.content)).toEqual(
+      Array.from({ length: 6 }, () => 'Hello, world!'),
+    );
+    expect(engine.jobs.length).toBe(10);
+  });
+
+  test('a client that leaves meanwhile is waited for no longer', async () => {
+    const engine = new FakeEngine((_, index) => (index >= 4 ? { refuse: full } : {}));
+    const { fetch } = await fakeService({ engine, commitMs: 20 });
+    const response = await fetch(PATH, chat({ n: 5 }));
+    await response.body?.cancel();
+    await sleep(30);
+    const asked = engine.jobs.length;
+    await sleep(30);
+    expect(engine.jobs.length).toBe(asked);
+  });
+});
+
+test('Server-Timing tells where the time went', async () => {
+  const { fetch } = await fakeService({ engine: new FakeEngine({ acceptAfterMs: 20, delayMs: 20 }) });
+  const header = (await fetch(PATH, chat())).headers.get('server-timing');
+  expect(header).toMatch(/^queue;dur=\d\d(\.\d)?, prefill;dur=\d\d(\.\d)?, total;dur=[\d.]+$/);
+  expect((await fetch('/v1/models')).headers.get('server-timing')).toMatch(/^total;dur=[\d.]+$/);
 });
 
 const slow = () => new FakeEngine({ deltas: Array.from({ length: 500 }, () => 'x'), delayMs: 5 });

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import type { RequestLogEntry } from '../../../src/protocol/request-log.ts';
+import { FakeEngine } from '../../support/fake-engine.ts';
+import { chat, fakeService } from '../../support/fake-service.ts';
+
+const PATH = '/v1/chat/completions';
+
+async function traced(engine = new FakeEngine()) {
+  const entries: RequestLogEntry[] = [];
+  const fake = await fakeService({ engine, log: (entry) => entries.push(entry), issue: { label: 'notes' } });
+  return { ...fake, entries, last: () => entries.at(-1) };
+}
+
+describe('the log', () => {
+  test('tells of a streamed chat as it goes on', async () => {
+    const { fetch, entries, key } = await traced(new FakeEngine({ cachedTokens: 3 }));
+    const response = await fetch(PATH, { ...chat({ stream: true }), headers: { 'x-request-id': 'mine' } });
+    await response.text();
+    const [first, ...rest] = entries;
+    expect(first).toMatchObject({ id: 'mine', state: 'running', method: 'POST', path: PATH, status: null });
+    expect(rest.at(-1)).toMatchObject({
+      state: 'done',
+      keyLabel: 'notes',
+      model: 'amber-phoenix-4',
+      streamed: true,
+      status: 200,
+      error: null,
+      queueMs: expect.any(Number),
+      firstTokenMs: expect.any(Number),
+      totalMs: expect.any(Number),
+      promptTokens: 7,
+      cachedTokens: 3,
+      completionTokens: 4,
+      responseBody: { text: 'Hello, world!', truncated: false },
+    });
+    expect(rest.at(-1)?.requestBody?.text).toContain('Say hello.');
+    expect(new Set(entries.map(({ id }) => id))).toEqual(new Set(['mine']));
+    expect(JSON.stringify(entries)).not.toContain(key);
+    expect(entries.length).toBeLessThan(8);
+  });
+
+  test('holds the JSON of an answer in one piece, also of embeddings', async () => {
+    const { fetch, last } = await traced();
+    const sent = await (await fetch(PATH, chat())).text();
+    expect(last()).toMatchObject({
+      state: 'done',
+      status: 200,
+      streamed: false,
+      responseBody: { text: sent },
+    });
+    const input = Array.from({ length: 300 }, (_, index) => `text ${index}`);
+    await fetch('/v1/embeddings', { json: { model: 'jade-mole-4', input } });
+    expect(last()).toMatchObject({ state: 'done', status: 200, responseBody: { truncated: true } });
+  });
+
+  test('names what went wrong, before the headers and after them', async () => {
+    const { fetch, last } = await traced(new FakeEngine({ deltas: ['a'], fail: new Error('x') }));
+    await fetch('/v1/models', { key: 'lt_none' });
+    expect(last()).toMatchObject({ state: 'done', status: 401, error: 'invalid_api_key', keyLabel: null });
+    await fetch(PATH, chat({ temperature: 3 }));
+    expect(last()).toMatchObject({ status: 400, error: 'invalid_value' });
+    await (await fetch(PATH, chat({ stream: true }))).text();
+    expect(last()).toMatchObject({ state: 'done', status: 200, error: 'internal_error' });
+  });
+
+  test.each([{ stream: true }, {}])('says that the client has left: %o', async (extra) => {
+    const engine = new FakeEngine({ deltas: Array.from({ length: 500 }, () => 'x'), delayMs: 5 });
+    const { fetch, last } = await traced(engine);
+    const response = await fetch(PATH, chat(extra));
+    await response.body?.cancel();
+    await expect.poll(last).toMatchObject({ state: 'aborted', status: 200, error: null });
+  });
+});
