@@ -6,7 +6,7 @@ import { UsageError } from './usage-error.ts';
 
 interface Command {
   summary: string;
-  load(): Promise<{ run(args: string[], signal: AbortSignal): Promise<void> }>;
+  load(): Promise<{ run(args: string[], signal: AbortSignal): Promise<number | void> }>;
 }
 
 const commands: Record<string, Command> = {
@@ -17,6 +17,10 @@ const commands: Record<string, Command> = {
   init: {
     summary: 'copy the built files into the folder of a site without a bundler',
     load: async () => import('./init-command.ts'),
+  },
+  doctor: {
+    summary: 'look at a deployed site, and say what to mend',
+    load: async () => import('./doctor-command.ts'),
   },
   start: {
     summary: 'bring the weights, build the playground and serve it',
@@ -46,8 +50,7 @@ async function main(): Promise<number> {
   const interrupt = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort());
   try {
-    await (await command.load()).run(args, interrupt.signal);
-    return 0;
+    return (await (await command.load()).run(args, interrupt.signal)) ?? 0;
   } catch (error) {
     if (interrupt.signal.aborted) return 130;
     if (error instanceof UsageError) console.error(`${error.message}\nlocaltext ${name} --help tells more.`);

@@ -1,0 +1,49 @@
+import { examineSite } from './doctor/examine.ts';
+import type { Level } from './doctor/finding.ts';
+import { parseFlags } from './flags.ts';
+import { UsageError } from './usage-error.ts';
+
+const help = `Usage: localtext doctor <url> [options]
+
+Looks at a deployed page from outside, and says what keeps localtext from working there and how to mend it: secure
+address, headers, service worker and its scope, the types of files, the weights and their sizes, ranges.
+
+  --service-worker <url>   the site's own service worker (default: localtext-sw.js in the page's folder, or at the root)
+  --models <url>           folder with the weights (default: models/ beside the service worker)
+  --json                   the findings as JSON
+  --help                   this text
+
+Ends with 0 when nothing is at fault (warnings are no faults), with 1 when something is.`;
+
+const marks: Record<Level, string> = { ok: '  ok     ', warning: '  warning', fault: '  FAULT  ' };
+
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parseFlags({
+    args,
+    allowPositionals: true,
+    options: {
+      'service-worker': { type: 'string' },
+      models: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help) {
+    console.log(help);
+    return 0;
+  }
+  const [address, ...others] = positionals;
+  if (address === undefined || others.length > 0) throw new UsageError('localtext doctor takes one address.');
+  const findings = await examineSite(address, {
+    ...(values['service-worker'] !== undefined && { serviceWorker: values['service-worker'] }),
+    ...(values.models !== undefined && { models: values.models }),
+  });
+  const faults = findings.filter(({ level }) => level === 'fault').length;
+  if (values.json) console.log(JSON.stringify(findings, null, 2));
+  else {
+    for (const { level, text, mend } of findings)
+      console.log(`${marks[level]}  ${text}${mend === undefined ? '' : `\n           → ${mend}`}`);
+    console.log(faults === 0 ? '\nNothing is at fault.' : `\n${faults} at fault.`);
+  }
+  return faults === 0 ? 0 : 1;
+}

@@ -1,0 +1,37 @@
+import { CommandError } from '../command-error.ts';
+import { examineFiles } from './files.ts';
+import { fault, type Finding } from './finding.ts';
+import { look } from './look.ts';
+import { examinePage } from './page.ts';
+import { examineServiceWorker } from './service-worker.ts';
+import { examineWeights } from './weights.ts';
+
+export interface DoctorOptions {
+  /** The service worker's address, relative to the page. */
+  serviceWorker?: string;
+  /** The models folder's, relative to the page. */
+  models?: string;
+}
+
+/** Looks at a deployed site from outside. @throws CommandError when there is no such address */
+export async function examineSite(address: string, options: DoctorOptions): Promise<Finding[]> {
+  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
+    throw new CommandError(`"${address}" is no address: give one that begins with https:// or http://.`);
+  const page = await look(new URL(address)).catch((error: unknown) => {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new CommandError(`${address} does not answer: ${why}`);
+  });
+  const findings = examinePage(page);
+  try {
+    const worker = await examineServiceWorker(page.url, options.serviceWorker);
+    findings.push(...worker.findings);
+    findings.push(...(await examineFiles(worker, page.headers.has('cross-origin-embedder-policy'))));
+    const models = new URL(options.models ?? 'models/', worker.folder ?? page.url);
+    if (!models.pathname.endsWith('/')) models.pathname += '/';
+    findings.push(...(await examineWeights(models, page.url)));
+  } catch (error) {
+    findings.push(fault(`The server stopped answering: ${String(error)}`, 'Try again.'));
+  }
+  return findings;
+}

@@ -1,0 +1,62 @@
+import { fault, ok, warning, type Finding } from './finding.ts';
+import { eachOf, isFound, isPage, look } from './look.ts';
+import { isScriptType, type Examined } from './service-worker.ts';
+
+/** What the engines cannot do without, where no list says more. */
+const USUAL = [
+  'wllama.wasm',
+  'ort-wasm-simd-threaded.asyncify.mjs',
+  'ort-wasm-simd-threaded.asyncify.wasm',
+].map((name) => `localtext/wasm/${name}`);
+
+/** The files that the service worker lists: there, and of the types that browsers insist on. */
+export async function examineFiles(
+  { folder, shell, large }: Examined,
+  isolated: boolean,
+): Promise<Finding[]> {
+  if (folder === null) return [];
+  const kept = new Set(shell);
+  const paths = [...new Set([...shell, ...large, ...USUAL])];
+  const found = await eachOf(paths, async (path) => {
+    const answer = await look(new URL(path, folder));
+    return examine(path, answer, kept.has(path), isolated);
+  });
+  const faults = found.filter((finding) => finding !== null);
+  return faults.length > 0
+    ? faults
+    : [ok(`All ${paths.length} files of the site are there, and of the right types.`)];
+}
+
+function examine(
+  path: string,
+  answer: Awaited<ReturnType<typeof look>>,
+  kept: boolean,
+  isolated: boolean,
+): Finding | null {
+  const wantsPage = /(\.html?|\/)$/.test(path);
+  if (!isFound(answer) || (isPage(answer) && !wantsPage)) {
+    const what = isFound(answer) ? 'is answered with a page of HTML' : `answers ${answer.status}`;
+    const matters = kept ? ': the service worker cannot be installed without it' : '';
+    return fault(`${path} ${what}${matters}.`, 'Deploy the whole build, or run `localtext init` again.');
+  }
+  if (path.endsWith('.wasm') && answer.type !== 'application/wasm')
+    return fault(
+      `${path} is served as ${answer.type || 'nothing'}: browsers do not compile it while it comes, and some not at all.`,
+      'Serve .wasm files as application/wasm.',
+    );
+  if (/\.m?js$/.test(path) && !isScriptType(answer.type))
+    return fault(
+      `${path} is served as ${answer.type || 'nothing'}: browsers refuse it as a module.`,
+      'Serve .js and .mjs files as text/javascript.',
+    );
+  if (
+    isolated &&
+    /(^|\/)worker-[\w-]+\.js$/.test(path) &&
+    !answer.headers.has('cross-origin-embedder-policy')
+  )
+    return warning(
+      `${path} comes without Cross-Origin-Embedder-Policy: an isolated page may not start it on its own.`,
+      'Send `Cross-Origin-Embedder-Policy: require-corp` with scripts too.',
+    );
+  return null;
+}
