@@ -15,6 +15,11 @@ const provider = createOpenAICompatible({
   apiKey: localStorage.apiKey,
 });
 // The AI SDK usually runs on a server; here there is none, and the agent runs in the page.
-const agent = new ToolLoopAgent({ model: provider('amber-phoenix-4'), temperature: 0, maxOutputTokens: 100 });
+const agent = new ToolLoopAgent({
+  model: provider('amber-phoenix-4'),
+  instructions: 'You are a helpful assistant.',
+  temperature: 0,
+  maxOutputTokens: 100,
+});
 
 createRoot(document.querySelector('#root')).render(<Chat transport={new DirectChatTransport({ agent })} />);

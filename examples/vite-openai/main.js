@@ -30,7 +30,10 @@ form.addEventListener('submit', async (event) => {
   try {
     const stream = await openai.chat.completions.create({
       model: MODEL,
-      messages: [{ role: 'user', content: form.elements.prompt.value }],
+      messages: [
+        { role: 'system', content: 'You are a helpful assistant.' },
+        { role: 'user', content: form.elements.prompt.value },
+      ],
       temperature: 0,
       max_tokens: 100,
       stream: true,

@@ -37,7 +37,10 @@ async function* chat(prompt) {
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${localStorage.apiKey}` },
     body: JSON.stringify({
       model: MODEL,
-      messages: [{ role: 'user', content: prompt }],
+      messages: [
+        { role: 'system', content: 'You are a helpful assistant.' },
+        { role: 'user', content: prompt },
+      ],
       temperature: 0,
       max_tokens: 100,
       stream: true,

@@ -28,7 +28,10 @@ form.addEventListener('submit', async (event) => {
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${localStorage.apiKey}` },
     body: JSON.stringify({
       model: MODEL,
-      messages: [{ role: 'user', content: form.elements.prompt.value }],
+      messages: [
+        { role: 'system', content: 'You are a helpful assistant.' },
+        { role: 'user', content: form.elements.prompt.value },
+      ],
       temperature: 0,
       max_tokens: 60,
     }),
