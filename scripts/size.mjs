@@ -1,0 +1,31 @@
+// What a site loads for localtext, gzipped, against its budgets. After `npm run build:lib`.
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+
+const KB = 1000;
+const budgets = [
+  { what: 'page library, as imported', files: closure('dist/static/localtext/localtext.js'), kilobytes: 10 },
+  { what: 'service worker', files: ['dist/static/localtext-sw.js'], kilobytes: 40 },
+];
+
+let over = 0;
+for (const { what, files, kilobytes } of budgets) {
+  const bytes = files.reduce((sum, path) => sum + gzipSync(readFileSync(path), { level: 9 }).length, 0);
+  const fits = bytes <= kilobytes * KB;
+  if (!fits) over++;
+  console.log(`${fits ? 'ok  ' : 'OVER'} ${what}: ${(bytes / KB).toFixed(1)} of ${kilobytes} KB gzipped`);
+}
+process.exit(over > 0 ? 1 : 0);
+
+/** A module and all that it imports before it runs. */
+function closure(entry, seen = new Set()) {
+  if (seen.has(entry)) return [...seen];
+  seen.add(entry);
+  const code = readFileSync(entry, 'utf8');
+  for (const [, target] of code.matchAll(
+    /(?:^|[;}\n])(?:import|export)\s*(?:[\w*{][^;'"`()]*?from)?\s*["'`](\.[^"'`]+)["'`]/g,
+  ))
+    closure(join(dirname(entry), target), seen);
+  return [...seen];
+}
