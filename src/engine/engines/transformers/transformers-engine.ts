@@ -20,6 +20,18 @@ interface Request {
   reject(error: unknown): void;
 }
 
+/** Lets messages in: the runtime computes on this thread, and batches in a row would keep aborts and chats out. */
+function breath(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
+
 /**
  * Embeds the texts of all requests under way together: one batch at a time, each begun with a text of the request
  * whose turn it is and filled with the texts, of any request, that fit it best.
@@ -31,7 +43,8 @@ export class TransformersEngine implements EmbeddingEngine {
   readonly #waiting: Item[] = [];
   /** Requests with texts waiting, the next one's turn first. */
   readonly #turns: Request[] = [];
-  #pumping: Promise<void> | null = null;
+  #pumping = false;
+  #running: Promise<void> = Promise.resolve();
 
   constructor(
     embedder: Embedder,
@@ -53,7 +66,7 @@ export class TransformersEngine implements EmbeddingEngine {
   }
 
   async unload(): Promise<void> {
-    await this.#pumping;
+    await this.#running;
     await this.#embedder.dispose();
   }
 
@@ -76,24 +89,26 @@ export class TransformersEngine implements EmbeddingEngine {
       signal.addEventListener('abort', onAbort, { once: true });
       this.#turns.push(request);
       this.#waiting.push(...sequences.map((ids, index) => ({ ids, index, request })));
-      this.#pumping ??= this.#pump().finally(() => {
-        this.#pumping = null;
-      });
+      void this.#pump();
     });
   }
 
   async #pump(): Promise<void> {
+    if (this.#pumping) return;
+    this.#pumping = true;
     // Requests that come in the same moment share the first batch.
     await new Promise((resolve) => setTimeout(resolve));
-    for (;;) {
-      const turn = this.#turns.shift();
-      if (!turn) return;
+    for (let turn = this.#turns.shift(); turn; turn = this.#turns.shift()) {
       const seed = this.#waiting.find(({ request }) => request === turn);
       if (!seed) continue;
       const batch = takeBatch(this.#waiting, seed);
       if (this.#waiting.some(({ request }) => request === turn)) this.#turns.push(turn);
-      await this.#run(batch);
+      this.#running = this.#run(batch);
+      await this.#running;
+      await breath();
     }
+    // In the same breath as the look that found nothing, so that no request comes in between and is left lying.
+    this.#pumping = false;
   }
 
   async #run(batch: Item[]): Promise<void> {

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest';
+
+import { takeBatch } from '../../../../src/engine/engines/transformers/batches.ts';
+import type { Embedder } from '../../../../src/engine/engines/transformers/embedder.ts';
+import { TransformersEngine } from '../../../../src/engine/engines/transformers/transformers-engine.ts';
+import type { EmbeddingJob } from '../../../../src/protocol/job.ts';
+
+const never = new AbortController().signal;
+const job = (...texts: string[]): EmbeddingJob => ({ kind: 'embedding', model: 'm', input: { texts } });
+
+/** A token a word; the vector tells the text's length and first letter, so that a mix-up shows. */
+class FakeEmbedder implements Embedder {
+  readonly batches: number[][] = [];
+  fails = false;
+
+  tokenize(text: string): number[] {
+    return text.split(' ').map((word) => word.charCodeAt(0));
+  }
+
+  wrap(ids: readonly number[]): number[] | null {
+    return ids.every((id) => id < 1000) ? [...ids] : null;
+  }
+
+  async run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
+    this.batches.push(batch.map(({ length }) => length));
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    if (this.fails) throw new Error('out of memory');
+    return batch.map((ids) => Float32Array.of(ids.length, ids[0] ?? 0));
+  }
+
+  async dispose(): Promise<void> {}
+}
+
+const make = (embedder: Embedder) =>
+  new TransformersEngine(embedder, { contextLength: 40, dimensions: 2 }, 'fake');
+
+test('requests that come together share batches, and each gets its own vectors in order', async () => {
+  const embedder = new FakeEmbedder();
+  const engine = make(embedder);
+  const [first, second] = await Promise.all([
+    engine.embed(job('a b c', 'd', 'e e'), never),
+    engine.embed(job('f', 'g h i'), never),
+  ]);
+  expect(first.vectors.map((vector) => [...vector])).toEqual([
+    [3, 97],
+    [1, 100],
+    [2, 101],
+  ]);
+  expect(second.vectors.map((vector) => [...vector])).toEqual([
+    [1, 102],
+    [3, 103],
+  ]);
+  expect([first.tokens, second.tokens]).toEqual([6, 4]);
+  expect(embedder.batches).toHaveLength(1);
+});
+
+test('answers requests that follow each other without a pause', async () => {
+  const engine = make(new FakeEmbedder());
+  for (let i = 0; i < 20; i++) await engine.embed(job('a'), never);
+});
+
+test('a small request does not wait for all of a large one', async () => {
+  const embedder = new FakeEmbedder();
+  const engine = make(embedder);
+  const order: string[] = [];
+  const texts = Array.from({ length: 100 }, () => Array.from({ length: 40 }, () => 'x').join(' '));
+  const large = engine.embed(job(...texts), never).then(() => order.push('large'));
+  await new Promise((resolve) => setTimeout(resolve, 3));
+  await engine.embed(job('y'), never).then(() => order.push('small'));
+  await large;
+  expect(order).toEqual(['small', 'large']);
+});
+
+test('an abort rejects at once and drops what was waiting; the next request is answered', async () => {
+  const embedder = new FakeEmbedder();
+  const engine = make(embedder);
+  const abort = new AbortController();
+  const texts = Array.from({ length: 100 }, () => Array.from({ length: 40 }, () => 'x').join(' '));
+  const leaving = engine.embed(job(...texts), abort.signal);
+  await new Promise((resolve) => setTimeout(resolve, 3));
+  abort.abort(new Error('gone'));
+  await expect(leaving).rejects.toThrow('gone');
+  const batches = embedder.batches.length;
+  await engine.embed(job('y'), never);
+  expect(embedder.batches.length).toBeLessThanOrEqual(batches + 1);
+});
+
+test('names the input that is too long or holds no token, and the dimensions it has', async () => {
+  const engine = make(new FakeEmbedder());
+  const long = Array.from({ length: 41 }, () => 'x').join(' ');
+  await expect(engine.embed(job('ok', long), never)).rejects.toMatchObject({
+    wire: { status: 400, param: 'input[1]', code: 'context_length_exceeded' },
+  });
+  const tokens: EmbeddingJob = { kind: 'embedding', model: 'm', input: { tokens: [[1], [5000]] } };
+  await expect(engine.embed(tokens, never)).rejects.toMatchObject({ wire: { param: 'input[1]' } });
+  await expect(engine.embed({ ...job('a'), dimensions: 1 }, never)).rejects.toMatchObject({
+    wire: { param: 'dimensions' },
+  });
+});
+
+test('a batch that breaks the model fails its requests as a crash', async () => {
+  const embedder = new FakeEmbedder();
+  embedder.fails = true;
+  await expect(make(embedder).embed(job('a'), never)).rejects.toMatchObject({ code: 'engine_crashed' });
+});
+
+test('a batch is filled with what is nearest in length, within its limit', () => {
+  const waiting = [300, 10, 290, 12, 200, 11].map((length) => ({ ids: Array.from({ length }, () => 1) }));
+  const [, seed] = waiting;
+  if (!seed) throw new Error('no seed');
+  expect(takeBatch(waiting, seed, 60).map(({ ids }) => ids.length)).toEqual([10, 11, 12]);
+  expect(waiting.map(({ ids }) => ids.length)).toEqual([300, 290, 200]);
+});
