@@ -1,7 +1,17 @@
 import { chatCases } from './chat-cases.ts';
 import type { ConformanceCase } from './conformance-case.ts';
+import { completionCases } from './completion-cases.ts';
 import { embeddingCases } from './embedding-cases.ts';
+import { responseCases } from './response-cases.ts';
 import { serviceCases } from './service-cases.ts';
+import { toolCases } from './tool-cases.ts';
 
 /** All that /v1 must hold to, whatever runs it. */
-export const cases: ConformanceCase[] = [...serviceCases, ...chatCases, ...embeddingCases];
+export const cases: ConformanceCase[] = [
+  ...serviceCases,
+  ...chatCases,
+  ...toolCases,
+  ...responseCases,
+  ...completionCases,
+  ...embeddingCases,
+];

@@ -18,8 +18,14 @@ export interface CaseRequest {
   key?: 'good' | 'none' | 'revoked' | 'expired' | 'only-indigo-owl-4' | { authorization: string };
   /** Sent as JSON. */
   json?: unknown;
-  /** Sent as it is. */
-  body?: string | Uint8Array<ArrayBuffer>;
+  /** Sent as it is: text, or bytes. */
+  body?: string | number[] | FilledBody;
+}
+
+/** As many times this byte. */
+export interface FilledBody {
+  byte: number;
+  length: number;
 }
 
 export interface Answer {

@@ -83,8 +83,11 @@ export const completion =
       Array.from({ length: choices }, (_, index) => index),
     );
     for (const choice of list) {
-      expect(choice['message']).toMatchObject({ role: 'assistant', content: expect.any(String) });
-      expect(['stop', 'length']).toContain(choice['finish_reason']);
+      const message = choice['message'] as Json;
+      expect(message['role']).toBe('assistant');
+      if (message['tool_calls'] === undefined) expect(message['content']).toEqual(expect.any(String));
+      else expect(message['tool_calls']).not.toEqual([]);
+      expect(['stop', 'length', 'tool_calls']).toContain(choice['finish_reason']);
     }
     const usage = json['usage'] as Record<string, number>;
     expect(usage['prompt_tokens']).toBeGreaterThan(0);
@@ -93,7 +96,7 @@ export const completion =
     rateLimitHeaders(answer);
   };
 
-const rateLimitHeaders: Fact = (answer) => {
+export const rateLimitHeaders: Fact = (answer) => {
   for (const what of ['requests', 'tokens']) {
     header(`x-ratelimit-limit-${what}`, /^\d+$/)(answer);
     header(`x-ratelimit-remaining-${what}`, /^\d+$/)(answer);
@@ -143,7 +146,7 @@ function checkChoice(chunks: Chunk[], index: number): void {
   expect(own[0]?.delta['role']).toBe('assistant');
   expect(own.slice(1).every((choice) => choice.delta['role'] === undefined)).toBe(true);
   expect(own.at(-1)?.delta).toEqual({});
-  expect(['stop', 'length']).toContain(own.at(-1)?.finish_reason);
+  expect(['stop', 'length', 'tool_calls']).toContain(own.at(-1)?.finish_reason);
   expect(own.slice(0, -1).every((choice) => choice.finish_reason === null)).toBe(true);
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fakeService, type FakeService } from '../support/fake-service.ts';
 import type { Answer, CaseRequest } from './conformance-case.ts';
 import { cases } from './cases.ts';
+import { toPlainRequest, toRequestInit } from './plain-request.ts';
 
 const keys: Record<string, string> = {};
 let service: FakeService;
@@ -19,20 +20,8 @@ beforeAll(async () => {
 });
 
 async function send(request: CaseRequest): Promise<Answer> {
-  const { path, json, body, key = 'good' } = request;
-  const headers = new Headers(request.headers);
-  const authorization = typeof key === 'string' ? `Bearer ${keys[key]}` : key.authorization;
-  if (key !== 'none') headers.set('authorization', authorization);
-  if (json !== undefined) headers.set('content-type', 'application/json');
-  const content = json === undefined ? body : JSON.stringify(json);
-  const method = request.method ?? (content === undefined ? 'GET' : 'POST');
-  const response = await service.service(
-    new Request(`https://site.example${path}`, {
-      method,
-      headers,
-      ...(content === undefined ? {} : { body: content }),
-    }),
-  );
+  const { path, ...init } = toPlainRequest(request, keys);
+  const response = await service.service(new Request(`https://site.example${path}`, toRequestInit(init)));
   const text = await response.text();
   return { status: response.status, headers: Object.fromEntries(response.headers), text, sent: request };
 }

@@ -163,19 +163,27 @@ const bodies: ConformanceCase[] = [
     `{"model":"amber-phoenix-4","messages":${'['.repeat(50_000)}${']'.repeat(50_000)}}`,
     badRequest('messages[0]'),
   ),
-  raw('not UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]), badRequest(null)),
-  raw('UTF-16', new Uint8Array([0xff, 0xfe, 0x7b, 0, 0x7d, 0]), badRequest(null)),
-  raw('UTF-8 with a byte order mark', new TextEncoder().encode(`\uFEFF${JSON.stringify(json)}`), status(200)),
-  raw('without a content type', new TextEncoder().encode(JSON.stringify(json)), status(200)),
+  raw('not UTF-8', [0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d], badRequest(null)),
+  raw('UTF-16', [0xff, 0xfe, 0x7b, 0, 0x7d, 0], badRequest(null)),
+  raw(
+    'UTF-8 with a byte order mark',
+    [...new TextEncoder().encode(`\uFEFF${JSON.stringify(json)}`)],
+    status(200),
+  ),
+  raw('without a content type', [...new TextEncoder().encode(JSON.stringify(json))], status(200)),
   of(
     'body: as plain text',
     { path: chat, body: JSON.stringify(json), headers: { 'content-type': 'text/plain' } },
     status(200),
   ),
-  raw('larger than the limit', ' '.repeat(33 * 1024 * 1024), error(413, 'invalid_request_error', null, null)),
+  raw(
+    'larger than the limit',
+    { byte: 0x20, length: 33 * 1024 * 1024 },
+    error(413, 'invalid_request_error', null, null),
+  ),
   of(
     'body: larger than the limit, and not UTF-8 either',
-    { path: '/v1/embeddings', body: new Uint8Array(33 * 1024 * 1024).fill(0xff) },
+    { path: '/v1/embeddings', body: { byte: 0xff, length: 33 * 1024 * 1024 } },
     error(413, 'invalid_request_error', null, null),
   ),
   of(

@@ -1,0 +1,97 @@
+import { expect } from 'vitest';
+import { eventsOf } from '../support/server-sent-events.ts';
+import type { ConformanceCase, Fact } from './conformance-case.ts';
+import { badRequest, check, header, modelNotFound, rateLimitHeaders, status } from './facts.ts';
+
+const path = '/v1/completions';
+const base = { model: 'amber-phoenix-4', prompt: 'One, two, three,', max_tokens: 3, temperature: 0 };
+
+const of = (name: string, extra: Record<string, unknown>, ...facts: Fact[]): ConformanceCase => ({
+  name: `completions: ${name}`,
+  request: { path, json: { ...base, ...extra } },
+  facts,
+});
+const bad = (name: string, extra: Record<string, unknown>, param: string, code?: string) =>
+  of(name, extra, badRequest(param, code));
+
+interface Choice {
+  index: number;
+  text: string;
+  finish_reason: string;
+  logprobs: { tokens: string[]; text_offset: number[]; token_logprobs: number[] } | null;
+}
+
+const whole = (choices: number): Fact[] => [
+  status(200),
+  rateLimitHeaders,
+  check((json) => {
+    expect(json).toMatchObject({ object: 'text_completion', id: expect.stringMatching(/^cmpl-/) });
+    const list = json['choices'] as Choice[];
+    expect(list.map(({ index }) => index)).toEqual(Array.from({ length: choices }, (_, index) => index));
+    for (const choice of list) {
+      expect(choice.text).toEqual(expect.any(String));
+      expect(['stop', 'length']).toContain(choice.finish_reason);
+    }
+    const usage = json['usage'] as Record<string, number>;
+    expect(usage['total_tokens']).toBe((usage['prompt_tokens'] ?? 0) + (usage['completion_tokens'] ?? 0));
+  }),
+];
+
+export const completionCases: ConformanceCase[] = [
+  of(
+    'the least that is needed',
+    { temperature: undefined, max_tokens: undefined, stop: [',', ' ', 'e'] },
+    ...whole(1),
+  ),
+  of('several prompts, several choices', { prompt: ['One,', 'Two,'], n: 2, max_tokens: 1 }, ...whole(4)),
+  of(
+    'echo',
+    { echo: true },
+    ...whole(1),
+    check((json) => expect((json['choices'] as Choice[])[0]?.text).toMatch(/^One, two, three,/)),
+  ),
+  of(
+    'logprobs',
+    { logprobs: 1 },
+    ...whole(1),
+    check((json) => {
+      const {
+        tokens = [],
+        token_logprobs = [],
+        text_offset = [],
+      } = (json['choices'] as Choice[])[0]?.logprobs ?? {};
+      expect(tokens.length).toBeGreaterThan(0);
+      expect(token_logprobs).toHaveLength(tokens.length);
+      expect(text_offset[0]).toBe(0);
+    }),
+  ),
+  of(
+    'streamed with usage',
+    { stream: true, stream_options: { include_usage: true } },
+    status(200),
+    header('content-type', 'text/event-stream'),
+    ({ text }) => {
+      const events = eventsOf(text);
+      expect(events.at(-1)).toBe('[DONE]');
+      const chunks = events
+        .slice(0, -1)
+        .map((event) => JSON.parse(event) as { choices: Choice[]; usage: unknown });
+      expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: expect.any(Number) } });
+      expect(['stop', 'length']).toContain(chunks.at(-2)?.choices[0]?.finish_reason);
+      expect(chunks.slice(0, -2).every(({ choices }) => choices[0]?.finish_reason === null)).toBe(true);
+    },
+  ),
+  of('best_of as n', { n: 2, best_of: 2, max_tokens: 1 }, ...whole(2)),
+  bad('no prompt', { prompt: undefined }, 'prompt', 'missing_required_parameter'),
+  bad('an empty prompt', { prompt: '' }, 'prompt', 'invalid_value'),
+  bad('no prompts', { prompt: [] }, 'prompt'),
+  bad('too many prompts', { prompt: Array.from({ length: 129 }, () => 'a') }, 'prompt'),
+  bad('a suffix', { suffix: 'end' }, 'suffix', 'unsupported_value'),
+  bad('best_of more than n', { best_of: 2 }, 'best_of', 'unsupported_value'),
+  bad('echo with logprobs', { echo: true, logprobs: 1 }, 'echo', 'unsupported_value'),
+  bad('logprobs too many', { logprobs: 6 }, 'logprobs', 'invalid_value'),
+  bad('logprobs a boolean', { logprobs: true }, 'logprobs', 'invalid_type'),
+  bad('temperature too high', { temperature: 3 }, 'temperature', 'invalid_value'),
+  of('a model not known', { model: 'davinci' }, modelNotFound),
+  of('an embedding model', { model: 'jade-mole-4' }, modelNotFound),
+];

@@ -1,0 +1,260 @@
+import { expect } from 'vitest';
+import type { CaseRequest, ConformanceCase, Fact } from './conformance-case.ts';
+import { badRequest, check, error, header, modelNotFound, rateLimitHeaders, status } from './facts.ts';
+
+const path = '/v1/responses';
+const base = { model: 'amber-phoenix-4', input: 'Say hello.', max_output_tokens: 4, temperature: 0 };
+const parameters = {
+  type: 'object',
+  properties: { mode: { type: 'string', enum: ['on', 'off'] } },
+  required: ['mode'],
+  additionalProperties: false,
+};
+const light = { type: 'function', name: 'light', description: 'Switches the light.', parameters };
+const user = { role: 'user', content: 'Switch the light on.' };
+
+const raw = (name: string, request: CaseRequest, ...facts: Fact[]): ConformanceCase => ({
+  name: `responses: ${name}`,
+  request,
+  facts,
+});
+const of = (name: string, extra: Record<string, unknown>, ...facts: Fact[]): ConformanceCase =>
+  raw(name, { path, json: { ...base, ...extra } }, ...facts);
+const bad = (name: string, extra: Record<string, unknown>, param: string, code?: string) =>
+  of(name, extra, badRequest(param, code));
+const notFound = error(404, 'invalid_request_error', null, null);
+
+interface Item {
+  type: string;
+  id: string;
+  status: string;
+  name?: string;
+  arguments?: string;
+  content?: { type: string; text: string }[];
+}
+
+const response = (...more: ((json: Record<string, unknown>, items: Item[]) => void)[]): Fact[] => [
+  status(200),
+  header('content-type', 'application/json'),
+  rateLimitHeaders,
+  check((json) => {
+    expect(json).toMatchObject({
+      id: expect.stringMatching(/^resp_/),
+      object: 'response',
+      model: 'amber-phoenix-4',
+      error: null,
+      status: expect.stringMatching(/^(completed|incomplete)$/),
+    });
+    expect(json['incomplete_details']).toEqual(
+      json['status'] === 'incomplete' ? { reason: 'max_output_tokens' } : null,
+    );
+    const usage = json['usage'] as Record<string, number>;
+    expect(usage['total_tokens']).toBe((usage['input_tokens'] ?? 0) + (usage['output_tokens'] ?? 0));
+    const items = json['output'] as Item[];
+    expect(items.length).toBeGreaterThan(0);
+    for (const check of more) check(json, items);
+  }),
+];
+
+const message = (_: unknown, items: Item[]) => {
+  expect(items[0]).toMatchObject({ type: 'message', role: 'assistant', id: expect.stringMatching(/^msg_/) });
+  expect(items[0]?.content?.[0]).toMatchObject({ type: 'output_text', annotations: [] });
+};
+
+interface Event {
+  type: string;
+  sequence_number: number;
+  delta?: string;
+  text?: string;
+  arguments?: string;
+  response?: { status: string; output: Item[] };
+}
+
+const eventsOf = (text: string): Event[] =>
+  text
+    .split('\n\n')
+    .filter((block) => block.startsWith('event: '))
+    .map((block) => {
+      const [, type, data] = /^event: (.+)\ndata: (.+)$/.exec(block) ?? [];
+      const event = JSON.parse(data ?? '') as Event;
+      expect(event.type).toBe(type);
+      return event;
+    });
+
+/** Every rule of the order of the typed events. */
+const stream =
+  (deltas: string, done: string, ...between: string[]): Fact =>
+  (answer) => {
+    status(200)(answer);
+    header('content-type', 'text/event-stream')(answer);
+    const events = eventsOf(answer.text);
+    expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
+    const types = events
+      .map(({ type }) => type)
+      .filter((type, index, all) => type !== all[index - 1] || type !== deltas);
+    expect(types.slice(0, -1)).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      ...between,
+    ]);
+    expect(types.at(-1)).toMatch(/^response\.(completed|incomplete)$/);
+    const written = events.flatMap((event) => (event.type === deltas ? [event.delta] : [])).join('');
+    const last = events.find(({ type }) => type === done);
+    expect(last?.text ?? last?.arguments).toBe(written);
+  };
+
+export const responseCases: ConformanceCase[] = [
+  of('a string', {}, ...response(message)),
+  of(
+    'instructions',
+    { instructions: 'Be brief.' },
+    ...response(message, (json) => expect(json['instructions']).toBe('Be brief.')),
+  ),
+  of(
+    'items',
+    {
+      input: [
+        { role: 'developer', content: 'Be brief.' },
+        { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi.' }] },
+        { role: 'assistant', content: [{ type: 'output_text', text: 'Hello.' }] },
+        user,
+      ],
+    },
+    ...response(message),
+  ),
+  of(
+    'nulls are as if left out',
+    { instructions: null, tools: null, store: null, previous_response_id: null, text: null },
+    ...response(message),
+  ),
+  of(
+    'fields accepted without effect',
+    { user: 'u', metadata: { a: 'b' }, service_tier: 'auto', truncation: 'disabled', include: [] },
+    ...response(message),
+  ),
+  of('store false', { store: false }, ...response(message, (json) => expect(json['store']).toBe(false))),
+  of(
+    'reaches its length',
+    { max_output_tokens: 1 },
+    ...response((json) => expect(json['status']).toBe('incomplete')),
+  ),
+  of(
+    'a schema',
+    {
+      max_output_tokens: 32,
+      text: { format: { type: 'json_schema', name: 'switch', strict: true, schema: parameters } },
+    },
+    ...response((_, items) => {
+      const { mode } = JSON.parse(items[0]?.content?.[0]?.text ?? '') as { mode: string };
+      expect(['on', 'off']).toContain(mode);
+    }),
+  ),
+  of(
+    'a function',
+    {
+      input: [user],
+      tools: [light],
+      tool_choice: { type: 'function', name: 'light' },
+      max_output_tokens: 48,
+    },
+    ...response((_, items) => {
+      expect(items).toMatchObject([{ type: 'function_call', name: 'light', status: 'completed' }]);
+      expect(['on', 'off']).toContain((JSON.parse(items[0]?.arguments ?? '') as { mode: string }).mode);
+    }),
+  ),
+  of(
+    'a result of a function',
+    {
+      input: [
+        user,
+        { type: 'function_call', call_id: 'c1', name: 'light', arguments: '{"mode":"on"}' },
+        { type: 'function_call_output', call_id: 'c1', output: 'It is on.' },
+      ],
+      tools: [light],
+      tool_choice: 'none',
+    },
+    ...response(message),
+  ),
+  of(
+    'streamed',
+    { stream: true },
+    stream(
+      'response.output_text.delta',
+      'response.output_text.done',
+      'response.content_part.added',
+      'response.output_text.delta',
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+    ),
+  ),
+  of(
+    'streamed, a function',
+    {
+      stream: true,
+      input: [user],
+      tools: [light],
+      tool_choice: { type: 'function', name: 'light' },
+      max_output_tokens: 48,
+    },
+    stream(
+      'response.function_call_arguments.delta',
+      'response.function_call_arguments.done',
+      'response.function_call_arguments.delta',
+      'response.function_call_arguments.done',
+      'response.output_item.done',
+    ),
+  ),
+  of('streamed, a 400 is a status', { stream: true, temperature: 3 }, badRequest('temperature')),
+  bad('no input', { input: undefined }, 'input', 'missing_required_parameter'),
+  bad('an empty input', { input: [] }, 'input'),
+  bad('an item not known', { input: [{ type: 'smell' }] }, 'input[0].type'),
+  bad('a role not known', { input: [{ role: 'owner', content: 'a' }] }, 'input[0].role'),
+  bad(
+    'an image',
+    { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,' }] }] },
+    'input[0].content[0].type',
+    'unsupported_value',
+  ),
+  bad(
+    'a result without a call',
+    { input: [{ type: 'function_call_output', call_id: 'c1', output: 'a' }] },
+    'input[0].call_id',
+    'invalid_value',
+  ),
+  bad('a tool of another type', { tools: [{ type: 'web_search' }] }, 'tools[0].type'),
+  bad(
+    'a choice of no tool',
+    { tools: [light], tool_choice: { type: 'function', name: 'door' } },
+    'tool_choice.name',
+  ),
+  bad('max_output_tokens 0', { max_output_tokens: 0 }, 'max_output_tokens'),
+  bad(
+    'a previous response that there is not',
+    { previous_response_id: 'resp_none' },
+    'previous_response_id',
+    'previous_response_not_found',
+  ),
+  bad('background', { background: true }, 'background', 'unsupported_value'),
+  bad('conversation', { conversation: 'conv_1' }, 'conversation', 'unsupported_value'),
+  bad('prompt', { prompt: { id: 'p' } }, 'prompt', 'unsupported_value'),
+  bad('truncation auto', { truncation: 'auto' }, 'truncation'),
+  bad(
+    'a schema with a type not known',
+    { text: { format: { type: 'json_schema', name: 'a', schema: { type: 'text' } } } },
+    'text.format.schema.type',
+    'invalid_json_schema',
+  ),
+  bad('a format not known', { text: { format: { type: 'xml' } } }, 'text.format.type'),
+  of('a model not known', { model: 'gpt-99' }, modelNotFound),
+  raw('one that there is not', { path: `${path}/resp_none` }, notFound),
+  raw('deleting one that there is not', { path: `${path}/resp_none`, method: 'DELETE' }, notFound),
+  raw('its items, where there is not', { path: `${path}/resp_none/input_items` }, notFound),
+  raw(
+    'posting to one',
+    { path: `${path}/resp_none`, json: {} },
+    error(405, 'invalid_request_error', null, null),
+    header('allow', 'GET, HEAD, DELETE, OPTIONS'),
+  ),
+];

@@ -1,0 +1,176 @@
+import { expect } from 'vitest';
+import type { ConformanceCase, Fact } from './conformance-case.ts';
+import { badRequest, check, chunksOf, completion, stream } from './facts.ts';
+
+const path = '/v1/chat/completions';
+const parameters = {
+  type: 'object',
+  properties: { mode: { type: 'string', enum: ['on', 'off'] } },
+  required: ['mode'],
+  additionalProperties: false,
+};
+const tool = (name: string, extra: Record<string, unknown> = {}) => ({
+  type: 'function',
+  function: { name, description: 'Switches the light.', parameters, ...extra },
+});
+const tools = [tool('light')];
+const user = { role: 'user', content: 'Switch the light on.' };
+const base = { model: 'amber-phoenix-4', messages: [user], max_tokens: 48, temperature: 0, tools };
+const named = (name: string) => ({ type: 'function', function: { name } });
+
+const of = (name: string, extra: Record<string, unknown>, ...facts: Fact[]): ConformanceCase => ({
+  name: `tools: ${name}`,
+  request: { path, json: { ...base, ...extra } },
+  facts,
+});
+const bad = (name: string, extra: Record<string, unknown>, param: string, code?: string) =>
+  of(name, extra, badRequest(param, code));
+
+interface Call {
+  id: string;
+  type: string;
+  function: { name: string; arguments: string };
+}
+interface Choice {
+  message: { content: string | null; tool_calls?: Call[] };
+  finish_reason: string;
+}
+
+/** Calls of that function alone, with arguments of its schema. */
+const calls = (name: string, most: number): Fact =>
+  check((json) => {
+    for (const { message, finish_reason } of json['choices'] as Choice[]) {
+      const made = message.tool_calls ?? [];
+      expect(finish_reason).toBe('tool_calls');
+      expect(message.content).toBeNull();
+      expect(made.length).toBeGreaterThan(0);
+      expect(made.length).toBeLessThanOrEqual(most);
+      for (const { id, type, function: called } of made) {
+        expect([id, type, called.name]).toEqual([expect.stringMatching(/^call_\w+$/), 'function', name]);
+        const { mode, ...rest } = JSON.parse(called.arguments) as Record<string, unknown>;
+        expect(['on', 'off']).toContain(mode);
+        expect(rest).toEqual({});
+      }
+      expect(new Set(made.map(({ id }) => id)).size).toBe(made.length);
+    }
+  });
+
+const streamedCall: Fact = (answer) => {
+  stream()(answer);
+  const pieces = chunksOf(answer)
+    .flatMap(({ choices }) => choices)
+    .flatMap(({ delta }) => (delta['tool_calls'] as (Partial<Call> & { index: number })[] | undefined) ?? []);
+  const [first, ...rest] = pieces;
+  expect(first).toMatchObject({ index: 0, type: 'function', function: { name: 'light', arguments: '' } });
+  expect(first?.id).toMatch(/^call_/);
+  expect(rest.every(({ id }) => id === undefined)).toBe(true);
+  const text = rest.map((piece) => piece.function?.arguments ?? '').join('');
+  expect(['on', 'off']).toContain((JSON.parse(text) as { mode: string }).mode);
+  expect(chunksOf(answer).at(-1)?.choices[0]?.finish_reason).toBe('tool_calls');
+};
+
+const called = {
+  role: 'assistant',
+  content: null,
+  tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'light', arguments: '{"mode":"on"}' } }],
+};
+const result = { role: 'tool', tool_call_id: 'call_1', content: 'The light is on.' };
+
+export const toolCases: ConformanceCase[] = [
+  of('one function by name', { tool_choice: named('light') }, completion(), calls('light', 1)),
+  of(
+    'required, one at a time',
+    { tool_choice: 'required', parallel_tool_calls: false },
+    completion(),
+    calls('light', 1),
+  ),
+  of(
+    'allowed_tools leave one',
+    {
+      tools: [tool('fan'), tool('light')],
+      parallel_tool_calls: false,
+      tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named('light')] } },
+    },
+    completion(),
+    calls('light', 1),
+  ),
+  of('strict', { tools: [tool('light', { strict: true })], tool_choice: named('light') }, calls('light', 1)),
+  of('n', { tool_choice: named('light'), n: 2 }, completion(2), calls('light', 1)),
+  of('streamed', { tool_choice: named('light'), stream: true }, streamedCall),
+  of('auto may answer or call', { max_tokens: 8 }, completion()),
+  of(
+    'auto with a response format',
+    { response_format: { type: 'json_object' }, max_tokens: 8 },
+    completion(),
+  ),
+  of(
+    'none calls nothing',
+    { tool_choice: 'none', max_tokens: 4 },
+    completion(),
+    check((json) => expect((json['choices'] as Choice[])[0]?.message.tool_calls).toBeUndefined()),
+  ),
+  of('results come back', { messages: [user, called, result], max_tokens: 4 }, completion()),
+  of(
+    'results come back without tools',
+    { messages: [user, called, result], tools: undefined, max_tokens: 4 },
+    completion(),
+  ),
+  of(
+    'a function without parameters',
+    { tools: [{ type: 'function', function: { name: 'stop' } }], tool_choice: named('stop') },
+    completion(),
+    check((json) =>
+      expect(
+        JSON.parse((json['choices'] as Choice[])[0]?.message.tool_calls?.[0]?.function.arguments ?? ''),
+      ).toEqual({}),
+    ),
+  ),
+  bad(
+    'a name that is not one',
+    { tools: [tool('switch the light')] },
+    'tools[0].function.name',
+    'invalid_value',
+  ),
+  bad(
+    'no name',
+    { tools: [{ type: 'function', function: {} }] },
+    'tools[0].function.name',
+    'missing_required_parameter',
+  ),
+  bad('no function', { tools: [{ type: 'function' }] }, 'tools[0].function', 'missing_required_parameter'),
+  bad('another type', { tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'tools[0].type'),
+  bad('a name twice', { tools: [tool('light'), tool('light')] }, 'tools[1].function.name', 'invalid_value'),
+  bad(
+    'too many',
+    { tools: Array.from({ length: 129 }, (_, index) => tool(`f${index}`)) },
+    'tools',
+    'invalid_value',
+  ),
+  bad('tools a string', { tools: 'light' }, 'tools', 'invalid_type'),
+  bad(
+    'parameters a string',
+    { tools: [tool('light', { parameters: 'mode' })] },
+    'tools[0].function.parameters',
+  ),
+  bad(
+    'parameters that are no schema',
+    { tools: [tool('light', { parameters: { type: 'object', properties: { a: { type: 'text' } } } })] },
+    'tools[0].function.parameters.properties.a.type',
+    'invalid_json_schema',
+  ),
+  bad(
+    'strict and open',
+    { tools: [tool('light', { strict: true, parameters: { type: 'object', properties: {} } })] },
+    'tools[0].function.parameters.additionalProperties',
+    'invalid_json_schema',
+  ),
+  bad('a choice that is none', { tool_choice: 'any' }, 'tool_choice'),
+  bad('a choice of no tool', { tool_choice: named('door') }, 'tool_choice.function.name', 'invalid_value'),
+  bad(
+    'a choice without tools',
+    { tools: undefined, tool_choice: 'required' },
+    'tool_choice',
+    'invalid_parameter_combination',
+  ),
+  bad('parallel_tool_calls a string', { parallel_tool_calls: 'yes' }, 'parallel_tool_calls', 'invalid_type'),
+];
