@@ -1,3 +1,8 @@
+/**
+ * What a page imports.
+ * @module localtext
+ */
+
 export { createFetch } from './page/create-fetch.ts';
 export { keys, type Keys } from './page/keys.ts';
 export { LocaltextError, type LocaltextErrorCode } from './page/localtext-error.ts';
@@ -5,4 +10,12 @@ export type { Localtext, LocaltextStatus } from './page/localtext.ts';
 export { start } from './page/start.ts';
 export type { StartOptions } from './page/start-options.ts';
 export type { Catalog } from './catalog/catalog.ts';
-export type { EngineStatus, LoadProgress, ModelStatus } from './protocol/control.ts';
+export type {
+  EngineStatus,
+  LoadProgress,
+  ModelStatus,
+  SourceOptions,
+  VariantReason,
+} from './protocol/control.ts';
+export type { IssueOptions, KeyAdministrator, KeyInfo } from './keys/key-administrator.ts';
+export type { KeyLimits } from './keys/key-record.ts';

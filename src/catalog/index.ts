@@ -1,3 +1,8 @@
+/**
+ * Which models there are, and which weights stand behind them.
+ * @module localtext/catalog
+ */
+
 export type {
   Catalog,
   CatalogModel,

@@ -1,3 +1,8 @@
+/**
+ * The Vite plugin.
+ * @module localtext/vite
+ */
+
 import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 

@@ -1,3 +1,8 @@
+/**
+ * What a site's own service worker imports.
+ * @module localtext/sw
+ */
+
 import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
 import { largeFiles } from './large-files.ts';
 import { handleLocalRoute, isLocalPath } from './local-routes.ts';
@@ -10,8 +15,8 @@ export { handleMessage };
 declare const self: ServiceWorkerGlobalScope;
 
 /** What localtext looks at in a request; Workbox hands its routes an object that has it too. */
-type Addressed = URL | { url: URL };
-type Requested = Request | { request: Request };
+export type Addressed = URL | { url: URL };
+export type Requested = Request | { request: Request };
 
 const engine: EngineClientDependencies = {
   transport: serviceWorkerTransport(self.clients),

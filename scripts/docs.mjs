@@ -1,0 +1,57 @@
+// docs/api from the docstrings of what the package exports. TypeDoc reads the declarations with a TypeScript of its own, as
+// it cannot use the native one yet; neither is needed for anything else, so they are fetched when asked for.
+import { spawnSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+import { emitTypes } from './lib/types.mjs';
+
+const packages = ['typedoc@0.28.20', 'typedoc-plugin-markdown@4.14.1', 'typescript@5.9.3'];
+const entries = ['index', 'sw-entry/index', 'catalog/index', 'node/vite-plugin'];
+
+emitTypes();
+const tsconfig = resolve('dist/tsconfig.docs.json');
+const options = resolve('dist/typedoc.json');
+const types = (name) => resolve('dist/types', `${name}.d.ts`).replaceAll('\\', '/');
+writeFileSync(
+  tsconfig,
+  JSON.stringify({
+    compilerOptions: {
+      target: 'ES2022',
+      module: 'ESNext',
+      moduleResolution: 'bundler',
+      lib: ['ES2023', 'DOM', 'DOM.Iterable'],
+      types: [],
+      skipLibCheck: true,
+    },
+    files: entries.map(types),
+  }),
+);
+writeFileSync(
+  options,
+  JSON.stringify({
+    tsconfig,
+    entryPoints: entries.map(types),
+    plugin: ['typedoc-plugin-markdown'],
+    out: resolve('docs/api'),
+    readme: 'none',
+    name: 'localtext',
+    // The service worker's types are not those of a page; each was checked with its own when it was emitted.
+    skipErrorChecking: true,
+    disableSources: true,
+    excludeExternals: true,
+    excludeInternal: true,
+    excludePrivate: true,
+    hideBreadcrumbs: true,
+    hidePageHeader: true,
+    outputFileStrategy: 'modules',
+  }),
+);
+rmSync('docs/api', { recursive: true, force: true });
+const run = (command, ...args) => {
+  const { status } = spawnSync(command, args, { stdio: 'inherit', shell: process.platform === 'win32' });
+  if (status !== 0) process.exit(1);
+};
+run('npx', '--yes', ...packages.flatMap((name) => ['-p', name]), 'typedoc', '--options', options);
+run(join('node_modules', '.bin', 'prettier'), '--write', '--log-level', 'warn', 'docs/api');
+for (const path of [tsconfig, options]) rmSync(path);

@@ -1,0 +1,121 @@
+import { appendFile, cp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { BrowserContext } from 'playwright';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { freePort } from '../support/static-site.ts';
+import { ask, openExample } from './support/drive.ts';
+import { startVite } from './support/vite-server.ts';
+import { linkModels, run } from './support/workspace.ts';
+
+let context: BrowserContext;
+
+beforeAll(async () => {
+  context = await launch();
+});
+
+afterAll(async () => {
+  await context.close();
+});
+
+/** A copy of the Workbox example, so that another test's build stays as it is. */
+async function variant(name: string, worker?: string): Promise<{ folder: string; url: string }> {
+  const folder = join(inject('examples'), name);
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await cp('examples/workbox-site', folder, {
+    recursive: true,
+    filter: (path) => !/[\\/](node_modules|dist|models)$/.test(path),
+  });
+  if (worker !== undefined) await writeFile(join(folder, 'src/sw.js'), worker);
+  await run(folder, process.execPath, '../node_modules/vite/bin/vite.js', 'build', '--logLevel', 'warn');
+  await linkModels(folder);
+  const server = await startVite(folder, 'preview', await freePort());
+  onTestFinished(() => server.stop());
+  return { folder, url: server.url };
+}
+
+test("an update of the site's own worker waits for a reply that streams, then takes over", async () => {
+  const { folder, url } = await variant('own-worker-update');
+  const { page, faults } = await openExample(context, url);
+  expect(await ask(page)).toMatch(/Paris/);
+
+  await appendFile(join(folder, 'dist/sw.js'), '\n// The next version.\n');
+  const result = await page.evaluate(async () => {
+    const tell = async (worker: ServiceWorker): Promise<string> => {
+      const { port1, port2 } = new MessageChannel();
+      const reply = new Promise<{ type: string; error?: { code: string } }>((resolve) => {
+        port1.addEventListener('message', ({ data }) => resolve(data as { type: string }));
+        port1.start();
+      });
+      worker.postMessage({ type: 'localtext:skip-waiting' }, [port2]);
+      const { type, error } = await reply;
+      return error?.code ?? type;
+    };
+    const response = await fetch('/v1/chat/completions', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${localStorage['apiKey'] as string}` },
+      body: JSON.stringify({
+        model: 'amber-phoenix-4',
+        messages: [{ role: 'user', content: 'Tell me a long story about the sea.' }],
+        max_tokens: 60,
+        temperature: 0,
+        stream: true,
+      }),
+    });
+    const registration = await navigator.serviceWorker.ready;
+    const before = registration.active;
+    await registration.update();
+    for (let i = 0; i < 100 && !registration.waiting; i++)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    const { waiting } = registration;
+    if (!waiting) return { faults: 'no new version came' };
+    const during = await tell(waiting);
+    const text = await response.text();
+    let after = await tell(waiting);
+    // The lock of the request is let go a moment after its last byte.
+    for (let i = 0; i < 100 && after === 'requests_running'; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      after = await tell(waiting);
+    }
+    for (let i = 0; i < 100 && registration.active === before; i++)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    return {
+      during,
+      whole: text.endsWith('data: [DONE]\n\n'),
+      after,
+      tookOver: registration.active === waiting,
+    };
+  });
+  expect(result).toEqual({ during: 'requests_running', whole: true, after: 'ok', tookOver: true });
+  await page.reload();
+  expect(await ask(page)).toMatch(/Paris/);
+  expect(faults).toEqual([]);
+  await page.close();
+});
+
+test('Workbox routes: registerRoute(matchV1, handleV1)', async () => {
+  const { url } = await variant(
+    'own-worker-routes',
+    `import { handleMessage, handleV1, matchV1 } from 'localtext/sw';
+     import { precacheAndRoute } from 'workbox-precaching';
+     import { registerRoute, setDefaultHandler } from 'workbox-routing';
+     import { NetworkFirst } from 'workbox-strategies';
+     precacheAndRoute(self.__WB_MANIFEST);
+     for (const method of ['GET', 'POST']) registerRoute(matchV1, handleV1, method);
+     setDefaultHandler(new NetworkFirst());
+     addEventListener('message', handleMessage);`,
+  );
+  const { page, faults } = await openExample(context, url);
+  expect(await ask(page)).toMatch(/Paris/);
+  const statuses = await page.evaluate(async () => {
+    const headers = { authorization: `Bearer ${localStorage['apiKey'] as string}` };
+    const models = await fetch('/v1/models', { headers });
+    const nothing = await fetch('/v1/models');
+    return [models.status, nothing.status];
+  });
+  expect(statuses).toEqual([200, 401]);
+  expect(faults.filter((fault) => !fault.includes('401'))).toEqual([]);
+  await page.close();
+});

@@ -1,0 +1,131 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+import { beforeAll, expect, inject, test } from 'vitest';
+
+import { run } from './support/workspace.ts';
+
+const installed = join(inject('examples'), 'node_modules/localtext');
+let files: string[];
+
+beforeAll(async () => {
+  const entries = await readdir(installed, { recursive: true, withFileTypes: true });
+  files = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) =>
+      join(parentPath, name)
+        .slice(installed.length + 1)
+        .replaceAll('\\', '/'),
+    );
+});
+
+test('it holds what is used, and no weights, tests or site', async () => {
+  expect(
+    files.filter((path) => !/^(dist\/(lib|node|static|types)\/|package\.json$|README\.md$)/.test(path)),
+  ).toEqual(expect.arrayContaining(['dist/THIRD-PARTY-LICENCES.txt']));
+  expect(
+    files.filter((path) =>
+      /\.(gguf|safetensors|onnx|wasm|map|tsx?)$|test|playground/.test(path.replace(/\.d\.ts$/, '')),
+    ),
+  ).toEqual([]);
+  const { exports } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8')) as {
+    exports: Record<string, string | Record<string, string>>;
+  };
+  for (const target of Object.values(exports).flatMap((each) =>
+    typeof each === 'string' ? each : Object.values(each),
+  ))
+    expect(existsSync(join(installed, target)), target).toBe(true);
+});
+
+test('it needs no package but the engines, when they are used, and Vite', async () => {
+  const needed = new Set<string>();
+  for (const path of files.filter((each) => /^dist\/(lib|node)\/.*\.js$/.test(each))) {
+    const code = await readFile(join(installed, path), 'utf8');
+    const imports =
+      /^\s*(?:import|export)\b[^;'"]*?\bfrom\s*["']([^"'.][^"']*)["']|^import\s*["']([^"'.][^"']*)["']|\bimport\(\s*["']([^"'.][^"']*)["']\)/gm;
+    for (const [, ...names] of code.matchAll(imports))
+      for (const name of names) if (name !== undefined && !name.startsWith('node:')) needed.add(name);
+  }
+  expect([...needed].toSorted()).toEqual([
+    '@huggingface/transformers',
+    '@mlc-ai/web-llm',
+    '@wllama/wllama',
+    'vite',
+  ]);
+});
+
+test('publint and are-the-types-wrong find nothing', async () => {
+  const tarball = inject('tarball');
+  await run(installed, 'npx', '--yes', 'publint@0.3.25', tarball, '--strict');
+  await run(installed, 'npx', '--yes', '@arethetypeswrong/cli@0.18.5', '--profile', 'esm-only', tarball);
+});
+
+test('the page library and the service worker keep to their budgets', async () => {
+  expect(await run(resolve(), process.execPath, 'scripts/size.mjs')).not.toContain('OVER');
+});
+
+const sources: Record<string, { code: string; lib: string[]; types: string[] }> = {
+  page: {
+    lib: ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+    types: [],
+    code: `
+      import { createFetch, keys, LocaltextError, start, type Localtext } from 'localtext';
+      import { defaultCatalog, extendCatalog } from 'localtext/catalog';
+      const catalog = extendCatalog(defaultCatalog, { aliases: { 'gpt-4o-mini': 'indigo-owl-4' } });
+      const localtext: Localtext = await start({ catalog, isolation: 'reload' });
+      const { key } = await localtext.keys.issue({ label: 'a', limits: { requestsPerMinute: 3 } });
+      await localtext.ready('amber-phoenix-4', { onProgress: ({ loadedBytes }) => console.log(loadedBytes.toFixed()) });
+      await createFetch()('/v1/models', { headers: { authorization: key } });
+      await keys.revoke('key_1').catch((error: unknown) => error instanceof LocaltextError && error.code);
+      // @ts-expect-error: there is no such option
+      await start({ scope: '/' });`,
+  },
+  sw: {
+    lib: ['ES2023', 'WebWorker'],
+    types: [],
+    code: `
+      import { addLocaltext, handleV1, matchV1 } from 'localtext/sw';
+      import { registerRoute } from 'workbox-routing';
+      addLocaltext();
+      for (const method of ['GET', 'POST'] as const) registerRoute(matchV1, handleV1, method);
+      // @ts-expect-error: not a URL
+      matchV1(3);`,
+  },
+  vite: {
+    lib: ['ES2023'],
+    types: ['node'],
+    code: `
+      import { defineConfig } from 'vite';
+      import localtext from 'localtext/vite';
+      export default defineConfig({ plugins: [localtext({ serviceWorker: 'src/sw.ts' })] });
+      // @ts-expect-error: there is no such option
+      localtext({ weights: 3 });`,
+  },
+};
+
+test.each(Object.entries(sources))('its types serve an app: %s', async (name, { code, lib, types }) => {
+  const folder = await mkdtemp(join(inject('examples'), 'types-'));
+  try {
+    await writeFile(join(folder, `${name}.ts`), code);
+    const compilerOptions = {
+      target: 'ES2023',
+      module: 'NodeNext',
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      // Of localtext, not of the others.
+      skipLibCheck: name !== 'page',
+      typeRoots: [resolve('node_modules/@types')],
+      lib,
+      types,
+    };
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+    expect(
+      await run(folder, process.execPath, resolve('node_modules/typescript/bin/tsc'), '-p', folder),
+    ).toBe('');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
