@@ -1,6 +1,6 @@
 import { REQUEST_LOCK_PREFIX } from '../protocol/locks.ts';
-import { tellServiceWorker } from './control.ts';
 import { LocaltextError } from './localtext-error.ts';
+import { tellServiceWorker } from './tell-service-worker.ts';
 
 const LOOK_AGAIN_MS = 250;
 

@@ -16,6 +16,12 @@ const headersIn = (page: Page, key: string): Promise<number> =>
     return performance.now() - start;
   }, key);
 
+const unregisterAll = (page: Page): Promise<void> =>
+  page.evaluate(async () => {
+    for (const registration of await navigator.serviceWorker.getRegistrations())
+      await registration.unregister();
+  });
+
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
 
 test('stopped while idle: the next request answers, almost as soon', async () => {
@@ -83,10 +89,7 @@ test('a new version waits until no request runs, and the page hears of it', asyn
 test('a page that was open before, a reload past the cache, and its first visit get control without a reload', async () => {
   const context = lent.context;
   const early = await lent.open({ start: 'none' });
-  await early.page.evaluate(async () => {
-    for (const registration of await navigator.serviceWorker.getRegistrations())
-      await registration.unregister();
-  });
+  await unregisterAll(early.page);
   await early.page.reload();
   const controlled = (): Promise<boolean> =>
     early.page.evaluate(() => navigator.serviceWorker.controller !== null);
@@ -110,6 +113,9 @@ test('a page that was open before, a reload past the cache, and its first visit 
 });
 
 test('where the host sends no headers, it isolates pages from the next visit on', async () => {
+  const fresh = await lent.open({ start: 'none' });
+  await unregisterAll(fresh.page);
+  await fresh.page.close();
   const tab = await lent.open({ isolation: 'next-visit' });
   expect(await tab.page.evaluate(() => crossOriginIsolated)).toBe(false);
   await tab.page.goto(lent.site.url + PAGE);
@@ -119,39 +125,47 @@ test('where the host sends no headers, it isolates pages from the next visit on'
   await tab.page.close();
 });
 
-test('a service worker of another version is told from one that works', async () => {
-  // One that speaks for itself: it answers on the port, as every version does, with a version that does not exist.
-  lent.site.files.set(
-    '/foreign-sw.js',
-    () => `
-      self.addEventListener('install', () => self.skipWaiting());
-      self.addEventListener('message', (event) => {
-        if (event.data?.type === 'localtext:claim')
-          event.waitUntil(self.clients.claim().then(() => event.ports[0].postMessage({ type: 'ok', version: 0 })));
-      });
-      self.addEventListener('fetch', (event) => {
-        if (!event.request.url.endsWith('/ask-the-leader')) return;
-        event.respondWith((async () => {
-          const { port1, port2 } = new MessageChannel();
-          const answer = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
-          const windows = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
-          for (const client of windows)
-            client.postMessage({ type: 'localtext:need-engine', version: 0 }, client === windows[0] ? [port2] : []);
-          return Response.json(await answer);
-        })());
-      });`,
-  );
-  const page = (await lent.open({ start: 'none' })).page;
-  const refusal = await page.evaluate(async () => {
-    try {
-      await window.lifetime.start({ serviceWorker: { url: '/foreign-sw.js', scope: '/lifetime-page.html' } });
-      return null;
-    } catch (error) {
-      const { code, message } = error as Error & { code: string };
-      return { code, message };
-    }
+/** One of a version that never was: it takes control, says its version, and asks the leader on behalf of a page. */
+const FOREIGN = `
+  self.addEventListener('install', () => self.skipWaiting());
+  self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
+  self.addEventListener('message', async ({ data, ports: [port] }) => {
+    if (data?.type === 'localtext:claim' || data?.type === 'localtext:version') port.postMessage({ type: 'ok', version: 0 });
+    if (data !== 'ask the leader') return;
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = (event) => port.postMessage(event.data);
+    const [client] = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+    client.postMessage({ type: 'localtext:need-engine', version: 0 }, [port2]);
+  });`;
+
+test('of another version: both sides say so, and a newer one takes its place where there is one', async () => {
+  for (const page of lent.context.pages()) if (page.url() !== 'about:blank') await page.close();
+  lent.site.files.set('/foreign-sw.js', () => FOREIGN);
+  const tab = await lent.open();
+  const refusal = await tab.page.evaluate(async () => {
+    const { active, installing } = await navigator.serviceWorker.register('/foreign-sw.js', {
+      scope: '/elsewhere/',
+    });
+    const worker = active ?? installing;
+    if (worker?.state !== 'activated')
+      await new Promise((resolve) =>
+        worker?.addEventListener('statechange', () => worker.state === 'activated' && resolve(null)),
+      );
+    const { port1, port2 } = new MessageChannel();
+    const answer = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+    worker?.postMessage('ask the leader', [port2]);
+    return answer;
   });
-  expect(refusal).toMatchObject({ code: 'protocol_mismatch' });
-  expect(refusal?.message).toContain('Reload every tab');
-  await page.close();
+  expect(refusal).toMatchObject({ type: 'error', error: { code: 'protocol_mismatch' } });
+
+  await unregisterAll(tab.page);
+  await tab.page.reload();
+  lent.site.files.set(SERVICE_WORKER, () => FOREIGN);
+  await expect(tab.start()).rejects.toThrow(/different versions. Reload every tab/);
+  lent.site.files.delete(SERVICE_WORKER);
+  await tab.page.reload();
+  await tab.start();
+  expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
+  await unregisterAll(tab.page);
+  await tab.page.close();
 });

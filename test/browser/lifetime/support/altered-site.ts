@@ -26,9 +26,12 @@ export class AlteredSite {
     this.#isolated = isolated;
     for (const [path, alter] of Object.entries(files)) this.files.set(path, alter);
     this.#server = createServer((asked, answer) => {
+      const headers: OutgoingHttpHeaders = { ...asked.headers, host: new URL(this.#origin).host };
+      // Only plain text can be altered, and what is altered is not what the browser has kept.
+      for (const name of ['accept-encoding', 'if-none-match', 'if-modified-since']) delete headers[name];
       const forward = request(
         this.#origin + (asked.url ?? '/'),
-        { method: asked.method, headers: { ...asked.headers, host: new URL(this.#origin).host } },
+        { method: asked.method, headers },
         (response) => this.#answer(asked.url ?? '/', response, answer),
       );
       forward.on('error', () => answer.destroy());
