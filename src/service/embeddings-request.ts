@@ -13,7 +13,7 @@ const tokens = z.array(z.int().check(z.gte(0))).check(z.minLength(1));
 
 const INPUT = `must be a string, not empty, or an array of 1 to ${MAX_INPUTS} of them, or token ids as an array, or an array of such arrays`;
 
-const schema = z.object({
+export const embeddingsEnforced = {
   model: z.string(),
   input: z.union(
     [
@@ -25,9 +25,13 @@ const schema = z.object({
     INPUT,
   ),
   encoding_format: z.nullish(z.enum(['float', 'base64'])),
-  dimensions: z.nullish(z.int().check(z.gte(1))),
-  user: z.nullish(z.string()),
-});
+};
+
+export const embeddingsPassedOn = { dimensions: z.nullish(z.int().check(z.gte(1))) };
+
+export const embeddingsAccepted = { user: z.nullish(z.string()) };
+
+const schema = z.object({ ...embeddingsEnforced, ...embeddingsPassedOn, ...embeddingsAccepted });
 
 export interface EmbeddingsRequest {
   /** As the client gave it; the answer repeats it. */
