@@ -54,7 +54,7 @@ const control: WorkerControl = {
 function begin({ epoch, catalog, modelsUrl, wasmUrl, prefer = [], ...options }: WorkerOptions): Serving {
   const status = (): EngineStatus => ({ epoch, models: residency.status() });
   const channel = new StatusChannel(status);
-  const store = openShelf().then((shelf) => new WeightStore(shelf, modelsUrl));
+  const store = openShelf().then((shelf) => new WeightStore(shelf, modelsUrl, navigator.locks));
   const sources = new WeightSources(store, modelsUrl, options.sources);
   const loadVariant = variantLoader({ store, sources, wasmUrl, upstreamKeys: options.upstreamKeys ?? {} });
   const planner = new VariantPlanner(detectDevice(), sources, { prefer });

@@ -1,16 +1,17 @@
-import { freeBytes, type Shelf, type ShelfWriter } from './shelf.ts';
+import { freeBytes, PIECE_BYTES, type Shelf, type ShelfWriter } from './shelf.ts';
 
-const CACHE = 'localtext-weights';
+export const WEIGHTS_CACHE = 'localtext-weights';
 
 /** The Cache API, where there is no file system; null where there is neither. */
 export async function openCacheShelf(): Promise<Shelf | null> {
   try {
-    return new CacheShelf(await caches.open(CACHE));
+    return new CacheShelf(await caches.open(WEIGHTS_CACHE));
   } catch {
     return null;
   }
 }
 
+/** A piece an entry: an entry is there whole or not at all, and nothing can be added to it. */
 class CacheShelf implements Shelf {
   readonly kind = 'cache';
   readonly #cache: Cache;
@@ -19,31 +20,30 @@ class CacheShelf implements Shelf {
     this.#cache = cache;
   }
 
-  async read(name: string): Promise<Blob | null> {
-    const response = await this.#cache.match(url(name));
-    return response ? await response.blob() : null;
+  read(name: string): Promise<Blob | null> {
+    return readPieces(this.#cache, name);
   }
 
-  async write(name: string, start: number): Promise<ShelfWriter> {
-    const before = start > 0 ? await this.read(name) : null;
-    const { readable, writable } = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>();
-    const put = this.#cache.put(url(name), new Response(readable));
-    put.catch(() => undefined);
-    const writer = writable.getWriter();
-    if (before) {
-      for await (const bytes of before.slice(0, start).stream()) await writer.write(bytes);
-    }
+  async write(name: string): Promise<ShelfWriter> {
     return {
-      write: (bytes) => Promise.race([writer.write(bytes), put]),
-      close: async () => {
-        await writer.close();
-        await put;
+      write: (bytes, at) => this.#cache.put(pieceUrl(name, at), new Response(bytes)),
+      read: async (at) => {
+        const piece = await this.#cache.match(pieceUrl(name, at));
+        return new Uint8Array((await piece?.arrayBuffer()) ?? new ArrayBuffer(0));
       },
+      flush: async () => undefined,
+      close: async () => undefined,
     };
   }
 
   async remove(name: string): Promise<void> {
-    await this.#cache.delete(url(name));
+    const entries = await this.#cache.keys();
+    const ours = entries.filter((entry) => nameOf(entry) === name);
+    await Promise.all(ours.map((entry) => this.#cache.delete(entry)));
+  }
+
+  async names(): Promise<string[]> {
+    return [...new Set((await this.#cache.keys()).map(nameOf))];
   }
 
   free(): Promise<number | null> {
@@ -51,5 +51,21 @@ class CacheShelf implements Shelf {
   }
 }
 
-/** Cache keys are addresses; this one is never fetched. */
-const url = (name: string): string => `/localtext/weights/${name}`;
+/** The pieces of a file as one blob, without a copy. */
+export async function readPieces(cache: Cache, name: string): Promise<Blob | null> {
+  const parts: Blob[] = [];
+  for (let at = 0; ; at += PIECE_BYTES) {
+    const piece = await cache.match(pieceUrl(name, at));
+    if (!piece) return at === 0 ? null : new Blob(parts);
+    parts.push(await piece.blob());
+  }
+}
+
+/** Cache keys are addresses; these are never fetched. */
+const FOLDER = '/localtext/weights/';
+const pieceUrl = (name: string, at: number): string => `${FOLDER}${name}/${at}`;
+
+function nameOf({ url }: Request): string {
+  const [name = ''] = new URL(url).pathname.slice(FOLDER.length).split('/');
+  return decodeURIComponent(name);
+}

@@ -1,12 +1,17 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { delay } from '../abort.ts';
 import { EngineError } from '../engine-error.ts';
-import { hashBlob, sha256, type Hash } from './hash.ts';
-import type { Shelf } from './shelf.ts';
+import { downloadFailed, sizeDiffers, unavailable, wrongHash } from './download-errors.ts';
+import { PieceHash } from './piece-hash.ts';
+import { keepPart, partName, readPart, type PartRecord } from './part-record.ts';
+import { PieceReader } from './piece-reader.ts';
+import { PIECE_BYTES, type Shelf, type ShelfWriter } from './shelf.ts';
 
-/** Tries of one file; each goes on where the one before broke off. */
+/** Tries in a row without a piece gained; each goes on where the one before broke off. */
 const TRIES = 4;
 const FIRST_PAUSE_MS = 500;
+/** At once, for a file of many pieces: one often gets less than the line can carry. */
+const CONNECTIONS = 4;
 
 export interface DownloadOptions {
   url: string;
@@ -16,107 +21,265 @@ export interface DownloadOptions {
   onProgress(loadedBytes: number): void;
 }
 
-/** Brings a file onto the shelf, going on from what is there, and checks its hash. */
+/**
+ * Brings a file onto the shelf, going on from the pieces that are there, over several connections where the server
+ * gives parts, and checks its hash as it comes. What has come stays when it is aborted.
+ * @throws EngineError; the signal's reason
+ */
 export async function download(shelf: Shelf, file: WeightFile, options: DownloadOptions): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
+  try {
+    const first = await Download.open(shelf, file, options);
+    const outcome = await first.run();
+    if (outcome === 'whole') return;
+    // The file has changed on the server since a part came, or that part was torn: once more, from nothing.
+    await forget(shelf, options.name);
+    if (outcome === 'wrong' && !first.resumed) throw wrongHash(file);
+    // A server of several machines may give each its own version: from here on the hash alone decides.
+    const second = await Download.open(shelf, file, options, { anyVersion: true });
+    if ((await second.run()) === 'whole') return;
+    await forget(shelf, options.name);
+    throw wrongHash(file);
+  } catch (error) {
+    options.signal.throwIfAborted();
+    throw downloadFailed(file, error);
+  }
+}
+
+async function forget(shelf: Shelf, name: string): Promise<void> {
+  await shelf.remove(partName(name));
+  await shelf.remove(name);
+}
+
+type Outcome = 'whole' | 'changed' | 'wrong';
+
+class Changed extends Error {}
+
+interface DownloadParts {
+  shelf: Shelf;
+  file: WeightFile;
+  options: DownloadOptions;
+  writer: ShelfWriter;
+  hash: PieceHash;
+  record: PartRecord | null;
+  anyVersion: boolean;
+}
+
+class Download {
+  readonly resumed: boolean;
+  readonly #shelf: Shelf;
+  readonly #file: WeightFile;
+  readonly #options: DownloadOptions;
+  readonly #writer: ShelfWriter;
+  readonly #hash: PieceHash;
+  readonly #count: number;
+  readonly #taken = new Set<number>();
+  readonly #done: Set<number>;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #anyVersion: boolean;
+  #etag: string | null;
+  /** Bytes of pieces under way. */
+  #flying = 0;
+  #failures = 0;
+  #reported = 0;
+  #keeping: Promise<void> = Promise.resolve();
+
+  static async open(
+    shelf: Shelf,
+    file: WeightFile,
+    options: DownloadOptions,
+    { anyVersion = false } = {},
+  ): Promise<Download> {
+    const count = Math.ceil(file.bytes / PIECE_BYTES);
+    const record = await readPart(shelf, options.name, count);
+    // Bytes that nothing is known of are no help.
+    if (!record) await forget(shelf, options.name);
+    const writer = await shelf.write(options.name);
+    return new Download({ shelf, file, options, writer, hash: await PieceHash.create(), record, anyVersion });
+  }
+
+  private constructor({ shelf, file, options, writer, hash, record, anyVersion }: DownloadParts) {
+    this.#shelf = shelf;
+    this.#file = file;
+    this.#options = options;
+    this.#writer = writer;
+    this.#hash = hash;
+    this.#anyVersion = anyVersion;
+    this.#count = Math.ceil(file.bytes / PIECE_BYTES);
+    this.#done = new Set(record?.pieces);
+    this.#etag = record?.etag ?? null;
+    this.resumed = this.#done.size > 0;
+    this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
+  }
+
+  async run(): Promise<Outcome> {
     try {
-      await downloadOnce(shelf, file, options);
-      return;
+      await this.#hash.advance(this.#done, (index) => this.#stored(index), this.#signal);
+      this.#report();
+      await this.#lane(true);
+      await this.#hash.advance(this.#done, (index) => this.#stored(index), this.#signal);
     } catch (error) {
-      options.signal.throwIfAborted();
-      if (attempt === TRIES || error instanceof EngineError) throw failed(file, error);
-      await delay(FIRST_PAUSE_MS * 2 ** (attempt - 1), options.signal);
-    }
-  }
-}
-
-async function downloadOnce(shelf: Shelf, file: WeightFile, options: DownloadOptions): Promise<void> {
-  const { hash, start, response } = await begin(shelf, file, options);
-  if (start < file.bytes) {
-    if (!response?.body) throw new Error('the answer has no body');
-    const writer = await shelf.write(options.name, start);
-    let loaded = start;
-    try {
-      for await (const bytes of response.body) {
-        if (loaded + bytes.length > file.bytes) throw wrong(file, 'is longer than the catalog says');
-        await writer.write(bytes);
-        hash.update(bytes);
-        loaded += bytes.length;
-        options.onProgress(loaded);
-      }
+      if (error instanceof Changed) return 'changed';
+      throw error;
     } finally {
-      await writer.close();
+      await this.#writer.close();
+      // What has come is worth going on from.
+      if (this.#done.size < this.#count) await this.#keep();
     }
-    if (loaded < file.bytes) throw new Error(`the connection ended after ${loaded} of ${file.bytes} bytes`);
+    if (this.#hash.digest() !== this.#file.sha256) return 'wrong';
+    await this.#shelf.remove(partName(this.#options.name));
+    return 'whole';
   }
-  if (hash.digest() !== file.sha256) {
-    await shelf.remove(options.name);
-    throw wrong(file, 'does not have the SHA-256 that the catalog says');
-  }
-}
 
-/** Where to go on: behind the part on the shelf, when the server can; its bytes are hashed first. */
-async function begin(
-  shelf: Shelf,
-  file: WeightFile,
-  options: DownloadOptions,
-): Promise<{ hash: Hash; start: number; response: Response | null }> {
-  const hash = await sha256();
-  const part = await shelf.read(options.name);
-  const have = part && part.size <= file.bytes ? part.size : 0;
-  if (part && have === file.bytes) {
-    await hashBlob(hash, part, options.signal);
-    return { hash, start: have, response: null };
+  /** Brings one piece after another; the first lane opens the others once the server has shown that it gives parts. */
+  async #lane(first: boolean): Promise<void> {
+    const others: Promise<void>[] = [];
+    try {
+      for (let index = this.#next(); index !== null; index = this.#next()) {
+        const whole = await this.#tryBring(index);
+        if (whole || !first || others.length > 0) continue;
+        const lanes = Math.min(CONNECTIONS, this.#count - this.#done.size + 1) - 1;
+        for (let count = 0; count < lanes; count++) {
+          const lane = this.#lane(false);
+          lane.catch(() => undefined);
+          others.push(lane);
+        }
+      }
+      await Promise.all(others);
+    } catch (error) {
+      this.#stop.abort(error);
+      await Promise.allSettled(others);
+      throw error;
+    }
   }
-  const response = await fetch(options.url, {
-    signal: options.signal,
-    // The store is the only copy: the HTTP cache would keep another.
-    cache: 'no-store',
-    headers: have > 0 ? { range: `bytes=${have}-` } : {},
-  });
-  if (
-    response.status === 206 &&
-    part &&
-    response.headers.get('content-range')?.startsWith(`bytes ${have}-`)
-  ) {
-    await hashBlob(hash, part, options.signal);
-    return { hash, start: have, response };
-  }
-  if (response.status === 200) return { hash, start: 0, response };
-  await response.body?.cancel();
-  if (response.status === 206 || response.status === 416) {
-    await shelf.remove(options.name);
-    throw new Error('the server answered another range than was asked for');
-  }
-  throw new EngineError({
-    code: 'weights_unavailable',
-    message: `The weight file ${file.path} could not be had: the server answered ${response.status}. Put the model's files into the site's models folder, or name another folder.`,
-  });
-}
 
-function wrong(file: WeightFile, how: string): EngineError {
-  return new EngineError({
-    code: 'weights_corrupt',
-    message: `The weight file ${file.path} ${how} (${file.bytes} bytes, SHA-256 ${file.sha256.slice(0, 12)}…). Bring the right file to the models folder, or mend the catalog.`,
-  });
-}
+  #next(): number | null {
+    for (let index = 0; index < this.#count; index++) {
+      if (this.#done.has(index) || this.#taken.has(index)) continue;
+      this.#taken.add(index);
+      return index;
+    }
+    return null;
+  }
 
-function failed(file: WeightFile, error: unknown): EngineError {
-  if (error instanceof EngineError) return error;
-  if (error instanceof DOMException && error.name === 'QuotaExceededError') {
-    return new EngineError(
-      {
-        code: 'storage_full',
-        message: `The browser's storage is full: ${file.path} (${file.bytes} bytes) did not fit. Free space, or delete other sites' data.`,
-      },
-      error,
+  /** True when the answer was the whole file, which no range can be asked of. */
+  async #tryBring(index: number): Promise<boolean> {
+    for (;;) {
+      const before = this.#done.size;
+      try {
+        return await this.#bring(index);
+      } catch (error) {
+        this.#signal.throwIfAborted();
+        if (error instanceof EngineError || error instanceof Changed || isQuota(error)) throw error;
+        if (this.#done.has(index)) return false;
+        this.#failures = this.#done.size > before ? 1 : this.#failures + 1;
+        if (this.#failures >= TRIES) throw error;
+        await delay(FIRST_PAUSE_MS * 2 ** (this.#failures - 1), this.#signal);
+      }
+    }
+  }
+
+  async #bring(index: number): Promise<boolean> {
+    const from = index * PIECE_BYTES;
+    const response = await fetch(this.#options.url, {
+      signal: this.#signal,
+      // The store is the only copy: the HTTP cache would keep another.
+      cache: 'no-store',
+      headers: this.#count > 1 ? { range: `bytes=${from}-${from + this.#length(index) - 1}` } : {},
+    });
+    if (response.status === 416) throw sizeDiffers(this.#file, 'is shorter');
+    if (response.status !== 200 && response.status !== 206) {
+      await response.body?.cancel();
+      throw unavailable(this.#file, response.status);
+    }
+    this.#checkVersion(response);
+    if (response.status === 200) this.#checkLength(response);
+    if (!response.body) throw new Error('the answer has no body');
+    const reader = new PieceReader(response.body, (bytes) => this.#fly(bytes));
+    try {
+      if (response.status === 206) {
+        this.#checkRange(response, from);
+        await this.#keepPiece(index, await reader.piece(this.#length(index)));
+        return false;
+      }
+      for (let at = 0; at < this.#count; at++) {
+        const bytes = await reader.piece(this.#length(at));
+        if (this.#done.has(at)) this.#flying -= bytes.length;
+        else await this.#keepPiece(at, bytes);
+      }
+      if (!(await reader.ended())) throw sizeDiffers(this.#file, 'is longer');
+      return true;
+    } finally {
+      this.#flying -= reader.partial;
+      await reader.close();
+    }
+  }
+
+  #checkVersion({ headers }: Response): void {
+    const etag = headers.get('etag');
+    if (!this.#anyVersion && this.#etag !== null && etag !== null && etag !== this.#etag) {
+      throw new Changed('the file has changed on the server');
+    }
+    this.#etag ??= etag;
+  }
+
+  #checkLength({ headers }: Response): void {
+    const length = headers.get('content-length');
+    if (length === null || headers.has('content-encoding') || Number(length) === this.#file.bytes) return;
+    throw sizeDiffers(this.#file, `has ${length} bytes`);
+  }
+
+  /** Another origin may keep the header from us: the hash tells then. */
+  #checkRange({ headers }: Response, from: number): void {
+    const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get('content-range') ?? '');
+    if (!range) return;
+    if (Number(range[1]) !== from) throw new Error('the server answered another range than was asked for');
+    if (range[2] !== '*' && Number(range[2]) !== this.#file.bytes) {
+      throw sizeDiffers(this.#file, `has ${range[2]} bytes`);
+    }
+  }
+
+  async #keepPiece(index: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    this.#flying -= bytes.length;
+    await this.#writer.write(bytes, index * PIECE_BYTES);
+    this.#done.add(index);
+    this.#failures = 0;
+    this.#report();
+    await this.#hash.advance(this.#done, (at) => this.#stored(at), this.#signal, { index, bytes });
+    if (this.#count > 1 && this.#done.size < this.#count) {
+      await this.#writer.flush();
+      await this.#keep();
+    }
+  }
+
+  /** One after the other: lanes end in any order. */
+  #keep(): Promise<void> {
+    this.#keeping = this.#keeping.then(() =>
+      keepPart(this.#shelf, this.#options.name, { etag: this.#etag, pieces: [...this.#done] }),
     );
+    return this.#keeping;
   }
-  return new EngineError(
-    {
-      code: 'weights_unavailable',
-      message: `The weight file ${file.path} could not be downloaded. Check the connection and try again: what has come is kept.`,
-    },
-    error,
-  );
+
+  #stored(index: number): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#writer.read(index * PIECE_BYTES, this.#length(index));
+  }
+
+  #length(index: number): number {
+    return Math.min(PIECE_BYTES, this.#file.bytes - index * PIECE_BYTES);
+  }
+
+  #fly(bytes: number): void {
+    this.#flying += bytes;
+    this.#report();
+  }
+
+  #report(): void {
+    let sum = this.#flying;
+    for (const index of this.#done) sum += this.#length(index);
+    this.#reported = Math.max(this.#reported, Math.min(sum, this.#file.bytes));
+    this.#options.onProgress(this.#reported);
+  }
 }
+
+const isQuota = (error: unknown): boolean =>
+  error instanceof DOMException && error.name === 'QuotaExceededError';

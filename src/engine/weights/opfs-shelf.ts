@@ -1,12 +1,10 @@
+import { openWeightsFolder } from './opfs-folder.ts';
 import { freeBytes, type Shelf, type ShelfWriter } from './shelf.ts';
-
-const FOLDERS = ['localtext', 'weights'];
 
 /** The origin private file system; null where there is none (private windows, some WebKit builds). */
 export async function openOpfsShelf(): Promise<Shelf | null> {
   try {
-    let folder = await navigator.storage.getDirectory();
-    for (const name of FOLDERS) folder = await folder.getDirectoryHandle(name, { create: true });
+    const folder = await openWeightsFolder({ create: true });
     if (!('createSyncAccessHandle' in FileSystemFileHandle.prototype)) return null;
     return new OpfsShelf(folder);
   } catch {
@@ -14,7 +12,7 @@ export async function openOpfsShelf(): Promise<Shelf | null> {
   }
 }
 
-export class OpfsShelf implements Shelf {
+class OpfsShelf implements Shelf {
   readonly kind = 'opfs';
   readonly #folder: FileSystemDirectoryHandle;
 
@@ -31,22 +29,23 @@ export class OpfsShelf implements Shelf {
     }
   }
 
-  async write(name: string, start: number): Promise<ShelfWriter> {
+  async write(name: string): Promise<ShelfWriter> {
     const handle = await this.#folder.getFileHandle(name, { create: true });
     // A writable stream keeps its bytes aside until it is closed; this one leaves a part to resume from.
     const access = await handle.createSyncAccessHandle();
-    access.truncate(start);
-    let at = start;
     return {
-      write: async (bytes) => {
-        let done = 0;
-        while (done < bytes.length) {
-          const wrote = access.write(bytes.subarray(done), { at });
+      write: async (bytes, at) => {
+        for (let done = 0; done < bytes.length;) {
+          const wrote = access.write(bytes.subarray(done), { at: at + done });
           if (wrote <= 0) throw new DOMException('The disk took no more bytes.', 'QuotaExceededError');
           done += wrote;
-          at += wrote;
         }
       },
+      read: async (at, length) => {
+        const bytes = new Uint8Array(length);
+        return bytes.subarray(0, access.read(bytes, { at }));
+      },
+      flush: async () => access.flush(),
       close: async () => {
         access.flush();
         access.close();
@@ -60,6 +59,12 @@ export class OpfsShelf implements Shelf {
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
+  }
+
+  async names(): Promise<string[]> {
+    const names: string[] = [];
+    for await (const name of this.#folder.keys()) names.push(name);
+    return names;
   }
 
   free(): Promise<number | null> {

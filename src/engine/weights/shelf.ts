@@ -4,19 +4,39 @@
  */
 export interface Shelf {
   readonly kind: 'opfs' | 'cache' | 'memory';
-  /** What is there under that name, whole or not; null: nothing. */
+  /** What is there under that name, up to the first gap; null: nothing. */
   read(name: string): Promise<Blob | null>;
-  /** Opens for writing from byte `start` on; what lay behind it is dropped. */
-  write(name: string, start: number): Promise<ShelfWriter>;
+  /** Opens for writing; what is there stays. One writer a name at a time. */
+  write(name: string): Promise<ShelfWriter>;
   remove(name: string): Promise<void>;
+  names(): Promise<string[]>;
   /** Bytes that may still be written; null: unknown. */
   free(): Promise<number | null>;
 }
 
+/** Bytes come and go in pieces of this size, the last one of a file excepted; each begins at a multiple of it. */
+export const PIECE_BYTES = 4 * 2 ** 20;
+
 export interface ShelfWriter {
-  write(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
-  /** Keeps what was written, also when it is only a part. */
+  /** One piece. */
+  write(bytes: Uint8Array<ArrayBuffer>, at: number): Promise<void>;
+  /** A piece that is there. */
+  read(at: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** Resolves once what was written survives the end of this worker. */
+  flush(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Puts a small file in place of what was there. */
+export async function replace(shelf: Shelf, name: string, text: string): Promise<void> {
+  await shelf.remove(name);
+  const writer = await shelf.write(name);
+  try {
+    await writer.write(new TextEncoder().encode(text), 0);
+    await writer.flush();
+  } finally {
+    await writer.close();
+  }
 }
 
 export async function freeBytes(): Promise<number | null> {

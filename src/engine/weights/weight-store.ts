@@ -1,8 +1,12 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
-import { EngineError } from '../engine-error.ts';
+import { abortable } from '../abort.ts';
 import { download } from './download.ts';
-import { hashBlob, sha256 } from './hash.ts';
-import type { Shelf } from './shelf.ts';
+import { storageFull, wrongHash } from './download-errors.ts';
+import { Gate } from './gate.ts';
+import { hashBlob, startHash } from './hash.ts';
+import { partBytes, partName } from './part-record.ts';
+import { PIECE_BYTES, replace, type Shelf } from './shelf.ts';
+import { pathNote, receiptName, type StoredPath } from './stored-path.ts';
 
 export interface FileOptions {
   signal: AbortSignal;
@@ -18,15 +22,18 @@ export interface StoredFile {
 
 /** The one place for weights below all engines. Files lie under their SHA-256, a receipt beside each whole one. */
 export class WeightStore {
-  readonly #shelf: Shelf;
+  readonly shelf: Shelf;
   readonly #modelsUrl: string;
+  readonly #locks: LockManager | null;
   /** Names found whole in this worker's life. */
   readonly #checked = new Set<string>();
   readonly #busy = new Map<string, Promise<unknown>>();
+  readonly #gates = new Map<string, { gate: Gate; users: number }>();
 
-  constructor(shelf: Shelf, modelsUrl: string) {
-    this.#shelf = shelf;
+  constructor(shelf: Shelf, modelsUrl: string, locks: LockManager | null = null) {
+    this.shelf = shelf;
     this.#modelsUrl = modelsUrl;
+    this.#locks = locks;
   }
 
   /** Which of these files are not here whole yet. */
@@ -35,19 +42,106 @@ export class WeightStore {
     return files.filter((_, index) => stored[index] === null);
   }
 
+  /** Bytes of a file that are here. */
+  async storedBytes(file: WeightFile): Promise<number> {
+    const blob = await this.#stored(file);
+    return blob ? file.bytes : partBytes(this.shelf, file.sha256, file.bytes);
+  }
+
+  /** Bytes that are still to be stored for these files, and how many may be; null: unknown. */
+  async room(files: readonly WeightFile[]): Promise<{ needed: number; free: number | null }> {
+    const stored = await Promise.all(files.map((file) => this.storedBytes(file)));
+    const needed = files.reduce((sum, { bytes }, index) => sum + bytes - (stored[index] ?? 0), 0);
+    return { needed, free: needed > 0 ? await this.shelf.free() : null };
+  }
+
   /**
-   * The file's bytes; downloaded first when they are not here. One call a file downloads, others wait for it.
-   * @throws EngineError `weights_unavailable`, `weights_corrupt` or `storage_full`
+   * The file's bytes; downloaded first when they are not here. One call a file downloads, in one tab; others wait
+   * for it.
+   * @throws EngineError `weights_unavailable`, `weights_corrupt`, `storage_full` or `download_cancelled`
    */
   async file(file: WeightFile, options: FileOptions): Promise<StoredFile> {
+    const entry = this.#gates.get(file.sha256) ?? { gate: new Gate(), users: 0 };
+    this.#gates.set(file.sha256, entry);
+    entry.users++;
+    try {
+      return await entry.gate.pass(options.signal, (signal) => this.#file(file, { ...options, signal }));
+    } finally {
+      entry.users--;
+      if (entry.users === 0) this.#gates.delete(file.sha256);
+    }
+  }
+
+  /** Holds the downloads of these files that are under way; what has come is kept. */
+  pause(files: readonly WeightFile[]): void {
+    for (const { sha256 } of files) this.#gates.get(sha256)?.gate.pause();
+  }
+
+  resume(files: readonly WeightFile[]): void {
+    for (const { sha256 } of files) this.#gates.get(sha256)?.gate.resume();
+  }
+
+  paused(files: readonly WeightFile[]): boolean {
+    return files.some(({ sha256 }) => this.#gates.get(sha256)?.gate.paused);
+  }
+
+  /** Gives these downloads up, for all who wait, and drops what has come. Whole files stay. */
+  async cancel(files: readonly WeightFile[]): Promise<void> {
+    for (const { sha256 } of files) this.#gates.get(sha256)?.gate.cancel();
+    await Promise.all(files.map(({ sha256 }) => this.#busy.get(sha256)));
+    for (const file of await this.missing(files)) await this.remove(file);
+  }
+
+  /** Takes a file that comes from elsewhere than the network. @throws EngineError `weights_corrupt`, `storage_full` */
+  async put(file: WeightFile, blob: Blob, signal: AbortSignal): Promise<void> {
+    await this.#locked(file, signal, async () => {
+      if (await this.#stored(file)) return;
+      if (blob.size !== file.bytes) throw wrongHash(file);
+      const hash = await startHash();
+      await hashBlob(hash, blob, signal);
+      if (hash.digest() !== file.sha256) throw wrongHash(file);
+      const free = await this.shelf.free();
+      if (free !== null && free < file.bytes) throw storageFull(file.bytes, free, []);
+      await this.remove(file);
+      const writer = await this.shelf.write(file.sha256);
+      try {
+        for (let at = 0; at < blob.size; at += PIECE_BYTES) {
+          signal.throwIfAborted();
+          await writer.write(new Uint8Array(await blob.slice(at, at + PIECE_BYTES).arrayBuffer()), at);
+        }
+      } finally {
+        await writer.close();
+      }
+      await this.#finish(file);
+    });
+  }
+
+  async remove(file: Pick<WeightFile, 'sha256'> & { path?: string }): Promise<void> {
+    this.#checked.delete(file.sha256);
+    // The receipt first: should the tab die in between, what is left is a part and no lie.
+    await this.shelf.remove(receiptName(file.sha256));
+    if (file.path !== undefined) await this.#removePath(file.path, file.sha256);
+    await this.shelf.remove(partName(file.sha256));
+    await this.shelf.remove(file.sha256);
+  }
+
+  /** A small text kept beside the weights; null: none of that name. */
+  async note(name: string): Promise<string | null> {
+    return (await (await this.shelf.read(name))?.text()) ?? null;
+  }
+
+  async keepNote(name: string, text: string): Promise<void> {
+    await replace(this.shelf, name, text);
+  }
+
+  async #file(file: WeightFile, options: FileOptions): Promise<StoredFile> {
     for (let running = this.#busy.get(file.sha256); running; running = this.#busy.get(file.sha256)) {
-      await running;
-      options.signal.throwIfAborted();
+      await abortable(running, options.signal);
     }
     const blob = await this.#stored(file);
     if (blob) return { blob, intact: this.#check(file, blob) };
 
-    const fetched = this.#fetch(file, options);
+    const fetched = this.#locked(file, options.signal, () => this.#fetch(file, options));
     this.#busy.set(
       file.sha256,
       fetched.catch(() => undefined).finally(() => this.#busy.delete(file.sha256)),
@@ -55,28 +149,15 @@ export class WeightStore {
     return { blob: await fetched, intact: Promise.resolve(true) };
   }
 
-  async remove(file: WeightFile): Promise<void> {
-    this.#checked.delete(file.sha256);
-    // The receipt first: should the tab die in between, what is left is a part and no lie.
-    await this.#shelf.remove(receipt(file));
-    await this.#shelf.remove(file.sha256);
-  }
-
-  /** A small text kept beside the weights; null: none of that name. */
-  async note(name: string): Promise<string | null> {
-    return (await (await this.#shelf.read(name))?.text()) ?? null;
-  }
-
-  async keepNote(name: string, text: string): Promise<void> {
-    await this.#shelf.remove(name);
-    const writer = await this.#shelf.write(name, 0);
-    await writer.write(new TextEncoder().encode(text));
-    await writer.close();
+  /** A tab that is about to end and the next one may want the same file. */
+  #locked<T>({ sha256 }: WeightFile, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (!this.#locks) return work();
+    return this.#locks.request(`localtext:weights:${sha256}`, { signal }, work) as Promise<T>;
   }
 
   async #stored(file: WeightFile): Promise<Blob | null> {
-    if (!(await this.#shelf.read(receipt(file)))) return null;
-    const blob = await this.#shelf.read(file.sha256);
+    if (!(await this.shelf.read(receiptName(file.sha256)))) return null;
+    const blob = await this.shelf.read(file.sha256);
     if (blob?.size === file.bytes) return blob;
     await this.remove(file);
     return null;
@@ -84,7 +165,7 @@ export class WeightStore {
 
   async #check(file: WeightFile, blob: Blob): Promise<boolean> {
     if (this.#checked.has(file.sha256)) return true;
-    const hash = await sha256();
+    const hash = await startHash();
     const intact = await hashBlob(hash, blob).then(
       () => hash.digest() === file.sha256,
       () => false,
@@ -95,28 +176,33 @@ export class WeightStore {
   }
 
   async #fetch(file: WeightFile, options: FileOptions): Promise<Blob> {
-    const have = (await this.#shelf.read(file.sha256))?.size ?? 0;
-    const free = await this.#shelf.free();
-    const needed = file.bytes - Math.min(have, file.bytes);
-    if (free !== null && free < needed) {
-      throw new EngineError({
-        code: 'storage_full',
-        message: `${file.path} needs ${needed} bytes more and the browser lets this site store ${Math.max(0, free)}. Free space on the device, or use a smaller model.`,
-      });
-    }
-    await download(this.#shelf, file, {
+    // Another tab may have brought it while this one stood in line.
+    const brought = await this.#stored(file);
+    if (brought) return brought;
+    const { needed, free } = await this.room([file]);
+    if (free !== null && free < needed) throw storageFull(needed, free, []);
+    await download(this.shelf, file, {
       ...options,
       url: new URL(file.url ?? file.path, this.#modelsUrl).href,
       name: file.sha256,
     });
-    const blob = await this.#shelf.read(file.sha256);
+    await this.#finish(file);
+    const blob = await this.shelf.read(file.sha256);
     if (!blob) throw new Error(`${file.path} was gone right after it had been stored`);
-    const writer = await this.#shelf.write(receipt(file), 0);
-    await writer.write(new TextEncoder().encode(JSON.stringify({ path: file.path, bytes: file.bytes })));
-    await writer.close();
     this.#checked.add(file.sha256);
     return blob;
   }
-}
 
-const receipt = (file: WeightFile): string => `${file.sha256}.json`;
+  /** The receipt last: before it, the file does not count as whole. */
+  async #finish({ path, bytes, sha256 }: WeightFile): Promise<void> {
+    const note: StoredPath = { sha256, bytes };
+    await replace(this.shelf, await pathNote(path), JSON.stringify(note));
+    await replace(this.shelf, receiptName(sha256), JSON.stringify({ path, bytes }));
+  }
+
+  /** A newer version may lie at the path by now. */
+  async #removePath(path: string, sha256: string): Promise<void> {
+    const name = await pathNote(path);
+    if ((await this.note(name))?.includes(sha256)) await this.shelf.remove(name);
+  }
+}

@@ -1,0 +1,55 @@
+import type { WeightFile } from '../../catalog/catalog.ts';
+import { EngineError } from '../engine-error.ts';
+
+export function unavailable({ path }: WeightFile, status: number): EngineError {
+  return new EngineError({
+    code: 'weights_unavailable',
+    message: `The weight file ${path} could not be had: the server answered ${status}. Put the model's files into the site's models folder, or name another folder.`,
+  });
+}
+
+export function wrongHash(file: WeightFile): EngineError {
+  return corrupt(file, 'does not have the SHA-256 that the catalog says');
+}
+
+export function sizeDiffers(file: WeightFile, how: string): EngineError {
+  return corrupt(file, `${how}, which is not what the catalog says`);
+}
+
+function corrupt(file: WeightFile, how: string): EngineError {
+  return new EngineError({
+    code: 'weights_corrupt',
+    message: `The weight file ${file.path} ${how} (${file.bytes} bytes, SHA-256 ${file.sha256.slice(0, 12)}…). Bring the right file to the models folder, or mend the catalog.`,
+  });
+}
+
+export function storageFull(needed: number, free: number, deletable: readonly string[]): EngineError {
+  const which =
+    deletable.length > 0
+      ? `These models could be deleted: ${deletable.join(', ')}.`
+      : 'No model can be deleted.';
+  return new EngineError({
+    code: 'storage_full',
+    message: `${needed} bytes more are needed, and the browser lets this site store ${Math.max(0, free)}. ${which} Or free space on the device, or use a smaller model.`,
+  });
+}
+
+export function downloadFailed(file: WeightFile, error: unknown): EngineError {
+  if (error instanceof EngineError) return error;
+  if (error instanceof DOMException && error.name === 'QuotaExceededError') {
+    return new EngineError(
+      {
+        code: 'storage_full',
+        message: `The browser's storage is full: ${file.path} (${file.bytes} bytes) did not fit. Delete a model that is not needed, or free space on the device.`,
+      },
+      error,
+    );
+  }
+  return new EngineError(
+    {
+      code: 'weights_unavailable',
+      message: `The weight file ${file.path} could not be downloaded. Check the connection and try again: what has come is kept.`,
+    },
+    error,
+  );
+}

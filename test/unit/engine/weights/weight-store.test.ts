@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { afterEach, expect, test, vi } from 'vitest';
+
+import { MemoryShelf } from '../../../../src/engine/weights/memory-shelf.ts';
+import { replace } from '../../../../src/engine/weights/shelf.ts';
+import { pathNote } from '../../../../src/engine/weights/stored-path.ts';
+import { WeightStore } from '../../../../src/engine/weights/weight-store.ts';
+import { FakeLocks } from '../../../support/fake-locks.ts';
+
+const bytes = new Uint8Array(1000).map((_, index) => index % 251);
+const file = { path: 'm/a.bin', bytes: 1000, sha256: createHash('sha256').update(bytes).digest('hex') };
+const options = { signal: new AbortController().signal, onProgress: () => undefined };
+
+afterEach(() => vi.unstubAllGlobals());
+
+test('downloads once, and not again', async () => {
+  const fetched = vi.fn(async () => new Response(bytes));
+  vi.stubGlobal('fetch', fetched);
+  const store = new WeightStore(new MemoryShelf(), 'http://site.test/models/');
+  await store.file(file, options);
+  const { blob, intact } = await store.file(file, options);
+  expect(new Uint8Array(await blob.arrayBuffer())).toEqual(bytes);
+  expect(await intact).toBe(true);
+  expect(fetched).toHaveBeenCalledTimes(1);
+});
+
+test('refuses bytes of another hash', async () => {
+  vi.stubGlobal('fetch', async () => new Response(new Uint8Array(1000)));
+  const store = new WeightStore(new MemoryShelf(), 'http://site.test/');
+  await expect(store.file(file, options)).rejects.toMatchObject({ wire: { code: 'weights_corrupt' } });
+});
+
+test('finds a flipped byte, and fetches the file again', async () => {
+  vi.stubGlobal('fetch', async () => new Response(bytes));
+  const shelf = new MemoryShelf();
+  await new WeightStore(shelf, 'http://site.test/').file(file, options);
+  const flipped = await shelf.write(file.sha256);
+  await flipped.write(
+    bytes.map((byte, index) => (index === 7 ? byte ^ 1 : byte)),
+    0,
+  );
+  await flipped.close();
+  const later = new WeightStore(shelf, 'http://site.test/');
+  expect(await (await later.file(file, options)).intact).toBe(false);
+  expect(await later.missing([file])).toEqual([file]);
+});
+
+test('what is stored leads from its path, until it is deleted', async () => {
+  vi.stubGlobal('fetch', async () => new Response(bytes));
+  const store = new WeightStore(new MemoryShelf(), 'http://site.test/');
+  await store.file(file, options);
+  expect(JSON.parse((await store.note(await pathNote('m/a.bin'))) ?? '')).toEqual({
+    sha256: file.sha256,
+    bytes: 1000,
+  });
+  await store.remove(file);
+  expect(await store.shelf.names()).toEqual([]);
+});
+
+test('a truncated file is found without reading it', async () => {
+  vi.stubGlobal('fetch', async () => new Response(bytes));
+  const shelf = new MemoryShelf();
+  const store = new WeightStore(shelf, 'http://site.test/');
+  await store.file(file, options);
+  await replace(shelf, file.sha256, 'cut');
+  expect(await store.missing([file])).toEqual([file]);
+  expect((await (await store.file(file, options)).blob.arrayBuffer()).byteLength).toBe(1000);
+});
+
+test('two workers never download the same file at once', async () => {
+  const fetched = vi.fn(async () => new Response(bytes));
+  vi.stubGlobal('fetch', fetched);
+  const shelf = new MemoryShelf();
+  const locks = new FakeLocks().manager;
+  const stores = [1, 2].map(() => new WeightStore(shelf, 'http://site.test/', locks));
+  await Promise.all(stores.map((store) => store.file(file, options)));
+  expect(fetched).toHaveBeenCalledTimes(1);
+});
+
+test('a file given by hand is held to its hash', async () => {
+  const store = new WeightStore(new MemoryShelf(), 'http://site.test/');
+  await expect(store.put(file, new Blob([bytes.slice(1)]), options.signal)).rejects.toThrow(/m\/a\.bin/);
+  await store.put(file, new Blob([bytes]), options.signal);
+  expect(await store.missing([file])).toEqual([]);
+});
