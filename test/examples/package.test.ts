@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
 import { join, resolve } from 'node:path';
 
 import { beforeAll, expect, inject, test } from 'vitest';
@@ -45,7 +46,7 @@ test('it needs no package but the engines, when they are used, and Vite', async 
     const imports =
       /^\s*(?:import|export)\b[^;'"]*?\bfrom\s*["']([^"'.][^"']*)["']|^import\s*["']([^"'.][^"']*)["']|\bimport\(\s*["']([^"'.][^"']*)["']\)/gm;
     for (const [, ...names] of code.matchAll(imports))
-      for (const name of names) if (name !== undefined && !name.startsWith('node:')) needed.add(name);
+      for (const name of names) if (name !== undefined && !isBuiltin(name)) needed.add(name);
   }
   expect([...needed].toSorted()).toEqual([
     '@huggingface/transformers',
