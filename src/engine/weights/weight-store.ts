@@ -135,12 +135,13 @@ export class WeightStore {
   }
 
   async #file(file: WeightFile, options: FileOptions): Promise<StoredFile> {
-    for (let running = this.#busy.get(file.sha256); running; running = this.#busy.get(file.sha256)) {
+    for (;;) {
+      const blob = await this.#stored(file);
+      if (blob) return { blob, intact: this.#check(file, blob) };
+      const running = this.#busy.get(file.sha256);
+      if (!running) break;
       await abortable(running, options.signal);
     }
-    const blob = await this.#stored(file);
-    if (blob) return { blob, intact: this.#check(file, blob) };
-
     const fetched = this.#locked(file, options.signal, () => this.#fetch(file, options));
     this.#busy.set(
       file.sha256,
