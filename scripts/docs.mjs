@@ -1,7 +1,7 @@
 // docs/api from the docstrings of what the package exports. TypeDoc reads the declarations with a TypeScript of its own, as
 // it cannot use the native one yet; neither is needed for anything else, so they are fetched when asked for.
 import { spawnSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { emitTypes } from './lib/types.mjs';
@@ -53,5 +53,11 @@ const run = (command, ...args) => {
   if (status !== 0) process.exit(1);
 };
 run('npx', '--yes', ...packages.flatMap((name) => ['-p', name]), 'typedoc', '--options', options);
+// TypeDoc numbers a page whose name it takes for taken.
+renameSync('docs/api/localtext/catalog-1.md', 'docs/api/localtext/catalog.md');
+for (const name of readdirSync('docs/api', { recursive: true }).filter((each) => each.endsWith('.md'))) {
+  const path = join('docs/api', name);
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll('catalog-1.md', 'catalog.md'));
+}
 run(join('node_modules', '.bin', 'prettier'), '--write', '--log-level', 'warn', 'docs/api');
 for (const path of [tsconfig, options]) rmSync(path);

@@ -30,7 +30,7 @@ export async function serviceWorker({
  * Bundles a service worker into one classic script: module service workers are not everywhere, and a single file is
  * compared byte by byte when the browser looks for an update.
  */
-export async function bundleServiceWorker(entry: string, root: string, production: boolean): Promise<string> {
+async function bundleServiceWorker(entry: string, root: string, production: boolean): Promise<string> {
   const mode = production ? 'production' : 'development';
   const result = await build({
     root,
