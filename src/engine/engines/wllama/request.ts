@@ -9,7 +9,7 @@ export function completionRequest(job: ChatJob, chatPrompt: ChatPrompt): Record<
   return {
     stream: true,
     prompt,
-    ...samplers(sampling),
+    ...samplers(sampling, maxTokens),
     ...(constraint && constrain(constraint)),
     ...(maxTokens !== undefined && { n_predict: maxTokens }),
     // It takes 0 for none at all; the one too many is cut when the chunk is read.
@@ -19,8 +19,14 @@ export function completionRequest(job: ChatJob, chatPrompt: ChatPrompt): Record<
   };
 }
 
+/**
+ * Most tokens back that the penalties count. OpenAI counts the reply alone, llama.cpp the prompt's end, too: a window no
+ * longer than the reply may get keeps most of the prompt out of it.
+ */
+const PENALTY_WINDOW = 512;
+
 /** OpenAI's defaults: everything that llama.cpp does beyond them is turned off. */
-function samplers(sampling: Sampling): Record<string, unknown> {
+function samplers(sampling: Sampling, maxTokens: number = PENALTY_WINDOW): Record<string, unknown> {
   return {
     samplers: ['penalties', 'temperature', 'top_p'],
     temperature: sampling.temperature,
@@ -28,8 +34,7 @@ function samplers(sampling: Sampling): Record<string, unknown> {
     top_k: 0,
     min_p: 0,
     repeat_penalty: 1,
-    // The whole reply. llama.cpp's own word for that, -1, makes this build fail.
-    repeat_last_n: 8192,
+    repeat_last_n: Math.min(PENALTY_WINDOW, maxTokens),
     presence_penalty: sampling.presencePenalty ?? 0,
     frequency_penalty: sampling.frequencyPenalty ?? 0,
     ...(sampling.seed !== undefined && { seed: seed32(sampling.seed) }),
