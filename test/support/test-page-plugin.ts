@@ -5,6 +5,8 @@ import type { Plugin } from 'vite';
 const PAGES = {
   /** The library, started, and the OpenAI client. */
   'test-page': './site/test-page.ts',
+  /** The library, started, and what applications do with each client library. */
+  'clients-page': './site/clients-page.ts',
   /** The library, which the test starts as it likes. */
   'lifetime-page': '../browser/lifetime/site/lifetime-page.ts',
   /** The raw engines beside the library. */

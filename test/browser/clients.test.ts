@@ -1,0 +1,158 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+
+let context: BrowserContext;
+let page: Page;
+let key: string;
+
+beforeAll(async () => {
+  context = await launch();
+  ({ page, key } = await openPage(context, inject('siteUrl'), '/clients-page.html'));
+});
+
+afterAll(async () => {
+  await context.close();
+});
+
+/** Of the schema that all flows ask for. */
+const light = {
+  mode: expect.stringMatching(/^(on|off)$/) as string,
+  room: expect.stringMatching(/^(kitchen|hall)$/) as string,
+};
+
+describe('the openai package', () => {
+  test('runTools calls the function with what its schema allows', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.openai.runTools(apiKey), key);
+    expect(seen.given).toEqual([light]);
+    expect(seen.seen).toEqual(['switch_light', 'The light is on.']);
+    expect(seen.roles).toEqual(['user', 'assistant', 'tool']);
+  });
+
+  test('a streamed call comes in pieces, and its result is answered', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.openai.callAndAnswer(apiKey), key);
+    expect(seen).toMatchObject({
+      name: 'switch_light',
+      parsed: light,
+      joined: true,
+      finishReason: 'tool_calls',
+      answered: expect.stringMatching(/\S/) as string,
+    });
+    expect(seen.pieces).toBeGreaterThan(3);
+  });
+
+  test('parse with zod, of chats and of responses', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.openai.parse(apiKey), key);
+    expect(seen).toEqual({ chat: light, response: light });
+  });
+
+  test('responses are streamed, gone on from, retrieved and deleted', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.openai.responses(apiKey), key);
+    expect(seen.types.slice(0, 4)).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.content_part.added',
+    ]);
+    expect(seen.types.slice(-4)).toEqual([
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+      'response.incomplete',
+    ]);
+    expect(seen.first).not.toBe('');
+    expect(seen.kept).toBe(seen.second);
+    expect(seen.gone).toBe(404);
+    const [first = 0, second = 0] = seen.promptTokens;
+    expect(second).toBeGreaterThan(first);
+    expect(seen.cachedTokens).toBeGreaterThan(0);
+  });
+
+  test('no delta ends inside a character', async () => {
+    const { text, written, broken } = await page.evaluate(
+      (apiKey) => window.clients.openai.wholeCharacters(apiKey),
+      key,
+    );
+    expect(JSON.parse(written)).toBe(text);
+    expect(broken).toEqual([]);
+  });
+
+  test('a prompt that does not fit is a 400 with both numbers, streamed or not', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.openai.overflow(apiKey), key);
+    const refused = { status: 400, code: 'context_length_exceeded', numbers: 2 };
+    expect(seen).toMatchObject([
+      { ...refused, param: 'messages' },
+      { ...refused, param: 'messages' },
+      { ...refused, param: 'prompt' },
+      { ...refused, param: 'input' },
+      { status: 400, code: 'context_length_exceeded', param: expect.stringContaining('input') as string },
+    ]);
+  });
+
+  test('2,048 inputs in one request', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.openai.manyInputs(apiKey), key);
+    expect(seen).toMatchObject({ count: 2048, repeats: true, differs: true });
+    expect(seen.tokens).toBeGreaterThan(2048 * 2);
+  });
+});
+
+describe('the AI SDK', () => {
+  test('generateText and streamText', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.aiSdk.text(apiKey), key);
+    expect(seen.written).toBe(seen.whole);
+    expect(seen.whole).not.toBe('');
+    expect(seen.deltas).toBeGreaterThan(1);
+    expect(seen.finishReasons).toEqual([expect.stringMatching(/^(stop|length)$/), seen.finishReasons[0]]);
+    expect(seen.usage[0]).toBeGreaterThan(0);
+    expect(seen.usage[1]).toBe(seen.usage[0]);
+  });
+
+  test('generateObject', async () => {
+    expect(await page.evaluate((apiKey) => window.clients.aiSdk.object(apiKey), key)).toEqual(light);
+  });
+
+  test('tools, in steps and streamed', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.aiSdk.tools(apiKey), key);
+    expect(seen.given.length).toBeGreaterThanOrEqual(2);
+    for (const input of seen.given) expect(input).toEqual(light);
+    expect(seen.steps[0]).toEqual(['tool-calls', 1]);
+    expect(seen.steps[1]?.[1]).toBe(0);
+    expect(seen.text).not.toBe('');
+    expect(seen.parts).toEqual(
+      expect.arrayContaining(['tool-input-start', 'tool-input-delta', 'tool-call', 'tool-result', 'finish']),
+    );
+  });
+
+  test('embedMany', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.aiSdk.embeddings(apiKey), key);
+    expect(seen).toMatchObject({ lengths: [384, 384, 384], same: true });
+    expect(seen.usage.tokens).toBeGreaterThan(0);
+  });
+});
+
+describe('LangChain', () => {
+  test('invoke and stream', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.langchain.text(apiKey), key);
+    expect(seen.written).toBe(seen.whole);
+    expect(seen.whole).not.toBe('');
+    expect(seen.deltas).toBeGreaterThan(1);
+  });
+
+  test('withStructuredOutput, by a function and by a schema', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.langchain.structured(apiKey), key);
+    expect(seen).toEqual({ byFunction: light, bySchema: light });
+  });
+
+  test('bindTools, and a result that is answered', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.langchain.tools(apiKey), key);
+    expect(seen.calls).toEqual([{ name: 'switch_light', args: light }]);
+    expect(seen.answer).not.toBe('');
+  });
+
+  test('OpenAIEmbeddings', async () => {
+    const lengths = await page.evaluate((apiKey) => window.clients.langchain.embeddings(apiKey), key);
+    expect(lengths).toEqual([expect.closeTo(1, 3), expect.closeTo(1, 3)]);
+  });
+});

@@ -1,0 +1,16 @@
+import { start } from '../../../src/index.ts';
+import * as aiSdk from './clients/ai-sdk.ts';
+import * as langchain from './clients/langchain.ts';
+import * as openai from './clients/openai-client.ts';
+
+const clients = { aiSdk, langchain, openai };
+
+declare global {
+  interface Window {
+    /** What applications do with each client library. */
+    clients: typeof clients;
+  }
+}
+
+window.localtext = start();
+window.clients = clients;

@@ -1,0 +1,100 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { embedMany, generateObject, generateText, stepCountIs, streamText, tool } from 'ai';
+import * as z from 'zod';
+
+/** What an application does with the AI SDK; what each flow saw is returned as data. */
+
+const light = z.object({ mode: z.enum(['on', 'off']), room: z.enum(['kitchen', 'hall']) });
+const prompt = 'Switch the light in the kitchen on.';
+
+const connect = (apiKey: string) =>
+  createOpenAICompatible({
+    name: 'localtext',
+    baseURL: `${location.origin}/v1`,
+    apiKey,
+    includeUsage: true,
+    supportsStructuredOutputs: true,
+  });
+const chat = (apiKey: string) => connect(apiKey)('amber-phoenix-4');
+const short = { maxOutputTokens: 48, temperature: 0, maxRetries: 0 };
+
+export async function text(apiKey: string) {
+  const whole = await generateText({
+    ...short,
+    model: chat(apiKey),
+    prompt: 'Say hello.',
+    maxOutputTokens: 6,
+  });
+  const streamed = streamText({ ...short, model: chat(apiKey), prompt: 'Say hello.', maxOutputTokens: 6 });
+  let written = '';
+  let deltas = 0;
+  for await (const piece of streamed.textStream) {
+    written += piece;
+    deltas += 1;
+  }
+  return {
+    whole: whole.text,
+    written,
+    deltas,
+    finishReasons: [whole.finishReason, await streamed.finishReason],
+    usage: [whole.usage.outputTokens, (await streamed.usage).outputTokens],
+  };
+}
+
+export async function object(apiKey: string) {
+  const result = await generateObject({ ...short, model: chat(apiKey), prompt, schema: light });
+  return result.object;
+}
+
+const switchLight = (given: unknown[]) =>
+  tool({
+    description: 'Switches a light.',
+    inputSchema: light,
+    execute: (input) => {
+      given.push(input);
+      return Promise.resolve('The light is on.');
+    },
+  });
+
+export async function tools(apiKey: string) {
+  const given: unknown[] = [];
+  const called = await generateText({
+    ...short,
+    model: chat(apiKey),
+    prompt,
+    tools: { switchLight: switchLight(given) },
+    toolChoice: { type: 'tool', toolName: 'switchLight' },
+    // The first step calls, the second answers.
+    prepareStep: ({ stepNumber }) => (stepNumber > 0 ? { toolChoice: 'none' } : {}),
+    stopWhen: stepCountIs(2),
+    maxOutputTokens: 32,
+  });
+  const streamed = streamText({
+    ...short,
+    model: chat(apiKey),
+    prompt,
+    tools: { switchLight: switchLight(given) },
+    toolChoice: 'required',
+  });
+  const parts: string[] = [];
+  for await (const part of streamed.fullStream) if (part.type !== parts.at(-1)) parts.push(part.type);
+  return {
+    given,
+    steps: called.steps.map(({ finishReason, toolCalls }) => [finishReason, toolCalls.length]),
+    text: called.text,
+    parts,
+  };
+}
+
+export async function embeddings(apiKey: string) {
+  const model = connect(apiKey).textEmbeddingModel('jade-mole-4');
+  const { embeddings: vectors, usage } = await embedMany({
+    model,
+    values: ['An owl.', 'A mole.', 'An owl.'],
+  });
+  return {
+    lengths: vectors.map((vector) => vector.length),
+    same: vectors[0]?.[0] === vectors[2]?.[0],
+    usage,
+  };
+}

@@ -1,0 +1,186 @@
+import OpenAI, { APIError } from 'openai';
+import { zodFunction, zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
+import * as z from 'zod';
+
+/** What an application does with the `openai` package; what each flow saw is returned as data. */
+
+const model = 'amber-phoenix-4';
+const light = z.object({ mode: z.enum(['on', 'off']), room: z.enum(['kitchen', 'hall']) });
+const question = { role: 'user' as const, content: 'Switch the light in the kitchen on.' };
+
+const connect = (apiKey: string): OpenAI =>
+  new OpenAI({ apiKey, baseURL: `${location.origin}/v1`, dangerouslyAllowBrowser: true, maxRetries: 0 });
+
+export async function runTools(apiKey: string) {
+  const given: unknown[] = [];
+  const seen: string[] = [];
+  const runner = connect(apiKey)
+    .chat.completions.runTools(
+      {
+        model,
+        messages: [question],
+        max_tokens: 48,
+        temperature: 0,
+        tool_choice: { type: 'function', function: { name: 'switch_light' } },
+        parallel_tool_calls: false,
+        tools: [
+          zodFunction({
+            name: 'switch_light',
+            description: 'Switches a light.',
+            parameters: light,
+            function: (args) => {
+              given.push(args);
+              return 'The light is on.';
+            },
+          }),
+        ],
+      },
+      { maxChatCompletions: 1 },
+    )
+    .on('functionToolCall', ({ name }) => seen.push(name))
+    .on('functionToolCallResult', (content) => seen.push(content));
+  await runner.done();
+  return { given, seen, roles: runner.messages.map(({ role }) => role) };
+}
+
+/** The whole way: a call, its result, and a reply that knows of it. */
+export async function callAndAnswer(apiKey: string) {
+  const client = connect(apiKey);
+  const tools = [zodFunction({ name: 'switch_light', description: 'Switches a light.', parameters: light })];
+  const stream = client.chat.completions.stream({
+    model,
+    messages: [question],
+    tools,
+    tool_choice: 'required',
+    parallel_tool_calls: false,
+    max_tokens: 48,
+    temperature: 0,
+  });
+  const pieces: string[] = [];
+  stream.on('tool_calls.function.arguments.delta', ({ arguments_delta: piece }) => pieces.push(piece));
+  const first = await stream.finalChatCompletion();
+  const message = first.choices[0]?.message;
+  const call = message?.tool_calls?.[0];
+  if (!message || !call) throw new Error('there is no call');
+  const answer = await client.chat.completions.create({
+    model,
+    messages: [question, message, { role: 'tool', tool_call_id: call.id, content: 'The light is on.' }],
+    tools,
+    tool_choice: 'none',
+    max_tokens: 8,
+    temperature: 0,
+  });
+  return {
+    name: call.function.name,
+    parsed: call.function.parsed_arguments,
+    joined: pieces.join('') === call.function.arguments,
+    pieces: pieces.length,
+    finishReason: first.choices[0]?.finish_reason,
+    answered: answer.choices[0]?.message.content,
+  };
+}
+
+export async function parse(apiKey: string) {
+  const client = connect(apiKey);
+  const chat = await client.chat.completions.parse({
+    model,
+    messages: [question],
+    response_format: zodResponseFormat(light, 'light'),
+    max_tokens: 48,
+    temperature: 0,
+  });
+  const response = await client.responses.parse({
+    model,
+    input: question.content,
+    text: { format: zodTextFormat(light, 'light') },
+    max_output_tokens: 48,
+    temperature: 0,
+  });
+  return { chat: chat.choices[0]?.message.parsed, response: response.output_parsed };
+}
+
+export async function responses(apiKey: string) {
+  const client = connect(apiKey);
+  const types: string[] = [];
+  const stream = client.responses.stream({
+    model,
+    input: 'My name is Ada.',
+    max_output_tokens: 6,
+    temperature: 0,
+  });
+  for await (const { type } of stream) types.push(type);
+  const first = await stream.finalResponse();
+  const second = await client.responses.create({
+    model,
+    input: 'What is my name?',
+    previous_response_id: first.id,
+    max_output_tokens: 6,
+    temperature: 0,
+  });
+  const kept = await client.responses.retrieve(second.id);
+  await client.responses.delete(second.id);
+  const gone = await client.responses.retrieve(second.id).then(
+    () => null,
+    (error: unknown) => (error instanceof APIError ? error.status : null),
+  );
+  return {
+    types,
+    first: first.output_text,
+    second: second.output_text,
+    kept: kept.output_text,
+    gone,
+    promptTokens: [first.usage?.input_tokens ?? 0, second.usage?.input_tokens ?? 0],
+    cachedTokens: second.usage?.input_tokens_details.cached_tokens ?? 0,
+  };
+}
+
+/** Characters of several tokens each: a delta that held half of one would show. */
+export async function wholeCharacters(apiKey: string) {
+  const text = '🦉你好 Grüße 🎉é';
+  const deltas: string[] = [];
+  const chunks = await connect(apiKey).chat.completions.create({
+    model,
+    messages: [question],
+    stream: true,
+    temperature: 0,
+    response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { enum: [text] } } },
+  });
+  for await (const { choices } of chunks) deltas.push(choices[0]?.delta.content ?? '');
+  return {
+    text,
+    written: deltas.join(''),
+    broken: deltas.filter((delta) => /\uFFFD|\p{Surrogate}/u.test(delta)),
+  };
+}
+
+/** What each way of asking answers when the prompt is longer than the context. */
+export async function overflow(apiKey: string) {
+  const client = connect(apiKey);
+  const text = 'owl '.repeat(20_000);
+  const messages = [{ role: 'user' as const, content: text }];
+  const ways: (() => Promise<unknown>)[] = [
+    () => client.chat.completions.create({ model, messages }),
+    () => client.chat.completions.create({ model, messages, stream: true }),
+    () => client.completions.create({ model, prompt: text }),
+    () => client.responses.create({ model, input: text, stream: true }),
+    () => client.embeddings.create({ model: 'jade-mole-4', input: ['short', text] }),
+  ];
+  const seen = [];
+  for (const ask of ways) {
+    const error: unknown = await ask().catch((reason: unknown) => reason);
+    if (!(error instanceof APIError)) throw new Error('it was not refused');
+    const { status, code, param, message } = error;
+    seen.push({ status, code, param, numbers: message.match(/\d{3,}/g)?.length ?? 0 });
+  }
+  return seen;
+}
+
+export async function manyInputs(apiKey: string) {
+  const client = connect(apiKey);
+  const input = Array.from({ length: 2048 }, (_, index) => `owl ${index % 7}`);
+  const { data, usage } = await client.embeddings.create({ model: 'jade-mole-4', input });
+  const same = (a = 0, b = 0): boolean =>
+    data[a]?.embedding.every((value, index) => Math.abs(value - (data[b]?.embedding[index] ?? 2)) < 1e-3) ??
+    false;
+  return { count: data.length, repeats: same(0, 2044), differs: !same(0, 1), tokens: usage.prompt_tokens };
+}
