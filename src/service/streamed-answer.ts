@@ -24,6 +24,7 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
   let begunToSpeak = false;
   let heartbeat: ReturnType<typeof setInterval> | undefined;
   const begun = createMoment();
+  const counted = createMoment();
 
   const speak = (text: string | undefined): void | Promise<void> => {
     if (!begunToSpeak) {
@@ -39,6 +40,7 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
       events ??= format.stream(answerHead(run, format.idPrefix, accepted));
       void stream.send(events.begin(index));
       acceptedChoices += 1;
+      counted.reach();
       if (acceptedChoices === Math.min(choiceCount(generation), CONCURRENT_CHOICES)) begun.reach();
     },
     text: (index, text, logprobs) => speak(events?.text(index, text, logprobs)),
@@ -69,8 +71,12 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
   }).finally(settle);
 
   const sayWaiting = (): void => void stream.send(`: waiting (${waitingFor})\n\n`);
-  if ((await untilCommit(Promise.race([work, begun.reached]), remainingMs(call))) === 'deadline')
-    sayWaiting();
+  const counting = {
+    under: () => waitingFor === 'prefill' && acceptedChoices === 0,
+    over: counted.reached,
+  };
+  const ready = Promise.race([work, begun.reached]);
+  if ((await untilCommit(ready, remainingMs(call), counting)) === 'deadline') sayWaiting();
   if (!begunToSpeak) heartbeat = setInterval(sayWaiting, heartbeatMs);
 
   const conclude = async (): Promise<void> => {

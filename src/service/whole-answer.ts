@@ -19,9 +19,12 @@ export async function completeAnswer(run: GenerationRun, format: AnswerFormat): 
   }));
   let head: AnswerHead | null = null;
   const begun = createMoment();
+  const counted = createMoment();
+  let waitingFor = 'queued';
   const sink: ChoiceSink = {
     accepted(_, accepted) {
       head ??= answerHead(run, format.idPrefix, accepted);
+      counted.reach();
     },
     text(index, text, logprobs) {
       begun.reach();
@@ -59,7 +62,9 @@ export async function completeAnswer(run: GenerationRun, format: AnswerFormat): 
         tally,
         sink,
         promptParam,
-        onWaiting() {},
+        onWaiting(stage) {
+          waitingFor = stage;
+        },
       });
     } finally {
       await settle();
@@ -70,6 +75,7 @@ export async function completeAnswer(run: GenerationRun, format: AnswerFormat): 
   return answerLater({
     answer: generate(),
     begun: begun.reached,
+    counting: { under: () => waitingFor === 'prefill' && head === null, over: counted.reached },
     remainingMs: remainingMs(call),
     headers: () => answerHeaders(call, JSON_TYPE, tally.timings),
     trace: call.trace,

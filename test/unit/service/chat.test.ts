@@ -217,6 +217,34 @@ describe('a streamed reply', () => {
   });
 });
 
+describe('a long prompt', () => {
+  const refuse = new ServiceError({
+    status: 400,
+    type: 'invalid_request_error',
+    code: 'context_length_exceeded',
+    param: 'messages',
+    message: 'Too long.',
+  });
+
+  test.each([{ stream: true }, {}])(
+    'whose tokens are still counted holds the headers back: %o',
+    async (extra) => {
+      const engine = new FakeEngine({ refuse, acceptAfterMs: 80, waiting: 'prefill' });
+      const { fetch } = await fakeService({ engine, commitMs: 10 });
+      expect((await fetch(PATH, chat(extra))).status).toBe(400);
+    },
+  );
+
+  test('is named as the endpoint names it', async () => {
+    const { fetch } = await fakeService({ engine: new FakeEngine({ refuse }) });
+    const model = 'amber-phoenix-4';
+    const paramOf = async (path: string, json: unknown) =>
+      (await (await fetch(path, { json })).json()).error.param;
+    expect(await paramOf('/v1/completions', { model, prompt: 'a' })).toBe('prompt');
+    expect(await paramOf('/v1/responses', { model, input: 'a', stream: true })).toBe('input');
+  });
+});
+
 describe('a request of many choices', () => {
   const full = new ServiceError({
     status: 429,
