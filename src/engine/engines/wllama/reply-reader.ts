@@ -1,4 +1,4 @@
-import type { ChatEvent, ChatJob, EngineFinishReason, TokenLogprob } from '../../../protocol/job.ts';
+import type { ChatEvent, ChatJob, EngineFinishReason, Resume, TokenLogprob } from '../../../protocol/job.ts';
 
 /** What llama.cpp's server streams, as far as it is read here. */
 export interface Chunk {
@@ -27,14 +27,23 @@ interface RawLogprob {
 export class ReplyReader {
   readonly #topLogprobs: number | undefined;
   readonly #fingerprint: string;
-  #accepted = false;
+  #accepted: { promptTokens: number; cachedTokens: number } | null = null;
+  #text = '';
   #tokens = 0;
+  /** Tokens of earlier attempts at this reply. */
+  #before = 0;
   #finishReason: EngineFinishReason = 'stop';
   #timings: Chunk['timings'];
 
   constructor(job: ChatJob, fingerprint: string) {
     this.#topLogprobs = job.topLogprobs;
     this.#fingerprint = fingerprint;
+  }
+
+  /** What has come so far, for another attempt to go on from; its chunks are read as a continuation. */
+  again(): Resume {
+    this.#before = this.#tokens;
+    return { text: this.#text, tokens: this.#tokens };
   }
 
   *read(chunk: Chunk): Generator<ChatEvent, void, undefined> {
@@ -47,9 +56,10 @@ export class ReplyReader {
     if (!text && !logprobs) return;
     if (chunk.timings)
       yield* this.#accept(chunk.timings.cache_n + chunk.timings.prompt_n, chunk.timings.cache_n);
-    const predicted = chunk.timings?.predicted_n ?? this.#tokens + 1;
+    const predicted = chunk.timings ? this.#before + chunk.timings.predicted_n : this.#tokens + 1;
     const tokens = Math.max(0, predicted - this.#tokens);
     this.#tokens = Math.max(this.#tokens, predicted);
+    this.#text += text;
     yield { type: 'delta', delta: { text, tokens, ...(logprobs && { logprobs }) } };
   }
 
@@ -61,9 +71,9 @@ export class ReplyReader {
       type: 'done',
       finishReason: this.#finishReason,
       usage: {
-        promptTokens: timings.cache_n + timings.prompt_n,
-        cachedTokens: timings.cache_n,
-        completionTokens: timings.predicted_n,
+        promptTokens: this.#accepted?.promptTokens ?? 0,
+        cachedTokens: this.#accepted?.cachedTokens ?? 0,
+        completionTokens: this.#before + timings.predicted_n,
       },
       timings: { queueMs: 0, prefillMs: timings.prompt_ms, decodeMs: timings.predicted_ms },
     };
@@ -71,8 +81,8 @@ export class ReplyReader {
 
   *#accept(promptTokens: number, cachedTokens: number): Generator<ChatEvent, void, undefined> {
     if (this.#accepted) return;
-    this.#accepted = true;
-    yield { type: 'accepted', accepted: { promptTokens, cachedTokens, fingerprint: this.#fingerprint } };
+    this.#accepted = { promptTokens, cachedTokens };
+    yield { type: 'accepted', accepted: { ...this.#accepted, fingerprint: this.#fingerprint } };
   }
 
   #logprobs(content: RawLogprob[] | null | undefined): TokenLogprob[] | undefined {

@@ -1,15 +1,32 @@
 import type { Wllama } from '@wllama/wllama';
 
-import type { ChatEvent, ChatJob } from '../../../protocol/job.ts';
+import type { ChatEvent, ChatJob, Resume } from '../../../protocol/job.ts';
 import type { ChatEngine } from '../../engine.ts';
 import { EngineError, engineCrashed } from '../../engine-error.ts';
+import { SlotQueue } from '../../scheduler.ts';
 import { Channel } from './channel.ts';
 import type { ChatPrompt } from './chat-prompt.ts';
-import { LlamaServer } from './llama-server.ts';
+import { LlamaServer, Refusal } from './llama-server.ts';
 import { ReplyReader, type Chunk } from './reply-reader.ts';
 import { completionRequest } from './request.ts';
 import { serverCalls } from './server-calls.ts';
 import { fromWllamaError } from './wllama-error.ts';
+
+/** Attempts at a reply that the other slots crowded out of the context. */
+const TRIES = 3;
+
+/** All slots share one context, which may be full though none of them has filled it alone. */
+const isCrowded = (error: unknown): boolean =>
+  error instanceof Refusal && error.message.includes('Context size has been exceeded');
+
+/** A grammar would begin anew, and log probabilities would be of another prompt. */
+const canResume = ({ constraint, topLogprobs }: ChatJob): boolean =>
+  constraint === undefined && topLogprobs === undefined;
+
+function continued(job: ChatJob, so: Resume): ChatJob {
+  const resume = { text: (job.resume?.text ?? '') + so.text, tokens: (job.resume?.tokens ?? 0) + so.tokens };
+  return { ...job, resume, ...(job.maxTokens !== undefined && { maxTokens: job.maxTokens - so.tokens }) };
+}
 
 /** llama.cpp's server in WASM: its requests and chunks turned into ours. */
 export class WllamaEngine implements ChatEngine {
@@ -18,6 +35,7 @@ export class WllamaEngine implements ChatEngine {
   readonly #wllama: Wllama;
   readonly #server: LlamaServer;
   readonly #chatPrompt: ChatPrompt;
+  readonly #oneByOne = new SlotQueue(1);
   #dead = false;
 
   constructor(wllama: Wllama, chatPrompt: ChatPrompt, fingerprint: string, slots: number) {
@@ -31,13 +49,38 @@ export class WllamaEngine implements ChatEngine {
   async *generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
-    const request = completionRequest(job, this.#chatPrompt);
     const reader = new ReplyReader(job, this.fingerprint);
+    let leave = () => {};
+    try {
+      for (let attempt = job, tries = 1; ; tries++) {
+        try {
+          yield* this.#attempt(attempt, reader, signal);
+          return;
+        } catch (error) {
+          if (!isCrowded(error) || tries === TRIES || !canResume(job)) throw error;
+          // Those that filled the context together come out of it one after another.
+          if (tries === 1) leave = await this.#oneByOne.enter(signal);
+          attempt = continued(job, reader.again());
+        }
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#translate(error, job.constraint !== undefined);
+    } finally {
+      leave();
+    }
+  }
+
+  async *#attempt(
+    job: ChatJob,
+    reader: ReplyReader,
+    signal: AbortSignal,
+  ): AsyncGenerator<ChatEvent, void, undefined> {
     const chunks = new Channel<Chunk>();
     // Also stops it when the consumer walks away before the end.
     const left = new AbortController();
     const running = this.#server.run(
-      request,
+      completionRequest(job, this.#chatPrompt),
       (chunk) => chunks.push(chunk),
       AbortSignal.any([signal, left.signal]),
     );
@@ -48,9 +91,6 @@ export class WllamaEngine implements ChatEngine {
     try {
       for await (const chunk of chunks) yield* reader.read(chunk);
       yield* reader.end();
-    } catch (error) {
-      signal.throwIfAborted();
-      throw this.#translate(error, job.constraint !== undefined);
     } finally {
       left.abort();
       // Its slot is free once the cancel has gone through.
