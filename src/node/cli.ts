@@ -23,7 +23,7 @@ const commands: Record<string, Command> = {
     load: async () => import('./doctor-command.ts'),
   },
   start: {
-    summary: 'bring the weights, build the playground and serve it',
+    summary: 'bring the weights, build the site and serve it',
     load: async () => import('./start-command.ts'),
   },
 };

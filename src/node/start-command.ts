@@ -1,13 +1,16 @@
+import { existsSync } from 'node:fs';
+
+import { CommandError } from './command-error.ts';
 import { parseFlags, parsePort } from './flags.ts';
 import { DEFAULT_FOLDER, pullWeights } from './pull-command.ts';
 import { openBrowser } from './start/open-browser.ts';
-import { serve } from './start/serve.ts';
 
 const DEFAULT_PORT = 4173;
 
 const help = `Usage: localtext start [--port <number>] [--host <address>]
 
-Brings the weights if they are not here yet, builds the playground, and serves it.
+Brings the weights if they are not here yet, builds the site of this folder with Vite (in a clone of localtext: the
+playground), and serves it.
 
   --port <number>    fail if this port is taken (default: the first free one from ${DEFAULT_PORT})
   --host <address>   listen on this address (default: localhost). Browsers run service workers only on localhost
@@ -27,6 +30,12 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
     console.log(help);
     return;
   }
+  if (!['ts', 'js', 'mjs'].some((end) => existsSync(`vite.config.${end}`))) {
+    throw new CommandError(
+      'localtext start builds the site of this folder with Vite, and there is no vite.config here. A site without Vite: localtext init.',
+    );
+  }
+  const { serve } = await import('./start/serve.ts');
   const port = values.port === undefined ? null : parsePort(values.port);
   await pullWeights([], DEFAULT_FOLDER, signal);
   const server = await serve({

@@ -16,7 +16,7 @@ export interface ServeOptions {
 /** Builds the site in the working folder and serves it. Resolves when its URL answers. */
 export async function serve(options: ServeOptions): Promise<{ url: string; close(): Promise<void> }> {
   const { port, strictPort, host, signal } = options;
-  console.log('Building the playground.');
+  console.log('Building the site.');
   await build({ logLevel: 'warn' });
   signal.throwIfAborted();
   const server = await preview({ logLevel: 'warn', preview: { port, strictPort, host, open: false } }).catch(

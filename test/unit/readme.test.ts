@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+
+import * as catalog from '../../src/catalog/index.ts';
+import * as doctor from '../../src/node/doctor-command.ts';
+import * as init from '../../src/node/init-command.ts';
+import * as pull from '../../src/node/pull-command.ts';
+import * as start from '../../src/node/start-command.ts';
+
+const DOCUMENTS = [
+  'README.md',
+  ...['plain-html', 'vite-openai', 'react-ai-sdk', 'langchain-rag', 'workbox-site'].map(
+    (name) => `examples/${name}/README.md`,
+  ),
+];
+const COMMANDS: Record<string, { run(args: string[], signal: AbortSignal): Promise<unknown> }> = {
+  doctor,
+  init,
+  pull,
+  start,
+};
+
+/** What a command says of itself. */
+async function help(command: string): Promise<string> {
+  const said = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+  try {
+    await COMMANDS[command]?.run(['--help'], new AbortController().signal);
+    return said.mock.calls.flat().join('\n');
+  } finally {
+    said.mockRestore();
+  }
+}
+
+describe.each(DOCUMENTS)('%s', (path) => {
+  let text = '';
+  beforeAll(async () => {
+    text = await readFile(path, 'utf8');
+  });
+  const blocks = (language: string): string[] =>
+    [...text.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))].map(([, code = '']) => code);
+
+  test('its links lead somewhere', () => {
+    const targets = [...text.matchAll(/\]\((?!https?:)([^)#\s]+)/g)].map(([, target = '']) => target);
+    for (const target of targets) expect(existsSync(join(dirname(path), target)), target).toBe(true);
+  });
+
+  test('its npm scripts are there', async () => {
+    const { scripts } = JSON.parse(await readFile(join(dirname(path), 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const commands = blocks('sh').flatMap((block) => block.trim().split('\n'));
+    expect(commands.length).toBeGreaterThan(0);
+    for (const command of commands) {
+      const [, name] = /^npm (?:run )?(start|test|[\w:]+)$/.exec(command) ?? [];
+      if (name !== undefined && !['ci', 'install'].includes(name))
+        expect(Object.keys(scripts)).toContain(name);
+    }
+  });
+
+  test("localtext's commands and their flags are as it names them", async () => {
+    for (const [, command = '', rest = ''] of text.matchAll(/(?:npx |`)localtext ([a-z]+)\b([^`\n]*)/g)) {
+      const said = await help(command);
+      expect(said, command).toMatch(new RegExp(`^Usage: localtext ${command}\\b`));
+      for (const [flag] of rest.matchAll(/--[a-z-]+/g)) expect(said).toContain(flag);
+    }
+  });
+
+  test('what its code imports is exported', async () => {
+    const sources: Record<string, string> = {
+      localtext: await readFile('src/index.ts', 'utf8'),
+      'localtext/sw': await readFile('src/sw-entry/index.ts', 'utf8'),
+      'localtext/catalog': Object.keys(catalog).join(' '),
+      'localtext/vite': 'localtext',
+    };
+    for (const code of blocks('js'))
+      for (const [, names = '', from = ''] of code.matchAll(
+        /import \{?([^}']+?)\}? from '(localtext[^']*)'/g,
+      ))
+        for (const name of names.split(','))
+          expect(sources[from], from).toMatch(new RegExp(`\\b${name.trim()}\\b`));
+  });
+});
