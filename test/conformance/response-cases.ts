@@ -52,7 +52,7 @@ const response = (...more: ((json: Record<string, unknown>, items: Item[]) => vo
     expect(usage['total_tokens']).toBe((usage['input_tokens'] ?? 0) + (usage['output_tokens'] ?? 0));
     const items = json['output'] as Item[];
     expect(items.length).toBeGreaterThan(0);
-    for (const check of more) check(json, items);
+    for (const fact of more) fact(json, items);
   }),
 ];
 
