@@ -2,6 +2,7 @@ import type { Variant } from '../catalog/catalog.ts';
 import type { EngineContext } from './engine.ts';
 import { EngineError } from './engine-error.ts';
 import type { Engine, LoadVariant, LoadVariantOptions } from './residency.ts';
+import type { Library } from './weights/library.ts';
 import { loadProgress } from './weights/load-progress.ts';
 import type { WeightSources } from './weights/weight-sources.ts';
 import type { WeightStore } from './weights/weight-store.ts';
@@ -9,6 +10,7 @@ import type { WeightStore } from './weights/weight-store.ts';
 export interface LoaderSettings {
   store: Promise<WeightStore>;
   sources: WeightSources;
+  library: Pick<Library, 'makeRoom' | 'used'>;
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
   wasmUrl: string;
   /** By the variant's name. */
@@ -16,7 +18,13 @@ export interface LoaderSettings {
 }
 
 /** Loads a variant by its engine, with its files out of the store. */
-export function variantLoader({ store, sources, wasmUrl, upstreamKeys }: LoaderSettings): LoadVariant {
+export function variantLoader({
+  store,
+  sources,
+  library,
+  wasmUrl,
+  upstreamKeys,
+}: LoaderSettings): LoadVariant {
   return async (unresolved, options) => {
     if (unresolved.engine === 'upstream') {
       const context = engineContext(wasmUrl, options, () => Promise.reject(unlisted(unresolved, 'any')));
@@ -24,12 +32,20 @@ export function variantLoader({ store, sources, wasmUrl, upstreamKeys }: LoaderS
       return loadUpstream(unresolved, context, { key: upstreamKeys[unresolved.name] });
     }
     const variant = await sources.resolve(unresolved, options.signal);
+    await library.makeRoom(variant.files);
+    const used = (engine: Engine): Engine => {
+      // Housekeeping: an answer waits for none of it, nor fails with it.
+      library
+        .used(variant)
+        .catch((error: unknown) => console.error('localtext: weights were not tidied', error));
+      return engine;
+    };
     const first = await loadOnce(await store, wasmUrl, variant, options);
-    if (first.intact) return first.engine;
+    if (first.intact) return used(first.engine);
     // A stored file had rotted and has been dropped: its bytes come from the network now.
     await first.engine?.unload();
     const second = await loadOnce(await store, wasmUrl, variant, options);
-    if (second.engine && second.intact) return second.engine;
+    if (second.engine && second.intact) return used(second.engine);
     await second.engine?.unload();
     throw new EngineError({
       code: 'weights_corrupt',

@@ -3,6 +3,7 @@ import type { LoadProgress, ModelStatus } from '../protocol/control.ts';
 import { abortable } from './abort.ts';
 import type { ChatEngine, EmbeddingEngine } from './engine.ts';
 import { EngineError, badRequest, toWireError } from './engine-error.ts';
+import { MemoryBudget } from './memory-budget.ts';
 import { Resident } from './resident.ts';
 import type { Plan } from './variant-planner.ts';
 
@@ -39,10 +40,19 @@ export class Residency {
   readonly #plans = new Map<string, Plan>();
   readonly #losses = new Map<string, number>();
   readonly #faults = new Map<string, string>();
+  readonly #memory: MemoryBudget;
 
-  constructor(catalog: Catalog, load: LoadVariant, onChange: () => void, plan: PlanVariants = inOrder) {
+  constructor(
+    catalog: Catalog,
+    load: LoadVariant,
+    onChange: () => void,
+    plan: PlanVariants = inOrder,
+    budgetBytes: Promise<number> = Promise.resolve(Number.POSITIVE_INFINITY),
+  ) {
     this.#catalog = catalog;
-    this.#load = load;
+    this.#memory = new MemoryBudget(budgetBytes, () => this.#residents.values());
+    this.#load = (variant, options) =>
+      this.#memory.admit(variant, options.signal, () => load(variant, options));
     this.#onChange = onChange;
     this.#plan = plan;
   }
@@ -77,11 +87,21 @@ export class Residency {
         if (variant.engine === 'upstream') retry(resident);
         continue;
       }
-      try {
-        await abortable(
+      const load = () =>
+        abortable(
           resident.load(signal, (progress) => onProgress?.({ model: id, ...progress })),
           signal,
         );
+      try {
+        await load().catch(async (error: unknown) => {
+          signal.throwIfAborted();
+          // The others' memory may be what it lacks.
+          const short = toWireError(error).code === 'out_of_memory';
+          if (!short || !(await this.#memory.unloadIdle())) throw error;
+          resident.forgive();
+          await load();
+        });
+        resident.lastUsed = performance.now();
         // With what has failed before it, so that the status tells of that.
         await this.#planned(model);
         return resident;
@@ -120,6 +140,29 @@ export class Residency {
     }
     this.#plans.clear();
     await resident.drop(engine);
+  }
+
+  /** Name of the variant that answers for a model, or would; undefined: not chosen yet. */
+  chosen(id: string): string | undefined {
+    const candidates = this.#plans.get(id)?.candidates ?? [];
+    const working = candidates.find(({ name }) => this.#residents.get(name)?.state !== 'failed');
+    return (working ?? candidates[0])?.name;
+  }
+
+  /** Whether a variant is in memory, or on its way there. */
+  inUse(variant: string): boolean {
+    const state = this.#residents.get(variant)?.state;
+    return state === 'ready' || state === 'loading';
+  }
+
+  /** Takes a variant out of memory, unless it is being loaded or answers requests: then false. */
+  async release(variant: string): Promise<boolean> {
+    const resident = this.#residents.get(variant);
+    if (!resident || resident.state === 'idle' || resident.state === 'failed') return true;
+    const { engine, queue } = resident;
+    if (!engine || queue.running + queue.queued > 0) return false;
+    await resident.drop(engine);
+    return true;
   }
 
   /** Kept until something fails: what a model runs on should not change from one request to the next. */

@@ -21,6 +21,8 @@ export class Resident {
   engine: Engine | null = null;
   error: unknown = null;
   progress: Progress | null = null;
+  /** By `performance.now()`: when a request last got it. */
+  lastUsed = 0;
   readonly #loadVariant: LoadVariant;
   readonly #onChange: () => void;
   readonly #listeners = new Set<(progress: Progress) => void>();
@@ -72,6 +74,11 @@ export class Resident {
     this.progress = null;
     this.#onChange();
     await engine.unload().catch(() => undefined);
+  }
+
+  /** Circumstances have changed: a load that failed may be tried again at once. */
+  forgive(): void {
+    this.#notBefore = 0;
   }
 
   #begin(): { done: Promise<void>; abort: AbortController; waiters: number } {

@@ -1,6 +1,7 @@
 import type { EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
 import { EngineError } from './engine-error.ts';
-import type { Residency } from './residency.ts';
+import type { Engine, Residency } from './residency.ts';
+import type { Resident } from './resident.ts';
 
 /** Runs one embedding job. There is no line: the engine mixes the texts of all jobs into its batches. */
 export async function serveEmbedding(
@@ -10,29 +11,39 @@ export async function serveEmbedding(
   onStage: (stage: 'loading') => void,
 ): Promise<EmbeddingResult> {
   const began = performance.now();
-  if (residency.resident(job.model, 'embedding').state !== 'ready') onStage('loading');
-  const resident = await residency.ready(job.model, signal);
-  const { engine } = resident;
-  if (!engine || !('embed' in engine)) {
-    throw new EngineError({
-      code: 'model_unavailable',
-      message: `The weights behind ${job.model} cannot embed.`,
-    });
+  let resident = residency.resident(job.model, 'embedding');
+  for (;;) {
+    if (resident.state !== 'ready') onStage('loading');
+    // In line before it is there: what requests stand before is not unloaded.
+    const leave = await resident.queue.enter(signal);
+    try {
+      const loaded = await residency.ready(job.model, signal);
+      if (loaded === resident && resident.engine) return await run(resident, resident.engine);
+      resident = loaded;
+    } finally {
+      leave();
+    }
   }
-  const leave = await resident.queue.enter(signal);
-  const started = performance.now();
-  try {
-    const { vectors, tokens } = await engine.embed(job, signal);
-    return {
-      vectors,
-      promptTokens: tokens,
-      fingerprint: engine.fingerprint,
-      timings: { queueMs: started - began, computeMs: performance.now() - started },
-    };
-  } catch (error) {
-    if (!signal.aborted) await residency.failed(resident, engine, error);
-    throw error;
-  } finally {
-    leave();
+
+  async function run(at: Resident, engine: Engine): Promise<EmbeddingResult> {
+    if (!('embed' in engine)) {
+      throw new EngineError({
+        code: 'model_unavailable',
+        message: `The weights behind ${job.model} cannot embed.`,
+      });
+    }
+    const started = performance.now();
+    try {
+      const { vectors, tokens } = await engine.embed(job, signal);
+      return {
+        vectors,
+        promptTokens: tokens,
+        fingerprint: engine.fingerprint,
+        timings: { queueMs: started - began, computeMs: performance.now() - started },
+      };
+    } catch (error) {
+      if (!signal.aborted) await residency.failed(at, engine, error);
+      throw error;
+    }
   }
 }

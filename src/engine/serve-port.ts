@@ -7,6 +7,7 @@ import { Credit } from './credit.ts';
 import type { Residency } from './residency.ts';
 import { serveChat } from './serve-chat.ts';
 import { serveEmbedding } from './serve-embedding.ts';
+import { serveWeights, type WeightsService } from './serve-weights.ts';
 
 type Question = Extract<AskerMessage, { id: string }>;
 
@@ -20,6 +21,7 @@ export interface Serving {
   epoch: string;
   residency: Residency;
   locks: LockManager;
+  weights: WeightsService;
   status(): EngineStatus;
   /** Called as a request begins; what it returns, as that request ends. */
   onRequest(): () => void;
@@ -81,6 +83,8 @@ export function servePort(port: MessagePort, serving: Serving): void {
     const { signal } = gone;
     if (question.type === 'status') {
       send({ type: 'status', status: serving.status() });
+    } else if (question.type === 'weights') {
+      send({ type: 'weights', reply: await serveWeights(serving.weights, question.command, signal) });
     } else if (question.type === 'load') {
       let last = 0;
       await residency.ready(question.model, signal, (progress) => {

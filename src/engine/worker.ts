@@ -7,11 +7,14 @@ import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { detectDevice } from './device/detect-device.ts';
 import { badRequest } from './engine-error.ts';
 import { KeepAlive } from './keep-alive.ts';
+import { defaultBudget } from './memory-budget.ts';
 import { variantLoader } from './load-variant.ts';
 import { Residency } from './residency.ts';
 import { servePort, type Serving } from './serve-port.ts';
 import { StatusChannel } from './status-channel.ts';
 import { VariantPlanner } from './variant-planner.ts';
+import { Library } from './weights/library.ts';
+import { Transfer } from './weights/transfer.ts';
 import { WeightSources } from './weights/weight-sources.ts';
 import { openShelf } from './weights/open-shelf.ts';
 import { WeightStore } from './weights/weight-store.ts';
@@ -51,18 +54,38 @@ const control: WorkerControl = {
   },
 };
 
-function begin({ epoch, catalog, modelsUrl, wasmUrl, prefer = [], ...options }: WorkerOptions): Serving {
+function begin({
+  epoch,
+  catalog,
+  modelsUrl,
+  wasmUrl,
+  prefer = [],
+  limits = {},
+  ...options
+}: WorkerOptions): Serving {
   const status = (): EngineStatus => ({ epoch, models: residency.status() });
   const channel = new StatusChannel(status);
   const store = openShelf().then((shelf) => new WeightStore(shelf, modelsUrl, navigator.locks));
   const sources = new WeightSources(store, modelsUrl, options.sources);
-  const loadVariant = variantLoader({ store, sources, wasmUrl, upstreamKeys: options.upstreamKeys ?? {} });
-  const planner = new VariantPlanner(detectDevice(), sources, { prefer });
+  const library = new Library({
+    catalog,
+    store,
+    sources,
+    evict: limits.evict ?? false,
+    chosen: (model) => residency.chosen(model),
+    inUse: (variant) => residency.inUse(variant),
+    release: (variant) => residency.release(variant),
+  });
+  const upstreamKeys = options.upstreamKeys ?? {};
+  const loadVariant = variantLoader({ store, sources, library, wasmUrl, upstreamKeys });
+  const device = detectDevice();
+  const planner = new VariantPlanner(device, sources, { prefer });
   const residency = new Residency(
     catalog,
     loadVariant,
     () => channel.changed(),
     (model, faults) => planner.plan(model, faults),
+    device.then(({ memoryGiB }) => limits.memoryBytes ?? defaultBudget(memoryGiB)),
   );
   residency.planAll().catch((error: unknown) => console.error('localtext: no plan for the models', error));
   const keepAlive = new KeepAlive();
@@ -71,6 +94,12 @@ function begin({ epoch, catalog, modelsUrl, wasmUrl, prefer = [], ...options }: 
     residency,
     status,
     locks: navigator.locks,
+    weights: {
+      store,
+      library,
+      transfer: new Transfer(store, library, sources),
+      onChange: () => channel.changed(),
+    },
     onRequest() {
       const release = keepAlive.hold();
       channel.changed();

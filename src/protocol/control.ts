@@ -24,6 +24,17 @@ export interface WorkerOptions {
   prefer?: string[];
   /** Keys of the servers behind upstream variants, by the variant's name. They stay in the worker. */
   upstreamKeys?: Record<string, string>;
+  limits?: DeviceLimits;
+}
+
+/** How much of the device a site takes. */
+export interface DeviceLimits {
+  /** Bytes that models may take in memory together; default: a share of what the device has. */
+  memoryBytes?: number;
+  /** When the storage is full, the models that were not used for longest may be deleted. Default false: an error says so. */
+  evict?: boolean;
+  /** Whether a GPU is timed against WASM once, where both can embed. Default: `real-gpu`, not one in software. */
+  probe?: 'real-gpu' | 'any-gpu' | 'off';
 }
 
 export interface SourceOptions {

@@ -1,5 +1,6 @@
 import type { EngineStatus, LoadProgress } from './control.ts';
 import type { ChatEvent, EmbeddingResult, Job } from './job.ts';
+import type { WeightsCommand, WeightsReply } from './weights.ts';
 import type { WireError } from './wire-error.ts';
 
 /**
@@ -13,6 +14,8 @@ export type AskerMessage =
   | { type: 'load'; version: number; id: string; model: string }
   /** Answered with `status`. */
   | { type: 'status'; version: number; id: string }
+  /** Answered with `weights`, or `error`. */
+  | { type: 'weights'; version: number; id: string; command: WeightsCommand }
   /** The asker has room for `count` more deltas. */
   | { type: 'credit'; count: number }
   | { type: 'cancel' };
@@ -27,6 +30,7 @@ export type EngineMessage =
   | { type: 'progress'; progress: LoadProgress }
   | { type: 'loaded' }
   | { type: 'status'; status: EngineStatus }
+  | { type: 'weights'; reply: WeightsReply }
   | { type: 'error'; error: WireError };
 
 /** Deltas that may be under way unread before the engine waits for credit. */

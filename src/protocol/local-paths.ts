@@ -17,3 +17,9 @@ export type LoadLine =
 
 /** → the `EngineStatus`, or an error in OpenAI's shape when no tab leads. */
 export const STATUS_PATH = '/localtext/status';
+
+/**
+ * POST: a `WeightsCommand` as JSON → its `WeightsReply`, or an error in OpenAI's shape. With `?import=<file name>` the
+ * body is the file itself.
+ */
+export const WEIGHTS_PATH = '/localtext/weights';

@@ -42,6 +42,16 @@ export class WeightSources {
     return undefined;
   }
 
+  /** The variant's files, as far as they are known without the hub; null: they are not. */
+  async files(variant: Variant): Promise<WeightFile[] | null> {
+    return variant.hub ? this.#known(variant) : variant.files;
+  }
+
+  /** Keeps what a description by hand says of a variant, for machines where neither site nor hub tell. */
+  async keepFiles(variant: Variant, files: WeightFile[]): Promise<void> {
+    if (variant.hub) await this.#note(variant, files);
+  }
+
   /** Whether a load would need no network, as far as a look at the store tells. */
   async stored(variant: Variant): Promise<boolean> {
     const files = variant.hub ? await this.#fromNote(variant) : variant.files;

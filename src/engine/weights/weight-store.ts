@@ -95,11 +95,11 @@ export class WeightStore {
   /** Takes a file that comes from elsewhere than the network. @throws EngineError `weights_corrupt`, `storage_full` */
   async put(file: WeightFile, blob: Blob, signal: AbortSignal): Promise<void> {
     await this.#locked(file, signal, async () => {
-      if (await this.#stored(file)) return;
       if (blob.size !== file.bytes) throw wrongHash(file);
       const hash = await startHash();
       await hashBlob(hash, blob, signal);
       if (hash.digest() !== file.sha256) throw wrongHash(file);
+      if (await this.#stored(file)) return;
       const free = await this.shelf.free();
       if (free !== null && free < file.bytes) throw storageFull(file.bytes, free, []);
       await this.remove(file);

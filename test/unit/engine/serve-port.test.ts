@@ -9,6 +9,7 @@ import { CREDIT_WINDOW, type EngineMessage } from '../../../src/protocol/engine-
 import type { ChatEvent, ChatJob } from '../../../src/protocol/job.ts';
 import { requestLock } from '../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
+import { weightsService } from './weights/weights-service.ts';
 
 const job: ChatJob = {
   kind: 'chat',
@@ -100,6 +101,7 @@ function serve(engines: FakeEngine[]) {
     residency,
     // The only call of a LockManager's that is made here.
     locks: locks as unknown as LockManager,
+    weights: weightsService(catalog),
     status: () => ({ epoch: 'e', models: residency.status() }),
     onRequest: () => {
       running++;

@@ -1,0 +1,80 @@
+import type { Variant } from '../catalog/catalog.ts';
+import { delay } from './abort.ts';
+import type { Resident } from './resident.ts';
+
+/** Where the browser does not tell how much there is: a modest device. */
+const UNKNOWN_GIB = 4;
+/** Of a device's memory, what models may take. */
+const SHARE = 0.6;
+/** What an engine takes beyond the bytes of the weights, where the catalog does not say. */
+const OVERHEAD = 1.2;
+/** For requests to end, before a model is loaded beyond the budget: it is an estimate, and nothing may wait for ever. */
+const PATIENCE_MS = 10_000;
+const LOOK_MS = 50;
+
+export const defaultBudget = (memoryGiB: number | null): number =>
+  (memoryGiB ?? UNKNOWN_GIB) * 2 ** 30 * SHARE;
+
+/** Bytes that a variant takes in memory, about. A server's model takes none here. */
+export function memoryCost({ engine, needs, files, hub }: Variant): number {
+  if (engine === 'upstream') return 0;
+  const weights = files.reduce((sum, { bytes }) => sum + bytes, hub?.approximateBytes ?? 0);
+  return needs?.memoryBytes ?? weights * OVERHEAD;
+}
+
+/** Which models may be in memory together. The least recently used go first, never under a request. */
+export class MemoryBudget {
+  readonly #bytes: Promise<number>;
+  readonly #residents: () => Iterable<Resident>;
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Have got their room, and may still be loading. */
+  readonly #admitted = new Set<Variant>();
+
+  constructor(bytes: Promise<number>, residents: () => Iterable<Resident>) {
+    this.#bytes = bytes;
+    this.#residents = residents;
+  }
+
+  /** Runs a load once there is room for it; one after another gets its room. */
+  async admit<T>(variant: Variant, signal: AbortSignal, load: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(() => this.#makeRoom(variant, signal));
+    this.#turn = turn.catch(() => undefined);
+    await turn;
+    this.#admitted.add(variant);
+    try {
+      return await load();
+    } catch (error) {
+      this.#admitted.delete(variant);
+      throw error;
+    }
+  }
+
+  /** @returns whether any model was unloaded */
+  async unloadIdle(): Promise<boolean> {
+    const idle = [...this.#residents()].filter(isIdle);
+    await Promise.all(idle.map((resident) => resident.engine && resident.drop(resident.engine)));
+    return idle.length > 0;
+  }
+
+  async #makeRoom(variant: Variant, signal: AbortSignal): Promise<void> {
+    const budget = await this.#bytes;
+    const deadline = performance.now() + PATIENCE_MS;
+    const needed = memoryCost(variant);
+    for (;;) {
+      signal.throwIfAborted();
+      const others = [...this.#residents()].filter((each) => each.variant !== variant);
+      const inMemory = others.filter((each) => each.engine && memoryCost(each.variant) > 0);
+      const loading = others.filter((each) => each.state === 'loading' && this.#admitted.has(each.variant));
+      const taken = [...inMemory, ...loading].map((each) => each.variant);
+      const sum = taken.reduce((total, each) => total + memoryCost(each), 0);
+      if (taken.length === 0 || sum + needed <= budget) return;
+      const [oldest] = inMemory.filter(isIdle).toSorted((a, b) => a.lastUsed - b.lastUsed);
+      if (oldest?.engine) await oldest.drop(oldest.engine);
+      else if (performance.now() > deadline) return;
+      else await delay(LOOK_MS, signal);
+    }
+  }
+}
+
+const isIdle = ({ engine, queue }: Resident): boolean =>
+  engine !== null && queue.running === 0 && queue.queued === 0;

@@ -1,0 +1,59 @@
+/** What a page can ask of the weight store: a `WeightsReply` answers each `WeightsCommand`. */
+export type WeightsCommand =
+  | { type: 'list' }
+  /** `target`: a variant's name, or a model's id for the variant chosen for it. */
+  | { type: 'delete' | 'pause' | 'resume' | 'cancel' | 'describe'; target: string }
+  /** One file of a model, or the description that `describe` gave for it. */
+  | { type: 'import'; name: string; blob: Blob };
+
+export type WeightsReply =
+  | { type: 'list'; store: WeightsOverview }
+  | { type: 'done' }
+  | { type: 'described'; description: ModelDescription }
+  | { type: 'imported'; imported: ImportedFile };
+
+export interface WeightsOverview {
+  /** `opfs`: the origin private file system; `memory`: gone with the tab. */
+  kind: 'opfs' | 'cache' | 'memory';
+  /** Of the whole site, as the browser tells; null: it does not. */
+  usedBytes: number | null;
+  quotaBytes: number | null;
+  variants: StoredVariant[];
+}
+
+export interface StoredVariant {
+  variant: string;
+  /** Ids that it may answer for. */
+  models: string[];
+  engine: string;
+  license: string;
+  /** Bytes of all files; about, while only the model hub knows them. */
+  bytes: number;
+  storedBytes: number;
+  /** `outdated`: no variant of the catalog any more; dropped once its model's new weights are whole. */
+  state: 'absent' | 'part' | 'whole' | 'outdated';
+  /** A download of it is held by `pause()`. */
+  paused: boolean;
+  /** It is in memory, or on its way. */
+  inUse: boolean;
+  /** Milliseconds since 1970 of its last load; null: none that is known of. */
+  lastUsed: number | null;
+}
+
+/** Name of the file that describes a model among its exported files. */
+export const DESCRIPTION_FILE = 'localtext-model.json';
+
+/** Which files make a variant, for machines where nothing else can tell. */
+export interface ModelDescription {
+  version: 1;
+  variant: string;
+  /** Each is at its path below the models folder. */
+  files: { path: string; bytes: number; sha256: string }[];
+}
+
+export interface ImportedFile {
+  /** null: it was a description. */
+  path: string | null;
+  /** Variants that are whole now and were not before. */
+  completed: string[];
+}
