@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 
 /** Fields that several endpoints share. */
 
-export const between = (low: number, high: number) => z.nullish(z.number().check(z.gte(low), z.lte(high)));
+const between = (low: number, high: number) => z.nullish(z.number().check(z.gte(low), z.lte(high)));
 export const atLeastOne = z.nullish(z.int().check(z.gte(1)));
 export const flag = z.nullish(z.boolean());
 export const text = z.nullish(z.string());
