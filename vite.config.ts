@@ -27,7 +27,11 @@ export default defineConfig(({ mode }) => ({
     root: here('./'),
     reporters: ['default', here('./test/support/summary-reporter.ts')],
     projects: [
-      { extends: false, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], root: here('./') } },
+      {
+        extends: false,
+        // Some start Python or build: seconds on a busy machine.
+        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], root: here('./'), testTimeout: 30_000 },
+      },
       {
         extends: false,
         test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], root: here('./') },

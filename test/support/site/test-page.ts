@@ -15,11 +15,11 @@ declare global {
 const options = new URLSearchParams(location.search).get('options') ?? '{}';
 window.localtext = start(JSON.parse(options) as Parameters<typeof start>[0]);
 window.OpenAI = OpenAI;
-window.client = (apiKey, options) =>
+window.client = (apiKey, clientOptions) =>
   new OpenAI({
     apiKey,
     baseURL: `${location.origin}/v1`,
     dangerouslyAllowBrowser: true,
     maxRetries: 0,
-    ...options,
+    ...clientOptions,
   });

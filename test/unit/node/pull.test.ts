@@ -125,10 +125,13 @@ test('an abort ends it, and keeps what came', async () => {
   hub.cuts.push(100_000, 0, 0, 0, 0, 0, 0, 0, 0);
   setTimeout(() => interrupt.abort(), 400);
   await expect(pull(options({ signal: interrupt.signal }))).rejects.toThrow('aborted');
-  expect((await stat(join(base, 'cache/models', `${PATH}.part`))).size).toBe(100_000);
+  // A slow machine may not have written all that came.
+  const { size } = await stat(join(base, 'cache/models', `${PATH}.part`));
+  expect(size).toBeGreaterThan(0);
+  expect(size).toBeLessThanOrEqual(100_000);
   hub.cuts.length = 0;
   expect(await pull(options())).toBe(1);
-  expect(downloads().at(-1)).toBe(`GET ${URL_PATH} bytes=100000-`);
+  expect(downloads().at(-1)).toBe(`GET ${URL_PATH} bytes=${size}-`);
 });
 
 test('a file with another hash is refused and thrown away', async () => {
