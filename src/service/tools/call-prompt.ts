@@ -12,20 +12,17 @@ export function withToolPrompt(messages: ChatMessage[], use: ToolUse): ChatMessa
   return [{ ...first, content: `${first.content}\n\n${prompt}` }, ...rest];
 }
 
-function toolPrompt({ functions, mustCall, most }: ToolUse): string {
+/** In few words: on a CPU, reading a prompt takes as long as writing one. */
+function toolPrompt({ functions, mustCall }: ToolUse): string {
   const list = functions.map(({ name, description, parameters }) =>
     JSON.stringify({ name, ...(description === null ? {} : { description }), parameters }),
   );
-  const when = mustCall
-    ? 'Answer by calling them.'
-    : 'When one of them helps to answer, call it; otherwise answer in plain words.';
-  const several = most > 1 ? ' Several calls go into the same list.' : '';
-  return [
-    'You can call functions. Each line describes one as JSON:',
-    ...list,
-    `${when} To call, write nothing but this:`,
-    CALL_MARK,
-    '[{"name": "the function", "arguments": {"the arguments": "as its parameters say"}}]',
-    `</tool_call>${several}`,
-  ].join('\n');
+  const form = '[{"name": "…", "arguments": {…}}]';
+  return mustCall
+    ? ['Call these functions:', ...list, `Write only ${form}`].join('\n')
+    : [
+        'You can call these functions:',
+        ...list,
+        `To call, write only ${CALL_MARK}${form}</tool_call>. Otherwise answer in words.`,
+      ].join('\n');
 }
