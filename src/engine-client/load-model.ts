@@ -1,4 +1,5 @@
 import type { EngineStatus, LoadProgress } from '../protocol/control.ts';
+import type { WeightsCommand, WeightsReply } from '../protocol/weights.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { askEngine, type EngineClientDependencies } from './ask-engine.ts';
 
@@ -49,4 +50,27 @@ export async function readStatus(
     },
   );
   return status;
+}
+
+/** Has the engine's worker do something to the stored weights. @throws ServiceError; the signal's reason when aborted */
+export async function commandWeights(
+  dependencies: EngineClientDependencies,
+  command: WeightsCommand,
+  signal: AbortSignal,
+): Promise<WeightsReply | null> {
+  const id = `weights-${crypto.randomUUID()}`;
+  let reply: WeightsReply | null = null;
+  await askEngine(
+    dependencies,
+    { id, signal },
+    {
+      question: () => ({ type: 'weights', version, id, command }),
+      receive(message) {
+        if (message.type === 'weights') reply = message.reply;
+        return reply !== null;
+      },
+      received: () => 0,
+    },
+  );
+  return reply;
 }

@@ -1,4 +1,5 @@
 import type { WeightsCommand, WeightsReply } from '../protocol/weights.ts';
+import { badRequest } from './engine-error.ts';
 import type { Library } from './weights/library.ts';
 import type { Transfer } from './weights/transfer.ts';
 import type { WeightStore } from './weights/weight-store.ts';
@@ -30,10 +31,17 @@ export async function serveWeights(
     case 'delete':
       await library.delete(command.target);
       break;
-    default: {
-      const files = await library.files(await library.name(command.target));
-      await (await store)[command.type](files);
-    }
+    case 'pause':
+      (await store).pause(await library.files(await library.name(command.target)));
+      break;
+    case 'resume':
+      (await store).resume(await library.files(await library.name(command.target)));
+      break;
+    case 'cancel':
+      await (await store).cancel(await library.files(await library.name(command.target)));
+      break;
+    default:
+      throw badRequest('There is no such command for the weights.', 'type', 'unsupported_value');
   }
   onChange();
   return { type: 'done' };

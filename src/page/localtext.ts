@@ -4,7 +4,9 @@ import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineAccess } from './engine-access.ts';
 import { keys, type Keys } from './keys.ts';
 import type { Membership } from './join.ts';
+import { persistOnce } from './persist.ts';
 import { applyUpdate } from './update.ts';
+import { Weights } from './weights.ts';
 
 export interface LocaltextStatus extends EngineStatus {
   /** This tab's worker is the engine of all tabs. */
@@ -32,6 +34,8 @@ export class Localtext extends EventTarget {
   readonly baseURL = `${location.origin}/v1`;
   /** Enrols applications: issue, list, rotate, revoke. */
   readonly keys: Keys = keys;
+  /** The stored models: list, delete, pause, cancel, export, import. */
+  readonly weights: Weights;
   readonly #parts: LocaltextParts;
   readonly #channel = new BroadcastChannel(STATUS_CHANNEL);
   readonly #stop = new AbortController();
@@ -39,8 +43,11 @@ export class Localtext extends EventTarget {
   constructor(parts: LocaltextParts) {
     super();
     this.#parts = parts;
+    this.weights = new Weights(parts.registration?.scope ?? document.baseURI, this.#stop.signal);
     this.#channel.onmessage = ({ data }: MessageEvent<StatusMessage>) => {
-      if (data.version === PROTOCOL_VERSION) this.#emit('status');
+      if (data.version !== PROTOCOL_VERSION) return;
+      persistOnce(data.status, parts.membership.leader.leading);
+      this.#emit('status');
     };
     const { signal } = this.#stop;
     parts.membership.leader.addEventListener('change', () => this.#emit('status'), { signal });

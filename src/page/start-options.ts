@@ -1,5 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import type { SourceOptions } from '../protocol/control.ts';
+import type { DeviceLimits, SourceOptions } from '../protocol/control.ts';
 import { siteBase } from './site.ts';
 
 export interface StartOptions {
@@ -15,6 +15,8 @@ export interface StartOptions {
   prefer?: string[];
   /** Keys of the servers behind upstream variants, by the variant's name. Never stored, nor shown to callers. */
   upstreamKeys?: Record<string, string>;
+  /** How much of the device to take: memory, storage, a probe of the GPU. */
+  limits?: DeviceLimits;
   /**
    * Where the service worker is; or the registration of the site's own, which has localtext in it (`localtext/sw`) and
    * whose life cycle is then the site's.
@@ -41,6 +43,7 @@ export interface EngineSettings {
   sources: SourceOptions;
   prefer: string[];
   upstreamKeys: Record<string, string>;
+  limits: DeviceLimits;
 }
 
 /** With every URL absolute: the worker that gets them has another base. */
@@ -52,6 +55,7 @@ export function engineSettings(options: StartOptions): EngineSettings {
     sources: options.sources ?? {},
     prefer: options.prefer ?? [],
     upstreamKeys: options.upstreamKeys ?? {},
+    limits: options.limits ?? {},
   };
 }
 

@@ -7,6 +7,7 @@ import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
 import { largeFiles } from './large-files.ts';
 import { handleLocalRoute, isLocalPath } from './local-routes.ts';
 import { handleMessage } from './messages.ts';
+import { asksForWeights, respondStored } from './stored-weights.ts';
 import { serviceWorkerTransport } from './service-worker-transport.ts';
 import { browserService, isV1Path } from './v1.ts';
 
@@ -43,12 +44,12 @@ export function matchV1(target: Addressed): boolean {
  */
 export async function handleV1(target: Requested): Promise<Response> {
   const request = target instanceof Request ? target : target.request;
-  return (await handleLocalRoute(new URL(request.url), engine)) ?? service(request);
+  return (await handleLocalRoute(request, engine)) ?? service(request);
 }
 
 /**
  * The one call that puts localtext into a service worker that the site has already. Call it first: what it answers, no
- * later listener sees; the engines' WASM files are kept when first used. It leaves install alone, and takes no update ahead of the site's own rules; it takes
+ * later listener sees; the engines' WASM files are kept when first used, and `models/` is answered from the stored weights. It leaves install alone, and takes no update ahead of the site's own rules; it takes
  * control of a page only when the page library asks for it.
  * @example
  * import { addLocaltext } from 'localtext/sw';
@@ -64,7 +65,9 @@ export function addLocaltext(): void {
     const { request } = event;
     const answer = matchV1(new URL(request.url))
       ? handleV1(request)
-      : request.method === 'GET' && largeFiles.has(request.url) && largeFiles.respond(request);
+      : asksForWeights(request)
+        ? respondStored(request)
+        : request.method === 'GET' && largeFiles.has(request.url) && largeFiles.respond(request);
     if (!answer) return;
     event.stopImmediatePropagation();
     event.respondWith(answer);

@@ -1,0 +1,114 @@
+import { WEIGHTS_PATH } from '../protocol/local-paths.ts';
+import {
+  DESCRIPTION_FILE,
+  type ImportedFile,
+  type WeightsCommand,
+  type WeightsOverview,
+  type WeightsReply,
+} from '../protocol/weights.ts';
+import type { WireError } from '../protocol/wire-error.ts';
+import { LocaltextError } from './localtext-error.ts';
+
+/** One file of a model on its way out. */
+export interface ExportedFile {
+  /** Below a folder of the model's own: `smollm2-135m-instruct/model.gguf`. */
+  path: string;
+  bytes: number;
+  /** Its bytes, out of the store; streams. */
+  open(): Promise<Response>;
+}
+
+/**
+ * The stored weights of all models. `target` is a model's id, for the variant chosen for it, or a variant's name.
+ * Every call throws LocaltextError.
+ */
+export class Weights {
+  readonly #scope: string;
+  readonly #stopped: AbortSignal;
+
+  constructor(scope: string, stopped: AbortSignal) {
+    this.#scope = scope;
+    this.#stopped = stopped;
+  }
+
+  /** Every variant of the catalog, what of it is stored, and how much the browser allows. */
+  async list(): Promise<WeightsOverview> {
+    const reply = await this.#ask({ type: 'list' });
+    return (reply as Extract<WeightsReply, { type: 'list' }>).store;
+  }
+
+  /** Deletes what is stored of it; refused while requests run on it. Files that another variant needs stay. */
+  async delete(target: string): Promise<void> {
+    await this.#ask({ type: 'delete', target });
+  }
+
+  /** Holds a download that is under way; whoever waits for it goes on waiting. */
+  async pause(target: string): Promise<void> {
+    await this.#ask({ type: 'pause', target });
+  }
+
+  async resume(target: string): Promise<void> {
+    await this.#ask({ type: 'resume', target });
+  }
+
+  /** Gives a download up, for all who wait for it, and drops what has come. */
+  async cancel(target: string): Promise<void> {
+    await this.#ask({ type: 'cancel', target });
+  }
+
+  /** The files of a model that is stored whole, its description first: all that `import()` needs elsewhere. */
+  async export(target: string): Promise<ExportedFile[]> {
+    const reply = await this.#ask({ type: 'describe', target });
+    const { description } = reply as Extract<WeightsReply, { type: 'described' }>;
+    const text = JSON.stringify(description, null, 2);
+    return [
+      { path: DESCRIPTION_FILE, bytes: text.length, open: async () => new Response(text) },
+      ...description.files.map(({ path, bytes }) => ({
+        path,
+        bytes,
+        open: () => fetch(new URL(`models/${path}`, this.#scope)),
+      })),
+    ];
+  }
+
+  /**
+   * Takes a model's files, in any order and also a few at a time; each is held to its hash. Files of no model here
+   * are refused by name, after all others have been taken.
+   */
+  async import(
+    files: Iterable<File>,
+    options: { onFile?: (file: ImportedFile) => void; signal?: AbortSignal } = {},
+  ): Promise<void> {
+    const isDescription = ({ name }: File): boolean => name === DESCRIPTION_FILE;
+    const given = [...files];
+    const refused: LocaltextError[] = [];
+    for (const file of [...given.filter(isDescription), ...given.filter((each) => !isDescription(each))]) {
+      try {
+        const query = `?import=${encodeURIComponent(file.name)}`;
+        const reply = await this.#post(query, file, options.signal);
+        options.onFile?.((reply as Extract<WeightsReply, { type: 'imported' }>).imported);
+      } catch (error) {
+        if (!(error instanceof LocaltextError)) throw error;
+        refused.push(error);
+      }
+    }
+    const [first] = refused;
+    if (first) throw new LocaltextError(first.code, refused.map(({ message }) => message).join('\n'));
+  }
+
+  #ask(command: WeightsCommand): Promise<WeightsReply> {
+    return this.#post('', JSON.stringify(command));
+  }
+
+  async #post(query: string, body: BodyInit, given?: AbortSignal): Promise<WeightsReply> {
+    const signal = given ? AbortSignal.any([given, this.#stopped]) : this.#stopped;
+    const response = await fetch(WEIGHTS_PATH + query, { method: 'POST', body, signal });
+    const reply = (await response.json().catch(() => ({}))) as WeightsReply | { error?: WireError };
+    if (response.ok && !('error' in reply)) return reply as WeightsReply;
+    const error = 'error' in reply ? reply.error : undefined;
+    throw new LocaltextError(
+      error?.code ?? 'service_worker_no_control',
+      error?.message ?? `${WEIGHTS_PATH} answered ${response.status}: reload the page.`,
+    );
+  }
+}
