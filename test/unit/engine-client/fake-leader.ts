@@ -6,7 +6,7 @@ import { engineLock } from '../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
 import type { FakeLocks } from '../../support/fake-locks.ts';
 
-export type Question = Extract<AskerMessage, { type: 'job' | 'load' | 'status' }>;
+export type Question = Extract<AskerMessage, { id: string }>;
 
 /** One side of a request's port, as the engine sees it. */
 export interface FakePort {

@@ -1,0 +1,167 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { StaticSite } from '../support/static-site.ts';
+
+const EMBEDDER = 'jade-mole-4';
+const CHAT = 'amber-phoenix-4';
+const SAFETENSORS = 'all-minilm-l6-v2/model.safetensors';
+
+let site: StaticSite;
+let context: BrowserContext;
+
+beforeAll(async () => {
+  site = await StaticSite.start();
+  context = await launch();
+});
+
+afterAll(async () => {
+  await context.close();
+  await site.stop();
+});
+
+const ready = (page: Page, model: string): Promise<void> =>
+  page.evaluate(async (id) => (await window.localtext).ready(id), model);
+
+const stored = (page: Page) =>
+  page.evaluate(async () => {
+    const { variants } = await (await window.localtext).weights.list();
+    return variants.filter(({ storedBytes }) => storedBytes > 0);
+  });
+
+const states = (page: Page): Promise<Record<string, string>> =>
+  page.evaluate(async () => {
+    const { models } = await (await window.localtext).status();
+    return Object.fromEntries(models.map(({ id, state }) => [id, state]));
+  });
+
+const embed = (page: Page, key: string): Promise<number> =>
+  page.evaluate(async (apiKey) => {
+    const { data } = await window.client(apiKey).embeddings.create({ model: 'jade-mole-4', input: 'hello' });
+    return data[0]?.embedding.length ?? 0;
+  }, key);
+
+test('what is stored is listed, is answered at its path in ranges, and goes out and in as files', async () => {
+  const { page, key } = await openPage(context, site.url);
+  expect(await stored(page)).toEqual([]);
+  await ready(page, EMBEDDER);
+  expect(await stored(page)).toMatchObject([
+    { variant: 'all-minilm-l6-v2-f32', models: [EMBEDDER], state: 'whole', inUse: true },
+  ]);
+
+  await site.stop();
+  const answered = await page.evaluate(async (path) => {
+    const url = `/models/${path}`;
+    const [part, tail, beyond, whole] = await Promise.all([
+      fetch(url, { headers: { range: 'bytes=100-199' } }),
+      fetch(url, { headers: { range: 'bytes=-10' } }),
+      fetch(url, { headers: { range: 'bytes=999999999-' } }),
+      fetch(url),
+    ]);
+    return {
+      part: [part.status, part.headers.get('content-range'), (await part.arrayBuffer()).byteLength],
+      tail: [tail.status, tail.headers.get('content-range')],
+      beyond: [beyond.status, beyond.headers.get('content-range')],
+      whole: [whole.status, (await whole.arrayBuffer()).byteLength, whole.headers.get('etag')],
+    };
+  }, SAFETENSORS);
+  expect(answered).toEqual({
+    part: [206, 'bytes 100-199/90868376', 100],
+    tail: [206, 'bytes 90868366-90868375/90868376'],
+    beyond: [416, 'bytes */90868376'],
+    whole: [200, 90868376, '"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"'],
+  });
+
+  const took = await page.evaluate(async (id) => {
+    const { weights } = await window.localtext;
+    const exported = await weights.export(id);
+    const files = await Promise.all(
+      exported.map(
+        async ({ path, open }) => new File([await (await open()).blob()], path.split('/').at(-1) ?? ''),
+      ),
+    );
+    await weights.delete(id);
+    const left = (await weights.list()).variants.filter(({ storedBytes }) => storedBytes > 0).length;
+    const completed: string[][] = [];
+    await weights
+      .import([...files, new File(['?'], 'stranger.bin')], {
+        onFile: (file) => completed.push(file.completed),
+      })
+      .catch((error: unknown) => completed.push([String(error)]));
+    return { left, completed };
+  }, EMBEDDER);
+  expect(took.left).toBe(0);
+  expect(took.completed.at(-1)?.[0]).toMatch(/stranger\.bin \(1 bytes\) is no file of a model/);
+  expect(took.completed.flat()).toContain('all-minilm-l6-v2-f32');
+  // The server is still away.
+  expect(await embed(page, key)).toBe(384);
+  await site.start();
+  await page.close();
+});
+
+test('a flipped byte and a truncated file are found at load, and fetched again alone', async () => {
+  const { page } = await openPage(context, site.url);
+  await ready(page, EMBEDDER);
+  const { variants } = await page.evaluate(async () => (await window.localtext).weights.list());
+  expect(variants.find(({ variant }) => variant === 'all-minilm-l6-v2-f32')?.state).toBe('whole');
+  await page.evaluate(async (id) => {
+    // Out of memory and into a fresh worker: what it has checked once it would not check again.
+    void id;
+    (await window.localtext).stop();
+  }, EMBEDDER);
+  await page.evaluate(async () => {
+    const root = await navigator.storage.getDirectory();
+    const folder = await (await root.getDirectoryHandle('localtext')).getDirectoryHandle('weights');
+    const damage = async (name: string, change: (file: FileSystemWritableFileStream) => Promise<void>) => {
+      const writable = await (await folder.getFileHandle(name)).createWritable({ keepExistingData: true });
+      await change(writable);
+      await writable.close();
+    };
+    const weights = '53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db';
+    await damage(weights, (file) =>
+      file.write({ type: 'write', position: 50_000_000, data: new Uint8Array([255, 0, 255]) }),
+    );
+    const tokenizer = 'be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037';
+    await damage(tokenizer, (file) => file.truncate(1000));
+  });
+  await page.close();
+
+  const asked = new Set<string>();
+  context.on('request', (request) => {
+    const [, path] = request.url().split('/models/');
+    if (path !== undefined && path !== 'manifest.json') asked.add(path);
+  });
+  const { page: next, key } = await openPage(context, site.url);
+  expect(await embed(next, key)).toBe(384);
+  expect([...asked].toSorted()).toEqual([SAFETENSORS, 'all-minilm-l6-v2/tokenizer.json'].toSorted());
+  await next.close();
+});
+
+test('under a small memory budget, the model that rests is unloaded for the one that is wanted', async () => {
+  const options = JSON.stringify({ limits: { memoryBytes: 200_000_000 } });
+  const { page, key } = await openPage(
+    context,
+    site.url,
+    `/test-page.html?options=${encodeURIComponent(options)}`,
+  );
+  expect(await embed(page, key)).toBe(384);
+  expect(await states(page)).toMatchObject({ [EMBEDDER]: 'ready', [CHAT]: 'idle' });
+  const chat = await page.evaluate(
+    async ([apiKey, model]) => {
+      const { choices } = await window.client(apiKey ?? '').chat.completions.create({
+        model: model ?? '',
+        messages: [{ role: 'user', content: 'Say hello.' }],
+        max_tokens: 3,
+      });
+      return choices[0]?.message.content;
+    },
+    [key, CHAT],
+  );
+  expect(chat?.length).toBeGreaterThan(0);
+  expect(await states(page)).toMatchObject({ [EMBEDDER]: 'idle', [CHAT]: 'ready' });
+  expect(await embed(page, key)).toBe(384);
+  expect(await states(page)).toMatchObject({ [EMBEDDER]: 'ready', [CHAT]: 'idle' });
+  await page.close();
+});
