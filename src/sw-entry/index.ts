@@ -40,7 +40,7 @@ export function matchV1(target: Addressed): boolean {
  * @param target a Request, or what Workbox gives a route's handler
  * @example
  * // A Workbox route has one method:
- * for (const method of ['GET', 'POST'] as const) registerRoute(matchV1, handleV1, method);
+ * for (const method of ['GET', 'POST', 'DELETE'] as const) registerRoute(matchV1, handleV1, method);
  */
 export async function handleV1(target: Requested): Promise<Response> {
   const request = target instanceof Request ? target : target.request;

@@ -60,6 +60,10 @@ export const embeddingCases: ConformanceCase[] = [
     },
     embeddings(2),
   ),
+  // Which lengths a model was trained for is its own business; another is refused by name.
+  of('dimensions that no model has', { input: 'An owl.', dimensions: 7 }, (answer) => {
+    if (answer.status !== 200) badRequest('dimensions')(answer);
+  }),
   bad('no input', {}, 'input', 'missing_required_parameter'),
   bad('input null', { input: null }, 'input'),
   bad('an empty string', { input: '' }, 'input'),

@@ -151,13 +151,13 @@ export class TransformersEngine implements EmbeddingEngine {
   #wrap(ids: readonly number[], index: number): number[] {
     const wrapped = this.#embedder.wrap(ids);
     if (wrapped) return wrapped;
-    throw badRequest(`input[${index}] holds a number that is no token of this model.`, `input[${index}]`);
+    throw badRequest(`\`input[${index}]\` holds a number that is no token of this model.`, `input[${index}]`);
   }
 
   #checkDimensions(dimensions: number | undefined): void {
     if (dimensions === undefined || dimensions === this.#variant.dimensions) return;
     throw badRequest(
-      `This model's vectors have ${this.#variant.dimensions} dimensions and are not made to be cut. Leave dimensions out.`,
+      `\`dimensions\` must be left out, or ${this.#variant.dimensions}: this model's vectors are not made to be cut.`,
       'dimensions',
       'unsupported_value',
     );
