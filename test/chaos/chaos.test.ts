@@ -23,7 +23,7 @@ afterAll(async () => {
 
 test(
   `every request ends well, whatever dies (${rounds} rounds)`,
-  { timeout: 60_000 + rounds * 60_000 },
+  { timeout: 180_000 + rounds * 60_000 },
   async () => {
     const chaos = new Chaos(context, site.url, seed);
     try {

@@ -1,9 +1,8 @@
 import type { BrowserContext } from 'playwright';
 
 import type { Run } from '../browser/lifetime/site/run.ts';
-import { crash, engineOf, killEngine } from '../browser/lifetime/support/kill.ts';
+import { crash, engineOf, killEngine, killServiceWorker } from '../browser/lifetime/support/kill.ts';
 import { Tab } from '../browser/lifetime/support/tab.ts';
-import { stopServiceWorker } from '../support/service-worker-control.ts';
 import { judge } from './judge.ts';
 import { Random } from './random.ts';
 import { REQUESTS } from './requests.ts';
@@ -58,6 +57,7 @@ export class Chaos {
   /** Opens the tabs, and asks for each answer once, undisturbed. */
   async setUp(): Promise<void> {
     while (this.#tabs.length < TABS) this.#tabs.push(await this.#open());
+    await this.#tabs[0]?.loadAll();
     for (const [kind, body] of Object.entries(REQUESTS)) {
       const run = await this.#random.pick(this.#tabs).run(body);
       if (run.error) throw new Error(`${kind}, undisturbed: ${run.error.message}`);
@@ -74,7 +74,7 @@ export class Chaos {
       }
     }
     await new Promise((resolve) => {
-      setTimeout(resolve, this.#random.next() ** 2 * 3000);
+      setTimeout(resolve, this.#random.next() ** 2 * 2000);
     });
     const event = this.#random.pick(EVENTS);
     const lost = await this.#happen(event, requests);
@@ -114,7 +114,7 @@ export class Chaos {
         return [];
       }
       case 'service worker':
-        await stopServiceWorker(tab.page);
+        await killServiceWorker(tab.page);
         return [];
       case 'abort': {
         if (requests.length === 0) return [];

@@ -28,8 +28,9 @@ export async function launch(options: LaunchOptions = {}): Promise<BrowserContex
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: findBrowser(),
     headless: true,
-    // Playwright's default headless mode is another, smaller browser than the one that people use.
-    ignoreDefaultArgs: ['--headless'],
+    // Playwright's default headless mode is another, smaller browser than the one that people use, and people's browsers
+    // keep pages that were left.
+    ignoreDefaultArgs: ['--headless', '--disable-back-forward-cache'],
     args: [
       '--headless=new',
       '--no-sandbox',

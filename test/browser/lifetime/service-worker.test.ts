@@ -1,7 +1,7 @@
 import type { Page } from 'playwright';
 import { expect, test } from 'vitest';
 
-import { stopServiceWorker } from '../../support/service-worker-control.ts';
+import { killServiceWorker } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { PAGE } from './support/tab.ts';
 
@@ -30,13 +30,12 @@ test('stopped while idle: the next request answers, almost as soon', async () =>
   for (let round = 0; round < 7; round++) {
     await headersIn(page, key);
     warm?.push(await headersIn(page, key));
-    await stopServiceWorker(page);
+    await killServiceWorker(page);
     cold?.push(await headersIn(page, key));
   }
   const [warmMs, coldMs] = [median(warm ?? []), median(cold ?? [])];
   console.log(`GET /v1/models: ${warmMs.toFixed(1)} ms warm, ${coldMs.toFixed(1)} ms from a stopped worker`);
   expect(coldMs).toBeLessThan(500);
-  await page.close();
 });
 
 test('killed in mid-stream: the client sees it, and the engine is free', async () => {
@@ -47,7 +46,7 @@ test('killed in mid-stream: the client sees it, and the engine is free', async (
     const name = await tab.begin(counting({ max_tokens: 60 }));
     await tab.deltas(name, 3);
     const at = Date.now();
-    await stopServiceWorker(tab.page);
+    await killServiceWorker(tab.page);
     const run = await tab.ended(name, 5000);
     free.push((await tab.untilFree()) - at);
     expect(run.error?.code).toBeNull();
@@ -56,7 +55,6 @@ test('killed in mid-stream: the client sees it, and the engine is free', async (
   console.log(`engine free ${free.join(', ')} ms after the service worker was killed (stopping it included)`);
   expect(Math.min(...free)).toBeLessThan(1000);
   expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
-  await tab.page.close();
 });
 
 test('a new version waits until no request runs, and the page hears of it', async () => {
@@ -82,8 +80,6 @@ test('a new version waits until no request runs, and the page hears of it', asyn
   expect((await other.run(counting({ max_tokens: 2 }))).error).toBeNull();
   expect(await tab.page.evaluate(() => window.lifetime.handle().update())).toBe(false);
   lent.site.files.delete(SERVICE_WORKER);
-  await tab.page.close();
-  await other.page.close();
 });
 
 test('a page that was open before, a reload past the cache, and its first visit get control without a reload', async () => {
@@ -109,7 +105,6 @@ test('a page that was open before, a reload past the cache, and its first visit 
   await early.start();
   expect(await controlled()).toBe(true);
   expect((await early.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
-  await early.page.close();
 });
 
 test('where the host sends no headers, it isolates pages from the next visit on', async () => {
@@ -122,7 +117,6 @@ test('where the host sends no headers, it isolates pages from the next visit on'
   expect(await tab.page.evaluate(() => crossOriginIsolated)).toBe(true);
   await tab.start({ isolation: 'next-visit' });
   expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
-  await tab.page.close();
 });
 
 /** One of a version that never was: it takes control, says its version, and asks the leader on behalf of a page. */
@@ -167,5 +161,4 @@ test('of another version: both sides say so, and a newer one takes its place whe
   await tab.start();
   expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
   await unregisterAll(tab.page);
-  await tab.page.close();
 });

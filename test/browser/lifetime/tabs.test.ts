@@ -60,7 +60,6 @@ test('tabs share one engine: another takes over when its tab closes, crashes or 
     leader = heir;
     await heir.untilFree();
   }
-  for (const page of lent.context.pages().slice(1)) await page.close();
 });
 
 async function expectStatusEvents(tab: Tab): Promise<void> {

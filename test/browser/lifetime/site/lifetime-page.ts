@@ -77,6 +77,12 @@ const lifetime = {
     }
   },
 
+  /** What can be said of a request that hangs. */
+  async report(name: string): Promise<string> {
+    const [locks, status] = await Promise.all([lifetime.locks(), handle?.status()]);
+    return JSON.stringify({ run: lifetime.runs[name], locks, status });
+  },
+
   /** Names of this library's locks that are held now, or waited for. */
   async locks(): Promise<{ held: string[]; pending: string[] }> {
     const { held = [], pending = [] } = await navigator.locks.query();

@@ -1,5 +1,5 @@
 import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, inject } from 'vitest';
+import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 
 import { launch } from '../../../support/launch.ts';
 import type { Body } from '../site/run.ts';
@@ -19,6 +19,14 @@ export function siteOfTabs(alterations?: Alterations): SiteOfTabs {
     lent.context = await launch();
     lent.site = await AlteredSite.start(inject('siteUrl'), alterations);
     lent.open = (options) => Tab.open(lent.context, lent.site.url, options);
+    // The weights are brought into the browser's storage once, which takes a busy machine its time.
+    const tab = await lent.open();
+    await tab.loadAll();
+    await tab.page.close();
+  });
+  // Of a test that has failed, too: its engine must not serve the next one.
+  afterEach(async () => {
+    for (const page of lent.context.pages().slice(1)) await page.close();
   });
   afterAll(async () => {
     await lent.context.close();

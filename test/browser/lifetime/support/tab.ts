@@ -74,10 +74,13 @@ export class Tab {
 
   /** @throws Error when it has not ended in time: something hangs. */
   async ended(name: string, timeout = 60_000): Promise<Run> {
-    await this.page.waitForFunction((run) => window.lifetime.runs[run]?.ended ?? true, name, {
-      polling: 10,
-      timeout,
-    });
+    const isOver = (run: string): boolean => window.lifetime.runs[run]?.ended ?? true;
+    try {
+      await this.page.waitForFunction(isOver, name, { polling: 10, timeout });
+    } catch (error) {
+      const seen = await this.page.evaluate((run) => window.lifetime.report(run), name);
+      throw new Error(`${name} has not ended after ${timeout} ms: ${seen}`, { cause: error });
+    }
     const run = await this.page.evaluate((known) => window.lifetime.runs[known], name);
     if (!run) throw new Error(`the page has lost ${name}`);
     return run;
@@ -89,6 +92,13 @@ export class Tab {
 
   async abort(name: string): Promise<void> {
     await this.page.evaluate((run) => window.lifetime.abort(run), name);
+  }
+
+  /** Both models, one after the other. */
+  async loadAll(): Promise<void> {
+    await this.page.evaluate(async () => {
+      for (const model of ['amber-phoenix-4', 'jade-mole-4']) await window.lifetime.handle().ready(model);
+    });
   }
 
   /** Milliseconds since 1970. */

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+
+import { REQUESTS } from '../../chaos/requests.ts';
+import { engineOf, killEngine } from './support/kill.ts';
+import { counting, siteOfTabs } from './support/site-of-tabs.ts';
+import type { Tab } from './support/tab.ts';
+
+const lent = siteOfTabs();
+
+/** The worker comes back by itself. */
+const engineIsThere = (tab: Tab): Promise<void> =>
+  expect.poll(() => engineOf(tab.page), { interval: 20, timeout: 20_000 }).toBeDefined();
+
+test('the worker dies: replies go on where they were, and what had sent nothing is run again', async () => {
+  const tab = await lent.open();
+  for (const kind of ['streamed, longer', 'by a schema', 'with log probabilities', 'embeddings'] as const) {
+    const undisturbed = await tab.run(REQUESTS[kind]);
+    const name = await tab.begin(REQUESTS[kind]);
+    if (kind !== 'embeddings') await tab.deltas(name, 5);
+    const at = Date.now();
+    await killEngine(tab.page);
+    const run = await tab.ended(name);
+    console.log(`${kind}: whole ${Date.now() - at} ms after the worker died`);
+    expect(run.error).toBeNull();
+    expect(run.text).toEqual(undisturbed.text);
+    expect(run.usage?.total_tokens).toBe(undisturbed.usage?.total_tokens);
+  }
+});
+
+test('the worker dies again and again before a word has come: at the third time the client is told', async () => {
+  const tab = await lent.open();
+  await tab.run(counting({ max_tokens: 2 }));
+  await killEngine(tab.page);
+  const name = await tab.begin(counting());
+  for (let death = 0; death < 3; death++) {
+    await engineIsThere(tab);
+    await expect
+      .poll(
+        async () =>
+          (await tab.status()).models.some(({ state, queued }) => state === 'loading' || queued > 0),
+        {
+          interval: 20,
+          timeout: 20_000,
+        },
+      )
+      .toBe(true);
+    await killEngine(tab.page);
+  }
+  const run = await tab.ended(name);
+  expect(run.error).toMatchObject({ code: 'engine_failed' });
+  expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
+});
