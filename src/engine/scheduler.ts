@@ -1,7 +1,7 @@
 import { EngineError } from './engine-error.ts';
 
 /** Jobs that may wait for one model's slots. */
-export const QUEUE_LIMIT = 64;
+const QUEUE_LIMIT = 64;
 
 /** How long a finished job took, averaged: the guess before the first, in milliseconds. */
 const FIRST_GUESS_MS = 5000;

@@ -1,5 +1,5 @@
 /** Padding costs as much as text: this many tokens a batch, padding included, was quickest on the CPU. */
-export const BATCH_TOKENS = 512;
+const BATCH_TOKENS = 512;
 
 export interface Sequence {
   readonly ids: readonly number[];

@@ -23,7 +23,7 @@ export interface ServerCalls {
   cancel(id: number): Promise<void>;
 }
 
-export interface StepResult {
+interface StepResult {
   chunks: Chunk[];
   more: boolean;
 }
@@ -88,6 +88,11 @@ export class LlamaServer {
       });
       void this.#loop();
     });
+  }
+
+  /** Fails all that run: the worker behind the calls is being ended, and a call under way would never settle. */
+  stop(reason: unknown): void {
+    for (const reply of this.#replies.splice(0)) reply.reject(reason);
   }
 
   async #loop(): Promise<void> {
@@ -162,7 +167,8 @@ export class LlamaServer {
   }
 
   #end(reply: Reply, settle: () => void): void {
-    this.#replies.splice(this.#replies.indexOf(reply), 1);
+    const at = this.#replies.indexOf(reply);
+    if (at >= 0) this.#replies.splice(at, 1);
     settle();
   }
 }

@@ -100,6 +100,7 @@ export class WllamaEngine implements ChatEngine {
 
   async unload(): Promise<void> {
     this.#dead = true;
+    this.#server.stop(new Error('the engine was unloaded'));
     await this.#wllama.exit();
   }
 

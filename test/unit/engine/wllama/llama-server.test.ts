@@ -95,3 +95,13 @@ test('a refused request fails alone; a dead server fails all', async () => {
   await expect(first).rejects.toThrow('out of bounds');
   await expect(second).rejects.toThrow('out of bounds');
 });
+
+test('what runs when the server is stopped fails, though its call never settles', async () => {
+  const fake = new FakeServer();
+  fake.step = () => new Promise(() => undefined);
+  const server = new LlamaServer(fake);
+  const running = server.run(ask(100, 1), () => undefined, never);
+  await new Promise((resolve) => setTimeout(resolve));
+  server.stop(new Error('unloaded'));
+  await expect(running).rejects.toThrow('unloaded');
+});
