@@ -3,12 +3,17 @@ import type { AnswerHead, ChoiceResult } from './chat-objects.ts';
 import type { FinishReason } from './choices.ts';
 import type { ServiceError } from './service-error.ts';
 
+/** What an endpoint calls the fields that engines know under other names. */
+export interface ParamNames {
+  messages: string;
+  response_format: string;
+}
+
 /** How one endpoint writes what has been generated. */
 export interface AnswerFormat {
   /** Of the answer's id: `chatcmpl-`. */
   idPrefix: string;
-  /** What engines know as `messages`. */
-  promptParam: string;
+  params: ParamNames;
   stream(head: AnswerHead): StreamFormat;
   /** The whole answer, to be sent as JSON. */
   whole(head: AnswerHead, choices: readonly ChoiceResult[], usage: ChatUsage): object | Promise<object>;

@@ -13,7 +13,7 @@ export async function createChatCompletion(call: Call): Promise<Response> {
   const request = parseChatRequest(await readJsonObject(call));
   const format: AnswerFormat = {
     idPrefix: 'chatcmpl-',
-    promptParam: 'messages',
+    params: { messages: 'messages', response_format: 'response_format' },
     stream: (head) => new ChunkEncoder(head, request.includeUsage, request.generation.tools !== null),
     whole: toChatCompletion,
   };

@@ -1,4 +1,5 @@
 import type { Accepted, TokenLogprob } from '../protocol/job.ts';
+import type { ParamNames } from './answer-format.ts';
 import { choiceCount, toChatJob, type Generation } from './generation.ts';
 import { patientChat } from './patient-chat.ts';
 import { Reply } from './reply.ts';
@@ -36,8 +37,7 @@ export interface ChoicesRun {
   tally: Tally;
   sink: ChoiceSink;
   trace: RequestTrace | null;
-  /** What engines know as `messages`. */
-  promptParam: string;
+  params: ParamNames;
   onWaiting(stage: 'queued' | 'loading' | 'prefill'): void;
 }
 
@@ -63,7 +63,7 @@ export async function runChoices(run: ChoicesRun): Promise<void> {
   } catch (error) {
     next = count;
     run.abort.abort(error);
-    throw named(error, run.promptParam);
+    throw named(error, run);
   }
 }
 
@@ -102,8 +102,14 @@ async function runChoice({ engine, generation, model, ...run }: ChoicesRun, inde
   sink.finished(index, await reply.run());
 }
 
-/** A fault of the conversation, under the name that it has at this endpoint. */
-function named(error: unknown, promptParam: string): unknown {
-  if (!(error instanceof ServiceError) || error.wire.param !== 'messages') return error;
-  return new ServiceError({ ...error.wire, param: promptParam });
+/** A fault of the conversation, or of the form that the reply is held to, under the name that it has at this endpoint. */
+function named(error: unknown, { params, generation }: ChoicesRun): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const { wire } = error;
+  if (wire.param === 'messages') return new ServiceError({ ...wire, param: params.messages });
+  if (wire.param !== 'response_format') return error;
+  if (!generation.tools) return new ServiceError({ ...wire, param: params.response_format });
+  const rule =
+    'have parameters that cannot be enforced: a schema uses something that the engine cannot express';
+  return new ServiceError({ ...wire, param: 'tools', message: `\`tools\` ${rule}. Simplify the schemas.` });
 }

@@ -26,6 +26,7 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
   const begun = createMoment();
   const counted = createMoment();
 
+  const sayWaiting = (): void => void stream.send(`: waiting (${waitingFor})\n\n`);
   const speak = (text: string | undefined): void | Promise<void> => {
     if (!begunToSpeak) {
       begunToSpeak = true;
@@ -64,20 +65,24 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
     tally,
     sink,
     trace: call.trace,
-    promptParam: format.promptParam,
+    params: format.params,
     onWaiting(stage) {
       waitingFor = stage;
+      // The engine has gone in the middle of the reply, and another one loads.
+      if (!begunToSpeak) return;
+      begunToSpeak = false;
+      clearInterval(heartbeat);
+      heartbeat = setInterval(sayWaiting, heartbeatMs);
+      sayWaiting();
     },
   }).finally(settle);
-
-  const sayWaiting = (): void => void stream.send(`: waiting (${waitingFor})\n\n`);
   const counting = {
     under: () => waitingFor === 'prefill' && acceptedChoices === 0,
     over: counted.reached,
   };
   const ready = Promise.race([work, begun.reached]);
   if ((await untilCommit(ready, remainingMs(call), counting)) === 'deadline') sayWaiting();
-  if (!begunToSpeak) heartbeat = setInterval(sayWaiting, heartbeatMs);
+  if (!begunToSpeak) heartbeat ??= setInterval(sayWaiting, heartbeatMs);
 
   const conclude = async (): Promise<void> => {
     try {

@@ -51,7 +51,7 @@ export async function completeAnswer(run: GenerationRun, format: AnswerFormat): 
     try {
       const { engine } = call.dependencies;
       const { id, abort } = call;
-      const { promptParam } = format;
+      const { params } = format;
       await runChoices({
         trace: call.trace,
         engine,
@@ -61,7 +61,7 @@ export async function completeAnswer(run: GenerationRun, format: AnswerFormat): 
         abort,
         tally,
         sink,
-        promptParam,
+        params,
         onWaiting(stage) {
           waitingFor = stage;
         },

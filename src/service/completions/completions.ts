@@ -14,7 +14,7 @@ export async function createCompletion(call: Call): Promise<Response> {
   const echo = (index: number): string => echoes[inputOf(generation, index)] ?? '';
   const format: AnswerFormat = {
     idPrefix: 'cmpl-',
-    promptParam: 'prompt',
+    params: { messages: 'prompt', response_format: 'prompt' },
     stream: (head) => new CompletionEncoder(head, includeUsage, echo),
     whole: (head, choices, usage) => toCompletion(head, choices, usage, echo),
   };

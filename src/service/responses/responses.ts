@@ -45,7 +45,7 @@ export async function createResponse(call: Call): Promise<Response> {
   };
   const format: AnswerFormat = {
     idPrefix: 'resp_',
-    promptParam: 'input',
+    params: { messages: 'input', response_format: 'text.format' },
     stream: (head) =>
       new ResponseEvents({
         render: (state) => toResponse(head, request, wanted, state),

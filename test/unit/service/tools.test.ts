@@ -152,6 +152,25 @@ describe('a choice of tools', () => {
   });
 });
 
+test('parameters that an engine cannot enforce are a fault of the tools', async () => {
+  const refuse = new ServiceError({
+    status: 400,
+    type: 'invalid_request_error',
+    code: 'unsupported_value',
+    param: 'response_format',
+    message: 'The response format cannot be enforced.',
+  });
+  const { fetch } = await fakeService({ engine: new FakeEngine({ refuse }) });
+  const refused = async (extra: Record<string, unknown>) =>
+    (await (await fetch(PATH, chat(extra))).json()).error;
+  expect(await refused({ tools, tool_choice: 'required' })).toMatchObject({
+    param: 'tools',
+    message: expect.stringContaining('`tools`') as string,
+  });
+  const response_format = { type: 'json_object' };
+  expect(await refused({ response_format })).toMatchObject({ param: 'response_format' });
+});
+
 describe('streamed', () => {
   const stream = async (engine: FakeEngine, extra: Record<string, unknown>) => {
     const { fetch } = await fakeService({ engine });
