@@ -19,6 +19,8 @@ export interface FakeReply {
   /** Ends without `done`. */
   breakOff?: boolean;
   waiting?: 'queued' | 'loading' | 'prefill';
+  /** After so many deltas the engine is gone, and another one loads for a while. */
+  handOver?: { after: number; loadMs: number };
 }
 
 /** An engine with a known text, which sees what is asked of it and whether it was freed. */
@@ -65,6 +67,9 @@ export class FakeEngine implements EngineClient {
       await pause(delayMs, signal);
       this.yielded += 1;
       yield { type: 'delta', delta: { text, tokens: 1, ...logprobsOf(job, text) } };
+      if (this.yielded !== reply.handOver?.after) continue;
+      onWaiting?.('loading');
+      await pause(reply.handOver.loadMs, signal);
     }
     if (reply.fail) throw reply.fail;
     if (reply.breakOff) return;

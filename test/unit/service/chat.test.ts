@@ -215,6 +215,16 @@ describe('a streamed reply', () => {
     expect(before.split(': waiting (prefill)').length).toBeGreaterThan(2);
     expect(after.join('')).not.toContain(': waiting');
   });
+
+  test('and again while another engine takes over in the middle', async () => {
+    const engine = new FakeEngine({ deltas: ['one', 'two', 'three'], handOver: { after: 1, loadMs: 90 } });
+    const { fetch } = await fakeService({ engine, heartbeatMs: 20 });
+    const text = await (await fetch(PATH, chat({ stream: true }))).text();
+    const between = text.slice(text.indexOf('"content":"one"'), text.indexOf('"content":"two"'));
+    expect(between.split(': waiting (loading)\n\n').length).toBeGreaterThan(2);
+    expect(text.slice(text.indexOf('"content":"two"'))).not.toContain(': waiting');
+    expect(textOf(chunksOf(text))).toBe('onetwothree');
+  });
 });
 
 describe('a long prompt', () => {
