@@ -104,7 +104,7 @@ export class Chaos {
         return [tab];
       case 'navigate':
         await tab.page.goto('about:blank');
-        await tab.page.goBack();
+        await tab.page.goBack({ waitUntil: 'commit' });
         await tab.page.waitForFunction(() => 'lifetime' in window);
         await tab.start();
         return [tab];
