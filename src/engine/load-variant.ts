@@ -1,11 +1,11 @@
-import type { Variant } from '../catalog/catalog.ts';
+import type { Variant, WeightFile } from '../catalog/catalog.ts';
 import type { EngineContext } from './engine.ts';
 import { EngineError } from './engine-error.ts';
 import type { Engine, LoadVariant, LoadVariantOptions } from './residency.ts';
 import type { Library } from './weights/library.ts';
 import { loadProgress } from './weights/load-progress.ts';
 import type { WeightSources } from './weights/weight-sources.ts';
-import type { WeightStore } from './weights/weight-store.ts';
+import type { StoredFile, WeightStore } from './weights/weight-store.ts';
 
 export interface LoaderSettings {
   store: Promise<WeightStore>;
@@ -64,19 +64,27 @@ async function loadOnce(
 ): Promise<Loaded> {
   const progress = await loadProgress(store, variant.files, options);
   const checks: Promise<boolean>[] = [];
-  const context = engineContext(wasmUrl, options, async (path) => {
-    const file = variant.files.find((candidate) => candidate.path === path);
-    if (!file) throw unlisted(variant, path);
+  const bring = async (file: WeightFile): Promise<StoredFile> => {
     const stored = await store.file(file, {
       signal: options.signal,
       onProgress: (loadedBytes) => progress.file(file, loadedBytes),
     });
     progress.file(file, file.bytes);
+    return stored;
+  };
+  const left = new Set(variant.files);
+  const context = engineContext(wasmUrl, options, async (path) => {
+    const file = variant.files.find((candidate) => candidate.path === path);
+    if (!file) throw unlisted(variant, path);
+    left.delete(file);
+    const stored = await bring(file);
     checks.push(stored.intact);
     return stored.blob;
   });
   // The bytes are hashed beside the load, not before it: a warm start need not wait for its own check.
   const [engine] = await Promise.allSettled([loadEngine(variant, context)]);
+  // What the engine can do without is stored too, so that the model is whole; a failure there is none of the engine's.
+  if (engine.status === 'fulfilled') await Promise.allSettled([...left].map(bring));
   const intact = (await Promise.all(checks)).every(Boolean);
   if (engine.status === 'fulfilled') return { engine: engine.value, intact };
   if (intact || options.signal.aborted) throw engine.reason;

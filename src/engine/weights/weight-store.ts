@@ -28,6 +28,7 @@ export class WeightStore {
   /** Names found whole in this worker's life. */
   readonly #checked = new Set<string>();
   readonly #busy = new Map<string, Promise<unknown>>();
+  readonly #removing = new Map<string, Promise<void>>();
   readonly #gates = new Map<string, { gate: Gate; users: number }>();
 
   constructor(shelf: Shelf, modelsUrl: string, locks: LockManager | null = null) {
@@ -116,11 +117,20 @@ export class WeightStore {
     });
   }
 
-  async remove(file: Pick<WeightFile, 'sha256'> & { path?: string }): Promise<void> {
+  /** Called again meanwhile, it is done once. */
+  remove(file: WeightFile): Promise<void> {
+    const before = this.#removing.get(file.sha256);
+    if (before) return before;
+    const removing = this.#remove(file).finally(() => this.#removing.delete(file.sha256));
+    this.#removing.set(file.sha256, removing);
+    return removing;
+  }
+
+  async #remove(file: WeightFile): Promise<void> {
     this.#checked.delete(file.sha256);
     // The receipt first: should the tab die in between, what is left is a part and no lie.
     await this.shelf.remove(receiptName(file.sha256));
-    if (file.path !== undefined) await this.#removePath(file.path, file.sha256);
+    await this.#removePath(file.path, file.sha256);
     await this.shelf.remove(partName(file.sha256));
     await this.shelf.remove(file.sha256);
   }
@@ -160,7 +170,8 @@ export class WeightStore {
     if (!(await this.shelf.read(receiptName(file.sha256)))) return null;
     const blob = await this.shelf.read(file.sha256);
     if (blob?.size === file.bytes) return blob;
-    await this.remove(file);
+    // Somebody else may have found that too, and be fetching it anew.
+    if (await this.shelf.read(receiptName(file.sha256))) await this.remove(file);
     return null;
   }
 
