@@ -2,10 +2,13 @@ import { CacheManager, Wllama, type LoadModelParams } from '@wllama/wllama';
 
 import type { WllamaVariant } from '../../catalog/catalog.ts';
 import { abortable } from '../abort.ts';
-import type { ChatEngine, LoadEngine } from '../engine.ts';
+import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
+import { EngineError } from '../engine-error.ts';
 import { realAdapter } from '../gpu.ts';
 import { ChatPrompt } from './wllama/chat-prompt.ts';
+import { asLoadFailure, contextLengths } from './wllama/load-failures.ts';
 import { specialTokens } from './wllama/special-tokens.ts';
+import { checkWasm } from './wllama/wasm-file.ts';
 import { WllamaEngine } from './wllama/wllama-engine.ts';
 
 /** As many as llama.cpp decodes in one batch; more wait in the scheduler. */
@@ -17,33 +20,65 @@ const SLOTS = 4;
 const CPU_BATCH = 32;
 const GPU_BATCH = 512;
 
+/** To end a load that failed, in milliseconds. */
+const EXIT_MS = 2000;
+
 export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant, context) => {
   const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
+  await checkGguf(variant, blobs);
   const gpu = await hasGpu();
-  const threads = threadCount();
   const totalBytes = variant.files.reduce((sum, { bytes }) => sum + bytes, 0);
   context.onProgress(totalBytes, totalBytes);
 
+  let failure: unknown;
+  for (const contextLength of contextLengths(variant.contextLength)) {
+    try {
+      const wllama = await start({ ...variant, contextLength }, context, blobs, gpu);
+      const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
+      const prompt = await chatPrompt(wllama, blobs[0]);
+      return new WllamaEngine(wllama, prompt, `${variant.name}-wllama-${backend}`, SLOTS);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      failure = asLoadFailure(error, variant.name);
+      if (!(failure instanceof EngineError && failure.code === 'out_of_memory')) throw failure;
+    }
+  }
+  throw failure;
+};
+
+/** Also of a file whose hash is right: a catalog may name something else. */
+async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void> {
+  for (const [index, blob] of blobs.entries()) {
+    if ((await blob.slice(0, 4).text()) === 'GGUF') continue;
+    const message = `The file ${files[index]?.path ?? ''} is not a GGUF. Mend the catalog, or bring the right file.`;
+    throw new EngineError({ code: 'weights_corrupt', message });
+  }
+}
+
+async function start(
+  variant: WllamaVariant,
+  context: EngineContext,
+  blobs: Blob[],
+  gpu: boolean,
+): Promise<Wllama> {
+  const wasm = context.wasm('wllama.wasm');
   const wllama = new Wllama(
-    { default: context.wasm('wllama.wasm') },
+    { default: wasm },
     { cacheManager: noCache(), logger: quietLogger, suppressNativeLog: true },
   );
   // Its compatibility build would come from a CDN.
   wllama.setCompat(null);
   try {
-    await abortable(wllama.loadModel(blobs, loadParameters(variant, gpu, threads)), context.signal);
+    const loaded = wllama.loadModel(blobs, loadParameters(variant, gpu, threadCount()));
+    // Beside the load, which would never end for a file that is none.
+    await abortable(Promise.all([loaded, checkWasm(wasm, context.signal)]), context.signal);
+    return wllama;
   } catch (error) {
-    await wllama.exit();
+    // One that has not started does not answer that either.
+    await Promise.race([wllama.exit(), new Promise((resolve) => setTimeout(resolve, EXIT_MS))]);
     throw error;
   }
-  const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
-  return new WllamaEngine(
-    wllama,
-    await chatPrompt(wllama, blobs[0]),
-    `${variant.name}-wllama-${backend}`,
-    SLOTS,
-  );
-};
+}
 
 async function chatPrompt(wllama: Wllama, gguf: Blob | undefined): Promise<ChatPrompt> {
   const tokens = gguf

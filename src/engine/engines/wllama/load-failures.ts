@@ -1,0 +1,28 @@
+import { EngineError } from '../../engine-error.ts';
+
+/** Below this a chat is of little use, and the next variant of more. */
+const LEAST_CONTEXT = 1024;
+
+/** The whole context first, then halves of it. */
+export function contextLengths(largest: number): number[] {
+  const lengths = [largest];
+  for (let length = largest / 2; length >= LEAST_CONTEXT; length /= 2) lengths.push(Math.floor(length));
+  return lengths;
+}
+
+const MEMORY =
+  /out of memory|bad_alloc|alloc(ate|ation)?\b.*fail|fail.*\balloc|could not allocate|memory access/i;
+
+/** What a load failed of, as far as it can be told; anything else stays as it is. */
+export function asLoadFailure(error: unknown, variant: string): unknown {
+  if (error instanceof EngineError) return error;
+  const text = error instanceof Error ? `${error.name} ${error.message}` : String(error);
+  if (!MEMORY.test(text)) return error;
+  return new EngineError(
+    {
+      code: 'out_of_memory',
+      message: `There is too little memory for ${variant}. Close other tabs, or choose a smaller model.`,
+    },
+    error,
+  );
+}

@@ -1,0 +1,36 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+
+const siteUrl = inject('siteUrl');
+let context: BrowserContext;
+
+beforeAll(async () => {
+  context = await launch();
+});
+
+afterAll(async () => {
+  await context.close();
+});
+
+const failure = (page: Page, model: string): Promise<string> =>
+  page.evaluate(async (id) => {
+    try {
+      await (await window.localtext).ready(id, { signal: AbortSignal.timeout(60_000) });
+      return 'loaded';
+    } catch (error) {
+      return String(error);
+    }
+  }, model);
+
+test('engines whose WASM files are missing fail with an error that names them, and never hang', async () => {
+  const options = encodeURIComponent(JSON.stringify({ wasmUrl: '/nowhere/' }));
+  const { page } = await openPage(context, siteUrl, `/test-page.html?options=${options}`);
+  expect(await failure(page, 'amber-phoenix-4')).toMatch(
+    /wllama\.wasm could not be had: the server answered 404/,
+  );
+  expect(await failure(page, 'jade-mole-4')).toMatch(/could not be loaded/);
+  await page.close();
+});
