@@ -13,12 +13,14 @@ export async function listModels(call: Call): Promise<Response> {
   return new Response(JSON.stringify({ object: 'list', data }), { headers: answerHeaders(call, JSON_TYPE) });
 }
 
-/** GET /v1/models/{id}: the model, under the name that was asked for. */
+/** GET /v1/models/{id}: the model, under the name that was asked for, and what stands behind it here. */
 export async function retrieveModel(call: Call, id: string): Promise<Response> {
   const entry = await call.dependencies.models.find(id);
   if (!entry || !mayUse(call.admitted, entry, id))
     throw noSuchModel(id, 'GET /v1/models lists what there is.');
-  return new Response(JSON.stringify(toModel(entry, id)), { headers: answerHeaders(call, JSON_TYPE) });
+  const description = await call.dependencies.models.describe?.(entry.id);
+  const model = { ...toModel(entry, id), ...(description && { localtext: description }) };
+  return new Response(JSON.stringify(model), { headers: answerHeaders(call, JSON_TYPE) });
 }
 
 const toModel = ({ created, ownedBy }: ModelEntry, id: string) =>

@@ -44,6 +44,21 @@ export interface ModelDirectory {
   list(): Promise<ModelEntry[]>;
   /** The model with this id, or for which this is another name. */
   find(id: string): Promise<ModelEntry | null>;
+  /** What stands behind the model here, and why; null: nothing is known now. Never throws, nor takes long. */
+  describe?(id: string): Promise<ModelDescription | null>;
+}
+
+/** The object `localtext` in the answer of GET /v1/models/{id}. */
+export interface ModelDescription {
+  variant: string;
+  engine: string;
+  /** Of all weights. */
+  bytes: number;
+  state: 'idle' | 'loading' | 'ready' | 'failed';
+  /** As in `system_fingerprint`; null until it is loaded. */
+  fingerprint: string | null;
+  /** Why this variant, and what kept it from each one before. */
+  reasons: { variant: string; chosen: boolean; reason: string }[];
 }
 
 export interface ModelEntry {

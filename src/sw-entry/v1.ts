@@ -14,15 +14,20 @@ import { createService } from '../service/service.ts';
 import { asServiceError } from '../service/service-error.ts';
 import { createResponseStore } from '../storage/response-store.ts';
 import { readCatalog } from '../storage/settings.ts';
+import { describeModel } from './describe-model.ts';
 
 const now = (): number => Date.now();
 
 /** The service as the browser runs it, in the service worker or in a page; only the way to the engine differs. */
 export function browserService(engine: EngineClientDependencies): (request: Request) => Promise<Response> {
+  const catalog = async () => (await readCatalog()) ?? defaultCatalog;
   const service = createService({
     engine: createEngineClient(engine),
     keys: createKeyStore({ now, inFlight: lockedInFlight(engine.locks) }),
-    models: catalogDirectory(async () => (await readCatalog()) ?? defaultCatalog),
+    models: {
+      ...catalogDirectory(catalog),
+      describe: async (id) => describeModel(engine, await catalog(), id),
+    },
     responses: createResponseStore(now),
     log: publishRequest(),
     now,

@@ -83,6 +83,20 @@ test('where a GPU build, its files and a server all fail, the small weights answ
     reason: 'needs a GPU, and WebGPU runs in software here',
   });
   expect(JSON.stringify(models)).not.toContain('sk-secret');
+  const model = await page.evaluate(async (apiKey) => {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    return (await fetch('/v1/models/gpt-4o-mini', { headers })).json() as Promise<unknown>;
+  }, key);
+  expect(model).toMatchObject({
+    id: 'gpt-4o-mini',
+    owned_by: 'test',
+    localtext: {
+      variant: small.name,
+      engine: small.engine,
+      state: 'ready',
+      reasons: expect.any(Array) as unknown[],
+    },
+  });
   await page.close();
 });
 
