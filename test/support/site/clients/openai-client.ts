@@ -158,6 +158,9 @@ export async function overflow(apiKey: string) {
   const client = connect(apiKey);
   const text = 'owl '.repeat(20_000);
   const messages = [{ role: 'user' as const, content: text }];
+  // While a model loads, headers go out before anything can be counted.
+  await client.embeddings.create({ model: 'jade-mole-4', input: 'short' });
+  await client.chat.completions.create({ model, messages: [question], max_tokens: 1 });
   const ways: (() => Promise<unknown>)[] = [
     () => client.chat.completions.create({ model, messages }),
     () => client.chat.completions.create({ model, messages, stream: true }),
