@@ -3,6 +3,7 @@ import type { EngineContext } from './engine.ts';
 import { EngineError } from './engine-error.ts';
 import type { Engine, LoadVariant, LoadVariantOptions } from './residency.ts';
 import type { Library } from './weights/library.ts';
+import type { Prober } from './prober.ts';
 import { loadProgress } from './weights/load-progress.ts';
 import type { WeightSources } from './weights/weight-sources.ts';
 import type { StoredFile, WeightStore } from './weights/weight-store.ts';
@@ -11,6 +12,7 @@ export interface LoaderSettings {
   store: Promise<WeightStore>;
   sources: WeightSources;
   library: Pick<Library, 'makeRoom' | 'used'>;
+  prober: () => Pick<Prober, 'backend' | 'consider' | 'distrust'>;
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
   wasmUrl: string;
   /** By the variant's name. */
@@ -22,6 +24,7 @@ export function variantLoader({
   store,
   sources,
   library,
+  prober,
   wasmUrl,
   upstreamKeys,
 }: LoaderSettings): LoadVariant {
@@ -31,27 +34,56 @@ export function variantLoader({
       const { loadUpstream } = await import('./engines/upstream/load.ts');
       return loadUpstream(unresolved, context, { key: upstreamKeys[unresolved.name] });
     }
-    const variant = await sources.resolve(unresolved, options.signal);
+    const resolved = await sources.resolve(unresolved, options.signal);
+    const variant: Variant =
+      resolved.engine === 'transformers'
+        ? { ...resolved, device: await prober().backend(resolved) }
+        : resolved;
     await library.makeRoom(variant.files);
     const used = (engine: Engine): Engine => {
       // Housekeeping: an answer waits for none of it, nor fails with it.
       library
         .used(variant)
         .catch((error: unknown) => console.error('localtext: weights were not tidied', error));
+      if (resolved.engine === 'transformers' && 'embed' in engine) {
+        prober()
+          .consider(resolved, engine)
+          .catch((error: unknown) => console.warn('localtext: the GPU could not be measured', error));
+      }
       return engine;
     };
-    const first = await loadOnce(await store, wasmUrl, variant, options);
-    if (first.intact) return used(first.engine);
-    // A stored file had rotted and has been dropped: its bytes come from the network now.
-    await first.engine?.unload();
-    const second = await loadOnce(await store, wasmUrl, variant, options);
-    if (second.engine && second.intact) return used(second.engine);
-    await second.engine?.unload();
-    throw new EngineError({
-      code: 'weights_corrupt',
-      message: `The stored weights of ${variant.name} are damaged and could not be mended. The device's storage may be failing.`,
-    });
+    try {
+      return used(await loadIntact(await store, wasmUrl, variant, options));
+    } catch (error) {
+      const measured = resolved.engine === 'transformers' && !resolved.device && onGpu(variant);
+      if (!measured || options.signal.aborted) throw error;
+      // A GPU that was the faster once, and will not do now.
+      prober().distrust(resolved);
+      return used(await loadIntact(await store, wasmUrl, { ...resolved, device: 'wasm' }, options));
+    }
   };
+}
+
+const onGpu = (variant: Variant): boolean => variant.engine === 'transformers' && variant.device === 'webgpu';
+
+/** @throws EngineError `weights_corrupt` when stored files are damaged and cannot be mended */
+export async function loadIntact(
+  store: WeightStore,
+  wasmUrl: string,
+  variant: Variant,
+  options: LoadVariantOptions,
+): Promise<Engine> {
+  const first = await loadOnce(store, wasmUrl, variant, options);
+  if (first.intact) return first.engine;
+  // A stored file had rotted and has been dropped: its bytes come from the network now.
+  await first.engine?.unload();
+  const second = await loadOnce(store, wasmUrl, variant, options);
+  if (second.engine && second.intact) return second.engine;
+  await second.engine?.unload();
+  throw new EngineError({
+    code: 'weights_corrupt',
+    message: `The stored weights of ${variant.name} are damaged and could not be mended. The device's storage may be failing.`,
+  });
 }
 
 type Loaded = { engine: Engine; intact: true } | { engine: Engine | null; intact: false };

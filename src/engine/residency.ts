@@ -1,5 +1,5 @@
 import type { Catalog, CatalogModel, Variant } from '../catalog/catalog.ts';
-import type { LoadProgress, ModelStatus } from '../protocol/control.ts';
+import type { LoadProgress, ModelStatus, VariantReason } from '../protocol/control.ts';
 import { abortable } from './abort.ts';
 import type { ChatEngine, EmbeddingEngine } from './engine.ts';
 import { EngineError, badRequest, toWireError } from './engine-error.ts';
@@ -41,6 +41,8 @@ export class Residency {
   readonly #losses = new Map<string, number>();
   readonly #faults = new Map<string, string>();
   readonly #memory: MemoryBudget;
+  /** What is known of how a variant runs, beyond why it was chosen. */
+  readonly #remark: (variant: string) => string | undefined;
 
   constructor(
     catalog: Catalog,
@@ -48,7 +50,9 @@ export class Residency {
     onChange: () => void,
     plan: PlanVariants = inOrder,
     budgetBytes: Promise<number> = Promise.resolve(Number.POSITIVE_INFINITY),
+    remark: (variant: string) => string | undefined = () => undefined,
   ) {
+    this.#remark = remark;
     this.#catalog = catalog;
     this.#memory = new MemoryBudget(budgetBytes, () => this.#residents.values());
     this.#load = (variant, options) =>
@@ -165,6 +169,20 @@ export class Residency {
     return true;
   }
 
+  /** Whether any request runs, or any model is being loaded. */
+  get busy(): boolean {
+    return [...this.#residents.values()].some(
+      ({ state, queue }) => state === 'loading' || queue.running + queue.queued > 0,
+    );
+  }
+
+  /** Loads a variant anew, unless requests run on it: then it goes on as it is. */
+  async reload(variant: string): Promise<void> {
+    const resident = this.#residents.get(variant);
+    if (!resident?.engine || !(await this.release(variant))) return;
+    await resident.load(new AbortController().signal, () => undefined);
+  }
+
   /** Kept until something fails: what a model runs on should not change from one request to the next. */
   async #planned(model: CatalogModel): Promise<Plan> {
     const known = this.#plans.get(model.id);
@@ -189,8 +207,15 @@ export class Residency {
         queued: shown?.queue.queued ?? 0,
         running: shown?.queue.running ?? 0,
         error: shown?.error ? toWireError(shown.error).message : null,
-        reasons: this.#plans.get(id)?.reasons ?? [],
+        reasons: this.#reasons(id),
       };
+    });
+  }
+
+  #reasons(id: string): VariantReason[] {
+    return (this.#plans.get(id)?.reasons ?? []).map((each) => {
+      const remark = each.chosen ? this.#remark(each.variant) : undefined;
+      return remark === undefined ? each : { ...each, reason: `${each.reason}; ${remark}` };
     });
   }
 

@@ -8,7 +8,8 @@ import { detectDevice } from './device/detect-device.ts';
 import { badRequest } from './engine-error.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { defaultBudget } from './memory-budget.ts';
-import { variantLoader } from './load-variant.ts';
+import { loadIntact, variantLoader } from './load-variant.ts';
+import { Prober } from './prober.ts';
 import { Residency } from './residency.ts';
 import { servePort, type Serving } from './serve-port.ts';
 import { StatusChannel } from './status-channel.ts';
@@ -77,7 +78,14 @@ function begin({
     release: (variant) => residency.release(variant),
   });
   const upstreamKeys = options.upstreamKeys ?? {};
-  const loadVariant = variantLoader({ store, sources, library, wasmUrl, upstreamKeys });
+  const loadVariant = variantLoader({
+    store,
+    sources,
+    library,
+    prober: () => prober,
+    wasmUrl,
+    upstreamKeys,
+  });
   const device = detectDevice();
   const planner = new VariantPlanner(device, sources, { prefer });
   const residency = new Residency(
@@ -86,7 +94,27 @@ function begin({
     () => channel.changed(),
     (model, faults) => planner.plan(model, faults),
     device.then(({ memoryGiB }) => limits.memoryBytes ?? defaultBudget(memoryGiB)),
+    (variant) => prober.remark(variant),
   );
+  const prober = new Prober({
+    device,
+    store,
+    which: limits.probe ?? 'real-gpu',
+    // A build's scripts have other names than the one's before it.
+    version: `${PROTOCOL_VERSION} ${import.meta.url} ${navigator.userAgent}`,
+    load: async (variant, backend, signal) => {
+      const resolved = await sources.resolve(variant, signal);
+      const loading = { signal, onProgress: () => undefined };
+      const engine = await loadIntact(await store, wasmUrl, { ...resolved, device: backend }, loading);
+      if ('embed' in engine) return engine;
+      throw new Error(`${variant.name} cannot embed`);
+    },
+    busy: () => residency.busy,
+    onResult: (variant, { device: faster }) => {
+      if (faster === 'webgpu') residency.reload(variant.name).catch(() => undefined);
+      channel.changed();
+    },
+  });
   residency.planAll().catch((error: unknown) => console.error('localtext: no plan for the models', error));
   const keepAlive = new KeepAlive();
   return {
