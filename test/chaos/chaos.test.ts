@@ -28,7 +28,10 @@ test(
     const chaos = new Chaos(context, site.url, seed);
     try {
       await chaos.setUp();
-      while (chaos.figures.rounds < rounds) await chaos.round();
+      while (chaos.figures.rounds < rounds) {
+        await chaos.round();
+        if (chaos.figures.rounds % 25 === 0) console.log(`${chaos.figures.rounds} rounds`);
+      }
     } finally {
       console.log(`chaos, seed ${seed}: ${JSON.stringify(chaos.figures, null, 2)}`);
     }

@@ -58,17 +58,12 @@ test('the browser is asked to freeze the leader: replies are whole all the same'
 test('a page that comes back, from the back/forward cache or anew, is served again', async () => {
   const tab = await lent.open();
   await tab.run(counting({ max_tokens: 2 }));
-  await tab.page.evaluate(() => {
-    addEventListener(
-      'pageshow',
-      ({ persisted }) => void ((window as { restored?: boolean }).restored = persisted),
-    );
-  });
+  await tab.page.evaluate(() => void ((window as { kept?: boolean }).kept = true));
   await tab.page.goto(`${lent.site.url}/test-page.html?elsewhere`);
   // A page that is restored does not load again.
   await tab.page.goBack({ waitUntil: 'commit' });
   await tab.page.waitForFunction(() => 'lifetime' in window);
-  const restored = await tab.page.evaluate(() => (window as { restored?: boolean }).restored ?? false);
+  const restored = await tab.page.evaluate(() => (window as { kept?: boolean }).kept ?? false);
   console.log(`the page came ${restored ? 'from the back/forward cache' : 'anew'}`);
   if (!restored) await tab.start();
   expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });

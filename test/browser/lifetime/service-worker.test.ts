@@ -1,7 +1,7 @@
 import type { Page } from 'playwright';
 import { expect, test } from 'vitest';
 
-import { killServiceWorker } from './support/kill.ts';
+import { killEngine, killServiceWorker } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { PAGE } from './support/tab.ts';
 
@@ -55,6 +55,20 @@ test('killed in mid-stream: the client sees it, and the engine is free', async (
   console.log(`engine free ${free.join(', ')} ms after the service worker was killed (stopping it included)`);
   expect(Math.min(...free)).toBeLessThan(1000);
   expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
+});
+
+test('killed while a model loads: ready() resolves all the same', async () => {
+  const tab = await lent.open();
+  await tab.loadAll();
+  await killEngine(tab.page);
+  const loaded = tab.loadAll();
+  await expect
+    .poll(async () => (await tab.status()).models.some(({ state }) => state === 'loading'), { interval: 10 })
+    .toBe(true);
+  await killServiceWorker(tab.page);
+  await loaded;
+  const { models } = await tab.status();
+  expect(models.find(({ id }) => id === 'jade-mole-4')).toMatchObject({ state: 'ready' });
 });
 
 test('a new version waits until no request runs, and the page hears of it', async () => {
