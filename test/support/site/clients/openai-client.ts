@@ -172,7 +172,9 @@ export async function overflow(apiKey: string) {
   for (const ask of ways) {
     const error: unknown = await ask().catch((reason: unknown) => reason);
     if (!(error instanceof APIError)) throw new Error('it was not refused');
-    const { status, code, param, message } = error;
+    const { status, code, param } = error;
+    // The client puts the status in front of the message.
+    const message = error.message.replace(/^\d+ /, '');
     seen.push({ status, code, param, numbers: message.match(/\d{3,}/g)?.length ?? 0 });
   }
   return seen;
