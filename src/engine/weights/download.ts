@@ -83,6 +83,8 @@ class Download {
   #failures = 0;
   #reported = 0;
   #keeping: Promise<void> = Promise.resolve();
+  /** Opened once: Chromium at times never opens a file that was closed a moment before. */
+  #part: ShelfWriter | null = null;
 
   static async open(
     shelf: Shelf,
@@ -124,7 +126,9 @@ class Download {
     } finally {
       await this.#writer.close();
       // What has come is worth going on from.
-      if (this.#done.size < this.#count) await this.#keep();
+      if (this.#done.size < this.#count) this.#keep().catch(() => undefined);
+      await this.#keeping.catch(() => undefined);
+      await this.#part?.close();
     }
     if (this.#hash.digest() !== this.#file.sha256) return 'wrong';
     await this.#shelf.remove(partName(this.#options.name));
@@ -254,9 +258,10 @@ class Download {
 
   /** One after the other: lanes end in any order. */
   #keep(): Promise<void> {
-    this.#keeping = this.#keeping.then(() =>
-      keepPart(this.#shelf, this.#options.name, { etag: this.#etag, pieces: [...this.#done] }),
-    );
+    this.#keeping = this.#keeping.then(async () => {
+      this.#part ??= await this.#shelf.write(partName(this.#options.name));
+      await keepPart(this.#part, { etag: this.#etag, pieces: [...this.#done] });
+    });
     return this.#keeping;
   }
 

@@ -45,6 +45,7 @@ class OpfsShelf implements Shelf {
         const bytes = new Uint8Array(length);
         return bytes.subarray(0, access.read(bytes, { at }));
       },
+      cut: async (bytes) => access.truncate(bytes),
       flush: async () => access.flush(),
       close: async () => {
         access.flush();

@@ -1,4 +1,4 @@
-import { PIECE_BYTES, replace, type Shelf } from './shelf.ts';
+import { overwrite, PIECE_BYTES, type Shelf, type ShelfWriter } from './shelf.ts';
 
 /** What is known of a download that has not ended: kept beside its bytes, to go on from. */
 export interface PartRecord {
@@ -24,8 +24,9 @@ export async function readPart(shelf: Shelf, name: string, pieces: number): Prom
   }
 }
 
-export async function keepPart(shelf: Shelf, name: string, record: PartRecord): Promise<void> {
-  await replace(shelf, partName(name), JSON.stringify(record));
+/** @param writer of the file `partName` */
+export async function keepPart(writer: ShelfWriter, record: PartRecord): Promise<void> {
+  await overwrite(writer, JSON.stringify(record));
 }
 
 /** Bytes of a file that are here already, about. */

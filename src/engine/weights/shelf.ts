@@ -22,6 +22,8 @@ export interface ShelfWriter {
   write(bytes: Uint8Array<ArrayBuffer>, at: number): Promise<void>;
   /** A piece that is there. */
   read(at: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** Of a file of one piece: drops what lies beyond so many bytes. */
+  cut(bytes: number): Promise<void>;
   /** Resolves once what was written survives the end of this worker. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -29,14 +31,19 @@ export interface ShelfWriter {
 
 /** Puts a small file in place of what was there. */
 export async function replace(shelf: Shelf, name: string, text: string): Promise<void> {
-  await shelf.remove(name);
   const writer = await shelf.write(name);
   try {
-    await writer.write(new TextEncoder().encode(text), 0);
-    await writer.flush();
+    await overwrite(writer, text);
   } finally {
     await writer.close();
   }
+}
+
+export async function overwrite(writer: ShelfWriter, text: string): Promise<void> {
+  const bytes = new TextEncoder().encode(text);
+  await writer.write(bytes, 0);
+  await writer.cut(bytes.length);
+  await writer.flush();
 }
 
 export async function freeBytes(): Promise<number | null> {
