@@ -1,5 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 
+const READY_MS = 90_000;
+
 /** Opens an example's page; what goes wrong in it fails the test that reads `faults`. */
 export async function openExample(
   context: BrowserContext,
@@ -7,7 +9,10 @@ export async function openExample(
 ): Promise<{ page: Page; faults: string[] }> {
   const page = await context.newPage();
   const faults: string[] = [];
-  page.on('pageerror', (error) => faults.push(error.message));
+  page.on('pageerror', (error) => {
+    console.error(`page error at ${url}: ${error.message}`);
+    faults.push(error.message);
+  });
   page.on('console', (message) => {
     if (message.type() === 'error') faults.push(`${message.text()} (${message.location().url})`);
   });
@@ -18,7 +23,13 @@ export async function openExample(
 /** Waits until the page can be asked, asks, and waits for the whole reply. */
 export async function ask(page: Page, question?: string): Promise<string> {
   const button = page.locator('form button').first();
-  await button.and(page.locator(':enabled')).waitFor({ timeout: 120_000 });
+  await button
+    .and(page.locator(':enabled'))
+    .waitFor({ timeout: READY_MS })
+    .catch(async () => {
+      const text = await page.locator('body').innerText();
+      throw new Error(`the page could not be asked in ${READY_MS / 1000} s; it says:\n${text}`);
+    });
   if (question !== undefined) await page.locator('input[name=prompt]').fill(question);
   await button.click();
   await page.locator('form button:disabled').first().waitFor({ timeout: 10_000 });
