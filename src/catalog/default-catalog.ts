@@ -1,8 +1,6 @@
-import type { Catalog, CatalogModel, TransformersVariant, Variant, WllamaVariant } from './catalog.ts';
+import type { Catalog, TransformersVariant, Variant, WllamaVariant } from './catalog.ts';
+import { defaultModels } from './default-models.ts';
 import { arcticEmbedM, qwen08B, qwen2B, qwen4B, qwenGguf05B, qwenGguf15B } from './hub-variants.ts';
-
-/** 21 November 2026, the day on which these ids came to stand on these weights. */
-const created = 1795219200;
 
 /**
  * SmolLM2-135M-Instruct by Hugging Face TB: its Q4_1 weights as Q8_0, which WASM decodes 1.6 times as fast
@@ -67,23 +65,18 @@ const allMiniLm: TransformersVariant = {
   ],
 };
 
-const chat = (id: string, larger: Variant[]): CatalogModel => ({
-  id,
-  kind: 'chat',
-  created,
-  variants: [...larger, smolLm2],
-});
+const variants: Record<string, Variant[]> = {
+  'crimson-falcon-4': [...qwen4B, ...qwen2B, qwenGguf15B, smolLm2],
+  'indigo-owl-4': [...qwen2B, ...qwen08B, qwenGguf05B, smolLm2],
+  'amber-phoenix-4': [...qwen08B, smolLm2],
+  'jade-mole-4': [arcticEmbedM, allMiniLm],
+};
 
 /**
  * What a site has that names no catalog of its own. The larger weights are taken where the device can run them and
  * the site has them, or lets them come from the model hub; the last of each works everywhere.
  */
 export const defaultCatalog: Catalog = {
-  ownedBy: 'localtext',
-  models: [
-    chat('crimson-falcon-4', [...qwen4B, ...qwen2B, qwenGguf15B]),
-    chat('indigo-owl-4', [...qwen2B, ...qwen08B, qwenGguf05B]),
-    chat('amber-phoenix-4', qwen08B),
-    { id: 'jade-mole-4', kind: 'embedding', created, variants: [arcticEmbedM, allMiniLm] },
-  ],
+  ...defaultModels,
+  models: defaultModels.models.map((model) => ({ ...model, variants: variants[model.id] ?? [] })),
 };

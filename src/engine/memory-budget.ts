@@ -15,11 +15,14 @@ const LOOK_MS = 50;
 export const defaultBudget = (memoryGiB: number | null): number =>
   (memoryGiB ?? UNKNOWN_GIB) * 2 ** 30 * SHARE;
 
+/** Of all files; about, where only the model hub knows exactly. */
+export const weightBytes = ({ files, hub }: Variant): number =>
+  files.reduce((sum, { bytes }) => sum + bytes, hub?.approximateBytes ?? 0);
+
 /** Bytes that a variant takes in memory, about. A server's model takes none here. */
-export function memoryCost({ engine, needs, files, hub }: Variant): number {
-  if (engine === 'upstream') return 0;
-  const weights = files.reduce((sum, { bytes }) => sum + bytes, hub?.approximateBytes ?? 0);
-  return needs?.memoryBytes ?? weights * OVERHEAD;
+export function memoryCost(variant: Variant): number {
+  if (variant.engine === 'upstream') return 0;
+  return variant.needs?.memoryBytes ?? weightBytes(variant) * OVERHEAD;
 }
 
 /** Which models may be in memory together. The least recently used go first, never under a request. */

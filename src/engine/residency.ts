@@ -3,7 +3,7 @@ import type { LoadProgress, ModelStatus, VariantReason } from '../protocol/contr
 import { abortable } from './abort.ts';
 import type { ChatEngine, EmbeddingEngine } from './engine.ts';
 import { EngineError, badRequest, toWireError } from './engine-error.ts';
-import { MemoryBudget } from './memory-budget.ts';
+import { MemoryBudget, weightBytes } from './memory-budget.ts';
 import { Resident } from './resident.ts';
 import type { Plan } from './variant-planner.ts';
 
@@ -195,7 +195,8 @@ export class Residency {
   status(): ModelStatus[] {
     return this.#catalog.models.map((model) => {
       const { id, kind } = model;
-      const variants = this.#plans.get(id)?.candidates ?? model.variants;
+      const plan = this.#plans.get(id);
+      const variants = plan?.candidates ?? model.variants;
       const residents = variants.flatMap((variant) => this.#residents.get(variant.name) ?? []);
       const shown = residents.find(({ state }) => state !== 'failed') ?? residents.at(-1);
       return {
@@ -207,6 +208,7 @@ export class Residency {
         queued: shown?.queue.queued ?? 0,
         running: shown?.queue.running ?? 0,
         error: shown?.error ? toWireError(shown.error).message : null,
+        ...(plan?.candidates[0] && { bytes: weightBytes(shown?.variant ?? plan.candidates[0]) }),
         reasons: this.#reasons(id),
       };
     });

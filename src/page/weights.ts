@@ -1,22 +1,8 @@
 import { WEIGHTS_PATH } from '../protocol/local-paths.ts';
-import {
-  DESCRIPTION_FILE,
-  type ImportedFile,
-  type WeightsCommand,
-  type WeightsOverview,
-  type WeightsReply,
-} from '../protocol/weights.ts';
+import type { ImportedFile, WeightsCommand, WeightsOverview, WeightsReply } from '../protocol/weights.ts';
 import type { WireError } from '../protocol/wire-error.ts';
 import { LocaltextError } from './localtext-error.ts';
-
-/** One file of a model on its way out. */
-export interface ExportedFile {
-  /** Below a folder of the model's own: `smollm2-135m-instruct/model.gguf`. */
-  path: string;
-  bytes: number;
-  /** Its bytes, out of the store; streams. */
-  open(): Promise<Response>;
-}
+import type { ExportedFile } from './model-files.ts';
 
 /**
  * The stored weights of all models. `target` is a model's id, for the variant chosen for it, or a variant's name.
@@ -59,16 +45,7 @@ export class Weights {
   /** The files of a model that is stored whole, its description first: all that `import()` needs elsewhere. */
   async export(target: string): Promise<ExportedFile[]> {
     const reply = await this.#ask({ type: 'describe', target });
-    const { description } = reply as Extract<WeightsReply, { type: 'described' }>;
-    const text = JSON.stringify(description, null, 2);
-    return [
-      { path: DESCRIPTION_FILE, bytes: text.length, open: async () => new Response(text) },
-      ...description.files.map(({ path, bytes }) => ({
-        path,
-        bytes,
-        open: () => fetch(new URL(`models/${path}`, this.#scope)),
-      })),
-    ];
+    return (await import('./model-files.ts')).exportedFiles(reply, this.#scope);
   }
 
   /**
@@ -79,21 +56,8 @@ export class Weights {
     files: Iterable<File>,
     options: { onFile?: (file: ImportedFile) => void; signal?: AbortSignal } = {},
   ): Promise<void> {
-    const isDescription = ({ name }: File): boolean => name === DESCRIPTION_FILE;
-    const given = [...files];
-    const refused: LocaltextError[] = [];
-    for (const file of [...given.filter(isDescription), ...given.filter((each) => !isDescription(each))]) {
-      try {
-        const query = `?import=${encodeURIComponent(file.name)}`;
-        const reply = await this.#post(query, file, options.signal);
-        options.onFile?.((reply as Extract<WeightsReply, { type: 'imported' }>).imported);
-      } catch (error) {
-        if (!(error instanceof LocaltextError)) throw error;
-        refused.push(error);
-      }
-    }
-    const [first] = refused;
-    if (first) throw new LocaltextError(first.code, refused.map(({ message }) => message).join('\n'));
+    const { importFiles } = await import('./model-files.ts');
+    await importFiles(files, (query, file) => this.#post(query, file, options.signal), options.onFile);
   }
 
   #ask(command: WeightsCommand): Promise<WeightsReply> {

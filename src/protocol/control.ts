@@ -62,6 +62,8 @@ export interface ModelStatus {
   /** Weights, quantization and backend, once chosen. */
   fingerprint: string | null;
   progress: LoadProgress | null;
+  /** Of all its weights; about, while only the model hub knows. Absent until they are chosen. */
+  bytes?: number;
   queued: number;
   running: number;
   /** Why it failed, for people. */

@@ -58,7 +58,7 @@ export interface ModelDescription {
   /** As in `system_fingerprint`; null until it is loaded. */
   fingerprint: string | null;
   /** Why this variant, and what kept it from each one before. */
-  reasons: { variant: string; chosen: boolean; reason: string }[];
+  reasons: { variant: string; engine: string; chosen: boolean; reason: string }[];
 }
 
 export interface ModelEntry {

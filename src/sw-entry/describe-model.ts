@@ -1,4 +1,3 @@
-import type { Catalog } from '../catalog/catalog.ts';
 import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
 import { readStatus } from '../engine-client/load-model.ts';
 import type { ModelDescription } from '../service/service-dependencies.ts';
@@ -9,7 +8,6 @@ const PATIENCE_MS = 500;
 /** What the engine says of its choice for a model; null where none answers at once, or it has not chosen yet. */
 export async function describeModel(
   engine: EngineClientDependencies,
-  { models }: Catalog,
   id: string,
 ): Promise<ModelDescription | null> {
   try {
@@ -18,23 +16,9 @@ export async function describeModel(
     const model = status?.models.find((each) => each.id === id);
     const chosen = model?.reasons?.find((reason) => reason.chosen);
     if (!model || !chosen) return null;
-    const variants = models.find((each) => each.id === id)?.variants ?? [];
-    const variant = variants.find(({ name }) => name === chosen.variant);
-    return {
-      variant: chosen.variant,
-      engine: chosen.engine,
-      bytes: (variant?.files ?? []).reduce(
-        (sum, { bytes }) => sum + bytes,
-        variant?.hub?.approximateBytes ?? 0,
-      ),
-      state: model.state,
-      fingerprint: model.fingerprint,
-      reasons: (model.reasons ?? []).map(({ variant: name, chosen: taken, reason }) => ({
-        variant: name,
-        chosen: taken,
-        reason,
-      })),
-    };
+    const { state, fingerprint, bytes = 0, reasons = [] } = model;
+    const { variant, engine: name } = chosen;
+    return { variant, engine: name, bytes, state, fingerprint, reasons };
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-import { defaultCatalog } from '../catalog/default-catalog.ts';
+import { defaultModels } from '../catalog/default-models.ts';
 import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
 import { createEngineClient } from '../engine-client/engine-client.ts';
 import { lockedInFlight } from '../keys/in-flight.ts';
@@ -20,13 +20,12 @@ const now = (): number => Date.now();
 
 /** The service as the browser runs it, in the service worker or in a page; only the way to the engine differs. */
 export function browserService(engine: EngineClientDependencies): (request: Request) => Promise<Response> {
-  const catalog = async () => (await readCatalog()) ?? defaultCatalog;
   const service = createService({
     engine: createEngineClient(engine),
     keys: createKeyStore({ now, inFlight: lockedInFlight(engine.locks) }),
     models: {
-      ...catalogDirectory(catalog),
-      describe: async (id) => describeModel(engine, await catalog(), id),
+      ...catalogDirectory(async () => (await readCatalog()) ?? defaultModels),
+      describe: (id) => describeModel(engine, id),
     },
     responses: createResponseStore(now),
     log: publishRequest(),

@@ -258,11 +258,13 @@ class Download {
 
   /** One after the other: lanes end in any order. */
   #keep(): Promise<void> {
-    this.#keeping = this.#keeping.then(async () => {
-      this.#part ??= await this.#shelf.write(partName(this.#options.name));
-      await keepPart(this.#part, { etag: this.#etag, pieces: [...this.#done] });
-    });
+    this.#keeping = this.#keeping.then(() => this.#keepNow());
     return this.#keeping;
+  }
+
+  async #keepNow(): Promise<void> {
+    this.#part ??= await this.#shelf.write(partName(this.#options.name));
+    await keepPart(this.#part, { etag: this.#etag, pieces: [...this.#done] });
   }
 
   #stored(index: number): Promise<Uint8Array<ArrayBuffer>> {

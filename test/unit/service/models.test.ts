@@ -23,7 +23,7 @@ test('one model carries what stands behind it here', async () => {
     bytes: 5,
     state: 'idle',
     fingerprint: null,
-    reasons: [{ variant: 'v', chosen: true, reason: 'the first' }],
+    reasons: [{ variant: 'v', engine: 'wllama', chosen: true, reason: 'the first' }],
   };
   const asked: string[] = [];
   const model = await retrieve(async (id) => {

@@ -1,0 +1,47 @@
+import { DESCRIPTION_FILE, type ImportedFile, type WeightsReply } from '../protocol/weights.ts';
+import { LocaltextError } from './localtext-error.ts';
+
+/** One file of a model on its way out. */
+export interface ExportedFile {
+  /** Below a folder of the model's own: `smollm2-135m-instruct/model.gguf`. */
+  path: string;
+  bytes: number;
+  /** Its bytes, out of the store; streams. */
+  open(): Promise<Response>;
+}
+
+/** The description first; each file is fetched below `scope` as it is opened. */
+export function exportedFiles(reply: WeightsReply, scope: string): ExportedFile[] {
+  const { description } = reply as Extract<WeightsReply, { type: 'described' }>;
+  const text = JSON.stringify(description, null, 2);
+  return [
+    { path: DESCRIPTION_FILE, bytes: text.length, open: async () => new Response(text) },
+    ...description.files.map(({ path, bytes }) => ({
+      path,
+      bytes,
+      open: () => fetch(new URL(`models/${path}`, scope)),
+    })),
+  ];
+}
+
+/** @throws LocaltextError naming every file that was refused, after all others have been taken */
+export async function importFiles(
+  files: Iterable<File>,
+  post: (query: string, file: File) => Promise<WeightsReply>,
+  onFile?: (file: ImportedFile) => void,
+): Promise<void> {
+  const given = [...files];
+  const isDescription = ({ name }: File): boolean => name === DESCRIPTION_FILE;
+  const refused: LocaltextError[] = [];
+  for (const file of [...given.filter(isDescription), ...given.filter((each) => !isDescription(each))]) {
+    try {
+      const reply = await post(`?import=${encodeURIComponent(file.name)}`, file);
+      onFile?.((reply as Extract<WeightsReply, { type: 'imported' }>).imported);
+    } catch (error) {
+      if (!(error instanceof LocaltextError)) throw error;
+      refused.push(error);
+    }
+  }
+  const [first] = refused;
+  if (first) throw new LocaltextError(first.code, refused.map(({ message }) => message).join('\n'));
+}
