@@ -209,16 +209,34 @@ export class Residency {
         running: shown?.queue.running ?? 0,
         error: shown?.error ? toWireError(shown.error).message : null,
         ...(plan?.candidates[0] && { bytes: weightBytes(shown?.variant ?? plan.candidates[0]) }),
-        reasons: this.#reasons(id),
+        reasons: this.#reasons(id, shown),
       };
     });
   }
 
-  #reasons(id: string): VariantReason[] {
-    return (this.#plans.get(id)?.reasons ?? []).map((each) => {
+  /** As planned, and as it went: the variant that answers may be a later one. */
+  #reasons(id: string, shown?: Resident): VariantReason[] {
+    let reasons = this.#plans.get(id)?.reasons ?? [];
+    const planned = reasons.find(({ chosen }) => chosen)?.variant;
+    if (shown?.state === 'ready' && planned !== undefined && planned !== shown.variant.name) {
+      const { name, engine } = shown.variant;
+      const others = reasons.filter(({ variant }) => variant !== name);
+      reasons = [
+        { variant: name, engine, chosen: true, reason: 'the first that could be loaded' },
+        ...others.map((each) =>
+          each.chosen ? { ...each, chosen: false, reason: this.#failure(each) } : each,
+        ),
+      ];
+    }
+    return reasons.map((each) => {
       const remark = each.chosen ? this.#remark(each.variant) : undefined;
       return remark === undefined ? each : { ...each, reason: `${each.reason}; ${remark}` };
     });
+  }
+
+  #failure({ variant }: VariantReason): string {
+    const error = this.#residents.get(variant)?.error;
+    return error ? `could not be loaded: ${toWireError(error).message}` : 'could not be loaded';
   }
 
   #model(id: string, kind?: CatalogModel['kind']): CatalogModel {
