@@ -65,7 +65,8 @@ test('an abort frees the engine at every stage', async () => {
     .toBe(0);
   console.log(`queued: out of the line after ${Date.now() - at} ms`);
   for (const name of running) await tab.abort(name);
-  expect(await freeAfter(tab, 'four at once', Date.now())).toBeLessThan(4000);
+  // The prefill above is the measure of how busy the machine is.
+  expect(await freeAfter(tab, 'four at once', Date.now())).toBeLessThan(Math.max(4000, wholeMs / 2));
 
   await killEngine(tab.page);
   const loading = await tab.begin(long);
