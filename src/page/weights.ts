@@ -1,7 +1,4 @@
-import { WEIGHTS_PATH } from '../protocol/local-paths.ts';
 import type { ImportedFile, WeightsCommand, WeightsOverview, WeightsReply } from '../protocol/weights.ts';
-import type { WireError } from '../protocol/wire-error.ts';
-import { LocaltextError } from './localtext-error.ts';
 import type { ExportedFile } from './model-files.ts';
 
 /**
@@ -64,15 +61,9 @@ export class Weights {
     return this.#post('', JSON.stringify(command));
   }
 
+  /** In a chunk of its own: most pages never ask. */
   async #post(query: string, body: BodyInit, given?: AbortSignal): Promise<WeightsReply> {
     const signal = given ? AbortSignal.any([given, this.#stopped]) : this.#stopped;
-    const response = await fetch(WEIGHTS_PATH + query, { method: 'POST', body, signal });
-    const reply = (await response.json().catch(() => ({}))) as WeightsReply | { error?: WireError };
-    if (response.ok && !('error' in reply)) return reply as WeightsReply;
-    const error = 'error' in reply ? reply.error : undefined;
-    throw new LocaltextError(
-      error?.code ?? 'service_worker_no_control',
-      error?.message ?? `${WEIGHTS_PATH} answered ${response.status}: reload the page.`,
-    );
+    return (await import('./post-weights.ts')).postWeights(query, body, signal);
   }
 }
