@@ -74,7 +74,8 @@ export async function tools(apiKey: string) {
     model: chat(apiKey),
     prompt,
     tools: { switchLight: switchLight(given) },
-    toolChoice: 'required',
+    // One call: a model this small does not end a list before its tokens do.
+    toolChoice: { type: 'tool', toolName: 'switchLight' },
   });
   const parts: string[] = [];
   for await (const part of streamed.fullStream) if (part.type !== parts.at(-1)) parts.push(part.type);
