@@ -20,7 +20,7 @@ export const weightBytes = ({ files, hub }: Variant): number =>
   files.reduce((sum, { bytes }) => sum + bytes, hub?.approximateBytes ?? 0);
 
 /** Bytes that a variant takes in memory, about. A server's model takes none here. */
-export function memoryCost(variant: Variant): number {
+function memoryCost(variant: Variant): number {
   if (variant.engine === 'upstream') return 0;
   return variant.needs?.memoryBytes ?? weightBytes(variant) * OVERHEAD;
 }
