@@ -1,5 +1,3 @@
-import type { WireError } from './wire-error.ts';
-
 /**
  * One message of the conversation, after the service has checked it: text parts joined, `developer` turned into
  * `system`. Engines need know no other shape.
@@ -127,4 +125,3 @@ export interface EmbeddingResult {
 }
 
 export type Job = ChatJob | EmbeddingJob;
-export type JobFailure = WireError;

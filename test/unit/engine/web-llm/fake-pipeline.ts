@@ -12,7 +12,7 @@ type GenerationConfig = Parameters<Pipeline['samplePrefillStep']>[3];
 type Step = Awaited<ReturnType<Pipeline['samplePrefillStep']>>;
 type Logprob = ReturnType<Pipeline['getTokenLogprobArray']>[number];
 
-export const chatConfig: MlcChatConfig = {
+const chatConfig: MlcChatConfig = {
   vocab_size: 256,
   context_window_size: 400,
   sliding_window_size: -1,
@@ -48,7 +48,7 @@ const encoder = new TextEncoder();
  * `answer` makes of the prompt. The order of things, the counters and what is kept in the KV cache from one round to
  * the next are those of the package's own code (0.2.86); locks, checks and streams are the package itself.
  */
-export class FakePipeline {
+class FakePipeline {
   /** All that the KV cache has seen, as bytes. */
   seen: number[] = [];
   pieces = 0;
