@@ -4,7 +4,7 @@ import type { RequestTrace } from './request-trace.ts';
 export const COMMIT_MS = 1000;
 
 /** How long they may wait past that for an engine that is counting the tokens of a long prompt. */
-const COUNT_MS = 10_000;
+const COUNT_MS = 1000;
 
 /** Whether the prompt fits is about to be known: an engine has taken it up, and counts. */
 export interface Counting {

@@ -197,6 +197,17 @@ test('keys: shown once, then listed without the key, then revoked', async () => 
   await expect(status()).resolves.toBe(401);
 });
 
+test('models: stored weights are listed, and deleted', async () => {
+  await open('Models');
+  const stored = page.getByRole('list', { name: 'Stored weights' }).getByRole('listitem');
+  await stored.filter({ hasText: 'smollm2-135m-instruct-q8_0' }).waitFor();
+  const miniLm = stored.filter({ hasText: 'all-minilm-l6-v2-f32' });
+  await expect(miniLm.textContent()).resolves.toContain('91.4 MB for jade-mole-4');
+  await miniLm.getByRole('button', { name: 'Delete' }).click();
+  await miniLm.waitFor({ state: 'detached' });
+  expect(await stored.count()).toBe(1);
+});
+
 test('models: the four ids, in the order of /v1/models', async () => {
   await open('Models');
   await page.locator('.model-card').nth(3).waitFor();

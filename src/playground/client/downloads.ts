@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { LoadProgress } from '../../protocol/control.ts';
 import { handle, modelStatuses } from './localtext.ts';
+import { holdDownload } from './stored-weights.ts';
 import { RateMeter } from './rate-meter.ts';
 
 export interface Download {
@@ -11,6 +12,8 @@ export interface Download {
   /** Bytes a second over the last seconds; null until known. */
   rate: number | null;
   error: string | null;
+  /** Paused by the user. */
+  held: boolean;
 }
 
 export const downloads = signal<Readonly<Record<string, Download>>>({});
@@ -33,6 +36,12 @@ export function cancelLoad(model: string): void {
   controllers.get(model)?.abort();
 }
 
+/** Pauses a download, or goes on with it. */
+export async function hold(model: string, held: boolean): Promise<void> {
+  update(model, { held });
+  await holdDownload(model, held);
+}
+
 async function run(model: string): Promise<void> {
   const controller = new AbortController();
   const meter = new RateMeter();
@@ -45,6 +54,7 @@ async function run(model: string): Promise<void> {
     totalBytes: 0,
     rate: null,
     error: null,
+    held: false,
   });
   try {
     const localtext = await handle;
@@ -68,6 +78,7 @@ function update(model: string, change: Partial<Download>): void {
     totalBytes: 0,
     rate: null,
     error: null,
+    held: false,
   };
   downloads.value = { ...downloads.value, [model]: { ...before, ...change } };
 }

@@ -1,5 +1,5 @@
 import { bytes, duration } from '../format.ts';
-import { cancelLoad, downloads, load } from '../client/downloads.ts';
+import { cancelLoad, downloads, hold, load } from '../client/downloads.ts';
 import { hueOf } from '../client/models.ts';
 import { ProgressBar } from './progress-bar.tsx';
 
@@ -7,7 +7,7 @@ import { ProgressBar } from './progress-bar.tsx';
 export function LoadCard({ model }: { model: string }) {
   const download = downloads.value[model];
   if (!download || download.phase === 'ready') return null;
-  const { phase, loadedBytes, totalBytes, error } = download;
+  const { phase, loadedBytes, totalBytes, error, held } = download;
 
   if (phase === 'failed' || phase === 'cancelled') {
     return (
@@ -27,11 +27,18 @@ export function LoadCard({ model }: { model: string }) {
     <div class="load-card" data-hue={hueOf(model)}>
       <div class="load-card-head">
         <span>
-          {phase === 'download' ? 'Downloading' : 'Loading'} {model}
+          {phase !== 'download' ? 'Loading' : held ? 'Paused:' : 'Downloading'} {model}
         </span>
-        <button type="button" class="button button-quiet" onClick={() => cancelLoad(model)}>
-          Cancel
-        </button>
+        <span class="row">
+          {phase === 'download' && (
+            <button type="button" class="button button-quiet" onClick={() => void hold(model, !held)}>
+              {held ? 'Resume' : 'Pause'}
+            </button>
+          )}
+          <button type="button" class="button button-quiet" onClick={() => cancelLoad(model)}>
+            Cancel
+          </button>
+        </span>
       </div>
       <ProgressBar
         label={`Loading ${model}`}
@@ -43,11 +50,12 @@ export function LoadCard({ model }: { model: string }) {
   );
 }
 
-function figures({ phase, loadedBytes, totalBytes, rate }: (typeof downloads.value)[string]): string {
+function figures({ phase, loadedBytes, totalBytes, rate, held }: (typeof downloads.value)[string]): string {
   if (phase === 'starting' || totalBytes === 0) return 'starting the engine';
   const parts = [`${bytes(loadedBytes)} of ${bytes(totalBytes)}`];
   if (phase === 'load') parts.push('from this browser’s storage into the engine');
-  if (phase === 'download' && rate !== null && rate > 0) {
+  if (held) parts.push('what has come is kept');
+  else if (phase === 'download' && rate !== null && rate > 0) {
     parts.push(`${bytes(rate)}/s`, `${duration(((totalBytes - loadedBytes) / rate) * 1000)} left`);
   }
   return parts.join(' · ');

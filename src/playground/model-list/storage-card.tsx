@@ -4,6 +4,7 @@ import { downloads } from '../client/downloads.ts';
 import { askToPersist, refreshStorage, storage } from '../client/storage.ts';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { bytes } from '../format.ts';
+import { StoredWeightsList } from './stored-weights-list.tsx';
 
 export function StorageCard() {
   const refused = useSignal(false);
@@ -21,6 +22,7 @@ export function StorageCard() {
       <p class="figures">
         {bytes(state.usedBytes)} of {bytes(state.quotaBytes)} that the browser allows
       </p>
+      <StoredWeightsList />
       {state.persisted ? (
         <p class="small">Kept: the browser clears it only when you ask it to.</p>
       ) : (

@@ -1,0 +1,37 @@
+import { signal } from '@preact/signals';
+import type { StoredVariant } from '../../protocol/weights.ts';
+import { handle } from './localtext.ts';
+
+/** Variants of which anything lies in this browser; null until the engine has told. */
+export const storedWeights = signal<StoredVariant[] | null>(null);
+export const storedWeightsError = signal<string | null>(null);
+
+export async function refreshStoredWeights(): Promise<void> {
+  await tell(async () => {
+    const { variants } = await (await handle).weights.list();
+    storedWeights.value = variants.filter(({ storedBytes }) => storedBytes > 0);
+  });
+}
+
+export async function deleteWeights(variant: string): Promise<void> {
+  await tell(async () => (await handle).weights.delete(variant));
+  await refreshStoredWeights();
+}
+
+/** Holds a model's download, or goes on with it; whoever waits for the model goes on waiting. */
+export async function holdDownload(model: string, held: boolean): Promise<void> {
+  await tell(async () => {
+    const { weights } = await handle;
+    await (held ? weights.pause(model) : weights.resume(model));
+  });
+}
+
+/** What goes wrong is shown, not thrown. */
+async function tell(work: () => Promise<void>): Promise<void> {
+  try {
+    storedWeightsError.value = null;
+    await work();
+  } catch (error) {
+    storedWeightsError.value = error instanceof Error ? error.message : String(error);
+  }
+}
