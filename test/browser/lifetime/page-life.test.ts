@@ -4,10 +4,12 @@ import { REQUESTS } from '../../chaos/requests.ts';
 import { engineOf } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { PAGE } from './support/tab.ts';
+import { forgetServiceWorkers } from './support/unregister.ts';
 
 const lent = siteOfTabs();
 
 test('without a service worker, tabs share one engine too, and replies go on when its tab closes', async () => {
+  await forgetServiceWorkers(lent);
   const [leader, asker] = [await lent.open({ start: 'fetch' }), await lent.open({ start: 'fetch' })];
   expect(await asker.page.evaluate(() => navigator.serviceWorker.controller)).toBeNull();
   const kinds = ['streamed, longer', 'two choices', 'embeddings'] as const;

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { killEngine, killServiceWorker } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { PAGE } from './support/tab.ts';
+import { forgetServiceWorkers, unregisterAll } from './support/unregister.ts';
 
 const SERVICE_WORKER = '/localtext-sw.js';
 const lent = siteOfTabs();
@@ -15,12 +16,6 @@ const headersIn = (page: Page, key: string): Promise<number> =>
     await fetch('/v1/models', { headers: { authorization: `Bearer ${apiKey}` } });
     return performance.now() - start;
   }, key);
-
-const unregisterAll = (page: Page): Promise<void> =>
-  page.evaluate(async () => {
-    for (const registration of await navigator.serviceWorker.getRegistrations())
-      await registration.unregister();
-  });
 
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
 
@@ -122,9 +117,7 @@ test('a page that was open before, a reload past the cache, and its first visit 
 });
 
 test('where the host sends no headers, it isolates pages from the next visit on', async () => {
-  const fresh = await lent.open({ start: 'none' });
-  await unregisterAll(fresh.page);
-  await fresh.page.close();
+  await forgetServiceWorkers(lent);
   const tab = await lent.open({ isolation: 'next-visit' });
   expect(await tab.page.evaluate(() => crossOriginIsolated)).toBe(false);
   await tab.page.goto(lent.site.url + PAGE);
@@ -147,7 +140,7 @@ const FOREIGN = `
   });`;
 
 test('of another version: both sides say so, and a newer one takes its place where there is one', async () => {
-  for (const page of lent.context.pages()) if (page.url() !== 'about:blank') await page.close();
+  await forgetServiceWorkers(lent);
   lent.site.files.set('/foreign-sw.js', () => FOREIGN);
   const tab = await lent.open();
   const refusal = await tab.page.evaluate(async () => {
