@@ -45,6 +45,8 @@ export default defineConfig(({ mode }) => ({
           globalSetup: here('./test/support/browser-setup.ts'),
           fileParallelism: false,
           testTimeout: 180_000,
+          // Times of a shared machine: what fails twice is a fault. The report names what was run again.
+          retry: 1,
           hookTimeout: 180_000,
         },
       },
@@ -57,7 +59,8 @@ export default defineConfig(({ mode }) => ({
           globalSetup: here('./test/examples/support/setup.ts'),
           fileParallelism: false,
           testTimeout: 240_000,
-          hookTimeout: 60_000,
+          hookTimeout: 120_000,
+          retry: 1,
         },
       },
     ],
