@@ -19,6 +19,26 @@ export function badRequest(message: string, param: string | null, code: string |
   return new EngineError({ status: 400, type: 'invalid_request_error', code, param, message });
 }
 
+/** The prompt is longer than the model's context. Both in tokens. */
+export function contextLengthExceeded(promptTokens: number, contextLength: number): EngineError {
+  return badRequest(
+    `This model's context holds ${contextLength} tokens, and the prompt takes ${promptTokens}. Shorten the messages.`,
+    'messages',
+    'context_length_exceeded',
+  );
+}
+
+export function deviceLost(cause?: unknown): EngineError {
+  return new EngineError(
+    {
+      code: 'device_lost',
+      message:
+        'The GPU was lost while it worked, often for want of memory. The model is loaded anew: try again.',
+    },
+    cause,
+  );
+}
+
 /** The engine itself is unusable from here on: whoever holds it must load it anew. */
 export function engineCrashed(cause: unknown): EngineError {
   console.error('localtext: an engine crashed', cause);

@@ -1,12 +1,10 @@
-import type OpenAI from 'openai';
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
 import type { Completion } from 'openai/resources/completions';
-import type { UpstreamVariant } from '../../../catalog/catalog.ts';
 import type { ChatEvent, ChatJob, TokenLogprob } from '../../../protocol/job.ts';
 import type { ChatEngine } from '../../engine.ts';
 import { EngineError } from '../../engine-error.ts';
-import { asUpstreamFailure } from './failures.ts';
 import { toUpstreamRequest } from './request.ts';
+import { UpstreamEngine } from './upstream-engine.ts';
 
 /** Requests passed on at once; more wait here, where the line is bounded and told of. */
 const SLOTS = 16;
@@ -14,23 +12,12 @@ const SLOTS = 16;
 type Chunk = ChatCompletionChunk | Completion;
 type Logprobs = NonNullable<NonNullable<ChatCompletionChunk['choices'][number]['logprobs']>['content']>;
 
-export class UpstreamChatEngine implements ChatEngine {
+export class UpstreamChatEngine extends UpstreamEngine implements ChatEngine {
   readonly slots = SLOTS;
-  readonly fingerprint: string;
-  readonly #client: OpenAI;
-  readonly #model: string;
-  readonly #key: string | undefined;
-
-  constructor(client: OpenAI, variant: UpstreamVariant, key: string | undefined) {
-    this.#client = client;
-    this.#model = variant.model;
-    this.#key = key;
-    this.fingerprint = `${variant.name}-upstream`;
-  }
 
   async *generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
-    const request = toUpstreamRequest(job, this.#model);
+    const request = toUpstreamRequest(job, this.model);
     const left = new AbortController();
     const options = { signal: AbortSignal.any([signal, left.signal]) };
     const began = performance.now();
@@ -38,8 +25,8 @@ export class UpstreamChatEngine implements ChatEngine {
     try {
       const chunks: AsyncIterable<Chunk> =
         'chat' in request
-          ? await this.#client.chat.completions.create(request.chat, options)
-          : await this.#client.completions.create(request.completion, options);
+          ? await this.client.chat.completions.create(request.chat, options)
+          : await this.client.completions.create(request.completion, options);
       // The server has taken it, but says how long the prompt is only at the end.
       yield { type: 'accepted', accepted: { promptTokens: 0, fingerprint: this.fingerprint } };
       const end = { finish: null as string | null, usage: null as Chunk['usage'] | null, tokens: 0 };
@@ -75,15 +62,11 @@ export class UpstreamChatEngine implements ChatEngine {
       };
     } catch (error) {
       signal.throwIfAborted();
-      throw asUpstreamFailure(error, this.#key);
+      throw this.failure(error);
     } finally {
       // Whoever leaves the loop early ends the server's work as well.
       left.abort();
     }
-  }
-
-  unload(): Promise<void> {
-    return Promise.resolve();
   }
 }
 

@@ -1,32 +1,18 @@
-import type OpenAI from 'openai';
-import type { UpstreamVariant } from '../../../catalog/catalog.ts';
 import type { EmbeddingJob } from '../../../protocol/job.ts';
 import type { EmbeddingEngine } from '../../engine.ts';
 import { EngineError } from '../../engine-error.ts';
-import { asUpstreamFailure } from './failures.ts';
+import { UpstreamEngine } from './upstream-engine.ts';
 
-export class UpstreamEmbeddingEngine implements EmbeddingEngine {
-  readonly fingerprint: string;
-  readonly #client: OpenAI;
-  readonly #model: string;
-  readonly #key: string | undefined;
-
-  constructor(client: OpenAI, variant: UpstreamVariant, key: string | undefined) {
-    this.#client = client;
-    this.#model = variant.model;
-    this.#key = key;
-    this.fingerprint = `${variant.name}-upstream`;
-  }
-
+export class UpstreamEmbeddingEngine extends UpstreamEngine implements EmbeddingEngine {
   async embed(
     job: EmbeddingJob,
     signal: AbortSignal,
   ): Promise<{ vectors: Float32Array<ArrayBuffer>[]; tokens: number }> {
     const input = 'texts' in job.input ? job.input.texts : job.input.tokens;
     try {
-      const { data, usage } = await this.#client.embeddings.create(
+      const { data, usage } = await this.client.embeddings.create(
         {
-          model: this.#model,
+          model: this.model,
           input,
           // Not every server has base64, which the SDK would ask for.
           encoding_format: 'float',
@@ -41,12 +27,8 @@ export class UpstreamEmbeddingEngine implements EmbeddingEngine {
       return { vectors: ordered, tokens: usage.prompt_tokens };
     } catch (error) {
       signal.throwIfAborted();
-      throw asUpstreamFailure(error, this.#key);
+      throw this.failure(error);
     }
-  }
-
-  unload(): Promise<void> {
-    return Promise.resolve();
   }
 }
 

@@ -1,7 +1,8 @@
 import type { ChatCompletionChunk, Completion, MLCEngine } from '@mlc-ai/web-llm';
 import type { ChatEvent, ChatJob } from '../../../protocol/job.ts';
 import type { ChatEngine } from '../../engine.ts';
-import { asJobFailure, deviceLost } from './failures.ts';
+import { deviceLost } from '../../engine-error.ts';
+import { asJobFailure } from './failures.ts';
 import type { MlcChatConfig } from './model-files.ts';
 import type { Pipeline, PipelineWatch, PromptCount } from './pipeline-watch.ts';
 import { ReplyReader } from './reply-reader.ts';

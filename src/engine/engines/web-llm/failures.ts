@@ -1,15 +1,4 @@
-import { badRequest, EngineError } from '../../engine-error.ts';
-
-export function deviceLost(cause?: unknown): EngineError {
-  return new EngineError(
-    {
-      code: 'device_lost',
-      message:
-        'The GPU was lost while it worked, often for want of memory. The model is loaded anew: try again.',
-    },
-    cause,
-  );
-}
+import { badRequest, contextLengthExceeded, deviceLost, EngineError } from '../../engine-error.ts';
 
 function outOfMemory(name: string, cause?: unknown): EngineError {
   return new EngineError(
@@ -18,14 +7,6 @@ function outOfMemory(name: string, cause?: unknown): EngineError {
       message: `The GPU has too little memory for ${name}, also with its smallest context. Close other pages, or use a smaller model.`,
     },
     cause,
-  );
-}
-
-function contextLengthExceeded(promptTokens: number, contextLength: number): EngineError {
-  return badRequest(
-    `This model's context is ${contextLength} tokens, but the prompt takes ${promptTokens}. Shorten the messages.`,
-    'messages',
-    'context_length_exceeded',
   );
 }
 

@@ -1,4 +1,4 @@
-import { EngineError, badRequest, engineCrashed } from '../../engine-error.ts';
+import { EngineError, badRequest, contextLengthExceeded, engineCrashed } from '../../engine-error.ts';
 import { Refusal } from './llama-server.ts';
 
 /** Its refusals of one request, told apart; anything else has broken it. */
@@ -6,7 +6,7 @@ export function fromWllamaError(error: unknown, constrained: boolean): EngineErr
   if (error instanceof EngineError) return error;
   if (!(error instanceof Refusal)) return engineCrashed(error);
   const { promptTokens, contextLength } = error;
-  if (promptTokens && contextLength) return tooLong(promptTokens, contextLength);
+  if (promptTokens && contextLength) return contextLengthExceeded(promptTokens, contextLength);
   if (constrained) {
     return badRequest(
       'The response format cannot be enforced: its JSON schema uses something that the grammar cannot express. Simplify the schema.',
@@ -20,13 +20,5 @@ export function fromWllamaError(error: unknown, constrained: boolean): EngineErr
       message: 'The engine failed on this request. Try again, or with a shorter conversation.',
     },
     error,
-  );
-}
-
-function tooLong(promptTokens: number, contextLength: number): EngineError {
-  return badRequest(
-    `This model's context holds ${contextLength} tokens, and the messages take ${promptTokens}. Shorten the messages.`,
-    'messages',
-    'context_length_exceeded',
   );
 }
