@@ -1,5 +1,6 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { EngineError } from '../engine-error.ts';
+import { Stalled } from './stall-watch.ts';
 
 export function unavailable({ path }: WeightFile, status: number): EngineError {
   return new EngineError({
@@ -34,7 +35,7 @@ export function storageFull(needed: number, free: number, deletable: readonly st
   });
 }
 
-export function downloadFailed(file: WeightFile, error: unknown): EngineError {
+export function downloadFailed(file: WeightFile, error: unknown, keptBytes: number): EngineError {
   if (error instanceof EngineError) return error;
   if (error instanceof DOMException && error.name === 'QuotaExceededError') {
     return new EngineError(
@@ -48,8 +49,14 @@ export function downloadFailed(file: WeightFile, error: unknown): EngineError {
   return new EngineError(
     {
       code: 'weights_unavailable',
-      message: `The weight file ${file.path} could not be downloaded. Check the connection and try again: what has come is kept.`,
+      message: `The weight file ${file.path} could not be downloaded: ${reason(error)}, several times. ${keptBytes} of its ${file.bytes} bytes are here and are kept. Check the connection and try again.`,
     },
     error,
   );
+}
+
+function reason(error: unknown): string {
+  if (error instanceof Stalled) return `the server sent nothing for ${error.seconds} s`;
+  if (error instanceof DOMException) return `the browser's storage failed (${error.name})`;
+  return 'the connection broke';
 }

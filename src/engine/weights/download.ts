@@ -6,8 +6,9 @@ import { PieceHash } from './piece-hash.ts';
 import { keepPart, partName, readPart, type PartRecord } from './part-record.ts';
 import { PieceReader } from './piece-reader.ts';
 import { PIECE_BYTES, type Shelf, type ShelfWriter } from './shelf.ts';
+import { StallWatch } from './stall-watch.ts';
 
-/** Tries in a row without a piece gained; each goes on where the one before broke off. */
+/** Of one connection in a row, without a piece gained on any; each goes on where the one before broke off. */
 const TRIES = 4;
 const FIRST_PAUSE_MS = 500;
 /** At once, for a file of many pieces: one often gets less than the line can carry. */
@@ -19,6 +20,8 @@ export interface DownloadOptions {
   name: string;
   signal: AbortSignal;
   onProgress(loadedBytes: number): void;
+  /** How long a connection may bring nothing, in milliseconds. */
+  stallMs?: number | undefined;
 }
 
 /**
@@ -27,21 +30,22 @@ export interface DownloadOptions {
  * @throws EngineError; the signal's reason
  */
 export async function download(shelf: Shelf, file: WeightFile, options: DownloadOptions): Promise<void> {
+  let running: Download | null = null;
   try {
-    const first = await Download.open(shelf, file, options);
+    const first = (running = await Download.open(shelf, file, options));
     const outcome = await first.run();
     if (outcome === 'whole') return;
     // The file has changed on the server since a part came, or that part was torn: once more, from nothing.
     await forget(shelf, options.name);
     if (outcome === 'wrong' && !first.resumed) throw wrongHash(file);
     // A server of several machines may give each its own version: from here on the hash alone decides.
-    const second = await Download.open(shelf, file, options, { anyVersion: true });
-    if ((await second.run()) === 'whole') return;
+    running = await Download.open(shelf, file, options, { anyVersion: true });
+    if ((await running.run()) === 'whole') return;
     await forget(shelf, options.name);
     throw wrongHash(file);
   } catch (error) {
     options.signal.throwIfAborted();
-    throw downloadFailed(file, error);
+    throw downloadFailed(file, error, running?.keptBytes ?? 0);
   }
 }
 
@@ -80,7 +84,6 @@ class Download {
   #etag: string | null;
   /** Bytes of pieces under way. */
   #flying = 0;
-  #failures = 0;
   #reported = 0;
   #keeping: Promise<void> = Promise.resolve();
   /** Opened once: Chromium at times never opens a file that was closed a moment before. */
@@ -168,7 +171,7 @@ class Download {
 
   /** True when the answer was the whole file, which no range can be asked of. */
   async #tryBring(index: number): Promise<boolean> {
-    for (;;) {
+    for (let failures = 0; ;) {
       const before = this.#done.size;
       try {
         return await this.#bring(index);
@@ -176,21 +179,23 @@ class Download {
         this.#signal.throwIfAborted();
         if (error instanceof EngineError || error instanceof Changed || isQuota(error)) throw error;
         if (this.#done.has(index)) return false;
-        this.#failures = this.#done.size > before ? 1 : this.#failures + 1;
-        if (this.#failures >= TRIES) throw error;
-        await delay(FIRST_PAUSE_MS * 2 ** (this.#failures - 1), this.#signal);
+        failures = this.#done.size > before ? 1 : failures + 1;
+        if (failures >= TRIES) throw error;
+        await delay(FIRST_PAUSE_MS * 2 ** (failures - 1), this.#signal);
       }
     }
   }
 
   async #bring(index: number): Promise<boolean> {
     const from = index * PIECE_BYTES;
-    const response = await fetch(this.#options.url, {
-      signal: this.#signal,
+    const watch = new StallWatch(this.#signal, this.#options.stallMs);
+    const asked = fetch(this.#options.url, {
+      signal: watch.signal,
       // The store is the only copy: the HTTP cache would keep another.
       cache: 'no-store',
       headers: this.#count > 1 ? { range: `bytes=${from}-${from + this.#length(index) - 1}` } : {},
     });
+    const response = await watch.during(asked);
     if (response.status === 416) throw sizeDiffers(this.#file, 'is shorter');
     if (response.status !== 200 && response.status !== 206) {
       await response.body?.cancel();
@@ -199,7 +204,7 @@ class Download {
     this.#checkVersion(response);
     if (response.status === 200) this.#checkLength(response);
     if (!response.body) throw new Error('the answer has no body');
-    const reader = new PieceReader(response.body, (bytes) => this.#fly(bytes));
+    const reader = new PieceReader(response.body, watch, (bytes) => this.#fly(bytes));
     try {
       if (response.status === 206) {
         this.#checkRange(response, from);
@@ -247,7 +252,6 @@ class Download {
     this.#flying -= bytes.length;
     await this.#writer.write(bytes, index * PIECE_BYTES);
     this.#done.add(index);
-    this.#failures = 0;
     this.#report();
     await this.#hash.advance(this.#done, (at) => this.#stored(at), this.#signal, { index, bytes });
     if (this.#count > 1 && this.#done.size < this.#count) {
@@ -280,9 +284,15 @@ class Download {
     this.#report();
   }
 
-  #report(): void {
-    let sum = this.#flying;
+  /** Bytes that are on the shelf, to go on from. */
+  get keptBytes(): number {
+    let sum = 0;
     for (const index of this.#done) sum += this.#length(index);
+    return sum;
+  }
+
+  #report(): void {
+    const sum = this.keptBytes + this.#flying;
     this.#reported = Math.max(this.#reported, Math.min(sum, this.#file.bytes));
     this.#options.onProgress(this.#reported);
   }

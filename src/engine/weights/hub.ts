@@ -2,6 +2,8 @@ import { z } from 'zod';
 import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { byteCount, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
 import { EngineError } from '../engine-error.ts';
+import { startHash } from './hash.ts';
+import { StallWatch } from './stall-watch.ts';
 
 export const DEFAULT_HUB = 'https://huggingface.co';
 
@@ -28,8 +30,9 @@ export async function listHubFiles(
   signal: AbortSignal,
 ): Promise<WeightFile[]> {
   const { repository, revision, folder } = hub;
-  const tree = await fetchOk(`${endpoint}/api/models/${repository}/tree/${revision}?recursive=true`, signal);
-  const parsed = treeSchema.safeParse(await tree.json());
+  const watch = new StallWatch(signal);
+  const tree = await fetchOk(`${endpoint}/api/models/${repository}/tree/${revision}?recursive=true`, watch);
+  const parsed = treeSchema.safeParse(await watch.during(tree.json()));
   if (!parsed.success)
     throw unavailable(variant, 'the model hub answered something else than a list of files');
   const wanted = (path: string): boolean => hub.files?.includes(path) ?? MLC_FILES.test(path);
@@ -54,24 +57,26 @@ export async function describeLibrary(path: string, url: string, signal: AbortSi
 }
 
 async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
-  const response = await fetchOk(url, signal);
-  if (Number(response.headers.get('content-length') ?? 0) > LARGEST_UNHASHED) {
-    await response.body?.cancel();
+  const watch = new StallWatch(signal);
+  const reader = (await fetchOk(url, watch)).body?.getReader();
+  const hash = await startHash();
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = (await (reader && watch.during(reader.read()))) ?? { done: true };
+    if (done) return { bytes, sha256: hash.digest() };
+    hash.update(value);
+    bytes += value.length;
+    if (bytes <= LARGEST_UNHASHED) continue;
+    await reader?.cancel();
     throw new EngineError({
       code: 'weights_unavailable',
       message: `${url} is too large to be taken without a hash.`,
     });
   }
-  const bytes = await response.arrayBuffer();
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-  return {
-    bytes: bytes.byteLength,
-    sha256: Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join(''),
-  };
 }
 
-async function fetchOk(url: string, signal: AbortSignal): Promise<Response> {
-  const response = await fetch(url, { signal });
+async function fetchOk(url: string, watch: StallWatch): Promise<Response> {
+  const response = await watch.during(fetch(url, { signal: watch.signal }));
   if (response.ok) return response;
   await response.body?.cancel();
   throw new EngineError({

@@ -1,3 +1,4 @@
+import { openAccess } from './open-access.ts';
 import { openWeightsFolder } from './opfs-folder.ts';
 import { freeBytes, type Shelf, type ShelfWriter } from './shelf.ts';
 
@@ -30,9 +31,8 @@ class OpfsShelf implements Shelf {
   }
 
   async write(name: string): Promise<ShelfWriter> {
-    const handle = await this.#folder.getFileHandle(name, { create: true });
     // A writable stream keeps its bytes aside until it is closed; this one leaves a part to resume from.
-    const access = await handle.createSyncAccessHandle();
+    const access = await openAccess(() => this.#folder.getFileHandle(name, { create: true }));
     return {
       write: async (bytes, at) => {
         for (let done = 0; done < bytes.length;) {

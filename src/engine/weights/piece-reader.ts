@@ -1,13 +1,21 @@
+import type { StallWatch } from './stall-watch.ts';
+
 /** Cuts a body into pieces of given lengths. */
 export class PieceReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+  readonly #watch: StallWatch;
   readonly #onBytes: (bytes: number) => void;
   #rest = new Uint8Array(0);
   /** Bytes of a piece that is not whole yet. */
   partial = 0;
 
-  constructor(body: ReadableStream<Uint8Array<ArrayBuffer>>, onBytes: (bytes: number) => void) {
+  constructor(
+    body: ReadableStream<Uint8Array<ArrayBuffer>>,
+    watch: StallWatch,
+    onBytes: (bytes: number) => void = () => undefined,
+  ) {
     this.#reader = body.getReader();
+    this.#watch = watch;
     this.#onBytes = onBytes;
   }
 
@@ -39,7 +47,7 @@ export class PieceReader {
   }
 
   async #more(): Promise<boolean> {
-    const { done, value } = await this.#reader.read();
+    const { done, value } = await this.#watch.during(this.#reader.read());
     if (done) return false;
     this.#rest = value;
     return true;

@@ -17,6 +17,10 @@ export interface Alterations {
 /** The built site behind a server that alters it; what it alters may change while it runs. */
 export class AlteredSite {
   readonly files = new Map<string, (text: string) => string>();
+  /** By path: which answers, the first being 0, bring their first bytes and nothing after that. */
+  readonly stalls = new Map<string, (answer: number) => boolean>();
+  /** By path. */
+  readonly #answers = new Map<string, number>();
   readonly #origin: string;
   readonly #isolated: boolean;
   readonly #server: Server;
@@ -67,7 +71,18 @@ export class AlteredSite {
     if (!this.#isolated) {
       for (const name of Object.keys(headers)) if (name.startsWith('cross-origin-')) delete headers[name];
     }
-    const alter = this.files.get(new URL(url, this.#origin).pathname);
+    const { pathname } = new URL(url, this.#origin);
+    const count = this.#answers.get(pathname) ?? 0;
+    this.#answers.set(pathname, count + 1);
+    if (this.stalls.get(pathname)?.(count)) {
+      answer.writeHead(response.statusCode ?? 500, headers);
+      response.once('data', (chunk: Buffer) => {
+        response.pause();
+        answer.write(chunk);
+      });
+      return;
+    }
+    const alter = this.files.get(pathname);
     if (!alter) {
       answer.writeHead(response.statusCode ?? 500, headers);
       response.pipe(answer);

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import { download } from '../../../../src/engine/weights/download.ts';
 import { MemoryShelf } from '../../../../src/engine/weights/memory-shelf.ts';
 import { PIECE_BYTES } from '../../../../src/engine/weights/shelf.ts';
 import { WeightStore } from '../../../../src/engine/weights/weight-store.ts';
@@ -61,6 +62,35 @@ test('connections that break are taken up again where they broke', async () => {
   setTimeout(() => delete site.behaviour.cutAfter, 300);
   const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
   expect(await whole(blob)).toBe(true);
+});
+
+test('connections on which nothing comes any more are given up, and the rest is asked for anew', async () => {
+  const { server: site, shelf } = await setUp({ stallAfter: 1000 });
+  const options = { url: site.url, name: 'x', signal: never, stallMs: 100, onProgress: () => undefined };
+  setTimeout(() => delete site.behaviour.stallAfter, 300);
+  await download(shelf, file, options);
+  const blob = await shelf.read('x');
+  expect(blob && (await whole(blob))).toBe(true);
+});
+
+test('a server that stalls again and again: said with how much has come, which a later visit goes on from', async () => {
+  const { server: site, shelf } = await setUp();
+  const options = { url: site.url, name: 'x', signal: never, stallMs: 100 };
+  const onProgress = (bytes: number): void => {
+    if (bytes >= PIECE_BYTES) site.behaviour.stallAfter = 1000;
+  };
+  const failure: unknown = await download(shelf, file, { ...options, onProgress }).catch(
+    (error: unknown) => error,
+  );
+  expect(failure).toMatchObject({ wire: { code: 'weights_unavailable' } });
+  const [, kept = ''] =
+    /m\/a\.bin .* nothing for 0\.1 s, .* (\d+) of its \d+ bytes are here/.exec(String(failure)) ?? [];
+  expect(Number(kept)).toBeGreaterThanOrEqual(PIECE_BYTES);
+  expect(Number(kept)).toBeLessThan(body.length);
+  delete site.behaviour.stallAfter;
+  site.asked.length = 0;
+  await download(shelf, file, { ...options, onProgress: () => undefined });
+  expect(site.asked).toHaveLength(6 - Math.ceil(Number(kept) / PIECE_BYTES));
 });
 
 test('a server without ranges: the whole file comes in one answer', async () => {

@@ -24,6 +24,8 @@ export interface Behaviour {
   ignoresRange?: boolean;
   /** Cuts the connection after so many bytes of an answer. */
   cutAfter?: number;
+  /** Sends so many bytes of an answer, and then nothing; the connection stays. */
+  stallAfter?: number;
   /** Waits before each answer, in milliseconds. */
   delayMs?: number;
   status?: number;
@@ -43,7 +45,7 @@ export interface FileServer {
 export async function serveFile(behaviour: Behaviour): Promise<FileServer> {
   let open = 0;
   const server = createServer(async (request, response) => {
-    const { body, etag, ignoresRange, cutAfter, delayMs = 0, status } = result.behaviour;
+    const { body, etag, ignoresRange, cutAfter, stallAfter, delayMs = 0, status } = result.behaviour;
     result.asked.push(request.headers.range);
     open++;
     result.most = Math.max(result.most, open);
@@ -59,7 +61,8 @@ export async function serveFile(behaviour: Behaviour): Promise<FileServer> {
       ...(range && { 'content-range': `bytes ${from}-${to - 1}/${body.length}` }),
     };
     response.writeHead(status ?? (range ? 206 : 200), headers);
-    if (cutAfter === undefined || cutAfter >= part.length) response.end(part);
+    if (stallAfter !== undefined) response.write(part.subarray(0, stallAfter));
+    else if (cutAfter === undefined || cutAfter >= part.length) response.end(part);
     else response.write(part.subarray(0, cutAfter), () => setTimeout(() => response.destroy(), 50));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

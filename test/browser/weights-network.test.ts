@@ -1,0 +1,42 @@
+import type { BrowserContext } from 'playwright';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { AlteredSite } from './lifetime/support/altered-site.ts';
+
+const EMBEDDER = 'jade-mole-4';
+const SAFETENSORS = '/models/all-minilm-l6-v2/model.safetensors';
+
+let site: AlteredSite;
+let context: BrowserContext;
+
+beforeEach(async () => {
+  site = await AlteredSite.start(inject('siteUrl'), { isolated: true });
+  context = await launch();
+});
+
+afterEach(async () => {
+  await context.close();
+  await site.stop();
+});
+
+test('a download whose connections all fall silent goes on by itself', async () => {
+  let silent = 0;
+  site.stalls.set(SAFETENSORS, (answer) => {
+    // The first one shows that the server gives parts; then there are four.
+    const stalls = answer >= 1 && answer <= 4;
+    if (stalls) silent++;
+    return stalls;
+  });
+  const { page, key } = await openPage(context, site.url);
+  const at = Date.now();
+  await page.evaluate(async (id) => (await window.localtext).ready(id), EMBEDDER);
+  console.log(`whole ${Date.now() - at} ms after it was asked for`);
+  expect(silent).toBe(4);
+  const width = await page.evaluate(async (apiKey) => {
+    const { data } = await window.client(apiKey).embeddings.create({ model: 'jade-mole-4', input: 'hello' });
+    return data[0]?.embedding.length;
+  }, key);
+  expect(width).toBe(384);
+});
