@@ -4,6 +4,7 @@ import { EngineError } from './engine-error.ts';
 import type { Engine, LoadVariant, LoadVariantOptions } from './residency.ts';
 import type { Library } from './weights/library.ts';
 import type { Prober } from './prober.ts';
+import { checkFormat, findBrokenJson } from './weights/formats/check-format.ts';
 import { loadProgress } from './weights/load-progress.ts';
 import type { WeightSources } from './weights/weight-sources.ts';
 import type { StoredFile, WeightStore } from './weights/weight-store.ts';
@@ -105,12 +106,15 @@ async function loadOnce(
     return stored;
   };
   const left = new Set(variant.files);
+  const given: { file: WeightFile; blob: Blob }[] = [];
   const context = engineContext(wasmUrl, options, async (path) => {
     const file = variant.files.find((candidate) => candidate.path === path);
     if (!file) throw unlisted(variant, path);
     left.delete(file);
     const stored = await bring(file);
     checks.push(stored.intact);
+    await checkFormat(file, stored.blob);
+    given.push({ file, blob: stored.blob });
     return stored.blob;
   });
   // The bytes are hashed beside the load, not before it: a warm start need not wait for its own check.
@@ -119,7 +123,11 @@ async function loadOnce(
   if (engine.status === 'fulfilled') await Promise.allSettled([...left].map(bring));
   const intact = (await Promise.all(checks)).every(Boolean);
   if (engine.status === 'fulfilled') return { engine: engine.value, intact };
-  if (intact || options.signal.aborted) throw engine.reason;
+  if (options.signal.aborted) throw engine.reason;
+  if (intact)
+    throw engine.reason instanceof EngineError
+      ? engine.reason
+      : ((await findBrokenJson(given)) ?? engine.reason);
   return { engine: null, intact };
 }
 
