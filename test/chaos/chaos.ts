@@ -143,7 +143,8 @@ export class Chaos {
       if (!reference) throw new Error(`no reference for ${kind}`);
       const serviceWorkerKilled = event === 'service worker' || event === 'crash';
       try {
-        tally(figures.endings, judge(run, reference, { aborted, serviceWorkerKilled }));
+        const isJson = 'response_format' in REQUESTS[kind];
+        tally(figures.endings, judge(run, reference, { aborted, serviceWorkerKilled, isJson }));
       } catch (error) {
         throw new Error(`round ${figures.rounds}, ${kind} after ${event}: ${(error as Error).message}`, {
           cause: error,

@@ -4,17 +4,24 @@ export interface Circumstances {
   aborted: boolean;
   /** A service worker was stopped while it ran: a broken connection is then what its client must see. */
   serviceWorkerKilled: boolean;
+  /** White space between the tokens of JSON is free, and the model not sure of it. */
+  isJson: boolean;
 }
 
 /**
  * How a request ended, in a word or two.
  * @throws Error when it ended as no request may: cut off without a word, with other text, or with an unclear error.
  */
-export function judge(run: Run, reference: Run, { aborted, serviceWorkerKilled }: Circumstances): string {
+export function judge(
+  run: Run,
+  reference: Run,
+  { aborted, serviceWorkerKilled, isJson }: Circumstances,
+): string {
   const said = JSON.stringify(run);
+  const essence = (text: string): string => (isJson ? text.replace(/\s+/g, '') : text);
   for (const [index, text] of Object.entries(run.text)) {
     const whole = reference.text[Number(index)] ?? '';
-    if (!whole.startsWith(text))
+    if (!essence(whole).startsWith(essence(text)))
       throw new Error(`text lost, doubled or changed: ${said}; should be ${whole}`);
   }
   // The client ends an aborted stream without an error.
@@ -26,10 +33,11 @@ export function judge(run: Run, reference: Run, { aborted, serviceWorkerKilled }
   }
   for (const [index, finish] of Object.entries(reference.finish)) {
     if (run.finish[Number(index)] !== finish) throw new Error(`cut off, yet it looks whole: ${said}`);
-    if (run.text[Number(index)] !== reference.text[Number(index)])
+    if (essence(run.text[Number(index)] ?? '') !== essence(reference.text[Number(index)] ?? ''))
       throw new Error(`text is missing: ${said}`);
   }
   const [counted, right] = [run.usage?.completion_tokens, reference.usage?.completion_tokens];
-  if (counted !== right) throw new Error(`counted ${counted} tokens in place of ${right}: ${said}`);
+  if (counted !== right && run.text[0] === reference.text[0])
+    throw new Error(`counted ${counted} tokens in place of ${right}: ${said}`);
   return 'answered';
 }
