@@ -11,9 +11,10 @@ export async function pageService(
 ): Promise<(request: Request) => Promise<Response>> {
   await writeCatalog(catalog ?? null);
   const service = browserService({ transport: pageTransport(leader), locks: navigator.locks });
+  const id = crypto.randomUUID();
   return async (request) => {
     const { signal } = request;
-    const response = await service(request);
+    const response = await service(request, { id, url: location.href });
     if (!response.body) return response;
     // An abort after the headers breaks the body off, as that of a request over the network.
     return new Response(response.body.pipeThrough(new TransformStream(), { signal }), response);

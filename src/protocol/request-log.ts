@@ -15,8 +15,8 @@ export interface RequestLogEntry {
   id: string;
   /** `running` until the last byte of the answer, or until the client left (`aborted`). */
   state: 'running' | 'done' | 'aborted';
-  /** The service worker's client id of the tab that asked; null when it is not known. */
-  client: string | null;
+  /** Who asked: a tab, a frame or a worker; null when it is not known. */
+  client: RequestClient | null;
   /** Label of the key; null when the request had no valid one. Never the key itself. */
   keyLabel: string | null;
   method: string;
@@ -43,6 +43,13 @@ export interface RequestLogEntry {
   requestBody: LoggedBody | null;
   /** What was answered: the JSON, or the text of a streamed reply's first choice. */
   responseBody: LoggedBody | null;
+}
+
+export interface RequestClient {
+  /** The service worker's id of it, another after each reload. */
+  id: string;
+  /** Its page, or its script; empty where its referrer policy hides that. */
+  url: string;
 }
 
 export interface LoggedBody {

@@ -13,13 +13,16 @@ export class RequestTrace {
   /** Something still runs: the end is not yet when the headers go out. */
   #open = false;
 
-  constructor(publish: Publish, now: () => number, request: { id: string; method: string; path: string }) {
+  constructor(
+    publish: Publish,
+    now: () => number,
+    request: Pick<RequestLogEntry, 'id' | 'method' | 'path' | 'client'>,
+  ) {
     this.#publish = publish;
     this.#now = now;
     this.#entry = {
       ...request,
       state: 'running',
-      client: null,
       keyLabel: null,
       model: null,
       streamed: false,

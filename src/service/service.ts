@@ -1,10 +1,14 @@
 import { authenticate } from './authentication.ts';
 import { followSignal, requestIdOf, type Call } from './call.ts';
+import type { RequestClient } from '../protocol/request-log.ts';
 import { RequestTrace } from './request-trace.ts';
 import { addCommonHeaders } from './response-headers.ts';
 import { Routes } from './routes.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 import { asServiceError } from './service-error.ts';
+
+/** `client` is told to the log, and changes nothing else. */
+export type Service = (request: Request, client?: RequestClient | null) => Promise<Response>;
 
 /**
  * The whole of `/v1` as a function. Every answer to a fault has OpenAI's error shape.
@@ -13,15 +17,15 @@ import { asServiceError } from './service-error.ts';
  * const service = createService({ engine, keys, models, responses, now: Date.now });
  * const response = await service(new Request('https://site.example/v1/models', { headers }));
  */
-export function createService(dependencies: ServiceDependencies): (request: Request) => Promise<Response> {
+export function createService(dependencies: ServiceDependencies): Service {
   const routes = new Routes(dependencies.basePath ?? '/v1');
 
-  return async (request) => {
+  return async (request, client = null) => {
     const id = crypto.randomUUID();
     const requestId = requestIdOf(request, id);
     const receivedAt = dependencies.now();
     const trace = dependencies.log
-      ? startTrace(dependencies.log, dependencies.now, request, requestId)
+      ? startTrace(dependencies.log, dependencies.now, request, requestId, client)
       : null;
     let call: Call | null = null;
     try {
@@ -54,8 +58,9 @@ function startTrace(
   now: () => number,
   { method, url }: Request,
   id: string,
+  client: RequestClient | null,
 ): RequestTrace {
-  return new RequestTrace(publish, now, { id, method, path: new URL(url).pathname });
+  return new RequestTrace(publish, now, { id, method, path: new URL(url).pathname, client });
 }
 
 /** What generates text counts against a key's limits. */

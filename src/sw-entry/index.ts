@@ -17,7 +17,7 @@ declare const self: ServiceWorkerGlobalScope;
 
 /** What localtext looks at in a request; Workbox hands its routes an object that has it too. */
 export type Addressed = URL | { url: URL };
-export type Requested = Request | { request: Request };
+export type Requested = Request | FetchEvent | { request: Request; event?: ExtendableEvent };
 
 const engine: EngineClientDependencies = {
   transport: serviceWorkerTransport(self.clients),
@@ -37,14 +37,20 @@ export function matchV1(target: Addressed): boolean {
 
 /**
  * Answers what `matchV1` matched; never rejects for a fault of its own.
- * @param target a Request, or what Workbox gives a route's handler
+ * @param target the event, what Workbox gives a route's handler, or a Request alone: then the log of requests cannot
+ *   tell who asked
  * @example
  * // A Workbox route has one method:
  * for (const method of ['GET', 'POST', 'DELETE'] as const) registerRoute(matchV1, handleV1, method);
  */
 export async function handleV1(target: Requested): Promise<Response> {
-  const request = target instanceof Request ? target : target.request;
-  return (await handleLocalRoute(request, engine)) ?? service(request);
+  const asked: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
+  const { request } = asked;
+  const { clientId = '' } = (('event' in asked && asked.event) || asked) as Partial<FetchEvent>;
+  return (
+    (await handleLocalRoute(request, engine)) ??
+    service(request, clientId ? { id: clientId, url: request.referrer } : null)
+  );
 }
 
 /**
@@ -64,7 +70,7 @@ export function addLocaltext(): void {
   self.addEventListener('fetch', (event) => {
     const { request } = event;
     const answer = matchV1(new URL(request.url))
-      ? handleV1(request)
+      ? handleV1(event)
       : asksForWeights(request)
         ? respondStored(request)
         : request.method === 'GET' && largeFiles.has(request.url) && largeFiles.respond(request);

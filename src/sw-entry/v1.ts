@@ -10,7 +10,7 @@ import {
 } from '../protocol/request-log.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { catalogDirectory } from '../service/catalog-directory.ts';
-import { createService } from '../service/service.ts';
+import { createService, type Service } from '../service/service.ts';
 import { asServiceError } from '../service/service-error.ts';
 import { createResponseStore } from '../storage/response-store.ts';
 import { readCatalog } from '../storage/settings.ts';
@@ -19,7 +19,7 @@ import { describeModel } from './describe-model.ts';
 const now = (): number => Date.now();
 
 /** The service as the browser runs it, in the service worker or in a page; only the way to the engine differs. */
-export function browserService(engine: EngineClientDependencies): (request: Request) => Promise<Response> {
+export function browserService(engine: EngineClientDependencies): Service {
   const service = createService({
     engine: createEngineClient(engine),
     keys: createKeyStore({ now, inFlight: lockedInFlight(engine.locks) }),
@@ -31,9 +31,9 @@ export function browserService(engine: EngineClientDependencies): (request: Requ
     log: publishRequest(),
     now,
   });
-  return async (request) => {
+  return async (request, client) => {
     try {
-      return await service(request);
+      return await service(request, client);
     } catch (error) {
       if (request.signal.aborted) throw error;
       // A rejection would reach the client as a network error, which says nothing.

@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
 import { handle } from './localtext.ts';
+import { ownRequestId } from './own-requests.ts';
 import { issueAgain, playgroundKey } from './playground-key.ts';
 
 let client: Promise<OpenAI> | null = null;
@@ -24,9 +25,11 @@ async function create(): Promise<OpenAI> {
 }
 
 async function fetchWithFreshKey(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(input, init);
-  if (response.status !== 401) return response;
   const headers = new Headers(init?.headers);
+  headers.set('x-request-id', ownRequestId());
+  const response = await fetch(input, { ...init, headers });
+  if (response.status !== 401) return response;
+  headers.set('x-request-id', ownRequestId());
   headers.set('authorization', `Bearer ${await issueAgain()}`);
   return await fetch(input, { ...init, headers });
 }

@@ -4,7 +4,8 @@ import { CodeBlock } from '../markdown/code-block.tsx';
 import '../markdown/markdown.css';
 import { SelectField } from '../components/field.tsx';
 import { clockTime, count } from '../format.ts';
-import { codeSample, SAMPLES, type SampleKind } from './code-samples.ts';
+import { clientName } from './clients.ts';
+import { codeSample, samplesFor, type SampleKind } from './code-samples.ts';
 import { figures, statusText } from './request-figures.ts';
 
 export function RequestDetail({ entry }: { entry: RequestLogEntry }) {
@@ -15,6 +16,11 @@ export function RequestDetail({ entry }: { entry: RequestLogEntry }) {
         <dt>Status</dt>
         <dd>
           {statusText(entry)} {entry.error && <span class="error-text">{entry.error}</span>}
+        </dd>
+        <dt>Asked by</dt>
+        <dd>
+          {clientName(entry)}
+          {entry.client && <span class="quiet small request-url"> {entry.client.url}</span>}
         </dd>
         <dt>Key</dt>
         <dd>{entry.keyLabel ?? 'none that is valid'}</dd>
@@ -35,9 +41,12 @@ export function RequestDetail({ entry }: { entry: RequestLogEntry }) {
         <>
           <SelectField
             label="Copy as"
-            options={SAMPLES}
+            options={samplesFor(entry.path)}
             value={kind.value}
             onChange={(value) => (kind.value = value)}
+            {...(kind.value === 'curl' && {
+              hint: 'curl reaches servers only, not the /v1 inside this page.',
+            })}
           />
           <CodeBlock text={codeSample(kind.value, entry)} lang={kind.value === 'curl' ? 'sh' : 'ts'} />
         </>

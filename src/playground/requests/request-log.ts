@@ -6,6 +6,7 @@ import {
 } from '../../protocol/request-log.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { oncePerFrame } from '../once-per-frame.ts';
+import { noteClient } from './clients.ts';
 
 const KEPT = 300;
 
@@ -23,6 +24,7 @@ export function listenForRequests(): void {
     if (data.version !== PROTOCOL_VERSION) return;
     // A map keeps the place of a key that is set again: the order of arrival.
     entries.set(data.entry.id, data.entry);
+    noteClient(data.entry);
     const oldest = entries.keys().next().value;
     if (entries.size > KEPT && oldest !== undefined) entries.delete(oldest);
     publish.request();

@@ -1,6 +1,7 @@
 import type { RequestLogEntry } from '../../protocol/request-log.ts';
 import { hueOf } from '../client/models.ts';
 import { clockTime, duration } from '../format.ts';
+import { clientName } from './clients.ts';
 import { isFailure, statusText, tokensPerSecond } from './request-figures.ts';
 
 /** Short, for a narrow screen; the detail has the path. */
@@ -26,7 +27,9 @@ export function RequestRow({ entry, onOpen }: { entry: RequestLogEntry; onOpen: 
           <span class="request-path">{NAMES[entry.path] ?? entry.path}</span>{' '}
           {entry.model !== null && <span class="quiet small">{entry.model}</span>}
         </span>
-        <span class="request-who small quiet">{entry.keyLabel ?? 'no valid key'}</span>
+        <span class="request-who small quiet">
+          {clientName(entry)} · {entry.keyLabel ?? 'no valid key'}
+        </span>
         <span class="figures request-rate">{rate === null ? '' : `${rate.toFixed(1)} tok/s`}</span>
         <span class="figures request-total">{entry.totalMs === null ? '' : duration(entry.totalMs)}</span>
       </button>

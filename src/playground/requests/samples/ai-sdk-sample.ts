@@ -1,0 +1,109 @@
+import { aiMessages } from './ai-sdk-messages.ts';
+import { indented, literal, members, without, type Body } from './literal.ts';
+
+/** What the code below says in the AI SDK's words, or that the SDK sets itself. */
+const SAID = [
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'temperature',
+  'top_p',
+  'max_tokens',
+  'max_completion_tokens',
+  'seed',
+  'stop',
+  'presence_penalty',
+  'frequency_penalty',
+  'tools',
+  'tool_choice',
+  'response_format',
+];
+
+interface FunctionTool {
+  function?: { name?: string; description?: string; parameters?: unknown };
+}
+
+export function aiSdkChat(body: Body): string {
+  const streamed = body['stream'] === true;
+  const call = streamed ? 'streamText' : 'generateText';
+  const stop = body['stop'];
+  const format = body['response_format'] as { type?: string; json_schema?: { schema?: unknown } } | undefined;
+  const tools = (body['tools'] as FunctionTool[] | undefined) ?? [];
+  const schema = format?.type === 'json_schema' ? format.json_schema?.schema : undefined;
+  const output = schema
+    ? `\n  output: Output.object({ schema: jsonSchema(${indented(literal(schema))}) }),`
+    : format?.type === 'json_object'
+      ? '\n  output: Output.json(),'
+      : '';
+  const imports = [
+    call,
+    ...(output ? ['Output'] : []),
+    ...(schema || tools.length > 0 ? ['jsonSchema'] : []),
+    ...(tools.length > 0 ? ['tool'] : []),
+  ];
+  const options = members({
+    messages: aiMessages(body['messages']),
+    temperature: body['temperature'],
+    topP: body['top_p'],
+    maxOutputTokens: body['max_completion_tokens'] ?? body['max_tokens'],
+    seed: body['seed'],
+    stopSequences: typeof stop === 'string' ? [stop] : stop,
+    presencePenalty: body['presence_penalty'],
+    frequencyPenalty: body['frequency_penalty'],
+    toolChoice: toolChoice(body['tool_choice']),
+  });
+  return `${leftOut(body)}${provider(output !== '', `import { ${imports.join(', ')} } from 'ai';\n`)}
+const result = ${streamed ? '' : 'await '}${call}({
+  model: localtext(${JSON.stringify(body['model'])}),${output}${toolSet(tools)}${options}
+});
+${
+  streamed
+    ? `for await (const text of result.textStream) {
+  console.log(text);
+}${tools.length > 0 ? '\nconsole.log(await result.toolCalls);' : ''}`
+    : `console.log(result.text${tools.length > 0 ? ', result.toolCalls' : ''});`
+}`;
+}
+
+export function aiSdkEmbed(body: Body): string {
+  return `${provider(false, `import { embedMany } from 'ai';\n`)}
+const { embeddings } = await embedMany({
+  model: localtext.textEmbeddingModel(${JSON.stringify(body['model'])}),
+  values: ${indented(literal([body['input']].flat()))},
+});
+console.log(embeddings);`;
+}
+
+const provider = (
+  structured: boolean,
+  imports: string,
+): string => `import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+${imports}
+const localtext = createOpenAICompatible({
+  name: 'localtext',
+  baseURL: location.origin + '/v1',
+  apiKey: 'lt_…',${structured ? '\n  supportsStructuredOutputs: true,' : ''}
+});`;
+
+function toolSet(tools: FunctionTool[]): string {
+  if (tools.length === 0) return '';
+  const each = tools.map(({ function: { name = '', description, parameters } = {} }) => {
+    const described = description === undefined ? '' : `\n      description: ${JSON.stringify(description)},`;
+    const schema = indented(indented(indented(literal(parameters ?? { type: 'object', properties: {} }))));
+    return `\n    ${JSON.stringify(name)}: tool({${described}\n      inputSchema: jsonSchema(${schema}),\n    }),`;
+  });
+  return `\n  tools: {${each.join('')}\n  },`;
+}
+
+function toolChoice(choice: unknown): unknown {
+  const named = choice as FunctionTool | null | undefined;
+  return typeof choice === 'object' && named?.function
+    ? { type: 'tool', toolName: named.function.name }
+    : choice;
+}
+
+function leftOut(body: Body): string {
+  const names = Object.keys(without(body, SAID));
+  return names.length === 0 ? '' : `// Left out, as the AI SDK has no word for it: ${names.join(', ')}\n`;
+}

@@ -1,0 +1,18 @@
+export type Body = Record<string, unknown>;
+
+/** As code: keys that are names need no quotes there. */
+export const literal = (value: unknown): string =>
+  JSON.stringify(value, null, 2).replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, '$1$2:');
+
+/** Members of an object's literal, one a line, after those that are written by hand. */
+export const members = (options: Body): string => literal(defined(options)).slice(1, -1).trimEnd();
+
+export const indented = (code: string): string => code.replaceAll('\n', '\n  ');
+
+/** Without what was not given. */
+export const defined = (options: Body): Body =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && value !== null));
+
+/** `body` without these. */
+export const without = (body: Body, names: readonly string[]): Body =>
+  Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));

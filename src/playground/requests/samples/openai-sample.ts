@@ -1,0 +1,33 @@
+import { literal, type Body } from './literal.ts';
+
+const CALLS: Record<string, string> = {
+  '/v1/chat/completions': 'chat.completions',
+  '/v1/embeddings': 'embeddings',
+  '/v1/completions': 'completions',
+  '/v1/responses': 'responses',
+};
+
+export function openAiSample(body: Body, path: string): string {
+  const call = CALLS[path] ?? 'chat.completions';
+  return `import OpenAI from 'openai';
+
+const client = new OpenAI({
+  baseURL: location.origin + '/v1',
+  apiKey: 'lt_…',
+  dangerouslyAllowBrowser: true,
+});
+const answer = await client.${call}.create(${literal(body)});
+${body['stream'] === true ? streamed(call) : 'console.log(answer);'}`;
+}
+
+function streamed(call: string): string {
+  const [item, text] =
+    call === 'chat.completions'
+      ? ['chunk', `chunk.choices[0]?.delta.content ?? ''`]
+      : call === 'completions'
+        ? ['chunk', `chunk.choices[0]?.text ?? ''`]
+        : ['event', 'event'];
+  return `for await (const ${item} of answer) {
+  console.log(${text});
+}`;
+}
