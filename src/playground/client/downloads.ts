@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { LoadProgress } from '../../protocol/control.ts';
 import { handle, modelStatuses } from './localtext.ts';
+import { idsWithTheSameWeights } from './model-facts.ts';
 import { holdDownload } from './stored-weights.ts';
 import { RateMeter } from './rate-meter.ts';
 
@@ -38,8 +39,9 @@ export function cancelLoad(model: string): void {
 
 /** Pauses a download, or goes on with it. */
 export async function hold(model: string, held: boolean): Promise<void> {
-  update(model, { held });
-  await holdDownload(model, held);
+  if (!(await holdDownload(model, held))) return;
+  // The same files may be on their way for others.
+  for (const id of [model, ...idsWithTheSameWeights(model)]) if (running.has(id)) update(id, { held });
 }
 
 async function run(model: string): Promise<void> {

@@ -18,20 +18,25 @@ export async function deleteWeights(variant: string): Promise<void> {
   await refreshStoredWeights();
 }
 
-/** Holds a model's download, or goes on with it; whoever waits for the model goes on waiting. */
-export async function holdDownload(model: string, held: boolean): Promise<void> {
-  await tell(async () => {
+/**
+ * Holds a model's download, or goes on with it; whoever waits for the model goes on waiting.
+ * @returns whether that was done
+ */
+export async function holdDownload(model: string, held: boolean): Promise<boolean> {
+  return await tell(async () => {
     const { weights } = await handle;
     await (held ? weights.pause(model) : weights.resume(model));
   });
 }
 
 /** What goes wrong is shown, not thrown. */
-async function tell(work: () => Promise<void>): Promise<void> {
+async function tell(work: () => Promise<void>): Promise<boolean> {
   try {
     storedWeightsError.value = null;
     await work();
+    return true;
   } catch (error) {
     storedWeightsError.value = error instanceof Error ? error.message : String(error);
+    return false;
   }
 }

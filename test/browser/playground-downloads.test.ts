@@ -1,0 +1,77 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { SlowSite } from '../support/slow-site.ts';
+
+/** A download as its user handles it, of real weights over a slow line. */
+
+const MODEL = 'jade-mole-4';
+const MB = 1_000_000;
+/** Of all its files. */
+const WHOLE = 91.4 * MB;
+
+let site: SlowSite;
+let context: BrowserContext;
+let page: Page;
+
+beforeEach(async () => {
+  site = await SlowSite.start(inject('siteUrl'), 10 * MB);
+  context = await launch();
+  page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  // The chat would load its own model.
+  await page.goto(`${site.url}/#/models`);
+});
+
+afterEach(async () => {
+  await context.close();
+  await site.stop();
+});
+
+const card = () => page.locator('.model-card', { has: page.getByRole('heading', { name: MODEL }) });
+const press = (name: string): Promise<void> => card().getByRole('button', { name }).click();
+
+/** Bytes that the card shows. */
+async function shown(): Promise<number> {
+  const text = (await card().locator('.load-card .figures').textContent()) ?? '';
+  return Number(/^([\d.]+) MB of 91\.4 MB/.exec(text)?.[1] ?? 0) * MB;
+}
+
+async function arrived(bytes: number): Promise<void> {
+  await expect.poll(shown, { timeout: 60_000, interval: 100 }).toBeGreaterThan(bytes);
+}
+
+/** Bytes that are sent within two seconds, once what was on its way has come. */
+async function moved(): Promise<number> {
+  await page.waitForTimeout(500);
+  const before = site.sent;
+  await page.waitForTimeout(2_000);
+  return site.sent - before;
+}
+
+test('a download is paused, and nothing moves; it goes on, is cancelled, and begun again where it was', async () => {
+  await press(`Load ${MODEL}`);
+  await arrived(20 * MB);
+  await press('Pause');
+  await card().getByText(`Paused: ${MODEL}`).waitFor();
+  expect(await moved()).toBe(0);
+  await expect(card().locator('.load-card .figures').textContent()).resolves.toContain(
+    'what has come is kept',
+  );
+  const held = await shown();
+
+  await press('Resume');
+  await arrived(held + 5 * MB);
+  await press('Cancel');
+  await card().getByText(`Loading ${MODEL} was cancelled.`).waitFor();
+  expect(await moved()).toBe(0);
+
+  const before = site.sent;
+  site.bytesPerSecond = 1_000 * MB;
+  await press('Load it');
+  await card().getByText('ready', { exact: true }).waitFor();
+  // What had come was not fetched again, but for the parts of pieces that were cut off.
+  expect(site.sent - before).toBeLessThan(WHOLE - 15 * MB);
+  await page.getByRole('list', { name: 'Stored weights' }).getByText('91.4 MB').waitFor();
+});
