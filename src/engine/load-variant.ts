@@ -1,4 +1,5 @@
 import type { Variant, WeightFile } from '../catalog/catalog.ts';
+import { abortable } from './abort.ts';
 import type { EngineContext } from './engine.ts';
 import { EngineError } from './engine-error.ts';
 import type { Engine, LoadVariant, LoadVariantOptions } from './residency.ts';
@@ -107,18 +108,30 @@ async function loadOnce(
   };
   const left = new Set(variant.files);
   const given: { file: WeightFile; blob: Blob }[] = [];
-  const context = engineContext(wasmUrl, options, async (path) => {
-    const file = variant.files.find((candidate) => candidate.path === path);
-    if (!file) throw unlisted(variant, path);
+  const unusable = new AbortController();
+  const give = async (file: WeightFile): Promise<Blob> => {
     left.delete(file);
     const stored = await bring(file);
     checks.push(stored.intact);
     await checkFormat(file, stored.blob);
     given.push({ file, blob: stored.blob });
     return stored.blob;
+  };
+  const context = engineContext(wasmUrl, options, async (path) => {
+    const file = variant.files.find((candidate) => candidate.path === path);
+    if (!file) throw unlisted(variant, path);
+    try {
+      return await give(file);
+    } catch (error) {
+      unusable.abort(error);
+      throw error;
+    }
   });
   // The bytes are hashed beside the load, not before it: a warm start need not wait for its own check.
-  const [engine] = await Promise.allSettled([loadEngine(variant, context)]);
+  const loading = loadEngine(variant, context);
+  // Not every engine ends its load when a file cannot be had: transformers.js may wait for ever.
+  const [engine] = await Promise.allSettled([abortable(loading, unusable.signal)]);
+  if (engine.status === 'rejected') loading.then((late) => late.unload()).catch(() => undefined);
   // What the engine can do without is stored too, so that the model is whole; a failure there is none of the engine's.
   if (engine.status === 'fulfilled') await Promise.allSettled([...left].map(bring));
   const intact = (await Promise.all(checks)).every(Boolean);

@@ -132,10 +132,11 @@ export class Resident {
 
 function loadFailed(variant: Variant, cause: unknown): EngineError {
   console.error(`localtext: ${variant.name} could not be loaded`, cause);
+  const paths = variant.files.map(({ path }) => path).join(', ');
   return new EngineError(
     {
       code: 'model_load_failed',
-      message: `The model ${variant.name} could not be loaded: the device may lack the memory. Close other tabs, or choose a smaller model, and try again.`,
+      message: `The model ${variant.name} could not be loaded: the device may lack the memory, or its files may be unsound (${paths}). Close other tabs, or choose another model, and try again.`,
     },
     cause,
   );

@@ -40,11 +40,14 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
     } catch (error) {
       context.signal.throwIfAborted();
       failure = asLoadFailure(error, variant.name);
-      if (!(failure instanceof EngineError && failure.code === 'out_of_memory')) throw failure;
+      const short = failure instanceof EngineError && failure.code === 'out_of_memory';
+      if (!short && !(failure instanceof NotLoaded)) throw failure;
     }
   }
   throw failure;
 };
+
+class NotLoaded extends Error {}
 
 /** Also of a file whose hash is right: a catalog may name something else. */
 async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void> {
@@ -72,6 +75,8 @@ async function start(
     const loaded = wllama.loadModel(blobs, loadParameters(variant, gpu, threadCount()));
     // Beside the load, which would never end for a file that is none.
     await abortable(Promise.all([loaded, checkWasm(wasm, context.signal)]), context.signal);
+    // It resolves all the same when llama.cpp would not have the file, or had no memory for the context.
+    if (!(wllama.getLoadedContextInfo().n_vocab > 0)) throw new NotLoaded('llama.cpp loaded no model');
     return wllama;
   } catch (error) {
     // One that has not started does not answer that either.

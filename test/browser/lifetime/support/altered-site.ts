@@ -17,6 +17,8 @@ export interface Alterations {
 /** The built site behind a server that alters it; what it alters may change while it runs. */
 export class AlteredSite {
   readonly files = new Map<string, (text: string) => string>();
+  /** By path: what is answered without asking the site. */
+  readonly bodies = new Map<string, Buffer>();
   /** By path: which answers, the first being 0, bring their first bytes and nothing after that. */
   readonly stalls = new Map<string, (answer: number) => boolean>();
   /** By path. */
@@ -30,6 +32,11 @@ export class AlteredSite {
     this.#isolated = isolated;
     for (const [path, alter] of Object.entries(files)) this.files.set(path, alter);
     this.#server = createServer((asked, answer) => {
+      const body = this.bodies.get(asked.url ?? '/');
+      if (body) {
+        answer.end(body);
+        return;
+      }
       const headers: OutgoingHttpHeaders = { ...asked.headers, host: new URL(this.#origin).host };
       // Only plain text can be altered, and what is altered is not what the browser has kept.
       for (const name of ['accept-encoding', 'if-none-match', 'if-modified-since']) delete headers[name];

@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import type { Catalog, CatalogModel, Variant, WeightFile } from '../../src/catalog/catalog.ts';
+import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { tinyGguf } from '../unit/node/tiny-gguf.ts';
+import { AlteredSite } from './lifetime/support/altered-site.ts';
+
+const SOUND = 'sound-1';
+const MINI_LM = 'all-minilm-l6-v2';
+
+let site: AlteredSite;
+let context: BrowserContext;
+let models: CatalogModel[];
+
+const last = (id: string): Variant => {
+  const variant = defaultCatalog.models.find((model) => model.id === id)?.variants.at(-1);
+  if (!variant) throw new Error(`the default catalog has no ${id}`);
+  return variant;
+};
+
+/** Served under an address of its own, with the hash that it has. */
+function serve(id: string, path: string, bytes: Buffer): WeightFile {
+  const name = `/hostile/${id}`;
+  site.bodies.set(name, bytes);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return { path, bytes: bytes.length, sha256, url: site.url + name };
+}
+
+function chat(id: string, bytes: Uint8Array): CatalogModel {
+  const files = [serve(id, `hostile/${id}.gguf`, Buffer.from(bytes))];
+  return { id, kind: 'chat', created: 1, variants: [{ ...last('amber-phoenix-4'), name: `${id}-w`, files }] };
+}
+
+/** MiniLM, one of its files another. */
+function embedding(id: string, name: string, bytes: Buffer): CatalogModel {
+  const sound = last('jade-mole-4');
+  const files = sound.files.map((file) =>
+    file.path === `${MINI_LM}/${name}` ? serve(id, file.path, bytes) : file,
+  );
+  return { id, kind: 'embedding', created: 1, variants: [{ ...sound, name: `${id}-w`, files }] };
+}
+
+function gguf(change: (bytes: Buffer) => void): Buffer {
+  const bytes = Buffer.from(tinyGguf());
+  change(bytes);
+  return bytes;
+}
+
+function safetensors(offsets: [number, number], headLength?: bigint): Buffer {
+  const head = Buffer.from(JSON.stringify({ w: { dtype: 'F32', shape: [2], data_offsets: offsets } }));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(headLength ?? BigInt(head.length));
+  return Buffer.concat([length, head, Buffer.alloc(8)]);
+}
+
+const stored = (path: string): Promise<Buffer> => readFile(`public/models/${path}`);
+
+beforeAll(async () => {
+  site = await AlteredSite.start(inject('siteUrl'), { isolated: true });
+  context = await launch();
+  const real = await stored('smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf');
+  const huge = last('amber-phoenix-4').files.map((file) => ({
+    ...file,
+    bytes: 2 ** 52,
+    path: 'hostile/huge.gguf',
+  }));
+  models = [
+    { id: SOUND, kind: 'embedding', created: 1, variants: [last('jade-mole-4')] },
+    chat('no-gguf', Buffer.from('<html>Please log in</html>')),
+    chat(
+      'huge-counts',
+      gguf((bytes) => void bytes.writeBigUInt64LE(2n ** 62n, 8)),
+    ),
+    chat(
+      'tensor-beyond',
+      gguf((bytes) => void bytes.writeBigUInt64LE(2n ** 40n, bytes.indexOf('blk') + 19)),
+    ),
+    chat('cut-short', real.subarray(0, 3_500_000)),
+    // Its head is sound, and it is no model.
+    chat('no-model', tinyGguf()),
+    embedding('offset-beyond', 'model.safetensors', safetensors([2 ** 40, 2 ** 40 + 8])),
+    embedding('long-head', 'model.safetensors', safetensors([0, 8], 2n ** 60n)),
+    embedding(
+      'torn-tokenizer',
+      'tokenizer.json',
+      (await stored(`${MINI_LM}/tokenizer.json`)).subarray(0, 9999),
+    ),
+    embedding(
+      'torn-graph',
+      'onnx/model.onnx',
+      (await stored(`${MINI_LM}/onnx/model.onnx`)).subarray(0, 9999),
+    ),
+    {
+      id: 'huge',
+      kind: 'chat',
+      created: 1,
+      variants: [{ ...last('amber-phoenix-4'), name: 'huge-w', files: huge }],
+    },
+  ];
+});
+
+afterAll(async () => {
+  await context.close();
+  await site.stop();
+});
+
+const failureOf = (page: Page, model: string): Promise<{ code?: string; message: string }> =>
+  page.evaluate(async (id) => {
+    const failure: unknown = await (await window.localtext).ready(id).catch((error: unknown) => error);
+    const { code, message } = (failure ?? {}) as { code?: string; message?: string };
+    return { ...(code !== undefined && { code }), message: message ?? 'loaded' };
+  }, model);
+
+test('hostile weights of the right hash: each is refused by name, and what is sound goes on answering', async () => {
+  const catalog: Catalog = { ownedBy: 'test', models };
+  const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
+  const { page, key } = await openPage(context, site.url, path);
+  const embed = (): Promise<number | undefined> =>
+    page.evaluate(
+      async ([apiKey, model]) => {
+        const { data } = await window
+          .client(apiKey ?? '')
+          .embeddings.create({ model: model ?? '', input: 'hello' });
+        return data[0]?.embedding.length;
+      },
+      [key, SOUND],
+    );
+  expect(await embed()).toBe(384);
+  const expected: [string, string, RegExp][] = [
+    ['no-gguf', 'weights_corrupt', /^The weight file hostile\/no-gguf\.gguf is not a GGUF/],
+    [
+      'huge-counts',
+      'weights_corrupt',
+      /^The weight file hostile\/huge-counts\.gguf gives .* number of tensors/,
+    ],
+    [
+      'tensor-beyond',
+      'weights_corrupt',
+      /^The weight file hostile\/tensor-beyond\.gguf says that its tensor blk/,
+    ],
+    [
+      'cut-short',
+      'weights_corrupt',
+      /^The weight file hostile\/cut-short\.gguf says that its tensor .* and has 3500000/,
+    ],
+    ['no-model', 'model_load_failed', /hostile\/no-model\.gguf/],
+    [
+      'offset-beyond',
+      'weights_corrupt',
+      /^The weight file all-minilm-l6-v2\/model\.safetensors says that its tensor w/,
+    ],
+    [
+      'long-head',
+      'weights_corrupt',
+      /^The weight file all-minilm-l6-v2\/model\.safetensors gives .* length of its head/,
+    ],
+    [
+      'torn-tokenizer',
+      'weights_corrupt',
+      /^The weight file all-minilm-l6-v2\/tokenizer\.json is not JSON, or cut short/,
+    ],
+    ['torn-graph', 'model_load_failed', /all-minilm-l6-v2\/onnx\/model\.onnx/],
+    ['huge', 'model_unavailable', /huge-w needs 4503599\.6 GB of storage/],
+  ];
+  for (const [id, code, message] of expected) {
+    const at = Date.now();
+    const failure = await failureOf(page, id);
+    console.log(`${id}: ${Date.now() - at} ms: ${failure.message}`);
+    expect(failure).toEqual({ code, message: expect.stringMatching(message) as string });
+    expect(await embed()).toBe(384);
+  }
+  // A later worker, too, has it from the store.
+  await page.reload();
+  site.bodies.clear();
+  expect(await embed()).toBe(384);
+});
