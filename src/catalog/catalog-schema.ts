@@ -56,8 +56,9 @@ const variant = z.discriminatedUnion(
     z.looseObject({
       ...base,
       engine: z.literal('transformers'),
-      dimensions,
-      pooling: z.enum(['mean', 'cls', 'last_token']),
+      dimensions: dimensions.optional(),
+      pooling: z.enum(['mean', 'cls', 'last_token']).optional(),
+      device: z.enum(['wasm', 'webgpu'], 'must be wasm or webgpu').optional(),
     }),
     z.looseObject({
       ...base,
@@ -108,6 +109,13 @@ export const catalogSchema = z
           report([...path, 'name'], `is taken already by other weights, of another model: ${each.name}`);
         }
         named.set(each.name, same);
+        if (
+          each.engine === 'transformers' &&
+          (each.dimensions === undefined) !== (each.pooling === undefined)
+        ) {
+          const lacking = each.dimensions === undefined ? 'dimensions' : 'pooling';
+          report([...path, lacking], 'must be given: an embedding model needs both dimensions and pooling');
+        }
         if (makes(each) !== kind)
           report([...path, 'engine'], `makes a ${makes(each)} model, and ${id} is for ${kind}`);
         if (each.engine !== 'upstream' && each.files.length === 0 && !each.hub) {
@@ -126,7 +134,8 @@ export const catalogSchema = z
     }
   });
 
+/** Whoever says how long its vectors are makes vectors. */
 function makes(each: z.output<typeof variant>): 'chat' | 'embedding' {
-  if (each.engine === 'transformers') return 'embedding';
-  return each.engine === 'upstream' && each.dimensions !== undefined ? 'embedding' : 'chat';
+  const embeds = each.engine === 'transformers' || each.engine === 'upstream';
+  return embeds && each.dimensions !== undefined ? 'embedding' : 'chat';
 }

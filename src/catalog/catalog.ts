@@ -16,7 +16,8 @@ export interface CatalogModel {
   variants: Variant[];
 }
 
-export type Variant = WllamaVariant | TransformersVariant | WebLlmVariant | UpstreamVariant;
+export type Variant =
+  WllamaVariant | TransformersVariant | TransformersChatVariant | WebLlmVariant | UpstreamVariant;
 
 export interface VariantBase {
   /** Names the weights and their quantization in `system_fingerprint`: `smollm2-135m-instruct-q8_0`. */
@@ -65,14 +66,26 @@ export interface WllamaVariant extends VariantBase {
   engine: 'wllama';
 }
 
-/** Embeddings by transformers.js on onnxruntime-web. */
-export interface TransformersVariant extends VariantBase {
+interface OnnxVariant extends VariantBase {
   engine: 'transformers';
+  /** Where it runs; when not given, WASM, and for embeddings what has been measured to be faster. */
+  device?: 'wasm' | 'webgpu';
+}
+
+/** Embeddings by transformers.js on onnxruntime-web. */
+export interface TransformersVariant extends OnnxVariant {
   /** Length of a vector. */
   dimensions: number;
   pooling: 'mean' | 'cls' | 'last_token';
-  /** Where it runs; WASM when not given. */
-  device?: 'wasm' | 'webgpu';
+}
+
+/**
+ * Chat by transformers.js on onnxruntime-web: an ONNX decoder with its KV cache as inputs and outputs, in the layout
+ * of transformers.js (`config.json`, `tokenizer.json`, `tokenizer_config.json`, `onnx/model*.onnx`).
+ */
+export interface TransformersChatVariant extends OnnxVariant {
+  dimensions?: undefined;
+  pooling?: undefined;
 }
 
 /** Chat by MLC's web-llm on WebGPU: a folder with `mlc-chat-config.json`, and a model library compiled to WASM. */

@@ -8,6 +8,7 @@ export type {
   CatalogModel,
   DeviceNeeds,
   HubSource,
+  TransformersChatVariant,
   TransformersVariant,
   UpstreamVariant,
   Variant,

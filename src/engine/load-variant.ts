@@ -1,4 +1,4 @@
-import type { Variant, WeightFile } from '../catalog/catalog.ts';
+import type { TransformersVariant, Variant, WeightFile } from '../catalog/catalog.ts';
 import { abortable } from './abort.ts';
 import type { EngineContext } from './engine.ts';
 import { EngineError } from './engine-error.ts';
@@ -37,17 +37,16 @@ export function variantLoader({
       return loadUpstream(unresolved, context, { key: upstreamKeys[unresolved.name] });
     }
     const resolved = await sources.resolve(unresolved, options.signal);
-    const variant: Variant =
-      resolved.engine === 'transformers'
-        ? { ...resolved, device: await prober().backend(resolved) }
-        : resolved;
+    const variant: Variant = embeds(resolved)
+      ? { ...resolved, device: await prober().backend(resolved) }
+      : resolved;
     await library.makeRoom(variant.files);
     const used = (engine: Engine): Engine => {
       // Housekeeping: an answer waits for none of it, nor fails with it.
       library
         .used(variant)
         .catch((error: unknown) => console.error('localtext: weights were not tidied', error));
-      if (resolved.engine === 'transformers' && 'embed' in engine) {
+      if (embeds(resolved) && 'embed' in engine) {
         prober()
           .consider(resolved, engine)
           .catch((error: unknown) => console.warn('localtext: the GPU could not be measured', error));
@@ -57,7 +56,7 @@ export function variantLoader({
     try {
       return used(await loadIntact(await store, wasmUrl, variant, options));
     } catch (error) {
-      const measured = resolved.engine === 'transformers' && !resolved.device && onGpu(variant);
+      const measured = embeds(resolved) && !resolved.device && onGpu(variant);
       if (!measured || options.signal.aborted) throw error;
       // A GPU that was the faster once, and will not do now.
       prober().distrust(resolved);
@@ -65,6 +64,10 @@ export function variantLoader({
     }
   };
 }
+
+/** A model that embeds on either device: which is measured. */
+const embeds = (variant: Variant): variant is TransformersVariant =>
+  variant.engine === 'transformers' && variant.dimensions !== undefined;
 
 const onGpu = (variant: Variant): boolean => variant.engine === 'transformers' && variant.device === 'webgpu';
 
@@ -169,8 +172,12 @@ async function loadEngine(variant: Variant, context: EngineContext): Promise<Eng
   switch (variant.engine) {
     case 'wllama':
       return (await import('./engines/wllama.ts')).loadWllama(variant, context);
-    case 'transformers':
-      return (await import('./engines/transformers.ts')).loadTransformers(variant, context);
+    case 'transformers': {
+      const { loadTransformers, loadTransformersChat } = await import('./engines/transformers.ts');
+      return variant.dimensions === undefined
+        ? loadTransformersChat(variant, context)
+        : loadTransformers(variant, context);
+    }
     case 'web-llm':
       return (await import('./engines/web-llm/load.ts')).loadWebLlm(variant, context);
     default:

@@ -11,8 +11,11 @@ declare global {
   }
 }
 
-/** `?options=<JSON>`: what a site would pass. */
-const options = new URLSearchParams(location.search).get('options') ?? '{}';
+/** `?options=<JSON>`, or `#options=<JSON>` for what is too long for a request: what a site would pass. */
+const options =
+  new URLSearchParams(location.search).get('options') ??
+  new URLSearchParams(location.hash.slice(1)).get('options') ??
+  '{}';
 window.localtext = start(JSON.parse(options) as Parameters<typeof start>[0]);
 window.OpenAI = OpenAI;
 window.client = (apiKey, clientOptions) =>

@@ -2,6 +2,7 @@ import { Tensor, type PreTrainedModel, type PreTrainedTokenizer } from '@hugging
 
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { Embedder } from './embedder.ts';
+import { run } from './onnx-runtime.ts';
 import { pool } from './pooling.ts';
 
 export class OnnxEmbedder implements Embedder {
@@ -48,12 +49,12 @@ export class OnnxEmbedder implements Embedder {
       });
     });
     const dims = [rows, columns];
-    const output: unknown = await this.#model({
+    const { last_hidden_state: hidden } = await run(this.#model, {
       input_ids: new Tensor('int64', ids, dims),
       attention_mask: new Tensor('int64', mask, dims),
       token_type_ids: new Tensor('int64', new BigInt64Array(rows * columns), dims),
     });
-    const { last_hidden_state: hidden } = output as { last_hidden_state: Tensor };
+    if (!hidden) throw new Error('the model gives no last_hidden_state');
     const states = hidden.data as Float32Array;
     const width = states.length / (rows * columns);
     const vectors = batch.map(({ length }, row) =>

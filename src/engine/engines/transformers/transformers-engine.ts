@@ -3,6 +3,7 @@ import type { EmbeddingJob } from '../../../protocol/job.ts';
 import type { EmbeddingEngine } from '../../engine.ts';
 import { badRequest, engineCrashed } from '../../engine-error.ts';
 import { takeBatch } from './batches.ts';
+import { breath } from './breath.ts';
 import type { Embedder } from './embedder.ts';
 
 type Vector = Float32Array<ArrayBuffer>;
@@ -18,18 +19,6 @@ interface Request {
   left: number;
   resolve(): void;
   reject(error: unknown): void;
-}
-
-/** Lets messages in: the runtime computes on this thread, and batches in a row would keep aborts and chats out. */
-function breath(): Promise<void> {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(null);
-  });
 }
 
 /**

@@ -1,32 +1,58 @@
 import { env } from '@huggingface/transformers';
 
-import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../../engine.ts';
+import type { OnnxVariant } from './model-files.ts';
+import { folderOf, graphOf } from './model-files.ts';
 
 type Source = (name: string) => Promise<Blob | null>;
 
 /** By the name under which a model is asked for. */
 const sources = new Map<string, Source>();
 
+export interface Served {
+  stop(): void;
+  /** Rejects when a file cannot be had: transformers.js waits for ever for some of them. */
+  failed: Promise<never>;
+}
+
 /**
- * Lets transformers.js find a variant's files under the variant's name, in the store; until the function returned is
- * called. What the catalog does not list does not exist: nothing is fetched.
+ * Lets transformers.js find a variant's files under the variant's name, in the store, until they are served no more.
+ * What the catalog does not list does not exist: nothing is fetched.
  */
-export function serveFiles(variant: TransformersVariant, context: EngineContext): () => void {
-  const folder = commonFolder(variant);
+export function serveFiles(variant: OnnxVariant, context: EngineContext): Served {
+  const folder = folderOf(variant);
   const paths = new Set(variant.files.map(({ path }) => path));
-  const source: Source = async (name) => {
-    // The graph names its tensors' file so; they lie in the safetensors file as it is.
-    const names = name === 'onnx/model.onnx_data' ? [name, 'model.safetensors'] : [name];
+  const dataOfGraph = `onnx/${graphOf(variant)}.onnx_data`;
+  let fail: (error: unknown) => void = () => undefined;
+  const failed = new Promise<never>((_, reject) => (fail = reject));
+  failed.catch(() => undefined);
+  const stop = serve(variant.name, async (name) => {
+    // The graph names its tensors' file so; they may lie in a safetensors file as it is.
+    const names = name === dataOfGraph ? [name, 'model.safetensors'] : [name];
     const path = names.map((each) => folder + each).find((each) => paths.has(each));
-    return path ? await context.file(path) : null;
-  };
-  sources.set(variant.name, source);
+    if (path === undefined) return null;
+    try {
+      return await context.file(path);
+    } catch (error) {
+      fail(error);
+      throw error;
+    }
+  });
+  return { stop, failed };
+}
+
+/** One file of a model that is in memory. @returns what stops serving it */
+export function serveBlob(name: string, file: string, blob: Blob): () => void {
+  return serve(name, async (asked) => (asked === file ? blob : null));
+}
+
+function serve(name: string, source: Source): () => void {
+  sources.set(name, source);
   env.useCustomCache = true;
   env.customCache = { match: answer, put: async () => undefined };
   env.fetch = async () => new Response(null, { status: 404 });
   return () => {
-    if (sources.get(variant.name) === source) sources.delete(variant.name);
+    if (sources.get(name) === source) sources.delete(name);
   };
 }
 
@@ -38,9 +64,4 @@ async function answer(request: string): Promise<Response | undefined> {
     if (blob) return new Response(blob, { headers: { 'content-length': String(blob.size) } });
   }
   return undefined;
-}
-
-function commonFolder({ files }: TransformersVariant): string {
-  const config = files.find(({ path }) => /(^|\/)config\.json$/.test(path));
-  return config ? config.path.slice(0, -'config.json'.length) : '';
 }

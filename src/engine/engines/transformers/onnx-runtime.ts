@@ -1,0 +1,117 @@
+import { env, PreTrainedModel, type Tensor } from '@huggingface/transformers';
+
+import type { EngineContext } from '../../engine.ts';
+import { EngineError } from '../../engine-error.ts';
+import { checkRuntimeFiles, SCRIPT, startFailure, WASM } from './runtime-files.ts';
+import { serveBlob } from './weight-files.ts';
+
+export type Outputs = Record<string, Tensor>;
+
+/** What is used here of a session of onnxruntime-web, whose package is transformers.js's own affair. */
+interface Session {
+  run(...input: unknown[]): Promise<object>;
+  release?(): Promise<void>;
+}
+interface SessionClass {
+  create(...input: unknown[]): Promise<Session>;
+}
+
+const FAILURE = Symbol('failure');
+const failureOf = (value: object): unknown => (value as { [FAILURE]?: unknown })[FAILURE];
+
+/** An ONNX model whose output is its input. */
+const IDENTITY =
+  'CAgSCWxvY2FsdGV4dDpAChIKAXgSAXkiCElkZW50aXR5OgASCGlkZW50aXR5Wg8KAXgSCgoICAESBAoCCAFiDwoBeRIKCggIARIECgIIAUIECgAQEQ==';
+
+let guarded: Promise<void> | null = null;
+
+/**
+ * Starts the runtime, from our own origin, and keeps one model's failure from being all others'. transformers.js puts
+ * each load of a session, and each run, behind the promise of the one before: once one rejects, all later ones do,
+ * with its error. So here neither rejects; what failed comes as a value, told apart by `sessionsOf` and `run`.
+ */
+export async function startRuntime(context: EngineContext): Promise<void> {
+  configure(context);
+  if (!guarded) await checkRuntimeFiles(context);
+  guarded ??= guard();
+  try {
+    await guarded;
+  } catch (error) {
+    guarded = null;
+    throw await startFailure(error, context);
+  }
+}
+
+function configure(context: EngineContext): void {
+  const { wasm } = env.backends.onnx;
+  if (!wasm) throw new EngineError({ code: 'model_load_failed', message: 'This browser cannot run WASM.' });
+  wasm.wasmPaths = {
+    mjs: context.wasm(SCRIPT),
+    wasm: context.wasm(WASM),
+  };
+  wasm.numThreads = crossOriginIsolated ? navigator.hardwareConcurrency : 1;
+  env.useWasmCache = false;
+  env.useBrowserCache = false;
+  env.allowRemoteModels = false;
+  env.allowLocalModels = true;
+}
+
+/** The class of sessions is had from a session: of the smallest model there is. */
+async function guard(): Promise<void> {
+  const bytes = Uint8Array.from(atob(IDENTITY), (char) => char.charCodeAt(0));
+  const stop = serveBlob('localtext-identity', 'onnx/model.onnx', new Blob([bytes]));
+  try {
+    const model = await PreTrainedModel.from_pretrained('localtext-identity', {
+      config: { model_type: 'custom' } as never,
+      device: 'wasm',
+      dtype: 'fp32',
+    });
+    const [session] = Object.values(model.sessions) as Session[];
+    if (!session) throw new Error('transformers.js keeps no session');
+    guardCreate(session.constructor as unknown as SessionClass);
+    await session.release?.();
+  } finally {
+    stop();
+  }
+}
+
+function guardCreate(sessions: SessionClass): void {
+  const create = sessions.create.bind(sessions);
+  sessions.create = async (...input) => {
+    try {
+      const session = await create(...input);
+      guardRun(session);
+      return session;
+    } catch (error) {
+      return { [FAILURE]: error, run: () => Promise.resolve({ [FAILURE]: error }) };
+    }
+  };
+}
+
+function guardRun(session: Session): void {
+  const original = session.run.bind(session);
+  session.run = async (...input) => {
+    try {
+      return await original(...input);
+    } catch (error) {
+      return { [FAILURE]: error };
+    }
+  };
+}
+
+/** @throws what a session of the model failed to load with */
+export async function checkSessions(model: PreTrainedModel): Promise<void> {
+  const sessions = Object.values(model.sessions) as Session[];
+  const failed = sessions.find((session) => failureOf(session) !== undefined);
+  if (!failed) return;
+  await model.dispose();
+  throw failureOf(failed);
+}
+
+/** Runs a model. @throws what the runtime failed with */
+export async function run(model: PreTrainedModel, inputs: Record<string, unknown>): Promise<Outputs> {
+  const outputs = (await model(inputs)) as Outputs;
+  const failure = failureOf(outputs);
+  if (failure !== undefined) throw failure;
+  return outputs;
+}

@@ -1,0 +1,110 @@
+import type { BrowserContext } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { serveModels, type ModelServer } from '../support/tiny-onnx/serve-models.ts';
+import { tinyModel, tinyVariant, type TinyFiles } from '../support/tiny-onnx/tiny-model.ts';
+
+let context: BrowserContext;
+let server: ModelServer;
+
+const good = tinyModel();
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
+const half = (name: string): TinyFiles => ({ [name]: (good[name] ?? utf8('')).slice(0, 100) });
+const changed = (name: string, change: (value: Record<string, unknown>) => object): TinyFiles => ({
+  [name]: utf8(JSON.stringify(change(JSON.parse(new TextDecoder().decode(good[name])) as never))),
+});
+
+/** What is wrong with each, and what the error says. All have the hashes that the catalog names. */
+const faults: Record<string, { files: TinyFiles; says: RegExp }> = {
+  'config-cut': { files: half('config.json'), says: /config-cut\/config\.json is not JSON, or cut short/ },
+  'config-lies': {
+    files: changed('config.json', (config) => ({ ...config, num_hidden_layers: 1e9 })),
+    says: /config-lies\/config\.json is no model's config: num_hidden_layers/,
+  },
+  'config-unknown': {
+    files: changed('config.json', (config) => ({ ...config, model_type: 'nonsense' })),
+    says: /config-unknown\/config\.json is of a kind of model that transformers\.js does not know/,
+  },
+  'tokenizer-cut': {
+    files: half('tokenizer.json'),
+    says: /tokenizer-cut\/tokenizer\.json is not JSON, or cut short/,
+  },
+  'tokenizer-none': { files: { 'tokenizer.json': utf8('[]') }, says: /tokenizer\.json is not a JSON object/ },
+  'tokenizer-other': {
+    files: { 'tokenizer.json': utf8('{"model":{"type":"Nonsense"}}') },
+    says: /tokenizer-other\/tokenizer\.json is no tokenizer/,
+  },
+  'template-broken': {
+    files: changed('tokenizer_config.json', (value) => ({ ...value, chat_template: '{% for x in %}' })),
+    says: /template-broken\/tokenizer_config\.json has a chat template that cannot be read/,
+  },
+  'graph-cut': {
+    files: { 'onnx/model.onnx': (good['onnx/model.onnx'] ?? utf8('')).slice(0, 50_000) },
+    says: /graph-cut\/onnx\/model\.onnx cannot be loaded by ONNX Runtime/,
+  },
+  'graph-none': {
+    files: { 'onnx/model.onnx': utf8('<!doctype html>') },
+    says: /graph-none\/onnx\/model\.onnx cannot be loaded by ONNX Runtime/,
+  },
+};
+
+beforeAll(async () => {
+  const models = Object.entries(faults).map(([name, { files }]) => [name, { ...good, ...files }] as const);
+  server = await serveModels({ ...Object.fromEntries(models), fine: good });
+  context = await launch();
+});
+
+afterAll(async () => {
+  await context.close();
+  server.close();
+});
+
+test('a file that is cut short, lies or is another is named, and all other models go on', async () => {
+  const variants = [...Object.keys(faults), 'fine'].map((name) =>
+    tinyVariant({ ...good, ...faults[name]?.files }, server.url, { name }),
+  );
+  const embedding = defaultCatalog.models.find(({ kind }) => kind === 'embedding');
+  const catalog: Catalog = {
+    ownedBy: 'test',
+    models: variants.map((variant) => ({ id: variant.name, kind: 'chat', created: 1, variants: [variant] })),
+  };
+  if (embedding) catalog.models.push(embedding);
+  const options = encodeURIComponent(JSON.stringify({ catalog }));
+  const { page, key } = await openPage(context, inject('siteUrl'), `/test-page.html#options=${options}`);
+  const failure = (model: string): Promise<string> =>
+    page.evaluate(
+      async (id) =>
+        (await window.localtext).ready(id, { signal: AbortSignal.timeout(60_000) }).then(
+          () => 'loaded',
+          (error: unknown) => String(error),
+        ),
+      model,
+    );
+  const chat = (): Promise<string | null | undefined> =>
+    page.evaluate(async (apiKey) => {
+      const { choices } = await window.client(apiKey).chat.completions.create({
+        model: 'fine',
+        messages: [{ role: 'user', content: 'hello' }],
+        temperature: 0,
+        max_completion_tokens: 8,
+      });
+      return choices[0]?.message.content;
+    }, key);
+  const before = await chat();
+  expect(before).toMatch(/^[a-z ]{8}$/);
+  for (const [name, { says }] of Object.entries(faults)) {
+    expect.soft(await failure(name), name).toMatch(says);
+    expect(await chat(), name).toBe(before);
+  }
+  // Loaded after all that: a load that failed keeps no other from loading.
+  expect(await failure('jade-mole-4')).toBe('loaded');
+  const length = await page.evaluate(async (apiKey) => {
+    const { data } = await window.client(apiKey).embeddings.create({ model: 'jade-mole-4', input: 'a lamp' });
+    return data[0]?.embedding.length;
+  }, key);
+  expect(length).toBe(384);
+});
