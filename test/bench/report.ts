@@ -1,18 +1,28 @@
-import { type Row, summarize } from './row.ts';
+import { met, type Row, summarize } from './row.ts';
+
+export const HEAD = '| row | median | min–max | values | goal | |\n|---|---|---|---|---|---|';
 
 /** One line of the table that people read. */
 export function line(row: Row): string {
   const { median, min, max } = summarize(row.values);
-  const format = (value: number): string => (row.unit === 'bytes' ? String(value) : value.toFixed(2));
-  const spread = row.values.length > 1 ? `${format(min)}–${format(max)}` : '';
-  return `| ${row.name} | ${format(median)}${row.unit === 'ratio' ? '' : ` ${row.unit}`} | ${spread} | ${row.values.length} | ${goal(row)} |`;
+  const spread = row.values.length > 1 ? `${figure(row, min)}–${figure(row, max)}` : '';
+  const unit = row.unit === 'ms' || row.unit === 'KB' ? ` ${row.unit}` : '';
+  return `| ${row.name} | ${figure(row, median)}${unit} | ${spread} | ${row.values.length} | ${goal(row)} | ${verdict(row)} |`;
 }
 
-export const HEAD = '| row | median | min–max | rounds | goal |\n|---|---|---|---|---|';
+export function verdict(row: Row): string {
+  const held = met(row);
+  if (held === null) return '';
+  return held ? 'met' : '**missed**';
+}
 
-function goal(row: Row): string {
-  if (row.goal === undefined) return '';
-  const { median } = summarize(row.values);
-  if ('atLeast' in row.goal) return `≥ ${row.goal.atLeast}: ${median >= row.goal.atLeast ? 'met' : 'missed'}`;
-  return `≤ ${row.goal.atMost}: ${median <= row.goal.atMost ? 'met' : 'missed'}`;
+function goal({ goal: wanted }: Row): string {
+  if (wanted === undefined) return '';
+  return 'atLeast' in wanted ? `≥ ${wanted.atLeast}` : `≤ ${wanted.atMost}`;
+}
+
+function figure({ unit }: Row, value: number): string {
+  if (unit === 'ms' && Math.abs(value) >= 100) return value.toFixed(0);
+  if (unit === 'ms' || unit === 'KB') return value.toFixed(1);
+  return Math.abs(value) < 0.1 ? value.toFixed(4) : value.toFixed(2);
 }

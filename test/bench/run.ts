@@ -1,73 +1,96 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { build } from 'vite';
 
 import { pullWeights } from '../../src/node/pull-command.ts';
-import { launch } from '../support/launch.ts';
-import { stopServiceWorker } from '../support/service-worker-control.ts';
-import { StaticSite } from '../support/static-site.ts';
-import { pageLibraryBytes, serviceWorkerBytes } from './bytes.ts';
+import { writeDocument } from './document/write-document.ts';
+import { circumstances, describeMachine } from './machine.ts';
+import { measurements } from './measurements.ts';
 import { HEAD, line } from './report.ts';
-import type { Row } from './row.ts';
+import { type Measured, readResult, RESULT_FILE, resultFor, writeResult } from './result.ts';
+import { openStage, type Stage } from './stage.ts';
 
-/** `npm run bench [-- --row NAME …] [-- --rounds N]`: every row in one page and one run, ours beside the raw engine. */
+const USAGE = `npm run bench [-- [--row <name>] … [--rounds <number>] [--write | --write-only]]
+
+  --row         measures this alone; may be given more than once
+  --rounds      how often each is measured; 3 when not given
+  --write       writes docs/performance.md and its plots afterwards
+  --write-only  measures nothing, and writes them of what was measured here before
+
+Rows: ${Object.keys(measurements).join(', ')}`;
+
+/** Every row in one run, ours beside the raw engine. */
 export async function bench(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
-    options: { row: { type: 'string', multiple: true }, rounds: { type: 'string', default: '5' } },
+    options: {
+      row: { type: 'string', multiple: true },
+      rounds: { type: 'string', default: '3' },
+      write: { type: 'boolean', default: false },
+      'write-only': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
   });
+  if (values.help) {
+    console.log(USAGE);
+    return;
+  }
   const rounds = Number(values.rounds);
   if (!Number.isInteger(rounds) || rounds < 1)
     throw new RangeError(`--rounds takes a whole number from 1, not ${values.rounds}`);
+  const wanted = values.row ?? Object.keys(measurements);
+  const unknown = wanted.filter((name) => !(name in measurements));
+  if (unknown.length > 0) throw new RangeError(`no row ${unknown.join(', ')}\n\n${USAGE}`);
+
+  if (!values['write-only']) await measureAll(wanted, rounds);
+  if (!values.write && !values['write-only']) return;
+  const result = await readResult();
+  if (result === null) throw new Error(`There is no ${RESULT_FILE}: measure first.`);
+  await writeDocument(result);
+}
+
+/** What fails does not keep the others from being measured; it fails the run at its end. */
+async function measureAll(names: string[], rounds: number): Promise<void> {
   await pullWeights([], 'public/models', new AbortController().signal);
   console.log('Building the page…');
   await build({ mode: 'browser-tests', logLevel: 'warn' });
-  const site = await StaticSite.start();
-  const browser = await launch();
+  const stage = await openStage(rounds);
+  const failed: string[] = [];
   try {
-    const page = await browser.newPage();
-    page.on('pageerror', (error) => console.error(`page error: ${error.message}`));
-    await page.goto(`${site.url}/bench-page.html`);
-    const inPage = await page.evaluate(() => window.bench.names);
-    const rows: Record<string, () => Promise<Row>> = {
-      'page-bytes': pageLibraryBytes,
-      'service-worker-bytes': serviceWorkerBytes,
-      'models-warm': () => timeModels('GET /v1/models, warm', rounds * 4, async () => undefined),
-      'models-stopped': () =>
-        timeModels('GET /v1/models, service worker stopped', rounds, () => stopServiceWorker(page)),
-    };
-    async function timeModels(name: string, count: number, prepare: () => Promise<void>): Promise<Row> {
-      await page.evaluate(() => window.bench.timeModels());
-      const row: Row = { name, unit: 'ms', values: [] };
-      for (let i = 0; i < count; i++) {
-        await prepare();
-        row.values.push(await page.evaluate(() => window.bench.timeModels()));
-      }
-      return row;
-    }
-    for (const name of inPage)
-      rows[name] = () =>
-        page.evaluate(([row, count]) => window.bench.run(row, count), [name, rounds] as const);
-
-    const wanted = values.row ?? Object.keys(rows);
-    const unknown = wanted.filter((name) => rows[name] === undefined);
-    if (unknown.length > 0)
-      throw new RangeError(`no row ${unknown.join(', ')}; the rows are ${Object.keys(rows).join(', ')}`);
+    const result = await resultFor(describeMachine(`Chromium ${stage.version}`));
     console.log(HEAD);
-    const measured: Record<string, Row> = {};
-    for (const name of wanted) {
-      const row = await rows[name]?.();
-      if (row === undefined) continue;
-      measured[name] = row;
-      console.log(line(row));
+    for (const name of names) {
+      const measured = await measure(name, stage);
+      if ('error' in measured) failed.push(`${name}: ${measured.error}`);
+      else for (const row of measured.rows) console.log(line(row));
+      result.measurements[name] = measured;
+      await writeResult(result);
     }
-    await mkdir('dist/bench', { recursive: true });
-    const machine = { cores: cpus().length, browser: browser.browser()?.version() ?? 'unknown' };
-    await writeFile('dist/bench/result.json', JSON.stringify({ machine, rows: measured }, null, 2));
-    console.log('The same as JSON, with the figures behind each ratio: dist/bench/result.json');
   } finally {
-    await browser.close();
-    await site.stop();
+    await stage.close();
+  }
+  console.log(`The same as JSON, with the figures behind each ratio: ${RESULT_FILE}`);
+  if (failed.length > 0) throw new Error(`Not measured:\n${failed.join('\n')}`);
+}
+
+/** What takes longer hangs: it is given up, with the page that it ran in. */
+const ROW_LIMIT_MS = 15 * 60_000;
+
+async function measure(name: string, stage: Stage): Promise<Measured> {
+  const began = performance.now();
+  const about = circumstances();
+  const seconds = (): number => Math.round((performance.now() - began) / 1000);
+  const limit = new AbortController();
+  try {
+    await stage.reload();
+    const late = sleep(ROW_LIMIT_MS, null, { signal: limit.signal }).then(() => {
+      throw new Error(`not done after ${ROW_LIMIT_MS / 60_000} minutes`);
+    });
+    const rows = [(await Promise.race([measurements[name]?.(stage), late])) ?? []].flat();
+    return { ...about, seconds: seconds(), rows };
+  } catch (error) {
+    return { ...about, seconds: seconds(), error: error instanceof Error ? error.message : String(error) };
+  } finally {
+    limit.abort();
   }
 }

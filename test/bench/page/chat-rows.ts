@@ -1,44 +1,108 @@
-import type { Row } from '../row.ts';
-import { type Generation, generateRaw, generateThroughV1 } from './engines.ts';
+import { differences, quotients, type Row } from '../row.ts';
+import { longText } from './long-text.ts';
+import { type Generation, generateRaw, generateThroughV1, type RawSettings } from './engines.ts';
 
-const messages = [{ role: 'user' as const, content: 'Write a story about a fox and a crow.' }];
+type Messages = { role: 'user'; content: string }[];
+
+const story = (): Messages => [{ role: 'user', content: 'Write a story about a fox and a crow.' }];
+
+interface PairOptions {
+  rounds: number;
+  maxTokens: number;
+  settings: RawSettings;
+  messages(round: number): Messages;
+  pick(generation: Generation): number;
+}
 
 /** Raw and ours in turn, the first of each not counted; the order is swapped every round. */
-async function pairs(
-  rounds: number,
-  maxTokens: number,
-  pick: (generation: Generation) => number,
-): Promise<{ raw: number[]; ours: number[] }> {
+async function pairs(options: PairOptions): Promise<{ raw: number[]; ours: number[] }> {
+  const { rounds, maxTokens, settings, messages, pick } = options;
   const raw: number[] = [];
   const ours: number[] = [];
   for (let round = 0; round <= rounds; round++) {
-    const measureRaw = async (): Promise<number> => raw.push(pick(await generateRaw(messages, maxTokens)));
+    const measureRaw = async (): Promise<number> =>
+      raw.push(pick(await generateRaw(messages(round), maxTokens, settings)));
     const measureOurs = async (): Promise<number> =>
-      ours.push(pick(await generateThroughV1(messages, maxTokens)));
+      ours.push(pick(await generateThroughV1(messages(round), maxTokens)));
     for (const measure of round % 2 === 0 ? [measureRaw, measureOurs] : [measureOurs, measureRaw])
       await measure();
   }
   return { raw: raw.slice(1), ours: ours.slice(1) };
 }
 
+const DECODED = 64;
+const tokensPerSecond = ({ tokens, decodeMs }: Generation): number => (tokens - 1) / (decodeMs / 1000);
+
 export async function decode(rounds: number): Promise<Row> {
-  const { raw, ours } = await pairs(rounds, 64, ({ deltas, decodeMs }) => (deltas - 1) / (decodeMs / 1000));
+  const { raw, ours } = await pairs({
+    rounds,
+    maxTokens: DECODED,
+    settings: 'ours',
+    messages: story,
+    pick: tokensPerSecond,
+  });
   return {
     name: 'decode through the SDK and /v1 ÷ the raw engine',
+    measures: `Tokens a second between the first and the last of ${DECODED}, one stream. The raw engine is wllama in the same page, with the settings that we load it with: what is left is the way through service worker and SDK.`,
     unit: 'ratio',
-    values: ours.map((value, index) => value / (raw[index] ?? Number.NaN)),
+    values: quotients(ours, raw),
     goal: { atLeast: 0.98 },
-    detail: { 'raw tokens/s': raw, 'ours tokens/s': ours },
+    detail: { 'raw, tokens/s': raw, 'ours, tokens/s': ours },
+  };
+}
+
+export async function decodePlain(rounds: number): Promise<Row> {
+  const { raw, ours } = await pairs({
+    rounds,
+    maxTokens: DECODED,
+    settings: 'plain',
+    messages: story,
+    pick: tokensPerSecond,
+  });
+  return {
+    name: 'decode through the SDK and /v1 ÷ the raw engine with its own settings',
+    measures:
+      'The same, but wllama is loaded with nothing but the length of the context: what a user would have at first.',
+    unit: 'ratio',
+    values: quotients(ours, raw),
+    detail: { 'raw, tokens/s': raw, 'ours, tokens/s': ours },
   };
 }
 
 export async function firstToken(rounds: number): Promise<Row> {
-  const { raw, ours } = await pairs(rounds, 2, ({ firstTokenMs }) => firstTokenMs);
+  const { raw, ours } = await pairs({
+    rounds: rounds * 4,
+    maxTokens: 2,
+    settings: 'ours',
+    messages: story,
+    pick: ({ firstTokenMs }) => firstTokenMs,
+  });
   return {
     name: "first token through /v1 − the raw engine's",
+    measures:
+      'Time from the call to the first token, of a prompt that both have in their cache, so that the model has least to do.',
     unit: 'ms',
-    values: ours.map((value, index) => value - (raw[index] ?? Number.NaN)),
+    values: differences(ours, raw),
     goal: { atMost: 10 },
-    detail: { 'raw ms': raw, 'ours ms': ours },
+    detail: { 'raw, ms': raw, 'ours, ms': ours },
+  };
+}
+
+export async function prefill(rounds: number): Promise<Row> {
+  const { raw, ours } = await pairs({
+    rounds,
+    maxTokens: 1,
+    settings: 'large-batches',
+    messages: (round) => [{ role: 'user', content: longText(150, `p${round}`) }],
+    pick: ({ firstTokenMs }) => firstTokenMs,
+  });
+  return {
+    name: "prefill in pieces: its speed ÷ the raw engine's in batches of 512",
+    measures:
+      'Time to the first token of prompts of about 750 tokens, each a new one. The raw engine computes them in the batches that are its own default; nothing can be aborted, or go before, inside such a batch.',
+    unit: 'ratio',
+    values: quotients(raw, ours),
+    goal: { atLeast: 0.95 },
+    detail: { 'raw, ms': raw, 'ours, ms': ours },
   };
 }

@@ -1,11 +1,8 @@
-import type { Row } from '../row.ts';
+import { quotients, type Row } from '../row.ts';
 import { CHAT_MODEL, generateThroughV1, openai } from './engines.ts';
+import { longText } from './long-text.ts';
 
 type Message = { role: 'user' | 'system' | 'assistant'; content: string };
-
-/** About `items` × 3 tokens, the same in every run but for `salt`, which keeps it out of the prompt cache. */
-const longText = (items: number, salt: string): string =>
-  Array.from({ length: items }, (_, i) => `${salt} ${i}`).join(', ');
 
 async function drain(stream: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of stream);
@@ -39,10 +36,12 @@ export async function batching(rounds: number): Promise<Row> {
   }
   return {
     name: '4 chats with a long common prefix: in turn ÷ together',
+    measures:
+      'Four questions behind one system message of some hundred tokens, 24 tokens of reply each: one after another, and all at once behind a prefix of the same length. In turn, too, the prefix is computed once, and found in the cache then.',
     unit: 'ratio',
-    values: inTurn.map((value, index) => value / (together[index] ?? Number.NaN)),
+    values: quotients(inTurn, together),
     goal: { atLeast: 1.15 },
-    detail: { 'in turn ms': inTurn, 'together ms': together },
+    detail: { 'in turn, ms': inTurn, 'together, ms': together },
   };
 }
 
@@ -76,10 +75,11 @@ export async function besidePrefill(rounds: number): Promise<Row> {
   }
   return {
     name: "a short chat's first token beside a prefill of 1,500 tokens ÷ alone",
+    measures: 'A new short prompt, sent 1.5 s after one of about 1,500 tokens.',
     unit: 'ratio',
-    values: beside.map((value, index) => value / (alone[index] ?? Number.NaN)),
+    values: quotients(beside, alone),
     goal: { atMost: 3 },
-    detail: { 'alone ms': alone, 'beside ms': beside },
+    detail: { 'alone, ms': alone, 'beside, ms': beside },
   };
 }
 
@@ -101,10 +101,11 @@ export async function turns(rounds: number): Promise<Row> {
   }
   return {
     name: "first token of a chat's turn 10 ÷ the same new tokens as a first turn",
+    measures: 'Ten questions with replies of 12 tokens; then the last question as a conversation of its own.',
     unit: 'ratio',
-    values: tenth.map((value, index) => value / (first[index] ?? Number.NaN)),
+    values: quotients(tenth, first),
     goal: { atMost: 1.2 },
-    detail: { 'first turn ms': first, 'tenth turn ms': tenth },
+    detail: { 'first turn, ms': first, 'tenth turn, ms': tenth },
   };
 }
 
@@ -138,6 +139,8 @@ export async function interleaved(rounds: number): Promise<Row> {
   }
   return {
     name: '8 conversations interleaved over 4 slots: prompt tokens computed ÷ new tokens',
+    measures:
+      'Three rounds of eight conversations, each with a system message of its own. Computed: the usage that is answered, less the tokens from the cache. New: what the conversation has grown by.',
     unit: 'ratio',
     values,
     goal: { atMost: 1.2 },
@@ -173,9 +176,10 @@ export async function choices(rounds: number): Promise<Row> {
   }
   return {
     name: 'n: 4 ÷ n: 1 in time to the first token of all',
+    measures: 'Time until each choice has its first token, behind a new prompt of some hundred tokens.',
     unit: 'ratio',
-    values: four.map((value, index) => value / (one[index] ?? Number.NaN)),
+    values: quotients(four, one),
     goal: { atMost: 1.5 },
-    detail: { 'n: 1 ms': one, 'n: 4 ms': four },
+    detail: { 'n: 1, ms': one, 'n: 4, ms': four },
   };
 }

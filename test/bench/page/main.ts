@@ -1,52 +1,46 @@
 import type { Row } from '../row.ts';
-import { decode, firstToken } from './chat-rows.ts';
+import { calls } from './calls.ts';
+import { decode, decodePlain, firstToken, prefill } from './chat-rows.ts';
 import { batching, besidePrefill, choices, interleaved, turns } from './concurrency-rows.ts';
-import {
-  embeddings,
-  embeddingsConcurrent,
-  embeddingsMixedBatches,
-  embeddingsMixedLoop,
-} from './embedding-rows.ts';
-import { localtext, openai } from './engines.ts';
+import { concurrent, mixed, short } from './embedding-rows.ts';
+import { inFlight } from './in-flight.ts';
+import { endRawChat } from './raw-chat.ts';
 
-/** The rows that are measured in the page, by the names that `npm run bench -- --row` takes. */
-const rows: Record<string, (rounds: number) => Promise<Row>> = {
+/** What is measured in the page alone. */
+const measurements = {
   decode,
-  'first-token': firstToken,
-  embeddings,
-  'embeddings-loop': embeddingsMixedLoop,
-  'embeddings-batches': embeddingsMixedBatches,
-  'embeddings-concurrent': embeddingsConcurrent,
+  decodePlain,
+  firstToken,
+  prefill,
   batching,
-  'beside-prefill': besidePrefill,
+  besidePrefill,
   turns,
   interleaved,
   choices,
-};
+  short,
+  mixed,
+  concurrent,
+  inFlight,
+} satisfies Record<string, (rounds: number) => Promise<Row | Row[]>>;
+
+export type PageMeasurement = keyof typeof measurements;
 
 declare global {
   interface Window {
     bench: {
-      names: string[];
-      run(name: string, rounds: number): Promise<Row>;
-      timeModels(): Promise<number>;
+      measure(name: PageMeasurement, rounds: number): Promise<Row[]>;
+      calls: typeof calls;
     };
   }
 }
 
 window.bench = {
-  names: Object.keys(rows),
-  async run(name, rounds) {
-    const row = rows[name];
-    if (row === undefined) throw new Error(`no row ${name}`);
-    return row(rounds);
+  async measure(name, rounds) {
+    try {
+      return [await measurements[name](rounds)].flat();
+    } finally {
+      await endRawChat();
+    }
   },
-  /** Milliseconds of GET /v1/models, until its body is read. */
-  async timeModels() {
-    await localtext();
-    const client = await openai();
-    const began = performance.now();
-    await client.models.list();
-    return performance.now() - began;
-  },
+  calls,
 };

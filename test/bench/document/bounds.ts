@@ -1,0 +1,23 @@
+/** What stands in the way where a goal is missed, by measurement: shown for those that are. */
+export const bounds: Record<string, string> = {
+  native:
+    "WebAssembly's vectors are 128 bits wide, and its engine may not use what the processor has beyond them. Native llama.cpp multiplies 8-bit blocks with AVX2 or AVX-512 (dot products of 32 to 64 bytes an instruction, repacked weights); the WASM build does it 16 bytes at a time, with 16-bit products. Decoding is bound by that arithmetic, not by memory: what is ours of the way is in the first row.",
+  batching:
+    'A step of llama.cpp in WASM for four chats takes about four times as long as one for one chat, as it is bound by arithmetic and not by reading the weights. What batching could save on a processor is little; the prefix is computed once in both ways of asking.',
+  'beside-prefill':
+    'llama.cpp computes a prompt in batches, and a step under way cannot be left. The short prompt waits for the step to end, and for the long one to be put aside.',
+  prefill:
+    'Smaller batches reuse each block of weights for fewer tokens. They are what lets an abort, and shorter prompts, through.',
+  turns:
+    'The cached prefix is found; what remains is attention over a longer context, and the template of the earlier turns.',
+  interleaved:
+    'Four slots keep four conversations. A fifth takes the slot of another, whose prefix is computed again unless its state was kept.',
+  choices:
+    'The choices are separate requests to the engine; without a prefix shared between slots, each computes the prompt again.',
+  'embeddings-mixed':
+    'The model itself, in f32 on WASM, is what both wait for; sorting by length saves the padding, and no more is to be had without other weights.',
+  memory:
+    'Each tab is a process of the browser with its own script engine and the application in it, before localtext does anything.',
+  'warm-start':
+    "Ours starts the engine's code, opens the stored weights and finds the variant before the same load begins.",
+};

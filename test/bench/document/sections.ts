@@ -1,0 +1,88 @@
+import type { Circumstances, Machine } from '../machine.ts';
+import { HEAD, line } from '../report.ts';
+import { met, type Row, summarize } from '../row.ts';
+
+export const introduction = (): string => `# Performance
+
+What users wait for is the model. So each row sets ours beside what a page would have without it, measured in turn in one run; a ratio
+is taken pair by pair, so that a drift of the machine's speed cancels out, and the median counts.
+
+\`\`\`sh
+npm run bench
+npm run bench -- --row decode --rounds 10
+npm run bench -- --write
+\`\`\`
+
+The last writes this page, and its plots, of what was measured.`;
+
+export function machine(of: Machine, measured: Circumstances[]): string {
+  const distinct = (values: string[]): string => [...new Set(values)].toSorted().join(', ');
+  const loads = measured.map(({ load }) => load);
+  return `## The machine
+
+${of.processor}, ${of.cores} logical processors, ${(of.memoryBytes / 2 ** 30).toFixed(0)} GiB of memory; ${of.system}; ${of.browser}, headless,
+without a GPU; Node ${of.node}. Measured on ${distinct(measured.map(({ at }) => at.slice(0, 10)))}, of commit ${distinct(measured.map(({ commit }) => commit))}.
+When a row began, ${Math.min(...loads)} to ${Math.max(...loads)} processes had wanted a processor in the minute before, the bench's own
+from the row before among them. The models are SmolLM2-135M-Instruct in Q8_0 and all-MiniLM-L6-v2 in f32.`;
+}
+
+export const table = (rows: Row[]): string => `## The rows
+
+${HEAD}
+${rows.map(line).join('\n')}`;
+
+export function missed(named: { name: string; row: Row }[], bounds: Record<string, string>): string {
+  const rows = named.filter(({ row }) => met(row) === false);
+  const said = rows.map(
+    ({ name, row }) =>
+      `- **${row.name}**: ${medianOf(row)}. ${bounds[name] ?? 'Not explained: single rounds differ by more than is missing, or it is a fault to find.'}`,
+  );
+  return `## What is missed, and what bounds it
+
+${said.length > 0 ? said.join('\n') : 'No goal is missed.'}`;
+}
+
+/** Nothing where it was not measured. */
+export function parts(row: Row | undefined): string {
+  if (!row?.detail) return '';
+  const lines = Object.entries(row.detail).map(([name, values]) => {
+    const { median, min, max } = summarize(values);
+    return `| ${name.replace(/, ms$/, '')} | ${median.toFixed(1)} | ${min.toFixed(1)}–${max.toFixed(1)} |`;
+  });
+  return `## Where the time to a first token goes
+
+A prompt that is in the cache, so that the model has one token to compute.
+
+| part | median, ms | min–max |
+|---|---|---|
+${lines.join('\n')}
+
+Answers have a \`Server-Timing\` header, which the browser's network panel shows: \`queue\`, \`prefill\`, \`decode\` (chat), \`compute\`
+(embeddings) and \`total\`, in milliseconds, as far as they are known when the headers go out.`;
+}
+
+export const growth = (growing: { name: string; row: Row }[]): string => `## Growth
+
+Both axes are logarithmic. The dashed line grows linearly, through the largest size. The exponent of the table is the slope among the larger
+half of the sizes.
+
+${growing.map(({ name, row }) => `### ${capitalized(row.name.replace(/^growth: /, ''))}\n\n${row.measures}\n\n![${row.series?.y} by ${row.series?.x}: exponent ${medianOf(row)}](performance/${name}.svg)`).join('\n\n')}`;
+
+/** How each is measured, with the absolute figures. */
+export const measures = (rows: Row[]): string => `## How each row is measured
+
+${rows.map((row) => `- **${row.name}.** ${row.measures}${details(row)}`).join('\n')}`;
+
+function details({ detail }: Row): string {
+  if (!detail) return '';
+  const medians = Object.entries(detail).map(([name, values]) => {
+    const [, what = name, unit = ''] = /^(.*), ([^,]+)$/.exec(name) ?? [];
+    const { median } = summarize(values);
+    return `${what} ${median.toFixed(Math.abs(median) < 100 ? 1 : 0)} ${unit}`;
+  });
+  return ` Medians: ${medians.join('; ')}.`;
+}
+
+const medianOf = ({ values }: Row): string => summarize(values).median.toFixed(2);
+
+const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);

@@ -1,0 +1,43 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { format, resolveConfig } from 'prettier';
+
+import type { Measured, Result } from '../result.ts';
+import type { Row } from '../row.ts';
+import { bounds } from './bounds.ts';
+import { plotSeries } from './plots.ts';
+import * as sections from './sections.ts';
+
+const PAGE = 'docs/performance.md';
+const PLOTS = 'docs/performance';
+
+/** docs/performance.md and its plots, of what was measured. */
+export async function writeDocument(result: Result): Promise<void> {
+  const measured = Object.entries(result.measurements).filter(hasRows);
+  if (measured.length === 0) throw new Error('Nothing was measured that could be written down.');
+  const named = measured.flatMap(([name, { rows }]) => rows.map((row) => ({ name, row })));
+  const growing = named.flatMap(({ name, row }) => (row.series ? [{ name, row, series: row.series }] : []));
+  const plots = await plotSeries(Object.fromEntries(growing.map(({ name, series }) => [name, series])));
+  await rm(PLOTS, { recursive: true, force: true });
+  await mkdir(PLOTS, { recursive: true });
+  for (const [name, svg] of Object.entries(plots)) await writeFile(`${PLOTS}/${name}.svg`, `${svg}\n`);
+
+  const page = [
+    sections.introduction(),
+    sections.machine(
+      result.machine,
+      measured.map(([, about]) => about),
+    ),
+    sections.table(named.map(({ row }) => row)),
+    sections.missed(named, bounds),
+    sections.parts(named.find(({ name }) => name === 'first-token-parts')?.row),
+    sections.growth(growing),
+    sections.measures(named.map(({ row }) => row)),
+  ].join('\n\n');
+  const options = await resolveConfig(PAGE);
+  await writeFile(PAGE, await format(page, { ...options, parser: 'markdown' }));
+  console.log(`Written: ${PAGE} and ${Object.keys(plots).length} plots in ${PLOTS}`);
+}
+
+type WithRows = Extract<Measured, { rows: Row[] }>;
+
+const hasRows = (entry: [string, Measured]): entry is [string, WithRows] => 'rows' in entry[1];

@@ -1,0 +1,106 @@
+import { EngineTap, type Sent } from './engine-tap.ts';
+import { growthRow } from './growth.ts';
+import type { Row } from './row.ts';
+import type { Stage } from './stage.ts';
+
+const points = (sizes: number[]) => sizes.map((x) => ({ x, values: [] as number[] }));
+
+/** Messages of a conversation: what is ours of the way to the model. */
+export async function messages({ page, rounds }: Stage): Promise<Row> {
+  await page.evaluate(() => window.bench.calls.engineThreads());
+  const tap = await EngineTap.install(page);
+  const series = points([1, 4, 16, 63, 251, 999]);
+  for (let round = 0; round < rounds; round++)
+    for (const { x, values } of series) {
+      const began = await page.evaluate((count) => window.bench.calls.beginChat(count), x);
+      const { at } = await tap.until(['engine'], began);
+      await page.evaluate(() => window.bench.calls.abort());
+      // A short one may have been answered before the abort came through.
+      await tap.until(['closed', 'done'], began);
+      values.push(at - began);
+    }
+  return growthRow(
+    'growth: messages of a conversation, 1 to 999',
+    "From the SDK's call until llama.cpp is given the prompt: body, checks, the model's template. The prompt is then aborted.",
+    { x: 'messages', y: 'until llama.cpp has the prompt, ms', points: series },
+  );
+}
+
+const MOST_INPUTS = 2048;
+
+/** Texts of one request: all that is not the model. */
+export async function inputs({ page, rounds }: Stage): Promise<Row[]> {
+  await page.evaluate(() => window.bench.calls.embed(8));
+  const tap = await EngineTap.install(page);
+  const series = points([1, 8, 64, 512, MOST_INPUTS]);
+  const shares: number[] = [];
+  const totals: number[] = [];
+  const outsides: number[] = [];
+  for (let round = 0; round < rounds; round++)
+    for (const { x, values } of series) {
+      await tap.take();
+      const total = await page.evaluate((count) => window.bench.calls.embed(count), x);
+      const outside = total - computed(await tap.take());
+      values.push(outside);
+      if (x < MOST_INPUTS) continue;
+      totals.push(total);
+      outsides.push(outside);
+      shares.push(outside / total);
+    }
+  return [
+    {
+      name: '2,048 short inputs as base64: share of the time outside the model',
+      measures:
+        'One request by the SDK; the model is what the embedding engine takes, from the texts to the vectors.',
+      unit: 'ratio',
+      values: shares,
+      goal: { atMost: 0.03 },
+      detail: { 'all, ms': totals, 'outside the model, ms': outsides },
+    },
+    growthRow(
+      'growth: inputs of an embeddings request, 1 to 2,048',
+      'Time outside the model, as in the row before.',
+      { x: 'inputs', y: 'outside the model, ms', points: series },
+    ),
+  ];
+}
+
+const REQUESTS = 15;
+
+/** Tabs of the site: what a request costs beside the model, while they are open. */
+export async function tabs({ page, context, site, rounds }: Stage): Promise<Row> {
+  for (let i = 0; i < REQUESTS; i++) await page.evaluate(() => window.bench.calls.embed(1));
+  const tap = await EngineTap.install(page);
+  const series = points([1, 2, 4, 8]);
+  for (let round = 0; round < rounds; round++) {
+    const others = [];
+    for (const { x, values } of series) {
+      for (let open = others.length + 1; open < x; open++) {
+        const other = await context.newPage();
+        others.push(other);
+        await other.goto(`${site.url}/test-page.html`);
+        await other.evaluate(() => window.localtext.then(() => undefined));
+      }
+      await page.bringToFront();
+      const outsides: number[] = [];
+      for (let i = 0; i < REQUESTS; i++) {
+        await tap.take();
+        const total = await page.evaluate(() => window.bench.calls.embed(1));
+        outsides.push(total - computed(await tap.take()));
+      }
+      values.push(outsides.toSorted((a, b) => a - b)[Math.floor(REQUESTS / 2)] ?? Number.NaN);
+    }
+    for (const other of others) await other.close();
+  }
+  return growthRow(
+    'growth: tabs of the site, 1 to 8',
+    `Time outside the model of an embeddings request of one text, the median of ${REQUESTS}; every tab has started localtext, and the first asks.`,
+    { x: 'tabs', y: 'outside the model, ms', points: series },
+  );
+}
+
+function computed(sent: Sent[]): number {
+  const results = sent.flatMap(({ computeMs }) => (computeMs === undefined ? [] : [computeMs]));
+  if (results.length !== 1) throw new Error(`the engine gave ${results.length} results to one request`);
+  return results[0] ?? Number.NaN;
+}

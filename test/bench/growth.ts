@@ -1,0 +1,27 @@
+import type { Row, Series } from './row.ts';
+
+/** Linear is 1; the rest is for noise. */
+const GOAL = { atMost: 1.1 };
+
+/** A row of a growth, with a goal that it be no worse than linear. */
+export function growthRow(name: string, measures: string, series: Series): Row {
+  const rounds = Math.min(...series.points.map(({ values }) => values.length));
+  const values = Array.from({ length: rounds }, (_, round) =>
+    exponent(series.points.map((point) => ({ x: point.x, y: point.values[round] ?? Number.NaN }))),
+  );
+  return { name, measures, unit: 'exponent', values, goal: GOAL, series };
+}
+
+/**
+ * Slope of the line through the logarithms, by least squares, of the larger half of the sizes: among the small ones what
+ * every request costs would hide the growth.
+ */
+export function exponent(points: { x: number; y: number }[]): number {
+  const least = Math.sqrt(Math.max(...points.map(({ x }) => x)));
+  const logs = points.filter(({ x }) => x >= least).map(({ x, y }) => ({ x: Math.log(x), y: Math.log(y) }));
+  const mean = (pick: (log: { x: number; y: number }) => number): number =>
+    logs.reduce((sum, log) => sum + pick(log), 0) / logs.length;
+  const x = mean((log) => log.x);
+  const y = mean((log) => log.y);
+  return mean((log) => (log.x - x) * (log.y - y)) / mean((log) => (log.x - x) ** 2);
+}

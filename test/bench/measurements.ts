@@ -1,0 +1,47 @@
+import { abort } from './abort-row.ts';
+import { bytes } from './bytes.ts';
+import { inputs, messages, tabs } from './growth-rows.ts';
+import { memory } from './memory-row.ts';
+import { native } from './native-row.ts';
+import type { PageMeasurement } from './page/main.ts';
+import { firstTokenParts } from './parts-row.ts';
+import type { Row } from './row.ts';
+import { firstTokenStopped, modelsStopped, modelsWarm } from './service-worker-rows.ts';
+import type { Stage } from './stage.ts';
+import { warmStart } from './warm-start-row.ts';
+
+type Measurement = (stage: Stage) => Promise<Row | Row[]>;
+
+const inPage =
+  (name: PageMeasurement): Measurement =>
+  ({ page, rounds }) =>
+    page.evaluate(([which, count]) => window.bench.measure(which, count), [name, rounds] as const);
+
+/** By the names that `npm run bench -- --row` takes. Each begins in a page loaded anew. */
+export const measurements: Record<string, Measurement> = {
+  decode: inPage('decode'),
+  'decode-plain': inPage('decodePlain'),
+  native,
+  'first-token': inPage('firstToken'),
+  'first-token-stopped': firstTokenStopped,
+  'first-token-parts': firstTokenParts,
+  'models-warm': modelsWarm,
+  'models-stopped': modelsStopped,
+  'warm-start': warmStart,
+  batching: inPage('batching'),
+  'beside-prefill': inPage('besidePrefill'),
+  abort,
+  prefill: inPage('prefill'),
+  turns: inPage('turns'),
+  interleaved: inPage('interleaved'),
+  choices: inPage('choices'),
+  embeddings: inPage('short'),
+  'embeddings-mixed': inPage('mixed'),
+  'embeddings-concurrent': inPage('concurrent'),
+  memory,
+  bytes: async () => bytes(),
+  messages,
+  inputs,
+  'in-flight': inPage('inFlight'),
+  tabs,
+};

@@ -1,0 +1,96 @@
+import { texts } from './embedding-texts.ts';
+import {
+  CHAT_MODEL,
+  EMBEDDING_MODEL,
+  engineThreads,
+  generateRaw,
+  generateThroughV1,
+  openai,
+} from './engines.ts';
+import { longText } from './long-text.ts';
+import { warmStartOurs, warmStartRaw } from './warm-start.ts';
+
+/** Milliseconds since 1970: to compare with times of the engine's worker. */
+const clock = (): number => performance.timeOrigin + performance.now();
+
+const story = [{ role: 'user' as const, content: 'Write a story about a fox and a crow.' }];
+
+let running: { controller: AbortController; ended: Promise<unknown> } | null = null;
+
+/** Single calls, for the rows that need something from outside the page between them. Times in milliseconds. */
+export const calls = {
+  engineThreads,
+  warmStartOurs,
+  warmStartRaw,
+
+  /** GET /v1/models, until its body is read. */
+  async models(): Promise<number> {
+    const client = await openai();
+    const began = performance.now();
+    await client.models.list();
+    return performance.now() - began;
+  },
+
+  async decodeOurs(maxTokens: number): Promise<number> {
+    const { tokens, decodeMs } = await generateThroughV1(story, maxTokens);
+    return (tokens - 1) / (decodeMs / 1000);
+  },
+
+  firstTokenRaw: async (): Promise<number> => (await generateRaw(story, 2, 'ours')).firstTokenMs,
+  firstTokenOurs: async (): Promise<number> => (await generateThroughV1(story, 2)).firstTokenMs,
+
+  /** When the call was made, and when its first token had come. */
+  async chatTimes(): Promise<{ began: number; first: number }> {
+    await openai();
+    const began = clock();
+    const { firstTokenMs } = await generateThroughV1(story, 2);
+    return { began, first: began + firstTokenMs };
+  },
+
+  /** Begins a chat of `messages` short messages, which `abort` ends; when the call was made. */
+  async beginChat(messages: number): Promise<number> {
+    const content = (i: number): string => (i % 2 === 0 ? `Say ${i}.` : `It is ${i}.`);
+    return begin(
+      Array.from({ length: messages }, (_, i) => ({
+        role: i % 2 === 0 ? ('user' as const) : ('assistant' as const),
+        content: content(i),
+      })),
+    );
+  },
+
+  /** Begins a chat with a prompt of about 1,500 tokens. */
+  beginLongPrompt: (salt: string): Promise<number> => begin([{ role: 'user', content: longText(300, salt) }]),
+
+  /** When it was aborted. */
+  async abort(): Promise<number> {
+    const aborted = clock();
+    running?.controller.abort();
+    await running?.ended;
+    running = null;
+    return aborted;
+  },
+
+  /** One request of `count` short texts, answered as base64. */
+  async embed(count: number): Promise<number> {
+    const client = await openai();
+    const input = texts(count, 3, 8);
+    const began = performance.now();
+    await client.embeddings.create({ model: EMBEDDING_MODEL, input, encoding_format: 'base64' });
+    return performance.now() - began;
+  },
+};
+
+async function begin(messages: { role: 'user' | 'assistant'; content: string }[]): Promise<number> {
+  const client = await openai();
+  const controller = new AbortController();
+  const read = async (): Promise<void> => {
+    const stream = await client.chat.completions.create(
+      { model: CHAT_MODEL, messages, max_tokens: 1, stream: true },
+      { signal: controller.signal },
+    );
+    for await (const _ of stream);
+  };
+  const began = clock();
+  running = { controller, ended: read().catch(() => undefined) };
+  return began;
+}

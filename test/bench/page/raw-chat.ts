@@ -1,0 +1,51 @@
+import { type LoadModelParams, Wllama } from '@wllama/wllama';
+
+import { once } from './once.ts';
+
+/**
+ * `ours`: as src/engine/engines/wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.
+ * `plain`: its own settings, but for the context's length.
+ */
+export type RawSettings = 'ours' | 'large-batches' | 'plain';
+
+function parameters(settings: RawSettings, threads: number): LoadModelParams {
+  if (settings === 'plain') return { n_ctx: 8192, n_gpu_layers: 0 };
+  return {
+    n_ctx: 8192,
+    n_threads: threads,
+    n_gpu_layers: 0,
+    n_parallel: 4,
+    kv_unified: true,
+    cache_type_k: 'q8_0',
+    cache_type_v: 'q8_0',
+    flash_attn: true,
+    warmup: false,
+    ...(settings === 'ours' && { n_batch: 32, n_ubatch: 32 }),
+  };
+}
+
+export const rawWeights = once(async (): Promise<Blob> =>
+  (await fetch('/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf')).blob(),
+);
+
+export async function loadRawChat(settings: RawSettings, threads: number): Promise<Wllama> {
+  const wllama = new Wllama({ default: '/localtext/wasm/wllama.wasm' }, { suppressNativeLog: true });
+  await wllama.loadModel([await rawWeights()], parameters(settings, threads));
+  return wllama;
+}
+
+let loaded: { settings: RawSettings; wllama: Wllama } | null = null;
+
+/** wllama as a user without localtext would run it; one at a time is in memory. */
+export async function rawChat(settings: RawSettings, threads: number): Promise<Wllama> {
+  if (loaded?.settings === settings) return loaded.wllama;
+  await endRawChat();
+  loaded = { settings, wllama: await loadRawChat(settings, threads) };
+  return loaded.wllama;
+}
+
+export async function endRawChat(): Promise<void> {
+  const before = loaded;
+  loaded = null;
+  await before?.wllama.exit();
+}

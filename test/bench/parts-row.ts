@@ -1,0 +1,40 @@
+import { EngineTap } from './engine-tap.ts';
+import type { Row } from './row.ts';
+import type { Stage } from './stage.ts';
+
+/** Where the time to a first token goes. */
+export async function firstTokenParts({ page, rounds }: Stage): Promise<Row> {
+  await page.evaluate(() => window.bench.calls.engineThreads());
+  await page.evaluate(() => window.bench.calls.chatTimes());
+  const tap = await EngineTap.install(page);
+  const parts = {
+    'SDK and service worker, until the engine has the request, ms': [] as number[],
+    'until llama.cpp has the prompt (the rest of the checks, the template), ms': [] as number[],
+    'llama.cpp, ms': [] as number[],
+    'back, until the SDK hands the token out, ms': [] as number[],
+  };
+  const [there, asked, model, back] = Object.values(parts);
+  const values: number[] = [];
+  for (let i = 0; i < rounds * 4; i++) {
+    await tap.take();
+    const { began, first } = await page.evaluate(() => window.bench.calls.chatTimes());
+    const sent = await tap.take();
+    const at = (what: string): number =>
+      sent.find((each) => each.what === what && each.at >= began)?.at ?? Number.NaN;
+    const [taken, engine, delta] = [at('taken'), at('engine'), at('delta')];
+    there?.push(taken - began);
+    asked?.push(engine - taken);
+    model?.push(delta - engine);
+    back?.push(first - delta);
+    values.push(first - began - (delta - engine));
+  }
+  return {
+    name: 'first token through /v1: the time outside llama.cpp',
+    measures:
+      "Clocks in the page and in the engine's worker: from the SDK's call until llama.cpp is given the prompt, and from its first token until the SDK hands it out.",
+    unit: 'ms',
+    values,
+    goal: { atMost: 10 },
+    detail: parts,
+  };
+}

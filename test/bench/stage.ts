@@ -1,0 +1,42 @@
+import type { BrowserContext, Page } from 'playwright';
+
+import { launch } from '../support/launch.ts';
+import { StaticSite } from '../support/static-site.ts';
+
+/** Where rows are measured: one page of the built site, in a browser of its own. */
+export interface Stage {
+  context: BrowserContext;
+  page: Page;
+  site: StaticSite;
+  rounds: number;
+  /** Of the browser. */
+  version: string;
+  /** A page in which nothing has happened; its service worker and the stored weights stay. */
+  reload(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openStage(rounds: number): Promise<Stage> {
+  const site = await StaticSite.start();
+  const context = await launch();
+  const page = await context.newPage();
+  page.on('pageerror', (error) => console.error(`page error: ${error.message}`));
+  page.on('crash', () => console.error('the page crashed'));
+  const reload = async (): Promise<void> => {
+    await page.goto('about:blank');
+    await page.goto(`${site.url}/bench-page.html`);
+  };
+  await reload();
+  return {
+    context,
+    page,
+    site,
+    rounds,
+    version: context.browser()?.version() ?? 'of an unknown version',
+    reload,
+    async close() {
+      await context.close();
+      await site.stop();
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import { quotients, type Row } from './row.ts';
+import type { Stage } from './stage.ts';
+
+export async function warmStart({ page, rounds, reload }: Stage): Promise<Row> {
+  // Stores the weights, and has the browser keep what it made of the WASM.
+  const threads = await page.evaluate(() => window.bench.calls.engineThreads());
+  const raw: number[] = [];
+  const ours: number[] = [];
+  const measureRaw = async (): Promise<number> =>
+    raw.push(await page.evaluate((count) => window.bench.calls.warmStartRaw(count), threads));
+  const measureOurs = async (): Promise<number> =>
+    ours.push(await page.evaluate(() => window.bench.calls.warmStartOurs()));
+  for (let round = 0; round <= rounds; round++) {
+    await reload();
+    for (const measure of round % 2 === 0 ? [measureRaw, measureOurs] : [measureOurs, measureRaw])
+      await measure();
+  }
+  const measured = { raw: raw.slice(1), ours: ours.slice(1) };
+  return {
+    name: "warm start, stored weights to first token ÷ the raw engine's from a Blob",
+    measures:
+      'In a page loaded anew, with localtext started: the first chat, until its first token. The raw engine gets the same weights as a Blob, with the same settings.',
+    unit: 'ratio',
+    values: quotients(measured.ours, measured.raw),
+    goal: { atMost: 1.05 },
+    detail: { 'raw, ms': measured.raw, 'ours, ms': measured.ours },
+  };
+}
