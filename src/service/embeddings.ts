@@ -20,10 +20,16 @@ export async function createEmbeddings(call: Call): Promise<Response> {
     ...(dimensions === null ? {} : { dimensions }),
   };
   const result = engine.embed(job, { id: call.id, signal: call.abort.signal });
+  let timings = {};
+  const answer = async (): Promise<string> => {
+    const embedded = await result;
+    ({ timings } = embedded);
+    return JSON.stringify(toEmbeddingList(request, embedded));
+  };
   return answerLater({
-    answer: result.then((embedded) => JSON.stringify(toEmbeddingList(request, embedded))),
+    answer: answer(),
     remainingMs: remainingMs(call),
-    headers: () => answerHeaders(call, JSON_TYPE),
+    headers: () => answerHeaders(call, JSON_TYPE, timings),
     trace: call.trace,
     onCancel: () => call.abort.abort(new Error('the client has left')),
   });

@@ -1,16 +1,26 @@
-import type { Timings } from '../protocol/job.ts';
+import type { EmbeddingResult, Timings } from '../protocol/job.ts';
 import type { Call } from './call.ts';
 import type { LimitState } from './service-dependencies.ts';
 
 /** The headers of an answer with this content type. `timings`: as far as they are known yet. */
-export function answerHeaders(call: Call, contentType: string, timings: Partial<Timings> = {}): Headers {
+export function answerHeaders(
+  call: Call,
+  contentType: string,
+  timings: Partial<Timings & EmbeddingResult['timings']> = {},
+): Headers {
   const headers = new Headers({
     'content-type': contentType,
     'cache-control': contentType === EVENT_STREAM ? 'no-cache, no-transform' : 'no-store',
   });
-  const { queueMs, prefillMs, decodeMs } = timings;
+  const { queueMs, prefillMs, decodeMs, computeMs } = timings;
   const total = call.dependencies.now() - call.receivedAt;
-  const steps = Object.entries({ queue: queueMs, prefill: prefillMs, decode: decodeMs, total });
+  const steps = Object.entries({
+    queue: queueMs,
+    prefill: prefillMs,
+    decode: decodeMs,
+    compute: computeMs,
+    total,
+  });
   const known = steps.flatMap(([name, ms]) => (ms === undefined ? [] : [`${name};dur=${round(ms)}`]));
   headers.set('server-timing', known.join(', '));
   return headers;

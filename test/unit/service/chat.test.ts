@@ -292,6 +292,10 @@ test('Server-Timing tells where the time went', async () => {
   const header = (await fetch(PATH, chat())).headers.get('server-timing');
   expect(header).toMatch(/^queue;dur=\d\d(\.\d)?, prefill;dur=\d\d(\.\d)?, total;dur=[\d.]+$/);
   expect((await fetch('/v1/models')).headers.get('server-timing')).toMatch(/^total;dur=[\d.]+$/);
+  const embedded = await fetch('/v1/embeddings', { json: { model: 'jade-mole-4', input: 'sea' } });
+  expect(embedded.headers.get('server-timing')).toMatch(
+    /^queue;dur=[\d.]+, compute;dur=[\d.]+, total;dur=[\d.]+$/,
+  );
 });
 
 const slow = () => new FakeEngine({ deltas: Array.from({ length: 500 }, () => 'x'), delayMs: 5 });
