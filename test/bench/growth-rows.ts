@@ -16,7 +16,7 @@ export async function messages({ page, rounds }: Stage): Promise<Row> {
       const { at } = await tap.until(['engine'], began);
       await page.evaluate(() => window.bench.calls.abort());
       // A short one may have been answered before the abort came through.
-      await tap.until(['closed', 'done'], began);
+      await tap.until(['closed', 'done', 'error'], began);
       values.push(at - began);
     }
   return growthRow(

@@ -7,7 +7,7 @@ import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { findRoot, treeBytes } from './process-memory.ts';
 import { quotients, type Row } from './row.ts';
-import type { Stage } from './stage.ts';
+import { NO_GPU, type Stage } from './stage.ts';
 
 const SAMPLE_MS = 200;
 const MEGABYTE = 1e6;
@@ -45,7 +45,7 @@ export async function memory({ site, rounds }: Stage): Promise<Row> {
 }
 
 async function peakBytes(profile: string, url: string, tabs: number, empty = 0): Promise<number> {
-  const context = await launch({ profile });
+  const context = await launch({ profile, extraArgs: NO_GPU });
   try {
     for (let open = 0; open < empty; open++) await (await context.newPage()).goto(`${url}/no-page`);
     let chatting = await openPage(context, url);

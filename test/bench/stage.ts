@@ -3,6 +3,9 @@ import type { BrowserContext, Page } from 'playwright';
 import { launch } from '../support/launch.ts';
 import { StaticSite } from '../support/static-site.ts';
 
+/** What is compared runs on the processor: a GPU would be another run. */
+export const NO_GPU = ['--disable-blink-features=WebGPU'];
+
 /** Where rows are measured: one page of the built site, in a browser of its own. */
 export interface Stage {
   context: BrowserContext;
@@ -18,7 +21,7 @@ export interface Stage {
 
 export async function openStage(rounds: number): Promise<Stage> {
   const site = await StaticSite.start();
-  const context = await launch();
+  const context = await launch({ extraArgs: NO_GPU });
   const page = await context.newPage();
   page.on('pageerror', (error) => console.error(`page error: ${error.message}`));
   page.on('crash', () => console.error('the page crashed'));

@@ -49,17 +49,16 @@ export const calls = {
 
   /** Begins a chat of `messages` short messages, which `abort` ends; when the call was made. */
   async beginChat(messages: number): Promise<number> {
-    const content = (i: number): string => (i % 2 === 0 ? `Say ${i}.` : `It is ${i}.`);
     return begin(
       Array.from({ length: messages }, (_, i) => ({
         role: i % 2 === 0 ? ('user' as const) : ('assistant' as const),
-        content: content(i),
+        content: i % 2 === 0 ? 'Go on.' : 'Yes.',
       })),
     );
   },
 
   /** Begins a chat with a prompt of about 1,500 tokens. */
-  beginLongPrompt: (salt: string): Promise<number> => begin([{ role: 'user', content: longText(300, salt) }]),
+  beginLongPrompt: (salt: string): Promise<number> => begin([{ role: 'user', content: longText(230, salt) }]),
 
   /** When it was aborted. */
   async abort(): Promise<number> {

@@ -14,12 +14,14 @@ interface PairOptions {
   pick(generation: Generation): number;
 }
 
-/** Raw and ours in turn, the first of each not counted; the order is swapped every round. */
+/** Raw and ours in turn, after a first word of each; the order is swapped every round. */
 async function pairs(options: PairOptions): Promise<{ raw: number[]; ours: number[] }> {
   const { rounds, maxTokens, settings, messages, pick } = options;
   const raw: number[] = [];
   const ours: number[] = [];
-  for (let round = 0; round <= rounds; round++) {
+  await generateRaw(story(), 2, settings);
+  await generateThroughV1(story(), 2);
+  for (let round = 0; round < rounds; round++) {
     const measureRaw = async (): Promise<number> =>
       raw.push(pick(await generateRaw(messages(round), maxTokens, settings)));
     const measureOurs = async (): Promise<number> =>
@@ -27,7 +29,7 @@ async function pairs(options: PairOptions): Promise<{ raw: number[]; ours: numbe
     for (const measure of round % 2 === 0 ? [measureRaw, measureOurs] : [measureOurs, measureRaw])
       await measure();
   }
-  return { raw: raw.slice(1), ours: ours.slice(1) };
+  return { raw, ours };
 }
 
 const DECODED = 64;
@@ -93,7 +95,7 @@ export async function prefill(rounds: number): Promise<Row> {
     rounds,
     maxTokens: 1,
     settings: 'large-batches',
-    messages: (round) => [{ role: 'user', content: longText(150, `p${round}`) }],
+    messages: (round) => [{ role: 'user', content: longText(120, `p${round}`) }],
     pick: ({ firstTokenMs }) => firstTokenMs,
   });
   return {

@@ -62,7 +62,7 @@ export async function besidePrefill(rounds: number): Promise<Row> {
           model: CHAT_MODEL,
           max_tokens: 1,
           stream: true,
-          messages: [{ role: 'user', content: longText(370, `x${round}`) }],
+          messages: [{ role: 'user', content: longText(230, `x${round}`) }],
         },
         { signal: controller.signal },
       )
