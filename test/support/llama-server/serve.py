@@ -1,0 +1,22 @@
+"""llama.cpp's own HTTP server: `serve.py MODEL`, its key in LLAMA_KEY. Prints its address; ends when stdin does."""
+
+import os
+import sys
+
+import xllamacpp
+
+params = xllamacpp.CommonParams()
+params.model.path = sys.argv[1]
+params.n_ctx = 4096
+params.n_parallel = 2
+# Its threads wait for each other by spinning: on a busy machine, one is quicker than two.
+params.cpuparams.n_threads = 1
+params.cpuparams_batch.n_threads = 1
+params.hostnames = ["127.0.0.1"]
+params.port = 0
+params.api_keys = [os.environ["LLAMA_KEY"]]
+params.endpoint_metrics = True
+server = xllamacpp.Server(params)
+print(server.listening_address, flush=True)
+sys.stdin.read()
+os._exit(0)
