@@ -3,7 +3,7 @@ export const bounds: Record<string, string> = {
   native:
     "WebAssembly's vectors are 128 bits wide, and its engine may not use what the processor has beyond them. Native llama.cpp multiplies 8-bit blocks with AVX2 or AVX-512 (dot products of 32 to 64 bytes an instruction, repacked weights); the WASM build does it 16 bytes at a time, with 16-bit products. Decoding is bound by that arithmetic, not by memory: what is ours of the way is in the first row.",
   batching:
-    'A step of llama.cpp in WASM for four chats takes about four times as long as one for one chat, as it is bound by arithmetic and not by reading the weights. What batching could save on a processor is little; the prefix is computed once in both ways of asking.',
+    'Decoding in WASM is bound by arithmetic and not by reading the weights: a step for four chats takes nearly four times as long as one for a single chat, so that sharing steps gains little here. Asked in turn, the prefix is in the cache from the second question on.',
   'beside-prefill':
     'llama.cpp computes a prompt in batches, and a step under way cannot be left. The short prompt waits for the step to end, and for the long one to be put aside.',
   prefill:
@@ -19,5 +19,5 @@ export const bounds: Record<string, string> = {
   memory:
     'Each tab is a process of the browser with its own script engine and the application in it, before localtext does anything.',
   'warm-start':
-    "Ours starts the engine's code, opens the stored weights and finds the variant before the same load begins.",
+    "Before llama.cpp's worker is started the variant is chosen and the stored weights are looked up and opened; how long that takes is below, and the rest is the same load.",
 };

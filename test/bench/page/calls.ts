@@ -5,6 +5,7 @@ import {
   engineThreads,
   generateRaw,
   generateThroughV1,
+  localtext,
   openai,
 } from './engines.ts';
 import { longText } from './long-text.ts';
@@ -22,6 +23,12 @@ export const calls = {
   engineThreads,
   warmStartOurs,
   warmStartRaw,
+
+  /** Resolves when an engine's worker answers, in which nothing is loaded. */
+  async start(): Promise<void> {
+    await openai();
+    await (await localtext()).status();
+  },
 
   /** GET /v1/models, until its body is read. */
   async models(): Promise<number> {
