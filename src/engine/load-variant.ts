@@ -13,7 +13,7 @@ import type { StoredFile, WeightStore } from './weights/weight-store.ts';
 export interface LoaderSettings {
   store: Promise<WeightStore>;
   sources: WeightSources;
-  library: Pick<Library, 'makeRoom' | 'used'>;
+  library: Pick<Library, 'makeRoom' | 'makeMoreRoom' | 'used'>;
   prober: () => Pick<Prober, 'backend' | 'consider' | 'distrust'>;
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
   wasmUrl: string;
@@ -53,14 +53,25 @@ export function variantLoader({
       }
       return engine;
     };
+    const load = async (which: Variant): Promise<Engine> => {
+      for (;;) {
+        try {
+          return await loadIntact(await store, wasmUrl, which, options);
+        } catch (error) {
+          const full = error instanceof EngineError && error.code === 'storage_full';
+          if (!full || options.signal.aborted) throw error;
+          await library.makeMoreRoom(which.files);
+        }
+      }
+    };
     try {
-      return used(await loadIntact(await store, wasmUrl, variant, options));
+      return used(await load(variant));
     } catch (error) {
       const measured = embeds(resolved) && !resolved.device && onGpu(variant);
       if (!measured || options.signal.aborted) throw error;
       // A GPU that was the faster once, and will not do now.
       prober().distrust(resolved);
-      return used(await loadIntact(await store, wasmUrl, { ...resolved, device: 'wasm' }, options));
+      return used(await load({ ...resolved, device: 'wasm' }));
     }
   };
 }

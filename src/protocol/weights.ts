@@ -18,6 +18,8 @@ export interface WeightsOverview {
   /** Of the whole site, as the browser tells; null: it does not. */
   usedBytes: number | null;
   quotaBytes: number | null;
+  /** Whether the browser keeps it all when the disk runs short; null: it does not tell. */
+  persisted: boolean | null;
   variants: StoredVariant[];
 }
 

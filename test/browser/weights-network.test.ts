@@ -40,3 +40,23 @@ test('a download whose connections all fall silent goes on by itself', async () 
   }, key);
   expect(width).toBe(384);
 });
+
+test('two tabs that want a model at once bring each piece once, and the second goes on when the first is closed', async () => {
+  const first = await openPage(context, site.url);
+  const second = await openPage(context, site.url);
+  const pieces = (): string[] => site.asked.filter((each) => each.startsWith(`${SAFETENSORS} `));
+  // Slow enough for the first tab to be closed in the middle.
+  site.delays.set(SAFETENSORS, 200);
+  const gone = first.page.evaluate(async (id) => (await window.localtext).ready(id), EMBEDDER);
+  gone.catch(() => undefined);
+  const ready = second.page.evaluate(async (id) => (await window.localtext).ready(id), EMBEDDER);
+  await expect.poll(() => pieces().length, { timeout: 60_000 }).toBeGreaterThan(9);
+  expect(new Set(pieces()).size).toBe(pieces().length);
+  await first.page.close();
+  await ready;
+  const twice = pieces().length - new Set(pieces()).size;
+  console.log(`${pieces().length} pieces asked for, ${twice} of them twice`);
+  expect(new Set(pieces()).size).toBe(22);
+  // Those that were under way.
+  expect(twice).toBeLessThanOrEqual(4);
+});

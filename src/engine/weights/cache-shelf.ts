@@ -32,7 +32,7 @@ class CacheShelf implements Shelf {
         return new Uint8Array((await piece?.arrayBuffer()) ?? new ArrayBuffer(0));
       },
       // A piece is put whole in the place of the one before.
-      cut: async () => undefined,
+      resize: async () => undefined,
       flush: async () => undefined,
       close: async () => undefined,
     };

@@ -24,14 +24,17 @@ function corrupt(file: WeightFile, how: string): EngineError {
   });
 }
 
-export function storageFull(needed: number, free: number, deletable: readonly string[]): EngineError {
+/** @param free null: less than is needed, and the browser does not tell how much */
+export function storageFull(needed: number, free: number | null, deletable: readonly string[]): EngineError {
+  const allowed =
+    free === null ? "the browser's storage is full" : `the browser lets this site store ${Math.max(0, free)}`;
   const which =
     deletable.length > 0
       ? `These models could be deleted: ${deletable.join(', ')}.`
       : 'No model can be deleted.';
   return new EngineError({
     code: 'storage_full',
-    message: `${needed} bytes more are needed, and the browser lets this site store ${Math.max(0, free)}. ${which} Or free space on the device, or use a smaller model.`,
+    message: `${needed} bytes more are needed, and ${allowed}. ${which} Or free space on the device, or use a smaller model.`,
   });
 }
 

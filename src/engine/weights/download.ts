@@ -100,6 +100,13 @@ class Download {
     // Bytes that nothing is known of are no help.
     if (!record) await forget(shelf, options.name);
     const writer = await shelf.write(options.name);
+    try {
+      await writer.resize(file.bytes);
+    } catch (error) {
+      await writer.close();
+      if (!record) await forget(shelf, options.name);
+      throw error;
+    }
     return new Download({ shelf, file, options, writer, hash: await PieceHash.create(), record, anyVersion });
   }
 

@@ -42,7 +42,8 @@ export class Library {
   async overview(): Promise<WeightsOverview> {
     const { kind } = (await this.#options.store).shelf;
     const { usage = null, quota = null } = await estimate();
-    return { kind, usedBytes: usage, quotaBytes: quota, variants: await this.variants() };
+    const persisted = await isPersisted();
+    return { kind, usedBytes: usage, quotaBytes: quota, persisted, variants: await this.variants() };
   }
 
   async variants(): Promise<StoredVariant[]> {
@@ -97,9 +98,34 @@ export class Library {
 
   /** Before a download: makes sure of the room for these files, deleting others where the site allows it. */
   async makeRoom(files: readonly WeightFile[]): Promise<void> {
-    const store = await this.#options.store;
-    const { needed, free } = await store.room(files);
+    const { needed, free } = await (await this.#options.store).room(files);
     if (free === null || free >= needed) return;
+    const oldest = await this.#deletable(files);
+    const deletable = oldest.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
+    if (!this.#options.evict || free + deletable < needed) throw storageFull(needed, free, described(oldest));
+    let missing = needed - free;
+    for (const { variant, storedBytes } of oldest) {
+      if (missing <= 0) return;
+      await this.delete(variant);
+      missing -= storedBytes;
+    }
+  }
+
+  /**
+   * After a write that found the storage full, whatever the browser had said of it (Chromium tells every site of
+   * 10 GiB): deletes what was not used for longest, where the site allows it.
+   * @throws EngineError `storage_full` saying what could be deleted
+   */
+  async makeMoreRoom(files: readonly WeightFile[]): Promise<void> {
+    const oldest = await this.#deletable(files);
+    const [first] = oldest;
+    if (this.#options.evict && first) return this.delete(first.variant);
+    const { needed } = await (await this.#options.store).room(files);
+    throw storageFull(needed, null, described(oldest));
+  }
+
+  /** What stands in no request's way and shares nothing with these files, what was not used for longest first. */
+  async #deletable(files: readonly WeightFile[]): Promise<StoredVariant[]> {
     const wanted = new Set(files.map(({ sha256 }) => sha256));
     const stored = (await this.variants()).filter(({ storedBytes, inUse }) => storedBytes > 0 && !inUse);
     const others: StoredVariant[] = [];
@@ -107,21 +133,7 @@ export class Library {
       const own = await this.files(each.variant);
       if (!own.some(({ sha256 }) => wanted.has(sha256))) others.push(each);
     }
-    const oldest = others.toSorted((a, b) => (a.lastUsed ?? 0) - (b.lastUsed ?? 0));
-    const deletable = oldest.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
-    if (!this.#options.evict || free + deletable < needed) {
-      throw storageFull(
-        needed,
-        free,
-        oldest.map(({ variant, storedBytes }) => `${variant} (${storedBytes} bytes)`),
-      );
-    }
-    let missing = needed - free;
-    for (const { variant, storedBytes } of oldest) {
-      if (missing <= 0) return;
-      await this.delete(variant);
-      missing -= storedBytes;
-    }
+    return others.toSorted((a, b) => (a.lastUsed ?? 0) - (b.lastUsed ?? 0));
   }
 
   /** After a load: remembers the use, and drops what these weights have taken the place of. */
@@ -187,10 +199,21 @@ export class Library {
   }
 }
 
+const described = (variants: readonly StoredVariant[]): string[] =>
+  variants.map(({ variant, storedBytes }) => `${variant} (${storedBytes} bytes)`);
+
 async function estimate(): Promise<{ usage?: number; quota?: number }> {
   try {
     return await navigator.storage.estimate();
   } catch {
     return {};
+  }
+}
+
+async function isPersisted(): Promise<boolean | null> {
+  try {
+    return await navigator.storage.persisted();
+  } catch {
+    return null;
   }
 }

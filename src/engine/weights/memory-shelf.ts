@@ -24,7 +24,7 @@ export class MemoryShelf implements Shelf {
       write: async (bytes, at) => void pieces.set(at, new Blob([bytes])),
       read: async (at) => new Uint8Array((await pieces.get(at)?.arrayBuffer()) ?? new ArrayBuffer(0)),
       // A piece is put whole in the place of the one before.
-      cut: async () => undefined,
+      resize: async () => undefined,
       flush: async () => undefined,
       close: async () => undefined,
     };

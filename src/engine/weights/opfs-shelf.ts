@@ -45,7 +45,8 @@ class OpfsShelf implements Shelf {
         const bytes = new Uint8Array(length);
         return bytes.subarray(0, access.read(bytes, { at }));
       },
-      cut: async (bytes) => access.truncate(bytes),
+      // Chromium counts it for the next power of two, while it is open.
+      resize: async (bytes) => access.truncate(bytes),
       flush: async () => access.flush(),
       close: async () => {
         access.flush();

@@ -4,7 +4,7 @@
  */
 export interface Shelf {
   readonly kind: 'opfs' | 'cache' | 'memory';
-  /** What is there under that name, up to the first gap; null: nothing. */
+  /** What is there under that name; of a part, with gaps or up to the first one. null: nothing. */
   read(name: string): Promise<Blob | null>;
   /** Opens for writing; what is there stays. One writer a name at a time. */
   write(name: string): Promise<ShelfWriter>;
@@ -22,8 +22,11 @@ export interface ShelfWriter {
   write(bytes: Uint8Array<ArrayBuffer>, at: number): Promise<void>;
   /** A piece that is there. */
   read(at: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
-  /** Of a file of one piece: drops what lies beyond so many bytes. */
-  cut(bytes: number): Promise<void>;
+  /**
+   * Gives the file its size, where there are files: room for what is to come, which is refused now rather than when half
+   * of it has come; and what lies beyond is dropped. @throws QuotaExceededError
+   */
+  resize(bytes: number): Promise<void>;
   /** Resolves once what was written survives the end of this worker. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -42,7 +45,7 @@ export async function replace(shelf: Shelf, name: string, text: string): Promise
 export async function overwrite(writer: ShelfWriter, text: string): Promise<void> {
   const bytes = new TextEncoder().encode(text);
   await writer.write(bytes, 0);
-  await writer.cut(bytes.length);
+  await writer.resize(bytes.length);
   await writer.flush();
 }
 

@@ -106,6 +106,7 @@ export class WeightStore {
       await this.remove(file);
       const writer = await this.shelf.write(file.sha256);
       try {
+        await writer.resize(file.bytes);
         for (let at = 0; at < blob.size; at += PIECE_BYTES) {
           signal.throwIfAborted();
           await writer.write(new Uint8Array(await blob.slice(at, at + PIECE_BYTES).arrayBuffer()), at);

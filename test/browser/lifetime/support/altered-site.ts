@@ -17,10 +17,14 @@ export interface Alterations {
 /** The built site behind a server that alters it; what it alters may change while it runs. */
 export class AlteredSite {
   readonly files = new Map<string, (text: string) => string>();
+  /** Paths with the range of each request that came, `/models/a 0-99`. */
+  readonly asked: string[] = [];
   /** By path: what is answered without asking the site. */
   readonly bodies = new Map<string, Buffer>();
   /** By path: which answers, the first being 0, bring their first bytes and nothing after that. */
   readonly stalls = new Map<string, (answer: number) => boolean>();
+  /** By path: milliseconds that each answer is held back. */
+  readonly delays = new Map<string, number>();
   /** By path. */
   readonly #answers = new Map<string, number>();
   readonly #origin: string;
@@ -32,6 +36,8 @@ export class AlteredSite {
     this.#isolated = isolated;
     for (const [path, alter] of Object.entries(files)) this.files.set(path, alter);
     this.#server = createServer((asked, answer) => {
+      const range = asked.headers.range?.replace('bytes=', ' ') ?? '';
+      this.asked.push((asked.url ?? '/') + range);
       const body = this.bodies.get(asked.url ?? '/');
       if (body) {
         answer.end(body);
@@ -43,7 +49,10 @@ export class AlteredSite {
       const forward = request(
         this.#origin + (asked.url ?? '/'),
         { method: asked.method, headers },
-        (response) => this.#answer(asked.url ?? '/', response, answer),
+        (response) => {
+          const work = (): void => this.#answer(asked.url ?? '/', response, answer);
+          setTimeout(work, this.delays.get(asked.url ?? '/') ?? 0);
+        },
       );
       forward.on('error', () => answer.destroy());
       asked.pipe(forward);

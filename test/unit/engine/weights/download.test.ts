@@ -75,11 +75,11 @@ test('connections on which nothing comes any more are given up, and the rest is 
 
 test('a server that stalls again and again: said with how much has come, which a later visit goes on from', async () => {
   const { server: site, shelf } = await setUp();
-  const options = { url: site.url, name: 'x', signal: never, stallMs: 100 };
+  const options = { url: site.url, name: 'x', signal: never };
   const onProgress = (bytes: number): void => {
     if (bytes >= PIECE_BYTES) site.behaviour.stallAfter = 1000;
   };
-  const failure: unknown = await download(shelf, file, { ...options, onProgress }).catch(
+  const failure: unknown = await download(shelf, file, { ...options, onProgress, stallMs: 100 }).catch(
     (error: unknown) => error,
   );
   expect(failure).toMatchObject({ wire: { code: 'weights_unavailable' } });

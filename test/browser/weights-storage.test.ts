@@ -1,0 +1,129 @@
+import type { BrowserContext, CDPSession, Page } from 'playwright';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { AlteredSite } from './lifetime/support/altered-site.ts';
+
+const EMBEDDER = 'jade-mole-4';
+const CHAT = 'amber-phoenix-4';
+const MINI_LM = 'all-minilm-l6-v2-f32';
+const SMOL_LM = 'smollm2-135m-instruct-q8_0';
+/** One model in memory at a time. */
+const limits = { memoryBytes: 200_000_000 };
+
+let site: AlteredSite;
+let context: BrowserContext;
+
+beforeAll(async () => {
+  site = await AlteredSite.start(inject('siteUrl'), { isolated: true });
+});
+
+beforeEach(async () => {
+  site.asked.length = 0;
+  context = await launch();
+});
+
+afterEach(async () => {
+  await context.close();
+});
+
+afterAll(async () => {
+  await site.stop();
+});
+
+const open = async (options: object = {}): Promise<Page> =>
+  (
+    await openPage(
+      context,
+      site.url,
+      `/test-page.html?options=${encodeURIComponent(JSON.stringify(options))}`,
+    )
+  ).page;
+
+/** `loaded`, or the error's code and message. */
+const ready = (page: Page, model: string): Promise<string> =>
+  page.evaluate(async (id) => {
+    const handle = await window.localtext;
+    return handle.ready(id).then(
+      () => 'loaded',
+      (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
+    );
+  }, model);
+
+const overview = (page: Page) => page.evaluate(async () => (await window.localtext).weights.list());
+
+const stored = async (page: Page): Promise<string[]> => {
+  const { variants } = await overview(page);
+  return variants.flatMap(({ variant, storedBytes, state }) =>
+    storedBytes > 0 ? `${variant} ${state}` : [],
+  );
+};
+
+/**
+ * What the browser lets the site store beyond what it has stored; for as long as the session lasts. A file
+ * counts for the next power of two: the 145 MB of the chat model as 268.
+ */
+async function allowMore(session: CDPSession, page: Page, bytes: number): Promise<void> {
+  const used = (await overview(page)).usedBytes ?? 0;
+  await session.send('Storage.overrideQuotaForOrigin', { origin: site.url, quotaSize: used + bytes });
+}
+
+test('without room: an error before anything is fetched, with what could be deleted, and nothing is lost', async () => {
+  const page = await open({ limits });
+  expect(await ready(page, EMBEDDER)).toBe('loaded');
+  const session = await context.newCDPSession(page);
+  await allowMore(session, page, 200_000_000);
+  const failure = await ready(page, CHAT);
+  expect(failure).toMatch(
+    /^storage_full: 144811072 bytes more are needed, and the browser's storage is full\./,
+  );
+  expect(failure).toMatch(/could be deleted: all-minilm-l6-v2-f32 \(913\d+ bytes\)/);
+  expect(await stored(page)).toEqual([`${MINI_LM} whole`]);
+  expect(site.asked.filter((path) => path.includes('.gguf'))).toEqual([]);
+  expect(await ready(page, EMBEDDER)).toBe('loaded');
+  await allowMore(session, page, 300_000_000);
+  // A load that has failed is not tried again at once.
+  await expect.poll(() => ready(page, CHAT), { interval: 500, timeout: 60_000 }).toBe('loaded');
+  expect((await stored(page)).toSorted()).toEqual([`${MINI_LM} whole`, `${SMOL_LM} whole`]);
+});
+
+test('where the site allows it, the model that was not used for longest goes for the one that is wanted', async () => {
+  const page = await open({ limits: { ...limits, evict: true } });
+  expect(await ready(page, EMBEDDER)).toBe('loaded');
+  const session = await context.newCDPSession(page);
+  await allowMore(session, page, 200_000_000);
+  expect(await ready(page, CHAT)).toBe('loaded');
+  expect(await stored(page)).toEqual([`${SMOL_LM} whole`]);
+});
+
+test.each([
+  ['granted', true],
+  ['denied', false],
+] as const)(
+  'as a download begins, the browser is asked once to keep the storage: %s',
+  async (setting, persisted) => {
+    await context.addInitScript(() => {
+      const answers: boolean[] = [];
+      const ask = StorageManager.prototype.persist;
+      StorageManager.prototype.persist = async function persist(this: StorageManager) {
+        const answer = await ask.call(this);
+        answers.push(answer);
+        return answer;
+      };
+      Object.assign(window, { answers });
+    });
+    const page = await open();
+    const answers = () => page.evaluate(() => (window as unknown as { answers: boolean[] }).answers);
+    const session = await context.newCDPSession(page);
+    await session.send('Browser.setPermission', {
+      origin: site.url,
+      permission: { name: 'persistent-storage' },
+      setting,
+    });
+    expect(await answers()).toEqual([]);
+    expect(await ready(page, EMBEDDER)).toBe('loaded');
+    await expect.poll(answers).toEqual([persisted]);
+    expect((await overview(page)).persisted).toBe(persisted);
+  },
+);
