@@ -57,6 +57,7 @@ const variant = z.discriminatedUnion(
       ...base,
       engine: z.literal('transformers'),
       dimensions: dimensions.optional(),
+      shorterDimensions: z.array(dimensions).optional(),
       pooling: z.enum(['mean', 'cls', 'last_token']).optional(),
       device: z.enum(['wasm', 'webgpu'], 'must be wasm or webgpu').optional(),
     }),
@@ -116,8 +117,16 @@ export const catalogSchema = z
           const lacking = each.dimensions === undefined ? 'dimensions' : 'pooling';
           report([...path, lacking], 'must be given: an embedding model needs both dimensions and pooling');
         }
+        if (each.engine === 'transformers') {
+          const { dimensions: longest = 0, shorterDimensions = [] } = each;
+          const long = shorterDimensions.findIndex((shorter) => shorter >= longest);
+          if (long >= 0) report([...path, 'shorterDimensions', long], 'must be less than dimensions');
+        }
         if (makes(each) !== kind)
-          report([...path, 'engine'], `makes a ${makes(each)} model, and ${id} is for ${kind}`);
+          report(
+            [...path, 'engine'],
+            `makes ${makes(each) === 'chat' ? 'a chat' : 'an embedding'} model, and ${id} is for ${kind}`,
+          );
         if (each.engine !== 'upstream' && each.files.length === 0 && !each.hub) {
           report([...path, 'files'], 'must name at least one file, or a hub repository');
         }

@@ -76,6 +76,8 @@ interface OnnxVariant extends VariantBase {
 export interface TransformersVariant extends OnnxVariant {
   /** Length of a vector. */
   dimensions: number;
+  /** Shorter lengths that its vectors are trained to be cut to, for requests that ask for them. */
+  shorterDimensions?: number[];
   pooling: 'mean' | 'cls' | 'last_token';
 }
 
@@ -85,6 +87,7 @@ export interface TransformersVariant extends OnnxVariant {
  */
 export interface TransformersChatVariant extends OnnxVariant {
   dimensions?: undefined;
+  shorterDimensions?: undefined;
   pooling?: undefined;
 }
 

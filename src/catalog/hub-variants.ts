@@ -84,7 +84,8 @@ export const qwenGguf05B: WllamaVariant = qwenGguf('0.5b', 0.49e9, 6);
 
 /**
  * snowflake-arctic-embed-m-v1.5 in float32: 109 million parameters against MiniLM's 22, made for retrieval, its
- * vectors trained to be cut to 256. The first token's state is the text's.
+ * vectors trained to be cut to 256. The first token's state is the text's. A text that is searched with is to begin
+ * with "Represent this sentence for searching relevant passages: ", which is the application's to add.
  */
 export const arcticEmbedM: TransformersVariant = {
   engine: 'transformers',
@@ -92,11 +93,12 @@ export const arcticEmbedM: TransformersVariant = {
   license: 'Apache-2.0',
   contextLength: 512,
   dimensions: 768,
+  shorterDimensions: [256],
   pooling: 'cls',
   files: [],
   hub: {
     repository: 'Snowflake/snowflake-arctic-embed-m-v1.5',
-    revision: 'e4dbe50791e820f8d31fe654039aaacaaea3af62',
+    revision: 'main',
     folder: 'snowflake-arctic-embed-m-v1.5',
     files: [
       'config.json',

@@ -58,6 +58,13 @@ test('the default catalog is sound, and every last variant is small, pinned and 
   }
 });
 
+test('an ONNX model without dimensions chats', () => {
+  expect(faults(withVariant({ engine: 'transformers', device: 'webgpu' }))).toEqual([]);
+  expect(faults(withVariant({ engine: 'transformers', dimensions: 8, pooling: 'cls' }))).toEqual([
+    'models[0].variants[0].engine: makes an embedding model, and own-1 is for chat',
+  ]);
+});
+
 test('the web-llm builds are those of the package’s own list: repository, library, memory, half floats', () => {
   const builds = defaultCatalog.models.flatMap(({ variants }) =>
     variants.filter((variant) => variant.engine === 'web-llm'),
@@ -105,6 +112,21 @@ test.each<[string, unknown, RegExp]>([
     'no files at all',
     withVariant({ files: [] }),
     /variants\[0\]\.files: must name at least one file, or a hub repository/,
+  ],
+  [
+    'dimensions without pooling',
+    withVariant({ engine: 'transformers', dimensions: 8 }),
+    /variants\[0\]\.pooling: must be given: an embedding model needs both/,
+  ],
+  [
+    'shorter dimensions that are not',
+    withVariant({ engine: 'transformers', dimensions: 8, pooling: 'cls', shorterDimensions: [4, 8] }),
+    /variants\[0\]\.shorterDimensions\[1\]: must be less than dimensions/,
+  ],
+  [
+    'a device for ONNX that is none',
+    withVariant({ engine: 'transformers', device: 'npu' }),
+    /device: must be/,
   ],
   ['a negative context', withVariant({ contextLength: 0 }), /contextLength: must be more than 0 tokens/],
   [

@@ -49,12 +49,15 @@ export class OnnxEmbedder implements Embedder {
       });
     });
     const dims = [rows, columns];
-    const { last_hidden_state: hidden } = await run(this.#model, {
+    const outputs = await run(this.#model, {
       input_ids: new Tensor('int64', ids, dims),
       attention_mask: new Tensor('int64', mask, dims),
       token_type_ids: new Tensor('int64', new BigInt64Array(rows * columns), dims),
     });
-    if (!hidden) throw new Error('the model gives no last_hidden_state');
+    // The names by which exporters know the states of all tokens.
+    const hidden = outputs['last_hidden_state'] ?? outputs['token_embeddings'];
+    if (!hidden)
+      throw new Error(`the model gives no last_hidden_state, but ${Object.keys(outputs).join(', ')}`);
     const states = hidden.data as Float32Array;
     const width = states.length / (rows * columns);
     const vectors = batch.map(({ length }, row) =>

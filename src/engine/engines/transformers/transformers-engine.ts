@@ -8,6 +8,8 @@ import type { Embedder } from './embedder.ts';
 
 type Vector = Float32Array<ArrayBuffer>;
 
+type EmbeddingFacts = Pick<TransformersVariant, 'contextLength' | 'dimensions' | 'shorterDimensions'>;
+
 interface Item {
   ids: number[];
   index: number;
@@ -28,18 +30,14 @@ interface Request {
 export class TransformersEngine implements EmbeddingEngine {
   readonly fingerprint: string;
   readonly #embedder: Embedder;
-  readonly #variant: Pick<TransformersVariant, 'contextLength' | 'dimensions'>;
+  readonly #variant: EmbeddingFacts;
   readonly #waiting: Item[] = [];
   /** Requests with texts waiting, the next one's turn first. */
   readonly #turns: Request[] = [];
   #pumping = false;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(
-    embedder: Embedder,
-    variant: Pick<TransformersVariant, 'contextLength' | 'dimensions'>,
-    fingerprint: string,
-  ) {
+  constructor(embedder: Embedder, variant: EmbeddingFacts, fingerprint: string) {
     this.#embedder = embedder;
     this.#variant = variant;
     this.fingerprint = fingerprint;
@@ -51,7 +49,7 @@ export class TransformersEngine implements EmbeddingEngine {
     const sequences = this.#sequences(job);
     const tokens = sequences.reduce((sum, { length }) => sum + length, 0);
     const vectors = await this.#enqueue(sequences, signal);
-    return { vectors, tokens };
+    return { vectors: vectors.map((vector) => shortened(vector, job.dimensions)), tokens };
   }
 
   async unload(): Promise<void> {
@@ -143,12 +141,22 @@ export class TransformersEngine implements EmbeddingEngine {
     throw badRequest(`\`input[${index}]\` holds a number that is no token of this model.`, `input[${index}]`);
   }
 
-  #checkDimensions(dimensions: number | undefined): void {
-    if (dimensions === undefined || dimensions === this.#variant.dimensions) return;
+  #checkDimensions(asked: number | undefined): void {
+    const { dimensions, shorterDimensions = [] } = this.#variant;
+    if (asked === undefined || asked === dimensions || shorterDimensions.includes(asked)) return;
+    const shorter = shorterDimensions.length > 0 ? ` or ${shorterDimensions.join(', ')}` : '';
     throw badRequest(
-      `\`dimensions\` must be left out, or ${this.#variant.dimensions}: this model's vectors are not made to be cut.`,
+      `\`dimensions\` must be left out, or ${dimensions}${shorter}: this model's vectors are not made to be cut to others.`,
       'dimensions',
       'unsupported_value',
     );
   }
+}
+
+/** The first numbers of a vector, of length 1 again. */
+function shortened(vector: Vector, dimensions: number | undefined): Vector {
+  if (dimensions === undefined || dimensions === vector.length) return vector;
+  const first = vector.slice(0, dimensions);
+  const length = Math.hypot(...first) || 1;
+  return first.map((value) => value / length);
 }
