@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { preference } from '../preferences.ts';
+import { replaceRoute } from '../router.ts';
 import { DEFAULT_SETTINGS, type ChatSettings } from './chat-settings.ts';
 import {
   newConversation,
@@ -59,9 +60,18 @@ export function showTurn(turn: Turn): void {
   void save(conversation.value);
 }
 
+/** Puts a kept conversation in, or in the place of the one with the same id. */
+export async function bringConversation(brought: Conversation): Promise<void> {
+  await saveConversation(brought);
+  if (conversation.value.id === brought.id) conversation.value = brought;
+}
+
 export async function removeConversation(id: string): Promise<void> {
   await deleteConversation(id);
-  if (conversation.value.id === id) conversation.value = newConversation();
+  if (conversation.value.id === id) {
+    conversation.value = newConversation();
+    replaceRoute('chat');
+  }
   await refreshHistory();
 }
 

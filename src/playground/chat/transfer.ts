@@ -1,9 +1,9 @@
 import { z } from 'zod/mini';
 import { downloadFile } from '../download-file.ts';
 import { plural } from '../format.ts';
-import { refreshHistory } from './chat-state.ts';
+import { bringConversation, refreshHistory } from './chat-state.ts';
 import type { Conversation } from './conversation.ts';
-import { allConversations, saveConversation } from './conversation-store.ts';
+import { allConversations } from './conversation-store.ts';
 
 const FORMAT = 'localtext-conversations';
 
@@ -66,7 +66,7 @@ export async function importConversations(source: File): Promise<string> {
   } catch {
     return `${source.name} is not an export of this page. Nothing was imported.`;
   }
-  for (const conversation of conversations) await saveConversation(conversation);
+  for (const conversation of conversations) await bringConversation(conversation);
   await refreshHistory();
   return `Imported ${plural(conversations.length, 'conversation')}.`;
 }

@@ -2,6 +2,7 @@ import './keys.css';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { refreshModels } from '../client/models.ts';
+import { requestLog } from '../requests/request-log.ts';
 import { refreshKeys, keyList, keysProblem } from './key-list.ts';
 import { IssueForm } from './issue-form.tsx';
 import { KeyRow } from './key-row.tsx';
@@ -9,10 +10,10 @@ import { NewKeyDialog, type NewKey } from './new-key-dialog.tsx';
 
 export function KeysView() {
   const shown = useSignal<NewKey | null>(null);
-  useEffect(() => {
-    void refreshKeys();
-    void refreshModels();
-  }, []);
+  const [latest] = requestLog.value;
+  // Each request may have been the first use of a key.
+  useEffect(() => void refreshKeys(), [latest?.id, latest?.state]);
+  useEffect(() => void refreshModels(), []);
   const show = (key: NewKey): void => {
     shown.value = key;
   };

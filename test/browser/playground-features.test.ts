@@ -1,0 +1,206 @@
+import { readFile } from 'node:fs/promises';
+
+import type { BrowserContext, Locator, Page } from 'playwright';
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+
+/** What the playground's settings do to a real reply, and what may be done with a conversation. */
+
+const siteUrl = inject('siteUrl');
+const SETTINGS = 'localtext-playground:chat-settings';
+const schema = {
+  type: 'object',
+  properties: { mode: { enum: ['on', 'off'] } },
+  required: ['mode'],
+  additionalProperties: false,
+};
+const light = { type: 'function', function: { name: 'switch_light', parameters: schema } };
+
+let context: BrowserContext;
+let page: Page;
+const pageErrors: string[] = [];
+
+beforeAll(async () => {
+  context = await launch();
+  page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  page.on('pageerror', (error) => pageErrors.push(error.message));
+  await page.goto(siteUrl);
+});
+
+afterAll(async () => {
+  await context.close();
+  expect(pageErrors).toEqual([]);
+});
+
+/** A new conversation, short and at temperature 0. */
+beforeEach(async () => {
+  await page.evaluate(
+    ([name, settings]) => {
+      localStorage.removeItem('localtext-playground:settings-open');
+      localStorage.setItem(name ?? '', settings ?? '');
+    },
+    [SETTINGS, JSON.stringify({ maxTokens: 8, temperature: 0 })],
+  );
+  await page.goto(`${siteUrl}/#/chat`);
+  await page.reload();
+});
+
+const replies = () => page.locator('.turn-assistant[aria-busy="false"]');
+const versions = (turn: Locator) => turn.getByRole('group', { name: 'Versions' });
+
+async function say(text: string): Promise<void> {
+  await page.getByRole('textbox', { name: 'Message' }).fill(text);
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+}
+
+/** Changes settings in the panel, in the group of this name. */
+async function inSettings(group: string, change: (panel: Locator) => Promise<void>): Promise<void> {
+  const button = page.getByRole('button', { name: 'Settings' });
+  await button.click();
+  const panel = page.locator('.settings-panel');
+  await panel.locator('summary', { hasText: group }).click();
+  await change(panel);
+  await button.click();
+}
+
+test('JSON by a schema: what is no JSON is said at its field and not sent; the reply keeps to the schema', async () => {
+  await inSettings('Answer format', async (panel) => {
+    await panel.getByLabel('Format').selectOption('JSON by a schema');
+    await panel.getByLabel('JSON schema').fill('{"type":');
+    await panel.locator('.field-error').waitFor();
+  });
+  await say('Is the light on?');
+  await page.getByRole('alert').filter({ hasText: 'JSON schema is not valid JSON' }).waitFor();
+  expect(await page.locator('.turn').count()).toBe(0);
+
+  await inSettings('Answer format', async (panel) => {
+    await panel.getByLabel('JSON schema').fill(JSON.stringify(schema));
+    await panel.getByLabel('Most tokens').fill('64');
+  });
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await page.locator('.turn-stats').waitFor();
+  const reply = (await replies().first().locator('.markdown').textContent()) ?? '';
+  expect(schema.properties.mode.enum).toContain((JSON.parse(reply) as { mode: string }).mode);
+});
+
+test('tools: the call is shown, its answer typed, and the model goes on', async () => {
+  await inSettings('Tools', async (panel) => {
+    await panel.getByRole('textbox', { name: 'Tools' }).fill(JSON.stringify([light]));
+    await panel.getByLabel('Calling').selectOption('It must call one');
+    await panel.getByLabel('Most tokens').fill('64');
+  });
+  await say('Switch the light on.');
+  await page.getByText('calls switch_light').waitFor();
+  const answer = page.getByLabel('What switch_light answers');
+  await answer.waitFor();
+  const args = JSON.parse((await page.locator('.tool-json').textContent()) ?? '') as { mode: string };
+  expect(schema.properties.mode.enum).toContain(args.mode);
+
+  await inSettings('Tools', async (panel) => {
+    await panel.getByLabel('Calling').selectOption('It must not');
+    await panel.getByLabel('Most tokens').fill('8');
+  });
+  await answer.fill('The light is on.');
+  await page.getByRole('button', { name: 'Send to the model' }).click();
+  await replies().nth(1).locator('.turn-stats').waitFor();
+  await expect(page.locator('.turn-tool').textContent()).resolves.toContain('The light is on.');
+  await expect(page.locator('.turn .error-text').count()).resolves.toBe(0);
+  expect((await replies().nth(1).locator('.markdown').textContent())?.trim().length).toBeGreaterThan(3);
+});
+
+test('probabilities: each token has its shade, and says what else it could have been', async () => {
+  await inSettings('Probabilities', async (panel) => {
+    await panel.getByLabel('Ask for log probabilities').check();
+  });
+  await say('Name a river.');
+  await page.getByRole('button', { name: 'Probabilities' }).click();
+  const text = page.getByRole('group', { name: 'Tokens by probability' });
+  const tokens = text.locator('span');
+  expect(await tokens.count()).toBe(8);
+  const shades = await tokens.evaluateAll((all) => all.map((each) => getComputedStyle(each).backgroundColor));
+  expect(new Set(shades).size).toBeGreaterThan(3);
+  const detail = page.locator('.logprob-detail');
+  await tokens.nth(2).hover();
+  // The token, its share, and three alternatives with theirs.
+  await expect(detail.textContent()).resolves.toMatch(/^".+" [\d.]+% — ("(\\?.)*" [\d.]+%(, )?){3}$/);
+  const second = await detail.textContent();
+  await text.press('ArrowRight');
+  await expect(detail.textContent()).resolves.not.toBe(second);
+  await page.getByRole('button', { name: 'Text', exact: true }).click();
+  await page.locator('.turn-assistant .markdown').waitFor();
+});
+
+test('an edit is another version, with replies of its own; both go out and come back', async () => {
+  await say('Say one.');
+  await replies().first().locator('.turn-stats').waitFor();
+  const first = (await replies().first().locator('.markdown').textContent()) ?? '';
+  await page.getByRole('button', { name: 'Edit and send as another version' }).click();
+  await page.getByLabel('Edit your message').fill('Name a colour.');
+  await page.getByRole('button', { name: 'Send this version' }).click();
+  await page.locator('.bubble', { hasText: 'Name a colour.' }).waitFor();
+  await replies().first().locator('.turn-stats').waitFor();
+  const second = (await replies().first().locator('.markdown').textContent()) ?? '';
+  expect(second).not.toBe(first);
+  const user = page.locator('.turn-user');
+  await expect(versions(user).textContent()).resolves.toContain('2/2');
+  await versions(user).getByRole('button', { name: 'Earlier version' }).click();
+  await page.locator('.bubble', { hasText: 'Say one.' }).waitFor();
+  await expect(replies().first().locator('.markdown').textContent()).resolves.toBe(first);
+
+  await page.getByRole('button', { name: 'Conversations' }).click();
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Export as JSON' }).click();
+  const download = await downloading;
+  expect(download.suggestedFilename()).toMatch(/^localtext-\d{4}-\d\d-\d\d\.json$/);
+  const exported = await readFile(await download.path());
+
+  const kept = page.locator('.history-list li', { hasText: 'Say one.' });
+  await kept.getByRole('button', { name: 'Delete' }).click();
+  await kept.waitFor({ state: 'detached' });
+  const importing = page.getByLabel('Import');
+  await importing.setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('{}') });
+  await page.getByText('x.json is not an export of this page.').waitFor();
+  await importing.setInputFiles({ name: 'y.json', mimeType: 'application/json', buffer: exported });
+  await page.getByText(/^Imported \d+ conversations?\.$/).waitFor();
+  await kept.getByRole('button').first().click();
+  await page.locator('.bubble', { hasText: 'Say one.' }).waitFor();
+  await versions(user).getByRole('button', { name: 'Later version' }).click();
+  await expect(replies().first().locator('.markdown').textContent()).resolves.toBe(second);
+});
+
+test('keys: a rotated key has a new secret, and the old one stays good', async () => {
+  await page.goto(`${siteUrl}/#/keys`);
+  const issued = page.locator('.new-key code');
+  const status = (key: string) =>
+    page.evaluate(
+      async (bearer) =>
+        (await fetch('/v1/models', { headers: { authorization: `Bearer ${bearer}` } })).status,
+      key,
+    );
+  await page.getByLabel('Application').fill('Turning');
+  await page.getByRole('button', { name: 'Issue key' }).click();
+  const old = (await issued.textContent()) ?? '';
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'Rotate Turning' }).click();
+  await page.getByText('The one before it stays good for a day.').waitFor();
+  const next = (await issued.textContent()) ?? '';
+  expect(next).toMatch(/^lt_/);
+  expect(next).not.toBe(old);
+  await expect(status(next)).resolves.toBe(200);
+  await expect(status(old)).resolves.toBe(200);
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.locator('.key-row', { hasText: 'Turning' }).first().getByText('used now').waitFor();
+});
+
+test('device: the speed is measured, and can be stopped', async () => {
+  await page.goto(`${siteUrl}/#/device`);
+  await page.getByRole('button', { name: 'Measure tokens/s' }).click();
+  await page.getByText('Writing 96 tokens…').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByRole('button', { name: 'Measure tokens/s' }).click();
+  await page.locator('.speed').waitFor();
+  expect(Number.parseFloat((await page.locator('.speed').textContent()) ?? '')).toBeGreaterThan(0.5);
+  await expect(page.locator('.turn-stats').textContent()).resolves.toMatch(/96 tokens/);
+});
