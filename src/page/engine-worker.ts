@@ -20,7 +20,7 @@ export interface EngineWorker {
  *   meanwhile.
  */
 export async function spawnEngineWorker(
-  settings: EngineSettings,
+  { workerUrl, ...settings }: EngineSettings,
   signal: AbortSignal,
 ): Promise<EngineWorker> {
   const [comlink, catalog] = await Promise.all([
@@ -29,10 +29,14 @@ export async function spawnEngineWorker(
   ]);
   signal.throwIfAborted();
   const epoch = crypto.randomUUID();
-  const worker = new Worker(new URL('../engine/worker.ts', import.meta.url), {
-    type: 'module',
-    name: 'localtext-engine',
-  });
+  // Written out twice, as bundlers look for these very words.
+  const worker =
+    workerUrl === null
+      ? new Worker(new URL('../engine/worker.ts', import.meta.url), {
+          type: 'module',
+          name: 'localtext-engine',
+        })
+      : new Worker(workerUrl, { type: 'module', name: 'localtext-engine' });
   const control = comlink.wrap<WorkerControl>(worker);
   const started = new AbortController();
   try {
@@ -62,7 +66,7 @@ function failure(worker: Worker, given: AbortSignal, started: AbortSignal): Prom
   return new Promise((_resolve, reject) => {
     const fail = (event: Event): void => {
       const reason = event instanceof ErrorEvent && event.message;
-      reject(new Error(reason || 'its script could not be loaded'));
+      reject(new Error(reason || 'its script could not be loaded; start({ workerUrl }) names another place'));
     };
     const options = { once: true, signal: started };
     worker.addEventListener('error', fail, options);

@@ -9,6 +9,11 @@ export interface StartOptions {
   modelsUrl?: string;
   /** Folder with the engines' WASM files, relative to the page; default `localtext/wasm/` below the site's base. */
   wasmUrl?: string;
+  /**
+   * Script of the engine's worker, relative to the page: a module that imports `localtext/worker`, for bundlers that make
+   * no worker of `new Worker(new URL(…))` themselves. Default: the package's own, which Vite and webpack find.
+   */
+  workerUrl?: string;
   /** Where weights may come from; default: from the site's own models folder alone. */
   sources?: SourceOptions;
   /** Variants by name, the most wanted first, ahead of the catalog's own order. */
@@ -40,6 +45,8 @@ export interface EngineSettings {
   catalog: Catalog | null;
   modelsUrl: string;
   wasmUrl: string;
+  /** Null: the package's own. */
+  workerUrl: string | null;
   sources: SourceOptions;
   prefer: string[];
   upstreamKeys: Record<string, string>;
@@ -52,6 +59,7 @@ export function engineSettings(options: StartOptions): EngineSettings {
     catalog: options.catalog ?? null,
     modelsUrl: folderUrl(options.modelsUrl ?? `${siteBase}models/`),
     wasmUrl: folderUrl(options.wasmUrl ?? `${siteBase}localtext/wasm/`),
+    workerUrl: options.workerUrl === undefined ? null : absoluteUrl(options.workerUrl),
     sources: options.sources ?? {},
     prefer: options.prefer ?? [],
     upstreamKeys: options.upstreamKeys ?? {},
@@ -59,7 +67,9 @@ export function engineSettings(options: StartOptions): EngineSettings {
   };
 }
 
+const absoluteUrl = (path: string): string => new URL(path, document.baseURI).href;
+
 function folderUrl(path: string): string {
-  const { href } = new URL(path, document.baseURI);
+  const href = absoluteUrl(path);
   return href.endsWith('/') ? href : `${href}/`;
 }
