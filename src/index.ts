@@ -7,15 +7,19 @@ export { createFetch } from './page/create-fetch.ts';
 export { keys, type Keys } from './page/keys.ts';
 export { LocaltextError, type LocaltextErrorCode } from './page/localtext-error.ts';
 export type { Localtext, LocaltextStatus } from './page/localtext.ts';
+export type { ExportedFile } from './page/model-files.ts';
 export { start } from './page/start.ts';
 export type { StartOptions } from './page/start-options.ts';
+export type { Weights } from './page/weights.ts';
 export type { Catalog } from './catalog/catalog.ts';
 export type {
+  DeviceLimits,
   EngineStatus,
   LoadProgress,
   ModelStatus,
   SourceOptions,
   VariantReason,
 } from './protocol/control.ts';
+export type { ImportedFile, StoredVariant, WeightsOverview } from './protocol/weights.ts';
 export type { IssueOptions, KeyAdministrator, KeyInfo } from './keys/key-administrator.ts';
 export type { KeyLimits } from './keys/key-record.ts';

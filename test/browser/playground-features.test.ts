@@ -170,6 +170,26 @@ test('an edit is another version, with replies of its own; both go out and come 
   await expect(replies().first().locator('.markdown').textContent()).resolves.toBe(second);
 });
 
+test('models: once the hub is allowed, its sizes are told and nothing is loaded unasked', async () => {
+  const files: string[] = [];
+  page.on('request', (request) => {
+    if (/\/models\/.*\.(gguf|safetensors)$|huggingface/.test(request.url())) files.push(request.url());
+  });
+  await page.goto(`${siteUrl}/#/models`);
+  await page.getByText('amber-phoenix-4 up to 550 MB').waitFor();
+  await page.getByRole('button', { name: 'Allow the model hub' }).click();
+  await page.getByRole('button', { name: 'Use this site’s weights only' }).waitFor();
+  files.length = 0;
+  await page.goto(`${siteUrl}/#/chat`);
+  await page.getByText('Its weights (up to 550 MB, from the model hub) are downloaded once').waitFor();
+  await page.getByRole('button', { name: 'Load amber-phoenix-4' }).waitFor();
+  await expect(page.locator('.load-card').count()).resolves.toBe(0);
+  expect(files).toEqual([]);
+  await page.goto(`${siteUrl}/#/models`);
+  await page.getByRole('button', { name: 'Use this site’s weights only' }).click();
+  await page.getByRole('button', { name: 'Allow the model hub' }).waitFor();
+});
+
 test('keys: a rotated key has a new secret, and the old one stays good', async () => {
   await page.goto(`${siteUrl}/#/keys`);
   const issued = page.locator('.new-key code');

@@ -2,7 +2,7 @@ import './chat.css';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { load } from '../client/downloads.ts';
-import { savesData } from '../client/saves-data.ts';
+import { asksFirst } from '../client/saves-data.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { isWide } from '../media.ts';
@@ -37,8 +37,8 @@ export function ChatView() {
     void openWanted(wanted);
   }, [wanted]);
   useEffect(() => {
-    // On a metered connection the user is asked first (the welcome holds the button).
-    if (!savesData()) void load(model);
+    // Where that may cost much, the user is asked first (the welcome holds the button).
+    if (!asksFirst()) void load(model);
   }, [model]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {

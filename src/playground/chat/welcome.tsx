@@ -1,8 +1,9 @@
 import { load, downloads } from '../client/downloads.ts';
 import { modelStatuses } from '../client/localtext.ts';
-import { chosenVariant, weightBytes } from '../client/model-facts.ts';
+import { chosenVariant, hubBytes, weightBytes } from '../client/model-facts.ts';
 import { hueOf } from '../client/models.ts';
-import { savesData } from '../client/saves-data.ts';
+import { hubAllowed } from '../client/model-hub.ts';
+import { asksFirst } from '../client/saves-data.ts';
 import { LoadCard } from '../components/load-card.tsx';
 import { bytes } from '../format.ts';
 import { settings } from './chat-state.ts';
@@ -14,7 +15,12 @@ const STARTERS = ['Why is the sky blue?', 'Name five rivers in Europe.', 'Write 
 export function Welcome() {
   const { model } = settings.value;
   const variant = chosenVariant(model);
-  const weights = variant ? `${bytes(weightBytes(variant))} of weights` : 'Its weights';
+  const fromHub = hubAllowed.value ? hubBytes(model) : 0;
+  const weights = variant
+    ? `${bytes(weightBytes(variant))} of weights`
+    : fromHub > 0
+      ? `Its weights (up to ${bytes(fromHub)}, from the model hub)`
+      : 'Its weights';
   const ready = modelStatuses.value.some(({ id, state }) => id === model && state === 'ready');
   return (
     <div class="welcome" data-hue={hueOf(model)}>
@@ -34,9 +40,9 @@ export function Welcome() {
           </p>
         )}
         <LoadCard model={model} />
-        {!ready && savesData() && !downloads.value[model] && (
+        {!ready && asksFirst() && !downloads.value[model] && (
           <button type="button" class="button button-primary" onClick={() => void load(model)}>
-            Download {model}
+            Load {model}
           </button>
         )}
         <ul class="starters" aria-label="Ideas to begin with">

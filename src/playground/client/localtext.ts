@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals';
+import { hubAllowed } from './model-hub.ts';
 import { start, type Localtext, type LocaltextStatus } from '../../index.ts';
 
 declare global {
@@ -9,7 +10,7 @@ declare global {
 }
 
 /** Started once for the page. */
-export const handle: Promise<Localtext> = start();
+export const handle: Promise<Localtext> = start({ sources: { hub: hubAllowed.peek() } });
 
 export const startError = signal<string | null>(null);
 export const engineStatus = signal<LocaltextStatus | null>(null);

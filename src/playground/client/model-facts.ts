@@ -30,6 +30,10 @@ export const chatModels = computed(() => {
   return ids.filter((id) => catalogModel(id)?.kind !== 'embedding');
 });
 
+/** The largest that may come from the model hub for an id; 0: nothing. */
+export const hubBytes = (id: string): number =>
+  Math.max(0, ...(catalogModel(id)?.variants ?? []).filter(({ hub }) => hub).map(weightBytes));
+
 /** Other ids that stand on the same files: they need no download of their own. */
 export function idsWithTheSameWeights(id: string): string[] {
   const name = chosenVariant(id)?.name;

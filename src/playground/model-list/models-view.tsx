@@ -1,6 +1,7 @@
 import './models.css';
 import { useEffect } from 'preact/hooks';
 import { modelIds, modelsError, refreshModels } from '../client/models.ts';
+import { HubCard } from './hub-card.tsx';
 import { ModelCard } from './model-card.tsx';
 import { StorageCard } from './storage-card.tsx';
 
@@ -27,6 +28,7 @@ export function ModelsView() {
           </li>
         ))}
       </ul>
+      <HubCard />
       <StorageCard />
     </div>
   );

@@ -1,3 +1,4 @@
+import { hubAllowed } from '../client/model-hub.ts';
 import type { VariantReason } from '../../protocol/control.ts';
 
 /** The engine's own account of its choice: why these weights, and what kept it from those before. */
@@ -7,7 +8,7 @@ export function WhyThese({ reasons }: { reasons: VariantReason[] }) {
     <>
       {reasons.find(({ chosen }) => chosen)?.reason}
       {others.length > 0 && (
-        <details>
+        <details open={hubAllowed.value}>
           <summary>Passed over: {others.length}</summary>
           <ul class="passed-over small quiet">
             {others.map(({ variant, reason }) => (

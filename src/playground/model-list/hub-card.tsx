@@ -1,0 +1,38 @@
+import { hubBytes } from '../client/model-facts.ts';
+import { allowHub, hubAllowed } from '../client/model-hub.ts';
+import { modelIds } from '../client/models.ts';
+import { bytes } from '../format.ts';
+
+/** Larger weights than the site has, for those who have the line and the device for them. */
+export function HubCard() {
+  const allowed = hubAllowed.value;
+  const larger = modelIds.value.filter((id) => hubBytes(id) > 0);
+  return (
+    <section class="card stack" aria-labelledby="hub-title">
+      <h2 id="hub-title">Larger models</h2>
+      <p class="small">
+        {allowed
+          ? 'Where this device can run them, larger weights come from the model hub: when you load a model, or first ask it.'
+          : 'This page uses the weights of its own site. The model hub (huggingface.co) has larger ones, for devices that can run them.'}
+      </p>
+      <ul class="hub-sizes small">
+        {larger.map((id) => (
+          <li key={id}>
+            {id} <span class="figures">up to {bytes(hubBytes(id))}</span>
+          </li>
+        ))}
+      </ul>
+      <p class="small quiet">
+        The hub (and GitHub, for code that a GPU runs) then sees that this browser fetches them, and nothing
+        of what you write. Where it is out of reach, the site’s own weights are used, and the model’s card
+        says so.
+      </p>
+      <div class="row">
+        <button type="button" class="button" onClick={() => allowHub(!allowed)}>
+          {allowed ? 'Use this site’s weights only' : 'Allow the model hub'}
+        </button>
+        <span class="small quiet">Reloads this page; reload the site’s other tabs too.</span>
+      </div>
+    </section>
+  );
+}
