@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, inject, test } from 'vitest';
+
+import { launch } from '../../support/launch.ts';
+import { killEngine } from './support/kill.ts';
+import { counting } from './support/site-of-tabs.ts';
+import { Tab } from './support/tab.ts';
+import { workerThreads } from './support/worker-threads.ts';
+
+test.runIf(process.platform === 'linux')(
+  'an engine that dies, or whose tab is closed, takes all of its workers and WASM threads along',
+  async () => {
+    const profile = await mkdtemp(join(tmpdir(), 'localtext-threads-'));
+    const context = await launch({ profile });
+    try {
+      const [first, second] = [
+        await Tab.open(context, inject('siteUrl')),
+        await Tab.open(context, inject('siteUrl')),
+      ];
+      expect(await first.page.evaluate(() => crossOriginIsolated)).toBe(true);
+      await first.loadAll();
+      await first.run(counting({ max_tokens: 2 }));
+      const loaded = await workerThreads(profile);
+      expect(loaded).toBeGreaterThan(2);
+      console.log(`${loaded} worker threads with both models in memory`);
+
+      const threads = (): Promise<number> => workerThreads(profile);
+      const patience = { interval: 200, timeout: 20_000 };
+      for (let death = 0; death < 2; death++) {
+        const name = await first.begin(counting());
+        await first.deltas(name, 3);
+        await killEngine(first.page);
+        expect((await first.ended(name)).error).toBeNull();
+        await first.loadAll();
+        await expect.poll(threads, patience).toBe(loaded);
+      }
+
+      const name = await second.begin(counting());
+      await second.deltas(name, 3);
+      await first.page.close();
+      expect((await second.ended(name)).error).toBeNull();
+      await second.loadAll();
+      await expect.poll(threads, patience).toBe(loaded);
+      await second.page.close();
+      await expect.poll(threads, patience).toBe(0);
+    } finally {
+      await context.close();
+      await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+    }
+  },
+);
