@@ -16,8 +16,7 @@ export interface CatalogModel {
   variants: Variant[];
 }
 
-export type Variant =
-  WllamaVariant | TransformersVariant | TransformersChatVariant | WebLlmVariant | UpstreamVariant;
+export type Variant = WllamaVariant | OnnxVariant | WebLlmVariant | UpstreamVariant;
 
 export interface VariantBase {
   /** Names the weights and their quantization in `system_fingerprint`: `smollm2-135m-instruct-q8_0`. */
@@ -66,14 +65,14 @@ export interface WllamaVariant extends VariantBase {
   engine: 'wllama';
 }
 
-interface OnnxVariant extends VariantBase {
+interface OnnxBase extends VariantBase {
   engine: 'transformers';
-  /** Where it runs; when not given, WASM, and for embeddings what has been measured to be faster. */
+  /** Where it runs; when not given: WASM, or the GPU once it has been measured to be faster, and right. */
   device?: 'wasm' | 'webgpu';
 }
 
 /** Embeddings by transformers.js on onnxruntime-web. */
-export interface TransformersVariant extends OnnxVariant {
+export interface TransformersVariant extends OnnxBase {
   /** Length of a vector. */
   dimensions: number;
   /** Shorter lengths that its vectors are trained to be cut to, for requests that ask for them. */
@@ -85,11 +84,14 @@ export interface TransformersVariant extends OnnxVariant {
  * Chat by transformers.js on onnxruntime-web: an ONNX decoder with its KV cache as inputs and outputs, in the layout
  * of transformers.js (`config.json`, `tokenizer.json`, `tokenizer_config.json`, `onnx/model*.onnx`).
  */
-export interface TransformersChatVariant extends OnnxVariant {
+export interface TransformersChatVariant extends OnnxBase {
   dimensions?: undefined;
   shorterDimensions?: undefined;
   pooling?: undefined;
 }
+
+/** What onnxruntime-web runs, on WASM or WebGPU. */
+export type OnnxVariant = TransformersVariant | TransformersChatVariant;
 
 /** Chat by MLC's web-llm on WebGPU: a folder with `mlc-chat-config.json`, and a model library compiled to WASM. */
 export interface WebLlmVariant extends VariantBase {

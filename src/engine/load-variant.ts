@@ -1,4 +1,4 @@
-import type { TransformersVariant, Variant, WeightFile } from '../catalog/catalog.ts';
+import type { OnnxVariant, Variant, WeightFile } from '../catalog/catalog.ts';
 import { abortable } from './abort.ts';
 import type { EngineContext } from './engine.ts';
 import { EngineError } from './engine-error.ts';
@@ -37,7 +37,7 @@ export function variantLoader({
       return loadUpstream(unresolved, context, { key: upstreamKeys[unresolved.name] });
     }
     const resolved = await sources.resolve(unresolved, options.signal);
-    const variant: Variant = embeds(resolved)
+    const variant: Variant = isOnnx(resolved)
       ? { ...resolved, device: await prober().backend(resolved) }
       : resolved;
     await library.makeRoom(variant.files);
@@ -46,7 +46,7 @@ export function variantLoader({
       library
         .used(variant)
         .catch((error: unknown) => console.error('localtext: weights were not tidied', error));
-      if (embeds(resolved) && 'embed' in engine) {
+      if (isOnnx(resolved)) {
         prober()
           .consider(resolved, engine)
           .catch((error: unknown) => console.warn('localtext: the GPU could not be measured', error));
@@ -67,7 +67,7 @@ export function variantLoader({
     try {
       return used(await load(variant));
     } catch (error) {
-      const measured = embeds(resolved) && !resolved.device && onGpu(variant);
+      const measured = isOnnx(resolved) && !resolved.device && onGpu(variant);
       if (!measured || options.signal.aborted) throw error;
       // A GPU that was the faster once, and will not do now.
       prober().distrust(resolved);
@@ -76,9 +76,7 @@ export function variantLoader({
   };
 }
 
-/** A model that embeds on either device: which is measured. */
-const embeds = (variant: Variant): variant is TransformersVariant =>
-  variant.engine === 'transformers' && variant.dimensions !== undefined;
+const isOnnx = (variant: Variant): variant is OnnxVariant => variant.engine === 'transformers';
 
 const onGpu = (variant: Variant): boolean => variant.engine === 'transformers' && variant.device === 'webgpu';
 

@@ -1,8 +1,9 @@
-import type { TransformersVariant } from '../catalog/catalog.ts';
+import type { OnnxVariant } from '../catalog/catalog.ts';
 import type { DeviceLimits } from '../protocol/control.ts';
 import { delay } from './abort.ts';
 import type { Device } from './device/device.ts';
-import type { EmbeddingEngine } from './engine.ts';
+import { weightBytes } from './memory-budget.ts';
+import type { Engine } from './residency.ts';
 import { inWords, probe, probeResultSchema, type ProbeResult } from './probe.ts';
 import type { WeightStore } from './weights/weight-store.ts';
 
@@ -15,20 +16,25 @@ export interface ProberOptions {
   /** Changes with the browser and with the packages: what was measured before it does not hold. */
   version: string;
   /** Loads a second engine beside the one that answers. */
-  load(variant: TransformersVariant, backend: Backend, signal: AbortSignal): Promise<EmbeddingEngine>;
+  load(variant: OnnxVariant, backend: Backend, signal: AbortSignal): Promise<Engine>;
   /** Whether any request runs. */
   busy(): boolean;
+  /** The worker must have had nothing to do for so long; 3 s when not given. */
+  idleMs?: number;
   /** A result has come: the variant should run there from now on. */
-  onResult(variant: TransformersVariant, result: ProbeResult): void;
+  onResult(variant: OnnxVariant, result: ProbeResult): void;
 }
 
-/** The worker must have had nothing to do for so long. */
 const IDLE_MS = 3000;
-const LOOK_MS = 500;
+/** Looks whether anything runs, while it must be idle. */
+const LOOKS = 6;
 /** A GPU that takes longer for all of it is no gain. */
 const MOST_MS = 120_000;
 
-/** Finds out, once per device and model and beside the work, whether a GPU embeds faster than WASM, and right. */
+/** A model is in memory twice while it is measured. */
+const MOST_BYTES = 2 ** 30;
+
+/** Finds out, once per device and model and beside the work, whether a GPU computes faster than WASM, and right. */
 export class Prober {
   readonly #options: ProberOptions;
   readonly #results = new Map<string, ProbeResult>();
@@ -41,7 +47,7 @@ export class Prober {
   }
 
   /** Where a variant runs: as the catalog says, else as was measured, else on WASM. */
-  async backend(variant: TransformersVariant): Promise<Backend> {
+  async backend(variant: OnnxVariant): Promise<Backend> {
     if (variant.device) return variant.device;
     if (this.#distrusted.has(variant.name)) return 'wasm';
     const result = this.#results.get(variant.name) ?? (await this.#kept(variant));
@@ -56,7 +62,7 @@ export class Prober {
   }
 
   /** Called when a variant has been loaded: measures it when that has not been done, and once nothing else runs. */
-  async consider(variant: TransformersVariant, engine: EmbeddingEngine): Promise<void> {
+  async consider(variant: OnnxVariant, engine: Engine): Promise<void> {
     const { name } = variant;
     if (variant.device || this.#results.has(name) || this.#considered.has(name)) return;
     this.#considered.add(name);
@@ -67,11 +73,15 @@ export class Prober {
       this.#remarks.set(name, 'on WASM, as WebGPU runs in software here');
       return;
     }
+    if (weightBytes(variant) > MOST_BYTES) {
+      this.#remarks.set(name, 'on WASM: it is too large to be in memory twice, to be measured on the GPU');
+      return;
+    }
     const signal = AbortSignal.timeout(MOST_MS + 10 * 60_000);
     await this.#idle(signal);
     const other = await load(variant, 'webgpu', signal);
     try {
-      const result = await probe(engine, other, AbortSignal.timeout(MOST_MS));
+      const result = await this.#measure(engine, other, signal);
       await (await store).keepNote(noteName(name), JSON.stringify({ key: await this.#key(), result }));
       this.#know(variant, result);
       onResult(variant, result);
@@ -80,20 +90,39 @@ export class Prober {
     }
   }
 
+  /** A request that comes ends the measurement, which begins anew when all is quiet again. */
+  async #measure(wasm: Engine, gpu: Engine, signal: AbortSignal): Promise<ProbeResult> {
+    for (;;) {
+      const interrupted = new AbortController();
+      const look = setInterval(() => {
+        if (this.#options.busy()) interrupted.abort(new Error('a request came'));
+      }, this.#idleMs / LOOKS);
+      const ends = AbortSignal.any([signal, interrupted.signal, AbortSignal.timeout(MOST_MS)]);
+      try {
+        return await probe(wasm, gpu, ends);
+      } catch (error) {
+        if (!interrupted.signal.aborted) throw error;
+      } finally {
+        clearInterval(look);
+      }
+      await this.#idle(signal);
+    }
+  }
+
   /** A measured GPU has failed since: on WASM, until this worker ends. */
-  distrust({ name }: TransformersVariant): void {
+  distrust({ name }: OnnxVariant): void {
     this.#considered.add(name);
     this.#results.delete(name);
     this.#distrusted.add(name);
     this.#remarks.set(name, 'on WASM, as the GPU that was faster once failed to load it');
   }
 
-  #know({ name }: TransformersVariant, result: ProbeResult): void {
+  #know({ name }: OnnxVariant, result: ProbeResult): void {
     this.#results.set(name, result);
     this.#remarks.set(name, inWords(result));
   }
 
-  async #kept({ name }: TransformersVariant): Promise<ProbeResult | null> {
+  async #kept({ name }: OnnxVariant): Promise<ProbeResult | null> {
     try {
       const note = JSON.parse((await (await this.#options.store).note(noteName(name))) ?? '') as {
         key?: unknown;
@@ -111,10 +140,14 @@ export class Prober {
   }
 
   async #idle(signal: AbortSignal): Promise<void> {
-    for (let since = performance.now(); performance.now() - since < IDLE_MS;) {
-      await delay(LOOK_MS, signal);
+    for (let since = performance.now(); performance.now() - since < this.#idleMs;) {
+      await delay(this.#idleMs / LOOKS, signal);
       if (this.#options.busy()) since = performance.now();
     }
+  }
+
+  get #idleMs(): number {
+    return this.#options.idleMs ?? IDLE_MS;
   }
 }
 

@@ -105,9 +105,7 @@ function begin({
     load: async (variant, backend, signal) => {
       const resolved = await sources.resolve(variant, signal);
       const loading = { signal, onProgress: () => undefined };
-      const engine = await loadIntact(await store, wasmUrl, { ...resolved, device: backend }, loading);
-      if ('embed' in engine) return engine;
-      throw new Error(`${variant.name} cannot embed`);
+      return loadIntact(await store, wasmUrl, { ...resolved, device: backend }, loading);
     },
     busy: () => residency.busy,
     onResult: (variant, { device: faster }) => {

@@ -145,3 +145,38 @@ test('an abort frees the engine at once; what is not possible is refused, with t
   await expect(ask({ response_format: schema })).rejects.toThrow(/cannot hold its replies to a JSON schema/);
   await expect(ask({ content: 'x'.repeat(300) })).rejects.toThrow(/256 tokens, and the prompt takes 318/);
 });
+
+test('a variant that names no device is timed on both, and the status says how it went', async () => {
+  const files = tinyModel();
+  const models = await serveModels({ 'tiny-any': files });
+  const own: Catalog = {
+    ownedBy: 'test',
+    models: [
+      {
+        id: 'any',
+        kind: 'chat',
+        created: 1,
+        variants: [tinyVariant(files, models.url, { name: 'tiny-any' })],
+      },
+    ],
+  };
+  const fresh = await launch({ webgpu: 'software' });
+  try {
+    const options = encodeURIComponent(JSON.stringify({ catalog: own, limits: { probe: 'any-gpu' } }));
+    const started = await openPage(fresh, inject('siteUrl'), `/test-page.html?options=${options}`);
+    await started.page.evaluate(async () => (await window.localtext).ready('any'));
+    const reason = (): Promise<string> =>
+      started.page.evaluate(async () => {
+        const status = await (await window.localtext).status();
+        return status.models[0]?.reasons?.find(({ chosen }) => chosen)?.reason ?? '';
+      });
+    await expect
+      .poll(reason, { timeout: 120_000, interval: 1000 })
+      .toMatch(
+        /the faster of the two \(measured: \d+ ms on WASM, \d+ ms on the GPU, cosine (1\.0000|0\.99\d\d)\)/,
+      );
+  } finally {
+    await fresh.close();
+    models.close();
+  }
+});

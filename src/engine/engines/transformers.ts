@@ -7,7 +7,7 @@ import {
   type PreTrainedTokenizer,
 } from '@huggingface/transformers';
 
-import type { TransformersChatVariant, TransformersVariant } from '../../catalog/catalog.ts';
+import type { OnnxVariant, TransformersChatVariant, TransformersVariant } from '../../catalog/catalog.ts';
 import type { ChatEngine, EmbeddingEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { TransformersChatEngine } from './transformers/chat-engine.ts';
 import { loadChatPrompt } from './transformers/load-chat-prompt.ts';
@@ -18,7 +18,6 @@ import {
   readConfig,
   tokenizerFailure,
   type ModelConfig,
-  type OnnxVariant,
 } from './transformers/model-files.ts';
 import { OnnxDecoder } from './transformers/onnx-decoder.ts';
 import { OnnxEmbedder } from './transformers/onnx-embedder.ts';

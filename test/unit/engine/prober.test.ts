@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { TransformersVariant } from '../../../src/catalog/catalog.ts';
+import type { TransformersChatVariant, TransformersVariant } from '../../../src/catalog/catalog.ts';
 import type { Device } from '../../../src/engine/device/device.ts';
-import type { EmbeddingEngine } from '../../../src/engine/engine.ts';
+import type { ChatEngine, EmbeddingEngine } from '../../../src/engine/engine.ts';
 import { Prober, type ProberOptions } from '../../../src/engine/prober.ts';
 import { MemoryShelf } from '../../../src/engine/weights/memory-shelf.ts';
 import { WeightStore } from '../../../src/engine/weights/weight-store.ts';
@@ -36,7 +36,32 @@ const embedder = (ms: number, vector: [number, number] = [1, 0]): EmbeddingEngin
   unload: async () => undefined,
 });
 
-function setUp(gpu: EmbeddingEngine, options: Partial<ProberOptions> = {}) {
+/** Says that many tokens, each with two likely ones; `ms` for all. */
+const chatter = (ms: number, shares: [string, number][][]): ChatEngine => ({
+  fingerprint: 'c',
+  slots: 1,
+  async *generate(_, signal) {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    signal.throwIfAborted();
+    yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: 'c' } };
+    for (const likely of shares) {
+      const top = likely.map(([token, share]) => ({ token, logprob: Math.log(share), bytes: null }));
+      const [best] = top;
+      if (best) yield { type: 'delta', delta: { text: best.token, tokens: 1, logprobs: [{ ...best, top }] } };
+    }
+  },
+  unload: async () => undefined,
+});
+
+const chatVariant: TransformersChatVariant = {
+  engine: 'transformers',
+  name: 'c',
+  license: 'MIT',
+  contextLength: 9,
+  files: [],
+};
+
+function setUp(gpu: EmbeddingEngine | ChatEngine, options: Partial<ProberOptions> = {}) {
   const results: string[] = [];
   const store = new WeightStore(new MemoryShelf(), 'http://127.0.0.1:9/');
   const given: ProberOptions = {
@@ -46,6 +71,7 @@ function setUp(gpu: EmbeddingEngine, options: Partial<ProberOptions> = {}) {
     version: '1',
     load: async () => gpu,
     busy: () => false,
+    idleMs: 120,
     onResult: (_, result) => void results.push(result.device),
     ...options,
   };
@@ -78,7 +104,7 @@ test.each<[string, [number, number]]>([
   const { prober, results } = setUp(embedder(1, vector));
   await prober.consider(variant, embedder(60));
   expect(results).toEqual(['wasm']);
-  expect(prober.remark('v')).toMatch(/^on WASM, as the GPU computes other vectors/);
+  expect(prober.remark('v')).toMatch(/^on WASM, as the GPU computes other numbers/);
 });
 
 test('a GPU in software is not measured, and the reason says so', async () => {
@@ -99,9 +125,101 @@ test('nothing is measured while requests run', async () => {
   let busy = true;
   const { prober, results } = setUp(embedder(1), { busy: () => busy });
   const considered = prober.consider(variant, embedder(60));
-  await new Promise((resolve) => setTimeout(resolve, 3600));
+  await new Promise((resolve) => setTimeout(resolve, 400));
   expect(results).toEqual([]);
   busy = false;
   await considered;
   expect(results).toEqual(['webgpu']);
-}, 15_000);
+});
+
+const said: [string, number][][] = [
+  [
+    ['a', 0.7],
+    ['b', 0.2],
+  ],
+  [
+    ['c', 0.45],
+    ['d', 0.44],
+  ],
+  [
+    ['e', 0.9],
+    ['f', 0.05],
+  ],
+];
+
+test('a GPU that chats faster is kept when its first tokens are as likely as WASM’s', async () => {
+  // Of two about as likely, it takes the other: what comes after that is another text.
+  const other: [string, number][][] = [
+    ...said.slice(0, 1),
+    [
+      ['d', 0.45],
+      ['c', 0.44],
+    ],
+    [
+      ['z', 0.9],
+      ['y', 0.1],
+    ],
+  ];
+  const { prober, results } = setUp(chatter(2, other));
+  await prober.consider(chatVariant, chatter(60, said));
+  expect(results).toEqual(['webgpu']);
+  expect(await prober.backend(chatVariant)).toBe('webgpu');
+});
+
+test.each<[string, [string, number][][]]>([
+  [
+    'other tokens',
+    [
+      [
+        ['x', 0.7],
+        ['b', 0.2],
+      ],
+    ],
+  ],
+  [
+    'other shares',
+    [
+      [
+        ['a', 0.5],
+        ['b', 0.5],
+      ],
+    ],
+  ],
+  ['fewer', said.slice(0, 2)],
+  ['nothing', []],
+  ['no numbers', [[['a', Number.NaN]]]],
+])('a GPU that chats faster and says %s is not trusted', async (_, shares) => {
+  const { prober, results } = setUp(chatter(1, shares));
+  await prober.consider(chatVariant, chatter(60, said));
+  expect(results).toEqual(['wasm']);
+  expect(prober.remark('c')).toMatch(/^on WASM, as the GPU computes other numbers/);
+});
+
+test('what is too large to be in memory twice is not measured', async () => {
+  const { prober, results } = setUp(chatter(1, said));
+  const files = [{ path: 'c/onnx/model.onnx', bytes: 2e9, sha256: 'a'.repeat(64) }];
+  await prober.consider({ ...chatVariant, files }, chatter(60, said));
+  expect(results).toEqual([]);
+  expect(prober.remark('c')).toMatch(/^on WASM: it is too large/);
+});
+
+test('a request ends the measurement, which begins anew when all is quiet', async () => {
+  let busy = false;
+  let runs = 0;
+  const slow: ChatEngine = {
+    ...chatter(0, said),
+    async *generate(job, signal) {
+      busy = ++runs === 1;
+      yield* chatter(100, said).generate(job, signal);
+    },
+  };
+  const { prober, results } = setUp(chatter(1, said), { busy: () => busy });
+  const considered = prober.consider(chatVariant, slow);
+  await expect.poll(() => runs, { timeout: 6000 }).toBe(1);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(results).toEqual([]);
+  busy = false;
+  await considered;
+  expect(results).toEqual(['webgpu']);
+  expect(runs).toBe(4);
+});

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 
-import type { TransformersChatVariant, TransformersVariant } from '../../../catalog/catalog.ts';
+import type { OnnxVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../../engine.ts';
 import { EngineError } from '../../engine-error.ts';
-
-export type OnnxVariant = TransformersVariant | TransformersChatVariant;
 
 const CONFIG = 'config.json';
 const TOKENIZER_FILES = ['tokenizer_config.json', 'tokenizer.json'];

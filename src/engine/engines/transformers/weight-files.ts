@@ -1,7 +1,7 @@
 import { env } from '@huggingface/transformers';
 
+import type { OnnxVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../../engine.ts';
-import type { OnnxVariant } from './model-files.ts';
 import { folderOf, graphOf } from './model-files.ts';
 
 type Source = (name: string) => Promise<Blob | null>;
