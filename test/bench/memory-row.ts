@@ -35,7 +35,7 @@ export async function memory({ site, rounds }: Stage): Promise<Row> {
       goal: { atMost: 1.1 },
       detail: {
         '1 tab, MB': one,
-        '1 tab and 5 pages of the site with nothing in them, MB': empty,
+        '1 tab and 5 that show a file, MB': empty,
         '6 tabs, MB': six,
       },
     };
@@ -47,7 +47,8 @@ export async function memory({ site, rounds }: Stage): Promise<Row> {
 async function peakBytes(profile: string, url: string, tabs: number, empty = 0): Promise<number> {
   const context = await launch({ profile, extraArgs: NO_GPU });
   try {
-    for (let open = 0; open < empty; open++) await (await context.newPage()).goto(`${url}/no-page`);
+    for (let open = 0; open < empty; open++)
+      await (await context.newPage()).goto(`${url}/models/manifest.json`);
     let chatting = await openPage(context, url);
     for (let open = 1; open < tabs; open++) chatting = await openPage(context, url);
     const { page, key } = chatting;
