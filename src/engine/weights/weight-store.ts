@@ -51,8 +51,9 @@ export class WeightStore {
 
   /** Bytes that are still to be stored for these files, and how many may be; null: unknown. */
   async room(files: readonly WeightFile[]): Promise<{ needed: number; free: number | null }> {
-    const stored = await Promise.all(files.map((file) => this.storedBytes(file)));
-    const needed = files.reduce((sum, { bytes }, index) => sum + bytes - (stored[index] ?? 0), 0);
+    // Of a part, too: it may have its whole room already.
+    const blobs = await Promise.all(files.map(({ sha256 }) => this.shelf.read(sha256)));
+    const needed = files.reduce((sum, { bytes }, at) => sum + Math.max(0, bytes - (blobs[at]?.size ?? 0)), 0);
     return { needed, free: needed > 0 ? await this.shelf.free() : null };
   }
 

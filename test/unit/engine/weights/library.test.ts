@@ -127,6 +127,39 @@ test('where the site allows it, the least recently used goes, and what is in use
   ]);
 });
 
+test('the storage turns out to be full: the least recently used goes, one at a time, until none is left', async () => {
+  const [a, b, c] = [variant('a', 'a'), variant('b', 'b'), variant('c', 'c')];
+  let now = 0;
+  const service = weightsService(catalogOf(a, b, c), { evict: true, now: () => ++now });
+  for (const [each, text] of [
+    [b, 'b'],
+    [a, 'a'],
+  ] as const) {
+    await store(service, each, text);
+    await service.library.used(each);
+  }
+  const whole = async () =>
+    (await states(service)).flatMap(([name, state]) => (state === 'whole' ? name : []));
+  await service.library.makeMoreRoom(c.files);
+  expect(await whole()).toEqual(['a']);
+  await service.library.makeMoreRoom(c.files);
+  expect(await whole()).toEqual([]);
+  await expect(service.library.makeMoreRoom(c.files)).rejects.toMatchObject({
+    message: expect.stringMatching(/^200 bytes more are needed, .* full\. No model can be deleted/) as string,
+    wire: { code: 'storage_full' },
+  });
+});
+
+test('a part that has its whole room already needs no more', async () => {
+  const a = variant('a', 'a');
+  const service = weightsService(catalogOf(a));
+  const writer = await service.shelf.write(a.files[0]?.sha256 ?? '');
+  await writer.write(new Uint8Array(200), 0);
+  service.shelf.free = async () => 0;
+  expect(await service.weights.room(a.files)).toEqual({ needed: 0, free: null });
+  await service.library.makeRoom(a.files);
+});
+
 test('weights of an older version go once the new ones are whole, and not before', async () => {
   const old = variant('v1', 'one');
   const shelf = new MemoryShelf();
