@@ -1,6 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { format, resolveConfig } from 'prettier';
 
+import { measurements } from '../measurements.ts';
 import type { Measured, Result } from '../result.ts';
 import type { Row } from '../row.ts';
 import { bounds } from './bounds.ts';
@@ -12,7 +13,10 @@ const PLOTS = 'docs/performance';
 
 /** docs/performance.md and its plots, of what was measured. */
 export async function writeDocument(result: Result): Promise<void> {
-  const measured = Object.entries(result.measurements).filter(hasRows);
+  // In one order, whatever was measured last.
+  const measured = Object.keys(measurements)
+    .map((name): [string, Measured | undefined] => [name, result.measurements[name]])
+    .filter(hasRows);
   if (measured.length === 0) throw new Error('Nothing was measured that could be written down.');
   const named = measured.flatMap(([name, { rows }]) => rows.map((row) => ({ name, row })));
   const growing = named.flatMap(({ name, row }) => (row.series ? [{ name, row, series: row.series }] : []));
@@ -40,4 +44,5 @@ export async function writeDocument(result: Result): Promise<void> {
 
 type WithRows = Extract<Measured, { rows: Row[] }>;
 
-const hasRows = (entry: [string, Measured]): entry is [string, WithRows] => 'rows' in entry[1];
+const hasRows = (entry: [string, Measured | undefined]): entry is [string, WithRows] =>
+  entry[1] !== undefined && 'rows' in entry[1];
