@@ -15,7 +15,7 @@ export const bounds: Record<string, string> = {
   choices:
     'The choices are separate requests to the engine; without a prefix shared between slots, each computes the prompt again.',
   'embeddings-mixed':
-    'The model itself, in f32 on WASM, is what both wait for; sorting by length saves the padding, and no more is to be had without other weights.',
+    'Both wait for the same model, in f32 on WASM: what ours saves is padding, by batches of texts of like length with at most 512 tokens, and the calls between.',
   memory:
     'Each tab is a process of the browser with its own script engine and the application in it, before localtext does anything.',
   'warm-start':
