@@ -8,6 +8,7 @@ export type {
   CatalogModel,
   DeviceNeeds,
   HubSource,
+  OnnxVariant,
   TransformersChatVariant,
   TransformersVariant,
   UpstreamVariant,

@@ -95,6 +95,24 @@ test('WebGPU says the same, token by token', async () => {
   }
 });
 
+test('a GPU that is lost in the middle of a reply: the model is loaded anew, and the reply goes on as it would have', async () => {
+  const undisturbed = await ask({ model: 'webgpu', max_completion_tokens: 100 });
+  const reply = ask({ model: 'webgpu', max_completion_tokens: 100 });
+  const seen = page.evaluate(async () => {
+    const localtext = await window.localtext;
+    const states: string[] = [];
+    while (states.at(-1) !== 'loading' && states.length < 1000) {
+      const { models } = await localtext.status();
+      states.push(models.find(({ id }) => id === 'webgpu')?.state ?? 'none');
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return states.at(-1);
+  });
+  await (await context.newCDPSession(page)).send('Browser.crashGpuProcess');
+  expect(await seen).toBe('loading');
+  expect(await reply).toMatchObject({ text: undisturbed.text, finish: 'length', usage: undisturbed.usage });
+});
+
 test('OpenAI’s parameters: stop, seed, a bias, n, a raw prompt', async () => {
   const whole = (await ask()).text;
   const stop = whole.slice(20, 23);
