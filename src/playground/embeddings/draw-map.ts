@@ -1,4 +1,5 @@
 import { dot, plot, pointer, text, tip, type Markish } from '@observablehq/plot';
+import { placeLabels, SIDES, type Side, type Spot } from './place-labels.ts';
 
 interface MapPoint {
   x: number;
@@ -7,23 +8,30 @@ interface MapPoint {
 }
 
 const HEIGHT = 360;
-const LABELLED = 40;
+const INSET = 32;
+const LABELLED = 60;
+const FONT_SIZE = 12;
 
 export function drawMap(points: MapPoint[], width: number): Element {
+  const spots = inPixels(points, width);
   const places = { x: 'x', y: 'y' } as const;
   const figure = plot({
     width,
     height: HEIGHT,
-    inset: 32,
+    margin: 0,
     axis: null,
-    style: { background: 'transparent', color: 'inherit', fontFamily: 'inherit', fontSize: '12px' },
+    x: { type: 'identity' },
+    y: { type: 'identity' },
+    style: {
+      background: 'transparent',
+      color: 'inherit',
+      fontFamily: 'inherit',
+      fontSize: `${FONT_SIZE}px`,
+    },
     marks: [
-      dot(points, { ...places, r: 5, fill: 'var(--accent)' }),
-      ...(points.length <= LABELLED ? labels(points, Math.max(10, Math.floor(width / 26))) : []),
-      tip(
-        points,
-        pointer({ ...places, title: 'text', fill: 'var(--surface)', stroke: 'var(--line-strong)' }),
-      ),
+      dot(spots, { ...places, r: 5, fill: 'var(--accent)' }),
+      ...(spots.length <= LABELLED ? labels(spots, width) : []),
+      tip(spots, pointer({ ...places, title: 'text', fill: 'var(--surface)', stroke: 'var(--line-strong)' })),
     ],
   });
   // Its frame has the name; the parts of the drawing say nothing of their own.
@@ -31,29 +39,39 @@ export function drawMap(points: MapPoint[], width: number): Element {
   return figure;
 }
 
-/** Beside the edges a label runs inwards, so that none is cut off. */
-function labels(points: MapPoint[], letters: number): Markish[] {
-  const xs = points.map(({ x }) => x);
-  const least = Math.min(...xs);
-  const third = (Math.max(...xs) - least) / 3;
-  const anchorOf = ({ x }: MapPoint): (typeof ANCHORS)[number] =>
-    x < least + third ? 'start' : x > least + 2 * third ? 'end' : 'middle';
-  return ANCHORS.map((textAnchor) =>
+/** The larger of the two directions along the width; both at their own scale, to fill the frame. */
+function inPixels(points: MapPoint[], width: number): Spot[] {
+  const scale = (values: number[], size: number): ((value: number) => number) => {
+    const [least, most] = [Math.min(...values), Math.max(...values)];
+    return (value) =>
+      most === least ? size / 2 : INSET + ((value - least) / (most - least)) * (size - 2 * INSET);
+  };
+  const across = scale(
+    points.map(({ x }) => x),
+    width,
+  );
+  const down = scale(
+    points.map(({ y }) => -y),
+    HEIGHT,
+  );
+  return points.map((point) => ({ x: across(point.x), y: down(-point.y), text: point.text }));
+}
+
+function labels(spots: Spot[], width: number): Markish[] {
+  const context = document.createElement('canvas').getContext('2d');
+  if (!context) return [];
+  context.font = `${FONT_SIZE}px ${getComputedStyle(document.body).fontFamily}`;
+  const placed = placeLabels(spots, { width, height: HEIGHT }, (value) => context.measureText(value).width);
+  return (Object.keys(SIDES) as Side[]).map((side) =>
     text(
-      points.filter((point) => anchorOf(point) === textAnchor),
+      placed.filter((label) => label.side === side),
       {
-        x: 'x',
-        y: 'y',
-        textAnchor,
+        ...SIDES[side],
+        x: ({ spot }: { spot: Spot }) => spot.x,
+        y: ({ spot }: { spot: Spot }) => spot.y,
+        text: 'text',
         fill: 'currentColor',
-        dy: -12,
-        text: (point: MapPoint) => shortened(point.text, letters),
       },
     ),
   );
 }
-
-const ANCHORS = ['start', 'middle', 'end'] as const;
-
-const shortened = (value: string, letters: number): string =>
-  value.length > letters ? `${value.slice(0, letters - 1)}…` : value;

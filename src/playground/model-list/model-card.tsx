@@ -33,7 +33,7 @@ export function ModelCard({ id }: { id: string }) {
             <dt>Weights</dt>
             <dd>
               <code>{variant.name}</code>
-              <span class="quiet small"> {variant.license}</span>
+              <span class="quiet small license"> {variant.license}</span>
             </dd>
             <dt>Why these</dt>
             <dd>
