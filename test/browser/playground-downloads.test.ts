@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 
+import { violations } from '../support/axe.ts';
 import { launch } from '../support/launch.ts';
 import { SlowSite } from '../support/slow-site.ts';
 
@@ -59,6 +60,7 @@ test('a download is paused, and nothing moves; it goes on, is cancelled, and beg
   await expect(card().locator('.load-card .figures').textContent()).resolves.toContain(
     'what has come is kept',
   );
+  expect(await violations(page)).toEqual([]);
   const held = await shown();
 
   await press('Resume');

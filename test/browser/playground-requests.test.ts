@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
+import { violations } from '../support/axe.ts';
 import { bundleSamples } from '../support/bundle-samples.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
@@ -93,6 +94,7 @@ test('each request names the tab that asked', async () => {
   );
   await rows().first().getByRole('button').click();
   await detail().getByText(`${siteUrl}/test-page.html`).waitFor();
+  expect(await violations(viewer)).toEqual([]);
   await viewer.keyboard.press('Escape');
 
   const { page: other, key: otherKey } = await openPage(context, siteUrl);

@@ -1,10 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-
-import type { AxeResults } from 'axe-core';
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
+import { violations } from '../support/axe.ts';
 import { launch } from '../support/launch.ts';
 
 /** The playground as people see it, on real weights: what it says, what it keeps, and what axe finds in it. */
@@ -40,17 +37,6 @@ const replies = () => page.locator('.turn-assistant[aria-busy="false"]');
 async function open(view: string): Promise<void> {
   await page.goto(`${siteUrl}/#/${view.toLowerCase()}`);
   await page.getByRole('heading', { level: 1, name: view }).waitFor({ state: 'attached' });
-}
-
-/** @returns what is wrong, a line each. */
-async function violations(): Promise<string[]> {
-  const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-  await page.evaluate(axe);
-  const results = await page.evaluate(async () => {
-    const { axe: checker } = window as unknown as { axe: { run(): Promise<AxeResults> } };
-    return checker.run();
-  });
-  return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
 
 describe('chat', () => {
@@ -170,7 +156,7 @@ test('embeddings: the kitten lies closer to the cat than to the train, and is fo
   expect(figures[0]?.[0]).toBeCloseTo(1, 2);
   expect(figures[0]?.[1]).toBeGreaterThan((figures[0]?.[2] ?? 1) + 0.2);
   await page.locator('.map svg').waitFor();
-  await expect(violations()).resolves.toEqual([]);
+  await expect(violations(page)).resolves.toEqual([]);
   await page.getByLabel('Query').fill('railway');
   await page.getByRole('button', { name: 'Search' }).click();
   await expect(page.locator('.hits li').first().textContent()).resolves.toContain('Vienna');
@@ -233,7 +219,7 @@ describe.each([
   test.each(VIEWS)('axe finds nothing in %s, and nothing is wider than the screen', async (view) => {
     await open(view);
     await page.locator('.view-loading').waitFor({ state: 'detached' });
-    await expect(violations()).resolves.toEqual([]);
+    await expect(violations(page)).resolves.toEqual([]);
     await expect(page.evaluate(() => document.documentElement.scrollWidth)).resolves.toBeLessThanOrEqual(
       width,
     );
