@@ -99,6 +99,8 @@ function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): 
     n_gpu_layers: gpu ? 99_999 : 0,
     n_parallel: SLOTS,
     kv_unified: true,
+    // States are copied where they are worth it (`LlamaServer`); this would move them out of every slot, each time.
+    cache_idle_slots: false,
     n_batch: gpu ? GPU_BATCH : CPU_BATCH,
     n_ubatch: gpu ? GPU_BATCH : CPU_BATCH,
     // Half the bytes of half floats, which WASM has no instructions for.

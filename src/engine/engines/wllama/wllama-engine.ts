@@ -40,7 +40,7 @@ export class WllamaEngine implements ChatEngine {
 
   constructor(wllama: Wllama, chatPrompt: ChatPrompt, fingerprint: string, slots: number) {
     this.#wllama = wllama;
-    this.#server = new LlamaServer(serverCalls(wllama));
+    this.#server = new LlamaServer(serverCalls(wllama), slots, wllama.mustAddBosToken());
     this.#chatPrompt = chatPrompt;
     this.fingerprint = fingerprint;
     this.slots = slots;

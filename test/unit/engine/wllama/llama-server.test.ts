@@ -5,13 +5,14 @@ import {
   Refusal,
   type ServerCalls,
 } from '../../../../src/engine/engines/wllama/llama-server.ts';
+import type { Chunk } from '../../../../src/engine/engines/wllama/reply-reader.ts';
 
 const never = new AbortController().signal;
 
 /** Like the real one: a step advances every slot, and hands out one result of one of them. */
 class FakeServer implements ServerCalls {
   readonly log: string[] = [];
-  readonly #slots = new Map<number, { left: number; tokens: number; results: string[] }>();
+  readonly #slots = new Map<number, { left: number; tokens: number; results: string[]; ahead: boolean }>();
   #ids = 0;
 
   /** A prompt of `x`, as many as it takes steps; then `tokens`. */
@@ -23,6 +24,7 @@ class FakeServer implements ServerCalls {
       left: Math.ceil(prompt.length / 100),
       tokens: Number(fields['n_predict']),
       results: [],
+      ahead: fields['n_predict'] === 0,
     });
     return this.#ids;
   }
@@ -33,10 +35,12 @@ class FakeServer implements ServerCalls {
       else if (slot.tokens-- > 0) slot.results.push('t');
     }
     const slot = this.#slots.get(id);
-    const text = slot?.results.shift();
+    const text = slot?.results.shift() ?? (slot?.ahead && slot.left === 0 ? 'ahead' : undefined);
     const more = !!slot && (slot.left > 0 || slot.tokens > 0 || slot.results.length > 0);
     if (this.dead) throw new Error('memory access out of bounds');
-    return { chunks: text ? [{ choices: [{ text }] }] : [], more };
+    if (!more) this.#slots.delete(id);
+    const timings = this.timings?.(id);
+    return { chunks: text ? [{ choices: [{ text }], ...(timings && { timings }) }] : [], more };
   }
 
   async cancel(id: number): Promise<void> {
@@ -45,12 +49,13 @@ class FakeServer implements ServerCalls {
   }
 
   dead = false;
+  timings?: (id: number) => NonNullable<Chunk['timings']>;
 }
 
 const ask = (length: number, tokens: number) => ({ prompt: 'x'.repeat(length), n_predict: tokens });
 
 test('gives what is generated together out evenly', async () => {
-  const server = new LlamaServer(new FakeServer());
+  const server = new LlamaServer(new FakeServer(), 4, false);
   const order: string[] = [];
   await Promise.all(['a', 'b', 'c'].map((name) => server.run(ask(100, 20), () => order.push(name), never)));
   for (const name of ['a', 'b', 'c']) {
@@ -61,19 +66,62 @@ test('gives what is generated together out evenly', async () => {
 
 test('puts a long prompt aside for a short one, and comes back to it', async () => {
   const fake = new FakeServer();
-  const server = new LlamaServer(fake);
+  const server = new LlamaServer(fake, 4, false);
   const order: string[] = [];
   const long = server.run(ask(5000, 1), () => order.push('long'), never);
-  await Promise.resolve();
-  const short = server.run(ask(100, 1), () => order.push('short'), never);
+  while (fake.log.length === 0) await Promise.resolve();
+  const short = server.run({ prompt: 'y'.repeat(100), n_predict: 1 }, () => order.push('short'), never);
   await Promise.all([long, short]);
   expect(order).toEqual(['short', 'long']);
-  expect(fake.log).toEqual(['begin 5000', 'cancel 1', 'begin 100', 'begin 5000']);
+  expect(fake.log.slice(0, 4)).toEqual(['begin 5000', 'cancel 1', 'begin 100', 'begin 5000']);
+});
+
+test('computes a long prompt ahead once, and copies its state for those that begin alike', async () => {
+  const fake = new FakeServer();
+  const server = new LlamaServer(fake, 4, false);
+  const order: string[] = [];
+  await Promise.all(
+    ['a', 'b'].map((name) =>
+      server.run({ prompt: 'x'.repeat(1000) + name, n_predict: 2 }, () => order.push(name), never),
+    ),
+  );
+  const begins = fake.log.map((line) => (line === 'begin 0' ? 'copy' : line));
+  // Ahead, then four idle slots are saved, then the reply itself; the other one finds its state, all but a character.
+  expect(begins).toEqual(['begin 1001', 'copy', 'copy', 'copy', 'copy', 'begin 1001', 'begin 1001']);
+  expect(order.toSorted()).toEqual(['a', 'a', 'b', 'b']);
+});
+
+test('copies nothing where no prompt can be empty', async () => {
+  const fake = new FakeServer();
+  const server = new LlamaServer(fake, 4, true);
+  await Promise.all([1, 2].map(() => server.run(ask(1000, 2), () => undefined, never)));
+  expect(fake.log).toEqual(['begin 1000', 'begin 1000']);
+});
+
+test('says what was found in the cache when the prompt was computed, not what was found after', async () => {
+  const fake = new FakeServer();
+  const timings = { prompt_ms: 5, predicted_n: 1, predicted_ms: 1 };
+  fake.timings = (begun) =>
+    begun === 1 ? { ...timings, cache_n: 10, prompt_n: 90 } : { ...timings, cache_n: 99, prompt_n: 1 };
+  const server = new LlamaServer(fake, 4, false);
+  const chunks: unknown[] = [];
+  await server.run(ask(1000, 1), ({ timings: each }) => chunks.push(each), never);
+  expect(chunks).toEqual([{ ...timings, cache_n: 10, prompt_n: 90, prompt_ms: 10 }]);
+});
+
+test('a prompt that is refused when computed ahead fails its reply, once', async () => {
+  const fake = new FakeServer();
+  fake.step = async () => {
+    throw new Refusal('too long', 1000, 10);
+  };
+  const server = new LlamaServer(fake, 4, false);
+  await expect(server.run(ask(1000, 1), () => undefined, never)).rejects.toThrow('too long');
+  expect(fake.log).toEqual(['begin 1000']);
 });
 
 test('an abort frees the slot before it rejects, and leaves the others alone', async () => {
   const fake = new FakeServer();
-  const server = new LlamaServer(fake);
+  const server = new LlamaServer(fake, 4, false);
   const abort = new AbortController();
   const leaving = server.run(ask(100, 1000), () => abort.abort(new Error('gone')), abort.signal);
   let tokens = 0;
@@ -86,7 +134,7 @@ test('an abort frees the slot before it rejects, and leaves the others alone', a
 
 test('a refused request fails alone; a dead server fails all', async () => {
   const fake = new FakeServer();
-  const server = new LlamaServer(fake);
+  const server = new LlamaServer(fake, 4, false);
   const good = server.run(ask(100, 2), () => undefined, never);
   await expect(server.run({ prompt: 'bad' }, () => undefined, never)).rejects.toBeInstanceOf(Refusal);
   await good;
@@ -99,7 +147,7 @@ test('a refused request fails alone; a dead server fails all', async () => {
 test('what runs when the server is stopped fails, though its call never settles', async () => {
   const fake = new FakeServer();
   fake.step = () => new Promise(() => undefined);
-  const server = new LlamaServer(fake);
+  const server = new LlamaServer(fake, 4, false);
   const running = server.run(ask(100, 1), () => undefined, never);
   await new Promise((resolve) => setTimeout(resolve));
   server.stop(new Error('unloaded'));

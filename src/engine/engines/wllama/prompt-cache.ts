@@ -1,0 +1,110 @@
+interface Slot {
+  /** The prompt and the reply that it holds the state of. */
+  text: string;
+  usedAt: number;
+  busy: boolean;
+}
+
+/** llama.cpp's own threshold: less of the prompt in common with a slot, and it takes the least recently used. */
+const SIMILAR = 0.1;
+/** Saved states that are remembered. llama.cpp drops the oldest when memory is short. */
+const MOST_SAVED = 64;
+
+/**
+ * Foretells what llama.cpp's server will do with a prompt, which it does not tell. It takes the idle slot that has most in
+ * common with it, and forgets what of that slot goes on otherwise. Or, when none is like it, the least recently used: that
+ * slot's state is saved in memory, and the saved state that fits best is moved into it.
+ * Texts stand for tokens here, so that it is right but for a token or two.
+ */
+export class PromptCache {
+  readonly #slots: Slot[];
+  #saved: string[] = [];
+  #uses = 0;
+
+  constructor(slots: number) {
+    this.#slots = Array.from({ length: slots }, () => ({ text: '', usedAt: 0, busy: false }));
+  }
+
+  get idle(): number {
+    return this.#idle().length;
+  }
+
+  holds(text: string): boolean {
+    return this.#slots.some((slot) => slot.text === text);
+  }
+
+  /** Characters of this prompt that no idle slot and no saved state spares. */
+  fresh(prompt: string): number {
+    const texts = [...this.#idle().map(({ text }) => text), ...this.#saved];
+    return prompt.length - Math.max(0, ...texts.map((text) => shared(text, prompt)));
+  }
+
+  /** Characters that would be forgotten for this prompt. */
+  lost(prompt: string): number {
+    const slot = this.#similar(prompt);
+    return slot && !this.#saved.includes(slot.text) ? slot.text.length - shared(slot.text, prompt) : 0;
+  }
+
+  /** Characters that a saved state has in common with this prompt beyond the slot that will be taken for it. */
+  missed(prompt: string): number {
+    const slot = this.#similar(prompt);
+    if (!slot) return 0;
+    return Math.max(0, ...this.#saved.map((text) => shared(text, prompt))) - shared(slot.text, prompt);
+  }
+
+  take(prompt: string): Slot {
+    const similar = this.#similar(prompt);
+    const slot = similar ?? this.#leastRecent();
+    if (!similar) {
+      this.#save(slot.text);
+      const best = this.#saved.reduce((a, b) => (shared(b, prompt) > shared(a, prompt) ? b : a), '');
+      this.#saved = this.#saved.filter((text) => text !== best);
+    }
+    slot.busy = true;
+    slot.text = prompt;
+    return slot;
+  }
+
+  release(slot: Slot, text: string): void {
+    slot.busy = false;
+    slot.text = text;
+    slot.usedAt = ++this.#uses;
+  }
+
+  /** All idle slots have been saved. */
+  copied(): void {
+    for (const { text } of this.#idle()) this.#save(text);
+  }
+
+  #save(text: string): void {
+    if (!text || this.#saved.includes(text)) return;
+    this.#saved = [...this.#saved.filter((each) => !text.startsWith(each)), text].slice(-MOST_SAVED);
+  }
+
+  #similar(prompt: string): Slot | undefined {
+    const [best] = this.#idle()
+      .map((slot) => ({ slot, common: shared(slot.text, prompt) }))
+      .toSorted((a, b) => b.common - a.common);
+    return best && best.common > SIMILAR * prompt.length ? best.slot : undefined;
+  }
+
+  #leastRecent(): Slot {
+    const [first] = this.#idle().toSorted((a, b) => a.usedAt - b.usedAt);
+    if (!first) throw new Error('no slot is idle');
+    return first;
+  }
+
+  #idle(): Slot[] {
+    return this.#slots.filter(({ busy }) => !busy);
+  }
+}
+
+export type { Slot };
+
+/** Characters that both begin with. */
+export function shared(a: string, b: string): number {
+  const most = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < most && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  return at;
+}
