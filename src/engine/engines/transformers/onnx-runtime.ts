@@ -2,7 +2,7 @@ import { env, PreTrainedModel, type Tensor } from '@huggingface/transformers';
 
 import type { EngineContext } from '../../engine.ts';
 import { EngineError } from '../../engine-error.ts';
-import { checkRuntimeFiles, SCRIPT, startFailure, WASM } from './runtime-files.ts';
+import { SCRIPT, startFailure, WASM } from './runtime-files.ts';
 import { serveBlob } from './weight-files.ts';
 
 export type Outputs = Record<string, Tensor>;
@@ -32,7 +32,6 @@ let guarded: Promise<void> | null = null;
  */
 export async function startRuntime(context: EngineContext): Promise<void> {
   configure(context);
-  if (!guarded) await checkRuntimeFiles(context);
   guarded ??= guard();
   try {
     await guarded;
