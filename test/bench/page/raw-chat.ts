@@ -16,6 +16,7 @@ function parameters(settings: RawSettings, threads: number): LoadModelParams {
     n_gpu_layers: 0,
     n_parallel: 4,
     kv_unified: true,
+    cache_idle_slots: false,
     cache_type_k: 'q8_0',
     cache_type_v: 'q8_0',
     flash_attn: true,
