@@ -175,11 +175,10 @@ export class LlamaServer {
   }
 
   /** What this prompt begins with is being computed for another one, and will be copied. */
-  #isBeingComputed({ prompt, yielded }: Reply): boolean {
-    return (
-      yielded < MOST_YIELDED &&
-      this.#computing().some((other) => other.isAhead && shared(other.prompt, prompt) >= WORTH_KEEPING)
-    );
+  #isBeingComputed(reply: Reply): boolean {
+    const isFor = (other: Reply): boolean =>
+      other.isAhead && !isMuchLonger(other, reply) && shared(other.prompt, reply.prompt) >= WORTH_KEEPING;
+    return reply.yielded < MOST_YIELDED && this.#computing().some(isFor);
   }
 
   async #turn(reply: Reply): Promise<void> {

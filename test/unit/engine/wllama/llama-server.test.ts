@@ -91,6 +91,17 @@ test('computes a long prompt ahead once, and copies its state for those that beg
   expect(order.toSorted()).toEqual(['a', 'a', 'b', 'b']);
 });
 
+test('a short prompt does not wait for a much longer one that begins alike', async () => {
+  const fake = new FakeServer();
+  const server = new LlamaServer(fake, 4, false);
+  const order: string[] = [];
+  const long = server.run(ask(5000, 1), () => order.push('long'), never);
+  while (fake.log.length === 0) await Promise.resolve();
+  const short = server.run(ask(300, 1), () => order.push('short'), never);
+  await Promise.all([long, short]);
+  expect(order).toEqual(['short', 'long']);
+});
+
 test('copies nothing where no prompt can be empty', async () => {
   const fake = new FakeServer();
   const server = new LlamaServer(fake, 4, true);
