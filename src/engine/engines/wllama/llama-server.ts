@@ -1,35 +1,9 @@
-import { PromptCache, shared, type Slot } from './prompt-cache.ts';
+import { shared, type Slot } from './prompt-cache.ts';
 import type { Chunk } from './reply-reader.ts';
-
-/** The server's own answer that it will not, or cannot, do what was asked; it is as good as before. */
-export class Refusal extends Error {
-  /** Both given when it is that the prompt is longer than the context. */
-  readonly promptTokens: number | undefined;
-  readonly contextLength: number | undefined;
-
-  constructor(message: string, promptTokens?: number, contextLength?: number) {
-    super(message);
-    this.promptTokens = promptTokens;
-    this.contextLength = contextLength;
-  }
-}
-
-/** The calls into llama.cpp's server. One runs at a time; any rejection but a `Refusal` is the server's end. */
-export interface ServerCalls {
-  /** Queues a completion. @returns its id */
-  begin(fields: Record<string, unknown>): Promise<number>;
-  /** Computes one step for all slots; then takes one result of this completion, if it has one. */
-  step(id: number): Promise<StepResult>;
-  /** Frees the slot; the prompt computed so far stays in its cache. */
-  cancel(id: number): Promise<void>;
-}
+import { Refusal, type ServerCalls } from './server-calls.ts';
+import { SlotStates, WORTH_KEEPING } from './slot-states.ts';
 
 type Timings = NonNullable<Chunk['timings']>;
-
-interface StepResult {
-  chunks: Chunk[];
-  more: boolean;
-}
 
 interface Reply {
   fields: Record<string, unknown>;
@@ -67,10 +41,6 @@ const UNSTARTED = 2;
  * the price of one more token.
  */
 const WORTH_SHARING = 400;
-/** Characters of a state that are worth a few milliseconds to keep; about a second's computing. */
-const WORTH_KEEPING = 200;
-/** Single tokens, to push states out of the slots. */
-const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
 const isMuchLonger = (a: Reply, b: Reply): boolean => a.size > 2 * b.size + MARGIN;
 
 /**
@@ -81,7 +51,7 @@ const isMuchLonger = (a: Reply, b: Reply): boolean => a.size > 2 * b.size + MARG
 export class LlamaServer {
   readonly #calls: ServerCalls;
   readonly #replies: Reply[] = [];
-  readonly #cache: PromptCache;
+  readonly #states: SlotStates;
   readonly #copies: boolean;
   #looping = false;
 
@@ -91,7 +61,7 @@ export class LlamaServer {
    */
   constructor(calls: ServerCalls, slots: number, addsBos: boolean) {
     this.#calls = calls;
-    this.#cache = new PromptCache(slots);
+    this.#states = new SlotStates(calls, slots);
     this.#copies = !addsBos;
   }
 
@@ -202,12 +172,11 @@ export class LlamaServer {
   async #begin(reply: Reply): Promise<void> {
     const { prompt } = reply;
     if (this.#copies) {
-      if (!reply.isAhead && reply.ahead === 'no' && this.#cache.fresh(prompt) >= WORTH_SHARING)
+      if (!reply.isAhead && reply.ahead === 'no' && this.#states.fresh(prompt) >= WORTH_SHARING)
         return this.#begin(this.#ahead(reply));
-      if (this.#cache.missed(prompt) >= WORTH_KEEPING) await this.#park();
-      else if (this.#cache.lost(prompt) >= WORTH_KEEPING) await this.#copy();
+      await this.#states.keepBefore(prompt);
     }
-    reply.slot = this.#cache.take(prompt);
+    reply.slot = this.#states.take(prompt);
     reply.id = await this.#calls.begin(reply.fields);
   }
 
@@ -227,27 +196,6 @@ export class LlamaServer {
     return this.#add(fields, reply.signal, { onChunk, resolve, reject }, true);
   }
 
-  /** Saves the states of all idle slots in memory; there they stay, too. An empty prompt does that to the least recently used. */
-  async #copy(): Promise<void> {
-    for (let count = this.#cache.idle; count > 0; count--) await this.#through('');
-    this.#cache.copied();
-  }
-
-  /** Moves the states of all idle slots out, so that the saved state that fits best will be taken. */
-  async #park(): Promise<void> {
-    for (let count = this.#cache.idle; count > 0; count--) {
-      const letter = [...LETTERS].find((each) => !this.#cache.holds(each)) ?? '';
-      const slot = this.#cache.take(letter);
-      await this.#through(letter);
-      this.#cache.release(slot, letter);
-    }
-  }
-
-  async #through(prompt: string): Promise<void> {
-    const id = await this.#calls.begin({ prompt, n_predict: 0, cache_prompt: true });
-    for (let more = true; more;) ({ more } = await this.#calls.step(id));
-  }
-
   async #step(reply: Reply, id: number): Promise<void> {
     const { chunks, more } = await this.#calls.step(id);
     for (const chunk of chunks) {
@@ -261,7 +209,7 @@ export class LlamaServer {
     reply.taken += reply.started ? 1 : UNSTARTED;
     if (more) return;
     this.#end(reply, reply.resolve);
-    if (reply.isAhead) await this.#copy();
+    if (reply.isAhead) await this.#states.copy();
   }
 
   /** llama.cpp fills a step with the prompt of the lowest slot first: a much longer one is put aside meanwhile. */
@@ -277,7 +225,7 @@ export class LlamaServer {
   }
 
   #leaveSlot(reply: Reply): void {
-    if (reply.slot) this.#cache.release(reply.slot, reply.prompt + reply.text);
+    if (reply.slot) this.#states.release(reply.slot, reply.prompt + reply.text);
     reply.slot = null;
   }
 

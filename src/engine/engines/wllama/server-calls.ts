@@ -1,7 +1,34 @@
 import type { Wllama } from '@wllama/wllama';
 
 import type { Chunk } from './reply-reader.ts';
-import { Refusal, type ServerCalls } from './llama-server.ts';
+
+/** The server's own answer that it will not, or cannot, do what was asked; it is as good as before. */
+export class Refusal extends Error {
+  /** Both given when it is that the prompt is longer than the context. */
+  readonly promptTokens: number | undefined;
+  readonly contextLength: number | undefined;
+
+  constructor(message: string, promptTokens?: number, contextLength?: number) {
+    super(message);
+    this.promptTokens = promptTokens;
+    this.contextLength = contextLength;
+  }
+}
+
+/** The calls into llama.cpp's server. One runs at a time; any rejection but a `Refusal` is the server's end. */
+export interface ServerCalls {
+  /** Queues a completion. @returns its id */
+  begin(fields: Record<string, unknown>): Promise<number>;
+  /** Computes one step for all slots; then takes one result of this completion, if it has one. */
+  step(id: number): Promise<StepResult>;
+  /** Frees the slot; the prompt computed so far stays in its cache. */
+  cancel(id: number): Promise<void>;
+}
+
+interface StepResult {
+  chunks: Chunk[];
+  more: boolean;
+}
 
 /** The package's own channel to its worker, which its public methods go through, too. Its version is pinned. */
 interface Proxy {

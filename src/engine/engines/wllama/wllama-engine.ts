@@ -6,10 +6,10 @@ import { EngineError, engineCrashed } from '../../engine-error.ts';
 import { SlotQueue } from '../../scheduler.ts';
 import { Channel } from './channel.ts';
 import type { ChatPrompt } from './chat-prompt.ts';
-import { LlamaServer, Refusal } from './llama-server.ts';
+import { LlamaServer } from './llama-server.ts';
 import { ReplyReader, type Chunk } from './reply-reader.ts';
 import { completionRequest } from './request.ts';
-import { serverCalls } from './server-calls.ts';
+import { Refusal, serverCalls } from './server-calls.ts';
 import { fromWllamaError } from './wllama-error.ts';
 
 /** Attempts at a reply that the other slots crowded out of the context. */

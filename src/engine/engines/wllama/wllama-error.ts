@@ -1,5 +1,5 @@
 import { EngineError, badRequest, contextLengthExceeded, engineCrashed } from '../../engine-error.ts';
-import { Refusal } from './llama-server.ts';
+import { Refusal } from './server-calls.ts';
 
 /** Its refusals of one request, told apart; anything else has broken it. */
 export function fromWllamaError(error: unknown, constrained: boolean): EngineError {

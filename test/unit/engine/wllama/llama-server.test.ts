@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest';
 
-import {
-  LlamaServer,
-  Refusal,
-  type ServerCalls,
-} from '../../../../src/engine/engines/wllama/llama-server.ts';
+import { LlamaServer } from '../../../../src/engine/engines/wllama/llama-server.ts';
 import type { Chunk } from '../../../../src/engine/engines/wllama/reply-reader.ts';
+import { Refusal, type ServerCalls } from '../../../../src/engine/engines/wllama/server-calls.ts';
 
 const never = new AbortController().signal;
 
