@@ -3,7 +3,7 @@ export const bounds: Record<string, string> = {
   native:
     "WebAssembly's vectors are 128 bits wide, and its engine may not use what the processor has beyond them. Native llama.cpp multiplies 8-bit blocks with AVX2 or AVX-512 (dot products of 32 to 64 bytes an instruction, repacked weights); the WASM build does it 16 bytes at a time, with 16-bit products. Decoding is bound by that arithmetic, not by memory: what is ours of the way is in the first row.",
   batching:
-    'Decoding in WASM is bound by arithmetic and not by reading the weights: a step for four chats takes nearly four times as long as one for a single chat, so that sharing steps gains little here. Asked in turn, the prefix is in the cache from the second question on.',
+    'Decoding in WASM is bound by arithmetic and not by reading the weights: a step for four chats takes 3.5 times as long as one for a single chat, so that sharing steps can gain 1.14 times at most, on the decoding alone. The prefix is computed once either way; together, each prompt costs one token more, for the copy of its state.',
   'beside-prefill':
     'llama.cpp computes a prompt in batches, and a step under way cannot be left. The short prompt waits for the step to end, and for the long one to be put aside.',
   prefill:
@@ -11,9 +11,9 @@ export const bounds: Record<string, string> = {
   turns:
     'The cached prefix is found; what remains is attention over a longer context, and the template of the earlier turns.',
   interleaved:
-    'Four slots keep four conversations. A fifth takes the slot of another, whose prefix is computed again unless its state was kept.',
+    'Four slots keep four conversations; the states of others are kept in memory, and moved back when they fit the prompt best. A state that a new conversation took for the little they share is computed again.',
   choices:
-    'The choices are separate requests to the engine; without a prefix shared between slots, each computes the prompt again.',
+    'The prompt is computed once, and its state copied from slot to slot, which costs each further choice two steps of a token; llama.cpp then hands out one token a step, so that the fourth choice waits for those of three others.',
   'embeddings-mixed':
     'Both wait for the same model, in f32 on WASM: what ours saves is padding, by batches of texts of like length with at most 512 tokens, and the calls between.',
   memory:
