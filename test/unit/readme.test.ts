@@ -83,3 +83,16 @@ describe.each(DOCUMENTS)('%s', (path) => {
           expect(sources[from], from).toMatch(new RegExp(`\\b${name.trim()}\\b`));
   });
 });
+
+test("the manual's catalog is one", async () => {
+  const text = await readFile('README.md', 'utf8');
+  const [, extension = ''] = /extendCatalog\(defaultCatalog, (\{\n.*?\n\})\);/s.exec(text) ?? [];
+  const extended = catalog.extendCatalog(catalog.defaultCatalog, literal(extension));
+  expect(extended.models.map(({ id }) => id)).toContain('company-chat');
+  expect(extended.aliases).toMatchObject({ 'gpt-4o-mini': 'company-chat' });
+});
+
+/** An object literal, as it stands in a program. */
+function literal(source: string): catalog.CatalogExtension {
+  return new Function(`return (${source});`)() as catalog.CatalogExtension;
+}
