@@ -172,12 +172,19 @@ export class LlamaServer {
   async #begin(reply: Reply): Promise<void> {
     const { prompt } = reply;
     if (this.#copies) {
-      if (!reply.isAhead && reply.ahead === 'no' && this.#states.fresh(prompt) >= WORTH_SHARING)
-        return this.#begin(this.#ahead(reply));
+      if (this.#isToBeShared(reply)) return this.#begin(this.#ahead(reply));
       await this.#states.keepBefore(prompt);
     }
     reply.slot = this.#states.take(prompt);
     reply.id = await this.#calls.begin(reply.fields);
+  }
+
+  /** A copy of a state is used up by the one that takes it: each makes the next one's. */
+  #isToBeShared(reply: Reply): boolean {
+    if (reply.isAhead || reply.ahead !== 'no') return false;
+    const awaitsIt = (other: Reply): boolean =>
+      other !== reply && other.id === null && shared(other.prompt, reply.prompt) >= WORTH_KEEPING;
+    return this.#states.fresh(reply.prompt) >= WORTH_SHARING || this.#replies.some(awaitsIt);
   }
 
   /** As a reply of its own, so that an abort or a shorter prompt need not wait for it. */
