@@ -1,5 +1,11 @@
 /** What stands in the way where a goal is missed, by measurement: shown for those that are. */
 export const bounds: Record<string, string> = {
+  'first-token':
+    'The single token that both compute takes longer and shorter by more than what is missing; what is ours, is in the row of the time outside llama.cpp.',
+  'first-token-parts':
+    'Most of it is a fetch that a service worker answers, there and back, which `GET /v1/models` shows without any engine; the parts are below.',
+  'first-token-stopped':
+    'The browser starts the service worker, runs its script of 39 KB, and then does as above.',
   native:
     "WebAssembly's vectors are 128 bits wide, and its engine may not use what the processor has beyond them. Native llama.cpp multiplies 8-bit blocks with AVX2 or AVX-512 (dot products of 32 to 64 bytes an instruction, repacked weights); the WASM build does it 16 bytes at a time, with 16-bit products. Decoding is bound by that arithmetic, not by memory: what is ours of the way is in the first row.",
   batching:

@@ -54,6 +54,8 @@ export async function besidePrefill(rounds: number): Promise<Row> {
     generateThroughV1([{ role: 'user', content: `Say hello to ${salt}.` }], 4);
   await short('nobody');
   for (let round = 0; round < rounds; round++) {
+    // What was aborted in the round before may hold the engine for another step.
+    await short(`Carol ${round}`);
     alone.push((await short(`Alice ${round}`)).firstTokenMs);
     const controller = new AbortController();
     const long = client.chat.completions
@@ -97,12 +99,14 @@ export async function turns(rounds: number): Promise<Row> {
       if (turn === 10) tenth.push(firstTokenMs);
       messages.push({ role: 'assistant', content: text });
     }
-    first.push((await generateThroughV1([{ role: 'user', content: question(11) }], 12)).firstTokenMs);
+    // A later turn also computes the markup that ends the reply before it and begins the next: 5 tokens.
+    const asLong = `${question(11)} Then say why, in short.`;
+    first.push((await generateThroughV1([{ role: 'user', content: asLong }], 12)).firstTokenMs);
   }
   return {
     name: "first token of a chat's turn 10 ÷ the same new tokens as a first turn",
     measures:
-      'Ten questions with replies of 12 tokens; then another question of as many tokens as a conversation of its own.',
+      'Ten questions with replies of 12 tokens; then a question that is as many new tokens, as a conversation of its own.',
     unit: 'ratio',
     values: quotients(tenth, first),
     goal: { atMost: 1.2 },
