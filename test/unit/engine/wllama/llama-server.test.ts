@@ -77,8 +77,8 @@ test('computes a long prompt once, and hands its state on from each that begins 
   const fake = new FakeServer();
   const server = new LlamaServer(fake, 4, false);
   const order: string[] = [];
-  const ask = (name: string) => ({ prompt: 'x'.repeat(1000) + name, n_predict: 2 });
-  await Promise.all(['a', 'b', 'c'].map((name) => server.run(ask(name), () => order.push(name), never)));
+  const prompts = ['a', 'b', 'c'].map((name) => ({ name, prompt: 'x'.repeat(1000) + name, n_predict: 2 }));
+  await Promise.all(prompts.map(({ name, ...fields }) => server.run(fields, () => order.push(name), never)));
   const begins = fake.log.map((line) => (line === 'begin 0' ? 'copy' : line));
   // Ahead, then all idle slots are saved, then the reply itself; the last one finds a state, and nobody waits for its own.
   const first = ['begin 1001', 'copy', 'copy', 'copy', 'copy', 'begin 1001'];
