@@ -4,12 +4,11 @@ import { REQUESTS } from '../../chaos/requests.ts';
 import { engineOf } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { PAGE } from './support/tab.ts';
-import { forgetServiceWorkers } from './support/unregister.ts';
 
 const lent = siteOfTabs();
 
 test('without a service worker, tabs share one engine too, and replies go on when its tab closes', async () => {
-  await forgetServiceWorkers(lent);
+  await lent.renew();
   const [leader, asker] = [await lent.open({ start: 'fetch' }), await lent.open({ start: 'fetch' })];
   expect(await asker.page.evaluate(() => navigator.serviceWorker.controller)).toBeNull();
   const kinds = ['streamed, longer', 'two choices', 'embeddings'] as const;
@@ -38,7 +37,7 @@ test('without a service worker, tabs share one engine too, and replies go on whe
 });
 
 test('without a service worker, the broker leads to whichever tab leads next, for a tab that never did', async () => {
-  await forgetServiceWorkers(lent);
+  await lent.renew();
   const tabs = [];
   for (let count = 0; count < 3; count++) tabs.push(await lent.open({ start: 'fetch' }));
   const short = counting({ max_tokens: 2 });

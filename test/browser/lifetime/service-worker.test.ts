@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { killEngine, killServiceWorker } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { PAGE } from './support/tab.ts';
-import { forgetServiceWorkers, unregisterAll } from './support/unregister.ts';
+import { unregisterAll } from './support/unregister.ts';
 
 const SERVICE_WORKER = '/localtext-sw.js';
 const lent = siteOfTabs();
@@ -117,7 +117,7 @@ test('a page that was open before, a reload past the cache, and its first visit 
 });
 
 test('where the host sends no headers, it isolates pages from the next visit on', async () => {
-  await forgetServiceWorkers(lent);
+  await lent.renew();
   const tab = await lent.open({ isolation: 'next-visit' });
   expect(await tab.page.evaluate(() => crossOriginIsolated)).toBe(false);
   await tab.page.goto(lent.site.url + PAGE);
@@ -140,7 +140,7 @@ const FOREIGN = `
   });`;
 
 test('of another version: both sides say so, and a newer one takes its place where there is one', async () => {
-  await forgetServiceWorkers(lent);
+  await lent.renew();
   lent.site.files.set('/foreign-sw.js', () => FOREIGN);
   const tab = await lent.open();
   const refusal = await tab.page.evaluate(async () => {

@@ -10,6 +10,11 @@ export interface SiteOfTabs {
   context: BrowserContext;
   site: AlteredSite;
   open(options?: OpenOptions): Promise<Tab>;
+  /**
+   * Closes the tabs, and has the site at another origin, as on a first visit: a browser that is told to forget a service
+   * worker does so when it likes, and nothing tells when it has.
+   */
+  renew(): Promise<void>;
 }
 
 /** A browser and a site for the tests of one file. */
@@ -18,6 +23,11 @@ export function siteOfTabs(alterations?: Alterations): SiteOfTabs {
   beforeAll(async () => {
     lent.context = await launch();
     lent.site = await AlteredSite.start(inject('siteUrl'), alterations);
+    lent.renew = async () => {
+      for (const page of lent.context.pages().slice(1)) await page.close();
+      await lent.site.stop();
+      lent.site = await AlteredSite.start(inject('siteUrl'), alterations);
+    };
     lent.open = (options) => Tab.open(lent.context, lent.site.url, options);
     // The weights are brought into the browser's storage once, which takes a busy machine its time.
     const tab = await lent.open();
