@@ -159,13 +159,12 @@ test('of another version: both sides say so, and a newer one takes its place whe
   });
   expect(refusal).toMatchObject({ type: 'error', error: { code: 'protocol_mismatch' } });
 
-  await unregisterAll(tab.page);
-  await tab.page.reload();
+  await lent.renew();
   lent.site.files.set(SERVICE_WORKER, () => FOREIGN);
-  await expect(tab.start()).rejects.toThrow(/different versions. Reload every tab/);
+  const early = await lent.open({ start: 'none' });
+  await expect(early.start()).rejects.toThrow(/different versions. Reload every tab/);
   lent.site.files.delete(SERVICE_WORKER);
-  await tab.page.reload();
-  await tab.start();
-  expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
-  await unregisterAll(tab.page);
+  await early.page.reload();
+  await early.start();
+  expect((await early.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
 });
