@@ -5,7 +5,7 @@ import { abortable } from '../abort.ts';
 import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { EngineError } from '../engine-error.ts';
 import { realAdapter } from '../gpu.ts';
-import { ChatPrompt } from './wllama/chat-prompt.ts';
+import { ChatPrompt } from './chat-prompt.ts';
 import { asLoadFailure, contextLengths } from './wllama/load-failures.ts';
 import { specialTokens } from './wllama/special-tokens.ts';
 import { checkWasm } from './wllama/wasm-file.ts';

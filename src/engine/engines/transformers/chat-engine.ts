@@ -2,7 +2,7 @@ import type { ChatEvent, ChatJob, EngineFinishReason, TokenLogprob } from '../..
 import type { ChatEngine } from '../../engine.ts';
 import { badRequest, contextLengthExceeded, EngineError } from '../../engine-error.ts';
 import { SlotQueue } from '../../scheduler.ts';
-import type { ChatPrompt } from '../wllama/chat-prompt.ts';
+import type { ChatPrompt } from '../chat-prompt.ts';
 import { breath } from './breath.ts';
 import type { Decoder } from './decoder.ts';
 import { Detokenizer } from './detokenizer.ts';

@@ -2,7 +2,7 @@ import type { PreTrainedTokenizer } from '@huggingface/transformers';
 
 import type { OnnxVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../../engine.ts';
-import { ChatPrompt } from '../wllama/chat-prompt.ts';
+import { ChatPrompt } from '../chat-prompt.ts';
 import { corrupt, folderOf } from './model-files.ts';
 
 const TEMPLATE = 'chat_template.jinja';

@@ -1,5 +1,5 @@
 import type { ChatJob, Constraint, Sampling } from '../../../protocol/job.ts';
-import type { ChatPrompt } from './chat-prompt.ts';
+import type { ChatPrompt } from '../chat-prompt.ts';
 
 /** A job as llama.cpp's server wants it, in its own names. */
 export function completionRequest(job: ChatJob, chatPrompt: ChatPrompt): Record<string, unknown> {

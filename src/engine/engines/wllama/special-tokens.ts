@@ -1,8 +1,4 @@
-/** Texts of the tokens by which a chat template begins and ends a conversation; null: the model has none. */
-export interface SpecialTokens {
-  bos: string | null;
-  eos: string | null;
-}
+import type { SpecialTokens } from '../chat-prompt.ts';
 
 /** The vocabulary lies near the start of the file; that of the largest ones takes some megabytes. */
 const HEAD_BYTES = 16 * 1024 * 1024;

@@ -5,7 +5,7 @@ import type { ChatEngine } from '../../engine.ts';
 import { EngineError, engineCrashed } from '../../engine-error.ts';
 import { SlotQueue } from '../../scheduler.ts';
 import { Channel } from './channel.ts';
-import type { ChatPrompt } from './chat-prompt.ts';
+import type { ChatPrompt } from '../chat-prompt.ts';
 import { LlamaServer } from './llama-server.ts';
 import { ReplyReader, type Chunk } from './reply-reader.ts';
 import { completionRequest } from './request.ts';

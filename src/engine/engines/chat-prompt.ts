@@ -1,12 +1,17 @@
 import { Template } from '@huggingface/jinja';
 
-import type { ChatMessage, Resume } from '../../../protocol/job.ts';
-import { badRequest } from '../../engine-error.ts';
-import type { SpecialTokens } from './special-tokens.ts';
+import type { ChatMessage, Resume } from '../../protocol/job.ts';
+import { badRequest } from '../engine-error.ts';
 
 /** For models whose file names no template: the notation that most are trained on. */
 const CHATML =
   "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}{% endfor %}{{ '<|im_start|>assistant\n' }}";
+
+/** Texts of the tokens by which a chat template begins and ends a conversation; null: the model has none. */
+export interface SpecialTokens {
+  bos: string | null;
+  eos: string | null;
+}
 
 interface TemplateMessage {
   role: string;

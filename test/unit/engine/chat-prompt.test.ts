@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { ChatPrompt } from '../../../../src/engine/engines/wllama/chat-prompt.ts';
-import type { ChatMessage } from '../../../../src/protocol/job.ts';
+import { ChatPrompt } from '../../../src/engine/engines/chat-prompt.ts';
+import type { ChatMessage } from '../../../src/protocol/job.ts';
 
 const none = { bos: null, eos: null };
 const user: ChatMessage = { role: 'user', content: 'Hello' };
