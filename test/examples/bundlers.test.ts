@@ -1,5 +1,5 @@
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import type { BrowserContext } from 'playwright';
 import { rolldown } from 'rolldown';
@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vites
 import { launch } from '../support/launch.ts';
 import { ask, openExample } from './support/drive.ts';
 import { serveFolder } from './support/plain-server.ts';
-import { run } from './support/workspace.ts';
+import { linkModels, run } from './support/workspace.ts';
 
 /** The packed package, built other ways than the examples are, on a host that sends no headers. */
 
@@ -35,9 +35,6 @@ async function serve(folder: string): Promise<string> {
   onTestFinished(() => server.stop());
   return server.url;
 }
-
-const linkModels = (site: string): Promise<void> =>
-  symlink(resolve('public/models'), join(site, 'models'), 'junction');
 
 test('Vite, with a base that is relative: the build runs in whatever folder it is put', async () => {
   const folder = await workFolder();

@@ -25,7 +25,7 @@ afterAll(async () => {
 async function preview(name: string, base = '/'): Promise<RunningServer> {
   const folder = join(examples, name);
   await run(folder, 'npm', 'run', 'build');
-  await linkModels(folder);
+  await linkModels(join(folder, 'public'));
   const server = await startVite(folder, 'preview', await freePort(), base);
   onTestFinished(() => server.stop());
   return server;
@@ -91,7 +91,7 @@ test('plain-html: init copies all it needs; a host without headers still gets an
   const said = await run(folder, 'npm', 'run', 'build');
   expect(said).toContain('localtext pull --to public/models');
   expect(said).not.toContain('not installed');
-  await linkModels(folder);
+  await linkModels(join(folder, 'public'));
   const server = await serveFolder(join(folder, 'public'));
   onTestFinished(() => server.stop());
   const { page, faults } = await openExample(context, `${server.url}/`);

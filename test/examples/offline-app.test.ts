@@ -13,7 +13,7 @@ import { linkModels, run } from './support/workspace.ts';
 test("workbox-site: the site's own Workbox worker installs an app that chats in flight mode", async () => {
   const folder = join(inject('examples'), 'workbox-site');
   await run(folder, 'npm', 'run', 'build');
-  await linkModels(folder);
+  await linkModels(join(folder, 'public'));
   const port = await freePort();
   const server = await startVite(folder, 'preview', port);
   onTestFinished(() => server.stop());

@@ -30,7 +30,7 @@ async function variant(name: string, worker?: string): Promise<{ folder: string;
   });
   if (worker !== undefined) await writeFile(join(folder, 'src/sw.js'), worker);
   await run(folder, process.execPath, '../node_modules/vite/bin/vite.js', 'build', '--logLevel', 'warn');
-  await linkModels(folder);
+  await linkModels(join(folder, 'public'));
   const server = await startVite(folder, 'preview', await freePort());
   onTestFinished(() => server.stop());
   return { folder, url: server.url };

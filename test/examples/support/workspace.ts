@@ -63,8 +63,8 @@ export async function installExamples(tarball: string): Promise<string> {
   return FOLDER;
 }
 
-/** Puts the weights where the example expects them; after its build, which would copy them. */
-export async function linkModels(example: string): Promise<void> {
-  await mkdir(join(example, 'public'), { recursive: true });
-  await symlink(resolve('public/models'), join(example, 'public/models'), 'junction');
+/** Puts the weights into a folder that is served; after the build, which would copy them. */
+export async function linkModels(site: string): Promise<void> {
+  await mkdir(site, { recursive: true });
+  await symlink(resolve('public/models'), join(site, 'models'), 'junction');
 }
