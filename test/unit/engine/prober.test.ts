@@ -5,6 +5,7 @@ import type { ChatEngine, EmbeddingEngine } from '../../../src/engine/engine.ts'
 import { Prober, type ProberOptions } from '../../../src/engine/prober.ts';
 import { MemoryShelf } from '../../../src/engine/weights/memory-shelf.ts';
 import { WeightStore } from '../../../src/engine/weights/weight-store.ts';
+import { plainDevice } from './device/plain-device.ts';
 
 const variant: TransformersVariant = {
   engine: 'transformers',
@@ -16,13 +17,8 @@ const variant: TransformersVariant = {
   pooling: 'mean',
 };
 const device = (fallback: boolean): Device => ({
-  gpu: { name: 'acme', fallback, features: [], maxBufferSize: 1, maxStorageBufferBindingSize: 1 },
-  memoryGiB: null,
-  cores: 4,
-  crossOriginIsolated: true,
-  storage: null,
-  saveData: false,
-  battery: null,
+  ...plainDevice,
+  gpu: { ...plainDevice.gpu, fallback },
 });
 
 /** Takes that long for each call, and gives the same vector for each text. */

@@ -3,7 +3,6 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../src/catalog/catalog.ts';
-import type { Device } from '../../../src/engine/device/device.ts';
 import type { ChatEngine } from '../../../src/engine/engine.ts';
 import { EngineError } from '../../../src/engine/engine-error.ts';
 import { Residency } from '../../../src/engine/residency.ts';
@@ -11,6 +10,7 @@ import { VariantPlanner } from '../../../src/engine/variant-planner.ts';
 import { MemoryShelf } from '../../../src/engine/weights/memory-shelf.ts';
 import { WeightSources } from '../../../src/engine/weights/weight-sources.ts';
 import { WeightStore } from '../../../src/engine/weights/weight-store.ts';
+import { plainDevice } from './device/plain-device.ts';
 
 const never = new AbortController().signal;
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -56,16 +56,6 @@ const small: Variant = {
 };
 const model = (...variants: Variant[]): CatalogModel => ({ id: 'm', kind: 'chat', created: 0, variants });
 
-const device: Device = {
-  gpu: { name: 'acme', fallback: false, features: [], maxBufferSize: 1e9, maxStorageBufferBindingSize: 1e9 },
-  memoryGiB: null,
-  cores: 4,
-  crossOriginIsolated: true,
-  storage: null,
-  saveData: false,
-  battery: null,
-};
-
 const tree = JSON.stringify([
   { type: 'file', path: 'mlc-chat-config.json', size: 2, oid: 'a' },
   { type: 'file', path: 'params_shard_0.bin', size: 5, oid: 'b', lfs: { oid: sha256('shard'), size: 5 } },
@@ -82,7 +72,7 @@ const hubFiles = {
 function planning(siteUrl: string, hub?: string | boolean, shelf = new MemoryShelf()) {
   const store = Promise.resolve(new WeightStore(shelf, `${siteUrl}/models/`));
   const sources = new WeightSources(store, `${siteUrl}/models/`, hub === undefined ? {} : { hub });
-  const planner = new VariantPlanner(Promise.resolve(device), sources);
+  const planner = new VariantPlanner(Promise.resolve(plainDevice), sources);
   return {
     sources,
     plan: (variants: Variant[], faults = new Map<string, string>()) =>
@@ -181,7 +171,7 @@ test.each([
 function residency(variants: Variant[], load: (variant: Variant) => Promise<ChatEngine>) {
   const catalog: Catalog = { ownedBy: 'o', models: [model(...variants)] };
   const sources = { fault: async () => undefined, stored: async () => false };
-  const planner = new VariantPlanner(Promise.resolve(device), sources);
+  const planner = new VariantPlanner(Promise.resolve(plainDevice), sources);
   return new Residency(
     catalog,
     load,
