@@ -1,24 +1,9 @@
 import { aiMessages } from './ai-sdk-messages.ts';
+import { COMMON_PARAMETERS } from './common-parameters.ts';
 import { indented, literal, members, without, type Body } from './literal.ts';
 
 /** What the code below says in the AI SDK's words, or that the SDK sets itself. */
-const SAID = [
-  'model',
-  'messages',
-  'stream',
-  'stream_options',
-  'temperature',
-  'top_p',
-  'max_tokens',
-  'max_completion_tokens',
-  'seed',
-  'stop',
-  'presence_penalty',
-  'frequency_penalty',
-  'tools',
-  'tool_choice',
-  'response_format',
-];
+const SAID = [...COMMON_PARAMETERS, 'seed', 'response_format'];
 
 interface FunctionTool {
   function?: { name?: string; description?: string; parameters?: unknown };

@@ -1,26 +1,12 @@
+import { COMMON_PARAMETERS } from './common-parameters.ts';
 import { defined, indented, literal, members, without, type Body } from './literal.ts';
 
 const CONFIGURATION = `  configuration: { baseURL: location.origin + '/v1', dangerouslyAllowBrowser: true },`;
-/** What has a place of its own, or that LangChain sets itself; all else goes on as it is. */
-const OWN = [
-  'model',
-  'messages',
-  'stream',
-  'stream_options',
-  'temperature',
-  'top_p',
-  'max_tokens',
-  'max_completion_tokens',
-  'stop',
-  'presence_penalty',
-  'frequency_penalty',
-  'tools',
-  'tool_choice',
-];
 
 export function langChainChat(body: Body): string {
   const stop = body['stop'];
-  const others = without(body, OWN);
+  // All else goes on as it is.
+  const others = without(body, COMMON_PARAMETERS);
   const options = members({
     model: body['model'],
     temperature: body['temperature'],
