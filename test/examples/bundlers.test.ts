@@ -8,7 +8,8 @@ import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vites
 import { launch } from '../support/launch.ts';
 import { ask, openExample } from './support/drive.ts';
 import { serveFolder } from './support/plain-server.ts';
-import { linkModels, run } from './support/workspace.ts';
+import { linkModels } from './support/models.ts';
+import { run } from './support/workspace.ts';
 
 /** The packed package, built other ways than the examples are, on a host that sends no headers. */
 

@@ -8,7 +8,8 @@ import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
 import { serveFolder } from './support/plain-server.ts';
 import { startVite, type RunningServer } from './support/vite-server.ts';
-import { linkModels, run } from './support/workspace.ts';
+import { linkModels } from './support/models.ts';
+import { run } from './support/workspace.ts';
 
 const examples = inject('examples');
 let context: BrowserContext;

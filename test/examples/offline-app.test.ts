@@ -8,7 +8,8 @@ import { launch } from '../support/launch.ts';
 import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
 import { startVite } from './support/vite-server.ts';
-import { linkModels, run } from './support/workspace.ts';
+import { linkModels } from './support/models.ts';
+import { run } from './support/workspace.ts';
 
 test("workbox-site: the site's own Workbox worker installs an app that chats in flight mode", async () => {
   const folder = join(inject('examples'), 'workbox-site');

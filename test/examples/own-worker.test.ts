@@ -8,7 +8,8 @@ import { launch } from '../support/launch.ts';
 import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
 import { startVite } from './support/vite-server.ts';
-import { linkModels, run } from './support/workspace.ts';
+import { linkModels } from './support/models.ts';
+import { run } from './support/workspace.ts';
 
 let context: BrowserContext;
 

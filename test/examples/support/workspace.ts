@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -61,10 +61,4 @@ export async function installExamples(tarball: string): Promise<string> {
   const flags = ['--prefer-offline', '--no-package-lock', '--no-audit', '--no-fund', '--loglevel', 'error'];
   await run(FOLDER, 'npm', 'install', '--ignore-scripts', ...flags);
   return FOLDER;
-}
-
-/** Puts the weights into a folder that is served; after the build, which would copy them. */
-export async function linkModels(site: string): Promise<void> {
-  await mkdir(site, { recursive: true });
-  await symlink(resolve('public/models'), join(site, 'models'), 'junction');
 }
