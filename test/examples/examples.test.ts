@@ -51,7 +51,9 @@ describe('vite-openai', () => {
   });
 
   test('chats on the dev server', async () => {
-    const server = await startVite(join(examples, 'vite-openai'), 'dev', await freePort(), '/app/');
+    const folder = join(examples, 'vite-openai');
+    await linkModels(join(folder, 'public'));
+    const server = await startVite(folder, 'dev', await freePort(), '/app/');
     onTestFinished(() => server.stop());
     const { page, faults } = await openExample(context, server.url);
     expect(await ask(page)).toMatch(/Paris/);
