@@ -1,6 +1,7 @@
 import { readPieces, WEIGHTS_CACHE } from '../engine/weights/cache-shelf.ts';
 import { openWeightsFolder } from '../engine/weights/opfs-folder.ts';
-import { pathNote, receiptName, type StoredPath } from '../engine/weights/stored-path.ts';
+import { receiptName } from '../engine/weights/receipt.ts';
+import { pathNote, type StoredPath } from '../engine/weights/stored-path.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 

@@ -27,20 +27,22 @@ export interface DownloadOptions {
 /**
  * Brings a file onto the shelf, going on from the pieces that are there, over several connections where the server
  * gives parts, and checks its hash as it comes. What has come stays when it is aborted.
+ * @returns the SHA-256 of each piece, in hex
  * @throws EngineError; the signal's reason
  */
-export async function download(shelf: Shelf, file: WeightFile, options: DownloadOptions): Promise<void> {
+export async function download(shelf: Shelf, file: WeightFile, options: DownloadOptions): Promise<string[]> {
   let running: Download | null = null;
   try {
     const first = (running = await Download.open(shelf, file, options));
     const outcome = await first.run();
-    if (outcome === 'whole') return;
+    if (typeof outcome === 'object') return outcome.pieces;
     // The file has changed on the server since a part came, or that part was torn: once more, from nothing.
     await forget(shelf, options.name);
     if (outcome === 'wrong' && !first.resumed) throw wrongHash(file);
     // A server of several machines may give each its own version: from here on the hash alone decides.
     running = await Download.open(shelf, file, options, { anyVersion: true });
-    if ((await running.run()) === 'whole') return;
+    const second = await running.run();
+    if (typeof second === 'object') return second.pieces;
     await forget(shelf, options.name);
     throw wrongHash(file);
   } catch (error) {
@@ -54,7 +56,8 @@ async function forget(shelf: Shelf, name: string): Promise<void> {
   await shelf.remove(name);
 }
 
-type Outcome = 'whole' | 'changed' | 'wrong';
+/** The pieces' hashes of a file that is whole. */
+type Outcome = { pieces: string[] } | 'changed' | 'wrong';
 
 class Changed extends Error {}
 
@@ -140,9 +143,10 @@ class Download {
       await this.#keeping.catch(() => undefined);
       await this.#part?.close();
     }
-    if (this.#hash.digest() !== this.#file.sha256) return 'wrong';
+    const { sha256, pieces } = await this.#hash.digest();
+    if (sha256 !== this.#file.sha256) return 'wrong';
     await this.#shelf.remove(partName(this.#options.name));
-    return 'whole';
+    return { pieces };
   }
 
   /** Brings one piece after another; the first lane opens the others once the server has shown that it gives parts. */

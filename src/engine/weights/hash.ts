@@ -12,12 +12,3 @@ export async function startHash(): Promise<Hash> {
   hasher.init();
   return { update: (bytes) => void hasher.update(bytes), digest: () => hasher.digest('hex') };
 }
-
-/** Feeds a blob to a hash in pieces, so that a model is never whole in memory. */
-export async function hashBlob(hash: Hash, blob: Blob, signal?: AbortSignal): Promise<void> {
-  const piece = 8 * 1024 * 1024;
-  for (let start = 0; start < blob.size; start += piece) {
-    signal?.throwIfAborted();
-    hash.update(new Uint8Array(await blob.slice(start, start + piece).arrayBuffer()));
-  }
-}

@@ -1,10 +1,18 @@
 import { startHash, type Hash } from './hash.ts';
+import { sha256 } from './sha256.ts';
+import { PIECE_BYTES } from './shelf.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
+
+export interface Digest {
+  sha256: string;
+  pieces: string[];
+}
 
 /** The hash of a file whose pieces come in any order: it takes them in theirs, reading back what came too early. */
 export class PieceHash {
   readonly #hash: Hash;
+  readonly #pieces: Promise<string>[] = [];
   #next = 0;
   #turn: Promise<void> = Promise.resolve();
 
@@ -36,12 +44,24 @@ export class PieceHash {
   ): Promise<void> {
     for (; there.has(this.#next); this.#next++) {
       signal.throwIfAborted();
-      this.#hash.update(fresh?.index === this.#next ? fresh.bytes : await read(this.#next));
+      const bytes = fresh?.index === this.#next ? fresh.bytes : await read(this.#next);
+      this.#pieces.push(sha256(bytes));
+      this.#hash.update(bytes);
     }
   }
 
-  /** Hex; once all pieces have been taken. */
-  digest(): string {
-    return this.#hash.digest();
+  /** Of the whole and of each piece, in hex; once all pieces have been taken. */
+  async digest(): Promise<Digest> {
+    return { sha256: this.#hash.digest(), pieces: await Promise.all(this.#pieces) };
   }
+}
+
+/** A blob's, read in pieces, so that a model is never whole in memory. */
+export async function hashBlob(blob: Blob, signal: AbortSignal): Promise<Digest> {
+  const hash = await PieceHash.create();
+  const indices = Array.from({ length: Math.ceil(blob.size / PIECE_BYTES) }, (_, index) => index);
+  const read = async (index: number): Promise<Bytes> =>
+    new Uint8Array(await blob.slice(index * PIECE_BYTES, (index + 1) * PIECE_BYTES).arrayBuffer());
+  await hash.advance(new Set(indices), read, signal);
+  return hash.digest();
 }

@@ -3,10 +3,11 @@ import { abortable } from '../abort.ts';
 import { download } from './download.ts';
 import { storageFull, wrongHash } from './download-errors.ts';
 import { Gate } from './gate.ts';
-import { hashBlob, startHash } from './hash.ts';
 import { partBytes, partName } from './part-record.ts';
+import { hashBlob } from './piece-hash.ts';
+import { isIntact, readReceipt, receiptName, type Receipt } from './receipt.ts';
 import { PIECE_BYTES, replace, type Shelf } from './shelf.ts';
-import { pathNote, receiptName, type StoredPath } from './stored-path.ts';
+import { pathNote, type StoredPath } from './stored-path.ts';
 
 export interface FileOptions {
   signal: AbortSignal;
@@ -98,9 +99,8 @@ export class WeightStore {
   async put(file: WeightFile, blob: Blob, signal: AbortSignal): Promise<void> {
     await this.#locked(file, signal, async () => {
       if (blob.size !== file.bytes) throw wrongHash(file);
-      const hash = await startHash();
-      await hashBlob(hash, blob, signal);
-      if (hash.digest() !== file.sha256) throw wrongHash(file);
+      const { sha256, pieces } = await hashBlob(blob, signal);
+      if (sha256 !== file.sha256) throw wrongHash(file);
       if (await this.#stored(file)) return;
       const free = await this.shelf.free();
       if (free !== null && free < file.bytes) throw storageFull(file.bytes, free, []);
@@ -115,7 +115,7 @@ export class WeightStore {
       } finally {
         await writer.close();
       }
-      await this.#finish(file);
+      await this.#finish(file, pieces);
     });
   }
 
@@ -179,14 +179,21 @@ export class WeightStore {
 
   async #check(file: WeightFile, blob: Blob): Promise<boolean> {
     if (this.#checked.has(file.sha256)) return true;
-    const hash = await startHash();
-    const intact = await hashBlob(hash, blob).then(
-      () => hash.digest() === file.sha256,
-      () => false,
-    );
+    const receipt = readReceipt(await this.note(receiptName(file.sha256)));
+    // One that does not tell of the pieces was written by an older version.
+    const checking = receipt ? isIntact(blob, receipt) : this.#hashes(file, blob);
+    const intact = await checking.catch(() => false);
     if (intact) this.#checked.add(file.sha256);
     else await this.remove(file);
     return intact;
+  }
+
+  async #hashes(file: WeightFile, blob: Blob): Promise<boolean> {
+    const { sha256, pieces } = await hashBlob(blob, new AbortController().signal);
+    if (sha256 !== file.sha256) return false;
+    // Without a new receipt it is hashed as a whole the next time, too.
+    await this.#finish(file, pieces).catch(() => undefined);
+    return true;
   }
 
   async #fetch(file: WeightFile, options: FileOptions): Promise<Blob> {
@@ -195,12 +202,12 @@ export class WeightStore {
     if (brought) return brought;
     const { needed, free } = await this.room([file]);
     if (free !== null && free < needed) throw storageFull(needed, free, []);
-    await download(this.shelf, file, {
+    const pieces = await download(this.shelf, file, {
       ...options,
       url: new URL(file.url ?? file.path, this.#modelsUrl).href,
       name: file.sha256,
     });
-    await this.#finish(file);
+    await this.#finish(file, pieces);
     const blob = await this.shelf.read(file.sha256);
     if (!blob) throw new Error(`${file.path} was gone right after it had been stored`);
     this.#checked.add(file.sha256);
@@ -208,10 +215,11 @@ export class WeightStore {
   }
 
   /** The receipt last: before it, the file does not count as whole. */
-  async #finish({ path, bytes, sha256 }: WeightFile): Promise<void> {
+  async #finish({ path, bytes, sha256 }: WeightFile, pieces: string[]): Promise<void> {
     const note: StoredPath = { sha256, bytes };
+    const receipt: Receipt = { path, bytes, pieces };
     await replace(this.shelf, await pathNote(path), JSON.stringify(note));
-    await replace(this.shelf, receiptName(sha256), JSON.stringify({ path, bytes }));
+    await replace(this.shelf, receiptName(sha256), JSON.stringify(receipt));
   }
 
   /** A newer version may lie at the path by now. */

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { afterEach, expect, test, vi } from 'vitest';
 
 import { MemoryShelf } from '../../../../src/engine/weights/memory-shelf.ts';
-import { replace } from '../../../../src/engine/weights/shelf.ts';
+import { readReceipt, receiptName } from '../../../../src/engine/weights/receipt.ts';
+import { replace, type Shelf } from '../../../../src/engine/weights/shelf.ts';
 import { pathNote } from '../../../../src/engine/weights/stored-path.ts';
 import { WeightStore } from '../../../../src/engine/weights/weight-store.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
@@ -30,20 +31,45 @@ test('refuses bytes of another hash', async () => {
   await expect(store.file(file, options)).rejects.toMatchObject({ wire: { code: 'weights_corrupt' } });
 });
 
+async function flipByte(shelf: Shelf, at: number): Promise<void> {
+  const writer = await shelf.write(file.sha256);
+  const stored = await writer.read(0, file.bytes);
+  await writer.write(
+    stored.map((byte, index) => (index === at ? byte ^ 1 : byte)),
+    0,
+  );
+  await writer.close();
+}
+
 test('finds a flipped byte, and fetches the file again', async () => {
   vi.stubGlobal('fetch', async () => new Response(bytes));
   const shelf = new MemoryShelf();
   await new WeightStore(shelf, 'http://site.test/').file(file, options);
-  const flipped = await shelf.write(file.sha256);
-  await flipped.write(
-    bytes.map((byte, index) => (index === 7 ? byte ^ 1 : byte)),
-    0,
-  );
-  await flipped.close();
+  await flipByte(shelf, 7);
   const later = new WeightStore(shelf, 'http://site.test/');
   expect(await (await later.file(file, options)).intact).toBe(false);
   expect(await later.missing([file])).toEqual([file]);
 });
+
+test.each(['no receipt of pieces', 'a receipt cut short'])(
+  'with %s, a file is hashed as a whole, and has one then',
+  async (which) => {
+    vi.stubGlobal('fetch', async () => new Response(bytes));
+    const shelf = new MemoryShelf();
+    await new WeightStore(shelf, 'http://site.test/').file(file, options);
+    const whole = (await (await shelf.read(receiptName(file.sha256)))?.text()) ?? '';
+    expect(readReceipt(whole)?.pieces).toEqual([file.sha256]);
+    const old = which === 'a receipt cut short' ? whole.slice(0, -9) : '{"path":"m/a.bin","bytes":1000}';
+    await replace(shelf, receiptName(file.sha256), old);
+    const later = new WeightStore(shelf, 'http://site.test/');
+    expect(await (await later.file(file, options)).intact).toBe(true);
+    expect(await (await shelf.read(receiptName(file.sha256)))?.text()).toBe(whole);
+    await replace(shelf, receiptName(file.sha256), old);
+    await flipByte(shelf, 999);
+    const last = new WeightStore(shelf, 'http://site.test/');
+    expect(await (await last.file(file, options)).intact).toBe(false);
+  },
+);
 
 test('what is stored leads from its path, until it is deleted', async () => {
   vi.stubGlobal('fetch', async () => new Response(bytes));
