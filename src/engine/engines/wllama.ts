@@ -7,6 +7,7 @@ import { EngineError } from '../engine-error.ts';
 import { realAdapter } from '../gpu.ts';
 import { ChatPrompt } from './chat-prompt.ts';
 import { asLoadFailure, contextLengths } from './wllama/load-failures.ts';
+import { ReadAheadBlob } from './wllama/read-ahead-blob.ts';
 import { specialTokens } from './wllama/special-tokens.ts';
 import { checkWasm } from './wllama/wasm-file.ts';
 import { WllamaEngine } from './wllama/wllama-engine.ts';
@@ -72,9 +73,12 @@ async function start(
   // Its compatibility build would come from a CDN.
   wllama.setCompat(null);
   try {
-    const loaded = wllama.loadModel(blobs, loadParameters(variant, gpu, threadCount()));
+    const ahead = blobs.map((blob) => new ReadAheadBlob(blob));
+    const loaded = wllama.loadModel(ahead, loadParameters(variant, gpu, threadCount()));
     // Beside the load, which would never end for a file that is none.
     await abortable(Promise.all([loaded, checkWasm(wasm, context.signal)]), context.signal);
+    // It keeps the blobs for as long as it lives.
+    for (const blob of ahead) blob.forget();
     // It resolves all the same when llama.cpp would not have the file, or had no memory for the context.
     if (!(wllama.getLoadedContextInfo().n_vocab > 0)) throw new NotLoaded('llama.cpp loaded no model');
     return wllama;
