@@ -1,5 +1,6 @@
 import type { CatalogModel, Variant } from '../catalog/catalog.ts';
 import type { LoadProgress, ModelStatus } from '../protocol/control.ts';
+import { showSpan } from '../protocol/user-timing.ts';
 import { abortable } from './abort.ts';
 import { EngineError } from './engine-error.ts';
 import type { Engine, LoadVariant } from './residency.ts';
@@ -92,6 +93,7 @@ export class Resident {
   }
 
   async #run(signal: AbortSignal, isCurrent: () => boolean): Promise<void> {
+    const began = performance.now();
     try {
       const engine = await this.#loadVariant(this.variant, {
         signal,
@@ -120,6 +122,8 @@ export class Resident {
         throw this.error;
       }
       throw error;
+    } finally {
+      showSpan('load', performance.now() - began, { model: this.variant.name });
     }
   }
 

@@ -1,5 +1,6 @@
 import type { EngineMessage } from '../protocol/engine-port.ts';
-import type { ChatEvent, ChatJob } from '../protocol/job.ts';
+import type { ChatEvent, ChatJob, Timings } from '../protocol/job.ts';
+import { showSpan, type SpanDetail } from '../protocol/user-timing.ts';
 import type { ChatEngine } from './engine.ts';
 import { EngineError } from './engine-error.ts';
 import type { Residency } from './residency.ts';
@@ -10,7 +11,7 @@ type OnStage = (stage: Extract<EngineMessage, { type: 'waiting' }>['stage']) => 
 /** Runs one chat: waits for the model and for a slot in it, then passes the engine's events on. */
 export async function* serveChat(
   residency: Residency,
-  job: ChatJob,
+  { id, job }: { id: string; job: ChatJob },
   signal: AbortSignal,
   onStage: OnStage,
 ): AsyncGenerator<ChatEvent, void, undefined> {
@@ -19,7 +20,10 @@ export async function* serveChat(
   try {
     onStage('prefill');
     const queueMs = performance.now() - began;
+    const detail = { requestId: id, model: job.model };
+    showSpan('queue', queueMs, detail);
     for await (const event of engine.generate(job, signal)) {
+      if (event.type === 'done') showGeneration(event.timings, detail);
       yield event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event;
     }
   } catch (error) {
@@ -28,6 +32,13 @@ export async function* serveChat(
   } finally {
     leave();
   }
+}
+
+/** A generation has just ended; what lies before its prefill, an engine spent on the template and on other jobs. */
+function showGeneration({ prefillMs, decodeMs }: Timings, detail: SpanDetail): void {
+  const now = performance.now();
+  showSpan('prefill', prefillMs, detail, now - decodeMs);
+  showSpan('decode', decodeMs, detail, now);
 }
 
 interface Place {

@@ -1,4 +1,5 @@
 import type { EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
+import { showSpan } from '../protocol/user-timing.ts';
 import { EngineError } from './engine-error.ts';
 import type { Engine, Residency } from './residency.ts';
 import type { Resident } from './resident.ts';
@@ -6,7 +7,7 @@ import type { Resident } from './resident.ts';
 /** Runs one embedding job. There is no line: the engine mixes the texts of all jobs into its batches. */
 export async function serveEmbedding(
   residency: Residency,
-  job: EmbeddingJob,
+  { id, job }: { id: string; job: EmbeddingJob },
   signal: AbortSignal,
   onStage: (stage: 'loading') => void,
 ): Promise<EmbeddingResult> {
@@ -33,13 +34,18 @@ export async function serveEmbedding(
       });
     }
     const started = performance.now();
+    const queueMs = started - began;
+    const detail = { requestId: id, model: job.model };
+    showSpan('queue', queueMs, detail, started);
     try {
       const { vectors, tokens } = await engine.embed(job, signal);
+      const computeMs = performance.now() - started;
+      showSpan('compute', computeMs, detail, started + computeMs);
       return {
         vectors,
         promptTokens: tokens,
         fingerprint: engine.fingerprint,
-        timings: { queueMs: started - began, computeMs: performance.now() - started },
+        timings: { queueMs, computeMs },
       };
     } catch (error) {
       if (!signal.aborted) await residency.failed(at, engine, error);

@@ -95,14 +95,16 @@ export function servePort(port: MessagePort, serving: Serving): void {
       });
       send({ type: 'loaded' });
     } else if (question.job.kind === 'chat') {
-      const events = serveChat(residency, question.job, signal, (stage) => send({ type: 'waiting', stage }));
+      const { id, job } = question;
+      const events = serveChat(residency, { id, job }, signal, (stage) => send({ type: 'waiting', stage }));
       for await (const event of events) {
         if (event.type === 'delta') await credit.take(signal);
         send({ type: 'event', event });
       }
     } else {
+      const { id, job } = question;
       const onStage = (stage: 'loading') => send({ type: 'waiting', stage });
-      const result = await serveEmbedding(residency, question.job, signal, onStage);
+      const result = await serveEmbedding(residency, { id, job }, signal, onStage);
       send(
         { type: 'result', result },
         result.vectors.map(({ buffer }) => buffer),

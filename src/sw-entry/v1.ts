@@ -8,6 +8,7 @@ import {
   type RequestLogEntry,
   type RequestLogMessage,
 } from '../protocol/request-log.ts';
+import { showSpan, type Span } from '../protocol/user-timing.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { catalogDirectory } from '../service/catalog-directory.ts';
 import { createService, type Service } from '../service/service.ts';
@@ -45,7 +46,22 @@ export function browserService(engine: EngineClientDependencies): Service {
 /** To the tabs that want to see it. Where none does, a message costs some microseconds. */
 function publishRequest(): (entry: RequestLogEntry) => void {
   const channel = new BroadcastChannel(REQUEST_LOG_CHANNEL);
-  return (entry) => channel.postMessage({ version: PROTOCOL_VERSION, entry } satisfies RequestLogMessage);
+  return (entry) => {
+    channel.postMessage({ version: PROTOCOL_VERSION, entry } satisfies RequestLogMessage);
+    if (entry.totalMs !== null) showRequest(entry, entry.totalMs);
+  };
+}
+
+/** In the browser's profiler, once it is over. */
+function showRequest({ id, model, queueMs, firstTokenMs }: RequestLogEntry, totalMs: number): void {
+  const began = performance.now() - totalMs;
+  const detail = { requestId: id, model: model ?? '' };
+  const until = (span: Span, ms: number | null): void => {
+    if (ms !== null) showSpan(span, ms, detail, began + ms);
+  };
+  until('request', totalMs);
+  until('until accepted', queueMs);
+  until('until first token', firstTokenMs);
 }
 
 /** Whether a path of this origin is the service's: `/v1` and all below it. */

@@ -62,7 +62,13 @@ A prompt that is in the cache, so that the model has one token to compute.
 ${lines.join('\n')}
 
 Answers have a \`Server-Timing\` header, which the browser's network panel shows: \`queue\`, \`prefill\`, \`decode\` (chat), \`compute\`
-(embeddings) and \`total\`, in milliseconds, as far as they are known when the headers go out.`;
+(embeddings) and \`total\`, in milliseconds, as far as they are known when the headers go out.
+
+A recording of the browser's Performance panel shows each request as bars on a track called \`localtext\`, on one time axis with what
+the threads did. From the engine's worker, once each is over: \`queue\` (waiting for the model and for a slot in it), \`prefill\`
+and \`decode\` of a reply that was not cut short, \`compute\` of embeddings, and \`load\` of a model; from the service worker, when
+the answer is whole: \`request\`, and in it the time \`until accepted\` and \`until first token\`. Each names its request and its
+model. They are User Timing measures, made once a stage and never a token, and taken out of the threads' own timelines at once.`;
 }
 
 export const growth = (growing: { name: string; row: Row }[]): string => `## Growth

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 
 import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
 import type { ChatEngine } from '../../../src/engine/engine.ts';
@@ -151,6 +151,23 @@ test('an asker that cancels, or dies, frees the engine, also while it waits for 
     await expect.poll(() => running()).toBe(0);
     expect(engine.aborted).toBe(true);
   }
+});
+
+test("shows a chat's stages to the browser's profiler, once each, and the load of its model", async () => {
+  const measure = vi.spyOn(performance, 'measure');
+  const { ask } = serve([new FakeEngine(3)]);
+  const { messages } = ask({ type: 'job', job });
+  await expect.poll(() => ended(messages)).toBe(true);
+  const shown = measure.mock.calls.map(([name, options]) => ({
+    name,
+    ...(options as PerformanceMeasureOptions),
+  }));
+  measure.mockRestore();
+  expect(shown.map(({ name }) => name)).toEqual(
+    ['load', 'queue', 'prefill', 'decode'].map((span) => `localtext ${span}`),
+  );
+  expect(shown[0]?.detail).toMatchObject({ model: 'v' });
+  for (const { detail } of shown.slice(1)) expect(detail).toMatchObject({ requestId: 'r1', model: 'm' });
 });
 
 test('a request of another version is refused', async () => {

@@ -1,0 +1,30 @@
+/** What the browser's profiler shows as a bar. `request` and what begins with `until`: as the service sees them. */
+export type Span =
+  'queue' | 'prefill' | 'decode' | 'compute' | 'load' | 'request' | 'until accepted' | 'until first token';
+
+/** What a bar is about. */
+export interface SpanDetail {
+  /** As in `x-request-id`; in the engine, the job's. */
+  requestId?: string;
+  model: string;
+}
+
+/**
+ * Shows a stage that is over as a User Timing measure, which DevTools puts on a track of ours. Profilers and observers
+ * are told as it is made; it then leaves the timeline, which has no bound, and workers live for days.
+ * @param ms how long it took, in milliseconds
+ * @param end when it ended, by `performance.now()` of this thread; now when not given
+ */
+export function showSpan(span: Span, ms: number, detail: SpanDetail, end = performance.now()): void {
+  const name = `localtext ${span}`;
+  performance.measure(name, {
+    start: sane(end - ms),
+    end: sane(end),
+    // https://developer.chrome.com/docs/devtools/performance/extension
+    detail: { ...detail, devtools: { track: 'localtext', properties: Object.entries(detail) } },
+  });
+  performance.clearMeasures(name);
+}
+
+/** A clock that was set meanwhile may lead to times before the thread's own, which would be refused: no request fails for that. */
+const sane = (time: number): number => Math.max(0, time) || 0;
