@@ -2,16 +2,26 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { runnerImport } from 'vite';
+
+const { module } = await runnerImport('/test/support/mlc-model.ts', { configFile: false, logLevel: 'warn' });
+const { mlcListed, mlcOptions, mlcUrls } = module;
 
 const { values } = parseArgs({ options: { model: { type: 'string' }, lib: { type: 'string' } } });
+let urls = null;
+try {
+  urls = mlcUrls(values.model, values.lib);
+} catch (error) {
+  console.error(error.message);
+  process.exit(1);
+}
 
-if (!values.model || !values.lib) {
+if (urls === null) {
   console.log(`NOT RUN: no model was given, so nothing was tested here.
 
-  npm run test:web-llm -- --model <URL of a folder with mlc-chat-config.json> --lib <URL of its WASM library>
+  npm run test:web-llm -- ${mlcOptions()}
 
-Both are fetched by a page: their server must allow other origins (CORS). In web-llm's own list of models,
---model is "model" followed by /resolve/main/, and --lib is "model_lib".`);
+Both are fetched by a page: their server must allow other origins (CORS). ${mlcListed()}`);
   process.exit(0);
 }
 
@@ -21,7 +31,7 @@ const { status } = spawnSync(
   {
     stdio: 'inherit',
     shell: process.platform === 'win32',
-    env: { ...process.env, MLC_MODEL: values.model, MLC_LIBRARY: values.lib },
+    env: { ...process.env, MLC_MODEL: urls.model, MLC_LIBRARY: urls.library },
   },
 );
 process.exit(status ?? 1);

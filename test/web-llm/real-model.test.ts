@@ -1,9 +1,9 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { WebLlmVariant } from '../../src/catalog/catalog.ts';
 import type { ChatEvent, ChatJob, ChatMessage } from '../../src/protocol/job.ts';
 import { findBrowser } from '../support/find-browser.ts';
 import { launch } from '../support/launch.ts';
+import { MLC_FOLDER, mlcVariant } from '../support/mlc-model.ts';
 import { startWebLlmSite } from '../support/web-llm-site.ts';
 
 const modelUrl = process.env['MLC_MODEL'] ?? '';
@@ -13,15 +13,11 @@ let site: Awaited<ReturnType<typeof startWebLlmSite>>;
 let context: BrowserContext;
 let page: Page;
 
-const variant: WebLlmVariant = {
-  engine: 'web-llm',
-  name: 'model-under-test',
-  license: 'unknown',
-  contextLength: 4096,
+const variant = mlcVariant({
   files: [],
   library: libraryUrl,
-  hub: { repository: 'o/m', revision: 'main', folder: 'mlc', approximateBytes: 1 },
-};
+  hub: { repository: 'o/m', revision: 'main', folder: MLC_FOLDER, approximateBytes: 1 },
+});
 
 beforeAll(async () => {
   process.env['LOCALTEXT_CHROMIUM'] = findBrowser();
@@ -32,7 +28,7 @@ beforeAll(async () => {
   await page.goto(`${site.url}page.html`);
   await page.waitForFunction(() => 'webLlm' in window);
   const library = new URL(libraryUrl).pathname.split('/').pop() ?? '';
-  const files = { 'mlc/': { url: modelUrl.replace(/\/*$/, '/') }, [`mlc/${library}`]: { url: libraryUrl } };
+  const files = { [`${MLC_FOLDER}/`]: { url: modelUrl }, [`${MLC_FOLDER}/${library}`]: { url: libraryUrl } };
   const began = performance.now();
   const loaded = await page.evaluate(([wanted, sources]) => window.webLlm.load(wanted, sources), [
     variant,
