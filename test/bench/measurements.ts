@@ -9,6 +9,7 @@ import type { Row } from './row.ts';
 import { firstTokenStopped, modelsStopped, modelsWarm } from './service-worker-rows.ts';
 import type { Stage } from './stage.ts';
 import { warmStart } from './warm-start-row.ts';
+import { webLlm } from './web-llm-row.ts';
 
 type Measurement = (stage: Stage) => Promise<Row | Row[]>;
 
@@ -21,6 +22,7 @@ const inPage =
 export const measurements: Record<string, Measurement> = {
   decode: inPage('decode'),
   'decode-plain': inPage('decodePlain'),
+  'web-llm': webLlm,
   native,
   'first-token': inPage('firstToken'),
   'first-token-stopped': firstTokenStopped,

@@ -3,19 +3,25 @@ import { parseArgs } from 'node:util';
 import { build } from 'vite';
 
 import { pullWeights } from '../../src/node/pull-command.ts';
+import { mlcListed, type MlcUrls, mlcUrls } from '../support/mlc-model.ts';
 import { writeDocument } from './document/write-document.ts';
 import { circumstances, describeMachine } from './machine.ts';
 import { measurements } from './measurements.ts';
 import { HEAD, line } from './report.ts';
 import { type Measured, readResult, RESULT_FILE, resultFor, writeResult } from './result.ts';
 import { openStage, type Stage } from './stage.ts';
+import { WEB_LLM_HOW } from './web-llm-row.ts';
 
-const USAGE = `npm run bench [-- [--row <name>] … [--rounds <number>] [--write | --write-only]]
+const USAGE = `npm run bench [-- [--row <name>] … [--rounds <number>] [--mlc-model <url> --mlc-lib <url>] [--write | --write-only]]
 
   --row         measures this alone; may be given more than once
   --rounds      how often each is measured; 3 when not given
+  --mlc-model   URL of a folder with mlc-chat-config.json, for the row web-llm, which wants a GPU
+  --mlc-lib     URL of that model's WASM library
   --write       writes docs/performance.md and its plots afterwards
   --write-only  measures nothing, and writes them of what was measured here before
+
+${mlcListed('mlc-')}
 
 Rows: ${Object.keys(measurements).join(', ')}`;
 
@@ -26,6 +32,8 @@ export async function bench(args: string[]): Promise<void> {
     options: {
       row: { type: 'string', multiple: true },
       rounds: { type: 'string', default: '3' },
+      'mlc-model': { type: 'string' },
+      'mlc-lib': { type: 'string' },
       write: { type: 'boolean', default: false },
       'write-only': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -42,7 +50,9 @@ export async function bench(args: string[]): Promise<void> {
   const unknown = wanted.filter((name) => !(name in measurements));
   if (unknown.length > 0) throw new RangeError(`no row ${unknown.join(', ')}\n\n${USAGE}`);
 
-  const failed = values['write-only'] ? [] : await measureAll(wanted, rounds);
+  const mlc = mlcUrls(values['mlc-model'], values['mlc-lib'], 'mlc-');
+
+  const failed = values['write-only'] ? [] : await measureAll(wanted, rounds, mlc);
   if (values.write || values['write-only']) {
     const result = await readResult();
     if (result === null) throw new Error(`There is no ${RESULT_FILE}: measure first.`);
@@ -52,11 +62,14 @@ export async function bench(args: string[]): Promise<void> {
 }
 
 /** What fails does not keep the others from being measured; it fails the run at its end: what did, and why. */
-async function measureAll(names: string[], rounds: number): Promise<string[]> {
+async function measureAll(wanted: string[], rounds: number, mlc: MlcUrls | null): Promise<string[]> {
+  const names = wanted.filter((name) => name !== 'web-llm' || mlc !== null);
+  if (names.length < wanted.length) console.log(`Not measured: web-llm. ${WEB_LLM_HOW}`);
+  if (names.length === 0) return [];
   await pullWeights([], 'public/models', new AbortController().signal);
   console.log('Building the page…');
   await build({ mode: 'browser-tests', logLevel: 'warn' });
-  const stage = await openStage(rounds);
+  const stage = await openStage(rounds, mlc);
   const failed: string[] = [];
   try {
     const result = await resultFor(describeMachine(`Chromium ${stage.version}`));

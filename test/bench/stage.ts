@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 
 import { launch } from '../support/launch.ts';
+import type { MlcUrls } from '../support/mlc-model.ts';
 import { StaticSite } from '../support/static-site.ts';
 
 /** What is compared runs on the processor: a GPU would be another run. */
@@ -12,6 +13,8 @@ export interface Stage {
   page: Page;
   site: StaticSite;
   rounds: number;
+  /** For the row on a GPU; null: none was given. */
+  mlc: MlcUrls | null;
   /** Of the browser. */
   version: string;
   /** A page in which nothing has happened; its service worker and the stored weights stay. */
@@ -19,7 +22,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export async function openStage(rounds: number): Promise<Stage> {
+export async function openStage(rounds: number, mlc: MlcUrls | null): Promise<Stage> {
   const site = await StaticSite.start();
   const context = await launch({ extraArgs: NO_GPU });
   const page = await context.newPage();
@@ -35,6 +38,7 @@ export async function openStage(rounds: number): Promise<Stage> {
     page,
     site,
     rounds,
+    mlc,
     version: context.browser()?.version() ?? 'of an unknown version',
     reload,
     async close() {

@@ -14,9 +14,20 @@ const QUIET = [
   '--disable-sync',
 ];
 
+/**
+ * What Chromium wants on Linux before it offers a GPU without a screen:
+ * https://developer.chrome.com/blog/supercharge-web-ai-testing
+ */
+const HARDWARE = [
+  '--enable-unsafe-webgpu',
+  ...(process.platform === 'linux'
+    ? ['--use-angle=vulkan', '--enable-features=Vulkan', '--disable-vulkan-surface']
+    : []),
+];
+
 export interface LaunchOptions {
-  /** `software`: SwiftShader. `none` (the default): `navigator.gpu` has no adapter. */
-  webgpu?: 'software' | 'none';
+  /** `software`: SwiftShader. `hardware`: a GPU, where there is one. `none` (the default): `navigator.gpu` has no adapter. */
+  webgpu?: 'software' | 'hardware' | 'none';
   /** Folder of a profile that outlives the browser; none: a fresh one, removed when it closes. */
   profile?: string;
   extraArgs?: string[];
@@ -36,6 +47,7 @@ export async function launch(options: LaunchOptions = {}): Promise<BrowserContex
       '--no-sandbox',
       ...QUIET,
       ...(options.webgpu === 'software' ? ['--enable-unsafe-webgpu'] : []),
+      ...(options.webgpu === 'hardware' ? HARDWARE : []),
       ...(options.extraArgs ?? []),
     ],
   });

@@ -35,6 +35,14 @@ export const table = (rows: Row[]): string => `## The rows
 ${HEAD}
 ${rows.map(line).join('\n')}`;
 
+/** Nothing where it was. */
+export const unmeasured = (webLlm: boolean): string =>
+  webLlm
+    ? ''
+    : `Not measured here: decode on WebGPU through the SDK and /v1 ÷ web-llm's own engine (goal ≥ 0.98), for want of a GPU and of a model.
+On a machine with a GPU, \`npm run bench -- --row web-llm --mlc-model <url> --mlc-lib <url>\` measures it: the URLs of a folder with
+\`mlc-chat-config.json\`, and of that model's WASM library.`;
+
 export function missed(named: { name: string; row: Row }[], bounds: Record<string, string>): string {
   const rows = named.filter(({ row }) => met(row) === false);
   const said = rows.map(

@@ -32,6 +32,7 @@ export async function writeDocument(result: Result): Promise<void> {
       measured.map(([, about]) => about),
     ),
     sections.table(named.map(({ row }) => row)),
+    sections.unmeasured(named.some(({ name }) => name === 'web-llm')),
     sections.missed(named, bounds),
     sections.parts(named.find(({ name }) => name === 'first-token-parts')?.row),
     sections.growth(growing),

@@ -1,3 +1,5 @@
+import { detectDevice } from '../../../src/engine/device/detect-device.ts';
+import type { Gpu } from '../../../src/engine/device/device.ts';
 import { texts } from './embedding-texts.ts';
 import {
   CHAT_MODEL,
@@ -7,9 +9,11 @@ import {
   generateThroughV1,
   localtext,
   openai,
+  tokensPerSecond,
 } from './engines.ts';
 import { longText } from './long-text.ts';
 import { warmStartOurs, warmStartRaw } from './warm-start.ts';
+import { webLlmOurs, webLlmRaw } from './web-llm.ts';
 
 /** Milliseconds since 1970: to compare with times of the engine's worker. */
 const clock = (): number => performance.timeOrigin + performance.now();
@@ -23,6 +27,11 @@ export const calls = {
   engineThreads,
   warmStartOurs,
   warmStartRaw,
+  webLlmOurs,
+  webLlmRaw,
+
+  /** As the engine's worker sees it; null: there is none. */
+  gpu: async (): Promise<Gpu | null> => (await detectDevice()).gpu,
 
   /** Resolves when an engine's worker answers, in which nothing is loaded. */
   async start(): Promise<void> {
@@ -39,8 +48,7 @@ export const calls = {
   },
 
   async decodeOurs(maxTokens: number): Promise<number> {
-    const { tokens, decodeMs } = await generateThroughV1(story, maxTokens);
-    return (tokens - 1) / (decodeMs / 1000);
+    return tokensPerSecond(await generateThroughV1(story, maxTokens));
   },
 
   firstTokenRaw: async (): Promise<number> => (await generateRaw(story, 2, 'ours')).firstTokenMs,

@@ -1,6 +1,12 @@
 import { differences, quotients, type Row } from '../row.ts';
 import { longText } from './long-text.ts';
-import { type Generation, generateRaw, generateThroughV1, type RawSettings } from './engines.ts';
+import {
+  type Generation,
+  generateRaw,
+  generateThroughV1,
+  type RawSettings,
+  tokensPerSecond,
+} from './engines.ts';
 
 type Messages = { role: 'user'; content: string }[];
 
@@ -33,7 +39,6 @@ async function pairs(options: PairOptions): Promise<{ raw: number[]; ours: numbe
 }
 
 const DECODED = 64;
-const tokensPerSecond = ({ tokens, decodeMs }: Generation): number => (tokens - 1) / (decodeMs / 1000);
 
 export async function decode(rounds: number): Promise<Row> {
   const { raw, ours } = await pairs({

@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import { start } from '../../../src/index.ts';
+import { start, type Localtext } from '../../../src/index.ts';
 
 import { once } from './once.ts';
 import { rawChat, type RawSettings } from './raw-chat.ts';
@@ -11,14 +11,15 @@ export const EMBEDDING_MODEL = 'jade-mole-4';
 
 export const localtext = once(() => start());
 
-export const openai = once(async () => {
-  const { baseURL, keys } = await localtext();
+export const openai = once(async () => clientOf(await localtext()));
+
+export async function clientOf({ baseURL, keys }: Localtext): Promise<OpenAI> {
   const { key } = await keys.issue({
     label: 'bench',
     limits: { requestsPerMinute: 1e6, tokensPerMinute: 1e9, inFlight: 1000 },
   });
   return new OpenAI({ baseURL, apiKey: key, dangerouslyAllowBrowser: true, maxRetries: 0 });
-});
+}
 
 export interface Generation {
   firstTokenMs: number;
@@ -28,7 +29,9 @@ export interface Generation {
   text: string;
 }
 
-type Messages = { role: 'user' | 'system' | 'assistant'; content: string }[];
+export const tokensPerSecond = ({ tokens, decodeMs }: Generation): number => (tokens - 1) / (decodeMs / 1000);
+
+export type Messages = { role: 'user' | 'system' | 'assistant'; content: string }[];
 
 export async function generateRaw(
   messages: Messages,
@@ -54,11 +57,18 @@ export async function generateRaw(
   });
 }
 
-export async function generateThroughV1(messages: Messages, maxTokens: number): Promise<Generation> {
-  const client = await openai();
+export const generateThroughV1 = async (messages: Messages, maxTokens: number): Promise<Generation> =>
+  generateBy(await openai(), CHAT_MODEL, messages, maxTokens);
+
+export function generateBy(
+  client: OpenAI,
+  model: string,
+  messages: Messages,
+  maxTokens: number,
+): Promise<Generation> {
   return timed(async (onDelta) => {
     const stream = await client.chat.completions.create({
-      model: CHAT_MODEL,
+      model,
       messages,
       max_tokens: maxTokens,
       temperature: 0,
@@ -86,7 +96,9 @@ export const engineThreads = once(async (): Promise<number> => {
   return Number(threads);
 });
 
-async function timed(generate: (onDelta: (text: string) => void) => Promise<number>): Promise<Generation> {
+export async function timed(
+  generate: (onDelta: (text: string) => void) => Promise<number>,
+): Promise<Generation> {
   const began = performance.now();
   let first = 0;
   let last = 0;

@@ -1,0 +1,94 @@
+import type { BrowserContext, Page } from 'playwright';
+
+import { serveFolder } from '../examples/support/plain-server.ts';
+import { launch } from '../support/launch.ts';
+import { mlcListed, mlcOptions, type MlcUrls } from '../support/mlc-model.ts';
+import { bringMlcFiles } from './mlc-files.ts';
+import { quotients, type Row } from './row.ts';
+import type { Stage } from './stage.ts';
+
+const DECODED = 64;
+
+/** What to do where the row was not measured. */
+export const WEB_LLM_HOW = `On a machine with a GPU, give an MLC model: ${mlcOptions('mlc-')}. ${mlcListed('mlc-')}`;
+
+/** Any other origin may ask, as of a model hub. */
+const CORS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'content-length, content-range, etag',
+};
+
+/** In a browser of its own, which may use the GPU. */
+export async function webLlm({ site, mlc, rounds }: Stage): Promise<Row> {
+  if (mlc === null) throw new Error(`No model was given. ${WEB_LLM_HOW}`);
+  const context = await launch({ webgpu: 'hardware' });
+  try {
+    const page = await openBench(context, site.url);
+    const gpu = await page.evaluate(() => window.bench.calls.gpu());
+    if (gpu === null) throw new Error(`The browser offers no GPU by WebGPU here. ${WEB_LLM_HOW}`);
+    if (gpu.fallback) throw new Error(`WebGPU runs in software here (${gpu.name}). ${WEB_LLM_HOW}`);
+    return await compare(page, mlc, rounds, gpu.name);
+  } finally {
+    await context.close();
+  }
+}
+
+async function compare(page: Page, mlc: MlcUrls, rounds: number, gpu: string): Promise<Row> {
+  const files = await bringMlcFiles(mlc);
+  const server = await serveFolder(files.folder, CORS);
+  try {
+    const catalog = files.catalog(server.url);
+    let contextLength: number | null = null;
+    const raw: number[] = [];
+    const ours: number[] = [];
+    // One engine at a time is on the GPU: each in a page loaded anew.
+    const measureOurs = async (): Promise<void> => {
+      await reload(page);
+      const { perSecond, fingerprint } = await page.evaluate(
+        ([models, count]) => window.bench.calls.webLlmOurs(models, count),
+        [catalog, DECODED] as const,
+      );
+      ours.push(perSecond);
+      if (!files.slidingWindow) contextLength = Number(fingerprint.split('-').at(-1));
+    };
+    const measureRaw = async (): Promise<void> => {
+      await reload(page);
+      const model = { ...files.urls(server.url), contextLength };
+      raw.push(
+        await page.evaluate(([which, count]) => window.bench.calls.webLlmRaw(which, count), [
+          model,
+          DECODED,
+        ] as const),
+      );
+    };
+    // Ours first: how much context fits on this GPU is known then.
+    for (let round = 0; round <= rounds; round++)
+      for (const measure of round % 2 === 0 ? [measureOurs, measureRaw] : [measureRaw, measureOurs])
+        await measure();
+    return row(raw.slice(1), ours.slice(1), `${mlc.model}, on ${gpu}`);
+  } finally {
+    await server.stop();
+  }
+}
+
+const row = (raw: number[], ours: number[], what: string): Row => ({
+  name: "decode on WebGPU through the SDK and /v1 ÷ web-llm's own engine",
+  measures: `Tokens a second between the first and the last of ${DECODED}, one stream, at temperature 0. The raw engine is web-llm's MLCEngine in the same page, with the same model and context; each is loaded when the other has left the GPU. The model: ${what}.`,
+  unit: 'ratio',
+  values: quotients(ours, raw),
+  goal: { atLeast: 0.98 },
+  detail: { 'raw, tokens/s': raw, 'ours, tokens/s': ours },
+});
+
+async function openBench(context: BrowserContext, siteUrl: string): Promise<Page> {
+  const page = await context.newPage();
+  page.on('pageerror', (error) => console.error(`page error: ${error.message}`));
+  await page.goto(`${siteUrl}/bench-page.html`);
+  return page;
+}
+
+async function reload(page: Page): Promise<void> {
+  const url = page.url();
+  await page.goto('about:blank');
+  await page.goto(url);
+}
