@@ -1,3 +1,4 @@
+import { afterFirst, firstTokenRequest, withFirst, withSeed } from './first-token.ts';
 import { shared, type Slot } from './prompt-cache.ts';
 import type { Chunk } from './reply-reader.ts';
 import { Refusal, type ServerCalls } from './server-calls.ts';
@@ -18,6 +19,8 @@ interface Reply {
   ahead: 'no' | 'under way' | 'nothing known' | Timings;
   /** Computes a prompt ahead, for other replies. */
   isAhead: boolean;
+  /** The first token is asked for by itself, or was: then with that request's figures. */
+  first: 'no' | 'under way' | Timings;
   /** Its first token has come: the prompt is computed. */
   started: boolean;
   /** How often a shorter prompt has gone before it. */
@@ -41,6 +44,9 @@ const UNSTARTED = 2;
  * the price of one more token.
  */
 const WORTH_SHARING = 400;
+/** The first token was the last one that there was room for. */
+const OUT_OF_CONTEXT: Chunk = { choices: [{ text: '', finish_reason: 'length' }] };
+const isTooLong = (error: unknown): boolean => error instanceof Refusal && error.promptTokens !== undefined;
 const isMuchLonger = (a: Reply, b: Reply): boolean => a.size > 2 * b.size + MARGIN;
 
 /**
@@ -84,7 +90,7 @@ export class LlamaServer {
     const prompt = String(fields['prompt']);
     const reply: Reply = {
       ...to,
-      fields,
+      fields: withSeed(fields),
       prompt,
       size: prompt.length,
       id: null,
@@ -92,6 +98,7 @@ export class LlamaServer {
       text: '',
       ahead: 'no',
       isAhead,
+      first: 'no',
       started: false,
       yielded: 0,
       taken: this.#replies.length === 0 ? 0 : Math.min(...this.#replies.map(({ taken }) => taken)),
@@ -170,13 +177,15 @@ export class LlamaServer {
   }
 
   async #begin(reply: Reply): Promise<void> {
-    const { prompt } = reply;
+    const { prompt, isAhead } = reply;
     if (this.#copies) {
       if (this.#isToBeShared(reply)) return this.#begin(this.#ahead(reply));
       await this.#states.keepBefore(prompt);
     }
     reply.slot = this.#states.take(prompt);
-    reply.id = await this.#calls.begin(reply.fields);
+    const first = isAhead ? null : firstTokenRequest(reply.fields);
+    reply.first = first ? 'under way' : 'no';
+    reply.id = await this.#calls.begin(first ?? reply.fields);
   }
 
   /** A copy of a state is used up by the one that takes it: each makes the next one's. */
@@ -204,19 +213,45 @@ export class LlamaServer {
   }
 
   async #step(reply: Reply, id: number): Promise<void> {
-    const { chunks, more } = await this.#calls.step(id);
+    const { chunks, more } = await this.#calls.step(id).catch((error: unknown) => {
+      if (typeof reply.first === 'string' || !isTooLong(error)) throw error;
+      return { chunks: [OUT_OF_CONTEXT], more: false };
+    });
+    if (reply.first === 'under way') {
+      if (more) reply.taken += UNSTARTED;
+      else await this.#goOn(reply, chunks[0]);
+      return;
+    }
+    this.#give(reply, chunks);
+    if (more) return;
+    this.#end(reply, reply.resolve);
+    if (reply.isAhead) await this.#states.copy();
+  }
+
+  /** After the first token, in the same slot; nobody else begins in between. */
+  async #goOn(reply: Reply, chunk: Chunk | undefined): Promise<void> {
+    const next = afterFirst(reply.fields, chunk);
+    reply.first = 'no';
+    if (next.type !== 'unsure') this.#give(reply, [next.chunk]);
+    if (next.type === 'whole') return this.#end(reply, reply.resolve);
+    if (next.type === 'more') {
+      reply.fields = next.rest;
+      reply.first = next.chunk.timings ?? 'no';
+    }
+    reply.id = await this.#calls.begin(reply.fields);
+  }
+
+  #give(reply: Reply, chunks: Chunk[]): void {
     for (const chunk of chunks) {
       reply.text += chunk.choices?.[0]?.text ?? '';
-      reply.onChunk(typeof reply.ahead === 'string' ? chunk : withPrompt(chunk, reply.ahead));
+      const whole = typeof reply.first === 'string' ? chunk : withFirst(chunk, reply.first);
+      reply.onChunk(typeof reply.ahead === 'string' ? whole : withPrompt(whole, reply.ahead));
     }
     if (chunks.length > 0 && !reply.started) {
       reply.started = true;
       reply.taken = Math.min(...this.#replies.filter(({ started }) => started).map(({ taken }) => taken));
     }
     reply.taken += reply.started ? 1 : UNSTARTED;
-    if (more) return;
-    this.#end(reply, reply.resolve);
-    if (reply.isAhead) await this.#states.copy();
   }
 
   /** llama.cpp fills a step with the prompt of the lowest slot first: a much longer one is put aside meanwhile. */
