@@ -1,4 +1,4 @@
-import { afterFirst, firstTokenRequest, withFirst, withSeed } from './first-token.ts';
+import { afterFirst, type AfterFirst, firstTokenRequest, withFirst, withSeed } from './first-token.ts';
 import { shared, type Slot } from './prompt-cache.ts';
 import type { Chunk } from './reply-reader.ts';
 import { Refusal, type ServerCalls } from './server-calls.ts';
@@ -19,8 +19,8 @@ interface Reply {
   ahead: 'no' | 'under way' | 'nothing known' | Timings;
   /** Computes a prompt ahead, for other replies. */
   isAhead: boolean;
-  /** The first token is asked for by itself, or was: then with that request's figures. */
-  first: 'no' | 'under way' | Timings;
+  /** The first token is asked for by itself, with what has come of that; or was, with that request's figures. */
+  first: 'no' | Chunk[] | Timings;
   /** Its first token has come: the prompt is computed. */
   started: boolean;
   /** How often a shorter prompt has gone before it. */
@@ -46,6 +46,8 @@ const UNSTARTED = 2;
 const WORTH_SHARING = 400;
 /** The first token was the last one that there was room for. */
 const OUT_OF_CONTEXT: Chunk = { choices: [{ text: '', finish_reason: 'length' }] };
+const isTimings = (first: Reply['first']): first is Timings =>
+  typeof first === 'object' && !Array.isArray(first);
 const isTooLong = (error: unknown): boolean => error instanceof Refusal && error.promptTokens !== undefined;
 const isMuchLonger = (a: Reply, b: Reply): boolean => a.size > 2 * b.size + MARGIN;
 
@@ -183,8 +185,9 @@ export class LlamaServer {
       await this.#states.keepBefore(prompt);
     }
     reply.slot = this.#states.take(prompt);
-    const first = isAhead ? null : firstTokenRequest(reply.fields);
-    reply.first = first ? 'under way' : 'no';
+    // Beside others it would stand still while they go on.
+    const first = isAhead || this.#replies.length > 1 ? null : firstTokenRequest(reply.fields);
+    reply.first = first ? [] : 'no';
     reply.id = await this.#calls.begin(first ?? reply.fields);
   }
 
@@ -214,12 +217,13 @@ export class LlamaServer {
 
   async #step(reply: Reply, id: number): Promise<void> {
     const { chunks, more } = await this.#calls.step(id).catch((error: unknown) => {
-      if (typeof reply.first === 'string' || !isTooLong(error)) throw error;
+      if (!isTimings(reply.first) || !isTooLong(error)) throw error;
       return { chunks: [OUT_OF_CONTEXT], more: false };
     });
-    if (reply.first === 'under way') {
+    if (Array.isArray(reply.first)) {
+      reply.first.push(...chunks);
       if (more) reply.taken += UNSTARTED;
-      else await this.#goOn(reply, chunks[0]);
+      else await this.#goOn(reply, afterFirst(reply.fields, reply.first));
       return;
     }
     this.#give(reply, chunks);
@@ -228,9 +232,8 @@ export class LlamaServer {
     if (reply.isAhead) await this.#states.copy();
   }
 
-  /** After the first token, in the same slot; nobody else begins in between. */
-  async #goOn(reply: Reply, chunk: Chunk | undefined): Promise<void> {
-    const next = afterFirst(reply.fields, chunk);
+  /** In the same slot; nobody else begins in between. */
+  async #goOn(reply: Reply, next: AfterFirst): Promise<void> {
     reply.first = 'no';
     if (next.type !== 'unsure') this.#give(reply, [next.chunk]);
     if (next.type === 'whole') return this.#end(reply, reply.resolve);
@@ -244,7 +247,7 @@ export class LlamaServer {
   #give(reply: Reply, chunks: Chunk[]): void {
     for (const chunk of chunks) {
       reply.text += chunk.choices?.[0]?.text ?? '';
-      const whole = typeof reply.first === 'string' ? chunk : withFirst(chunk, reply.first);
+      const whole = isTimings(reply.first) ? withFirst(chunk, reply.first) : chunk;
       reply.onChunk(typeof reply.ahead === 'string' ? whole : withPrompt(whole, reply.ahead));
     }
     if (chunks.length > 0 && !reply.started) {

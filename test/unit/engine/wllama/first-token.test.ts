@@ -6,14 +6,15 @@ import { Refusal, type ServerCalls } from '../../../../src/engine/engines/wllama
 
 const never = new AbortController().signal;
 
-/** Like the real one where it matters here: one result a step, and a stream begins with an empty one. */
+/** Like the real one where it matters here: one result a step, and a reply begins with an empty one. */
 class FakeServer implements ServerCalls {
   readonly asked: Record<string, unknown>[] = [];
   readonly #reply: string[];
   readonly #context: number;
   #results: Chunk[] = [];
   #left: string[] = [];
-  steps = 0;
+  /** Tokens. */
+  computed = 0;
 
   /** What it answers to any prompt, a token each; what of it stands at a prompt's end has been generated. */
   constructor(reply: string[], context = 1000) {
@@ -27,23 +28,24 @@ class FakeServer implements ServerCalls {
     const so = (at: number): string => this.#reply.slice(0, at + 1).join('');
     const given = this.#reply.findIndex((_, at) => so(at) !== '' && prompt.endsWith(`>${so(at)}`));
     this.#left = this.#reply.slice(given + 1).slice(0, Number(fields['n_predict'] ?? 99));
-    this.#results = fields['stream'] === false ? [] : [{}];
+    this.#results = [{}];
     return this.asked.length;
   }
 
   async step() {
-    this.steps++;
-    const { stream, prompt } = this.asked.at(-1) ?? {};
-    const length = String(prompt).length;
+    const length = String(this.asked.at(-1)?.['prompt']).length;
     if (length >= this.#context) throw new Refusal('too long', length, this.#context);
     const text = this.#left.shift();
-    const last = this.#left.length === 0;
-    const timings = { cache_n: 0, prompt_n: length, prompt_ms: 7, predicted_n: 1, predicted_ms: 1 };
-    const finish_reason = last ? (text === 'END' ? 'stop' : 'length') : null;
-    if (text !== undefined)
-      this.#results.push({ choices: [{ text: text === 'END' ? '' : text, finish_reason }], timings });
-    const result = stream === false && !last ? undefined : this.#results.shift();
-    return { chunks: result?.choices ? [result] : [], more: !last || this.#results.length > 0 };
+    if (text !== undefined) {
+      this.computed++;
+      const timings = { cache_n: 0, prompt_n: length, prompt_ms: 7, predicted_n: 1, predicted_ms: 1 };
+      if (text === 'END') this.#left = [];
+      else if (text !== '') this.#results.push({ choices: [{ text, finish_reason: null }], timings });
+      const finish_reason = text === 'END' ? 'stop' : 'length';
+      if (this.#left.length === 0) this.#results.push({ choices: [{ text: '', finish_reason }], timings });
+    }
+    const result = this.#results.shift();
+    return { chunks: result?.choices ? [result] : [], more: this.#results.length + this.#left.length > 0 };
   }
 
   async cancel(): Promise<void> {}
@@ -52,7 +54,7 @@ class FakeServer implements ServerCalls {
 interface Generated {
   text: string;
   chunks: Chunk[];
-  /** Steps taken before the first text came. */
+  /** Tokens that had been computed when the first text came. */
   firstAfter: number;
 }
 
@@ -61,7 +63,7 @@ async function generate(fake: FakeServer, fields: Record<string, unknown>): Prom
   const onChunk = (chunk: Chunk): void => {
     generated.chunks.push(chunk);
     generated.text += chunk.choices?.[0]?.text ?? '';
-    generated.firstAfter ||= fake.steps;
+    generated.firstAfter ||= fake.computed;
   };
   await new LlamaServer(fake, 4, false).run({ stream: true, seed: 5, ...fields }, onChunk, never);
   return generated;
@@ -69,20 +71,18 @@ async function generate(fake: FakeServer, fields: Record<string, unknown>): Prom
 
 const story = ['Once', ' upon', ' a', ' time', 'END'];
 
-test('the first token is there after one step, and the rest follows', async () => {
+test('the first token is there before the second is computed, and the rest follows', async () => {
   const fake = new FakeServer(story);
   const { text, firstAfter, chunks } = await generate(fake, { prompt: 'go>', n_predict: 20 });
   expect([text, firstAfter]).toEqual(['Once upon a time', 1]);
-  expect(
-    fake.asked.map(({ prompt, n_predict: limit, stream, seed }) => [prompt, limit, stream, seed]),
-  ).toEqual([
-    ['go>', 1, false, 5],
-    ['go>Once', 19, true, 6],
+  expect(fake.asked.map(({ prompt, n_predict: limit, seed }) => [prompt, limit, seed])).toEqual([
+    ['go>', 1, 5],
+    ['go>Once', 19, 6],
   ]);
   // As the one prompt that the client sent.
   expect(chunks.map(({ timings }) => timings?.prompt_n)).toEqual(chunks.map(() => 3));
   expect(chunks.map(({ timings }) => timings?.predicted_n).slice(0, 2)).toEqual([1, 2]);
-  expect(chunks[0]?.choices?.[0]?.finish_reason).toBe(null);
+  expect(chunks[0]?.choices).toEqual([{ text: 'Once' }]);
 });
 
 test.each([
