@@ -1,5 +1,6 @@
 import type OpenAI from 'openai';
 import type { EmbeddingResult } from '../protocol/job.ts';
+import { toBase64 } from './base64.ts';
 import { remainingMs, type Call } from './call.ts';
 import { answerLater } from './commit.ts';
 import { parseEmbeddingsRequest, type EmbeddingsRequest } from './embeddings-request.ts';
@@ -49,11 +50,4 @@ function toEmbeddingList(request: EmbeddingsRequest, { vectors, promptTokens }: 
     model: request.model,
     usage,
   } satisfies OpenAI.CreateEmbeddingResponse;
-}
-
-/** The little-endian float32 bytes. */
-function toBase64(vector: Float32Array): string {
-  const view = new DataView(new ArrayBuffer(vector.length * 4));
-  vector.forEach((value, index) => view.setFloat32(index * 4, value, true));
-  return btoa(String.fromCharCode(...new Uint8Array(view.buffer)));
 }
