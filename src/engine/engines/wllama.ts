@@ -9,7 +9,7 @@ import { ChatPrompt } from './chat-prompt.ts';
 import { asLoadFailure, contextLengths } from './wllama/load-failures.ts';
 import { ReadAheadBlob } from './wllama/read-ahead-blob.ts';
 import { specialTokens } from './wllama/special-tokens.ts';
-import { checkWasm } from './wllama/wasm-file.ts';
+import { watchWasm } from './wllama/wasm-file.ts';
 import { WllamaEngine } from './wllama/wllama-engine.ts';
 
 /** As many as llama.cpp decodes in one batch; more wait in the scheduler. */
@@ -25,9 +25,10 @@ const GPU_BATCH = 512;
 const EXIT_MS = 2000;
 
 export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant, context) => {
+  const looking = hasGpu();
   const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
   await checkGguf(variant, blobs);
-  const gpu = await hasGpu();
+  const gpu = await looking;
   const totalBytes = variant.files.reduce((sum, { bytes }) => sum + bytes, 0);
   context.onProgress(totalBytes, totalBytes);
 
@@ -72,11 +73,12 @@ async function start(
   );
   // Its compatibility build would come from a CDN.
   wllama.setCompat(null);
+  const there = new AbortController();
   try {
     const ahead = blobs.map((blob) => new ReadAheadBlob(blob));
     const loaded = wllama.loadModel(ahead, loadParameters(variant, gpu, threadCount()));
-    // Beside the load, which would never end for a file that is none.
-    await abortable(Promise.all([loaded, checkWasm(wasm, context.signal)]), context.signal);
+    const watch = watchWasm(wasm, AbortSignal.any([context.signal, there.signal]));
+    await abortable(Promise.race([loaded, watch.then(() => loaded)]), context.signal);
     // It keeps the blobs for as long as it lives.
     for (const blob of ahead) blob.forget();
     // It resolves all the same when llama.cpp would not have the file, or had no memory for the context.
@@ -86,6 +88,8 @@ async function start(
     // One that has not started does not answer that either.
     await Promise.race([wllama.exit(), new Promise((resolve) => setTimeout(resolve, EXIT_MS))]);
     throw error;
+  } finally {
+    there.abort();
   }
 }
 

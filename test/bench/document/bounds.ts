@@ -25,5 +25,5 @@ export const bounds: Record<string, string> = {
   memory:
     'Each tab is a process of the browser with its own script engine and the application in it, before localtext does anything.',
   'warm-start':
-    "Stored weights are hashed at each load, beside it, and answer only when they are whole: 145 MB take one of two cores 0.6 s. Without that the ratio was 1.14, in three rounds. How long the choice of weights and the store take, before llama.cpp's worker is started, is below.",
+    "Stored weights are read a second time and hashed at each load, beside it, and answer only when they are whole. How long the choice of weights and the store take, before llama.cpp's worker is started, is below.",
 };

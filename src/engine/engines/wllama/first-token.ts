@@ -24,10 +24,12 @@ export function firstTokenRequest(fields: Fields): Fields | null {
 export const withSeed = (fields: Fields): Fields =>
   fields['seed'] === undefined ? { ...fields, seed: Math.floor(Math.random() * SEEDS) } : fields;
 
-/** Whether a prompt that ends with this text is read back as the token that it came from. */
-const isSure = (text: string): boolean =>
-  // White space is joined with white space; of half a character nothing comes.
-  /^ ?[^\s\ufffd]+$/u.test(text);
+/**
+ * Whether a prompt that goes on with this text is read back as the tokens that it came from: white space is joined with
+ * white space, a sign with the sign before it, and of half a character nothing comes.
+ */
+const isSure = (prompt: string, text: string): boolean =>
+  (prompt.endsWith('\n') ? /^ ?[^\s\ufffd]+$/u : /^ ?[\p{L}\p{N}]+$/u).test(text);
 
 export type AfterFirst =
   /** There is no more. */
@@ -47,11 +49,12 @@ export function afterFirst(fields: Fields, chunks: Chunk[]): AfterFirst {
   if (!last?.timings) return { type: 'unsure' };
   if (last.choices?.[0]?.finish_reason === 'stop')
     return { type: 'whole', chunk: { ...last, choices: [{ text, finish_reason: 'stop' }] } };
-  if (!isSure(text)) return { type: 'unsure' };
+  const prompt = String(fields['prompt']);
+  if (!isSure(prompt, text)) return { type: 'unsure' };
   const limit = fields['n_predict'];
   const rest = {
     ...fields,
-    prompt: `${String(fields['prompt'])}${text}`,
+    prompt: prompt + text,
     seed: (Number(fields['seed']) + 1) % SEEDS,
     ...(typeof limit === 'number' && { n_predict: limit - 1 }),
   };

@@ -1,15 +1,40 @@
+import { delay } from '../../abort.ts';
 import { EngineError } from '../../engine-error.ts';
 
 /** Found to be good in this worker's life. */
 const good = new Set<string>();
 
+/** An engine that has not come up by then may be waiting for ever; to look at all of its file costs it a tenth of its start. */
+const PATIENCE_MS = 5000;
+
 /**
- * Resolves when the file at the URL is WASM that this browser can run. wllama itself waits for ever for one that is
- * missing or broken.
+ * Watches over the start of an engine that waits for ever for a file that is missing or broken: the beginning is looked at
+ * at once, the rest when the start takes long. Abort it when the engine is there.
+ * @throws EngineError `model_load_failed`
+ */
+export async function watchWasm(url: string, signal: AbortSignal): Promise<void> {
+  const response = await open(url, signal);
+  const reader = response.body?.getReader();
+  const { value = new Uint8Array() } = (await reader?.read()) ?? {};
+  await reader?.cancel();
+  checkMagic(url, value);
+  await delay(PATIENCE_MS, signal);
+  await checkWasm(url, signal);
+}
+
+/**
+ * Resolves when the file at the URL is WASM that this browser can run.
  * @throws EngineError `model_load_failed`
  */
 export async function checkWasm(url: string, signal: AbortSignal): Promise<void> {
   if (good.has(url)) return;
+  const bytes = new Uint8Array(await (await open(url, signal)).arrayBuffer());
+  checkMagic(url, bytes);
+  if (!WebAssembly.validate(bytes)) throw failed(url, 'is cut short, or too new for this browser');
+  good.add(url);
+}
+
+async function open(url: string, signal: AbortSignal): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(url, { signal });
@@ -18,11 +43,11 @@ export async function checkWasm(url: string, signal: AbortSignal): Promise<void>
     throw failed(url, 'could not be fetched', error);
   }
   if (!response.ok) throw failed(url, `could not be had: the server answered ${response.status}`);
-  const bytes = await response.arrayBuffer();
-  const [a, b, c, d] = new Uint8Array(bytes, 0, Math.min(4, bytes.byteLength));
+  return response;
+}
+
+function checkMagic(url: string, [a, b, c, d]: Uint8Array): void {
   if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d) throw failed(url, 'is not a WebAssembly file');
-  if (!WebAssembly.validate(bytes)) throw failed(url, 'is cut short, or too new for this browser');
-  good.add(url);
 }
 
 function failed(url: string, how: string, cause?: unknown): EngineError {

@@ -98,6 +98,7 @@ test.each([
 
 test.each([
   ['white space', '\n'],
+  ['a sign behind a sign', '>'],
   ['half a character', '\ufffd'],
   ['nothing yet', ''],
 ])('after %s it begins anew, by the same seed', async (_, first) => {

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { EngineError } from '../../../../src/engine/engine-error.ts';
 import { asLoadFailure, contextLengths } from '../../../../src/engine/engines/wllama/load-failures.ts';
-import { checkWasm } from '../../../../src/engine/engines/wllama/wasm-file.ts';
+import { checkWasm, watchWasm } from '../../../../src/engine/engines/wllama/wasm-file.ts';
 
 /** The smallest module. */
 const MODULE = Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
@@ -32,6 +32,30 @@ test.each<[string, number, Buffer, RegExp]>([
     message: expect.stringMatching(message) as string,
     wire: { code: 'model_load_failed' },
   });
+});
+
+test('a file that is missing is told of as an engine starts, and one that is broken when it does not come up', async () => {
+  await expect(watchWasm(await serve(404, MODULE), never)).rejects.toThrow(/the server answered 404/);
+  await expect(watchWasm(await serve(200, Buffer.from('<html>')), never)).rejects.toThrow(
+    /not a WebAssembly/,
+  );
+  const url = await serve(200, Buffer.concat([MODULE, Buffer.from([1, 9])]));
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const broken = expect(watchWasm(url, never)).rejects.toThrow(/cut short/);
+    await vi.waitUntil(() => vi.getTimerCount() > 0);
+    await vi.advanceTimersByTimeAsync(5000);
+    await broken;
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('the watch over an engine that has come up ends with it', async () => {
+  const there = new AbortController();
+  const watch = expect(watchWasm(await serve(200, MODULE), there.signal)).rejects.toThrow('there');
+  there.abort(new Error('there'));
+  await watch;
 });
 
 test('a server that is away, likewise', async () => {
