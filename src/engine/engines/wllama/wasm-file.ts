@@ -4,20 +4,16 @@ import { EngineError } from '../../engine-error.ts';
 /** Found to be good in this worker's life. */
 const good = new Set<string>();
 
-/** An engine that has not come up by then may be waiting for ever; to look at all of its file costs it a tenth of its start. */
+/** An engine that has not come up by then may be waiting for ever. */
 const PATIENCE_MS = 5000;
 
 /**
  * Watches over the start of an engine that waits for ever for a file that is missing or broken: the beginning is looked at
- * at once, the rest when the start takes long. Abort it when the engine is there.
+ * at once; all of it, which keeps this thread, when the start takes long. Abort it when the engine is there.
  * @throws EngineError `model_load_failed`
  */
 export async function watchWasm(url: string, signal: AbortSignal): Promise<void> {
-  const response = await open(url, signal);
-  const reader = response.body?.getReader();
-  const { value = new Uint8Array() } = (await reader?.read()) ?? {};
-  await reader?.cancel();
-  checkMagic(url, value);
+  await read(url, signal);
   await delay(PATIENCE_MS, signal);
   await checkWasm(url, signal);
 }
@@ -28,13 +24,12 @@ export async function watchWasm(url: string, signal: AbortSignal): Promise<void>
  */
 export async function checkWasm(url: string, signal: AbortSignal): Promise<void> {
   if (good.has(url)) return;
-  const bytes = new Uint8Array(await (await open(url, signal)).arrayBuffer());
-  checkMagic(url, bytes);
-  if (!WebAssembly.validate(bytes)) throw failed(url, 'is cut short, or too new for this browser');
+  if (!WebAssembly.validate(await read(url, signal)))
+    throw failed(url, 'is cut short, or too new for this browser');
   good.add(url);
 }
 
-async function open(url: string, signal: AbortSignal): Promise<Response> {
+async function read(url: string, signal: AbortSignal): Promise<ArrayBuffer> {
   let response: Response;
   try {
     response = await fetch(url, { signal });
@@ -43,11 +38,10 @@ async function open(url: string, signal: AbortSignal): Promise<Response> {
     throw failed(url, 'could not be fetched', error);
   }
   if (!response.ok) throw failed(url, `could not be had: the server answered ${response.status}`);
-  return response;
-}
-
-function checkMagic(url: string, [a, b, c, d]: Uint8Array): void {
+  const bytes = await response.arrayBuffer();
+  const [a, b, c, d] = new Uint8Array(bytes, 0, Math.min(4, bytes.byteLength));
   if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d) throw failed(url, 'is not a WebAssembly file');
+  return bytes;
 }
 
 function failed(url: string, how: string, cause?: unknown): EngineError {
