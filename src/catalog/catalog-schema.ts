@@ -59,6 +59,7 @@ const variant = z.discriminatedUnion(
       dimensions: dimensions.optional(),
       shorterDimensions: z.array(dimensions).optional(),
       pooling: z.enum(['mean', 'cls', 'last_token']).optional(),
+      maxBatchSize: z.int().positive('must be at least 1 text').optional(),
       device: z.enum(['wasm', 'webgpu'], 'must be wasm or webgpu').optional(),
     }),
     z.looseObject({

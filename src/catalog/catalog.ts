@@ -78,6 +78,11 @@ export interface TransformersVariant extends OnnxBase {
   /** Shorter lengths that its vectors are trained to be cut to, for requests that ask for them. */
   shorterDimensions?: number[];
   pooling: 'mean' | 'cls' | 'last_token';
+  /**
+   * Texts that may be in the model at once; none: as many as are quickest. 1 for a graph that quantizes by all it is
+   * given: a text's vector would depend on its neighbours.
+   */
+  maxBatchSize?: number;
 }
 
 /**
@@ -88,6 +93,7 @@ export interface TransformersChatVariant extends OnnxBase {
   dimensions?: undefined;
   shorterDimensions?: undefined;
   pooling?: undefined;
+  maxBatchSize?: undefined;
 }
 
 /** What onnxruntime-web runs, on WASM or WebGPU. */

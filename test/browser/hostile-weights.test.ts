@@ -17,11 +17,14 @@ let site: AlteredSite;
 let context: BrowserContext;
 let models: CatalogModel[];
 
-const last = (id: string): Variant => {
-  const variant = defaultCatalog.models.find((model) => model.id === id)?.variants.at(-1);
-  if (!variant) throw new Error(`the default catalog has no ${id}`);
+const named = (name: string): Variant => {
+  const variants = defaultCatalog.models.flatMap((model) => model.variants);
+  const variant = variants.find((each) => each.name === name);
+  if (!variant) throw new Error(`the default catalog has no ${name}`);
   return variant;
 };
+const smolLm2 = named('smollm2-135m-instruct-q8_0');
+const miniLm = named('all-minilm-l6-v2-f32');
 
 /** Served under an address of its own, with the hash that it has. */
 function serve(id: string, path: string, bytes: Buffer): WeightFile {
@@ -33,16 +36,15 @@ function serve(id: string, path: string, bytes: Buffer): WeightFile {
 
 function chat(id: string, bytes: Uint8Array): CatalogModel {
   const files = [serve(id, `hostile/${id}.gguf`, Buffer.from(bytes))];
-  return { id, kind: 'chat', created: 1, variants: [{ ...last('amber-phoenix-4'), name: `${id}-w`, files }] };
+  return { id, kind: 'chat', created: 1, variants: [{ ...smolLm2, name: `${id}-w`, files }] };
 }
 
 /** MiniLM, one of its files another. */
 function embedding(id: string, name: string, bytes: Buffer): CatalogModel {
-  const sound = last('jade-mole-4');
-  const files = sound.files.map((file) =>
+  const files = miniLm.files.map((file) =>
     file.path === `${MINI_LM}/${name}` ? serve(id, file.path, bytes) : file,
   );
-  return { id, kind: 'embedding', created: 1, variants: [{ ...sound, name: `${id}-w`, files }] };
+  return { id, kind: 'embedding', created: 1, variants: [{ ...miniLm, name: `${id}-w`, files }] };
 }
 
 function gguf(change: (bytes: Buffer) => void): Buffer {
@@ -64,13 +66,13 @@ beforeAll(async () => {
   site = await AlteredSite.start(inject('siteUrl'), { isolated: true });
   context = await launch();
   const real = await stored('smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf');
-  const huge = last('amber-phoenix-4').files.map((file) => ({
+  const huge = smolLm2.files.map((file) => ({
     ...file,
     bytes: 2 ** 52,
     path: 'hostile/huge.gguf',
   }));
   models = [
-    { id: SOUND, kind: 'embedding', created: 1, variants: [last('jade-mole-4')] },
+    { id: SOUND, kind: 'embedding', created: 1, variants: [miniLm] },
     chat('no-gguf', Buffer.from('<html>Please log in</html>')),
     chat(
       'huge-counts',
@@ -99,7 +101,7 @@ beforeAll(async () => {
       id: 'huge',
       kind: 'chat',
       created: 1,
-      variants: [{ ...last('amber-phoenix-4'), name: 'huge-w', files: huge }],
+      variants: [{ ...smolLm2, name: 'huge-w', files: huge }],
     },
   ];
 });

@@ -1,4 +1,6 @@
-import { GraphBuilder, type ExternalTensor } from './graph-builder.ts';
+import type { BertOperators } from './bert-operators.ts';
+import { GraphBuilder, type ExternalTensor, MICROSOFT } from './graph-builder.ts';
+import { FloatOperators } from './float-operators.ts';
 
 export interface BertConfig {
   hidden_size: number;
@@ -7,13 +9,10 @@ export interface BertConfig {
   layer_norm_eps: number;
 }
 
-const MICROSOFT = 'com.microsoft';
-
 /**
  * The ONNX graph of a BERT encoder: `input_ids`, `attention_mask` and `token_type_ids` (int64 [batch, sequence]) to
  * `last_hidden_state` (float32 [batch, sequence, hidden]). Its weights stay where they are, in the safetensors file that
  * goes by the name `externalFile` beside the graph. The same input gives the same bytes.
- * Source of the architecture: Devlin et al., "BERT", 2018, in the tensor names of Hugging Face's BertModel.
  */
 export function bertGraph(
   config: BertConfig,
@@ -21,29 +20,16 @@ export function bertGraph(
   externalFile: string,
 ): Uint8Array {
   const graph = new GraphBuilder(externalFile);
+  return buildBert(graph, config, new FloatOperators(graph, tensors, config.layer_norm_eps));
+}
+
+/**
+ * The encoder, its weights taken as `operators` does.
+ * Source of the architecture: Devlin et al., "BERT", 2018, in the tensor names of Hugging Face's BertModel.
+ */
+export function buildBert(graph: GraphBuilder, config: BertConfig, operators: BertOperators): Uint8Array {
   const { hidden_size: hidden, num_attention_heads: heads } = config;
   const headSize = hidden / heads;
-
-  const weight = (name: string): string => {
-    const tensor = tensors.get(name);
-    if (tensor === undefined) throw new Error(`the weights have no tensor ${name}`);
-    return graph.external(tensor);
-  };
-
-  /** Weights are kept as [out, in]; the runtime folds the transposition away when it loads. */
-  const linear = (input: string, name: string): string => {
-    const transposed = graph.node('Transpose', [weight(`${name}.weight`)], `${name}.transposed`, {
-      perm: [1, 0],
-    });
-    const product = graph.node('MatMul', [input, transposed], `${name}.product`);
-    return graph.node('Add', [product, weight(`${name}.bias`)], `${name}.output`);
-  };
-
-  const layerNorm = (input: string, name: string, output = `${name}.output`): string =>
-    graph.node('LayerNormalization', [input, weight(`${name}.weight`), weight(`${name}.bias`)], output, {
-      axis: -1,
-      epsilon: { float: config.layer_norm_eps },
-    });
 
   const inputIds = graph.input('input_ids', 'int64', ['batch_size', 'sequence_length']);
   const attentionMask = graph.input('attention_mask', 'int64', ['batch_size', 'sequence_length']);
@@ -67,18 +53,14 @@ export function bertGraph(
 
   const shape = graph.node('Shape', [inputIds], 'input.shape');
   const length = graph.node('Slice', [shape, one, two, zero], 'input.length');
-  const positionWeights = weight('embeddings.position_embeddings.weight');
+  const positionWeights = operators.table('embeddings.position_embeddings.weight');
   const positions = graph.node('Slice', [positionWeights, zero, length, zero], 'embeddings.positions');
-  const words = graph.node(
-    'Gather',
-    [weight('embeddings.word_embeddings.weight'), inputIds],
-    'embeddings.words',
-  );
-  const typeWeights = weight('embeddings.token_type_embeddings.weight');
+  const words = operators.rows('embeddings.word_embeddings.weight', inputIds, 'embeddings.words');
+  const typeWeights = operators.table('embeddings.token_type_embeddings.weight');
   const types = graph.node('Gather', [typeWeights, tokenTypeIds], 'embeddings.types');
   const wordsAndTypes = graph.node('Add', [words, types], 'embeddings.words_and_types');
   const embeddings = graph.node('Add', [wordsAndTypes, positions], 'embeddings.sum');
-  let state = layerNorm(embeddings, 'embeddings.LayerNorm');
+  let state = operators.layerNorm(embeddings, 'embeddings.LayerNorm');
 
   const splitHeads = (input: string, name: string, perm: number[]): string => {
     const split = graph.node('Reshape', [input, splitShape], `${name}.split`);
@@ -88,9 +70,9 @@ export function bertGraph(
   for (let index = 0; index < config.num_hidden_layers; index++) {
     const layer = `encoder.layer.${index}`;
     const self = `${layer}.attention.self`;
-    const query = splitHeads(linear(state, `${self}.query`), `${self}.query`, [0, 2, 1, 3]);
-    const key = splitHeads(linear(state, `${self}.key`), `${self}.key`, [0, 2, 3, 1]);
-    const value = splitHeads(linear(state, `${self}.value`), `${self}.value`, [0, 2, 1, 3]);
+    const query = splitHeads(operators.linear(state, `${self}.query`), `${self}.query`, [0, 2, 1, 3]);
+    const key = splitHeads(operators.linear(state, `${self}.key`), `${self}.key`, [0, 2, 3, 1]);
+    const value = splitHeads(operators.linear(state, `${self}.value`), `${self}.value`, [0, 2, 1, 3]);
     const products = graph.node('MatMul', [query, key], `${self}.products`);
     const scaled = graph.node('Mul', [products, scale], `${self}.scaled`);
     const scores = graph.node('Add', [scaled, maskBias], `${self}.scores`);
@@ -98,18 +80,16 @@ export function bertGraph(
     const context = graph.node('MatMul', [shares, value], `${self}.context`);
     const gathered = graph.node('Transpose', [context], `${self}.gathered`, { perm: [0, 2, 1, 3] });
     const merged = graph.node('Reshape', [gathered, mergedShape], `${self}.merged`);
-    const attended = linear(merged, `${layer}.attention.output.dense`);
-    const attendedSum = graph.node('Add', [attended, state], `${layer}.attention.sum`);
-    const attention = layerNorm(attendedSum, `${layer}.attention.output.LayerNorm`);
+    const attended = operators.linear(merged, `${layer}.attention.output.dense`);
+    const attendedSum = graph.node('Add', [attended, state.residual], `${layer}.attention.sum`);
+    const attention = operators.layerNorm(attendedSum, `${layer}.attention.output.LayerNorm`);
 
-    const expanded = linear(attention, `${layer}.intermediate.dense`);
-    const activated = graph.node('Gelu', [expanded], `${layer}.intermediate.gelu`, {}, MICROSOFT);
-    const contracted = linear(activated, `${layer}.output.dense`);
-    const sum = graph.node('Add', [contracted, attention], `${layer}.output.sum`);
+    const contracted = operators.feedForward(attention, layer);
+    const sum = graph.node('Add', [contracted, attention.residual], `${layer}.output.sum`);
     const last = index === config.num_hidden_layers - 1;
-    state = layerNorm(sum, `${layer}.output.LayerNorm`, last ? 'last_hidden_state' : undefined);
+    state = operators.layerNorm(sum, `${layer}.output.LayerNorm`, last ? 'last_hidden_state' : undefined);
   }
 
-  graph.output(state, 'float32', ['batch_size', 'sequence_length', hidden]);
+  graph.output(state.residual, 'float32', ['batch_size', 'sequence_length', hidden]);
   return graph.build('bert', { '': 17, [MICROSOFT]: 1 });
 }

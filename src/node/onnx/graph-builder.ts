@@ -1,7 +1,7 @@
 import { encodeMessage, type Field } from './protobuf.ts';
 
 /** Numbers of `TensorProto.DataType`. */
-const elementTypes = { float32: 1, int64: 7 } as const;
+const elementTypes = { float32: 1, int8: 3, int64: 7 } as const;
 export type ElementType = keyof typeof elementTypes;
 
 export interface ExternalTensor {
@@ -14,6 +14,9 @@ export interface ExternalTensor {
 
 export type Attribute = number | readonly number[] | { float: number };
 
+/** The domain of ONNX Runtime's own operators. */
+export const MICROSOFT = 'com.microsoft';
+
 /** Collects nodes and tensors, and writes them as an ONNX model. Field numbers are those of onnx.proto. */
 export class GraphBuilder {
   readonly #nodes: Field[] = [];
@@ -22,8 +25,8 @@ export class GraphBuilder {
   readonly #outputs: Field[] = [];
   readonly #externalFile: string;
 
-  /** @param externalFile where the tensors' bytes are, relative to the model's own file. */
-  constructor(externalFile: string) {
+  /** @param externalFile where external tensors' bytes are, relative to the model's own file. */
+  constructor(externalFile = '') {
     this.#externalFile = externalFile;
   }
 
@@ -59,22 +62,32 @@ export class GraphBuilder {
     return name;
   }
 
-  /** A tensor small enough to be written into the model itself; without a shape, a scalar. */
+  /** A tensor written into the model itself. */
+  tensor(name: string, data: Float32Array | Int8Array, shape: readonly number[]): string {
+    const type = data instanceof Int8Array ? 'int8' : 'float32';
+    return this.#initializer(
+      name,
+      type,
+      new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
+      shape,
+    );
+  }
+
+  /** A few numbers; without a shape, a scalar. */
   constant(
     name: string,
-    type: ElementType,
+    type: 'float32' | 'int64',
     values: readonly number[],
     shape: readonly number[] = [],
   ): string {
-    const bytes = type === 'float32' ? Float32Array.from(values) : BigInt64Array.from(values, BigInt);
+    const data = type === 'int64' ? BigInt64Array.from(values, BigInt) : Float32Array.from(values);
+    return this.#initializer(name, type, new Uint8Array(data.buffer), shape);
+  }
+
+  #initializer(name: string, type: ElementType, bytes: Uint8Array, shape: readonly number[]): string {
     this.#initializers.push([
       5,
-      [
-        ...shape.map((size): Field => [1, size]),
-        [2, elementTypes[type]],
-        [8, name],
-        [9, new Uint8Array(bytes.buffer)],
-      ],
+      [...shape.map((size): Field => [1, size]), [2, elementTypes[type]], [8, name], [9, bytes]],
     ]);
     return name;
   }

@@ -1,6 +1,7 @@
-import { open, type FileHandle } from 'node:fs/promises';
+import { open, readFile, type FileHandle } from 'node:fs/promises';
 
 import type { ExternalTensor } from './graph-builder.ts';
+import type { Matrix } from './quantize.ts';
 
 /** A header longer than this is no header of ours: the format's own limit is 100 MB. */
 const MAX_HEADER_BYTES = 1_000_000;
@@ -31,6 +32,21 @@ export async function readSafetensorsHeader(path: string): Promise<Map<string, E
   } finally {
     await file.close();
   }
+}
+
+/** The float32 tensors of a safetensors file by name, of one axis (one row) or two. */
+export async function readSafetensors(path: string): Promise<(name: string) => Matrix> {
+  const tensors = await readSafetensorsHeader(path);
+  const { buffer, byteOffset } = await readFile(path);
+  return (name) => {
+    const tensor = tensors.get(name);
+    if (tensor === undefined) throw new Error(`the weights have no tensor ${name}`);
+    const { shape, offset, length } = tensor;
+    const columns = shape.at(-1) ?? 1;
+    // A copy, as what follows a header of any length need not lie at a multiple of 4.
+    const data = new Float32Array(buffer.slice(byteOffset + offset, byteOffset + offset + length));
+    return { data, rows: data.length / columns, columns };
+  };
 }
 
 async function read(file: FileHandle, position: number, length: number): Promise<Buffer> {

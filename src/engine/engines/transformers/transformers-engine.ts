@@ -2,13 +2,16 @@ import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { EmbeddingJob } from '../../../protocol/job.ts';
 import type { EmbeddingEngine } from '../../engine.ts';
 import { badRequest, engineCrashed } from '../../engine-error.ts';
-import { takeBatch } from './batches.ts';
+import { type BatchLimits, takeBatch } from './batches.ts';
 import { breath } from './breath.ts';
 import type { Embedder } from './embedder.ts';
 
 type Vector = Float32Array<ArrayBuffer>;
 
-type EmbeddingFacts = Pick<TransformersVariant, 'contextLength' | 'dimensions' | 'shorterDimensions'>;
+type EmbeddingFacts = Pick<
+  TransformersVariant,
+  'contextLength' | 'dimensions' | 'shorterDimensions' | 'maxBatchSize'
+>;
 
 interface Item {
   ids: number[];
@@ -31,6 +34,7 @@ export class TransformersEngine implements EmbeddingEngine {
   readonly fingerprint: string;
   readonly #embedder: Embedder;
   readonly #variant: EmbeddingFacts;
+  readonly #limits: BatchLimits;
   readonly #waiting: Item[] = [];
   /** Requests with texts waiting, the next one's turn first. */
   readonly #turns: Request[] = [];
@@ -40,6 +44,7 @@ export class TransformersEngine implements EmbeddingEngine {
   constructor(embedder: Embedder, variant: EmbeddingFacts, fingerprint: string) {
     this.#embedder = embedder;
     this.#variant = variant;
+    this.#limits = variant.maxBatchSize === undefined ? {} : { sequences: variant.maxBatchSize };
     this.fingerprint = fingerprint;
   }
 
@@ -88,7 +93,7 @@ export class TransformersEngine implements EmbeddingEngine {
     for (let turn = this.#turns.shift(); turn; turn = this.#turns.shift()) {
       const seed = this.#waiting.find(({ request }) => request === turn);
       if (!seed) continue;
-      const batch = takeBatch(this.#waiting, seed);
+      const batch = takeBatch(this.#waiting, seed, this.#limits);
       if (this.#waiting.some(({ request }) => request === turn)) this.#turns.push(turn);
       this.#running = this.#run(batch);
       await this.#running;

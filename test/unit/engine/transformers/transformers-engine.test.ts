@@ -54,6 +54,25 @@ test('requests that come together share batches, and each gets its own vectors i
   expect(embedder.batches).toHaveLength(1);
 });
 
+test('a model whose texts would change each other gets them one by one', async () => {
+  const embedder = new FakeEmbedder();
+  const engine = new TransformersEngine(
+    embedder,
+    { contextLength: 40, dimensions: 2, maxBatchSize: 1 },
+    'fake',
+  );
+  const [{ vectors }] = await Promise.all([
+    engine.embed(job('a b c', 'd', 'e e'), never),
+    engine.embed(job('f'), never),
+  ]);
+  expect(vectors.map((vector) => [...vector])).toEqual([
+    [3, 97],
+    [1, 100],
+    [2, 101],
+  ]);
+  expect(embedder.batches.toSorted()).toEqual([[1], [1], [2], [3]]);
+});
+
 test('answers requests that follow each other without a pause', async () => {
   const engine = make(new FakeEmbedder());
   for (let i = 0; i < 20; i++) await engine.embed(job('a'), never);
@@ -117,6 +136,6 @@ test('a batch is filled with what is nearest in length, within its limit', () =>
   const waiting = [300, 10, 290, 12, 200, 11].map((length) => ({ ids: Array.from({ length }, () => 1) }));
   const [, seed] = waiting;
   if (!seed) throw new Error('no seed');
-  expect(takeBatch(waiting, seed, 60).map(({ ids }) => ids.length)).toEqual([10, 11, 12]);
+  expect(takeBatch(waiting, seed, { tokens: 60 }).map(({ ids }) => ids.length)).toEqual([10, 11, 12]);
   expect(waiting.map(({ ids }) => ids.length)).toEqual([300, 290, 200]);
 });

@@ -1,0 +1,137 @@
+import type { BertOperators, NormalizedState } from './bert-operators.ts';
+import { type GraphBuilder, MICROSOFT } from './graph-builder.ts';
+import { type Matrix, pickColumns, pickRows, quantizeRows, scaleColumns, transpose } from './quantize.ts';
+
+/**
+ * By the number of a hidden dimension in which a model's states are far out, by what they are divided for the products.
+ * Powers of two, so that nothing is lost by it.
+ */
+export type FarDimensions = Readonly<Record<number, number>>;
+
+/** Units of a feed-forward layer that stay in float32; what is left is a multiple of 8 still. */
+const FAR_UNITS = 8;
+
+/**
+ * Weights in signed bytes with a scale for each output, multiplied with activations that are quantized as they come,
+ * with one scale for all: a number far out takes the digits of the others. So what is known to be far out is kept
+ * from them: dimensions of the state are divided, and their weights multiplied, which is exact; and the units of a
+ * feed-forward layer that write the most into one dimension are computed in float32, beside the others.
+ */
+export class Int8Operators implements BertOperators {
+  readonly #graph: GraphBuilder;
+  readonly #tensor: (name: string) => Matrix;
+  readonly #epsilon: number;
+  readonly #factors: Float32Array;
+
+  /** @param tensor one of the model's tensors by its name; of one axis: one row. */
+  constructor(
+    graph: GraphBuilder,
+    tensor: (name: string) => Matrix,
+    { hidden, epsilon, far }: { hidden: number; epsilon: number; far: FarDimensions },
+  ) {
+    this.#graph = graph;
+    this.#tensor = tensor;
+    this.#epsilon = epsilon;
+    this.#factors = Float32Array.from({ length: hidden }, (_, dimension) => far[dimension] ?? 1);
+    graph.tensor('far_factors', this.#factors, [hidden]);
+  }
+
+  table(name: string): string {
+    const { data, rows, columns } = this.#tensor(name);
+    return this.#graph.tensor(name, data, [rows, columns]);
+  }
+
+  rows(name: string, indices: string, output: string): string {
+    const table = this.#tensor(name);
+    const { data, scales } = quantizeRows(table);
+    const bytes = this.#graph.tensor(`${name}.int8`, data, [table.rows, table.columns]);
+    const taken = this.#graph.node('Gather', [bytes, indices], `${output}.int8`);
+    const floats = this.#graph.node('Cast', [taken], `${output}.float`, { to: 1 });
+    const scale = this.#graph.tensor(`${name}.scales`, scales, [table.rows, 1]);
+    const scaleTaken = this.#graph.node('Gather', [scale, indices], `${output}.scales`);
+    return this.#graph.node('Mul', [floats, scaleTaken], output);
+  }
+
+  layerNorm(input: string, name: string, output?: string): NormalizedState {
+    const [gain, shift] = [this.#tensor(`${name}.weight`).data, this.#tensor(`${name}.bias`).data];
+    const attributes = { axis: -1, epsilon: { float: this.#epsilon } };
+    const normalize = (gains: Float32Array, shifts: Float32Array, to: string): string =>
+      this.#graph.node(
+        'LayerNormalization',
+        [input, this.#vector(`${name}.weight`, gains), this.#vector(`${name}.bias`, shifts)],
+        to,
+        attributes,
+      );
+    if (output !== undefined) {
+      const plain = normalize(gain, shift, output);
+      return { forProducts: plain, residual: plain };
+    }
+    const divided = (values: Float32Array) => values.map((value, i) => value / (this.#factors[i] ?? 1));
+    const forProducts = normalize(divided(gain), divided(shift), `${name}.output`);
+    const residual = this.#graph.node('Mul', [forProducts, 'far_factors'], `${name}.residual`);
+    return { forProducts, residual };
+  }
+
+  linear(input: string | NormalizedState, name: string): string {
+    const weight = this.#tensor(`${name}.weight`);
+    const bias = this.#tensor(`${name}.bias`).data;
+    if (typeof input === 'string') return this.#product(input, weight, name, bias);
+    return this.#product(input.forProducts, scaleColumns(weight, this.#factors), name, bias);
+  }
+
+  feedForward(state: NormalizedState, layer: string): string {
+    const [expand, contract] = [`${layer}.intermediate.dense`, `${layer}.output.dense`];
+    const expanding = scaleColumns(this.#tensor(`${expand}.weight`), this.#factors);
+    const expandBias = this.#tensor(`${expand}.bias`);
+    const contracting = this.#tensor(`${contract}.weight`);
+    const [far, near] = parted(contracting);
+
+    const nearBias = pickColumns(expandBias, near).data;
+    const nearUnits = this.#product(state.forProducts, pickRows(expanding, near), expand, nearBias);
+    const nearGelu = this.#graph.node('FastGelu', [nearUnits], `${layer}.intermediate.gelu`, {}, MICROSOFT);
+    const nearSum = this.#product(nearGelu, pickColumns(contracting, near), contract);
+
+    const farUnits = this.#floatProduct(state.forProducts, pickRows(expanding, far), `${expand}.far`);
+    const farBias = this.#vector(`${expand}.far.bias`, pickColumns(expandBias, far).data);
+    const farBiased = this.#graph.node('Add', [farUnits, farBias], `${expand}.far.output`);
+    const farGelu = this.#graph.node('Gelu', [farBiased], `${layer}.intermediate.far.gelu`, {}, MICROSOFT);
+    const farSum = this.#floatProduct(farGelu, pickColumns(contracting, far), `${contract}.far`);
+    const contractBias = this.#vector(`${contract}.bias`, this.#tensor(`${contract}.bias`).data);
+    const farOutput = this.#graph.node('Add', [farSum, contractBias], `${contract}.far.output`);
+    return this.#graph.node('Add', [nearSum, farOutput], `${contract}.sum`);
+  }
+
+  #vector(name: string, data: Float32Array): string {
+    return this.#graph.tensor(name, data, [data.length]);
+  }
+
+  /** @param weight [out, in], as the model has it; the operator wants [in, out]. */
+  #product(input: string, weight: Matrix, name: string, bias?: Float32Array): string {
+    const { rows, columns } = weight;
+    const { data, scales } = quantizeRows(weight);
+    const inputs = [
+      input,
+      this.#graph.tensor(`${name}.weight.int8`, transpose(data, rows, columns), [columns, rows]),
+      this.#vector(`${name}.weight.scales`, scales),
+      // No zero points: the bytes lie around 0.
+      '',
+      ...(bias ? [this.#vector(`${name}.bias`, bias)] : []),
+    ];
+    return this.#graph.node('DynamicQuantizeMatMul', inputs, `${name}.output`, {}, MICROSOFT);
+  }
+
+  #floatProduct(input: string, { data, rows, columns }: Matrix, name: string): string {
+    const weight = this.#graph.tensor(`${name}.weight`, transpose(data, rows, columns), [columns, rows]);
+    return this.#graph.node('MatMul', [input, weight], `${name}.product`);
+  }
+}
+
+/** The units with the largest single weight out of a feed-forward layer, and the others, each in their order. */
+function parted({ data, rows, columns }: Matrix): [far: number[], near: number[]] {
+  const largest = new Float32Array(columns);
+  for (let i = 0; i < rows * columns; i++)
+    largest[i % columns] = Math.max(largest[i % columns] ?? 0, Math.abs(data[i] ?? 0));
+  const units = Array.from({ length: columns }, (_, unit) => unit);
+  const far = new Set(units.toSorted((a, b) => (largest[b] ?? 0) - (largest[a] ?? 0)).slice(0, FAR_UNITS));
+  return [units.filter((unit) => far.has(unit)), units.filter((unit) => !far.has(unit))];
+}

@@ -1,0 +1,82 @@
+import type { BrowserContext } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+
+const siteUrl = inject('siteUrl');
+const [F32, INT8] = ['all-minilm-l6-v2-f32', 'all-minilm-l6-v2-int8'];
+let context: BrowserContext;
+
+beforeAll(async () => {
+  context = await launch();
+});
+
+afterAll(async () => {
+  await context.close();
+});
+
+/** Short ones are the hardest: in few tokens, errors do not average out. */
+const texts = [
+  'hi',
+  '...',
+  'AAAAAAAAAAAAAAAAAAAA',
+  'What is the capital of France?',
+  'Paris is the capital and most populous city of France.',
+  'Wie komme ich am schnellsten zum Bahnhof?',
+  '今日は天気がいいですね。',
+  'SELECT id, name FROM users WHERE age > 30 ORDER BY name;',
+  'Refund not received after 14 days, order #48213-B, please help!',
+  'The sea is wide, and a small boat goes far. '.repeat(6),
+  Array.from({ length: 120 }, (_, i) => `number ${i * 37}`)
+    .join(', ')
+    .slice(0, 900),
+  'Each answer names its weights, their quantization and what ran them, and says how long it took. '.repeat(
+    12,
+  ),
+];
+
+interface Embedded {
+  fingerprint: string | null;
+  together: number[][];
+  alone: number[][];
+}
+
+/** All texts in one request, and some of them each in a request of its own. */
+async function embed(prefer: string): Promise<Embedded> {
+  const options = encodeURIComponent(JSON.stringify({ prefer: [prefer] }));
+  const { page, key } = await openPage(context, siteUrl, `/test-page.html?options=${options}`);
+  try {
+    return await page.evaluate(
+      async ([apiKey, inputs]) => {
+        const client = window.client(apiKey);
+        const ask = async (input: string[]): Promise<number[][]> => {
+          const { data } = await client.embeddings.create({ model: 'jade-mole-4', input });
+          return data.map(({ embedding }) => embedding);
+        };
+        const together = await ask(inputs);
+        const alone = (await Promise.all(inputs.map((input) => ask([input])))).flat();
+        const { models } = await (await window.localtext).status();
+        const fingerprint = models.find(({ id }) => id === 'jade-mole-4')?.fingerprint ?? null;
+        return { fingerprint, together, alone };
+      },
+      [key, texts] as const,
+    );
+  } finally {
+    await page.close();
+  }
+}
+
+test('MiniLM in 8 bits is near MiniLM in 32, and a vector does not depend on what is asked beside it', async () => {
+  const full = await embed(F32);
+  const small = await embed(INT8);
+  expect(full.fingerprint).toMatch(/^all-minilm-l6-v2-f32-transformers-wasm/);
+  expect(small.fingerprint).toMatch(/^all-minilm-l6-v2-int8-transformers-wasm/);
+  expect(small.together.map(({ length }) => length)).toEqual(texts.map(() => 384));
+  expect(small.alone).toEqual(small.together);
+  for (const [at, vector] of small.together.entries()) {
+    const cosine = vector.reduce((sum, value, index) => sum + value * (full.together[at]?.[index] ?? 0), 0);
+    expect(cosine, texts[at]).toBeGreaterThanOrEqual(0.995);
+    expect(cosine, texts[at]).toBeLessThan(1 - 1e-6);
+  }
+});
