@@ -39,6 +39,7 @@ export const measurements: Record<string, Measurement> = {
   choices: inPage('choices'),
   embeddings: inPage('short'),
   'embeddings-mixed': inPage('mixed'),
+  'embeddings-mixed-int8': inPage('mixedInt8'),
   'embeddings-concurrent': inPage('concurrent'),
   memory,
   bytes: async () => bytes(),

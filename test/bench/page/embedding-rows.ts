@@ -1,6 +1,6 @@
 import { quotients, type Row } from '../row.ts';
 import { texts } from './embedding-texts.ts';
-import { EMBEDDING_MODEL, openai } from './engines.ts';
+import { EMBEDDING_MODEL, expectVariant, INT8_VARIANT, openai, prefer } from './engines.ts';
 import { rawEmbedding } from './raw-embedding.ts';
 
 async function timeRawLoop(inputs: string[]): Promise<number> {
@@ -52,7 +52,7 @@ export async function short(rounds: number): Promise<Row> {
 }
 
 /** A text of 3 to 300 tokens, as a search index is made of. */
-export async function mixed(rounds: number): Promise<Row[]> {
+async function timeMixed(rounds: number): Promise<Record<'loop' | 'batches' | 'ours', number[]>> {
   const inputs = texts(256, 1, 298);
   const loop: number[] = [];
   const batches: number[] = [];
@@ -63,6 +63,11 @@ export async function mixed(rounds: number): Promise<Row[]> {
     ours.push(await timeOurs(inputs));
     batches.push(await timeRawBatches(inputs, 32));
   }
+  return { loop, batches, ours };
+}
+
+export async function mixed(rounds: number): Promise<Row[]> {
+  const { loop, batches, ours } = await timeMixed(rounds);
   return [
     {
       name: 'embeddings of 256 texts of 3 to 300 tokens: the plain loop ÷ ours',
@@ -79,6 +84,31 @@ export async function mixed(rounds: number): Promise<Row[]> {
       unit: 'ratio',
       values: quotients(batches, ours),
       goal: { atLeast: 4 },
+      detail: { 'batches, ms': batches, 'ours, ms': ours },
+    },
+  ];
+}
+
+/** The raw pipeline stays with the weights in f32: what a user would have without us. */
+export async function mixedInt8(rounds: number): Promise<Row[]> {
+  prefer(INT8_VARIANT);
+  const { loop, batches, ours } = await timeMixed(rounds);
+  await expectVariant(EMBEDDING_MODEL, INT8_VARIANT);
+  return [
+    {
+      name: 'embeddings of the same 256 texts, ours in int8: the plain f32 loop ÷ ours',
+      measures: `As above, with localtext started to prefer \`${INT8_VARIANT}\`; the raw pipeline has the weights in f32.`,
+      unit: 'ratio',
+      values: quotients(loop, ours),
+      goal: { atLeast: 2 },
+      detail: { 'loop, ms': loop, 'ours, ms': ours },
+    },
+    {
+      name: 'embeddings of the same 256 texts, ours in int8: plain f32 batches of 32 ÷ ours',
+      measures: 'The same, against the raw pipeline called with 32 texts at a time, as they come.',
+      unit: 'ratio',
+      values: quotients(batches, ours),
+      goal: { atLeast: 6 },
       detail: { 'batches, ms': batches, 'ours, ms': ours },
     },
   ];

@@ -8,8 +8,16 @@ export type { RawSettings };
 
 export const CHAT_MODEL = 'amber-phoenix-4';
 export const EMBEDDING_MODEL = 'jade-mole-4';
+export const INT8_VARIANT = 'all-minilm-l6-v2-int8';
 
-export const localtext = once(() => start());
+let preferred: string[] = [];
+
+/** Variants by name; before anything of ours has been called in this page. */
+export function prefer(...variants: string[]): void {
+  preferred = variants;
+}
+
+export const localtext = once(() => start({ prefer: preferred }));
 
 export const openai = once(async () => clientOf(await localtext()));
 
@@ -82,6 +90,13 @@ export function generateBy(
     }
     return tokens;
   });
+}
+
+/** A row on weights other than those it names would say what is not so. */
+export async function expectVariant(model: string, variant: string): Promise<void> {
+  const { models } = await (await localtext()).status();
+  const fingerprint = models.find(({ id }) => id === model)?.fingerprint ?? '';
+  if (!fingerprint.startsWith(variant)) throw new Error(`${model} runs on ${fingerprint}, not on ${variant}`);
 }
 
 /** Of our engine, once it is loaded: the raw one gets as many. */

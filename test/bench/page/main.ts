@@ -2,7 +2,7 @@ import type { Row } from '../row.ts';
 import { calls } from './calls.ts';
 import { decode, decodePlain, firstToken, prefill } from './chat-rows.ts';
 import { batching, besidePrefill, choices, interleaved, turns } from './concurrency-rows.ts';
-import { concurrent, mixed, short } from './embedding-rows.ts';
+import { concurrent, mixed, mixedInt8, short } from './embedding-rows.ts';
 import { inFlight } from './in-flight.ts';
 import { endRawChat } from './raw-chat.ts';
 
@@ -19,6 +19,7 @@ const measurements = {
   choices,
   short,
   mixed,
+  mixedInt8,
   concurrent,
   inFlight,
 } satisfies Record<string, (rounds: number) => Promise<Row | Row[]>>;
