@@ -46,6 +46,7 @@ const base = {
   files: z.array(file),
   hub: hub.optional(),
   needs: needs.optional(),
+  onlyPreferred: z.boolean().optional(),
 };
 const dimensions = z.int().positive().max(65_536);
 

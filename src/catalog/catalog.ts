@@ -31,6 +31,8 @@ export interface VariantBase {
   hub?: HubSource;
   /** What the device must have; nothing named: any device. */
   needs?: DeviceNeeds;
+  /** Taken by pages that prefer it by name, and by no others, even where all variants before it fail. */
+  onlyPreferred?: boolean;
 }
 
 export interface DeviceNeeds {

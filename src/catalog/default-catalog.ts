@@ -81,6 +81,7 @@ const allMiniLmF32: TransformersVariant = {
 const allMiniLmInt8: TransformersVariant = {
   engine: 'transformers',
   device: 'wasm',
+  onlyPreferred: true,
   name: 'all-minilm-l6-v2-int8',
   license: 'Apache-2.0',
   contextLength: 512,
@@ -120,7 +121,8 @@ const variants: Record<string, Variant[]> = {
 
 /**
  * What a site has that names no catalog of its own. The larger weights are taken where the device can run them and
- * the site has them, or lets them come from the model hub; the last of each works everywhere.
+ * the site has them, or lets them come from the model hub; the last that is not only for pages that prefer it works
+ * everywhere.
  */
 export const defaultCatalog: Catalog = {
   ...defaultModels,

@@ -58,9 +58,10 @@ function inOrder(variants: Variant[], prefer: string[]): Variant[] {
 function unmetNeed(
   variant: Variant,
   device: Device,
-  { allowFallbackGpu }: ChoicePreferences,
+  { allowFallbackGpu, prefer = [] }: ChoicePreferences,
   { stored }: VariantState,
 ): string | undefined {
+  if (variant.onlyPreferred && !prefer.includes(variant.name)) return 'is taken only when a page prefers it';
   const { webgpu, features = [], memoryBytes = 0, bufferBytes = 0, cores = 1 } = variant.needs ?? {};
   const { gpu, storage, memoryGiB, battery } = device;
   if (webgpu || features.length > 0 || bufferBytes > 0) {

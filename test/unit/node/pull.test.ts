@@ -217,6 +217,25 @@ test('requantizes what comes in Q4_1, and keeps only the outcome', async () => {
   await expect(stat(join(base, 'cache/models', from.path))).rejects.toThrow('ENOENT');
 });
 
+test('writes JSON without its spaces, from a file that the site need not have', async () => {
+  const given = Buffer.from('{ "a": [1, 2],\n "b": "c d" }');
+  const wanted = Buffer.from('{"a":[1,2],"b":"c d"}');
+  const from = { path: 'original/config.json', ...sizeAndHash(given) };
+  hub.files.set(URL_PATH, given);
+  const file = { path: PATH, ...sizeAndHash(wanted) };
+  const models = catalog.models.map((model) => ({
+    ...model,
+    variants: model.variants.map((variant) => ({ ...variant, files: [file] })),
+  }));
+  const sources = {
+    [PATH]: { compacted: from },
+    [from.path]: { hub: { repository: 'owner/tiny', revision: 'abc', file: 'model.gguf' } },
+  };
+  expect(await pull(options({ catalog: { ...catalog, models }, sources }))).toBe(1);
+  expect(await readFile(join(base, 'site', PATH))).toEqual(wanted);
+  await expect(stat(join(base, 'site', from.path))).rejects.toThrow('ENOENT');
+});
+
 function sizeAndHash(bytes: Uint8Array): { bytes: number; sha256: string } {
   return { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 }

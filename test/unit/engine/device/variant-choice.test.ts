@@ -138,6 +138,14 @@ test('a page prefers a variant, but not against what the device can do', () => {
   expect(choose(gpu({ fallback: true }), { allowFallbackGpu: true }).name).toBe('big-f16');
 });
 
+test('a variant that is only for pages that prefer it is left to them', () => {
+  const reserved: CatalogModel = { ...model, variants: [{ ...big, onlyPreferred: true }] };
+  const { variant, reasons } = chooseVariant(reserved, device());
+  expect(variant).toBeNull();
+  expect(reasons[0]?.reason).toBe('is taken only when a page prefers it');
+  expect(chooseVariant(reserved, device(), { prefer: ['big-f16'] }).variant?.name).toBe('big-f16');
+});
+
 test('none left: no variant, and every reason', () => {
   const lost = { fault: 'lost' };
   const { name, reasons } = choose({}, {}, { 'big-f16': lost, 'big-f32': lost, small: lost });
