@@ -106,8 +106,8 @@ const allMiniLmInt8: TransformersVariant = {
     },
     {
       path: 'all-minilm-l6-v2-int8/onnx/model.onnx',
-      bytes: 23606865,
-      sha256: 'c1299282b81bfb1a81931b82e2dc3676e40754c97f0f532657565b5fddcbe170',
+      bytes: 23614673,
+      sha256: '03c5f4e304ded2d55d61d0029acee19d84e7f454401535f5eed07b59a2b0c691',
     },
   ],
 };

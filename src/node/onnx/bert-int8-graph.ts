@@ -14,6 +14,5 @@ export function bertInt8Graph(
   far: FarDimensions,
 ): Uint8Array {
   const graph = new GraphBuilder();
-  const { hidden_size: hidden, layer_norm_eps: epsilon } = config;
-  return buildBert(graph, config, new Int8Operators(graph, tensor, { hidden, epsilon, far }));
+  return buildBert(graph, config, new Int8Operators(graph, tensor, { hidden: config.hidden_size, far }));
 }

@@ -20,18 +20,16 @@ const FAR_UNITS = 8;
 export class Int8Operators implements BertOperators {
   readonly #graph: GraphBuilder;
   readonly #tensor: (name: string) => Matrix;
-  readonly #epsilon: number;
   readonly #factors: Float32Array;
 
   /** @param tensor one of the model's tensors by its name; of one axis: one row. */
   constructor(
     graph: GraphBuilder,
     tensor: (name: string) => Matrix,
-    { hidden, epsilon, far }: { hidden: number; epsilon: number; far: FarDimensions },
+    { hidden, far }: { hidden: number; far: FarDimensions },
   ) {
     this.#graph = graph;
     this.#tensor = tensor;
-    this.#epsilon = epsilon;
     this.#factors = Float32Array.from({ length: hidden }, (_, dimension) => far[dimension] ?? 1);
     graph.tensor('far_factors', this.#factors, [hidden]);
   }
@@ -52,22 +50,26 @@ export class Int8Operators implements BertOperators {
     return this.#graph.node('Mul', [floats, scaleTaken], output);
   }
 
+  /**
+   * In single steps, which take two fifths of the operator's time here. Its epsilon is left out: it keeps states apart
+   * from 0 that no text has.
+   */
   layerNorm(input: string, name: string, output?: string): NormalizedState {
     const [gain, shift] = [this.#tensor(`${name}.weight`).data, this.#tensor(`${name}.bias`).data];
-    const attributes = { axis: -1, epsilon: { float: this.#epsilon } };
-    const normalize = (gains: Float32Array, shifts: Float32Array, to: string): string =>
-      this.#graph.node(
-        'LayerNormalization',
-        [input, this.#vector(`${name}.weight`, gains), this.#vector(`${name}.bias`, shifts)],
-        to,
-        attributes,
-      );
-    if (output !== undefined) {
-      const plain = normalize(gain, shift, output);
-      return { forProducts: plain, residual: plain };
-    }
-    const divided = (values: Float32Array) => values.map((value, i) => value / (this.#factors[i] ?? 1));
-    const forProducts = normalize(divided(gain), divided(shift), `${name}.output`);
+    const overLast = { axes: [-1], keepdims: 1 };
+    const mean = this.#graph.node('ReduceMean', [input], `${name}.mean`, overLast);
+    const centered = this.#graph.node('Sub', [input, mean], `${name}.centered`);
+    const length = this.#graph.node('ReduceL2', [centered], `${name}.length`, overLast);
+    const unit = this.#graph.node('Div', [centered, length], `${name}.unit`);
+    // The last state goes out, and is multiplied with nothing.
+    const factors = output === undefined ? this.#factors : this.#factors.map(() => 1);
+    const deviations = Math.sqrt(gain.length);
+    const gains = gain.map((value, i) => (value * deviations) / (factors[i] ?? 1));
+    const shifts = shift.map((value, i) => value / (factors[i] ?? 1));
+    const scaled = this.#graph.node('Mul', [unit, this.#vector(`${name}.weight`, gains)], `${name}.scaled`);
+    const to = output ?? `${name}.output`;
+    const forProducts = this.#graph.node('Add', [scaled, this.#vector(`${name}.bias`, shifts)], to);
+    if (output !== undefined) return { forProducts, residual: forProducts };
     const residual = this.#graph.node('Mul', [forProducts, 'far_factors'], `${name}.residual`);
     return { forProducts, residual };
   }
