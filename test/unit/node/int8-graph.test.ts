@@ -19,8 +19,8 @@ const matrix = (...rows: number[][]): Matrix => ({
 test('a row in 8 bits has a scale of its own, and is met to half of it', () => {
   const given = matrix([1, -0.25, 0.251, 0], [0, 0, 0, 0], [-1000, 3, 4, 5]);
   const { data, scales } = quantizeRows(given);
-  expect([...data.slice(0, 4)]).toEqual([127, -32, 32, 0]);
-  expect([...data.slice(4, 8)]).toEqual([0, 0, 0, 0]);
+  expect(data.slice(0, 4)).toEqual(Int8Array.of(127, -32, 32, 0));
+  expect(data.slice(4, 8)).toEqual(Int8Array.of(0, 0, 0, 0));
   expect(data[8]).toBe(-127);
   given.data.forEach((value, i) => {
     const scale = scales[Math.floor(i / 4)] ?? 0;
