@@ -4,20 +4,23 @@ import type { Page } from 'playwright';
 export async function stopServiceWorker(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);
   try {
-    const stopped = new Promise<void>((resolve) => {
-      let running = false;
-      session.on('ServiceWorker.workerVersionUpdated', ({ versions }) => {
-        running ||= versions.some(({ runningStatus }) => runningStatus === 'running');
-        if (
-          running &&
-          versions.length > 0 &&
-          versions.every(({ runningStatus }) => runningStatus === 'stopped')
-        )
-          resolve();
-      });
+    let asked = false;
+    let allStopped = false;
+    let onStopped = (): void => undefined;
+    const stopped = new Promise<void>((resolve) => (onStopped = resolve));
+    const look = (): void => {
+      if (asked && allStopped) onStopped();
+    };
+    session.on('ServiceWorker.workerVersionUpdated', ({ versions }) => {
+      if (versions.length === 0) return;
+      allStopped = versions.every(({ runningStatus }) => runningStatus === 'stopped');
+      look();
     });
     await session.send('ServiceWorker.enable');
     await session.send('ServiceWorker.stopAllWorkers');
+    asked = true;
+    // The browser may have stopped it before, or tell so before it answers.
+    look();
     await Promise.race([stopped, timeout(10_000, 'the service worker did not stop')]);
   } finally {
     await session.detach();
