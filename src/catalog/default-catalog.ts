@@ -74,7 +74,7 @@ const allMiniLmF32: TransformersVariant = {
 };
 
 /**
- * In 8 bits (src/node/onnx writes it from the float32 weights): a quarter of the bytes, and twice as fast on the CPU.
+ * In 8 bits (src/node/onnx writes it from the float32 weights): a quarter of the bytes, and about twice as fast on the CPU.
  * Its vectors are near those of float32, and not the same (docs/decisions/embedding-int8.md): it is taken when a site
  * prefers it. The small files are the same JSON without its spaces, so that no two variants share a file in the store.
  */
