@@ -1,6 +1,6 @@
 import { startHash, type Hash } from './hash.ts';
 import { sha256 } from './sha256.ts';
-import { PIECE_BYTES } from './shelf.ts';
+import { PIECE_BYTES, readPiece } from './shelf.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -60,8 +60,6 @@ export class PieceHash {
 export async function hashBlob(blob: Blob, signal: AbortSignal): Promise<Digest> {
   const hash = await PieceHash.create();
   const indices = Array.from({ length: Math.ceil(blob.size / PIECE_BYTES) }, (_, index) => index);
-  const read = async (index: number): Promise<Bytes> =>
-    new Uint8Array(await blob.slice(index * PIECE_BYTES, (index + 1) * PIECE_BYTES).arrayBuffer());
-  await hash.advance(new Set(indices), read, signal);
+  await hash.advance(new Set(indices), (index) => readPiece(blob, index), signal);
   return hash.digest();
 }

@@ -1,4 +1,4 @@
-import { PIECE_BYTES } from './shelf.ts';
+import { PIECE_BYTES, readPiece } from './shelf.ts';
 import { sha256 } from './sha256.ts';
 
 /** Lies beside a file that is whole, as JSON. */
@@ -27,9 +27,7 @@ export function readReceipt(text: string | null): Receipt | null {
 export async function isIntact(blob: Blob, { bytes, pieces }: Receipt): Promise<boolean> {
   if (blob.size !== bytes) return false;
   for (const [index, piece] of pieces.entries()) {
-    const from = index * PIECE_BYTES;
-    const read = new Uint8Array(await blob.slice(from, from + PIECE_BYTES).arrayBuffer());
-    if ((await sha256(read)) !== piece) return false;
+    if ((await sha256(await readPiece(blob, index))) !== piece) return false;
   }
   return true;
 }

@@ -17,6 +17,12 @@ export interface Shelf {
 /** Bytes come and go in pieces of this size, the last one of a file excepted; each begins at a multiple of it. */
 export const PIECE_BYTES = 4 * 2 ** 20;
 
+/** A piece of a file that is whole. */
+export async function readPiece(blob: Blob, index: number): Promise<Uint8Array<ArrayBuffer>> {
+  const from = index * PIECE_BYTES;
+  return new Uint8Array(await blob.slice(from, from + PIECE_BYTES).arrayBuffer());
+}
+
 export interface ShelfWriter {
   /** One piece. */
   write(bytes: Uint8Array<ArrayBuffer>, at: number): Promise<void>;

@@ -6,7 +6,7 @@ import { Gate } from './gate.ts';
 import { partBytes, partName } from './part-record.ts';
 import { hashBlob } from './piece-hash.ts';
 import { isIntact, readReceipt, receiptName, type Receipt } from './receipt.ts';
-import { PIECE_BYTES, replace, type Shelf } from './shelf.ts';
+import { PIECE_BYTES, readPiece, replace, type Shelf } from './shelf.ts';
 import { pathNote, type StoredPath } from './stored-path.ts';
 
 export interface FileOptions {
@@ -108,9 +108,9 @@ export class WeightStore {
       const writer = await this.shelf.write(file.sha256);
       try {
         await writer.resize(file.bytes);
-        for (let at = 0; at < blob.size; at += PIECE_BYTES) {
+        for (const index of pieces.keys()) {
           signal.throwIfAborted();
-          await writer.write(new Uint8Array(await blob.slice(at, at + PIECE_BYTES).arrayBuffer()), at);
+          await writer.write(await readPiece(blob, index), index * PIECE_BYTES);
         }
       } finally {
         await writer.close();

@@ -1,10 +1,8 @@
 import type { Chunk } from './reply-reader.ts';
+import { seed32, SEEDS } from './request.ts';
 
 type Fields = Record<string, unknown>;
 type Timings = NonNullable<Chunk['timings']>;
-
-/** Seeds are 32 bits wide; the highest one means a random one. */
-const SEEDS = 0xffffffff;
 
 /**
  * llama.cpp's server begins a stream with an empty result, and hands out one result a step: a prompt that takes a single
@@ -35,7 +33,7 @@ export type AfterFirst =
   /** There is no more. */
   | { type: 'whole'; chunk: Chunk }
   /** The request for what follows. */
-  | { type: 'more'; chunk: Chunk; rest: Fields }
+  | { type: 'more'; chunk: Chunk; timings: Timings; rest: Fields }
   /** It begins anew, and draws the same. */
   | { type: 'unsure' };
 
@@ -55,10 +53,10 @@ export function afterFirst(fields: Fields, chunks: Chunk[]): AfterFirst {
   const rest = {
     ...fields,
     prompt: prompt + text,
-    seed: (Number(fields['seed']) + 1) % SEEDS,
+    seed: seed32(Number(fields['seed']) + 1),
     ...(typeof limit === 'number' && { n_predict: limit - 1 }),
   };
-  return { type: 'more', chunk: { ...last, choices: [{ text }] }, rest };
+  return { type: 'more', chunk: { ...last, choices: [{ text }] }, timings: last.timings, rest };
 }
 
 /** A chunk of the rest, with the figures of the whole reply. */

@@ -19,8 +19,10 @@ interface Reply {
   ahead: 'no' | 'under way' | 'nothing known' | Timings;
   /** Computes a prompt ahead, for other replies. */
   isAhead: boolean;
-  /** The first token is asked for by itself, with what has come of that; or was, with that request's figures. */
-  first: 'no' | Chunk[] | Timings;
+  /** What has come of the request for the first token alone; null: none is under way. */
+  opening: Chunk[] | null;
+  /** Figures of that request, once it is the rest that is asked for. */
+  first: Timings | null;
   /** Its first token has come: the prompt is computed. */
   started: boolean;
   /** How often a shorter prompt has gone before it. */
@@ -46,8 +48,6 @@ const UNSTARTED = 2;
 const WORTH_SHARING = 400;
 /** The first token was the last one that there was room for. */
 const OUT_OF_CONTEXT: Chunk = { choices: [{ text: '', finish_reason: 'length' }] };
-const isTimings = (first: Reply['first']): first is Timings =>
-  typeof first === 'object' && !Array.isArray(first);
 const isTooLong = (error: unknown): boolean => error instanceof Refusal && error.promptTokens !== undefined;
 const isMuchLonger = (a: Reply, b: Reply): boolean => a.size > 2 * b.size + MARGIN;
 
@@ -79,7 +79,7 @@ export class LlamaServer {
    */
   run(fields: Record<string, unknown>, onChunk: (chunk: Chunk) => void, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#add(fields, signal, { onChunk, resolve, reject }, false);
+      this.#add(withSeed(fields), signal, { onChunk, resolve, reject }, false);
     });
   }
 
@@ -92,7 +92,7 @@ export class LlamaServer {
     const prompt = String(fields['prompt']);
     const reply: Reply = {
       ...to,
-      fields: withSeed(fields),
+      fields,
       prompt,
       size: prompt.length,
       id: null,
@@ -100,7 +100,8 @@ export class LlamaServer {
       text: '',
       ahead: 'no',
       isAhead,
-      first: 'no',
+      opening: null,
+      first: null,
       started: false,
       yielded: 0,
       taken: this.#replies.length === 0 ? 0 : Math.min(...this.#replies.map(({ taken }) => taken)),
@@ -187,7 +188,7 @@ export class LlamaServer {
     reply.slot = this.#states.take(prompt);
     // Beside others it would stand still while they go on.
     const first = isAhead || this.#replies.length > 1 ? null : firstTokenRequest(reply.fields);
-    reply.first = first ? [] : 'no';
+    reply.opening = first && [];
     reply.id = await this.#calls.begin(first ?? reply.fields);
   }
 
@@ -217,13 +218,13 @@ export class LlamaServer {
 
   async #step(reply: Reply, id: number): Promise<void> {
     const { chunks, more } = await this.#calls.step(id).catch((error: unknown) => {
-      if (!isTimings(reply.first) || !isTooLong(error)) throw error;
+      if (!reply.first || !isTooLong(error)) throw error;
       return { chunks: [OUT_OF_CONTEXT], more: false };
     });
-    if (Array.isArray(reply.first)) {
-      reply.first.push(...chunks);
+    if (reply.opening) {
+      reply.opening.push(...chunks);
       if (more) reply.taken += UNSTARTED;
-      else await this.#goOn(reply, afterFirst(reply.fields, reply.first));
+      else await this.#goOn(reply, afterFirst(reply.fields, reply.opening));
       return;
     }
     this.#give(reply, chunks);
@@ -234,12 +235,12 @@ export class LlamaServer {
 
   /** In the same slot; nobody else begins in between. */
   async #goOn(reply: Reply, next: AfterFirst): Promise<void> {
-    reply.first = 'no';
+    reply.opening = null;
     if (next.type !== 'unsure') this.#give(reply, [next.chunk]);
     if (next.type === 'whole') return this.#end(reply, reply.resolve);
     if (next.type === 'more') {
       reply.fields = next.rest;
-      reply.first = next.chunk.timings ?? 'no';
+      reply.first = next.timings;
     }
     reply.id = await this.#calls.begin(reply.fields);
   }
@@ -247,7 +248,7 @@ export class LlamaServer {
   #give(reply: Reply, chunks: Chunk[]): void {
     for (const chunk of chunks) {
       reply.text += chunk.choices?.[0]?.text ?? '';
-      const whole = isTimings(reply.first) ? withFirst(chunk, reply.first) : chunk;
+      const whole = reply.first ? withFirst(chunk, reply.first) : chunk;
       reply.onChunk(typeof reply.ahead === 'string' ? whole : withPrompt(whole, reply.ahead));
     }
     if (chunks.length > 0 && !reply.started) {

@@ -1,5 +1,4 @@
-/** Read at once; the piece after it is on its way. */
-const PIECE_BYTES = 4 * 2 ** 20;
+import { PIECE_BYTES, readPiece } from '../../weights/shelf.ts';
 
 /** llama.cpp takes a layer's tensors in another order than they lie in the file: back and forth in some megabytes. */
 const KEPT_PIECES = 6;
@@ -11,7 +10,7 @@ const KEPT_PIECES = 6;
 export class ReadAheadBlob extends Blob {
   readonly #blob: Blob;
   /** By when they were last read, the latest at the end. */
-  readonly #pieces = new Map<number, Promise<ArrayBuffer>>();
+  readonly #pieces = new Map<number, Promise<Uint8Array>>();
 
   constructor(blob: Blob) {
     super();
@@ -44,16 +43,15 @@ export class ReadAheadBlob extends Blob {
       const piece = this.#piece(index);
       if ((index + 1) * PIECE_BYTES < this.size) this.#piece(index + 1).catch(() => undefined);
       const from = at - index * PIECE_BYTES;
-      const part = new Uint8Array(await piece).subarray(from, from + end - at);
+      const part = (await piece).subarray(from, from + end - at);
       bytes.set(part, at - start);
       at += part.length;
     }
     return bytes.buffer;
   }
 
-  #piece(index: number): Promise<ArrayBuffer> {
-    const from = index * PIECE_BYTES;
-    const piece = this.#pieces.get(index) ?? this.#blob.slice(from, from + PIECE_BYTES).arrayBuffer();
+  #piece(index: number): Promise<Uint8Array> {
+    const piece = this.#pieces.get(index) ?? readPiece(this.#blob, index);
     this.#pieces.delete(index);
     this.#pieces.set(index, piece);
     const [oldest] = this.#pieces.keys();

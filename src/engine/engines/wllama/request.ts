@@ -44,9 +44,12 @@ function samplers(sampling: Sampling, maxTokens: number = PENALTY_WINDOW): Recor
   };
 }
 
-/** OpenAI's seeds are 64 bits wide, llama.cpp's 32, of which the highest means a random one. */
-function seed32(seed: number): number {
-  return ((seed % 0xffffffff) + 0xffffffff) % 0xffffffff;
+/** How many there are: llama.cpp's are 32 bits wide, of which the highest means a random one. */
+export const SEEDS = 0xffffffff;
+
+/** OpenAI's seeds are 64 bits wide. */
+export function seed32(seed: number): number {
+  return ((seed % SEEDS) + SEEDS) % SEEDS;
 }
 
 function constrain(constraint: Constraint): Record<string, unknown> {

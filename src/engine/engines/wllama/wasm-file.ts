@@ -1,8 +1,9 @@
 import { delay } from '../../abort.ts';
 import { EngineError } from '../../engine-error.ts';
 
-/** Found to be good in this worker's life. */
+/** Found to be good in this worker's life: all of it, or its beginning. */
 const good = new Set<string>();
+const begun = new Set<string>();
 
 /** An engine that has not come up by then may be waiting for ever. */
 const PATIENCE_MS = 5000;
@@ -13,7 +14,8 @@ const PATIENCE_MS = 5000;
  * @throws EngineError `model_load_failed`
  */
 export async function watchWasm(url: string, signal: AbortSignal): Promise<void> {
-  await read(url, signal);
+  if (!begun.has(url)) await read(url, signal);
+  begun.add(url);
   await delay(PATIENCE_MS, signal);
   await checkWasm(url, signal);
 }
