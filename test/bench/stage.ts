@@ -22,9 +22,10 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export async function openStage(rounds: number, mlc: MlcUrls | null): Promise<Stage> {
-  const site = await StaticSite.start();
-  const context = await launch({ extraArgs: NO_GPU });
+export async function openBenchPage(
+  context: BrowserContext,
+  site: StaticSite,
+): Promise<Pick<Stage, 'page' | 'reload'>> {
   const page = await context.newPage();
   page.on('pageerror', (error) => console.error(`page error: ${error.message}`));
   page.on('crash', () => console.error('the page crashed'));
@@ -33,6 +34,13 @@ export async function openStage(rounds: number, mlc: MlcUrls | null): Promise<St
     await page.goto(`${site.url}/bench-page.html`);
   };
   await reload();
+  return { page, reload };
+}
+
+export async function openStage(rounds: number, mlc: MlcUrls | null): Promise<Stage> {
+  const site = await StaticSite.start();
+  const context = await launch({ extraArgs: NO_GPU });
+  const { page, reload } = await openBenchPage(context, site);
   return {
     context,
     page,

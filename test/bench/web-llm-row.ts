@@ -1,11 +1,9 @@
-import type { BrowserContext, Page } from 'playwright';
-
 import { serveFolder } from '../examples/support/plain-server.ts';
 import { launch } from '../support/launch.ts';
 import { mlcListed, mlcOptions, type MlcUrls } from '../support/mlc-model.ts';
 import { bringMlcFiles } from './mlc-files.ts';
 import { quotients, type Row } from './row.ts';
-import type { Stage } from './stage.ts';
+import { openBenchPage, type Stage } from './stage.ts';
 
 const DECODED = 64;
 
@@ -23,17 +21,19 @@ export async function webLlm({ site, mlc, rounds }: Stage): Promise<Row> {
   if (mlc === null) throw new Error(`No model was given. ${WEB_LLM_HOW}`);
   const context = await launch({ webgpu: 'hardware' });
   try {
-    const page = await openBench(context, site.url);
-    const gpu = await page.evaluate(() => window.bench.calls.gpu());
+    const opened = await openBenchPage(context, site);
+    const gpu = await opened.page.evaluate(() => window.bench.calls.gpu());
     if (gpu === null) throw new Error(`The browser offers no GPU by WebGPU here. ${WEB_LLM_HOW}`);
     if (gpu.fallback) throw new Error(`WebGPU runs in software here (${gpu.name}). ${WEB_LLM_HOW}`);
-    return await compare(page, mlc, rounds, gpu.name);
+    return await compare(opened, mlc, rounds, gpu.name);
   } finally {
     await context.close();
   }
 }
 
-async function compare(page: Page, mlc: MlcUrls, rounds: number, gpu: string): Promise<Row> {
+type Opened = Pick<Stage, 'page' | 'reload'>;
+
+async function compare({ page, reload }: Opened, mlc: MlcUrls, rounds: number, gpu: string): Promise<Row> {
   const files = await bringMlcFiles(mlc);
   const server = await serveFolder(files.folder, CORS);
   try {
@@ -43,7 +43,7 @@ async function compare(page: Page, mlc: MlcUrls, rounds: number, gpu: string): P
     const ours: number[] = [];
     // One engine at a time is on the GPU: each in a page loaded anew.
     const measureOurs = async (): Promise<void> => {
-      await reload(page);
+      await reload();
       const { perSecond, fingerprint } = await page.evaluate(
         ([models, count]) => window.bench.calls.webLlmOurs(models, count),
         [catalog, DECODED] as const,
@@ -52,7 +52,7 @@ async function compare(page: Page, mlc: MlcUrls, rounds: number, gpu: string): P
       if (!files.slidingWindow) contextLength = Number(fingerprint.split('-').at(-1));
     };
     const measureRaw = async (): Promise<void> => {
-      await reload(page);
+      await reload();
       const model = { ...files.urls(server.url), contextLength };
       raw.push(
         await page.evaluate(([which, count]) => window.bench.calls.webLlmRaw(which, count), [
@@ -79,16 +79,3 @@ const row = (raw: number[], ours: number[], what: string): Row => ({
   goal: { atLeast: 0.98 },
   detail: { 'raw, tokens/s': raw, 'ours, tokens/s': ours },
 });
-
-async function openBench(context: BrowserContext, siteUrl: string): Promise<Page> {
-  const page = await context.newPage();
-  page.on('pageerror', (error) => console.error(`page error: ${error.message}`));
-  await page.goto(`${siteUrl}/bench-page.html`);
-  return page;
-}
-
-async function reload(page: Page): Promise<void> {
-  const url = page.url();
-  await page.goto('about:blank');
-  await page.goto(url);
-}

@@ -9,6 +9,7 @@ import {
   generateThroughV1,
   localtext,
   openai,
+  story,
   tokensPerSecond,
 } from './engines.ts';
 import { longText } from './long-text.ts';
@@ -17,8 +18,6 @@ import { webLlmOurs, webLlmRaw } from './web-llm.ts';
 
 /** Milliseconds since 1970: to compare with times of the engine's worker. */
 const clock = (): number => performance.timeOrigin + performance.now();
-
-const story = [{ role: 'user' as const, content: 'Write a story about a fox and a crow.' }];
 
 let running: { controller: AbortController; ended: Promise<unknown> } | null = null;
 

@@ -4,13 +4,11 @@ import {
   type Generation,
   generateRaw,
   generateThroughV1,
+  type Messages,
   type RawSettings,
+  story,
   tokensPerSecond,
 } from './engines.ts';
-
-type Messages = { role: 'user'; content: string }[];
-
-const story = (): Messages => [{ role: 'user', content: 'Write a story about a fox and a crow.' }];
 
 interface PairOptions {
   rounds: number;
@@ -25,8 +23,8 @@ async function pairs(options: PairOptions): Promise<{ raw: number[]; ours: numbe
   const { rounds, maxTokens, settings, messages, pick } = options;
   const raw: number[] = [];
   const ours: number[] = [];
-  await generateRaw(story(), 2, settings);
-  await generateThroughV1(story(), 2);
+  await generateRaw(story, 2, settings);
+  await generateThroughV1(story, 2);
   for (let round = 0; round < rounds; round++) {
     const measureRaw = async (): Promise<number> =>
       raw.push(pick(await generateRaw(messages(round), maxTokens, settings)));
@@ -45,7 +43,7 @@ export async function decode(rounds: number): Promise<Row> {
     rounds,
     maxTokens: DECODED,
     settings: 'ours',
-    messages: story,
+    messages: () => story,
     pick: tokensPerSecond,
   });
   return {
@@ -63,7 +61,7 @@ export async function decodePlain(rounds: number): Promise<Row> {
     rounds,
     maxTokens: DECODED,
     settings: 'plain',
-    messages: story,
+    messages: () => story,
     pick: tokensPerSecond,
   });
   return {
@@ -81,7 +79,7 @@ export async function firstToken(rounds: number): Promise<Row> {
     rounds: rounds * 4,
     maxTokens: 2,
     settings: 'ours',
-    messages: story,
+    messages: () => story,
     pick: ({ firstTokenMs }) => firstTokenMs,
   });
   return {

@@ -41,6 +41,8 @@ export const tokensPerSecond = ({ tokens, decodeMs }: Generation): number => (to
 
 export type Messages = { role: 'user' | 'system' | 'assistant'; content: string }[];
 
+export const story: Messages = [{ role: 'user', content: 'Write a story about a fox and a crow.' }];
+
 export async function generateRaw(
   messages: Messages,
   maxTokens: number,

@@ -2,9 +2,7 @@ import type { ChatCompletionRequestStreaming, ChatOptions } from '@mlc-ai/web-ll
 
 import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { start } from '../../../src/index.ts';
-import { clientOf, generateBy, type Generation, type Messages, timed, tokensPerSecond } from './engines.ts';
-
-const story: Messages = [{ role: 'user', content: 'Write a story about a fox and a crow.' }];
+import { clientOf, generateBy, type Generation, story, timed, tokensPerSecond } from './engines.ts';
 
 /** After a first word, in tokens a second. */
 async function speed(
