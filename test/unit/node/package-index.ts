@@ -23,7 +23,8 @@ const MAKE_SDIST = `
 import io, sys, tarfile
 with tarfile.open(sys.argv[1], 'w:gz') as sdist:
     files = {
-        'setup.py': f'open({sys.argv[2]!r}, "w").close()\\nfrom setuptools import setup\\nsetup(name="tiny-weights", version="1.0.0")\\n',
+        'pyproject.toml': '[build-system]\\nrequires = []\\nbuild-backend = "backend"\\nbackend-path = ["."]\\n',
+        'backend.py': f'open({sys.argv[2]!r}, "w").close()\\n',
         'PKG-INFO': 'Metadata-Version: 2.1\\nName: tiny-weights\\nVersion: 1.0.0\\n',
     }
     for name, text in files.items():
@@ -52,7 +53,7 @@ export async function makeWheel(
   };
 }
 
-/** A source distribution whose `setup.py` writes the file `marker`. */
+/** A source distribution whose build script writes the file `marker`; it needs nothing else to be built. */
 export async function makeSdist(folder: string, marker: string): Promise<Buffer> {
   const path = join(folder, 'tiny-weights-1.0.0.tar.gz');
   await runPython(MAKE_SDIST, path, marker);

