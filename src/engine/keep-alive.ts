@@ -1,4 +1,5 @@
-import { KEEP_ALIVE_MS, KEEP_ALIVE_PATH } from '../protocol/local-paths.ts';
+import { KEEP_ALIVE_MS, KEEP_ALIVE_PATH, PROTOCOL_HEADER } from '../protocol/local-paths.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
 
 /** Keeps the service worker awake while any request runs. */
 export class KeepAlive {
@@ -19,5 +20,6 @@ export class KeepAlive {
 
 function ping(): void {
   // It is the asking that counts; a page without a service worker has no answer to give.
-  fetch(KEEP_ALIVE_PATH, { cache: 'no-store' }).catch(() => undefined);
+  const headers = { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) };
+  fetch(KEEP_ALIVE_PATH, { cache: 'no-store', headers }).catch(() => undefined);
 }

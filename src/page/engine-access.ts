@@ -1,6 +1,6 @@
 import type { EngineStatus, LoadProgress } from '../protocol/control.ts';
 import { LOAD_PATH, STATUS_PATH, type LoadLine } from '../protocol/local-paths.ts';
-import type { WireError } from '../protocol/wire-error.ts';
+import { fetchLocal, fromWire, toError } from './fetch-local.ts';
 import { LocaltextError } from './localtext-error.ts';
 
 /** How this page reaches the engine beside /v1, whichever tab it is in. */
@@ -29,10 +29,10 @@ export const throughServiceWorker: EngineAccess = {
   },
 
   async status() {
-    const response = await fetch(STATUS_PATH);
+    const response = await fetchLocal(STATUS_PATH);
     if (response.ok) return (await response.json()) as EngineStatus;
     if (response.status === 500) return null;
-    throw notOurs(response);
+    throw await toError(response);
   },
 };
 
@@ -41,8 +41,11 @@ const brokenOff = (cause?: unknown): LocaltextError =>
 
 /** @throws TypeError when the connection breaks. */
 const follow: EngineAccess['load'] = async (model, { signal, onProgress }) => {
-  const response = await fetch(`${LOAD_PATH}?model=${encodeURIComponent(model)}`, { signal });
-  if (!response.ok || !response.body) throw notOurs(response);
+  const response = await fetchLocal(`${LOAD_PATH}?model=${encodeURIComponent(model)}`, {
+    method: 'POST',
+    signal,
+  });
+  if (!response.ok || !response.body) throw await toError(response);
   const lines = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   let loaded = false;
@@ -56,17 +59,8 @@ const follow: EngineAccess['load'] = async (model, { signal, onProgress }) => {
     for (const part of parts) {
       const line = JSON.parse(part) as LoadLine;
       if (line.type === 'progress') onProgress?.(line.progress);
-      else if (line.type === 'error') throw asLocaltextError(line.error);
+      else if (line.type === 'error') throw fromWire(line.error);
       else loaded = true;
     }
   }
 };
-
-const asLocaltextError = ({ code, message }: WireError): LocaltextError =>
-  new LocaltextError(code ?? 'server_error', message);
-
-const notOurs = ({ status, url }: Response): LocaltextError =>
-  new LocaltextError(
-    'service_worker_no_control',
-    `${url} answered ${status}: the service worker does not control this page. Reload it.`,
-  );

@@ -1,16 +1,16 @@
 import { WEIGHTS_PATH } from '../protocol/local-paths.ts';
 import type { WeightsReply } from '../protocol/weights.ts';
-import type { WireError } from '../protocol/wire-error.ts';
-import { LocaltextError } from './localtext-error.ts';
+import { fetchLocal, toError } from './fetch-local.ts';
 
 /** Through the service worker to the engine, whichever tab it is in. @throws LocaltextError */
-export async function postWeights(query: string, body: BodyInit, signal: AbortSignal): Promise<WeightsReply> {
-  const response = await fetch(WEIGHTS_PATH + query, { method: 'POST', body, signal });
-  const reply = (await response.json().catch(() => ({}))) as WeightsReply | { error?: WireError };
-  if (response.ok && !('error' in reply)) return reply as WeightsReply;
-  const error = 'error' in reply ? reply.error : undefined;
-  throw new LocaltextError(
-    error?.code ?? 'service_worker_no_control',
-    error?.message ?? `${WEIGHTS_PATH} answered ${response.status}: reload the page.`,
-  );
+export async function postWeights(
+  query: string,
+  body: string | File,
+  signal: AbortSignal,
+): Promise<WeightsReply> {
+  const type = typeof body === 'string' ? 'application/json' : 'application/octet-stream';
+  const headers = { 'content-type': type };
+  const response = await fetchLocal(WEIGHTS_PATH + query, { method: 'POST', headers, body, signal });
+  if (response.ok) return (await response.json()) as WeightsReply;
+  throw await toError(response);
 }

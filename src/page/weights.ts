@@ -62,7 +62,7 @@ export class Weights {
   }
 
   /** In a chunk of its own: most pages never ask. */
-  async #post(query: string, body: BodyInit, given?: AbortSignal): Promise<WeightsReply> {
+  async #post(query: string, body: string | File, given?: AbortSignal): Promise<WeightsReply> {
     const signal = given ? AbortSignal.any([given, this.#stopped]) : this.#stopped;
     return (await import('./post-weights.ts')).postWeights(query, body, signal);
   }

@@ -1,25 +1,31 @@
 import type { LoadProgress } from './control.ts';
 import type { WireError } from './wire-error.ts';
 
-/** What the service worker answers beside /v1, for this site's own pages: no key is asked for. */
+/**
+ * What the service worker answers beside /v1, without a key. Only the page library and the engine worker may ask: every
+ * request carries `PROTOCOL_HEADER`, which no form, link, frame or image can set, and is no navigation.
+ */
 
-/** 204. Fetched by the engine worker while a request runs, to keep the service worker awake. */
+/** Its value is `PROTOCOL_VERSION`. */
+export const PROTOCOL_HEADER = 'localtext-protocol';
+
+/** GET → 204. Fetched by the engine worker while a request runs, to keep the service worker awake. */
 export const KEEP_ALIVE_PATH = '/localtext/keep-alive';
 
 /** How often, in milliseconds: browsers stop a service worker that heard nothing for 30 s. */
 export const KEEP_ALIVE_MS = 10_000;
 
-/** `?model=<id>` → a `LoadLine` of JSON a line, until the model is in memory. */
+/** POST `?model=<id>` → a `LoadLine` of JSON a line, until the model is in memory. */
 export const LOAD_PATH = '/localtext/load';
 
 export type LoadLine =
   { type: 'progress'; progress: LoadProgress } | { type: 'loaded' } | { type: 'error'; error: WireError };
 
-/** → the `EngineStatus`, or an error in OpenAI's shape when no tab leads. */
+/** GET → the `EngineStatus`, or an error in OpenAI's shape when no tab leads. */
 export const STATUS_PATH = '/localtext/status';
 
 /**
- * POST: a `WeightsCommand` as JSON → its `WeightsReply`, or an error in OpenAI's shape. With `?import=<file name>` the
- * body is the file itself.
+ * POST: a `WeightsCommand` as `application/json` → its `WeightsReply`, or an error in OpenAI's shape. With
+ * `?import=<file name>` the body is the file itself, as `application/octet-stream`.
  */
 export const WEIGHTS_PATH = '/localtext/weights';

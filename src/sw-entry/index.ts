@@ -5,7 +5,8 @@
 
 import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
 import { largeFiles } from './large-files.ts';
-import { handleLocalRoute, isLocalPath } from './local-routes.ts';
+import { isLocalPath } from './local-request.ts';
+import { handleLocalRoute } from './local-routes.ts';
 import { handleMessage } from './messages.ts';
 import { asksForWeights, respondStored } from './stored-weights.ts';
 import { serviceWorkerTransport } from './service-worker-transport.ts';

@@ -1,64 +1,43 @@
 import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
 import { commandWeights, loadModel, readStatus } from '../engine-client/load-model.ts';
-import {
-  KEEP_ALIVE_PATH,
-  LOAD_PATH,
-  STATUS_PATH,
-  WEIGHTS_PATH,
-  type LoadLine,
-} from '../protocol/local-paths.ts';
-import type { WeightsCommand } from '../protocol/weights.ts';
+import { LOAD_PATH, STATUS_PATH, WEIGHTS_PATH, type LoadLine } from '../protocol/local-paths.ts';
 import { asServiceError } from '../service/service-error.ts';
+import { isLocalPath, readName, readWeightsCommand, requirePageLibrary } from './local-request.ts';
 
 /** How long a page waits to hear of an engine's status, in milliseconds. */
 const STATUS_DEADLINE_MS = 5000;
 
-const paths: ReadonlySet<string> = new Set([KEEP_ALIVE_PATH, LOAD_PATH, STATUS_PATH, WEIGHTS_PATH]);
-
-export const isLocalPath = ({ pathname }: URL): boolean => paths.has(pathname);
-
 /** Answers the page library's own paths; null for every other path. */
-export function handleLocalRoute(
+export async function handleLocalRoute(
   request: Request,
   dependencies: EngineClientDependencies,
-): Promise<Response> | Response | null {
+): Promise<Response | null> {
   const url = new URL(request.url);
-  switch (url.pathname) {
-    case KEEP_ALIVE_PATH:
-      return new Response(null, { status: 204 });
-    case LOAD_PATH:
-      return streamLoad(url.searchParams.get('model') ?? '', dependencies);
-    case STATUS_PATH:
-      return answerStatus({ ...dependencies, deadlineMs: STATUS_DEADLINE_MS });
-    case WEIGHTS_PATH:
-      return answerWeights(request, url.searchParams.get('import'), dependencies);
-    default:
-      return null;
-  }
-}
-
-async function answerWeights(
-  request: Request,
-  imported: string | null,
-  dependencies: EngineClientDependencies,
-): Promise<Response> {
+  if (!isLocalPath(url)) return null;
   try {
-    const command: WeightsCommand =
-      imported === null
-        ? ((await request.json()) as WeightsCommand)
-        : { type: 'import', name: imported, blob: await request.blob() };
-    return Response.json(await commandWeights(dependencies, command, request.signal));
+    requirePageLibrary(request);
+    switch (url.pathname) {
+      case LOAD_PATH:
+        return streamLoad(readName(url, 'model'), dependencies);
+      case STATUS_PATH:
+        return await answerStatus({ ...dependencies, deadlineMs: STATUS_DEADLINE_MS });
+      case WEIGHTS_PATH:
+        return await answerWeights(request, dependencies);
+      default:
+        return new Response(null, { status: 204 });
+    }
   } catch (error) {
     return asServiceError(error).toResponse();
   }
+}
+
+async function answerWeights(request: Request, dependencies: EngineClientDependencies): Promise<Response> {
+  const command = await readWeightsCommand(request);
+  return Response.json(await commandWeights(dependencies, command, request.signal));
 }
 
 async function answerStatus(dependencies: EngineClientDependencies): Promise<Response> {
-  try {
-    return Response.json(await readStatus(dependencies, AbortSignal.timeout(2 * STATUS_DEADLINE_MS)));
-  } catch (error) {
-    return asServiceError(error).toResponse();
-  }
+  return Response.json(await readStatus(dependencies, AbortSignal.timeout(2 * STATUS_DEADLINE_MS)));
 }
 
 function streamLoad(model: string, dependencies: EngineClientDependencies): Response {

@@ -9,7 +9,7 @@ import type { WeightStore } from './weight-store.ts';
 export interface LibraryOptions {
   catalog: Catalog;
   store: Promise<WeightStore>;
-  sources: Pick<WeightSources, 'files'>;
+  sources: Pick<WeightSources, 'files' | 'forget'>;
   /** When the storage is full, what was not used for longest may be deleted. */
   evict: boolean;
   /** Name of the variant chosen for a model. */
@@ -71,6 +71,8 @@ export class Library {
     const store = await this.#options.store;
     const shared = await this.#sharedWith(name);
     for (const file of await this.files(name)) if (!shared.has(file.sha256)) await store.remove(file);
+    const known = this.#variants.get(name);
+    if (known) await this.#options.sources.forget(known.variant);
     await (await this.#openLedger()).delete(name);
   }
 

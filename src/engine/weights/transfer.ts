@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { WeightFile } from '../../catalog/catalog.ts';
 import { byteCount, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
 import { DESCRIPTION_FILE, type ImportedFile, type ModelDescription } from '../../protocol/weights.ts';
 import { badRequest } from '../engine-error.ts';
@@ -90,12 +91,27 @@ export class Transfer {
         'unknown_weights',
       );
     }
-    await this.#sources.keepFiles(entry.variant, description.files);
+    const { variant, files } = entry;
+    // What the catalog, the manifest or the hub says of a variant is trusted more than a file that somebody passed on.
+    if (files.length === 0) await this.#sources.keepFiles(variant, description.files);
+    else if (!sameFiles(files, description.files)) {
+      throw badRequest(
+        `${name} describes other files of ${variant.name} than those known here. Import files of the same version. Where the known ones came from an earlier import, delete ${variant.name} first.`,
+        'import',
+        'weights_conflict',
+      );
+    }
     return { path: null, completed: [] };
   }
 }
 
 const sameName = (path: string, name: string): boolean => path.split('/').at(-1) === name.split('/').at(-1);
+
+function sameFiles(known: readonly WeightFile[], described: readonly WeightFile[]): boolean {
+  const identity = ({ path, bytes, sha256 }: WeightFile): string => `${sha256} ${bytes} ${path}`;
+  const expected = new Set(known.map(identity));
+  return described.length === expected.size && described.every((file) => expected.delete(identity(file)));
+}
 
 async function readDescription(name: string, blob: Blob): Promise<ModelDescription> {
   const refuse = (how: string) => badRequest(`${name} ${how}.`, 'import', 'invalid_description');

@@ -3,7 +3,7 @@ import type { Variant, WeightFile } from '../../catalog/catalog.ts';
 import { MANIFEST, manifestSchema, type Manifest } from '../../catalog/manifest.ts';
 import { byteCount, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
 import type { SourceOptions } from '../../protocol/control.ts';
-import { EngineError } from '../engine-error.ts';
+import { badRequest, EngineError } from '../engine-error.ts';
 import { libraryPath } from '../engines/web-llm/model-paths.ts';
 import { DEFAULT_HUB, describeLibrary, listHubFiles } from './hub.ts';
 import type { WeightStore } from './weight-store.ts';
@@ -47,9 +47,23 @@ export class WeightSources {
     return variant.hub ? this.#known(variant) : variant.files;
   }
 
-  /** Keeps what a description by hand says of a variant, for machines where neither site nor hub tell. */
+  /**
+   * Keeps what an imported description says of a variant, for machines where neither site nor hub tell.
+   * @throws EngineError 400 for a file that is no part of the variant: its path may be another variant's
+   */
   async keepFiles(variant: Variant, files: WeightFile[]): Promise<void> {
-    if (variant.hub) await this.#note(variant, files);
+    const stray = files.find(({ path }) => !belongsTo(variant, path));
+    if (stray) {
+      const folder = variant.hub?.folder ?? '';
+      const message = `${stray.path} is no file of ${variant.name}. Its files lie below ${folder}/.`;
+      throw badRequest(message, 'import', 'invalid_description');
+    }
+    await this.#note(variant, files);
+  }
+
+  /** Drops what the hub or a description said of a variant; the catalog and the manifest stay. */
+  async forget(variant: Variant): Promise<void> {
+    await (await this.#store).shelf.remove(noteName(variant));
   }
 
   /** Whether a load would need no network, as far as a look at the store tells. */
@@ -144,6 +158,15 @@ export class WeightSources {
     }
     return this.#probe.reachable;
   }
+}
+
+function belongsTo(variant: Variant, path: string): boolean {
+  const { hub } = variant;
+  if (!hub) return false;
+  if (variant.engine === 'web-llm' && path === libraryPath(variant)) return true;
+  return hub.files
+    ? hub.files.some((name) => path === `${hub.folder}/${name}`)
+    : path.startsWith(`${hub.folder}/`);
 }
 
 const noteName = ({ name, hub }: Variant): string =>

@@ -222,6 +222,46 @@ test('a model goes out as files and comes in as files, where neither site nor hu
   expect(await states(to)).toEqual([['h', 'whole', 400]]);
 });
 
+const hubVariant: Variant = {
+  ...variant('h'),
+  hub: { repository: 'o/h', revision: 'main', folder: 'h', approximateBytes: 400 },
+};
+const describing = (name: string, files: Variant['files']): WeightsCommand => {
+  const text = JSON.stringify({ version: 1, variant: name, files });
+  return { type: 'import', name: DESCRIPTION_FILE, blob: new Blob([text]) };
+};
+
+test('an imported description never replaces hashes that are known: the catalog’s, or kept ones', async () => {
+  const pinned = variant('p', 'p');
+  const service = weightsService(catalogOf(pinned, hubVariant));
+  const planted = (name: string) => variant(name, 'planted').files;
+  const conflict = { wire: { code: 'weights_conflict' } };
+  await expect(ask(service, describing('p', planted('p')))).rejects.toMatchObject(conflict);
+  await expect(ask(service, describing('p', [...pinned.files, ...planted('h')]))).rejects.toMatchObject(
+    conflict,
+  );
+  await ask(service, describing('p', pinned.files));
+
+  const files = variant('h', 'x').files;
+  await ask(service, describing('h', files));
+  await ask(service, describing('h', files));
+  await expect(ask(service, describing('h', planted('h')))).rejects.toMatchObject(conflict);
+  expect(await service.library.files('h')).toEqual(files);
+  // A wrong one is not kept for ever.
+  await ask(service, { type: 'delete', target: 'h' });
+  await ask(service, describing('h', planted('h')));
+  expect(await service.library.files('h')).toEqual(planted('h'));
+});
+
+test('an imported description cannot place a file at another variant’s path', async () => {
+  const pinned = variant('p', 'p');
+  const service = weightsService(catalogOf(pinned, hubVariant));
+  await expect(ask(service, describing('h', variant('p', 'planted').files))).rejects.toMatchObject({
+    message: 'p/0.gguf is no file of h. Its files lie below h/.',
+  });
+  expect(await service.library.files('h')).toEqual([]);
+});
+
 test('what is not stored whole is not given out', async () => {
   const service = weightsService(catalogOf(variant('a', 'a')));
   await expect(ask(service, { type: 'describe', target: 'a' })).rejects.toMatchObject({
