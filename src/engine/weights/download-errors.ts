@@ -1,11 +1,19 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { EngineError } from '../engine-error.ts';
+import { TransientStatusError, WrongRangeError } from './retry.ts';
 import { Stalled } from './stall-watch.ts';
 
 export function unavailable({ path }: WeightFile, status: number): EngineError {
   return new EngineError({
     code: 'weights_unavailable',
     message: `The weight file ${path} could not be had: the server answered ${status}. Put the model's files into the site's models folder, or name another folder.`,
+  });
+}
+
+export function webPage({ path }: WeightFile, status: number): EngineError {
+  return new EngineError({
+    code: 'weights_unavailable',
+    message: `The server answered a web page (HTML, status ${status}) instead of the weight file ${path}. Check the address of the models folder. A host that answers every unknown address with its start page must answer 404 for missing files; a network that requires a sign-in may also answer so.`,
   });
 }
 
@@ -38,21 +46,27 @@ export function storageFull(needed: number, free: number | null, deletable: read
   });
 }
 
+/** Browsers throw it from opening, writing, growing, flushing and closing a file, and from a cache's `put()`. */
+export const isQuotaError = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'QuotaExceededError';
+
+function fileDidNotFit({ path, bytes }: WeightFile, cause: unknown): EngineError {
+  return new EngineError(
+    {
+      code: 'storage_full',
+      message: `The browser's storage is full: ${path} (${bytes} bytes) did not fit. Delete a model that is not needed, or free space on the device.`,
+    },
+    cause,
+  );
+}
+
 export function downloadFailed(file: WeightFile, error: unknown, keptBytes: number): EngineError {
   if (error instanceof EngineError) return error;
-  if (error instanceof DOMException && error.name === 'QuotaExceededError') {
-    return new EngineError(
-      {
-        code: 'storage_full',
-        message: `The browser's storage is full: ${file.path} (${file.bytes} bytes) did not fit. Delete a model that is not needed, or free space on the device.`,
-      },
-      error,
-    );
-  }
+  if (isQuotaError(error)) return fileDidNotFit(file, error);
   return new EngineError(
     {
       code: 'weights_unavailable',
-      message: `The weight file ${file.path} could not be downloaded: ${reason(error)}, several times. ${keptBytes} of its ${file.bytes} bytes are here and are kept. Check the connection and try again.`,
+      message: `The weight file ${file.path} could not be downloaded: ${reason(error)}, several times in a row. ${keptBytes} of its ${file.bytes} bytes are here and are kept. Check the connection and try again.`,
     },
     error,
   );
@@ -60,6 +74,7 @@ export function downloadFailed(file: WeightFile, error: unknown, keptBytes: numb
 
 function reason(error: unknown): string {
   if (error instanceof Stalled) return `the server sent nothing for ${error.seconds} s`;
+  if (error instanceof TransientStatusError || error instanceof WrongRangeError) return error.message;
   if (error instanceof DOMException) return `the browser's storage failed (${error.name})`;
   return 'the connection broke';
 }

@@ -1,16 +1,15 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { delay } from '../abort.ts';
 import { EngineError } from '../engine-error.ts';
-import { downloadFailed, sizeDiffers, unavailable, wrongHash } from './download-errors.ts';
+import { checkResponse } from './check-response.ts';
+import { downloadFailed, isQuotaError, sizeDiffers, wrongHash } from './download-errors.ts';
 import { PieceHash } from './piece-hash.ts';
 import { keepPart, partName, readPart, type PartRecord } from './part-record.ts';
 import { PieceReader } from './piece-reader.ts';
+import { MAX_ATTEMPTS, pauseBeforeRetry } from './retry.ts';
 import { PIECE_BYTES, type Shelf, type ShelfWriter } from './shelf.ts';
 import { StallWatch } from './stall-watch.ts';
 
-/** Of one connection in a row, without a piece gained on any; each goes on where the one before broke off. */
-const TRIES = 4;
-const FIRST_PAUSE_MS = 500;
 /** At once, for a file of many pieces: one often gets less than the line can carry. */
 const CONNECTIONS = 4;
 
@@ -36,9 +35,9 @@ export async function download(shelf: Shelf, file: WeightFile, options: Download
     const first = (running = await Download.open(shelf, file, options));
     const outcome = await first.run();
     if (typeof outcome === 'object') return outcome.pieces;
-    // The file has changed on the server since a part came, or that part was torn: once more, from nothing.
+    // The file may have changed on the server since a part came, or that part was torn: once more, from nothing.
     await forget(shelf, options.name);
-    if (outcome === 'wrong' && !first.resumed) throw wrongHash(file);
+    if (outcome === 'wrong' && first.isOneVersion) throw wrongHash(file);
     // A server of several machines may give each its own version: from here on the hash alone decides.
     running = await Download.open(shelf, file, options, { anyVersion: true });
     const second = await running.run();
@@ -72,7 +71,7 @@ interface DownloadParts {
 }
 
 class Download {
-  readonly resumed: boolean;
+  readonly #resumed: boolean;
   readonly #shelf: Shelf;
   readonly #file: WeightFile;
   readonly #options: DownloadOptions;
@@ -84,7 +83,8 @@ class Download {
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   readonly #anyVersion: boolean;
-  #etag: string | null;
+  /** Of the file on the server. */
+  #version: string | null;
   /** Bytes of pieces under way. */
   #flying = 0;
   #reported = 0;
@@ -122,8 +122,8 @@ class Download {
     this.#anyVersion = anyVersion;
     this.#count = Math.ceil(file.bytes / PIECE_BYTES);
     this.#done = new Set(record?.pieces);
-    this.#etag = record?.etag ?? null;
-    this.resumed = this.#done.size > 0;
+    this.#version = record?.version ?? null;
+    this.#resumed = this.#done.size > 0;
     this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
   }
 
@@ -188,11 +188,11 @@ class Download {
         return await this.#bring(index);
       } catch (error) {
         this.#signal.throwIfAborted();
-        if (error instanceof EngineError || error instanceof Changed || isQuota(error)) throw error;
+        if (error instanceof EngineError || error instanceof Changed || isQuotaError(error)) throw error;
         if (this.#done.has(index)) return false;
         failures = this.#done.size > before ? 1 : failures + 1;
-        if (failures >= TRIES) throw error;
-        await delay(FIRST_PAUSE_MS * 2 ** (failures - 1), this.#signal);
+        if (failures >= MAX_ATTEMPTS) throw error;
+        await delay(pauseBeforeRetry(failures, error), this.#signal);
       }
     }
   }
@@ -207,18 +207,12 @@ class Download {
       headers: this.#count > 1 ? { range: `bytes=${from}-${from + this.#length(index) - 1}` } : {},
     });
     const response = await watch.during(asked);
-    if (response.status === 416) throw sizeDiffers(this.#file, 'is shorter');
-    if (response.status !== 200 && response.status !== 206) {
-      await response.body?.cancel();
-      throw unavailable(this.#file, response.status);
-    }
+    await checkResponse(this.#file, response, { from, to: from + this.#length(index) });
     this.#checkVersion(response);
-    if (response.status === 200) this.#checkLength(response);
     if (!response.body) throw new Error('the answer has no body');
     const reader = new PieceReader(response.body, watch, (bytes) => this.#fly(bytes));
     try {
       if (response.status === 206) {
-        this.#checkRange(response, from);
         await this.#keepPiece(index, await reader.piece(this.#length(index)));
         return false;
       }
@@ -235,28 +229,18 @@ class Download {
     }
   }
 
+  /** Without either header the hash alone tells. */
   #checkVersion({ headers }: Response): void {
-    const etag = headers.get('etag');
-    if (!this.#anyVersion && this.#etag !== null && etag !== null && etag !== this.#etag) {
+    const version = headers.get('etag') ?? headers.get('last-modified');
+    if (!this.#anyVersion && this.#version !== null && version !== null && version !== this.#version) {
       throw new Changed('the file has changed on the server');
     }
-    this.#etag ??= etag;
+    this.#version ??= version;
   }
 
-  #checkLength({ headers }: Response): void {
-    const length = headers.get('content-length');
-    if (length === null || headers.has('content-encoding') || Number(length) === this.#file.bytes) return;
-    throw sizeDiffers(this.#file, `has ${length} bytes`);
-  }
-
-  /** Another origin may keep the header from us: the hash tells then. */
-  #checkRange({ headers }: Response, from: number): void {
-    const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get('content-range') ?? '');
-    if (!range) return;
-    if (Number(range[1]) !== from) throw new Error('the server answered another range than was asked for');
-    if (range[2] !== '*' && Number(range[2]) !== this.#file.bytes) {
-      throw sizeDiffers(this.#file, `has ${range[2]} bytes`);
-    }
+  /** All bytes are of one answer, or of one version as the server names it: a wrong hash will be wrong again. */
+  get isOneVersion(): boolean {
+    return !this.#resumed && (this.#count === 1 || this.#version !== null);
   }
 
   async #keepPiece(index: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -279,7 +263,7 @@ class Download {
 
   async #keepNow(): Promise<void> {
     this.#part ??= await this.#shelf.write(partName(this.#options.name));
-    await keepPart(this.#part, { etag: this.#etag, pieces: [...this.#done] });
+    await keepPart(this.#part, { version: this.#version, pieces: [...this.#done] });
   }
 
   #stored(index: number): Promise<Uint8Array<ArrayBuffer>> {
@@ -308,6 +292,3 @@ class Download {
     this.#options.onProgress(this.#reported);
   }
 }
-
-const isQuota = (error: unknown): boolean =>
-  error instanceof DOMException && error.name === 'QuotaExceededError';

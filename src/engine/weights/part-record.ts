@@ -2,8 +2,8 @@ import { overwrite, PIECE_BYTES, type Shelf, type ShelfWriter } from './shelf.ts
 
 /** What is known of a download that has not ended: kept beside its bytes, to go on from. */
 export interface PartRecord {
-  /** The file's version on the server, where it told one. */
-  etag: string | null;
+  /** The file's version on the server (ETag, else Last-Modified), where it told one. */
+  version: string | null;
   /** Numbers of the pieces that are on the shelf. */
   pieces: number[];
 }
@@ -18,7 +18,7 @@ export async function readPart(shelf: Shelf, name: string, pieces: number): Prom
     const isPiece = (index: unknown): boolean =>
       Number.isInteger(index) && Number(index) >= 0 && Number(index) < pieces;
     if (!Array.isArray(record?.pieces) || !record.pieces.every(isPiece)) return null;
-    return { etag: typeof record.etag === 'string' ? record.etag : null, pieces: record.pieces };
+    return { version: typeof record.version === 'string' ? record.version : null, pieces: record.pieces };
   } catch {
     return null;
   }

@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { WeightFile } from '../../../../src/catalog/catalog.ts';
+import { answerFile, type Behaviour } from '../../../support/answer-file.ts';
+
+export type { Behaviour } from '../../../support/answer-file.ts';
 
 /** Bytes that differ from place to place. */
 export function someBytes(length: number): Buffer<ArrayBuffer> {
@@ -17,25 +20,15 @@ export const fileOf = (bytes: Buffer, path = 'm/a.bin'): WeightFile => ({
   sha256: createHash('sha256').update(bytes).digest('hex'),
 });
 
-export interface Behaviour {
-  body: Buffer;
-  etag?: string;
-  /** Answers the whole file whatever is asked for. */
-  ignoresRange?: boolean;
-  /** Cuts the connection after so many bytes of an answer. */
-  cutAfter?: number;
-  /** Sends so many bytes of an answer, and then nothing; the connection stays. */
-  stallAfter?: number;
-  /** Waits before each answer, in milliseconds. */
-  delayMs?: number;
-  status?: number;
-}
-
 export interface FileServer {
   url: string;
   behaviour: Behaviour;
+  /** What differs from `behaviour` in the n-th answer, the first being 0. */
+  fault: (answer: number) => Partial<Behaviour>;
   /** The Range headers of all requests. */
   asked: (string | undefined)[];
+  /** Bytes of bodies that were sent. */
+  sent: number;
   /** Most requests under way at once. */
   most: number;
   close(): void;
@@ -45,31 +38,20 @@ export interface FileServer {
 export async function serveFile(behaviour: Behaviour): Promise<FileServer> {
   let open = 0;
   const server = createServer(async (request, response) => {
-    const { body, etag, ignoresRange, cutAfter, stallAfter, delayMs = 0, status } = result.behaviour;
+    const answer = { ...result.behaviour, ...result.fault(result.asked.length) };
     result.asked.push(request.headers.range);
     open++;
     result.most = Math.max(result.most, open);
     response.on('close', () => open--);
-    await new Promise((resolve) => setTimeout(resolve, delayMs));
-    const range = ignoresRange ? null : /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');
-    const from = range ? Number(range[1]) : 0;
-    const to = range ? Math.min(Number(range[2]) + 1, body.length) : body.length;
-    const part = body.subarray(from, to);
-    const headers = {
-      'content-length': part.length,
-      ...(etag !== undefined && { etag }),
-      ...(range && { 'content-range': `bytes ${from}-${to - 1}/${body.length}` }),
-    };
-    response.writeHead(status ?? (range ? 206 : 200), headers);
-    if (stallAfter !== undefined) response.write(part.subarray(0, stallAfter));
-    else if (cutAfter === undefined || cutAfter >= part.length) response.end(part);
-    else response.write(part.subarray(0, cutAfter), () => setTimeout(() => response.destroy(), 50));
+    result.sent += await answerFile(request, response, answer);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const result: FileServer = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     behaviour,
+    fault: () => ({}),
     asked: [],
+    sent: 0,
     most: 0,
     close: () => {
       server.closeAllConnections();

@@ -1,0 +1,47 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** How a server answers a request for a file; all but `body` are faults, or their absence. */
+export interface Behaviour {
+  body: Buffer;
+  etag?: string | undefined;
+  /** Answers the whole file whatever is asked for. */
+  ignoresRange?: boolean;
+  /** Cuts the connection after so many bytes of an answer. */
+  cutAfter?: number;
+  /** Sends so many bytes of an answer, and then nothing; the connection stays. */
+  stallAfter?: number;
+  /** Waits before each answer, in milliseconds. */
+  delayMs?: number;
+  status?: number;
+  /** In place of the true ones. */
+  headers?: Record<string, string>;
+}
+
+/** @returns bytes of the body that were sent */
+export async function answerFile(
+  request: IncomingMessage,
+  response: ServerResponse,
+  behaviour: Behaviour,
+): Promise<number> {
+  const { body, etag, ignoresRange, cutAfter, stallAfter, delayMs = 0, status } = behaviour;
+  await new Promise((resolve) => setTimeout(resolve, delayMs));
+  const range = ignoresRange ? null : /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');
+  const from = range ? Number(range[1]) : 0;
+  const to = range ? Math.min(Number(range[2]) + 1, body.length) : body.length;
+  const part = body.subarray(from, to);
+  response.writeHead(status ?? (range ? 206 : 200), {
+    'content-length': part.length,
+    ...(etag !== undefined && { etag }),
+    ...(range && { 'content-range': `bytes ${from}-${to - 1}/${body.length}` }),
+    ...behaviour.headers,
+  });
+  const ends = stallAfter ?? cutAfter ?? part.length;
+  if (ends >= part.length) {
+    response.end(part);
+    return part.length;
+  }
+  response.write(part.subarray(0, ends), () => {
+    if (stallAfter === undefined) setTimeout(() => response.destroy(), 50);
+  });
+  return ends;
+}

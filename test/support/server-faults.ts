@@ -1,0 +1,101 @@
+import type { Behaviour } from './answer-file.ts';
+
+/** A server that fails while it serves one file of several chunks, and what the weight store makes of it. */
+export interface ServerFault {
+  name: string;
+  /** What differs from a sound server in the n-th answer, the first being 0. */
+  behaviour(answer: number, body: Buffer): Partial<Behaviour>;
+  /** How many chunks may be sent more than once before the file is whole; or the error. */
+  expected: { chunksSentTwice: number } | { code: string; says: RegExp };
+}
+
+const HTML = Buffer.from('<!doctype html><title>Start page</title>');
+const htmlHeaders = { 'content-type': 'text/html; charset=utf-8' };
+const failing = (status: number, headers: Record<string, string> = {}): Partial<Behaviour> => ({
+  status,
+  headers,
+  body: Buffer.from('busy'),
+  ignoresRange: true,
+});
+const flipped = (body: Buffer): Buffer => {
+  const other = Buffer.from(body);
+  other[7] = (other[7] ?? 0) ^ 1;
+  return other;
+};
+
+export const serverFaults: ServerFault[] = [
+  {
+    name: '500 once',
+    behaviour: (answer) => (answer === 2 ? failing(500) : {}),
+    expected: { chunksSentTwice: 0 },
+  },
+  {
+    name: '503 once, with a time to wait',
+    behaviour: (answer) => (answer === 2 ? failing(503, { 'retry-after': '1' }) : {}),
+    expected: { chunksSentTwice: 0 },
+  },
+  {
+    name: 'a connection that drops once',
+    behaviour: (answer) => (answer === 2 ? { cutAfter: 1000 } : {}),
+    expected: { chunksSentTwice: 1 },
+  },
+  {
+    name: '500 from the third answer on',
+    behaviour: (answer) => (answer >= 2 ? failing(500) : {}),
+    expected: {
+      code: 'weights_unavailable',
+      says: /the server answered 500, several times in a row\. \d+ of its \d+ bytes are here and are kept/,
+    },
+  },
+  {
+    name: '404',
+    behaviour: () => failing(404),
+    expected: { code: 'weights_unavailable', says: /the server answered 404\. Put the model's files/ },
+  },
+  {
+    name: 'a web page with status 200',
+    behaviour: () => ({ body: HTML, ignoresRange: true, headers: htmlHeaders }),
+    expected: { code: 'weights_unavailable', says: /answered a web page \(HTML, status 200\) instead of/ },
+  },
+  {
+    name: 'a web page in answer to a range',
+    behaviour: () => ({ headers: htmlHeaders }),
+    expected: { code: 'weights_unavailable', says: /answered a web page \(HTML, status 206\) instead of/ },
+  },
+  {
+    name: 'a whole file of another length',
+    behaviour: (_, body) => ({ body: Buffer.concat([body, Buffer.from('x')]), ignoresRange: true }),
+    expected: { code: 'weights_corrupt', says: /has \d+ bytes, which is not what the catalog says/ },
+  },
+  {
+    name: 'a wrong total in the range',
+    behaviour: (_, body) => ({ headers: { 'content-range': `bytes 0-4194303/${body.length + 1}` } }),
+    expected: { code: 'weights_corrupt', says: /has \d+ bytes, which is not what the catalog says/ },
+  },
+  {
+    name: 'another range than was asked for, once',
+    behaviour: (answer, body) =>
+      answer === 2 ? { headers: { 'content-range': `bytes 1-4194304/${body.length}` } } : {},
+    expected: { chunksSentTwice: 1 },
+  },
+  {
+    name: 'no ranges',
+    behaviour: () => ({ ignoresRange: true }),
+    expected: { chunksSentTwice: 0 },
+  },
+  {
+    name: 'a file that changes in mid-download, with another ETag',
+    behaviour: (answer, body) => (answer < 2 ? { body: flipped(body), etag: '"old"' } : {}),
+    expected: { chunksSentTwice: 6 },
+  },
+  {
+    name: 'a file that changes in mid-download, without an ETag',
+    behaviour: (answer, body) => ({ etag: undefined, ...(answer < 2 && { body: flipped(body) }) }),
+    expected: { chunksSentTwice: 6 },
+  },
+  {
+    name: 'another file of the same length',
+    behaviour: (_, body) => ({ body: flipped(body) }),
+    expected: { code: 'weights_corrupt', says: /does not have the SHA-256 that the catalog says/ },
+  },
+];
