@@ -3,7 +3,8 @@ import type { TransformersVariant, WebLlmVariant, WllamaVariant } from './catalo
 /**
  * Larger weights for connected users, from the model hub or brought to the site by `localtext pull`. Ids, libraries
  * and memory are those of web-llm's own list of prebuilt models (package 0.2.86, libraries v0_2_86); sizes of
- * downloads are about. Their hashes are the hub's, taken when the list of files is, or the manifest's.
+ * downloads are about. Where a repository's commit is known, it is pinned. Where it is not (`main`), and for the
+ * libraries, the commit and the hashes of the first download are recorded and held to: docs/weights.md.
  */
 const MLC_LIBRARIES =
   'https://raw.githubusercontent.com/mlc-ai/binary-mlc-llm-libs/main/web-llm-models/v0_2_86/base';
@@ -16,11 +17,13 @@ interface MlcBuild {
   /** `vram_required_MB` there. */
   memoryMiB: number;
   approximateBytes: number;
+  /** Commit of the repository. */
+  revision?: string;
 }
 
 /** Qwen3.5 by Alibaba's Qwen team, compiled by MLC. Its own context is longer; memory is counted for this one. */
 function qwen(build: MlcBuild): WebLlmVariant {
-  const { id, memoryMiB, approximateBytes } = build;
+  const { id, memoryMiB, approximateBytes, revision = 'main' } = build;
   const half = id.includes('f16');
   return {
     engine: 'web-llm',
@@ -33,7 +36,7 @@ function qwen(build: MlcBuild): WebLlmVariant {
     replyPrefix: '<think>\n\n</think>\n\n',
     hub: {
       repository: `mlc-ai/${id}`,
-      revision: 'main',
+      revision,
       folder: `mlc/${id}`,
       approximateBytes,
     },
@@ -47,20 +50,43 @@ function qwen(build: MlcBuild): WebLlmVariant {
 
 /** About 4, 2 and 0.8 thousand million parameters; half floats first, as they take less memory and time. */
 export const qwen4B: WebLlmVariant[] = [
-  qwen({ id: 'Qwen3.5-4B-q4f16_1-MLC', memoryMiB: 3867.82, approximateBytes: 2.4e9 }),
+  qwen({
+    id: 'Qwen3.5-4B-q4f16_1-MLC',
+    memoryMiB: 3867.82,
+    approximateBytes: 2.4e9,
+    revision: '44b42469f9e192814bfd90440e3b377d89ba7a13',
+  }),
   qwen({ id: 'Qwen3.5-4B-q4f32_1-MLC', memoryMiB: 4680.36, approximateBytes: 2.6e9 }),
 ];
 export const qwen2B: WebLlmVariant[] = [
-  qwen({ id: 'Qwen3.5-2B-q4f16_1-MLC', memoryMiB: 2245.44, approximateBytes: 1.1e9 }),
+  qwen({
+    id: 'Qwen3.5-2B-q4f16_1-MLC',
+    memoryMiB: 2245.44,
+    approximateBytes: 1.1e9,
+    revision: 'dd74e9c8a20c4546df85c844103bff87b6dcacad',
+  }),
   qwen({ id: 'Qwen3.5-2B-q4f32_1-MLC', memoryMiB: 2591.55, approximateBytes: 1.2e9 }),
 ];
 export const qwen08B: WebLlmVariant[] = [
-  qwen({ id: 'Qwen3.5-0.8B-q4f16_1-MLC', memoryMiB: 1629.49, approximateBytes: 0.5e9 }),
+  qwen({
+    id: 'Qwen3.5-0.8B-q4f16_1-MLC',
+    memoryMiB: 1629.49,
+    approximateBytes: 0.5e9,
+    revision: '0ec138972555613c1d7812a821778ad0398c8790',
+  }),
   qwen({ id: 'Qwen3.5-0.8B-q4f32_1-MLC', memoryMiB: 1894.19, approximateBytes: 0.55e9 }),
 ];
 
+interface GgufBuild {
+  size: '0.5b' | '1.5b';
+  approximateBytes: number;
+  cores: number;
+  /** Commit of the repository. */
+  revision: string;
+}
+
 /** Qwen2.5-Instruct as GGUF, from the Qwen team's own repositories, for CPUs with enough cores to be of use. */
-function qwenGguf(size: '0.5b' | '1.5b', approximateBytes: number, cores: number): WllamaVariant {
+function qwenGguf({ size, approximateBytes, cores, revision }: GgufBuild): WllamaVariant {
   const repository = `Qwen/Qwen2.5-${size.toUpperCase()}-Instruct-GGUF`;
   return {
     engine: 'wllama',
@@ -70,7 +96,7 @@ function qwenGguf(size: '0.5b' | '1.5b', approximateBytes: number, cores: number
     files: [],
     hub: {
       repository,
-      revision: 'main',
+      revision,
       folder: `qwen2.5-${size}-instruct`,
       files: [`qwen2.5-${size}-instruct-q4_k_m.gguf`],
       approximateBytes,
@@ -79,8 +105,18 @@ function qwenGguf(size: '0.5b' | '1.5b', approximateBytes: number, cores: number
   };
 }
 
-export const qwenGguf15B: WllamaVariant = qwenGguf('1.5b', 1.12e9, 12);
-export const qwenGguf05B: WllamaVariant = qwenGguf('0.5b', 0.49e9, 6);
+export const qwenGguf15B: WllamaVariant = qwenGguf({
+  size: '1.5b',
+  approximateBytes: 1.12e9,
+  cores: 12,
+  revision: '91cad51170dc346986eccefdc2dd33a9da36ead9',
+});
+export const qwenGguf05B: WllamaVariant = qwenGguf({
+  size: '0.5b',
+  approximateBytes: 0.49e9,
+  cores: 6,
+  revision: '9217f5db79a29953eb74d5343926648285ec7e67',
+});
 
 /**
  * snowflake-arctic-embed-m-v1.5 in float32: 109 million parameters against MiniLM's 22, made for retrieval, its
@@ -98,7 +134,7 @@ export const arcticEmbedM: TransformersVariant = {
   files: [],
   hub: {
     repository: 'Snowflake/snowflake-arctic-embed-m-v1.5',
-    revision: 'main',
+    revision: '97eab2e17fcb7ccb8bb94d6e547898fa1a6a0f47',
     folder: 'snowflake-arctic-embed-m-v1.5',
     files: [
       'config.json',

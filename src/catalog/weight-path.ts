@@ -16,4 +16,6 @@ export const weightPath = z
 
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in 64 lower-case hex digits');
 
+export const commitHash = z.string().regex(/^[0-9a-f]{40}$/, 'must be a commit in 40 lower-case hex digits');
+
 export const byteCount = z.int('must be a whole number of bytes').positive('must be more than 0 bytes');

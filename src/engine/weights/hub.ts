@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
-import { byteCount, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
+import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
 import { EngineError } from '../engine-error.ts';
 import { startHash } from './hash.ts';
 import { StallWatch } from './stall-watch.ts';
@@ -22,14 +22,38 @@ const treeSchema = z.array(
   }),
 );
 
-/** Lists a variant's files as the hub has them now, with sizes, hashes and where to fetch them. */
+const infoSchema = z.object({ sha: commitHash });
+
+/** Whether a revision names its content, which a branch or a tag does not. */
+export const isCommit = (revision: string): boolean => commitHash.safeParse(revision).success;
+
+/**
+ * The commit that a revision stands for. A branch moves: its commit is asked for once, so that all files are of one
+ * commit, and a download that is resumed later finds the same bytes.
+ */
+export async function commitOf(
+  variant: Variant,
+  { repository, revision }: HubSource,
+  endpoint: string,
+  signal: AbortSignal,
+): Promise<string> {
+  if (isCommit(revision)) return revision;
+  const watch = new StallWatch(signal);
+  const info = await fetchOk(`${endpoint}/api/models/${repository}/revision/${revision}`, watch);
+  const parsed = infoSchema.safeParse(await watch.during(info.json()));
+  if (parsed.success) return parsed.data.sha;
+  throw unavailable(variant, `the model hub names no commit for ${revision} of ${repository}`);
+}
+
+/** Lists a variant's files as the hub has them, with sizes, hashes and where to fetch them. */
 export async function listHubFiles(
   variant: Variant,
   hub: HubSource,
   endpoint: string,
   signal: AbortSignal,
 ): Promise<WeightFile[]> {
-  const { repository, revision, folder } = hub;
+  const { repository, folder } = hub;
+  const revision = await commitOf(variant, hub, endpoint, signal);
   const watch = new StallWatch(signal);
   const tree = await fetchOk(`${endpoint}/api/models/${repository}/tree/${revision}?recursive=true`, watch);
   const parsed = treeSchema.safeParse(await watch.during(tree.json()));

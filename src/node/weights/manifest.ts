@@ -3,12 +3,17 @@ import { join } from 'node:path';
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { MANIFEST, manifestSchema, type Manifest } from '../../catalog/manifest.ts';
 
-/** Adds files to the manifest of a models folder; what it lists besides stays. */
-export async function writeManifest(folder: string, files: readonly WeightFile[]): Promise<void> {
+/** Adds files and commits to the manifest of a models folder; what it lists besides stays. */
+export async function writeManifest(
+  folder: string,
+  files: readonly WeightFile[],
+  commits: Readonly<Record<string, string>>,
+): Promise<void> {
   const path = join(folder, MANIFEST);
   const before = await readFile(path, 'utf8').catch(() => '');
   const manifest: Manifest = parse(before) ?? { version: 1, files: {} };
   for (const { path: name, bytes, sha256 } of files) manifest.files[name] = { bytes, sha256 };
+  if (Object.keys(commits).length > 0) manifest.commits = { ...manifest.commits, ...commits };
   const text = `${JSON.stringify(manifest, null, 1)}\n`;
   if (text === before) return;
   await mkdir(folder, { recursive: true });
@@ -17,7 +22,11 @@ export async function writeManifest(folder: string, files: readonly WeightFile[]
   await rename(draft, path);
 }
 
-/** null: there is none, or none that can be gone on with. */
+/** The manifest of a models folder; null: there is none that can be read. */
+export async function readManifest(folder: string): Promise<Manifest | null> {
+  return parse(await readFile(join(folder, MANIFEST), 'utf8').catch(() => ''));
+}
+
 function parse(text: string): Manifest | null {
   try {
     return manifestSchema.parse(JSON.parse(text));

@@ -5,8 +5,8 @@ import type { Catalog, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { requantizeToQ8_0 } from '../gguf/requantize.ts';
 import { graphForFolder, int8GraphForFolder } from '../onnx/write-graph.ts';
 import { download, hubUrl, probeHub } from './hub.ts';
-import { hubFilesOf } from './hub-files.ts';
-import { writeManifest } from './manifest.ts';
+import { hubFilesOf, type HubFiles } from './hub-files.ts';
+import { readManifest, writeManifest } from './manifest.ts';
 import type { Progress } from './progress.ts';
 import { PullError } from './pull-error.ts';
 import { withPullLock } from './pull-lock.ts';
@@ -34,9 +34,9 @@ export interface PullOptions {
  * @throws PullError when a file is not to be had from any source.
  */
 export async function pull(options: PullOptions): Promise<number> {
-  const files = await filesOf(options);
+  const { files, commits } = await filesOf(options);
   const fetched = await bring(files, options);
-  await writeManifest(options.folder, files);
+  await writeManifest(options.folder, files, commits);
   return fetched;
 }
 
@@ -66,12 +66,15 @@ async function adopt(target: string, kept: string): Promise<void> {
 }
 
 /** @throws PullError naming the ids that there are. */
-async function filesOf({ catalog, ids, hub = DEFAULT_HUB, signal }: PullOptions): Promise<WeightFile[]> {
+async function filesOf(options: PullOptions): Promise<HubFiles> {
+  const { catalog, ids, hub = DEFAULT_HUB, signal } = options;
+  const manifest = await readManifest(options.folder);
   const models = new Map(catalog.models.map((model) => [model.id, model]));
   const variants = new Map(
     catalog.models.flatMap((model) => model.variants.map((variant) => [variant.name, variant])),
   );
   const files = new Map<string, WeightFile>();
+  const commits: Record<string, string> = {};
   for (const id of ids.length > 0 ? ids : models.keys()) {
     const variant = variants.get(id);
     const wanted: Variant[] | undefined = variant ? [variant] : models.get(id)?.variants;
@@ -80,9 +83,12 @@ async function filesOf({ catalog, ids, hub = DEFAULT_HUB, signal }: PullOptions)
       throw new PullError(`There is no model or variant "${id}". ${known}`);
     }
     for (const { files: pinned } of wanted) for (const file of pinned) files.set(file.path, file);
-    if (variant?.hub) for (const file of await hubFilesOf(variant, hub, signal)) files.set(file.path, file);
+    if (!variant?.hub) continue;
+    const listed = await hubFilesOf(variant, hub, manifest, signal);
+    for (const file of listed.files) files.set(file.path, file);
+    Object.assign(commits, listed.commits);
   }
-  return [...files.values()];
+  return { files: [...files.values()], commits };
 }
 
 class Pull {

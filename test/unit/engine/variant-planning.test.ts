@@ -62,10 +62,12 @@ const tree = JSON.stringify([
   { type: 'file', path: 'README.md', size: 9, oid: 'c' },
   { type: 'directory', path: 'x', size: 0, oid: 'd' },
 ]);
+const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 const hubFiles = {
   '/api/models?limit=1': '[]',
-  '/api/models/o/big/tree/main?recursive=true': tree,
-  '/o/big/resolve/main/mlc-chat-config.json': '{}',
+  '/api/models/o/big/revision/main': JSON.stringify({ sha: COMMIT }),
+  [`/api/models/o/big/tree/${COMMIT}?recursive=true`]: tree,
+  [`/o/big/resolve/${COMMIT}/mlc-chat-config.json`]: '{}',
   '/lib/big.wasm': 'wasm',
 };
 
@@ -111,7 +113,7 @@ test('what the device cannot run is not looked for anywhere', async () => {
   expect(site.asked).toEqual([]);
 });
 
-test('the hub tells files, sizes and hashes; small files are hashed here; all is remembered without it', async () => {
+test('the hub tells files of one commit, sizes and hashes; small files are hashed here; all is remembered without it', async () => {
   const site = await serve({});
   const hub = await serve(hubFiles);
   const shelf = new MemoryShelf();
@@ -122,13 +124,13 @@ test('the hub tells files, sizes and hashes; small files are hashed here; all is
   expect(files).toEqual([
     {
       path: 'mlc/big/mlc-chat-config.json',
-      url: `${hub.url}/o/big/resolve/main/mlc-chat-config.json`,
+      url: `${hub.url}/o/big/resolve/${COMMIT}/mlc-chat-config.json`,
       bytes: 2,
       sha256: sha256('{}'),
     },
     {
       path: 'mlc/big/params_shard_0.bin',
-      url: `${hub.url}/o/big/resolve/main/params_shard_0.bin`,
+      url: `${hub.url}/o/big/resolve/${COMMIT}/params_shard_0.bin`,
       bytes: 5,
       sha256: sha256('shard'),
     },

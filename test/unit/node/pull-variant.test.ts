@@ -9,6 +9,7 @@ import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { Progress } from '../../../src/node/weights/progress.ts';
 import { pull } from '../../../src/node/weights/pull.ts';
 
+const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 let folder: string;
@@ -33,13 +34,14 @@ beforeEach(async () => {
   });
   served = {
     '/': '',
-    '/api/models/o/tiny/tree/main?recursive=true': JSON.stringify([
+    '/api/models/o/tiny/revision/main': JSON.stringify({ sha: COMMIT }),
+    [`/api/models/o/tiny/tree/${COMMIT}?recursive=true`]: JSON.stringify([
       entry('mlc-chat-config.json', '{}', false),
       entry('params_shard_0.bin', 'shard', true),
       entry('README.md', 'x', false),
     ]),
-    '/o/tiny/resolve/main/mlc-chat-config.json': '{}',
-    '/o/tiny/resolve/main/params_shard_0.bin': 'shard',
+    [`/o/tiny/resolve/${COMMIT}/mlc-chat-config.json`]: '{}',
+    [`/o/tiny/resolve/${COMMIT}/params_shard_0.bin`]: 'shard',
     '/lib/tiny.wasm': 'wasm',
   };
 });
@@ -95,8 +97,30 @@ test('a variant comes from the hub by its name, its library beside it, and all i
       'mlc/tiny/params_shard_0.bin': { bytes: 5, sha256: sha256('shard') },
       'mlc/tiny/tiny.wasm': { bytes: 4, sha256: sha256('wasm') },
     },
+    commits: { 'o/tiny': COMMIT },
   });
   expect(await bring(['tiny-f32'])).toBe(0);
+});
+
+test('a branch that has moved since is not followed', async () => {
+  await bring(['tiny-f32']);
+  served['/api/models/o/tiny/revision/main'] = JSON.stringify({ sha: 'f'.repeat(40) });
+  await rm(join(folder, 'models/mlc'), { recursive: true });
+  await rm(join(folder, 'cache'), { recursive: true });
+  expect(await bring(['tiny-f32'])).toBe(3);
+});
+
+test('a library that has changed since is refused, with what to do', async () => {
+  await bring(['tiny-f32']);
+  served['/lib/tiny.wasm'] = 'other';
+  await expect(bring(['tiny-f32'])).rejects.toThrow(
+    /^mlc\/tiny\/tiny\.wasm is not the file that was pulled before: [^]*delete the folder/,
+  );
+});
+
+test('a hub that names no commit is refused', async () => {
+  served['/api/models/o/tiny/revision/main'] = JSON.stringify({ sha: '../../x' });
+  await expect(bring(['tiny-f32'])).rejects.toThrow('names no commit for main of o/tiny');
 });
 
 test('a model by its id brings no unpinned weights', async () => {
@@ -104,7 +128,7 @@ test('a model by its id brings no unpinned weights', async () => {
 });
 
 test('bytes that are not those that the hub promised are refused, and an unknown name says what there is', async () => {
-  served['/o/tiny/resolve/main/params_shard_0.bin'] = 'shxrd';
+  served[`/o/tiny/resolve/${COMMIT}/params_shard_0.bin`] = 'shxrd';
   await expect(bring(['tiny-f32'])).rejects.toThrow(/params_shard_0\.bin[^]*SHA-256/);
   await expect(bring(['huge'])).rejects.toThrow(/no model or variant "huge"[^]*tiny-f32/);
 });
