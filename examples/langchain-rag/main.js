@@ -10,10 +10,10 @@ const output = document.querySelector('output');
 const source = document.querySelector('#source');
 
 const localtext = await start();
-// A key names the application. It is shown once, so this page remembers its own.
-localStorage.apiKey ??= (await localtext.keys.issue({ label: 'langchain-rag example' })).key;
+// A key names the application. This one is the same after a reload and in every tab.
+const { key } = await localtext.keys.ensure({ label: 'langchain-rag example' });
 const client = {
-  apiKey: localStorage.apiKey,
+  apiKey: key,
   configuration: { baseURL: localtext.baseURL, dangerouslyAllowBrowser: true },
 };
 

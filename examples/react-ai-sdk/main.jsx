@@ -6,13 +6,13 @@ import { createRoot } from 'react-dom/client';
 import { Chat } from './chat.jsx';
 
 const localtext = await start();
-// A key names the application. It is shown once, so this page remembers its own.
-localStorage.apiKey ??= (await localtext.keys.issue({ label: 'react-ai-sdk example' })).key;
+// A key names the application. This one is the same after a reload and in every tab.
+const { key } = await localtext.keys.ensure({ label: 'react-ai-sdk example' });
 
 const provider = createOpenAICompatible({
   name: 'localtext',
   baseURL: localtext.baseURL,
-  apiKey: localStorage.apiKey,
+  apiKey: key,
 });
 // The AI SDK usually runs on a server; here there is none, and the agent runs in the page.
 const agent = new ToolLoopAgent({

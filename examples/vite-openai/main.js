@@ -7,11 +7,11 @@ const button = document.querySelector('button');
 const output = document.querySelector('output');
 
 const localtext = await start();
-// A key names the application. It is shown once, so this page remembers its own.
-localStorage.apiKey ??= (await localtext.keys.issue({ label: 'vite-openai example' })).key;
+// A key names the application. This one is the same after a reload and in every tab.
+const { key } = await localtext.keys.ensure({ label: 'vite-openai example' });
 const openai = new OpenAI({
   baseURL: localtext.baseURL,
-  apiKey: localStorage.apiKey,
+  apiKey: key,
   dangerouslyAllowBrowser: true,
 });
 

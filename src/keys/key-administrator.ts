@@ -13,6 +13,13 @@ export interface IssueOptions {
   limits?: Partial<KeyLimits>;
 }
 
+export interface IssuedKey {
+  /** Of its record: for `rotate` and `revoke`. */
+  id: string;
+  /** What a client sends as its API key. */
+  key: string;
+}
+
 /** A key as a list shows it: never the key itself. Times in milliseconds since 1970. */
 export interface KeyInfo {
   id: string;
@@ -30,7 +37,7 @@ const DEFAULT_GRACE_MS = 24 * 60 * 60 * 1000;
 
 /**
  * The administrator's side of the keys. Script of the same origin can reach the same store: keys tell applications
- * apart and meter them; they are no wall against the page itself.
+ * apart and meter them. They are not a security boundary.
  */
 export class KeyAdministrator {
   readonly #now: () => number;
@@ -40,7 +47,73 @@ export class KeyAdministrator {
   }
 
   /** The key is shown this once; only its hash is kept. */
-  async issue(options: IssueOptions): Promise<{ id: string; key: string }> {
+  async issue(options: IssueOptions): Promise<IssuedKey> {
+    const { key, record } = await this.#create(options);
+    await withDatabase((database) => database.add('keys', record));
+    return { id: record.id, key };
+  }
+
+  /**
+   * The key that the page keeps under this label: the same after a reload and in every tab. Issued when there is none,
+   * or when the one before was revoked or has expired. `models` and `limits` are brought up to date.
+   *
+   * The key itself is stored, not its hash alone: every script of the origin can read it.
+   */
+  async ensure(options: IssueOptions): Promise<IssuedKey> {
+    const { key, record } = await this.#create(options);
+    return withDatabase(async (database) => {
+      // One transaction, so that two tabs that load together get one key.
+      const transaction = database.transaction('keys', 'readwrite');
+      const records = await transaction.store.getAll();
+      const kept = records.find(
+        (each) => each.label === record.label && each.key && stateOf(each, record.created) === 'active',
+      );
+      const { models, limits } = record;
+      if (!kept?.key) void transaction.store.add({ ...record, key });
+      else if (JSON.stringify([kept.models, kept.limits]) !== JSON.stringify([models, limits]))
+        void transaction.store.put({ ...kept, models, limits });
+      await transaction.done;
+      return kept?.key ? { id: kept.id, key: kept.key } : { id: record.id, key };
+    });
+  }
+
+  /** Every key ever issued, the oldest first. */
+  async list(): Promise<KeyInfo[]> {
+    const records = await withDatabase((database) => database.getAll('keys'));
+    const now = this.#now();
+    return records.toSorted((a, b) => a.created - b.created).map((record) => toInfo(record, now));
+  }
+
+  /** A new key for the same record; the one before it stays good for `graceMs` (a day when not given). */
+  async rotate(id: string, { graceMs = DEFAULT_GRACE_MS } = {}): Promise<IssuedKey> {
+    if (!Number.isFinite(graceMs) || graceMs < 0) throw new RangeError('`graceMs` must be 0 or more.');
+    const key = await createKey();
+    const hash = await hashKey(key);
+    const now = this.#now();
+    await this.#change(id, (record) => {
+      if (record.revokedAt !== null) throw new Error(`The key ${id} has been revoked. Issue a new one.`);
+      const before = record.secrets.map((secret) => ({
+        ...secret,
+        validUntil: Math.min(secret.validUntil ?? Infinity, now + graceMs),
+      }));
+      const secrets = [{ hash, validUntil: null }, ...before];
+      const hashes = secrets.map((secret) => secret.hash);
+      return { ...record, secrets, hashes, ...(record.key && { key }) };
+    });
+    return { id, key };
+  }
+
+  /** From the next request on, in every tab, the key and those that it replaced are refused. */
+  async revoke(id: string): Promise<void> {
+    const now = this.#now();
+    await this.#change(id, ({ key: _dropped, ...record }) => ({
+      ...record,
+      revokedAt: record.revokedAt ?? now,
+    }));
+  }
+
+  /** A new key and its record, not yet stored. */
+  async #create(options: IssueOptions): Promise<{ key: string; record: KeyRecord }> {
     const { label, expiresAt = null, models = null } = options;
     const limits = checkLimits({ ...DEFAULT_LIMITS, ...options.limits });
     if (typeof label !== 'string' || label.trim() === '') {
@@ -63,39 +136,7 @@ export class KeyAdministrator {
       requests: fullBucket(limits.requestsPerMinute, created),
       tokens: fullBucket(limits.tokensPerMinute, created),
     };
-    await withDatabase((database) => database.add('keys', record));
-    return { id: record.id, key };
-  }
-
-  /** Every key ever issued, the oldest first. */
-  async list(): Promise<KeyInfo[]> {
-    const records = await withDatabase((database) => database.getAll('keys'));
-    const now = this.#now();
-    return records.toSorted((a, b) => a.created - b.created).map((record) => toInfo(record, now));
-  }
-
-  /** A new key for the same record; the one before it stays good for `graceMs` (a day when not given). */
-  async rotate(id: string, { graceMs = DEFAULT_GRACE_MS } = {}): Promise<{ id: string; key: string }> {
-    if (!Number.isFinite(graceMs) || graceMs < 0) throw new RangeError('`graceMs` must be 0 or more.');
-    const key = await createKey();
-    const hash = await hashKey(key);
-    const now = this.#now();
-    await this.#change(id, (record) => {
-      if (record.revokedAt !== null) throw new Error(`The key ${id} has been revoked. Issue a new one.`);
-      const before = record.secrets.map((secret) => ({
-        ...secret,
-        validUntil: Math.min(secret.validUntil ?? Infinity, now + graceMs),
-      }));
-      const secrets = [{ hash, validUntil: null }, ...before];
-      return { ...record, secrets, hashes: secrets.map((secret) => secret.hash) };
-    });
-    return { id, key };
-  }
-
-  /** From the next request on, in every tab, the key and those that it replaced are refused. */
-  async revoke(id: string): Promise<void> {
-    const now = this.#now();
-    await this.#change(id, (record) => ({ ...record, revokedAt: record.revokedAt ?? now }));
+    return { key, record };
   }
 
   async #change(id: string, change: (record: KeyRecord) => KeyRecord): Promise<void> {
@@ -117,9 +158,12 @@ function checkLimits(limits: KeyLimits): KeyLimits {
   return limits;
 }
 
+function stateOf({ expiresAt, revokedAt }: KeyRecord, now: number): KeyInfo['state'] {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
+}
+
 function toInfo(record: KeyRecord, now: number): KeyInfo {
   const { id, label, created, lastUsed, expiresAt, models, limits } = record;
-  const expired = expiresAt !== null && expiresAt <= now;
-  const state = record.revokedAt !== null ? 'revoked' : expired ? 'expired' : 'active';
-  return { id, label, state, created, lastUsed, expiresAt, models, limits };
+  return { id, label, state: stateOf(record, now), created, lastUsed, expiresAt, models, limits };
 }

@@ -1,9 +1,11 @@
 import type { BucketState } from './token-bucket.ts';
 
-/** What is kept of a key: never the key itself. Times in milliseconds since 1970. */
+/** What is kept of a key. Times in milliseconds since 1970. */
 export interface KeyRecord {
   id: string;
   label: string;
+  /** The key itself, where `ensure` keeps it for the page; of other keys only hashes are stored. */
+  key?: string;
   /** Hashes of the secrets that open it, for the index: the current one first, then replaced ones in their grace. */
   hashes: string[];
   secrets: { hash: string; validUntil: number | null }[];

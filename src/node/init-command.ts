@@ -42,7 +42,7 @@ function whatIsLeft(folder: string, missing: readonly string[]): string {
       '   <script type="module">',
       "     import { start } from './localtext/localtext.js';",
       '     const localtext = await start();',
-      "     const { key } = await localtext.keys.issue({ label: 'my app' });",
+      "     const { key } = await localtext.keys.ensure({ label: 'my app' });",
       '   </script>',
     ].join('\n'),
     [

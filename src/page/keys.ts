@@ -1,7 +1,7 @@
 import type { KeyAdministrator } from '../keys/key-administrator.ts';
 
 /** The administrator's side of the keys, whose code is fetched when first used. */
-export type Keys = Pick<KeyAdministrator, 'issue' | 'list' | 'rotate' | 'revoke'>;
+export type Keys = Pick<KeyAdministrator, 'issue' | 'ensure' | 'list' | 'rotate' | 'revoke'>;
 
 let loading: Promise<KeyAdministrator> | null = null;
 
@@ -12,6 +12,7 @@ function administrator(): Promise<KeyAdministrator> {
 
 export const keys: Keys = {
   issue: async (...parameters) => (await administrator()).issue(...parameters),
+  ensure: async (...parameters) => (await administrator()).ensure(...parameters),
   list: async (...parameters) => (await administrator()).list(...parameters),
   rotate: async (...parameters) => (await administrator()).rotate(...parameters),
   revoke: async (...parameters) => (await administrator()).revoke(...parameters),

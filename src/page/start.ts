@@ -14,7 +14,7 @@ let started: Promise<Localtext> | null = null;
  * @throws LocaltextError; where the browser allows no service worker it says to use `createFetch()`.
  * @example
  * const localtext = await start();
- * const { key } = await localtext.keys.issue({ label: 'notes' });
+ * const { key } = await localtext.keys.ensure({ label: 'notes' });
  * const client = new OpenAI({ baseURL: localtext.baseURL, apiKey: key, dangerouslyAllowBrowser: true });
  */
 export function start(options: StartOptions = {}): Promise<Localtext> {

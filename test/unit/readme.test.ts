@@ -90,6 +90,13 @@ test("the manual's catalog is one", async () => {
   const extended = catalog.extendCatalog(catalog.defaultCatalog, literal(extension));
   expect(extended.models.map(({ id }) => id)).toContain('company-chat');
   expect(extended.aliases).toMatchObject({ 'gpt-4o-mini': 'company-chat' });
+  const pulled = catalog.defaultCatalog.models.flatMap(({ variants }) =>
+    variants.flatMap(({ files }) => files),
+  );
+  const variants = extended.models.find(({ id }) => id === 'company-chat')?.variants ?? [];
+  const named = variants.flatMap(({ files }) => files);
+  expect(named).toHaveLength(1);
+  for (const file of named) expect(pulled).toContainEqual(file);
 });
 
 /** An object literal, as it stands in a program. */

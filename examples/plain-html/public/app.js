@@ -6,8 +6,8 @@ const button = document.querySelector('button');
 const output = document.querySelector('output');
 
 const localtext = await start();
-// A key names the application. It is shown once, so this page remembers its own.
-localStorage.apiKey ??= (await localtext.keys.issue({ label: 'plain-html example' })).key;
+// A key names the application. This one is the same after a reload and in every tab.
+const { key } = await localtext.keys.ensure({ label: 'plain-html example' });
 
 await localtext.ready(MODEL, {
   onProgress({ loadedBytes, totalBytes }) {
@@ -34,7 +34,7 @@ form.addEventListener('submit', async (event) => {
 async function* chat(prompt) {
   const response = await fetch('/v1/chat/completions', {
     method: 'POST',
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${localStorage.apiKey}` },
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` },
     body: JSON.stringify({
       model: MODEL,
       messages: [

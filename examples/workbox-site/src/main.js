@@ -8,7 +8,7 @@ const output = document.querySelector('output');
 // The site registers its own worker, as it always has, and hands the registration on.
 const registration = await navigator.serviceWorker.register(`${import.meta.env.BASE_URL}sw.js`);
 const localtext = await start({ serviceWorker: registration });
-localStorage.apiKey ??= (await localtext.keys.issue({ label: 'workbox-site example' })).key;
+const { key } = await localtext.keys.ensure({ label: 'workbox-site example' });
 
 // After this, the weights are in the browser's own storage: the next visit needs no network.
 await localtext.ready(MODEL, {
@@ -25,7 +25,7 @@ form.addEventListener('submit', async (event) => {
   output.textContent = '…';
   const response = await fetch(`${localtext.baseURL}/chat/completions`, {
     method: 'POST',
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${localStorage.apiKey}` },
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` },
     body: JSON.stringify({
       model: MODEL,
       messages: [

@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { handle } from './localtext.ts';
 import { ownRequestId } from './own-requests.ts';
-import { issueAgain, playgroundKey } from './playground-key.ts';
+import { playgroundKey, renewKey } from './playground-key.ts';
 
 let client: Promise<OpenAI> | null = null;
 
@@ -30,6 +30,6 @@ async function fetchWithFreshKey(input: RequestInfo | URL, init?: RequestInit): 
   const response = await fetch(input, { ...init, headers });
   if (response.status !== 401) return response;
   headers.set('x-request-id', ownRequestId());
-  headers.set('authorization', `Bearer ${await issueAgain()}`);
+  headers.set('authorization', `Bearer ${await renewKey()}`);
   return await fetch(input, { ...init, headers });
 }

@@ -1,24 +1,18 @@
 import { handle } from './localtext.ts';
 
-const STORAGE_KEY = 'localtext-playground:key';
-let issuing: Promise<string> | null = null;
+let known: Promise<string> | null = null;
 
-/** The key that this page asks /v1 with: its own, issued on first use and kept. */
+/** The key that this page asks /v1 with. localtext keeps it, for every tab. */
 export async function playgroundKey(): Promise<string> {
-  return localStorage.getItem(STORAGE_KEY) ?? (await issueAgain());
+  return await (known ?? renewKey());
 }
 
 /** After a 401: the old key was revoked, has expired, or its store was cleared. */
-export async function issueAgain(): Promise<string> {
-  issuing ??= issue().finally(() => {
-    issuing = null;
+export async function renewKey(): Promise<string> {
+  const renewed = handle.then(async ({ keys }) => (await keys.ensure({ label: 'Playground' })).key);
+  known = renewed;
+  renewed.catch(() => {
+    if (known === renewed) known = null;
   });
-  return await issuing;
-}
-
-async function issue(): Promise<string> {
-  const { keys } = await handle;
-  const { key } = await keys.issue({ label: 'Playground' });
-  localStorage.setItem(STORAGE_KEY, key);
-  return key;
+  return await renewed;
 }

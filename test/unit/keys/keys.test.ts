@@ -104,12 +104,67 @@ describe('keys', () => {
     await expect(keys.rotate(id)).rejects.toThrow(/revoked/);
   });
 
+  describe('ensured', () => {
+    test('the same after a restart, from two calls at once, and one for each label', async () => {
+      const [first, second] = await Promise.all([keys.ensure({ label: 'a' }), keys.ensure({ label: 'a' })]);
+      await restart();
+      expect(await keys.ensure({ label: 'a' })).toEqual(first);
+      expect(second).toEqual(first);
+      expect((await keys.ensure({ label: 'b' })).key).not.toBe(first.key);
+      expect(await keys.list()).toHaveLength(2);
+      expect(await reason(first.key)).toBe('admitted');
+    });
+
+    test('a key that was issued under the same label is left alone', async () => {
+      const issued = await keys.issue({ label: 'a' });
+      expect((await keys.ensure({ label: 'a' })).id).not.toBe(issued.id);
+    });
+
+    test('after a rotation it is the new key', async () => {
+      const { id } = await keys.ensure({ label: 'a' });
+      const rotated = await keys.rotate(id);
+      expect(await keys.ensure({ label: 'a' })).toEqual(rotated);
+    });
+
+    test('a revoked or expired one is replaced, and a revoked one no longer stored', async () => {
+      const first = await keys.ensure({ label: 'a', expiresAt: now + DAY });
+      now += DAY;
+      const second = await keys.ensure({ label: 'a' });
+      await keys.revoke(second.id);
+      const third = await keys.ensure({ label: 'a' });
+      expect(new Set([first.id, second.id, third.id]).size).toBe(3);
+      expect([await reason(first.key), await reason(second.key), await reason(third.key)]).toEqual([
+        'expired',
+        'revoked',
+        'admitted',
+      ]);
+      const { withDatabase } = await import('../../../src/storage/database.ts');
+      expect(JSON.stringify(await withDatabase((database) => database.getAll('keys')))).not.toContain(
+        second.key,
+      );
+    });
+
+    test('its models and limits are those of the last call', async () => {
+      const { key } = await keys.ensure({ label: 'a' });
+      const limits = { requestsPerMinute: 1 };
+      expect((await keys.ensure({ label: 'a', models: ['indigo-owl-4'], limits })).key).toBe(key);
+      expect(await keys.list()).toMatchObject([{ models: ['indigo-owl-4'], limits }]);
+      expect([await exceeded(key), await exceeded(key)]).toMatchObject([null, { what: 'requests' }]);
+    });
+
+    test('lists never show it', async () => {
+      const { key } = await keys.ensure({ label: 'a' });
+      expect(JSON.stringify(await keys.list())).not.toContain(key);
+    });
+  });
+
   test.each([
     { label: '' },
     { label: 'a', limits: { requestsPerMinute: 0 } },
     { label: 'a', limits: { inFlight: NaN } },
   ])('refuses to issue %j', async (options) => {
     await expect(keys.issue(options)).rejects.toThrow();
+    await expect(keys.ensure(options)).rejects.toThrow();
     expect(await keys.list()).toEqual([]);
   });
 
