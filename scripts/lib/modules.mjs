@@ -20,6 +20,9 @@ export async function buildModules() {
       input,
       platform: 'browser',
       external: engines,
+      // No chunk may import an entry: Vite's dev server starts the worker under a query string, so that chunk would load a
+      // second instance of it.
+      preserveEntrySignatures: 'strict',
       plugins: [workerUrls],
       transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     });

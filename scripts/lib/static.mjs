@@ -4,7 +4,7 @@ import { build, defaultClientConditions } from 'vite';
 /** @returns {Promise<string[]>} paths of all modules that went in */
 export async function buildStatic() {
   const modules = [];
-  const names = { entryFileNames: 'localtext/[name].js', chunkFileNames: 'localtext/[name]-[hash].js' };
+  const names = { chunkFileNames: 'localtext/[name]-[hash].js' };
   const seen = {
     name: 'seen',
     generateBundle: (_options, bundle) => {
@@ -16,7 +16,7 @@ export async function buildStatic() {
     publicDir: false,
     base: './',
     logLevel: 'warn',
-    plugins: [ownBase, seen],
+    plugins: [ownBase, seen, stubEntry],
     resolve: { conditions: ['onnxruntime-web-use-extern-wasm', ...defaultClientConditions] },
     worker: {
       format: 'es',
@@ -32,7 +32,7 @@ export async function buildStatic() {
         input: { localtext: 'src/index.ts' },
         // What lazy chunks share with the entry stays in it: chunks of their own compress worse.
         preserveEntrySignatures: 'allow-extension',
-        output: names,
+        output: { ...names, entryFileNames: 'localtext/page-[hash].js' },
       },
     },
   });
@@ -54,6 +54,19 @@ async function buildServiceWorker() {
   await bundle.close();
   return output[0].moduleIds;
 }
+
+/**
+ * `localtext.js` re-exports the page library, and no chunk imports it: a site that adds a query string to its name
+ * (`localtext.js?v=2`) must not load a second instance.
+ */
+const stubEntry = {
+  name: 'stub-entry',
+  generateBundle(_options, bundle) {
+    const entry = Object.values(bundle).find((file) => file.type === 'chunk' && file.isEntry);
+    const source = `export * from './${entry.fileName.split('/').at(-1)}';\n`;
+    this.emitFile({ type: 'asset', fileName: 'localtext/localtext.js', source });
+  },
+};
 
 /** The files know where they lie, so that a site in a folder needs no setting. All of them are in one folder. */
 const ownBase = {

@@ -56,6 +56,17 @@ test('it needs no package but the engines, when they are used, and Vite', async 
   ]);
 });
 
+test('no chunk imports an entry, which a query string in its address would load twice', async () => {
+  const entries = new Set(['page/index', 'sw/index', 'catalog/index', 'worker/worker', 'broker/broker']);
+  const importing: string[] = [];
+  for (const path of files.filter((each) => /^dist\/(lib|static)\/.*\.js$/.test(each))) {
+    const code = await readFile(join(installed, path), 'utf8');
+    for (const [, name] of code.matchAll(/["'`]\.\/([\w-]+)\.js["'`]/g))
+      if (name === 'localtext' || entries.has(`${path.split('/').at(-2)}/${name}`)) importing.push(path);
+  }
+  expect(importing).toEqual([]);
+});
+
 test('publint and are-the-types-wrong find nothing', async () => {
   const tarball = inject('tarball');
   await run(installed, 'npx', '--yes', 'publint@0.3.25', tarball, '--strict');

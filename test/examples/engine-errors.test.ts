@@ -1,0 +1,161 @@
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+
+import type { Catalog, UpstreamVariant, Variant } from '../../src/catalog/catalog.ts';
+import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { launch } from '../support/launch.ts';
+import { freePort } from '../support/static-site.ts';
+import { openExample } from './support/drive.ts';
+import { linkModels } from './support/models.ts';
+import { startVite } from './support/vite-server.ts';
+import { run } from './support/workspace.ts';
+
+/** What the engine worker refuses or fails at has one status: in the installed package's dev server and in its build. */
+
+interface ErrorCase {
+  model: string;
+  status: number;
+  code: string | null;
+  prompt?: string;
+}
+
+const errors: Record<string, ErrorCase> = {
+  'a prompt longer than the context': {
+    model: 'amber-phoenix-4',
+    prompt: 'owl '.repeat(20_000),
+    status: 400,
+    code: 'context_length_exceeded',
+  },
+  'an upstream that refuses the key (401)': { model: 'up-401', status: 500, code: 'upstream_refused' },
+  'an upstream over its limit (429)': { model: 'up-429', status: 429, code: 'rate_limit_exceeded' },
+  'an upstream that fails (500)': { model: 'up-500', status: 500, code: 'upstream_failed' },
+  'an upstream that is down': { model: 'up-down', status: 500, code: 'upstream_unavailable' },
+  'weights that the site lacks': { model: 'no-weights', status: 500, code: 'weights_unavailable' },
+};
+
+const small = defaultCatalog.models[0]?.variants.at(-1);
+if (!small) throw new Error('the default catalog has no small weights');
+const folder = join(inject('examples'), 'engine-errors');
+const chat = (id: string, ...variants: Variant[]) => ({ id, kind: 'chat' as const, created: 1, variants });
+let context: BrowserContext;
+let upstream: ReturnType<typeof createServer>;
+
+beforeAll(async () => {
+  context = await launch();
+  upstream = createServer((request, response) => {
+    response.setHeader('access-control-allow-origin', '*');
+    response.setHeader('access-control-allow-headers', '*, authorization');
+    response.setHeader('cross-origin-resource-policy', 'cross-origin');
+    response.setHeader('content-type', 'application/json');
+    if (request.method === 'OPTIONS') return response.end();
+    const status = request.url?.endsWith('/models') ? 200 : Number(request.url?.split('/')[1]);
+    return response.writeHead(status).end('{"object":"list","data":[]}');
+  });
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+  await writeSite();
+});
+
+afterEach(async () => {
+  for (const page of context.pages()) await page.close();
+});
+
+afterAll(async () => {
+  await context.close();
+  upstream.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function writeSite(): Promise<void> {
+  const { port } = upstream.address() as AddressInfo;
+  const server = (name: string, baseUrl: string): UpstreamVariant => ({
+    engine: 'upstream',
+    name,
+    license: 'Apache-2.0',
+    contextLength: 2048,
+    files: [],
+    baseUrl,
+    model: 'x',
+  });
+  // No server listens on port 9.
+  const down = server('down', 'http://127.0.0.1:9/v1');
+  const absent = {
+    ...small,
+    name: 'absent',
+    files: [{ ...small?.files[0], path: 'absent.gguf', sha256: 'a'.repeat(64) }],
+  } as Variant;
+  const catalog: Catalog = {
+    ownedBy: 'test',
+    models: [
+      ...[401, 429, 500].map((status) =>
+        chat(`up-${status}`, server(`server-${status}`, `http://127.0.0.1:${port}/${status}`)),
+      ),
+      chat('up-down', down),
+      chat('no-weights', absent),
+      ...defaultCatalog.models.filter(({ id }) => id === 'amber-phoenix-4'),
+      chat('falls-back', { ...down, name: 'down-too' }, { ...small, name: 'device' } as Variant),
+    ],
+  };
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder);
+  for (const name of ['package.json', 'vite.config.js'])
+    await cp(join('examples/vite-openai', name), join(folder, name));
+  await writeFile(
+    join(folder, 'index.html'),
+    `<!doctype html><title>errors</title><link rel="icon" href="data:,"><script type="module" src="./main.js"></script>`,
+  );
+  await writeFile(
+    join(folder, 'main.js'),
+    `import { start } from 'localtext';
+     const started = start({ catalog: ${JSON.stringify(catalog)} });
+     window.ask = async (model, content) => {
+       const localtext = await started;
+       // An answer within a second has its own status, also where the model takes long to load.
+       await localtext.ready(model).catch(() => undefined);
+       const { key } = await localtext.keys.issue({ label: 'errors' });
+       const messages = [{ role: 'user', content }];
+       const body = JSON.stringify({ model, messages, max_tokens: 4, temperature: 0 });
+       const headers = { authorization: 'Bearer ' + key };
+       const response = await fetch('/v1/chat/completions', { method: 'POST', headers, body });
+       const reply = await response.json();
+       const fingerprint = reply.system_fingerprint ?? null;
+       return { status: response.status, code: reply.error?.code ?? null, fingerprint };
+     };`,
+  );
+}
+
+interface Asked {
+  status: number;
+  code: string | null;
+  fingerprint: string | null;
+}
+
+const ask = (page: Page, model: string, content: string): Promise<Asked> =>
+  page.evaluate(
+    ([id, text]) =>
+      (window as unknown as { ask: (id: string, text: string) => Promise<Asked> }).ask(id, text),
+    [model, content] as const,
+  );
+
+describe.each(['dev', 'preview'] as const)('%s', (mode) => {
+  test('each error has its status and code, and fallback happens', async () => {
+    if (mode === 'preview') await run(folder, process.execPath, '../node_modules/vite/bin/vite.js', 'build');
+    await linkModels(join(folder, 'public'));
+    const server = await startVite(folder, mode, await freePort(), '/app/');
+    onTestFinished(() => server.stop());
+    const { page } = await openExample(context, server.url);
+    const got: Record<string, unknown> = {};
+    for (const [name, { model, prompt = 'Hello.' }] of Object.entries(errors)) {
+      const { status, code } = await ask(page, model, prompt);
+      got[name] = { status, code };
+    }
+    const expected = Object.entries(errors).map(([name, { status, code }]) => [name, { status, code }]);
+    expect(got).toEqual(Object.fromEntries(expected));
+    const fallback = await ask(page, 'falls-back', 'Hello.');
+    expect(fallback).toMatchObject({ status: 200, fingerprint: expect.stringMatching(/^device/) as string });
+  });
+});
