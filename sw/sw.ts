@@ -1,7 +1,7 @@
 /// Listeners only. Nothing is kept in memory that a restart would miss: the browser stops this worker at will.
 import { addLocaltext } from '../src/sw-entry/index.ts';
 import { addIsolationHeaders, decidesIsolation } from './isolation.ts';
-import { precache } from './precache.ts';
+import { precached, respondFromPrecache } from './precache.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 
@@ -11,13 +11,13 @@ addLocaltext();
 const isolates = new URL(self.location.href).searchParams.get('isolation') !== 'off';
 
 self.addEventListener('install', (event) => {
-  event.waitUntil(precache.install(event));
+  event.waitUntil(precached.install());
   // The first version may take over at once; a later one would end the streams of the one that is active.
   if (!self.registration.active) event.waitUntil(self.skipWaiting());
 });
 
 self.addEventListener('activate', (event) => {
-  event.waitUntil(precache.activate(event));
+  event.waitUntil(precached.deleteOutdated());
   event.waitUntil(self.clients.claim());
 });
 
@@ -26,7 +26,7 @@ self.addEventListener('fetch', (event) => {
   const url = new URL(request.url);
   if (url.origin !== self.location.origin) return;
 
-  const kept = precache.respond(request);
+  const kept = respondFromPrecache(request);
   const isolate = isolates && decidesIsolation(request);
   if (!kept && !isolate) return;
   const response = kept ?? fetch(request);

@@ -19,8 +19,13 @@ export interface SiteFiles {
 
 const LARGE = 2 ** 20;
 
-/** @param hashed whether the name has a hash of the content in it */
+/**
+ * Adds a file, but not one with a dot in front of its name or of a folder's, such as `.vite/manifest.json`: hosts do
+ * not serve them.
+ * @param hashed whether the name has a hash of the content in it
+ */
 export function addFile(files: SiteFiles, url: string, source: string | Uint8Array, hashed = false): void {
+  if (/(^|\/)\./.test(url)) return;
   const revision = hashed ? null : createHash('sha256').update(source).digest('hex').slice(0, 16);
   const list = Buffer.byteLength(source) > LARGE ? files.large : files.shell;
   list.push({ url, revision });

@@ -67,7 +67,7 @@ export function addLocaltext(): void {
   self.addEventListener('message', (event) => {
     if (handleMessage(event)) event.stopImmediatePropagation();
   });
-  self.addEventListener('activate', (event) => event.waitUntil(largeFiles.tidy()));
+  self.addEventListener('activate', (event) => event.waitUntil(largeFiles.deleteOutdated()));
   self.addEventListener('fetch', (event) => {
     const { request } = event;
     const answer = matchV1(new URL(request.url))

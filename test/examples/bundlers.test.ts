@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { BrowserContext } from 'playwright';
@@ -37,7 +37,7 @@ async function serve(folder: string): Promise<string> {
   return server.url;
 }
 
-test('Vite, with a base that is relative: the build runs in whatever folder it is put', async () => {
+test('Vite, with a base that is relative: the build runs in any folder, and with a file less than it lists', async () => {
   const folder = await workFolder();
   const site = join(folder, 'some', 'where');
   await run(
@@ -50,7 +50,12 @@ test('Vite, with a base that is relative: the build runs in whatever folder it i
     '--outDir',
     site,
     '--emptyOutDir',
+    '--manifest',
   );
+  // Hosts do not serve folders with a dot.
+  expect(await readFile(join(site, 'localtext-sw.js'), 'utf8')).not.toContain('.vite/');
+  const lazy = (await readdir(join(site, 'assets'))).find((name) => name.startsWith('model-files-'));
+  await rm(join(site, 'assets', lazy ?? ''));
   await linkModels(site);
   const url = `${await serve(folder)}/some/where/`;
   const { page, faults } = await openExample(context, url);

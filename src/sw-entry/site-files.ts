@@ -1,0 +1,82 @@
+declare const self: ServiceWorkerGlobalScope;
+
+/** A file of the build, as the Vite plugin and `localtext init` list it. */
+export interface SiteFile {
+  /** Relative to the service worker's script. */
+  url: string;
+  /** Null where the name itself has a hash of the content. */
+  revision: string | null;
+}
+
+/** Files of the site in one cache: all of them from the installation on, or each from its first use on. */
+export class SiteFiles {
+  readonly #cache: string;
+  /** URL → the URL under which this build's file is cached. */
+  readonly #keys: ReadonlyMap<string, string>;
+
+  /** @param name of the cache; two sites of one origin have one each */
+  constructor(name: string, files: readonly SiteFile[]) {
+    this.#cache = `${name} ${self.registration.scope}`;
+    this.#keys = new Map(
+      files.map(({ url, revision }) => {
+        const { href } = new URL(url, self.location.href);
+        return [href, revision === null ? href : `${href}?localtext-revision=${revision}`];
+      }),
+    );
+  }
+
+  has(url: string): boolean {
+    return this.#keys.has(url);
+  }
+
+  /**
+   * From the cache; otherwise from the network, and cached for the next time.
+   * @param url the file's, which is not the request's where a folder is asked for
+   */
+  async respond(request: Request, url = request.url): Promise<Response> {
+    const key = this.#keys.get(url) ?? url;
+    const cache = await caches.open(this.#cache);
+    const cached = await cache.match(key);
+    if (cached) return cached;
+    const response = await fetch(request);
+    // Where there is no room for it, it comes from the network the next time too.
+    if (response.ok) cache.put(key, withoutRedirect(response.clone())).catch(() => undefined);
+    return response;
+  }
+
+  /**
+   * Caches all files. A file that cannot be fetched is logged and left out: hosts leave out files of a build, and the
+   * site must work without a cache too.
+   */
+  async install(): Promise<void> {
+    const cache = await caches.open(this.#cache);
+    const add = async ([url, key]: [string, string]): Promise<void> => {
+      if (await cache.match(key)) return;
+      // A name with a hash never changes: what the browser's own cache holds is good.
+      const response = await fetch(url, { cache: url === key ? 'default' : 'reload' });
+      if (!response.ok) throw new Error(`the server answered ${response.status}`);
+      await cache.put(key, withoutRedirect(response));
+    };
+    const files = [...this.#keys];
+    const results = await Promise.allSettled(files.map(add));
+    results.forEach((result, index) => {
+      if (result.status === 'rejected')
+        console.warn(`localtext: ${files[index]?.[0]} will not be available offline:`, result.reason);
+    });
+  }
+
+  /** Deletes the files of earlier builds. */
+  async deleteOutdated(): Promise<void> {
+    const current = new Set(this.#keys.values());
+    const cache = await caches.open(this.#cache);
+    const outdated = (await cache.keys()).filter(({ url }) => !current.has(url));
+    await Promise.all(outdated.map((request) => cache.delete(request)));
+  }
+}
+
+/** A navigation may not be answered with a response that followed a redirect. */
+function withoutRedirect(response: Response): Response {
+  if (!response.redirected) return response;
+  const { body, headers, status, statusText } = response;
+  return new Response(body, { headers, status, statusText });
+}
