@@ -5,7 +5,7 @@ import { isScriptType, type Examined } from './service-worker.ts';
 /** What the engines cannot do without, where no list says more. */
 const USUAL = [
   'wllama.wasm',
-  'ort-wasm-simd-threaded.asyncify.mjs',
+  'ort-wasm-simd-threaded.asyncify.js',
   'ort-wasm-simd-threaded.asyncify.wasm',
 ].map((name) => `localtext/wasm/${name}`);
 
@@ -36,7 +36,7 @@ function examine(
   const wantsPage = /(\.html?|\/)$/.test(path);
   if (!isFound(answer) || (isPage(answer) && !wantsPage)) {
     const what = isFound(answer) ? 'is answered with a page of HTML' : `answers ${answer.status}`;
-    const matters = kept ? ': the service worker cannot be installed without it' : '';
+    const matters = kept ? ', and cannot be cached for offline use' : '';
     return fault(`${path} ${what}${matters}.`, 'Deploy the whole build, or run `localtext init` again.');
   }
   if (path.endsWith('.wasm') && answer.type !== 'application/wasm')
@@ -47,7 +47,7 @@ function examine(
   if (/\.m?js$/.test(path) && !isScriptType(answer.type))
     return fault(
       `${path} is served as ${answer.type || 'nothing'}: browsers refuse it as a module.`,
-      'Serve .js and .mjs files as text/javascript.',
+      'Serve .js files as text/javascript.',
     );
   if (
     isolated &&

@@ -45,12 +45,17 @@ export function wasmFiles(root: string): WasmFiles {
   else {
     const onnxRuntime = dirname(createRequire(transformers).resolve('onnxruntime-web'));
     for (const build of ['ort-wasm-simd-threaded', 'ort-wasm-simd-threaded.asyncify'])
-      for (const name of [`${build}.mjs`, `${build}.wasm`]) files.set(name, join(onnxRuntime, name));
+      // nginx and others have no MIME type for `.mjs`.
+      for (const [name, source] of [
+        [`${build}.js`, `${build}.mjs`],
+        [`${build}.wasm`, `${build}.wasm`],
+      ] as const)
+        files.set(name, join(onnxRuntime, source));
   }
   return { files, missing };
 }
 
 /** Whether only old browsers ask for it: the others should not store it beforehand. */
 export function isFallback(name: string): boolean {
-  return /^ort-wasm-simd-threaded\.(mjs|wasm)$/.test(name);
+  return /^ort-wasm-simd-threaded\.(js|wasm)$/.test(name);
 }

@@ -2,7 +2,8 @@ import type { EngineContext } from '../../engine.ts';
 import { EngineError } from '../../engine-error.ts';
 import { checkWasm } from '../wllama/wasm-file.ts';
 
-export const SCRIPT = 'ort-wasm-simd-threaded.asyncify.mjs';
+/** Renamed from `.mjs` where it is copied: nginx and others have no MIME type for that ending. */
+export const SCRIPT = 'ort-wasm-simd-threaded.asyncify.js';
 export const WASM = 'ort-wasm-simd-threaded.asyncify.wasm';
 
 /**

@@ -32,7 +32,7 @@ export function soundSite(): Record<string, SiteAnswer> {
     '/assets/app.js': { headers: { 'content-type': script }, body: '' },
     '/localtext/wasm/wllama.wasm': wasm,
     '/localtext/wasm/ort-wasm-simd-threaded.asyncify.wasm': wasm,
-    '/localtext/wasm/ort-wasm-simd-threaded.asyncify.mjs': { headers: { 'content-type': script }, body: '' },
+    '/localtext/wasm/ort-wasm-simd-threaded.asyncify.js': { headers: { 'content-type': script }, body: '' },
     ...Object.fromEntries(files.map(({ path, bytes }) => [`/models/${path}`, { bytes }])),
   };
 }

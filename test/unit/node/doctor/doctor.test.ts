@@ -109,20 +109,20 @@ const cases: [string, (site: Site) => void, 'fault' | 'warning', RegExp, RegExp]
     /application\/wasm/,
   ],
   [
-    'an .mjs of a wrong type',
+    'a script of a wrong type',
     (site) =>
-      change(site, '/localtext/wasm/ort-wasm-simd-threaded.asyncify.mjs', {
+      change(site, '/localtext/wasm/ort-wasm-simd-threaded.asyncify.js', {
         headers: { 'content-type': 'application/octet-stream' },
       }),
     'fault',
     /refuse it as a module/,
-    /\.mjs files as text\/javascript/,
+    /\.js files as text\/javascript/,
   ],
   [
     'a file of the build that was not deployed',
     (site) => delete site['/assets/app.js'],
     'fault',
-    /assets\/app\.js answers 404: the service worker cannot be installed/,
+    /assets\/app\.js answers 404, and cannot be cached for offline use/,
     /whole build/,
   ],
   [
