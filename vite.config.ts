@@ -53,6 +53,19 @@ export default defineConfig(({ mode }) => ({
       {
         extends: false,
         test: {
+          name: 'browsers',
+          include: ['test/browsers/**/*.test.ts'],
+          root: here('./'),
+          globalSetup: here('./test/support/browser-setup.ts'),
+          fileParallelism: false,
+          testTimeout: 180_000,
+          retry: 1,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        extends: false,
+        test: {
           name: 'examples',
           include: ['test/examples/**/*.test.ts'],
           root: here('./'),

@@ -1,3 +1,4 @@
+import { afterCancel } from './after-cancel.ts';
 import type { RequestTrace } from './request-trace.ts';
 
 /** How long the headers may wait: until then an abort cannot be seen, and the engine would work for nobody. */
@@ -77,7 +78,7 @@ export async function answerLater(options: {
     },
     cancel() {
       cancelled = true;
-      onCancel();
+      afterCancel(onCancel);
     },
   });
   return new Response(body, { headers: headers() });

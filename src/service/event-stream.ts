@@ -1,3 +1,5 @@
+import { afterCancel } from './after-cancel.ts';
+
 /** Events that may lie unread before the engine waits for the reader. */
 const HIGH_WATER_MARK = 64;
 
@@ -18,7 +20,7 @@ export class EventStream {
         cancel: () => {
           this.#controller = null;
           this.#goOn();
-          onCancel();
+          afterCancel(onCancel);
         },
       },
       { highWaterMark: HIGH_WATER_MARK },

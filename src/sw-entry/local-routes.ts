@@ -1,6 +1,7 @@
 import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
 import { commandWeights, loadModel, readStatus } from '../engine-client/load-model.ts';
 import { LOAD_PATH, STATUS_PATH, WEIGHTS_PATH, type LoadLine } from '../protocol/local-paths.ts';
+import { afterCancel } from '../service/after-cancel.ts';
 import { asServiceError } from '../service/service-error.ts';
 import { isLocalPath, readName, readWeightsCommand, requirePageLibrary } from './local-request.ts';
 
@@ -60,7 +61,7 @@ function streamLoad(model: string, dependencies: EngineClientDependencies): Resp
         .then(() => !signal.aborted && controller.close())
         .catch(() => {});
     },
-    cancel: () => left.abort(),
+    cancel: () => afterCancel(() => left.abort()),
   });
   return new Response(body, {
     headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },

@@ -12,11 +12,15 @@ declare module 'vitest' {
   }
 }
 
-/** Once for all browser tests: a browser, the weights, the built site, and a server for it. */
+/** Projects of one run share the build. */
+const shared = globalThis as { localtextSite?: Promise<unknown> };
+
+/** Once for all tests of a project: a browser, the weights, the built site, and a server for it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   process.env['LOCALTEXT_CHROMIUM'] = findBrowser();
   await pullWeights([], 'public/models', new AbortController().signal);
-  await build({ mode: 'browser-tests', logLevel: 'warn' });
+  shared.localtextSite ??= build({ mode: 'browser-tests', logLevel: 'warn' });
+  await shared.localtextSite;
   const site = await StaticSite.start();
   project.provide('siteUrl', site.url);
   return async () => site.stop();

@@ -13,6 +13,9 @@ const PAGES = {
   'bench-page': '../bench/page/main.ts',
 };
 
+/** An engine worker, for `start({ workerUrl })`: `/counting-worker.js`. */
+const WORKER = '../browsers/site/counting-worker.ts';
+
 /** Adds the tests' own pages to the site. */
 export function testPage(): Plugin {
   const chunks = new Map<string, string>();
@@ -23,6 +26,8 @@ export function testPage(): Plugin {
         const id = fileURLToPath(new URL(path, import.meta.url));
         chunks.set(name, this.emitFile({ type: 'chunk', id }));
       }
+      const id = fileURLToPath(new URL(WORKER, import.meta.url));
+      this.emitFile({ type: 'chunk', id, fileName: 'counting-worker.js' });
     },
     generateBundle() {
       for (const [name, chunk] of chunks) {

@@ -1,0 +1,14 @@
+// The same tests in every browser: all of them, or `-- --browser webkit` (several: repeat it). What follows goes to vitest.
+import { spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+
+const { values, positionals } = parseArgs({
+  options: { browser: { type: 'string', multiple: true, default: [] } },
+  allowPositionals: true,
+});
+const { status } = spawnSync('npx', ['vitest', 'run', '--project', 'browsers', ...positionals], {
+  stdio: 'inherit',
+  shell: process.platform === 'win32',
+  env: { ...process.env, LOCALTEXT_BROWSERS: values.browser.join(',') },
+});
+process.exit(status ?? 1);

@@ -1,0 +1,91 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+
+import { StaticSite } from '../support/static-site.ts';
+import { selectedBrowsers } from './support/browsers.ts';
+import { CountingTab, counted } from './support/counting-tab.ts';
+import type { Browser } from './support/driver.ts';
+
+/** The whole path, from the client to an engine that counts: without weights, so that only the plumbing is tested. */
+describe.each(selectedBrowsers())('$name', ({ launch }) => {
+  let browser: Browser;
+  let site: StaticSite;
+  const tabs: CountingTab[] = [];
+
+  const open = async (): Promise<CountingTab> => {
+    const tab = await CountingTab.open(browser, site.url);
+    tabs.push(tab);
+    return tab;
+  };
+  beforeAll(async () => {
+    [browser, site] = await Promise.all([launch(), StaticSite.start()]);
+  });
+  afterEach(async () => {
+    for (const tab of tabs.splice(0)) await tab.close();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await site?.stop();
+  });
+
+  test('a first visit streams a chat, and refuses a wrong key, model and path', async () => {
+    const tab = await open();
+    expect(await tab.run({ max_tokens: 10 })).toMatchObject({
+      text: { 0: counted(10) },
+      finish: { 0: 'length' },
+      usage: { completion_tokens: 10 },
+      error: null,
+    });
+    expect(await tab.run({ max_tokens: 3, stream: false })).toMatchObject({ text: { 0: counted(3) } });
+    expect(await tab.status('/v1/models')).toBe(200);
+    expect(await tab.status('/v1/models', 'lt_wrong')).toBe(401);
+    expect(await tab.status('/v1/models/none')).toBe(404);
+    expect(await tab.status('/v1/none')).toBe(404);
+  });
+
+  test.each([true, false])('after an abort the next request is answered (streamed: %s)', async (stream) => {
+    const tab = await open();
+    for (let round = 0; round < 3; round++) {
+      const name = await tab.begin({ max_tokens: 3000, stream });
+      if (stream) await tab.deltas(name, 3);
+      else await new Promise((resolve) => setTimeout(resolve, 1500));
+      await tab.abort(name);
+      expect(await tab.ended(name)).toMatchObject({ finish: {} });
+      expect(await tab.run({ max_tokens: 2 }, 5000)).toMatchObject({ text: { 0: counted(2) } });
+      await tab.untilFree();
+    }
+  });
+
+  test('closing a tab in mid-stream aborts its request', async () => {
+    const [leader, asker] = [await open(), await open()];
+    const name = await asker.begin({ max_tokens: 3000 });
+    await asker.deltas(name, 3);
+    await asker.close();
+    await leader.untilFree();
+    expect(await leader.run({ max_tokens: 2 })).toMatchObject({ text: { 0: counted(2) } });
+  });
+
+  test.each(['close', 'reload'] as const)(
+    'tabs share one engine; %s its tab, and a stream goes on',
+    async (end) => {
+      const [leader, asker] = [await open(), await open()];
+      const epoch = await leader.epoch();
+      expect(await asker.epoch()).toBe(epoch);
+      const name = await asker.begin({ max_tokens: 100 });
+      await asker.deltas(name, 5);
+      await (end === 'close' ? leader.close() : leader.reload());
+      expect(await asker.ended(name)).toMatchObject({ text: { 0: counted(100) }, error: null });
+      expect(await asker.epoch()).not.toBe(epoch);
+    },
+  );
+
+  test('without a network, a reloaded page answers', async () => {
+    const tab = await open();
+    await site.stop();
+    try {
+      await tab.reload();
+      expect(await tab.run({ max_tokens: 3 })).toMatchObject({ text: { 0: counted(3) } });
+    } finally {
+      await site.start();
+    }
+  });
+});

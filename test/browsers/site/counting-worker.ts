@@ -1,0 +1,75 @@
+/// An engine worker like the library's own, with an engine that counts: it needs no weights, and is as quick everywhere.
+import { expose } from 'comlink';
+
+import type { EngineStatus, WorkerControl } from '../../../src/protocol/control.ts';
+import type { ServePort } from '../../../src/protocol/discovery.ts';
+import { engineLock } from '../../../src/protocol/locks.ts';
+import { delay } from '../../../src/engine/abort.ts';
+import type { ChatEngine } from '../../../src/engine/engine.ts';
+import { Residency } from '../../../src/engine/residency.ts';
+import { servePort, type Serving } from '../../../src/engine/serve-port.ts';
+import { StatusChannel } from '../../../src/engine/status-channel.ts';
+
+const TOKEN_MS = 20;
+
+/** Counts from one: `1 2 3 …`. Resumed, it goes on where the text ended. */
+const countingEngine: ChatEngine = {
+  fingerprint: 'counting',
+  slots: 4,
+  async *generate({ resume, maxTokens = 100 }, signal) {
+    const began = performance.now();
+    yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: 'counting' } };
+    const first = (resume?.text.trim().split(' ').length ?? 0) + 1;
+    for (let number = first; number < first + maxTokens; number++) {
+      await delay(TOKEN_MS, signal);
+      yield { type: 'delta', delta: { text: `${number} `, tokens: 1 } };
+    }
+    const usage = { promptTokens: 1, cachedTokens: 0, completionTokens: maxTokens };
+    const timings = { queueMs: 0, prefillMs: 0, decodeMs: performance.now() - began };
+    yield { type: 'done', finishReason: 'length', usage, timings };
+  },
+  unload: async () => {},
+};
+
+let resolveServing: (serving: Serving) => void = () => {};
+const serving = new Promise<Serving>((resolve) => (resolveServing = resolve));
+
+const control: WorkerControl = {
+  async start({ epoch, catalog }) {
+    await holdLock(engineLock(epoch));
+    const status = (): EngineStatus => ({ epoch, models: residency.status() });
+    const channel = new StatusChannel(status);
+    const residency = new Residency(
+      catalog,
+      async () => countingEngine,
+      () => channel.changed(),
+    );
+    resolveServing({
+      epoch,
+      residency,
+      locks: navigator.locks,
+      // No test with this engine touches the weights.
+      weights: {} as Serving['weights'],
+      status,
+      onRequest: () => () => channel.changed(),
+    });
+  },
+  load: async (model) => void (await (await serving).residency.ready(model, new AbortController().signal)),
+  cancelLoad: async () => {},
+  status: async () => (await serving).status(),
+};
+
+function holdLock(name: string): Promise<void> {
+  return new Promise((resolve) => {
+    void navigator.locks.request(name, () => {
+      resolve();
+      return new Promise<never>(() => {});
+    });
+  });
+}
+
+addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
+  if (data?.type === 'localtext:serve' && port) void serving.then((ready) => servePort(port, ready));
+});
+
+expose(control);

@@ -1,0 +1,56 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const WEBKIT_FOLDERS = ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/webkit2gtk-4.1`);
+
+const programs = {
+  firefox: { names: ['firefox-esr', 'firefox'], packages: ['firefox-esr'], variable: 'LOCALTEXT_FIREFOX' },
+  webkitDriver: {
+    names: ['WebKitWebDriver'],
+    packages: ['webkit2gtk-driver'],
+    variable: 'LOCALTEXT_WEBKIT_DRIVER',
+  },
+  miniBrowser: {
+    names: ['MiniBrowser'],
+    packages: ['libwebkit2gtk-4.1-0'],
+    variable: 'LOCALTEXT_MINIBROWSER',
+  },
+  xvfb: { names: ['Xvfb'], packages: ['xvfb'], variable: 'LOCALTEXT_XVFB' },
+};
+
+/**
+ * Path of a program that drives a browser: named by its variable, or installed; else apt installs it (Debian, as root).
+ * @throws Error that says what to install. A browser that is missing is a failure, never a skipped test.
+ */
+export function findProgram(which: keyof typeof programs): string {
+  const { names, packages, variable } = programs[which];
+  const named = process.env[variable];
+  if (named) return named;
+  const present = find(names);
+  if (present !== null) return present;
+  if (process.platform === 'linux' && process.getuid?.() === 0) {
+    console.error(`${names[0]} is not installed. Installing ${packages.join(' ')} by apt.`);
+    const command = `apt-get update && apt-get install -y --no-install-recommends ${packages.join(' ')}`;
+    spawnSync('sh', ['-c', command], { stdio: ['ignore', 'inherit', 'inherit'], timeout: 600_000 });
+    const installed = find(names);
+    if (installed !== null) return installed;
+  }
+  throw new Error(
+    `${names[0]} was not found. Install it (Debian: apt-get install ${packages.join(' ')}), or set ${variable} to its path.`,
+  );
+}
+
+function find(names: string[]): string | null {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...WEBKIT_FOLDERS];
+  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable) ?? null;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

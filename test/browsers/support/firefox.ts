@@ -1,0 +1,35 @@
+import { launch, type Page } from 'puppeteer-core';
+
+import { SCRIPT_TIMEOUT_MS, type Browser, type Tab } from './driver.ts';
+import { findProgram } from './find-program.ts';
+
+/** Firefox over WebDriver BiDi, which needs no driver of its own. */
+export async function launchFirefox({ isPrivate = false } = {}): Promise<Browser> {
+  const browser = await launch({
+    browser: 'firefox',
+    executablePath: findProgram('firefox'),
+    headless: true,
+    protocolTimeout: SCRIPT_TIMEOUT_MS,
+    ...(isPrivate && { extraPrefsFirefox: { 'browser.privatebrowsing.autostart': true } }),
+  });
+  return {
+    async open(url) {
+      const page = await browser.newPage();
+      await page.goto(url);
+      return asTab(page);
+    },
+    close: () => browser.close(),
+  };
+}
+
+function asTab(page: Page): Tab {
+  return {
+    goto: async (url) => void (await page.goto(url)),
+    reload: async () => void (await page.reload()),
+    evaluate: (run, argument) => page.evaluate(run as never, argument as never) as never,
+    press: (key) => page.keyboard.press(key),
+    resize: (width, height) => page.setViewport({ width, height }),
+    screenshot: () => page.screenshot(),
+    close: () => page.close(),
+  };
+}

@@ -1,0 +1,129 @@
+import { Builder, Key, type WebDriver } from 'selenium-webdriver';
+
+import { freePort } from '../../support/static-site.ts';
+import { SCRIPT_TIMEOUT_MS, type Browser, type Tab } from './driver.ts';
+import { findProgram } from './find-program.ts';
+import { startProcess, startScreen } from './processes.ts';
+
+/** WebKitGTK's MiniBrowser on a virtual screen. As Debian ships it, it has no SharedArrayBuffer. */
+export async function launchWebKit({ sharedMemory = false } = {}): Promise<Browser> {
+  const miniBrowser = findProgram('miniBrowser');
+  const screen = await startScreen();
+  const port = await freePort();
+  const service = startProcess(findProgram('webkitDriver'), [`--port=${port}`], {
+    DISPLAY: screen.display,
+    // Its sandbox does not start for root.
+    ...(process.getuid?.() === 0 && { WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1' }),
+    ...(sharedMemory && { JSC_useSharedArrayBuffer: '1' }),
+  });
+  const stop = async (): Promise<void> => {
+    await service.stop();
+    await screen.stop();
+  };
+  try {
+    const driver = await connect(port, miniBrowser);
+    await driver.manage().setTimeouts({ script: SCRIPT_TIMEOUT_MS, pageLoad: 60_000 });
+    return new WebKit(driver, stop);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function connect(port: number, binary: string): Promise<WebDriver> {
+  const capabilities = {
+    browserName: 'MiniBrowser',
+    'webkitgtk:browserOptions': { binary, args: ['--automation'] },
+  };
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await new Builder()
+        .usingServer(`http://127.0.0.1:${port}`)
+        .withCapabilities(capabilities)
+        .forBrowser('MiniBrowser')
+        .build();
+    } catch (error) {
+      // The driver may not listen yet.
+      if (attempt === 20 || !String(error).includes('ECONNREFUSED')) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}
+
+/** WebDriver has one current window: each command selects its own first, one command after another. */
+class WebKit implements Browser {
+  readonly #driver: WebDriver;
+  readonly #stop: () => Promise<void>;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(driver: WebDriver, stop: () => Promise<void>) {
+    this.#driver = driver;
+    this.#stop = stop;
+  }
+
+  async open(url: string): Promise<Tab> {
+    const handle = await this.#next(async (driver) => {
+      const [first = ''] = await driver.getAllWindowHandles();
+      await driver.switchTo().window(first);
+      await driver.switchTo().newWindow('window');
+      await driver.get(url);
+      return driver.getWindowHandle();
+    });
+    return this.#tab(handle);
+  }
+
+  async close(): Promise<void> {
+    await this.#next((driver) => driver.quit()).catch(() => {});
+    await this.#stop();
+  }
+
+  #next<Value>(work: (driver: WebDriver) => Promise<Value>): Promise<Value> {
+    const result = this.#turn.then(() => work(this.#driver));
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+
+  #tab(handle: string): Tab {
+    const within = <Value>(work: (driver: WebDriver) => Promise<Value>): Promise<Value> =>
+      this.#next(async (driver) => {
+        await driver.switchTo().window(handle);
+        return work(driver);
+      });
+    return {
+      goto: (url) => within((driver) => driver.get(url)),
+      reload: () => within((driver) => driver.navigate().refresh()),
+      evaluate: (run, argument) => within((driver) => evaluate(driver, run.toString(), argument)),
+      press: (key) =>
+        within((driver) =>
+          driver
+            .actions()
+            .sendKeys(key === 'Tab' ? Key.TAB : Key.ENTER)
+            .perform(),
+        ),
+      resize: (width, height) => within((driver) => resize(driver, width, height)),
+      screenshot: async () => Buffer.from(await within((driver) => driver.takeScreenshot()), 'base64'),
+      close: () => within((driver) => driver.close()),
+    };
+  }
+}
+
+async function evaluate<Value>(driver: WebDriver, source: string, argument: unknown): Promise<Value> {
+  const script = `const [argument, done] = arguments;
+    (async () => (${source})(argument))().then(
+      (value) => done({ value }),
+      (error) => done({ error: String(error?.stack || error) + ' ' + String(error) }),
+    );`;
+  const reply = await driver.executeAsyncScript<{ value: Value; error?: string }>(script, argument ?? null);
+  if (reply.error !== undefined) throw new Error(reply.error);
+  return reply.value;
+}
+
+/** WebDriver sets the window's size, and the page is smaller by the browser's own bars. */
+async function resize(driver: WebDriver, width: number, height: number): Promise<void> {
+  const window = driver.manage().window();
+  await window.setRect({ x: 0, y: 0, width, height });
+  const [innerWidth, innerHeight] = await driver.executeScript<[number, number]>(
+    'return [innerWidth, innerHeight]',
+  );
+  await window.setRect({ x: 0, y: 0, width: 2 * width - innerWidth, height: 2 * height - innerHeight });
+}
