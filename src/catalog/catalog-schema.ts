@@ -48,12 +48,19 @@ const base = {
   needs: needs.optional(),
   onlyPreferred: z.boolean().optional(),
 };
+const share = z.number().min(0).max(1);
+const sampling = z.strictObject({
+  topK: z.int().positive().optional(),
+  minP: share.optional(),
+  repeatPenalty: z.number().positive().max(2).optional(),
+});
+const defaults = z.strictObject({ temperature: z.number().min(0).max(2).optional(), topP: share.optional() });
 const dimensions = z.int().positive().max(65_536);
 
 const variant = z.discriminatedUnion(
   'engine',
   [
-    z.looseObject({ ...base, engine: z.literal('wllama') }),
+    z.looseObject({ ...base, engine: z.literal('wllama'), sampling: sampling.optional() }),
     z.looseObject({
       ...base,
       engine: z.literal('transformers'),
@@ -85,6 +92,7 @@ const model = z.strictObject({
   kind: z.enum(['chat', 'embedding'], { error: 'must be chat or embedding' }),
   created: z.int().nonnegative(),
   variants: z.array(variant).min(1, 'must name at least one variant'),
+  defaults: defaults.optional(),
 });
 
 export const catalogSchema = z

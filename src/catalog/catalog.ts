@@ -14,6 +14,25 @@ export interface CatalogModel {
   created: number;
   /** In order of preference: the first that this device can run, and whose weights can be had, is taken. */
   variants: Variant[];
+  /** For requests that name none; default 1 for both, as OpenAI's API has it. */
+  defaults?: SamplingDefaults;
+}
+
+export interface SamplingDefaults {
+  /** 0 (greedy) to 2. */
+  temperature?: number;
+  /** 0 to 1. */
+  topP?: number;
+}
+
+/** Sampling settings that OpenAI's API does not have, applied to every request. */
+export interface VariantSampling {
+  /** Keeps the most probable tokens, this many. Default: all. */
+  topK?: number;
+  /** Drops tokens less probable than this share (0 to 1) of the most probable one. Default 0: none. */
+  minP?: number;
+  /** Divides the scores of recent tokens; 1 (the default) changes nothing. */
+  repeatPenalty?: number;
 }
 
 export type Variant = WllamaVariant | OnnxVariant | WebLlmVariant | UpstreamVariant;
@@ -65,6 +84,7 @@ export interface HubSource {
 /** Chat from a GGUF by llama.cpp compiled to WASM. */
 export interface WllamaVariant extends VariantBase {
   engine: 'wllama';
+  sampling?: VariantSampling;
 }
 
 interface OnnxBase extends VariantBase {

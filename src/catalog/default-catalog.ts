@@ -11,6 +11,8 @@ const smolLm2: WllamaVariant = {
   name: 'smollm2-135m-instruct-q8_0',
   license: 'Apache-2.0',
   contextLength: 8192,
+  // Measured: docs/decisions/sampling.md.
+  sampling: { minP: 0.2 },
   files: [
     {
       path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf',

@@ -209,6 +209,7 @@ export class Residency {
         running: shown?.queue.running ?? 0,
         error: shown?.error ? toWireError(shown.error).message : null,
         ...(plan?.candidates[0] && { bytes: weightBytes(shown?.variant ?? plan.candidates[0]) }),
+        ...(shown && 'sampling' in shown.variant && { sampling: shown.variant.sampling }),
         reasons: this.#reasons(id, shown),
       };
     });

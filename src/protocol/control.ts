@@ -1,4 +1,4 @@
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog, VariantSampling } from '../catalog/catalog.ts';
 
 /** What the leader page can ask of its engine worker, over Comlink. Requests do not go this way (engine-port.ts). */
 export interface WorkerControl {
@@ -68,6 +68,8 @@ export interface ModelStatus {
   running: number;
   /** Why it failed, for people. */
   error: string | null;
+  /** What the variant adds to each request's sampling; absent until one is loaded. */
+  sampling?: VariantSampling;
   /** Why these weights, and why none before them; empty until they are chosen. */
   reasons?: VariantReason[];
 }

@@ -20,5 +20,5 @@ export function catalogDirectory(readCatalog: () => Promise<Catalog>): ModelDire
 }
 
 function toEntries({ models, ownedBy }: Catalog): ModelEntry[] {
-  return models.map(({ id, kind, created }) => ({ id, kind, created, ownedBy }));
+  return models.map(({ id, kind, created, defaults = {} }) => ({ id, kind, created, ownedBy, defaults }));
 }

@@ -29,7 +29,8 @@ export async function admitGeneration(call: Call, generation: Generation): Promi
     // The reply is good even where its tokens cannot be counted.
     await dependencies.keys.settle(admitted.keyId, tally.totalTokens).catch(() => {});
   };
-  return { call, generation, model: model.id, tally, settle };
+  const sampling = { ...model.defaults, ...generation.sampling };
+  return { call, generation: { ...generation, sampling }, model: model.id, tally, settle };
 }
 
 /** @throws ServiceError 429 */

@@ -10,7 +10,8 @@ export interface Generation {
   inputs: ChatJob['input'][];
   /** For each input. */
   choices: number;
-  sampling: Sampling;
+  /** What the request names; the rest is the model's defaults, then OpenAI's. */
+  sampling: Partial<Sampling>;
   maxTokens: number | null;
   constraint: Constraint | null;
   /** Alternatives for each token; null: no log probabilities. */
@@ -24,6 +25,9 @@ export const choiceCount = ({ inputs, choices }: Generation): number => inputs.l
 
 export const inputOf = ({ choices }: Generation, index: number): number => Math.floor(index / choices);
 
+/** For what neither the request nor the model names. */
+export const OPENAI_DEFAULTS = { temperature: 1, topP: 1 };
+
 /** The job of one choice. Choices of a seeded request differ from each other, and the first is as without `n`. */
 export function toChatJob(generation: Generation, model: string, index: number): ChatJob {
   const { inputs, choices, sampling, maxTokens, topLogprobs } = generation;
@@ -33,7 +37,7 @@ export function toChatJob(generation: Generation, model: string, index: number):
     kind: 'chat',
     model,
     input: inputs[inputOf(generation, index)] ?? { messages: [] },
-    sampling: { ...sampling, ...seed },
+    sampling: { ...OPENAI_DEFAULTS, ...sampling, ...seed },
     ...(maxTokens === null ? {} : { maxTokens }),
     ...(constraint === null ? {} : { constraint }),
     ...(topLogprobs === null ? {} : { topLogprobs }),

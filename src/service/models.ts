@@ -2,7 +2,8 @@ import type OpenAI from 'openai';
 import type { Call } from './call.ts';
 import { mayUse, noSuchModel } from './model-access.ts';
 import { answerHeaders, JSON_TYPE } from './response-headers.ts';
-import type { ModelEntry } from './service-dependencies.ts';
+import { OPENAI_DEFAULTS } from './generation.ts';
+import type { ModelDescription, ModelEntry } from './service-dependencies.ts';
 
 /** GET /v1/models: those that the key may use, in the directory's order. */
 export async function listModels(call: Call): Promise<Response> {
@@ -19,8 +20,16 @@ export async function retrieveModel(call: Call, id: string): Promise<Response> {
   if (!entry || !mayUse(call.admitted, entry, id))
     throw noSuchModel(id, 'GET /v1/models lists what there is.');
   const description = await call.dependencies.models.describe?.(entry.id);
-  const model = { ...toModel(entry, id), ...(description && { localtext: description }) };
+  const model = { ...toModel(entry, id), ...(description && { localtext: describe(entry, description) }) };
   return new Response(JSON.stringify(model), { headers: answerHeaders(call, JSON_TYPE) });
+}
+
+/** Sampling under the names of the request's own fields and of llama.cpp's. */
+function describe({ defaults }: ModelEntry, { sampling, ...description }: ModelDescription) {
+  const { temperature, topP } = { ...OPENAI_DEFAULTS, ...defaults };
+  const { topK, minP, repeatPenalty } = sampling;
+  const own = { temperature, top_p: topP, top_k: topK, min_p: minP, repeat_penalty: repeatPenalty };
+  return { ...description, sampling: own };
 }
 
 const toModel = ({ created, ownedBy }: ModelEntry, id: string) =>

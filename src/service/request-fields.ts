@@ -13,11 +13,12 @@ interface SamplingFields {
   logit_bias?: Record<string, number> | null | undefined;
 }
 
-export function toSampling(request: SamplingFields): Sampling {
-  const { seed, presence_penalty, frequency_penalty, logit_bias } = request;
+/** Without what the request leaves to the model's defaults. */
+export function toSampling(request: SamplingFields): Partial<Sampling> {
+  const { temperature, top_p, seed, presence_penalty, frequency_penalty, logit_bias } = request;
   return {
-    temperature: request.temperature ?? 1,
-    topP: request.top_p ?? 1,
+    ...(temperature == null ? {} : { temperature }),
+    ...(top_p == null ? {} : { topP: top_p }),
     ...(seed == null ? {} : { seed }),
     ...(presence_penalty == null ? {} : { presencePenalty: presence_penalty }),
     ...(frequency_penalty == null ? {} : { frequencyPenalty: frequency_penalty }),

@@ -57,6 +57,8 @@ export interface ModelDescription {
   state: 'idle' | 'loading' | 'ready' | 'failed';
   /** As in `system_fingerprint`; null until it is loaded. */
   fingerprint: string | null;
+  /** What the variant adds to each request's sampling. */
+  sampling: { topK?: number; minP?: number; repeatPenalty?: number };
   /** Why this variant, and what kept it from each one before. */
   reasons: { variant: string; engine: string; chosen: boolean; reason: string }[];
 }
@@ -66,6 +68,8 @@ export interface ModelEntry {
   kind: 'chat' | 'embedding';
   created: number;
   ownedBy: string;
+  /** For requests that name none. */
+  defaults: { temperature?: number; topP?: number };
 }
 
 export interface ResponseStore {

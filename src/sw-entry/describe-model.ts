@@ -16,9 +16,9 @@ export async function describeModel(
     const model = status?.models.find((each) => each.id === id);
     const chosen = model?.reasons?.find((reason) => reason.chosen);
     if (!model || !chosen) return null;
-    const { state, fingerprint, bytes = 0, reasons = [] } = model;
+    const { state, fingerprint, bytes = 0, sampling = {}, reasons = [] } = model;
     const { variant, engine: name } = chosen;
-    return { variant, engine: name, bytes, state, fingerprint, reasons };
+    return { variant, engine: name, bytes, state, fingerprint, sampling, reasons };
   } catch {
     return null;
   }

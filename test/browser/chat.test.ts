@@ -95,6 +95,27 @@ async function askStreamed(parameters: Parameters = {}): Promise<Outcome & { del
   );
 }
 
+test('without parameters, the variant’s own sampling keeps improbable tokens out', async () => {
+  const [sampling, texts] = await page.evaluate(async (apiKey) => {
+    const client = window.client(apiKey);
+    const model = await client.models.retrieve('amber-phoenix-4');
+    const say = async (seed: number) => {
+      const messages = [{ role: 'user' as const, content: 'How are you today?' }];
+      const body = { model: model.id, messages, seed, max_completion_tokens: 24 };
+      return (await client.chat.completions.create(body)).choices[0]?.message.content ?? '';
+    };
+    const replies: string[] = [];
+    for (const seed of [1, 1, 2, 3]) replies.push(await say(seed));
+    const { localtext } = model as unknown as { localtext: { sampling: unknown } };
+    return [localtext.sampling, replies] as const;
+  }, key);
+  expect(sampling).toEqual({ temperature: 1, top_p: 1, min_p: 0.2 });
+  const [first, again, ...others] = texts;
+  expect(again).toBe(first);
+  expect(new Set([first, ...others]).size).toBeGreaterThan(1);
+  for (const text of texts) expect(text).toMatch(/^[\p{Script=Latin}\p{Script=Common}]+$/u);
+});
+
 test('a reply is the same streamed and not, and again, with exactly max_tokens tokens', async () => {
   const whole = await ask({ max_tokens: 16 });
   expect(whole.finishReasons).toEqual(['length']);

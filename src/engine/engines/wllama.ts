@@ -38,7 +38,12 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
       const wllama = await start({ ...variant, contextLength }, context, blobs, gpu);
       const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
       const prompt = await chatPrompt(wllama, blobs[0]);
-      return new WllamaEngine(wllama, prompt, `${variant.name}-wllama-${backend}`, SLOTS);
+      const fingerprint = `${variant.name}-wllama-${backend}`;
+      return new WllamaEngine(wllama, prompt, {
+        fingerprint,
+        slots: SLOTS,
+        sampling: variant.sampling ?? {},
+      });
     } catch (error) {
       context.signal.throwIfAborted();
       failure = asLoadFailure(error, variant.name);

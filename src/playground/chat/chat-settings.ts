@@ -30,7 +30,7 @@ export interface ChatSettings {
 export const DEFAULT_SETTINGS: ChatSettings = {
   model: FIRST_CHAT_MODEL,
   system: '',
-  temperature: 0.7,
+  temperature: 0.2,
   topP: 1,
   maxTokens: 512,
   seed: null,

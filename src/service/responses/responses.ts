@@ -18,10 +18,13 @@ import { parseResponseRequest, toGeneration } from './response-request.ts';
 /** POST /v1/responses */
 export async function createResponse(call: Call): Promise<Response> {
   const body = await readJsonObject(call);
-  const request = parseResponseRequest(body);
-  const before = await earlierMessages(call, request.previous_response_id ?? null);
-  const conversation = appendItems(before, request.input);
-  const run = await admitGeneration(call, toGeneration(request, conversation));
+  const given = parseResponseRequest(body);
+  const before = await earlierMessages(call, given.previous_response_id ?? null);
+  const conversation = appendItems(before, given.input);
+  const run = await admitGeneration(call, toGeneration(given, conversation));
+  const { temperature, topP } = run.generation.sampling;
+  // The answer repeats the values that were used.
+  const request = { ...given, temperature, top_p: topP };
   const wanted = request.store ?? true;
 
   const keep = async (head: AnswerHead, state: ResponseState): Promise<ResponseObject> => {

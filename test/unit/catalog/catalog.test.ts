@@ -104,6 +104,13 @@ test.each<[string, unknown, RegExp]>([
     /files\[0\]\.path: must be a relative path/,
   ],
   ['backslashes', withFile({ path: String.raw`a\..\b` }), /files\[0\]\.path: must be a relative path/],
+  ['a share over 1', withVariant({ sampling: { minP: 1.5 } }), /sampling\.minP: /],
+  ['an unknown sampling setting', withVariant({ sampling: { top_k: 5 } }), /sampling: .*top_k/],
+  [
+    'a temperature over 2',
+    catalog({ defaults: { temperature: 3 } }),
+    /^models\[0\]\.defaults\.temperature: /,
+  ],
   ['a negative size', withFile({ bytes: -1 }), /files\[0\]\.bytes: must be more than 0 bytes/],
   ['a broken size', withFile({ bytes: 1.5 }), /files\[0\]\.bytes: must be a whole number of bytes/],
   ['a short hash', withFile({ sha256: 'abc' }), /files\[0\]\.sha256: must be a SHA-256/],

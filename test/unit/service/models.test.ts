@@ -5,7 +5,7 @@ import { fakeService } from '../../support/fake-service.ts';
 
 const directory = catalogDirectory(async () => ({
   ownedBy: 'us',
-  models: [{ id: 'own-1', kind: 'chat', created: 1, variants: [] }],
+  models: [{ id: 'own-1', kind: 'chat', created: 1, variants: [], defaults: { temperature: 0.2 } }],
   aliases: { other: 'own-1' },
 }));
 
@@ -23,14 +23,16 @@ test('one model carries what stands behind it here', async () => {
     bytes: 5,
     state: 'idle',
     fingerprint: null,
+    sampling: { topK: 20, minP: 0.2 },
     reasons: [{ variant: 'v', engine: 'wllama', chosen: true, reason: 'the first' }],
   };
+  const sampling = { temperature: 0.2, top_p: 1, top_k: 20, min_p: 0.2 };
   const asked: string[] = [];
   const model = await retrieve(async (id) => {
     asked.push(id);
     return description;
   });
-  expect(model).toEqual({ ...plain, localtext: description });
+  expect(model).toEqual({ ...plain, localtext: { ...description, sampling } });
   expect(asked).toEqual(['own-1']);
 });
 

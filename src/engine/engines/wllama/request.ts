@@ -1,15 +1,20 @@
+import type { VariantSampling } from '../../../catalog/catalog.ts';
 import type { ChatJob, Constraint, Sampling } from '../../../protocol/job.ts';
 import type { ChatPrompt } from '../chat-prompt.ts';
 
 /** A job as llama.cpp's server wants it, in its own names. */
-export function completionRequest(job: ChatJob, chatPrompt: ChatPrompt): Record<string, unknown> {
+export function completionRequest(
+  job: ChatJob,
+  chatPrompt: ChatPrompt,
+  own: VariantSampling,
+): Record<string, unknown> {
   const { input, sampling, constraint, maxTokens, topLogprobs, resume } = job;
   const prompt =
     'prompt' in input ? input.prompt + (resume?.text ?? '') : chatPrompt.render(input.messages, resume);
   return {
     stream: true,
     prompt,
-    ...samplers(sampling, maxTokens),
+    ...samplers(sampling, own, maxTokens),
     ...(constraint && constrain(constraint)),
     ...(maxTokens !== undefined && { n_predict: maxTokens }),
     // It takes 0 for none at all; the one too many is cut when the chunk is read.
@@ -25,15 +30,20 @@ export function completionRequest(job: ChatJob, chatPrompt: ChatPrompt): Record<
  */
 const PENALTY_WINDOW = 512;
 
-/** OpenAI's defaults: everything that llama.cpp does beyond them is turned off. */
-function samplers(sampling: Sampling, maxTokens: number = PENALTY_WINDOW): Record<string, unknown> {
+/** OpenAI's parameters and the variant's own: everything else that llama.cpp does by default is turned off. */
+function samplers(
+  sampling: Sampling,
+  { topK = 0, minP = 0, repeatPenalty = 1 }: VariantSampling,
+  maxTokens: number = PENALTY_WINDOW,
+): Record<string, unknown> {
   return {
-    samplers: ['penalties', 'temperature', 'top_p'],
+    // What the model holds improbable is dropped before the temperature flattens its distribution.
+    samplers: ['penalties', 'top_k', 'min_p', 'temperature', 'top_p'],
     temperature: sampling.temperature,
     top_p: sampling.topP,
-    top_k: 0,
-    min_p: 0,
-    repeat_penalty: 1,
+    top_k: topK,
+    min_p: minP,
+    repeat_penalty: repeatPenalty,
     repeat_last_n: Math.min(PENALTY_WINDOW, maxTokens),
     presence_penalty: sampling.presencePenalty ?? 0,
     frequency_penalty: sampling.frequencyPenalty ?? 0,

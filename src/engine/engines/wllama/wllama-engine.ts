@@ -1,5 +1,6 @@
 import type { Wllama } from '@wllama/wllama';
 
+import type { VariantSampling } from '../../../catalog/catalog.ts';
 import type { ChatEvent, ChatJob, Resume } from '../../../protocol/job.ts';
 import type { ChatEngine } from '../../engine.ts';
 import { EngineError, engineCrashed } from '../../engine-error.ts';
@@ -35,15 +36,21 @@ export class WllamaEngine implements ChatEngine {
   readonly #wllama: Wllama;
   readonly #server: LlamaServer;
   readonly #chatPrompt: ChatPrompt;
+  readonly #sampling: VariantSampling;
   readonly #oneByOne = new SlotQueue(1);
   #dead = false;
 
-  constructor(wllama: Wllama, chatPrompt: ChatPrompt, fingerprint: string, slots: number) {
+  constructor(
+    wllama: Wllama,
+    chatPrompt: ChatPrompt,
+    { fingerprint, slots, sampling }: { fingerprint: string; slots: number; sampling: VariantSampling },
+  ) {
     this.#wllama = wllama;
     this.#server = new LlamaServer(serverCalls(wllama), slots, wllama.mustAddBosToken());
     this.#chatPrompt = chatPrompt;
     this.fingerprint = fingerprint;
     this.slots = slots;
+    this.#sampling = sampling;
   }
 
   async *generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
@@ -80,7 +87,7 @@ export class WllamaEngine implements ChatEngine {
     // Also stops it when the consumer walks away before the end.
     const left = new AbortController();
     const running = this.#server.run(
-      completionRequest(job, this.#chatPrompt),
+      completionRequest(job, this.#chatPrompt, this.#sampling),
       (chunk) => chunks.push(chunk),
       AbortSignal.any([signal, left.signal]),
     );
