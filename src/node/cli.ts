@@ -1,5 +1,9 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+
 import { CommandError } from './command-error.ts';
+import { describeFileError } from './files.ts';
+import { packageFile } from './package-files.ts';
 import { PullError } from './weights/pull-error.ts';
 import { StartError } from './start-error.ts';
 import { UsageError } from './usage-error.ts';
@@ -33,7 +37,7 @@ const usage = [
   '',
   ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(8)}${summary}`),
   '',
-  'localtext <command> --help tells more.',
+  'localtext <command> --help tells more; localtext --version prints the version.',
 ].join('\n');
 
 async function main(): Promise<number> {
@@ -42,7 +46,11 @@ async function main(): Promise<number> {
     console.log(usage);
     return 0;
   }
-  const command = commands[name];
+  if (name === '--version' || name === '-v') {
+    console.log(version());
+    return 0;
+  }
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) {
     console.error(`There is no command "${name}".\n\n${usage}`);
     return 2;
@@ -53,12 +61,18 @@ async function main(): Promise<number> {
     return (await (await command.load()).run(args, interrupt.signal)) ?? 0;
   } catch (error) {
     if (interrupt.signal.aborted) return 130;
+    const message = describeFileError(error);
     if (error instanceof UsageError) console.error(`${error.message}\nlocaltext ${name} --help tells more.`);
     else if (error instanceof CommandError || error instanceof PullError || error instanceof StartError)
       console.error(error.message);
+    else if (message !== null) console.error(message);
     else throw error;
     return error instanceof UsageError ? 2 : 1;
   }
+}
+
+function version(): string {
+  return (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { version: string }).version;
 }
 
 process.exitCode = await main();

@@ -35,15 +35,12 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
       'localtext start builds the site of this folder with Vite, and there is no vite.config here. A site without Vite: localtext init.',
     );
   }
-  const { serve } = await import('./start/serve.ts');
+  const { checkAddress, serve } = await import('./start/serve.ts');
   const port = values.port === undefined ? null : parsePort(values.port);
+  const address = { port: port ?? DEFAULT_PORT, strictPort: port !== null, host: values.host };
+  await checkAddress(address);
   await pullWeights([], DEFAULT_FOLDER, signal);
-  const server = await serve({
-    port: port ?? DEFAULT_PORT,
-    strictPort: port !== null,
-    host: values.host,
-    signal,
-  });
+  const server = await serve({ ...address, signal });
   console.log(`\n  localtext is at ${server.url}\n  Ctrl+C ends it.\n`);
   if (process.stdout.isTTY && !process.env['CI']) openBrowser(server.url);
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

@@ -1,4 +1,4 @@
-import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
@@ -6,6 +6,7 @@ import { packageFile, SERVICE_WORKER, STATIC_FOLDER } from '../package-files.ts'
 import { CommandError } from '../command-error.ts';
 import { addFile, addFolder, prefix, type SiteFiles } from '../site-files.ts';
 import { isFallback, WASM_PATH, wasmFiles } from '../vite/wasm-files.ts';
+import { makeFolder, makeWritableFolder, naming } from '../files.ts';
 
 export interface Copied {
   files: number;
@@ -19,11 +20,11 @@ export interface Copied {
  * @param offline whether the service worker keeps the site's own files too
  */
 export async function copySite(folder: string, offline: boolean): Promise<Copied> {
+  await makeWritableFolder(folder);
   const built = packageFile(STATIC_FOLDER);
   if (!existsSync(join(built, SERVICE_WORKER))) {
     throw new CommandError(`${built} has no built files. In a clone of the repository: npm run build:lib`);
   }
-  await mkdir(folder, { recursive: true });
   // Names have hashes: an earlier version's would stay.
   await rm(join(folder, 'localtext'), { recursive: true, force: true });
   const { files: wasm, missing } = wasmFiles(process.cwd());
@@ -36,8 +37,8 @@ export async function copySite(folder: string, offline: boolean): Promise<Copied
   const kept: SiteFiles = { shell: [], large: [] };
   for (const [name, source] of sources) {
     const target = join(folder, name);
-    await mkdir(dirname(target), { recursive: true });
-    await cp(source, target);
+    await makeFolder(dirname(target));
+    await naming(target, copyFile(source, target));
     bytes += (await stat(target)).size;
     if (!isFallback(basename(name))) addFile(kept, name, await readFile(target));
   }
@@ -46,6 +47,6 @@ export async function copySite(folder: string, offline: boolean): Promise<Copied
     await addFolder(kept, folder, (path) => ours.has(path));
   }
   const worker = prefix(kept) + (await readFile(join(built, SERVICE_WORKER), 'utf8'));
-  await writeFile(join(folder, SERVICE_WORKER), worker);
+  await naming(join(folder, SERVICE_WORKER), writeFile(join(folder, SERVICE_WORKER), worker));
   return { files: sources.size + 1, bytes: bytes + Buffer.byteLength(worker), missing };
 }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { build, preview } from 'vite';
 
@@ -13,6 +15,31 @@ export interface ServeOptions {
   signal: AbortSignal;
 }
 
+/**
+ * Whether the server will be able to listen, found out before minutes go into downloads and a build.
+ * @throws StartError
+ */
+export async function checkAddress({ port, strictPort, host }: Omit<ServeOptions, 'signal'>): Promise<void> {
+  const probe = createServer();
+  try {
+    probe.listen(strictPort ? port : 0, host);
+    await once(probe, 'listening');
+  } catch (error) {
+    throw cannotListen(error, port, host);
+  }
+  probe.close();
+  await once(probe, 'close');
+}
+
+function cannotListen(error: unknown, port: number, host: string): StartError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new StartError(
+    /in use/i.test(why)
+      ? `Port ${port} is in use. Name another with --port, or leave --port out to have a free one found.`
+      : `The server cannot listen on ${host}, port ${port}: ${why}`,
+  );
+}
+
 /** Builds the site in the working folder and serves it. Resolves when its URL answers. */
 export async function serve(options: ServeOptions): Promise<{ url: string; close(): Promise<void> }> {
   const { port, strictPort, host, signal } = options;
@@ -21,12 +48,7 @@ export async function serve(options: ServeOptions): Promise<{ url: string; close
   signal.throwIfAborted();
   const server = await preview({ logLevel: 'warn', preview: { port, strictPort, host, open: false } }).catch(
     (error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new StartError(
-        /in use/.test(why)
-          ? `Port ${port} is in use. Name another with --port, or leave --port out to have a free one found.`
-          : `The server cannot listen on ${host}, port ${port}: ${why}`,
-      );
+      throw cannotListen(error, port, host);
     },
   );
   const url = server.resolvedUrls?.local[0] ?? server.resolvedUrls?.network[0];

@@ -3,6 +3,7 @@ import { rm, stat } from 'node:fs/promises';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
+import { isFileError } from '../files.ts';
 import { PullError } from './pull-error.ts';
 import type { HubFile } from './sources.ts';
 
@@ -44,7 +45,7 @@ export async function download(
       return;
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof PullError) throw error;
+      if (error instanceof PullError || isFileError(error)) throw error;
       const cameForward = (await sizeOf(part)) > before;
       if (cameForward) attempt = 0;
       else if (attempt >= ATTEMPTS) throw new PullError(reason(error));

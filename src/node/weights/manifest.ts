@@ -1,7 +1,8 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { MANIFEST, manifestSchema, type Manifest } from '../../catalog/manifest.ts';
+import { makeFolder, naming } from '../files.ts';
 
 /** Adds files and commits to the manifest of a models folder; what it lists besides stays. */
 export async function writeManifest(
@@ -16,9 +17,9 @@ export async function writeManifest(
   if (Object.keys(commits).length > 0) manifest.commits = { ...manifest.commits, ...commits };
   const text = `${JSON.stringify(manifest, null, 1)}\n`;
   if (text === before) return;
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const draft = `${path}.${process.pid}`;
-  await writeFile(draft, text);
+  await naming(draft, writeFile(draft, text));
   await rename(draft, path);
 }
 

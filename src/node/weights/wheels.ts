@@ -1,10 +1,11 @@
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { PullError } from './pull-error.ts';
 import { execute, extract, findPython } from './python.ts';
 import type { WheelFile } from './sources.ts';
 import { hashFile } from './stamps.ts';
+import { makeFolder } from '../files.ts';
 
 const POLL_MS = 200;
 
@@ -69,7 +70,7 @@ export class Wheels {
     // pip writes below TMPDIR until it is done, and tells a pipe nothing: the growing file is its progress.
     const temporary = join(this.#folder, 'tmp');
     await rm(temporary, { recursive: true, force: true });
-    await mkdir(temporary, { recursive: true });
+    await makeFolder(temporary);
     const requirements = join(this.#folder, 'requirements.txt');
     await writeFile(requirements, `${file.name}==${file.version} --hash=sha256:${file.wheelSha256}\n`);
     const tooLarge = new AbortController();

@@ -1,0 +1,73 @@
+import { access, constants, mkdir, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/**
+ * Makes a folder and those above it. Node's own recursive `mkdir` never returns where the file system lets nobody make
+ * folders (/proc): it takes the refusal for a missing parent, again and again.
+ */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && (await isFolder(path))) return;
+    if (code !== 'ENOENT' || dirname(path) === path || (await isFolder(dirname(path)))) throw error;
+    await makeFolder(dirname(path));
+    await makeFolder(path);
+  }
+}
+
+/** @throws unless files can be written to the folder, which is made if need be. */
+export async function makeWritableFolder(path: string): Promise<void> {
+  await makeFolder(path);
+  await access(path, constants.W_OK);
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+}
+
+/** A failed write does not name its file: this adds the path, for `describeFileError`. */
+export async function naming<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isFileError(error)) error.path ??= path;
+    throw error;
+  }
+}
+
+const CAUSES: Record<string, (path: string) => string> = {
+  ENOSPC: (path) => `There is no space left for ${path}. Free some, or choose a folder on another disk.`,
+  EDQUOT: (path) => `Your disk quota leaves no space for ${path}. Free some, or choose another folder.`,
+  EROFS: (path) => `${path} is on a file system that can only be read. Choose another folder.`,
+  EACCES: (path) => `You have no permission for ${path}. Choose another folder, or change its permissions.`,
+  EPERM: (path) => `The system does not permit it for ${path}. Choose another folder.`,
+  ENOTDIR: (path) => `${path} needs a folder where there is a file. Choose another folder, or move the file.`,
+  EEXIST: (path) =>
+    `${path} is a file, and a folder is needed there. Choose another folder, or move the file.`,
+  EISDIR: (path) => `${path} is a folder, and a file is needed there. Move the folder.`,
+  ERR_FS_EISDIR: (path) => `${path} is a folder, and a file is needed there. Move the folder.`,
+  ENOENT: (path) => `${path} does not exist and cannot be made there. Choose another folder.`,
+  ENAMETOOLONG: (path) => `${path} is too long a name. Choose another folder.`,
+  EIO: (path) => `The disk could not read or write ${path}. Check it, or choose a folder on another one.`,
+};
+
+/** An error of the file system as one sentence or two, with the path and what to do; null: it is another error. */
+export function describeFileError(error: unknown): string | null {
+  if (!isFileError(error)) return null;
+  const path = error.path ?? 'a file';
+  const describe = CAUSES[error.code ?? ''];
+  return describe ? describe(path) : `${path} could not be used (${error.code}). Choose another folder.`;
+}
+
+/** Errors of the network, of starting programs and of bundlers have a `code` too. */
+export function isFileError(error: unknown): error is NodeJS.ErrnoException {
+  if (!(error instanceof Error) || 'address' in error) return false;
+  const { code = '', syscall = '', path } = error as NodeJS.ErrnoException;
+  if (syscall.startsWith('spawn')) return false;
+  return code in CAUSES || (path !== undefined && /^E[A-Z]+$/.test(code));
+}
