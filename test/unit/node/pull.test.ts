@@ -191,6 +191,17 @@ test('an unknown id names those that there are', async () => {
   );
 });
 
+test('a variant for pages that prefer it comes by its own name alone', async () => {
+  const models = catalog.models.map((model) => ({
+    ...model,
+    variants: model.variants.map((variant) => ({ ...variant, onlyPreferred: true })),
+  }));
+  const optIn = { catalog: { ...catalog, models } };
+  expect(await pull(options(optIn))).toBe(0);
+  expect(await pull(options({ ...optIn, ids: ['tiny'] }))).toBe(0);
+  expect(await pull(options({ ...optIn, ids: ['tiny-q4'] }))).toBe(1);
+});
+
 test('two pulls at once fetch once', async () => {
   const fetched = await Promise.all([pull(options()), pull(options({ folder: join(base, 'clone') }))]);
   expect(fetched.toSorted()).toEqual([0, 1]);
