@@ -23,7 +23,9 @@ beforeAll(async () => {
 
 test('it holds what is used, and no weights, tests or site', async () => {
   expect(
-    files.filter((path) => !/^(dist\/(lib|node|static|types)\/|package\.json$|README\.md$)/.test(path)),
+    files.filter(
+      (path) => !/^(dist\/(lib|node|static|types)\/|docs\/|examples\/|package\.json$|README\.md$)/.test(path),
+    ),
   ).toEqual(expect.arrayContaining(['dist/THIRD-PARTY-LICENCES.txt']));
   expect(
     files.filter((path) =>
@@ -37,6 +39,25 @@ test('it holds what is used, and no weights, tests or site', async () => {
     typeof each === 'string' ? each : Object.values(each),
   ))
     expect(existsSync(join(installed, target)), target).toBe(true);
+});
+
+test('it says where it comes from, and what it asks of npm is in it', async () => {
+  const description = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8')) as Record<
+    string,
+    unknown
+  >;
+  for (const field of ['repository', 'homepage', 'bugs', 'keywords', 'license'])
+    expect(description).toHaveProperty(field);
+  // What npm runs, or asks to be allowed to run, where the package is installed.
+  for (const script of ['preinstall', 'install', 'postinstall', 'prepare'])
+    expect(description).not.toHaveProperty(['scripts', script]);
+});
+
+test('the links of its README lead to files in it', async () => {
+  const text = await readFile(join(installed, 'README.md'), 'utf8');
+  const targets = [...text.matchAll(/\]\((?!https?:)([^)#\s]+)/g)].map(([, target = '']) => target);
+  expect(targets.length).toBeGreaterThan(5);
+  expect(targets.filter((target) => !existsSync(join(installed, target)))).toEqual([]);
 });
 
 test('it needs no package but the engines, when they are used, and Vite', async () => {
