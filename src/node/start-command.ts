@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 
 import { CommandError } from './command-error.ts';
 import { parseFlags, parsePort } from './flags.ts';
-import { DEFAULT_FOLDER, pullWeights } from './pull-command.ts';
+import { DEFAULT_FOLDER, pullLarger, pullWeights } from './pull-command.ts';
 import { openBrowser } from './start/open-browser.ts';
 
 const DEFAULT_PORT = 4173;
 
-const help = `Usage: localtext start [--port <number>] [--host <address>]
+const help = `Usage: localtext start [--port <number>] [--host <address>] [--[no-]recommended]
 
 Brings the weights if they are not here yet, builds the site of this folder with Vite (in a clone of localtext: the
 playground), and serves it.
@@ -15,14 +15,18 @@ playground), and serves it.
   --port <number>    fail if this port is taken (default: the first free one from ${DEFAULT_PORT})
   --host <address>   listen on this address (default: localhost). Browsers run service workers only on localhost
                      and over https.
+  --recommended      also download the larger chat model that suits this machine; on a terminal it is offered once,
+                     and --no-recommended keeps it from being offered
   --help             this text`;
 
 export async function run(args: string[], signal: AbortSignal): Promise<void> {
   const { values } = parseFlags({
     args,
+    allowNegative: true,
     options: {
       port: { type: 'string' },
       host: { type: 'string', default: 'localhost' },
+      recommended: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
     },
   });
@@ -40,6 +44,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
   const address = { port: port ?? DEFAULT_PORT, strictPort: port !== null, host: values.host };
   await checkAddress(address);
   await pullWeights([], DEFAULT_FOLDER, signal);
+  await pullLarger(values.recommended, DEFAULT_FOLDER, signal);
   const server = await serve({ ...address, signal });
   console.log(`\n  localtext is at ${server.url}\n  Ctrl+C ends it.\n`);
   if (process.stdout.isTTY && !process.env['CI']) openBrowser(server.url);
