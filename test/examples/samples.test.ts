@@ -1,0 +1,199 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+import type { BrowserContext, Page } from 'playwright';
+import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { readSamples, type Sample } from '../support/read-samples.ts';
+import { freePort } from '../support/static-site.ts';
+import { openExample } from './support/drive.ts';
+import { startVite } from './support/vite-server.ts';
+import { run } from './support/workspace.ts';
+
+/** The documentation's programs as printed: checked against the package's types, and run from it. */
+
+const examples = inject('examples');
+const tsc = resolve('node_modules/typescript/bin/tsc');
+let samples: Sample[];
+
+beforeAll(async () => {
+  samples = await readSamples();
+});
+
+/** What a sample has from those before it, where it neither imports nor declares it. */
+const GLOBALS = {
+  page: `
+    type Page = typeof import('localtext');
+    type Catalog = typeof import('localtext/catalog');
+    declare const start: Page['start'];
+    declare const createFetch: Page['createFetch'];
+    declare const extendCatalog: Catalog['extendCatalog'];
+    declare const defaultCatalog: Catalog['defaultCatalog'];
+    declare const OpenAI: typeof import('openai').default;
+    declare const localtext: Awaited<ReturnType<Page['start']>>;
+    declare const weights: typeof localtext.weights;
+    declare const key: string;`,
+  sw: `
+    declare const matchV1: typeof import('localtext/sw').matchV1;
+    declare const handleV1: typeof import('localtext/sw').handleV1;
+    declare const precacheAndRoute: typeof import('workbox-precaching').precacheAndRoute;
+    declare const registerRoute: typeof import('workbox-routing').registerRoute;
+    interface WorkerGlobalScope { __WB_MANIFEST: { url: string; revision: string | null }[] }`,
+  node: `declare const localtext: typeof import('localtext/vite').default;`,
+};
+type Environment = keyof typeof GLOBALS;
+const LIBS: Record<Environment, string[]> = {
+  page: ['DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+  sw: ['WebWorker'],
+  node: [],
+};
+
+function environmentOf({ code }: Sample): Environment {
+  if (/localtext\/sw|matchV1/.test(code)) return 'sw';
+  return /plugins: \[/.test(code) ? 'node' : 'page';
+}
+
+/** A folder beside the installed examples, in which imports find the package. */
+async function makeFolder(name: string): Promise<string> {
+  const folder = await mkdtemp(join(examples, name));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test.each(Object.keys(GLOBALS) as Environment[])(
+  'samples for %s have no type errors',
+  async (environment) => {
+    const chosen = samples.filter((each) => environmentOf(each) === environment);
+    expect(chosen.length).toBeGreaterThan(1);
+    const folder = await makeFolder(`samples-${environment}-`);
+    await writeFile(join(folder, 'globals.d.ts'), GLOBALS[environment]);
+    for (const { place, language, code } of chosen)
+      await writeFile(
+        join(folder, `${place.replaceAll(/[^\w.]+/g, '_')}.${language}`),
+        `${code}\nexport {};\n`,
+      );
+    const compilerOptions = {
+      target: 'ES2023',
+      module: 'ESNext',
+      moduleResolution: 'bundler',
+      noEmit: true,
+      strict: true,
+      allowJs: true,
+      checkJs: true,
+      skipLibCheck: true,
+      types: [],
+      lib: ['ES2023', ...LIBS[environment]],
+    };
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['./*'] }));
+    expect(await run(folder, process.execPath, tsc, '-p', folder)).toBe('');
+  },
+);
+
+/** The program of the README that has `text` in it. */
+function sample(text: string): string {
+  const [found, ...others] = samples.filter(
+    ({ place, code }) => place.startsWith('README.md') && code.includes(text),
+  );
+  expect([found?.place, ...others]).toEqual([expect.any(String)]);
+  return found?.code ?? '';
+}
+
+describe("the README's samples run", () => {
+  let context: BrowserContext;
+  let url: string;
+
+  beforeAll(async () => {
+    const folder = await mkdtemp(join(examples, 'readme-'));
+    const started = `import { start } from 'localtext';\nconst localtext = await start();\n`;
+    const files = {
+      'package.json': '{"type":"module"}',
+      'vite.config.js': sample('plugins: [localtext()]'),
+      'index.html': '<!doctype html><title>README</title><script type="module" src="./main.js"></script>',
+      'main.js': `const samples = import.meta.glob('./samples/*.js');
+        window.sample = samples['./samples/' + location.search.slice(1) + '.js']();`,
+      'samples/five-lines.js': `${sample("keys.ensure({ label: 'my app' });\nconst openai")}\nexport { openai, key };`,
+      'samples/fetch.js': `${started}const { key } = await localtext.keys.ensure({ label: 'my app' });
+        ${sample('createFetch()')}\nexport { openai };`,
+      'samples/keys.js': `${started}${sample('limits: { requestsPerMinute')}\nexport { localtext };`,
+      'samples/catalog.js': `${sample('extendCatalog(defaultCatalog')}
+        import { keys } from 'localtext';
+        import OpenAI from 'openai';
+        const { key: apiKey } = await keys.ensure({ label: 'my app' });
+        export const openai = new OpenAI({ baseURL: location.origin + '/v1', apiKey, dangerouslyAllowBrowser: true });`,
+    };
+    await mkdir(join(folder, 'samples'));
+    for (const [name, code] of Object.entries(files)) await writeFile(join(folder, name), code);
+    await run(folder, process.execPath, join(examples, 'node_modules/vite/bin/vite.js'), 'build');
+    // After the build, which would copy them.
+    await mkdir(join(folder, 'public'));
+    await symlink(resolve('public/models'), join(folder, 'public/models'), 'junction');
+    const server = await startVite(folder, 'preview', await freePort());
+    url = server.url;
+    context = await launch();
+    return async () => {
+      await context.close();
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    };
+  });
+
+  async function open(name: string): Promise<Page> {
+    const { page } = await openExample(context, `${url}?${name}`);
+    onTestFinished(() => page.close());
+    return page;
+  }
+
+  type Exports = {
+    openai: {
+      chat: {
+        completions: { create(body: object): Promise<{ choices: { message: { content: string } }[] }> };
+      };
+    };
+    key: string;
+    localtext: { keys: { list(): Promise<{ label: string; state: string }[]> } };
+  };
+
+  const chat = (page: Page, model: string): Promise<string> =>
+    page.evaluate(async (id) => {
+      const { openai } = await (window as unknown as { sample: Promise<Exports> }).sample;
+      const messages = [{ role: 'user', content: 'What is the capital of France?' }];
+      const reply = await openai.chat.completions.create({
+        model: id,
+        messages,
+        temperature: 0,
+        max_tokens: 20,
+      });
+      return reply.choices[0]?.message.content ?? '';
+    }, model);
+
+  const ownKey = (page: Page): Promise<string> =>
+    page.evaluate(async () => (await (window as unknown as { sample: Promise<Exports> }).sample).key);
+
+  test('the five lines: a reply, and the same key in every tab and after a reload', async () => {
+    const [page, other] = await Promise.all([open('five-lines'), open('five-lines')]);
+    expect(await chat(page, 'amber-phoenix-4')).toMatch(/Paris/);
+    const key = await ownKey(page);
+    expect(await ownKey(other)).toBe(key);
+    await page.reload();
+    expect(await ownKey(page)).toBe(key);
+  });
+
+  test('createFetch', async () => {
+    expect(await chat(await open('fetch'), 'amber-phoenix-4')).toMatch(/Paris/);
+  });
+
+  test('keys', async () => {
+    const page = await open('keys');
+    const states = await page.evaluate(async () => {
+      const { localtext } = await (window as unknown as { sample: Promise<Exports> }).sample;
+      return (await localtext.keys.list()).map(({ label, state }) => `${label}: ${state}`);
+    });
+    expect(states).toEqual(expect.arrayContaining(['my app: active', 'notes: revoked']));
+  });
+
+  test('the catalog: while the server cannot be reached, the weights that were pulled answer', async () => {
+    expect(await chat(await open('catalog'), 'company-chat')).toMatch(/Paris/);
+  });
+});
