@@ -21,5 +21,5 @@ export type {
   VariantReason,
 } from './protocol/control.ts';
 export type { ImportedFile, StoredVariant, WeightsOverview } from './protocol/weights.ts';
-export type { IssueOptions, KeyAdministrator, KeyInfo } from './keys/key-administrator.ts';
+export type { IssuedKey, IssueOptions, KeyAdministrator, KeyInfo } from './keys/key-administrator.ts';
 export type { KeyLimits } from './keys/key-record.ts';
