@@ -39,6 +39,7 @@ const GLOBALS = {
     declare const handleV1: typeof import('localtext/sw').handleV1;
     declare const precacheAndRoute: typeof import('workbox-precaching').precacheAndRoute;
     declare const registerRoute: typeof import('workbox-routing').registerRoute;
+    declare function addEventListener(type: 'message', listener: typeof import('localtext/sw').handleMessage): void;
     interface WorkerGlobalScope { __WB_MANIFEST: { url: string; revision: string | null }[] }`,
   node: `declare const localtext: typeof import('localtext/vite').default;`,
 };
@@ -158,7 +159,10 @@ describe("the README's samples run", () => {
   const chat = (page: Page, model: string): Promise<string> =>
     page.evaluate(async (id) => {
       const { openai } = await (window as unknown as { sample: Promise<Exports> }).sample;
-      const messages = [{ role: 'user', content: 'What is the capital of France?' }];
+      const messages = [
+        { role: 'system', content: 'You are a helpful assistant.' },
+        { role: 'user', content: 'What is the capital of France?' },
+      ];
       const reply = await openai.chat.completions.create({
         model: id,
         messages,
