@@ -26,10 +26,17 @@ const LARGE = 2 ** 20;
  */
 export function addFile(files: SiteFiles, url: string, source: string | Uint8Array, hashed = false): void {
   if (/(^|\/)\./.test(url)) return;
-  const revision = hashed ? null : createHash('sha256').update(source).digest('hex').slice(0, 16);
   const list = Buffer.byteLength(source) > LARGE ? files.large : files.shell;
-  list.push({ url, revision });
+  list.push({ url, revision: hashed ? null : revisionOf(source) });
 }
+
+/** Adds a file that only some browsers ask for: kept when first used, whatever its size. */
+export function addOptionalFile(files: SiteFiles, url: string, source: string | Uint8Array): void {
+  files.large.push({ url, revision: revisionOf(source) });
+}
+
+const revisionOf = (source: string | Uint8Array): string =>
+  createHash('sha256').update(source).digest('hex').slice(0, 16);
 
 /** What a page is made of; a host may use, and not serve, `_headers` and the like. */
 const SHELL = /\.(html?|css|m?js|json|webmanifest|svg|png|jpe?g|webp|avif|gif|ico|woff2?|txt)$/i;

@@ -10,7 +10,7 @@ import sirv from 'sirv';
 import { defaultClientConditions, type Connect, type Plugin, type ResolvedConfig } from 'vite';
 
 import { SERVICE_WORKER } from './package-files.ts';
-import { addFile, addFolder, type SiteFiles } from './site-files.ts';
+import { addFile, addFolder, addOptionalFile, type SiteFiles } from './site-files.ts';
 import { apiHint } from './vite/api-hint.ts';
 import { headersFor } from './vite/isolation.ts';
 import { notFound, serveFile, serveScript } from './vite/middlewares.ts';
@@ -111,7 +111,8 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           const [fileName, source] = [WASM_PATH + file, readFileSync(path)];
           this.emitFile({ type: 'asset', fileName, source });
           // An engine must start without a network too.
-          if (!isFallback(file)) addFile(files, fileName, source);
+          if (isFallback(file)) addOptionalFile(files, fileName, source);
+          else addFile(files, fileName, source);
         }
         const code = await serviceWorker({ entry: entry(), root: config.root, files, production: true });
         this.emitFile({ type: 'asset', fileName: name, source: code });

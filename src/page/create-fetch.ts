@@ -1,4 +1,5 @@
 import { joinElection } from './join.ts';
+import { missingApis, requireBrowser } from './requirements.ts';
 import type { StartOptions } from './start-options.ts';
 
 /**
@@ -8,6 +9,8 @@ import type { StartOptions } from './start-options.ts';
  * const client = new OpenAI({ baseURL: `${location.origin}/v1`, apiKey: key, fetch: createFetch() });
  */
 export function createFetch(options: Omit<StartOptions, 'serviceWorker' | 'isolation'> = {}): typeof fetch {
+  // A browser that cannot work refuses each request, with the reason.
+  if (missingApis().length > 0) return async () => requireBrowser() as Promise<never>;
   const { leader } = joinElection(options);
   let service: Promise<(request: Request) => Promise<Response>> | null = null;
 
@@ -15,6 +18,8 @@ export function createFetch(options: Omit<StartOptions, 'serviceWorker' | 'isola
     const url = new URL(input instanceof Request ? input.url : input, document.baseURI);
     if (url.origin !== location.origin || !/^\/v1(\/|$)/.test(url.pathname)) return fetch(input, init);
     service ??= import('./page-service.ts').then((module) => module.pageService(leader, options));
+    // Storage that was refused may be allowed by the next request.
+    service.catch(() => (service = null));
     return (await service)(new Request(input, init));
   };
 }

@@ -1,5 +1,8 @@
 export type LocaltextErrorCode =
   | 'insecure_context'
+  | 'browser_unsupported'
+  | 'storage_unavailable'
+  | 'cache_unavailable'
   | 'service_worker_unavailable'
   | 'service_worker_blocked'
   | 'service_worker_not_found'

@@ -1,6 +1,7 @@
 import { browserService } from '../sw-entry/v1.ts';
 import { writeCatalog } from '../storage/settings.ts';
 import type { Leader } from './leader.ts';
+import { withStorage } from './requirements.ts';
 import { pageTransport } from './page-transport.ts';
 import type { StartOptions } from './start-options.ts';
 
@@ -9,7 +10,7 @@ export async function pageService(
   leader: Leader,
   { catalog }: StartOptions,
 ): Promise<(request: Request) => Promise<Response>> {
-  await writeCatalog(catalog ?? null);
+  await withStorage(() => writeCatalog(catalog ?? null));
   const service = browserService({ transport: pageTransport(leader), locks: navigator.locks });
   const id = crypto.randomUUID();
   return async (request) => {

@@ -10,12 +10,6 @@ export async function register(
   options: StartOptions,
   onWaiting: () => void,
 ): Promise<ServiceWorkerRegistration> {
-  if (!isSecureContext) {
-    throw new LocaltextError(
-      'insecure_context',
-      `This page is not in a secure context, and only such pages have service workers. Serve it over https, or from localhost.`,
-    );
-  }
   if (!('serviceWorker' in navigator)) {
     throw new LocaltextError(
       'service_worker_unavailable',

@@ -2,6 +2,7 @@ import { throughServiceWorker } from './engine-access.ts';
 import { joinElection } from './join.ts';
 import { Localtext } from './localtext.ts';
 import { takeControl } from './control.ts';
+import { requireBrowser, requireCache, withStorage } from './requirements.ts';
 import { reloadForIsolation } from './isolation.ts';
 import { register } from './registration.ts';
 import type { StartOptions } from './start-options.ts';
@@ -29,9 +30,11 @@ export function start(options: StartOptions = {}): Promise<Localtext> {
 }
 
 async function startOnce(options: StartOptions): Promise<Localtext> {
+  await requireBrowser();
   let localtext: Localtext | null = null;
   const registration = await register(options, () => localtext?.announceUpdate());
-  await storeCatalog(options);
+  await requireCache();
+  await withStorage(() => storeCatalog(options));
   await takeControl(registration);
   reloadForIsolation(options);
   localtext = new Localtext({

@@ -4,11 +4,13 @@ import type { WllamaVariant } from '../../catalog/catalog.ts';
 import { abortable } from '../abort.ts';
 import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { EngineError } from '../engine-error.ts';
+import { hasThreads } from '../device/threads.ts';
 import { realAdapter } from '../gpu.ts';
 import { ChatPrompt } from './chat-prompt.ts';
 import { asLoadFailure, contextLengths } from './wllama/load-failures.ts';
 import { ReadAheadBlob } from './wllama/read-ahead-blob.ts';
 import { specialTokens } from './wllama/special-tokens.ts';
+import { chooseBuild } from './wllama/wasm-build.ts';
 import { watchWasm } from './wllama/wasm-file.ts';
 import { WllamaEngine } from './wllama/wllama-engine.ts';
 
@@ -71,13 +73,13 @@ async function start(
   blobs: Blob[],
   gpu: boolean,
 ): Promise<Wllama> {
-  const wasm = context.wasm('wllama.wasm');
+  const { wasm, compat } = await chooseBuild(context);
   const wllama = new Wllama(
     { default: wasm },
     { cacheManager: noCache(), logger: quietLogger, suppressNativeLog: true },
   );
-  // Its compatibility build would come from a CDN.
-  wllama.setCompat(null);
+  // Unset, it would take its compatibility build from a CDN.
+  wllama.setCompat(compat);
   const there = new AbortController();
   try {
     const ahead = blobs.map((blob) => new ReadAheadBlob(blob));
@@ -127,7 +129,7 @@ function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): 
  * other by spinning, some hundred times a token: with one of them off its core, all stand still.
  */
 function threadCount(): number {
-  return crossOriginIsolated ? Math.max(1, Math.floor(navigator.hardwareConcurrency / 2)) : 1;
+  return hasThreads() ? Math.max(1, Math.floor(navigator.hardwareConcurrency / 2)) : 1;
 }
 
 /** Its kernels want half floats; without them it would only try, and come back to the CPU. */

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 
 import { packageFile, SERVICE_WORKER, STATIC_FOLDER } from '../package-files.ts';
 import { CommandError } from '../command-error.ts';
-import { addFile, addFolder, prefix, type SiteFiles } from '../site-files.ts';
+import { addFile, addFolder, addOptionalFile, prefix, type SiteFiles } from '../site-files.ts';
 import { isFallback, WASM_PATH, wasmFiles } from '../vite/wasm-files.ts';
 import { makeFolder, makeWritableFolder, naming } from '../files.ts';
 
@@ -40,7 +40,8 @@ export async function copySite(folder: string, offline: boolean): Promise<Copied
     await makeFolder(dirname(target));
     await naming(target, copyFile(source, target));
     bytes += (await stat(target)).size;
-    if (!isFallback(basename(name))) addFile(kept, name, await readFile(target));
+    const add = isFallback(basename(name)) ? addOptionalFile : addFile;
+    add(kept, name, await readFile(target));
   }
   if (offline) {
     const ours = new Set(['localtext', SERVICE_WORKER, 'models'].map((name) => join(folder, name)));

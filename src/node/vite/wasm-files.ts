@@ -40,6 +40,12 @@ export function wasmFiles(root: string): WasmFiles {
   const wllama = find('@wllama/wllama/esm/wasm/wllama.wasm');
   if (wllama === null) lacks('@wllama/wllama', 'chat on devices without WebGPU');
   else files.set('wllama.wasm', wllama);
+  const compat = find('@wllama/wllama-compat/wasm/wllama.wasm');
+  if (compat === null) lacks('@wllama/wllama-compat', 'chat in Safari');
+  else {
+    files.set('wllama-compat.wasm', compat);
+    files.set('wllama-compat.js', join(dirname(compat), 'wllama.js'));
+  }
   const transformers = find('@huggingface/transformers');
   if (transformers === null) lacks('@huggingface/transformers', 'embeddings');
   else {
@@ -55,7 +61,7 @@ export function wasmFiles(root: string): WasmFiles {
   return { files, missing };
 }
 
-/** Whether only old browsers ask for it: the others should not store it beforehand. */
+/** Whether only some browsers ask for it (Safari): the others should not store it beforehand. */
 export function isFallback(name: string): boolean {
-  return /^ort-wasm-simd-threaded\.(js|wasm)$/.test(name);
+  return /^(ort-wasm-simd-threaded|wllama-compat)\.(js|wasm)$/.test(name);
 }

@@ -6,7 +6,7 @@ export function StartProblem() {
     <div class="notice notice-error" role="alert">
       <strong>localtext could not start here.</strong> {startError.value}
       <p>
-        It needs service workers: a secure origin (https or localhost), and no private window in Firefox.
+        It needs a secure origin (https or localhost), and a browser that allows this site to store data.
         Reload to try again.
       </p>
     </div>

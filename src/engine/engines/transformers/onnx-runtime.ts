@@ -1,5 +1,6 @@
 import { env, PreTrainedModel, type Tensor } from '@huggingface/transformers';
 
+import { hasThreads, processors } from '../../device/threads.ts';
 import type { EngineContext } from '../../engine.ts';
 import { EngineError } from '../../engine-error.ts';
 import { SCRIPT, startFailure, WASM } from './runtime-files.ts';
@@ -48,7 +49,7 @@ function configure(context: EngineContext): void {
     mjs: context.wasm(SCRIPT),
     wasm: context.wasm(WASM),
   };
-  wasm.numThreads = crossOriginIsolated ? navigator.hardwareConcurrency : 1;
+  wasm.numThreads = hasThreads() ? processors() : 1;
   env.useWasmCache = false;
   env.useBrowserCache = false;
   env.allowRemoteModels = false;

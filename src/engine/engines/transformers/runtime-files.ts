@@ -1,10 +1,12 @@
 import type { EngineContext } from '../../engine.ts';
 import { EngineError } from '../../engine-error.ts';
+import { takesPlainBuild } from './runtime-build.ts';
 import { checkWasm } from '../wllama/wasm-file.ts';
 
-/** Renamed from `.mjs` where it is copied: nginx and others have no MIME type for that ending. */
-export const SCRIPT = 'ort-wasm-simd-threaded.asyncify.js';
-export const WASM = 'ort-wasm-simd-threaded.asyncify.wasm';
+/** The build of ONNX Runtime for this browser. Scripts are renamed from `.mjs`: nginx has no MIME type for that ending. */
+const BUILD = takesPlainBuild() ? 'ort-wasm-simd-threaded' : 'ort-wasm-simd-threaded.asyncify';
+export const SCRIPT = `${BUILD}.js`;
+export const WASM = `${BUILD}.wasm`;
 
 /**
  * Why the runtime did not start. onnxruntime-web tells of a missing file in a message that names none, and does not

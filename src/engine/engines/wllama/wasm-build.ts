@@ -1,0 +1,52 @@
+import type { WllamaCompat } from '@wllama/wllama';
+
+import type { EngineContext } from '../../engine.ts';
+import { EngineError } from '../../engine-error.ts';
+
+/** A module whose one memory has 64-bit addresses. */
+const MEMORY64 = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 5, 3, 1, 4, 1]);
+
+export interface WasmBuild {
+  /** URL of the build's WASM file. */
+  wasm: string;
+  /** For `setCompat()`; null: the package's own build. */
+  compat: WllamaCompat | null;
+}
+
+/**
+ * The package's own build needs 64-bit WebAssembly memory, which no Safari has (26 included). The compatibility build is
+ * fetched only there: it is twice as large, and slower.
+ * @throws EngineError `device_unsupported` when that build is missing
+ */
+export async function chooseBuild(
+  { wasm, signal }: Pick<EngineContext, 'wasm' | 'signal'>,
+  hasMemory64 = WebAssembly.validate(MEMORY64),
+): Promise<WasmBuild> {
+  if (hasMemory64) return { wasm: wasm('wllama.wasm'), compat: null };
+  const code = await fetchScript(wasm('wllama-compat.js'), signal);
+  const compatWasm = wasm('wllama-compat.wasm');
+  return { wasm: compatWasm, compat: { worker: { code }, wasm: compatWasm } };
+}
+
+async function fetchScript(url: string, signal: AbortSignal): Promise<string> {
+  let why: string;
+  try {
+    const response = await fetch(url, { signal });
+    const text = await response.text();
+    if (response.ok && !text.trimStart().startsWith('<')) return text;
+    why = response.ok ? 'the server answered a web page' : `the server answered ${response.status}`;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw missing('the connection failed', error);
+  }
+  throw missing(why);
+}
+
+const missing = (why: string, cause?: unknown): EngineError =>
+  new EngineError(
+    {
+      code: 'device_unsupported',
+      message: `This browser lacks 64-bit WebAssembly memory (memory64), and the build of wllama that works without it could not be fetched: wllama-compat.js: ${why}. Install the package @wllama/wllama-compat in the version of @wllama/wllama, and build the site again.`,
+    },
+    cause,
+  );

@@ -1,0 +1,41 @@
+/**
+ * What localtext cannot work without. Everything else is optional: without service workers or the Cache API there is
+ * `createFetch()`, without the origin private file system weights go to the Cache API or stay in memory, without
+ * SharedArrayBuffer WASM has one thread, without 64-bit WASM memory another build is fetched, without WebGPU there is WASM.
+ */
+const REQUIRED: Record<string, () => unknown> = {
+  'Web Locks': () => navigator.locks,
+  IndexedDB: () => globalThis.indexedDB,
+  BroadcastChannel: () => globalThis.BroadcastChannel,
+  WebAssembly: () => globalThis.WebAssembly,
+  'AbortSignal.any': () => AbortSignal.any,
+};
+
+/** The messages are fetched when one is needed. */
+const errors = () => import('./requirement-errors.ts');
+
+export const missingApis = (): string[] => Object.keys(REQUIRED).filter((name) => !REQUIRED[name]?.());
+
+/** @throws LocaltextError `insecure_context` or `browser_unsupported`, which names what is missing. */
+export async function requireBrowser(): Promise<void> {
+  const missing = missingApis();
+  if (missing.length > 0) throw (await errors()).unsupported(missing);
+}
+
+/** Runs what uses IndexedDB. @throws LocaltextError `storage_unavailable` when the browser refuses it. */
+export async function withStorage<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof DOMException ? (await errors()).storageRefused(error) : error;
+  }
+}
+
+/** @throws LocaltextError `cache_unavailable`: the service worker could not be installed. */
+export async function requireCache(): Promise<void> {
+  try {
+    await caches.has('localtext');
+  } catch (error) {
+    throw (await errors()).cacheRefused(error);
+  }
+}

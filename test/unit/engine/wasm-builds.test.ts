@@ -1,0 +1,73 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+
+import { processors } from '../../../src/engine/device/threads.ts';
+import { takesPlainBuild } from '../../../src/engine/engines/transformers/runtime-build.ts';
+import { chooseBuild } from '../../../src/engine/engines/wllama/wasm-build.ts';
+
+const { signal } = new AbortController();
+const stops: (() => void)[] = [];
+afterEach(() => stops.splice(0).forEach((stop) => stop()));
+
+/** Answers every request alike, and counts them. */
+async function serve(status: number, body: string) {
+  const asked: string[] = [];
+  const server = createServer(({ url }, answer) => {
+    asked.push(url ?? '');
+    answer.writeHead(status).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  stops.push(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  return { asked, wasm: (name: string) => `http://127.0.0.1:${port}/${name}` };
+}
+
+test('the compatibility build of wllama is fetched only without 64-bit memory', async () => {
+  const { asked, wasm } = await serve(200, 'var Module;');
+  expect(await chooseBuild({ wasm, signal }, true)).toEqual({ wasm: wasm('wllama.wasm'), compat: null });
+  expect(asked).toEqual([]);
+  const compatWasm = wasm('wllama-compat.wasm');
+  expect(await chooseBuild({ wasm, signal }, false)).toEqual({
+    wasm: compatWasm,
+    compat: { worker: { code: 'var Module;' }, wasm: compatWasm },
+  });
+});
+
+test.each([
+  [404, 'not found', 'the server answered 404'],
+  [200, '<!doctype html>', 'the server answered a web page'],
+])('a missing compatibility build (%s) is named, with the package to install', async (status, body, why) => {
+  const { wasm } = await serve(status, body);
+  await expect(chooseBuild({ wasm, signal }, false)).rejects.toMatchObject({
+    code: 'device_unsupported',
+    message: expect.stringMatching(
+      new RegExp(`memory64.*wllama-compat\\.js: ${why}\\. Install the package @wllama/wllama-compat`),
+    ),
+  });
+});
+
+const safari = (version: string) =>
+  `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/${version} Safari/605.1.15`;
+
+test.each([
+  [safari('17.4'), false, true],
+  [safari('18.6'), false, true],
+  [safari('18.6'), true, false],
+  [safari('26.0'), false, false],
+  [
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0 Safari/537.36',
+    false,
+    false,
+  ],
+  ['Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0', false, false],
+])('ONNX Runtime: %s, WebGPU %s: plain build %s', (userAgent, hasWebGpu, plain) => {
+  expect(takesPlainBuild({ userAgent, gpu: hasWebGpu })).toBe(plain);
+});
+
+test('a number of processors that hides the true one is counted low', () => {
+  expect(processors({ hardwareConcurrency: 4 })).toBe(2);
+  expect(processors({ hardwareConcurrency: 4, deviceMemory: 8 })).toBe(4);
+  expect(processors({ hardwareConcurrency: 2 })).toBe(2);
+  expect(processors({ hardwareConcurrency: 8 })).toBe(8);
+});
