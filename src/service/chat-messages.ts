@@ -49,8 +49,12 @@ function toText(content: Content, at: string): string {
   return wellFormed(texts.join('\n'));
 }
 
-/** Half a surrogate pair is no character: as every encoder to UTF-8 does, the replacement character stands for it. */
-export const wellFormed = (text: string): string => text.replaceAll(/\p{Surrogate}/gu, '\uFFFD');
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Half a surrogate pair is not a character: the encoder to UTF-8 puts the replacement character in its place. */
+export const wellFormed = (text: string): string =>
+  /\p{Surrogate}/u.test(text) ? decoder.decode(encoder.encode(text)) : text;
 
 function answersNothing(param: string): ServiceError {
   const rule = 'must be the id of a tool call in an assistant message before this one';

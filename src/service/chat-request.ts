@@ -3,7 +3,7 @@ import { toChatMessages, wellFormed } from './chat-messages.ts';
 import { CHAT_REFUSED, chatSchema, type ChatBody } from './chat-schema.ts';
 import type { Generation } from './generation.ts';
 import { refuseUnsupported, toIncludeUsage, toJsonConstraint, toSampling } from './request-fields.ts';
-import { schemaError } from './schema-issues.ts';
+import { parseBody } from './parse-body.ts';
 import { invalidRequest, unsupported } from './service-error.ts';
 import { withToolPrompt } from './tools/call-prompt.ts';
 import { chatToolUse } from './tools/chat-tools.ts';
@@ -15,15 +15,9 @@ export interface ChatRequest {
   includeUsage: boolean;
 }
 
-/** Past any context. */
-const MAX_MESSAGES = 16_384;
-
 /** @throws ServiceError 400 that names the field. */
 export function parseChatRequest(body: Record<string, unknown>): ChatRequest {
-  refuseTooMany(body);
-  const parsed = chatSchema.safeParse(body);
-  if (!parsed.success) throw schemaError(parsed.error, body);
-  const request = parsed.data;
+  const request = parseBody(chatSchema, body);
   refuseUnsupported(body, CHAT_REFUSED);
   refuseAudio(request);
   const tools = chatToolUse(request);
@@ -40,14 +34,6 @@ export function parseChatRequest(body: Record<string, unknown>): ChatRequest {
     tools,
   };
   return { generation, stream: request.stream ?? false, includeUsage: toIncludeUsage(request) };
-}
-
-/** Before the schema, which looks at each and notes every fault. */
-function refuseTooMany(body: Record<string, unknown>): void {
-  const messages = Object.hasOwn(body, 'messages') ? body['messages'] : null;
-  if (!Array.isArray(messages) || messages.length <= MAX_MESSAGES) return;
-  const rule = `must have at most ${MAX_MESSAGES} elements, but has ${messages.length}`;
-  throw invalidRequest('messages', `\`messages\` ${rule}.`, 'invalid_value');
 }
 
 function refuseAudio({ modalities }: ChatBody): void {

@@ -19,8 +19,18 @@ const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() }
 /** Known to OpenAI, not to a text model: refused by name once the shape has been found right. */
 const otherPart = z.object({ type: z.enum(['image_url', 'input_audio', 'file']) });
 
+/** Past any context. */
+const MAX_MESSAGES = 8192;
+const MAX_PARTS = 1024;
+/** As many as there may be tools. */
+const MAX_CALLS = 128;
+const MAX_ID_CHARACTERS = 256;
+
 const parts = <Part extends z.ZodMiniType>(part: Part) =>
-  z.union([z.string(), z.array(part).check(z.minLength(1))], 'must be a string or an array of text parts');
+  z.union(
+    [z.string(), z.array(part).check(z.minLength(1), z.maxLength(MAX_PARTS))],
+    'must be a string or an array of text parts',
+  );
 
 const part = (types: string) => `must be one of ${types}`;
 const textParts = parts(
@@ -31,7 +41,7 @@ const assistantParts = parts(
 );
 
 const toolCall = z.object({
-  id: z.string().check(z.minLength(1)),
+  id: z.string().check(z.minLength(1), z.maxLength(MAX_ID_CHARACTERS)),
   type: z.literal('function'),
   function: z.object({ name: z.string().check(z.minLength(1)), arguments: z.string() }),
 });
@@ -44,7 +54,7 @@ const message = z.discriminatedUnion(
       role: z.literal('assistant'),
       content: z.nullish(assistantParts),
       name: text,
-      tool_calls: z.nullish(z.array(toolCall)),
+      tool_calls: z.nullish(z.array(toolCall).check(z.maxLength(MAX_CALLS))),
     }),
     z.object({ role: z.literal('tool'), content: textParts, tool_call_id: z.string() }),
   ],
@@ -64,7 +74,7 @@ const responseFormat = z.discriminatedUnion(
 /** What the service itself sees to. */
 export const chatEnforced = {
   model: z.string(),
-  messages: z.array(message).check(z.minLength(1)),
+  messages: z.array(message).check(z.minLength(1), z.maxLength(MAX_MESSAGES)),
   n: choicesField,
   max_tokens: atLeastOne,
   max_completion_tokens: atLeastOne,
@@ -75,7 +85,7 @@ export const chatEnforced = {
   tools: chatTools,
   tool_choice: chatToolChoice,
   parallel_tool_calls: flag,
-  modalities: z.nullish(z.array(z.enum(['text', 'audio']))),
+  modalities: z.nullish(z.array(z.enum(['text', 'audio'])).check(z.maxLength(2))),
 };
 
 export const chatPassedOn = {

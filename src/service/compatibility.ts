@@ -1,5 +1,6 @@
 import type OpenAI from 'openai';
 import * as z from 'zod/mini';
+import { MAX_VALUES } from './body-bounds.ts';
 import { CHAT_REFUSED, chatAccepted, chatEnforced, chatPassedOn } from './chat-schema.ts';
 import {
   COMPLETION_REFUSED,
@@ -113,6 +114,9 @@ decide; a test fails when it is stale.
 - **refused**: a 400 that names the parameter, as ignoring it would change what the reply means.
 
 Fields that are not in these tables are ignored. Where a value is not allowed, the answer is a 400 that names the field.
+
+A body may have 8 MiB, ${MAX_VALUES.toLocaleString('en')} values (array elements and object members; embeddings: 300,000 token ids besides) and 200 levels of
+nesting. \`metadata\` may have 16 members with keys of 64 and values of 512 characters, \`logit_bias\` 1,024 members.
 `;
 
 export function compatibilityDocument(): string {

@@ -3,14 +3,18 @@ import type { EmbeddingResult } from '../protocol/job.ts';
 import { toBase64 } from './base64.ts';
 import { remainingMs, type Call } from './call.ts';
 import { answerLater } from './commit.ts';
-import { parseEmbeddingsRequest, type EmbeddingsRequest } from './embeddings-request.ts';
+import {
+  MAX_EMBEDDING_VALUES,
+  parseEmbeddingsRequest,
+  type EmbeddingsRequest,
+} from './embeddings-request.ts';
 import { requireModel } from './model-access.ts';
 import { readJsonObject } from './request-body.ts';
 import { answerHeaders, JSON_TYPE } from './response-headers.ts';
 
 /** POST /v1/embeddings */
 export async function createEmbeddings(call: Call): Promise<Response> {
-  const request = parseEmbeddingsRequest(await readJsonObject(call));
+  const request = parseEmbeddingsRequest(await readJsonObject(call, MAX_EMBEDDING_VALUES));
   const { models, engine } = call.dependencies;
   const model = await requireModel(models, request.model, 'embedding', call.admitted);
   const { input, dimensions } = request;

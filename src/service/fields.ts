@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { recordOf } from './bounded-record.ts';
 
 /** Fields that several endpoints share. */
 
@@ -8,21 +9,28 @@ export const flag = z.nullish(z.boolean());
 export const text = z.nullish(z.string());
 
 /** Most choices of one request. */
-const MAX_CHOICES = 128;
+export const MAX_CHOICES = 128;
 const MAX_STOP_SEQUENCES = 4;
-const stopSequence = z.string().check(z.minLength(1));
+const MAX_STOP_CHARACTERS = 1024;
+const stopSequence = z.string().check(z.minLength(1), z.maxLength(MAX_STOP_CHARACTERS));
 
 export const choicesField = z.nullish(z.int().check(z.gte(1), z.lte(MAX_CHOICES)));
 
 export const stopField = z.nullish(
   z.union([stopSequence, z.array(stopSequence).check(z.maxLength(MAX_STOP_SEQUENCES))], {
-    error: `must be a string, not empty, or an array of at most ${MAX_STOP_SEQUENCES} of them`,
+    error: `must be a string of 1 to ${MAX_STOP_CHARACTERS} characters, or an array of at most ${MAX_STOP_SEQUENCES} of them`,
   }),
 );
 
 export const streamOptions = z.nullish(z.object({ include_usage: flag }));
 
-export const metadata = z.nullish(z.record(z.string(), z.string()));
+/** OpenAI's own limits. */
+export const metadata = z.nullish(
+  recordOf(z.string().check(z.maxLength(64)), z.string().check(z.maxLength(512)), 16),
+);
+
+/** Engines go through them at every token. */
+const MAX_BIASES = 1024;
 
 /** Passed on to the engine. */
 export const temperatureFields = { temperature: between(0, 2), top_p: between(0, 1) };
@@ -33,9 +41,10 @@ export const samplingFields = {
   presence_penalty: between(-2, 2),
   frequency_penalty: between(-2, 2),
   logit_bias: z.nullish(
-    z.record(
+    recordOf(
       z.string().check(z.regex(/^\d{1,9}$/)),
       z.number().check(z.gte(-100), z.lte(100)),
+      MAX_BIASES,
       'must map token ids to numbers from -100 to 100',
     ),
   ),
@@ -46,6 +55,7 @@ export const schemaFormatFields = {
     .string()
     .check(z.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores and hyphens')),
   description: text,
-  schema: z.nullish(z.record(z.string(), z.unknown())),
+  /** `checkJsonSchema` bounds what is in it. */
+  schema: z.nullish(recordOf(z.string(), z.unknown(), 100)),
   strict: flag,
 };

@@ -1,3 +1,4 @@
+import { shortened } from './schema-issues.ts';
 import type { Admitted, ModelDirectory, ModelEntry } from './service-dependencies.ts';
 import { ServiceError } from './service-error.ts';
 
@@ -15,7 +16,7 @@ export async function requireModel(
   if (model && model.kind !== kind) {
     const other = model.kind === 'chat' ? 'a chat model' : 'an embedding model';
     throw modelNotFound(
-      `\`model\` ${JSON.stringify(shorten(id))} is ${other} and cannot be used here. ${choice}`,
+      `\`model\` ${JSON.stringify(shortened(id, 80))} is ${other} and cannot be used here. ${choice}`,
     );
   }
   throw noSuchModel(id, choice);
@@ -23,14 +24,12 @@ export async function requireModel(
 
 export function noSuchModel(id: string, hint: string): ServiceError {
   return modelNotFound(
-    `The model ${JSON.stringify(shorten(id))} does not exist, or this key may not use it. ${hint}`,
+    `The model ${JSON.stringify(shortened(id, 80))} does not exist, or this key may not use it. ${hint}`,
   );
 }
 
 export const mayUse = ({ models }: Admitted, entry: ModelEntry, id = entry.id): boolean =>
   models === null || models.includes(entry.id) || models.includes(id);
-
-const shorten = (id: string): string => (id.length > 80 ? `${id.slice(0, 80)}…` : id);
 
 function modelNotFound(message: string): ServiceError {
   return new ServiceError({

@@ -1,19 +1,25 @@
+import { checkBodyBounds, MAX_VALUES } from './body-bounds.ts';
 import type { Call } from './call.ts';
 import { invalidRequest, ServiceError } from './service-error.ts';
 
-/** Most bytes of a request body: more than any context holds, and little enough to be read at once. */
-const MAX_BODY_BYTES = 32 * 1024 * 1024;
+/** What 2,048 inputs of 512 tokens take, the largest request that a model can answer. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 /**
  * The body as a JSON object. Whatever content type it claims is not asked: clients that forget it are served.
- * @throws ServiceError 413 past MAX_BODY_BYTES; 400 for what is not UTF-8, not JSON or not an object.
+ * @throws ServiceError 413 past MAX_BODY_BYTES; 400 for what is not UTF-8, not JSON, not an object, or of too many values.
  */
-export async function readJsonObject({ request, trace }: Call): Promise<Record<string, unknown>> {
+export async function readJsonObject(
+  { request, trace }: Call,
+  maxValues = MAX_VALUES,
+): Promise<Record<string, unknown>> {
   if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge();
-  const text = decodeUtf8(await readBytes(request));
+  const bytes = await readBytes(request);
+  const text = decodeUtf8(bytes);
   if (text.trim() === '') {
     throw invalidRequest(null, 'The request body is empty. Send a JSON object.');
   }
+  checkBodyBounds(bytes, maxValues);
   const value = parseJson(text, request.headers.get('content-type'));
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const given = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`;
@@ -24,19 +30,19 @@ export async function readJsonObject({ request, trace }: Call): Promise<Record<s
   return body;
 }
 
-async function readBytes(request: Request): Promise<Uint8Array[]> {
+async function readBytes(request: Request): Promise<Uint8Array> {
   // Some browsers have no `Request.body`: there the size is known once all has been read.
   if (!request.body) {
     const bytes = new Uint8Array(await request.arrayBuffer());
     if (bytes.length > MAX_BODY_BYTES) throw tooLarge();
-    return [bytes];
+    return bytes;
   }
   const reader = request.body.getReader();
   const chunks: Uint8Array[] = [];
   let length = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return chunks;
+    if (done) return joined(chunks, length);
     length += value.length;
     if (length > MAX_BODY_BYTES) {
       void reader.cancel().catch(() => {});
@@ -46,10 +52,19 @@ async function readBytes(request: Request): Promise<Uint8Array[]> {
   }
 }
 
-function decodeUtf8(chunks: Uint8Array[]): string {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
+function joined(chunks: Uint8Array[], length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('') + decoder.decode();
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw invalidRequest(
       null,

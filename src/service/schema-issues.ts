@@ -18,9 +18,15 @@ export function schemaError(error: z.core.$ZodError, body: unknown): ServiceErro
 /** `messages[1].role` */
 function notation(path: readonly PropertyKey[]): string {
   return path
-    .map((part, index) => (typeof part === 'number' ? `[${part}]` : (index > 0 ? '.' : '') + String(part)))
+    .map((part, index) =>
+      typeof part === 'number' ? `[${part}]` : (index > 0 ? '.' : '') + shortened(String(part)),
+    )
     .join('');
 }
+
+/** Names that a client chose may be as long as the body. */
+export const shortened = (text: string, length = 64): string =>
+  text.length > length ? `${text.slice(0, length)}…` : text;
 
 /** What a client gave, short enough for a message. */
 export function describe(value: unknown): string {
@@ -28,7 +34,7 @@ export function describe(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';
   if (typeof value === 'string') {
     if (value === '') return 'an empty string';
-    return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+    return JSON.stringify(shortened(value, 40));
   }
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return 'an object';
@@ -76,6 +82,7 @@ function ruleOf(issue: Issue): string {
 
 function bound(side: 'at least' | 'at most', limit: number | bigint, origin: string): string {
   if (origin === 'array') return `must have ${side} ${limit} element${Number(limit) === 1 ? '' : 's'}`;
+  if (origin === 'object') return `must have ${side} ${limit} members`;
   if (origin === 'string') return `must have ${side} ${limit} character${Number(limit) === 1 ? '' : 's'}`;
   return `must be ${side} ${limit}`;
 }

@@ -1,7 +1,8 @@
 import { wellFormed } from '../chat-messages.ts';
+import { MAX_CHOICES } from '../fields.ts';
 import type { Generation } from '../generation.ts';
 import { refuseUnsupported, toIncludeUsage, toSampling } from '../request-fields.ts';
-import { schemaError } from '../schema-issues.ts';
+import { parseBody } from '../parse-body.ts';
 import { invalidRequest, unsupported } from '../service-error.ts';
 import { COMPLETION_REFUSED, completionSchema, type CompletionBody } from './completion-schema.ts';
 
@@ -18,9 +19,7 @@ const DEFAULT_MAX_TOKENS = 16;
 
 /** @throws ServiceError 400 that names the field. */
 export function parseCompletionRequest(body: Record<string, unknown>): CompletionRequest {
-  const parsed = completionSchema.safeParse(body);
-  if (!parsed.success) throw schemaError(parsed.error, body);
-  const request: CompletionBody = parsed.data;
+  const request: CompletionBody = parseBody(completionSchema, body);
   refuseUnsupported(body, COMPLETION_REFUSED);
   refuseCombinations(request);
   const prompts = [request.prompt].flat().map(wellFormed);
@@ -48,6 +47,13 @@ function refuseCombinations({ prompt, n, best_of: best, echo, logprobs }: Comple
     throw invalidRequest(
       'prompt',
       '`prompt` must not be empty: give the text to go on from.',
+      'invalid_value',
+    );
+  }
+  if ([prompt].flat().length * (n ?? 1) > MAX_CHOICES) {
+    throw invalidRequest(
+      'n',
+      `\`n\` must be smaller: a request may have ${MAX_CHOICES} choices for all of its prompts together.`,
       'invalid_value',
     );
   }

@@ -9,7 +9,7 @@ import type { ItemBody, ResponseBody } from './response-schema.ts';
  * @throws ServiceError 400
  */
 export function appendItems(before: readonly ChatMessage[], input: ResponseBody['input']): ChatMessage[] {
-  const messages = [...before];
+  const messages = structuredClone(before) as ChatMessage[];
   if (typeof input === 'string') return [...messages, { role: 'user', content: wellFormed(input) }];
   const calls = new Set(before.flatMap((message) => callsOf(message).map(({ id }) => id)));
   for (const [index, item] of input.entries()) {
@@ -45,7 +45,8 @@ const callsOf = (message: ChatMessage): ToolCall[] => ('toolCalls' in message &&
 function addCall(messages: ChatMessage[], call: ToolCall): void {
   const last = messages.at(-1);
   if (last?.role !== 'assistant') messages.push({ role: 'assistant', content: '', toolCalls: [call] });
-  else messages[messages.length - 1] = { ...last, toolCalls: [...callsOf(last), call] };
+  else if (last.toolCalls) last.toolCalls.push(call);
+  else last.toolCalls = [call];
 }
 
 function toText(content: Extract<ItemBody, { role: string }>['content'], at: string): string {

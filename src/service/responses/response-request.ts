@@ -2,7 +2,7 @@ import type { ChatMessage } from '../../protocol/job.ts';
 import { wellFormed } from '../chat-messages.ts';
 import type { Generation } from '../generation.ts';
 import { refuseUnsupported, toJsonConstraint, toSampling } from '../request-fields.ts';
-import { schemaError } from '../schema-issues.ts';
+import { parseBody } from '../parse-body.ts';
 import { withToolPrompt } from '../tools/call-prompt.ts';
 import { toToolUse, type ToolRequest, type ToolUse } from '../tools/tool-use.ts';
 import { RESPONSE_REFUSED, responseSchema, type ResponseBody } from './response-schema.ts';
@@ -11,10 +11,9 @@ const LOGPROBS = 'message.output_text.logprobs';
 
 /** @throws ServiceError 400 that names the field. */
 export function parseResponseRequest(body: Record<string, unknown>): ResponseBody {
-  const parsed = responseSchema.safeParse(body);
-  if (!parsed.success) throw schemaError(parsed.error, body);
+  const request = parseBody(responseSchema, body);
   refuseUnsupported(body, RESPONSE_REFUSED);
-  return parsed.data;
+  return request;
 }
 
 /** `conversation`: with this request's input. @throws ServiceError 400 */

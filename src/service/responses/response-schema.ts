@@ -4,6 +4,12 @@ import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
 
 /** What a request to /v1/responses may be. Fields not named here are ignored. */
 
+/** Past any context. */
+const MAX_ITEMS = 8192;
+const MAX_PARTS = 1024;
+/** More than there are values. */
+const MAX_INCLUDE = 16;
+
 const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() });
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 /** Known to OpenAI, not to a text model: refused by name once the shape has been found right. */
@@ -20,7 +26,7 @@ const content = z.union(
           'must be one of "input_text", "output_text", "refusal"',
         ),
       )
-      .check(z.minLength(1)),
+      .check(z.minLength(1), z.maxLength(MAX_PARTS)),
   ],
   'must be a string or an array of text parts',
 );
@@ -65,7 +71,10 @@ const format = z.discriminatedUnion(
 
 export const responseEnforced = {
   model: z.string(),
-  input: z.union([z.string(), z.array(item).check(z.minLength(1))], 'must be a string or an array of items'),
+  input: z.union(
+    [z.string(), z.array(item).check(z.minLength(1), z.maxLength(MAX_ITEMS))],
+    'must be a string or an array of items',
+  ),
   instructions: text,
   previous_response_id: text,
   store: flag,
@@ -76,7 +85,7 @@ export const responseEnforced = {
   tool_choice: responseToolChoice,
   parallel_tool_calls: flag,
   metadata,
-  include: z.nullish(z.array(z.string())),
+  include: z.nullish(z.array(z.string()).check(z.maxLength(MAX_INCLUDE))),
 };
 
 export const responsePassedOn = {

@@ -39,7 +39,10 @@ export const chatToolChoice = z.nullish(
           named,
           z.object({
             type: z.literal('allowed_tools'),
-            allowed_tools: z.object({ mode: allowedMode, tools: z.array(named).check(z.minLength(1)) }),
+            allowed_tools: z.object({
+              mode: allowedMode,
+              tools: z.array(named).check(z.minLength(1), z.maxLength(MAX_TOOLS)),
+            }),
           }),
         ],
         'must be one of "function", "allowed_tools"',
@@ -71,7 +74,7 @@ export const responseToolChoice = z.nullish(
           z.object({
             type: z.literal('allowed_tools'),
             mode: allowedMode,
-            tools: z.array(flatNamed).check(z.minLength(1)),
+            tools: z.array(flatNamed).check(z.minLength(1), z.maxLength(MAX_TOOLS)),
           }),
         ],
         'must be one of "function", "allowed_tools"',
