@@ -1,36 +1,55 @@
+import { invalidSchema, MAX_DEPTH, SchemaBudget } from './schema-bounds.ts';
 import { describe } from './schema-issues.ts';
-import { invalidRequest } from './service-error.ts';
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
-const MAX_DEPTH = 64;
-const MAX_NODES = 10_000;
+
+const MAX_REFERENCE = 1024;
 
 const SCHEMA_MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
 const SCHEMA_LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 const SCHEMAS = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'];
 
-type Node = { schema: unknown; at: string; depth: number };
 type Schema = Record<string, unknown>;
 
+interface Node {
+  schema: unknown;
+  at: string;
+  depth: number;
+  /** The references that led here, the last one first. */
+  via: { target: unknown; before: Node['via'] } | null;
+}
+
 /**
- * Refuses a JSON Schema that no grammar could be made of, naming the place. `strict` also asks what OpenAI's strict
- * mode asks: every object closed, all of its properties required.
+ * Refuses a JSON Schema that no grammar could be made of, or only a large one, naming the place. `strict` also asks what
+ * OpenAI's strict mode asks: every object closed, all of its properties required.
  * @throws ServiceError 400
  */
-export function checkJsonSchema(root: Schema, param: string, strict: boolean): void {
-  const open: Node[] = [{ schema: root, at: param, depth: 0 }];
-  let nodes = 0;
+export function checkJsonSchema(
+  root: Schema,
+  param: string,
+  strict: boolean,
+  budget: SchemaBudget = new SchemaBudget(),
+): void {
+  const open: Node[] = [{ schema: root, at: param, depth: 0, via: null }];
   for (let node = open.pop(); node; node = open.pop()) {
-    nodes += 1;
-    if (node.depth > MAX_DEPTH) throw invalidSchema(param, `is nested deeper than ${MAX_DEPTH} levels`);
-    if (nodes > MAX_NODES) throw invalidSchema(param, `has more than ${MAX_NODES} parts`);
-    if (typeof node.schema === 'boolean') continue;
-    if (!isObject(node.schema)) {
-      throw invalidSchema(node.at, `must be a schema (an object), but ${describe(node.schema)} was given`);
+    const { schema, at, depth } = node;
+    if (depth > MAX_DEPTH)
+      throw invalidSchema(param, `is nested deeper than ${MAX_DEPTH} levels, references followed`);
+    if (typeof schema === 'boolean') continue;
+    if (!isObject(schema)) {
+      throw invalidSchema(at, `must be a schema (an object), but ${describe(schema)} was given`);
     }
-    checkNode(node.schema, node.at, root, strict);
-    open.push(...children(node.schema, node.at, node.depth + 1));
+    budget.add(schema, at);
+    checkNode(schema, at, root, strict);
+    addChildren(node, schema, open);
+    if (schema['$ref'] !== undefined) addTarget(node, target(String(schema['$ref']), root), open);
   }
+}
+
+/** A reference back to where it came from is a rule that names itself. */
+function addTarget({ at, depth, via }: Node, schema: unknown, open: Node[]): void {
+  for (let each = via; each; each = each.before) if (each.target === schema) return;
+  open.push({ schema, at: `${at}.$ref`, depth: depth + 1, via: { target: schema, before: via } });
 }
 
 function checkNode(schema: Schema, at: string, root: Schema, strict: boolean): void {
@@ -52,7 +71,10 @@ function checkNode(schema: Schema, at: string, root: Schema, strict: boolean): v
   if (required !== undefined && !isStrings(required)) {
     throw invalidSchema(`${at}.required`, 'must be an array of property names');
   }
-  if ($ref !== undefined && !(typeof $ref === 'string' && resolves($ref, root))) {
+  if (
+    $ref !== undefined &&
+    !(typeof $ref === 'string' && $ref.length <= MAX_REFERENCE && target($ref, root) !== undefined)
+  ) {
     throw invalidSchema(
       `${at}.$ref`,
       `must point into this schema (\`#/$defs/…\`), but ${describe($ref)} does not`,
@@ -65,9 +87,8 @@ function checkNode(schema: Schema, at: string, root: Schema, strict: boolean): v
       'must be false with `strict`: set it, or leave `strict` out',
     );
   }
-  const optional = Object.keys(isObject(properties) ? properties : {}).find(
-    (key) => !(isStrings(required) && required.includes(key)),
-  );
+  const needed = new Set(isStrings(required) ? required : []);
+  const optional = Object.keys(isObject(properties) ? properties : {}).find((key) => !needed.has(key));
   if (optional !== undefined) {
     throw invalidSchema(
       `${at}.required`,
@@ -76,15 +97,17 @@ function checkNode(schema: Schema, at: string, root: Schema, strict: boolean): v
   }
 }
 
-function children(schema: Schema, at: string, depth: number): Node[] {
-  const nodes: Node[] = [];
+function addChildren({ at, depth, via }: Node, schema: Schema, open: Node[]): void {
+  const add = (child: unknown, where: string): void => {
+    open.push({ schema: child, at: `${at}.${where}`, depth: depth + 1, via });
+  };
   for (const key of SCHEMA_MAPS) {
     const map = schema[key];
     if (map === undefined) continue;
-    if (!isObject(map))
+    if (!isObject(map)) {
       throw invalidSchema(`${at}.${key}`, `must be an object, but ${describe(map)} was given`);
-    for (const [name, child] of Object.entries(map))
-      nodes.push({ schema: child, at: `${at}.${key}.${name}`, depth });
+    }
+    for (const [name, child] of Object.entries(map)) add(child, `${key}.${name}`);
   }
   for (const key of SCHEMA_LISTS) {
     const list = schema[key];
@@ -95,24 +118,24 @@ function children(schema: Schema, at: string, depth: number): Node[] {
         `must be an array that is not empty, but ${describe(list)} was given`,
       );
     }
-    nodes.push(...list.map((child, index) => ({ schema: child, at: `${at}.${key}[${index}]`, depth })));
+    for (const [index, child] of list.entries()) add(child, `${key}[${index}]`);
   }
   for (const key of SCHEMAS) {
-    if (schema[key] !== undefined) nodes.push({ schema: schema[key], at: `${at}.${key}`, depth });
+    if (schema[key] !== undefined) add(schema[key], key);
   }
-  return nodes;
 }
 
-function resolves(reference: string, root: Schema): boolean {
-  if (reference === '#') return true;
-  if (!reference.startsWith('#/')) return false;
+/** Undefined: it does not point into the schema. */
+function target(reference: string, root: Schema): unknown {
+  if (reference === '#') return root;
+  if (!reference.startsWith('#/')) return undefined;
   let value: unknown = root;
   for (const part of reference.slice(2).split('/')) {
     const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return false;
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
     value = (value as Schema)[key];
   }
-  return isObject(value) || typeof value === 'boolean';
+  return isObject(value) || typeof value === 'boolean' ? value : undefined;
 }
 
 const isObject = (value: unknown): value is Schema =>
@@ -120,6 +143,3 @@ const isObject = (value: unknown): value is Schema =>
 
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
-
-const invalidSchema = (param: string, rule: string) =>
-  invalidRequest(param, `\`${param}\` ${rule}.`, 'invalid_json_schema');

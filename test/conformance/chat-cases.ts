@@ -308,7 +308,7 @@ const refused: ConformanceCase[] = [
     schema({ type: 'object', properties: {} }, true),
     'response_format.json_schema.schema.additionalProperties',
   ),
-  bad('a schema nested without end', schema(nested(500)), 'response_format.json_schema.schema'),
+  bad('a schema nested without end', schema(nested(60)), 'response_format.json_schema.schema'),
   bad('functions', { functions: [{ name: 'f' }] }, 'functions', 'unsupported_value'),
   bad('audio', { modalities: ['text', 'audio'] }, 'modalities', 'unsupported_value'),
   bad('web_search_options', { web_search_options: {} }, 'web_search_options', 'unsupported_value'),

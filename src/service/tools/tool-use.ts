@@ -1,4 +1,5 @@
 import { checkJsonSchema } from '../json-schema.ts';
+import { SchemaBudget } from '../schema-bounds.ts';
 import { describe } from '../schema-issues.ts';
 import { invalidRequest } from '../service-error.ts';
 
@@ -46,6 +47,7 @@ const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: fa
 export function toToolUse(request: ToolRequest): ToolUse | null {
   const { functions, mode, allowed, parallel } = request;
   const known = new Map<string, ToolFunction>();
+  const budget = new SchemaBudget();
   for (const { name, description, parameters, strict, at } of functions) {
     if (known.has(name)) {
       throw invalidRequest(
@@ -54,7 +56,7 @@ export function toToolUse(request: ToolRequest): ToolUse | null {
         'invalid_value',
       );
     }
-    if (parameters != null) checkJsonSchema(parameters, `${at}.parameters`, strict ?? false);
+    if (parameters != null) checkJsonSchema(parameters, `${at}.parameters`, strict ?? false, budget);
     known.set(name, {
       name,
       description: description ?? null,
