@@ -75,8 +75,11 @@ class Head {
   }
 
   #skip(type: number): void {
-    if (type === STRING) this.#at += this.#u64();
-    else if (type === ARRAY) {
+    if (type === STRING) {
+      // In two steps: reading the length moves on, too.
+      const length = this.#u64();
+      this.#at += length;
+    } else if (type === ARRAY) {
       const element = this.#u32();
       const length = this.#u64();
       const bytes = SCALAR_BYTES[element];
