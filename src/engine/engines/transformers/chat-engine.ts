@@ -3,6 +3,7 @@ import type { ChatEngine } from '../../engine.ts';
 import { badRequest, contextLengthExceeded, EngineError } from '../../engine-error.ts';
 import { SlotQueue } from '../../scheduler.ts';
 import type { ChatPrompt } from '../chat-prompt.ts';
+import { refuseOversized } from '../prompt-bounds.ts';
 import { breath } from './breath.ts';
 import type { Decoder } from './decoder.ts';
 import { Detokenizer } from './detokenizer.ts';
@@ -39,6 +40,7 @@ export class TransformersChatEngine implements ChatEngine {
   async *#generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
     const decoder = this.#decoder;
     this.#check(job);
+    refuseOversized(job.input, decoder.contextLength);
     const { prompt, begun } = this.#tokens(job);
     const whole = prompt.length;
     if (whole >= decoder.contextLength) throw contextLengthExceeded(whole, decoder.contextLength);

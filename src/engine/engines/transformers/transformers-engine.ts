@@ -1,10 +1,14 @@
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { EmbeddingJob } from '../../../protocol/job.ts';
 import type { EmbeddingEngine } from '../../engine.ts';
-import { badRequest, engineCrashed } from '../../engine-error.ts';
+import { badRequest, engineCrashed, type EngineError } from '../../engine-error.ts';
+import { MAX_CHARACTERS } from '../prompt-bounds.ts';
 import { type BatchLimits, takeBatch } from './batches.ts';
 import { breath } from './breath.ts';
 import type { Embedder } from './embedder.ts';
+
+/** Tokenizing computes on this thread: other requests get their turn so often, in milliseconds. */
+const TOKENIZE_MS = 20;
 
 type Vector = Float32Array<ArrayBuffer>;
 
@@ -51,7 +55,7 @@ export class TransformersEngine implements EmbeddingEngine {
   async embed(job: EmbeddingJob, signal: AbortSignal): Promise<{ vectors: Vector[]; tokens: number }> {
     signal.throwIfAborted();
     this.#checkDimensions(job.dimensions);
-    const sequences = this.#sequences(job);
+    const sequences = await this.#sequences(job, signal);
     const tokens = sequences.reduce((sum, { length }) => sum + length, 0);
     const vectors = await this.#enqueue(sequences, signal);
     return { vectors: vectors.map((vector) => shortened(vector, job.dimensions)), tokens };
@@ -123,20 +127,26 @@ export class TransformersEngine implements EmbeddingEngine {
     this.#waiting.splice(0, this.#waiting.length, ...rest);
   }
 
-  #sequences({ input }: EmbeddingJob): number[][] {
+  async #sequences({ input }: EmbeddingJob, signal: AbortSignal): Promise<number[][]> {
     const { contextLength } = this.#variant;
-    const sequences =
-      'texts' in input
-        ? input.texts.map((text) => this.#embedder.tokenize(text))
-        : input.tokens.map((ids, index) => this.#wrap(ids, index));
-    sequences.forEach(({ length }, index) => {
-      if (length <= contextLength) return;
-      throw badRequest(
-        `This model's context holds ${contextLength} tokens, and input[${index}] has ${length}. Split or shorten it.`,
-        `input[${index}]`,
-        'context_length_exceeded',
-      );
-    });
+    const sequences: number[][] = [];
+    let since = performance.now();
+    for (const [index, given] of ('texts' in input ? input.texts : input.tokens).entries()) {
+      if (given.length > contextLength * MAX_CHARACTERS) {
+        throw tooLong(
+          index,
+          `${given.length} characters, more than ${MAX_CHARACTERS} for each`,
+          contextLength,
+        );
+      }
+      const ids = typeof given === 'string' ? this.#embedder.tokenize(given) : this.#wrap(given, index);
+      if (ids.length > contextLength) throw tooLong(index, String(ids.length), contextLength);
+      sequences.push(ids);
+      if (performance.now() - since < TOKENIZE_MS) continue;
+      await breath();
+      signal.throwIfAborted();
+      since = performance.now();
+    }
     return sequences;
   }
 
@@ -156,6 +166,14 @@ export class TransformersEngine implements EmbeddingEngine {
       'unsupported_value',
     );
   }
+}
+
+function tooLong(index: number, length: string, contextLength: number): EngineError {
+  return badRequest(
+    `This model's context holds ${contextLength} tokens, and input[${index}] has ${length}. Split or shorten it.`,
+    `input[${index}]`,
+    'context_length_exceeded',
+  );
 }
 
 /** The first numbers of a vector, of length 1 again. */

@@ -2,6 +2,7 @@ import type { ChatCompletionChunk, Completion, MLCEngine } from '@mlc-ai/web-llm
 import type { ChatEvent, ChatJob } from '../../../protocol/job.ts';
 import type { ChatEngine } from '../../engine.ts';
 import { deviceLost } from '../../engine-error.ts';
+import { refuseOversized } from '../prompt-bounds.ts';
 import { asJobFailure } from './failures.ts';
 import type { MlcChatConfig } from './model-files.ts';
 import type { Pipeline, PipelineWatch, PromptCount } from './pipeline-watch.ts';
@@ -57,6 +58,8 @@ export class WebLlmChatEngine implements ChatEngine {
   async *#generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
     if (this.#isLost) throw deviceLost();
+    const { context_window_size: contextLength } = this.#parts.chatConfig;
+    if (contextLength && contextLength > 0) refuseOversized(job.input, contextLength);
     const { engine, watch } = this.#parts;
     const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, this.#parts.replyPrefix);
 

@@ -7,6 +7,7 @@ import { EngineError, engineCrashed } from '../../engine-error.ts';
 import { SlotQueue } from '../../scheduler.ts';
 import { Channel } from './channel.ts';
 import type { ChatPrompt } from '../chat-prompt.ts';
+import { refuseOversized } from '../prompt-bounds.ts';
 import { LlamaServer } from './llama-server.ts';
 import { ReplyReader, type Chunk } from './reply-reader.ts';
 import { completionRequest } from './request.ts';
@@ -56,6 +57,7 @@ export class WllamaEngine implements ChatEngine {
   async *generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
+    refuseOversized(job.input, this.#wllama.getLoadedContextInfo().n_ctx);
     const reader = new ReplyReader(job, this.fingerprint);
     let leave = () => {};
     try {

@@ -139,3 +139,26 @@ test('a batch is filled with what is nearest in length, within its limit', () =>
   expect(takeBatch(waiting, seed, { tokens: 60 }).map(({ ids }) => ids.length)).toEqual([10, 11, 12]);
   expect(waiting.map(({ ids }) => ids.length)).toEqual([300, 290, 200]);
 });
+
+test('a text that is far too long is not tokenized, and other work goes on between long ones', async () => {
+  const embedder = new FakeEmbedder();
+  const engine = make(embedder);
+  let tokenized = 0;
+  const { tokenize } = embedder;
+  embedder.tokenize = (text) => {
+    tokenized += 1;
+    const until = performance.now() + 10;
+    while (performance.now() < until);
+    return tokenize.call(embedder, text);
+  };
+  await expect(engine.embed(job('a '.repeat(4000)), never)).rejects.toMatchObject({
+    wire: { code: 'context_length_exceeded', param: 'input[0]' },
+  });
+  expect(tokenized).toBe(0);
+
+  let turns = 0;
+  const others = setInterval(() => (turns += 1));
+  await engine.embed(job(...Array.from({ length: 20 }, () => 'a b')), never);
+  clearInterval(others);
+  expect(turns).toBeGreaterThan(3);
+});
