@@ -40,7 +40,7 @@ export default defineConfig(({ mode }) => ({
         extends: false,
         test: {
           name: 'browser',
-          include: ['test/browser/**/*.test.ts', 'test/chaos/**/*.test.ts'],
+          include: ['test/browser/**/*.test.ts', 'test/chaos/**/*.test.ts', 'test/fuzz/**/*.test.ts'],
           root: here('./'),
           globalSetup: here('./test/support/browser-setup.ts'),
           fileParallelism: false,

@@ -116,7 +116,7 @@ decide; a test fails when it is stale.
 Fields that are not in these tables are ignored. Where a value is not allowed, the answer is a 400 that names the field.
 
 A body may have 8 MiB, ${MAX_VALUES.toLocaleString('en')} values (array elements and object members; embeddings: 300,000 token ids besides) and 200 levels of
-nesting. \`metadata\` may have 16 members with keys of 64 and values of 512 characters, \`logit_bias\` 1,024 members.
+nesting. A prompt may have 32 characters for each token of the model's context. \`metadata\` may have 16 members with keys of 64 and values of 512 characters, \`logit_bias\` 1,024 members.
 `;
 
 export function compatibilityDocument(): string {

@@ -9,6 +9,8 @@ const PAGES = {
   'clients-page': './site/clients-page.ts',
   /** The library, which the test starts as it likes. */
   'lifetime-page': '../browser/lifetime/site/lifetime-page.ts',
+  /** The library, started, and hostile requests. */
+  'fuzz-page': '../fuzz/page/fuzz-page.ts',
   /** The raw engines beside the library. */
   'bench-page': '../bench/page/main.ts',
 };

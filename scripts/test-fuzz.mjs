@@ -1,0 +1,24 @@
+// The long run of test/fuzz: npm run test:fuzz -- --requests 10000 --seed 1; --only <index> sends one request of it.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const { values } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '10000' },
+    seed: { type: 'string', default: '1' },
+    only: { type: 'string' },
+  },
+});
+const vitest = join('node_modules', '.bin', 'vitest');
+const { status } = spawnSync(vitest, ['run', '--project', 'browser', 'test/fuzz'], {
+  stdio: 'inherit',
+  shell: process.platform === 'win32',
+  env: {
+    ...process.env,
+    LOCALTEXT_FUZZ_REQUESTS: values.requests,
+    LOCALTEXT_FUZZ_SEED: values.seed,
+    ...(values.only === undefined ? {} : { LOCALTEXT_FUZZ_ONLY: values.only }),
+  },
+});
+process.exit(status ?? 1);

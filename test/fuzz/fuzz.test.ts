@@ -1,0 +1,104 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { judge, percentile, type Outcome } from './outcome.ts';
+
+const requests = Number(process.env['LOCALTEXT_FUZZ_REQUESTS'] ?? 150);
+const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
+const only = process.env['LOCALTEXT_FUZZ_ONLY'];
+
+const LANES = 4;
+const BATCH = 100;
+const WATCH_MS = 250;
+const QUIET_MS = 3000;
+/** On top of what the watchdog's requests take while nothing runs: a machine may have other work. */
+const MAX_DELAY_MS = 250;
+
+let context: BrowserContext;
+let page: Page;
+let watchdog: Page;
+
+beforeAll(async () => {
+  context = await launch();
+  const url = `${inject('siteUrl')}/fuzz-page.html`;
+  page = await context.newPage();
+  await page.goto(url);
+  watchdog = await context.newPage();
+  await watchdog.goto(url);
+});
+
+afterAll(() => context.close());
+
+/** How long the requests of another tab take until `until` resolves, in milliseconds. */
+async function watch(key: string, until: Promise<unknown>): Promise<number[]> {
+  const times = watchdog.evaluate(([apiKey, every]) => window.fuzz.watch(apiKey, every), [
+    key,
+    WATCH_MS,
+  ] as const);
+  await until.catch(() => undefined);
+  await watchdog.evaluate(() => void (window.fuzz.stop = true));
+  return times;
+}
+
+const chosen = only === undefined ? Array.from({ length: requests }, (_, index) => index) : [Number(only)];
+
+async function sendAll(key: string): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (let at = 0; at < chosen.length; at += BATCH) {
+    const batch = chosen.slice(at, at + BATCH);
+    const run = ([apiKey, from, indices, lanes]: readonly [string, number, number[], number]) =>
+      window.fuzz.run(apiKey, from, indices, lanes);
+    outcomes.push(...(await page.evaluate(run, [key, seed, batch, LANES] as const)));
+    if (outcomes.length % 1000 === 0) console.log(`${outcomes.length} requests`);
+  }
+  return outcomes;
+}
+
+test(
+  `no request breaks or delays the service (${chosen.length} requests, seed ${seed})`,
+  { timeout: 180_000 + requests * 2000, retry: 0 },
+  async () => {
+    const key = await page.evaluate(() => window.fuzz.setUp());
+    const epoch = await page.evaluate(() => window.fuzz.epoch());
+    const quiet = await watch(key, new Promise((resolve) => setTimeout(resolve, QUIET_MS)));
+    const began = Date.now();
+    const sending = sendAll(key);
+    const delays = await watch(key, sending);
+    const outcomes = await sending;
+
+    const p99 = percentile(delays, 0.99);
+    const figures = {
+      seconds: Math.round((Date.now() - began) / 1000),
+      statuses: counts(outcomes.map(({ status }) => status)),
+      slowest: slowest(outcomes),
+      watchdog: {
+        requests: delays.length,
+        p99Ms: Math.round(p99),
+        longestMs: Math.round(Math.max(...delays)),
+      },
+    };
+    console.log(`fuzz, seed ${seed}: ${JSON.stringify(figures, null, 2)}`);
+    const faults = outcomes.flatMap((outcome) => {
+      const why = judge(outcome);
+      const { index, kind, method, path } = outcome;
+      return why === null ? [] : [`--seed ${seed} --only ${index}: ${kind}, ${method} ${path}: ${why}`];
+    });
+    expect(faults).toEqual([]);
+    expect(await page.evaluate(() => window.fuzz.epoch()), 'the engine was started again').toBe(epoch);
+    if (only === undefined) expect(p99).toBeLessThan(MAX_DELAY_MS + percentile(quiet, 0.99));
+  },
+);
+
+function slowest(outcomes: Outcome[]): string[] {
+  const longest = outcomes.toSorted((a, b) => b.ms - a.ms).slice(0, 5);
+  return longest.map(
+    ({ index, kind, status, ms }) => `${index} ${kind}: ${status} after ${Math.round(ms)} ms`,
+  );
+}
+
+function counts(values: number[]): Record<string, number> {
+  const found: Record<string, number> = {};
+  for (const value of values) found[value] = (found[value] ?? 0) + 1;
+  return found;
+}

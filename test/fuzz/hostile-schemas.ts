@@ -1,0 +1,90 @@
+import type { Random } from '../chaos/random.ts';
+
+type Schema = Record<string, unknown>;
+
+const numbered = <Value>(count: number, value: (index: number) => Value): Value[] =>
+  Array.from({ length: count }, (_, index) => value(index));
+const properties = (count: number, schema: unknown): Schema =>
+  Object.fromEntries(numbered(count, (index) => [`property ${index}`, schema]));
+
+function chain(depth: number): Schema {
+  let schema: Schema = { type: 'boolean' };
+  for (let level = 0; level < depth; level += 1)
+    schema = { type: 'object', properties: { a: schema }, required: ['a'] };
+  return schema;
+}
+
+function doubling(depth: number): Schema {
+  const pair = (index: number): Schema => {
+    const next = { $ref: `#/$defs/d${index + 1}` };
+    return index === depth ? { type: 'null' } : { type: 'object', properties: { a: next, b: next } };
+  };
+  return { $ref: '#/$defs/d0', $defs: Object.fromEntries(numbered(depth + 1, (i) => [`d${i}`, pair(i)])) };
+}
+
+const SIZES = [1, 16, 64, 65, 256, 257, 1000, 10_000];
+const DEPTHS = [3, 8, 20, 30, 31, 40, 90];
+/** Those of a tool are part of the prompt, and computed: they are short, or refused. */
+const TOOL_SIZES = [1, 2, 300, 40_000];
+const TOOL_DEPTHS = [2, 40, 90];
+
+/** A schema on either side of a bound, or of no meaning at all. */
+export function hostileSchema(random: Random, forTool = false): Schema {
+  const size = random.pick(forTool ? TOOL_SIZES : SIZES);
+  const depth = random.pick(forTool ? TOOL_DEPTHS : DEPTHS);
+  const inner = (): Schema => (random.below(2) === 0 ? { type: 'string' } : hostileSchema(random, forTool));
+  switch (random.below(16)) {
+    case 0:
+      return { enum: numbered(size, (index) => `value ${index}`) };
+    case 1:
+      return { [random.pick(['anyOf', 'oneOf', 'allOf'])]: numbered(size, (index) => ({ const: index })) };
+    case 2:
+      return { type: 'object', properties: properties(size, { type: 'string' }) };
+    case 3:
+      return {
+        type: 'object',
+        properties: properties(size, {}),
+        required: Object.keys(properties(size, {})),
+      };
+    case 4:
+      return doubling(depth);
+    case 5:
+      return chain(depth);
+    case 6:
+      return { type: 'string', minLength: random.pick(SIZES), maxLength: random.pick(SIZES) };
+    case 7:
+      return { type: 'array', items: inner(), minItems: random.pick(SIZES), maxItems: random.pick(SIZES) };
+    case 8:
+      return { type: 'integer', minimum: random.pick([-1e308, 0, 5]), maximum: random.pick([-5, 1, 1e308]) };
+    case 9:
+      return {
+        type: 'string',
+        pattern: random.pick([
+          '^(((((',
+          '[',
+          `^(a{1,${size}}){1,${size}}$`,
+          '^((a*)*)*$',
+          '(?<=a)b',
+          '\\p{L}+',
+          '^$',
+        ]),
+      };
+    case 10:
+      return {
+        $ref: random.pick(['#', '#/$defs/none', 'https://example.com/a', `#/${'a/'.repeat(size)}`, '']),
+      };
+    case 11:
+      return { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } };
+    case 12:
+      return { const: random.pick([null, 'c'.repeat(size), [], {}, 1e308]) };
+    case 13:
+      return { type: 'object', properties: { ['n'.repeat(size)]: inner() }, required: ['n'.repeat(size)] };
+    case 14:
+      return {
+        type: random.pick([['string', 'null'], [], 'nothing', 7]),
+        format: random.pick(['date', 'uuid', '', 7]),
+      };
+    default:
+      return { not: inner(), if: inner(), patternProperties: { '^a': inner() }, items: inner() };
+  }
+}

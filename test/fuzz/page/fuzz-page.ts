@@ -1,0 +1,91 @@
+import { start } from '../../../src/index.ts';
+import { hostileRequest, type HostileRequest } from '../hostile-request.ts';
+import type { Outcome } from '../outcome.ts';
+
+declare global {
+  interface Window {
+    fuzz: typeof fuzz;
+  }
+}
+
+const TIMEOUT_MS = 60_000;
+const handle = start();
+
+const fuzz = {
+  /** Loads both models. Resolves to a key. */
+  async setUp(): Promise<string> {
+    const localtext = await handle;
+    for (const model of ['amber-phoenix-4', 'jade-mole-4']) await localtext.ready(model);
+    return (await localtext.keys.issue({ label: 'fuzz' })).key;
+  },
+
+  async epoch(): Promise<string | null> {
+    return (await (await handle).status()).epoch;
+  },
+
+  /** The requests of these indices, so many at once. */
+  async run(key: string, seed: number, indices: number[], lanes: number): Promise<Outcome[]> {
+    const left = [...indices];
+    const outcomes: Outcome[] = [];
+    const lane = async (): Promise<void> => {
+      for (let index = left.shift(); index !== undefined; index = left.shift()) {
+        const request = hostileRequest(seed, index);
+        const began = performance.now();
+        const seen = await send(request, key);
+        const { kind, method, path } = request;
+        outcomes.push({
+          index,
+          kind,
+          method,
+          path: path.slice(0, 60),
+          ms: performance.now() - began,
+          ...seen,
+        });
+      }
+    };
+    await Promise.all(Array.from({ length: lanes }, lane));
+    return outcomes;
+  },
+
+  /** How long `GET /v1/models` took, asked every `interval` milliseconds until `stop` is set. */
+  async watch(key: string, interval: number): Promise<number[]> {
+    const times: number[] = [];
+    fuzz.stop = false;
+    while (!fuzz.stop) {
+      const began = performance.now();
+      const response = await fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } });
+      await response.text();
+      times.push(response.ok ? performance.now() - began : Number.POSITIVE_INFINITY);
+      await new Promise((resolve) => setTimeout(resolve, interval));
+    }
+    return times;
+  },
+  stop: false,
+};
+
+/** `code` also of an error in a stream. */
+async function send(
+  { method, path, headers, body }: HostileRequest,
+  key: string,
+): Promise<Pick<Outcome, 'status' | 'code' | 'fault'>> {
+  let status = 0;
+  try {
+    const response = await fetch(path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...headers },
+      body,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    ({ status } = response);
+    const text = await response.text();
+    return { status, code: /"code":"(\w+)"/.exec(text)?.[1] ?? null, fault: null };
+  } catch (error) {
+    return {
+      status,
+      code: null,
+      fault: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+    };
+  }
+}
+
+window.fuzz = fuzz;
