@@ -6,7 +6,7 @@ import type { Engine, LoadVariant, LoadVariantOptions } from './residency.ts';
 import type { Library } from './weights/library.ts';
 import type { Prober } from './prober.ts';
 import { checkFormat, findBrokenJson } from './weights/formats/check-format.ts';
-import { loadProgress } from './weights/load-progress.ts';
+import { loadProgress, onlyForward } from './weights/load-progress.ts';
 import type { WeightSources } from './weights/weight-sources.ts';
 import type { StoredFile, WeightStore } from './weights/weight-store.ts';
 
@@ -30,7 +30,8 @@ export function variantLoader({
   wasmUrl,
   upstreamKeys,
 }: LoaderSettings): LoadVariant {
-  return async (unresolved, options) => {
+  return async (unresolved, { signal, onProgress }) => {
+    const options = { signal, onProgress: onlyForward(onProgress) };
     if (unresolved.engine === 'upstream') {
       const context = engineContext(wasmUrl, options, () => Promise.reject(unlisted(unresolved, 'any')));
       const { loadUpstream } = await import('./engines/upstream/load.ts');
@@ -89,7 +90,7 @@ export async function loadIntact(
 ): Promise<Engine> {
   const first = await loadOnce(store, wasmUrl, variant, options);
   if (first.intact) return first.engine;
-  // A stored file had rotted and has been dropped: its bytes come from the network now.
+  // A stored file had rotted: what was damaged has been dropped, and comes from the network now.
   await first.engine?.unload();
   const second = await loadOnce(store, wasmUrl, variant, options);
   if (second.engine && second.intact) return second.engine;
@@ -148,13 +149,17 @@ async function loadOnce(
   if (engine.status === 'fulfilled') await Promise.allSettled([...left].map(bring));
   const intact = (await Promise.all(checks)).every(Boolean);
   if (engine.status === 'fulfilled') return { engine: engine.value, intact };
-  if (options.signal.aborted) throw engine.reason;
+  if (options.signal.aborted || isLacking(unusable.signal.reason)) throw engine.reason;
   if (intact)
     throw engine.reason instanceof EngineError
       ? engine.reason
       : ((await findBrokenJson(given)) ?? engine.reason);
   return { engine: null, intact };
 }
+
+/** A file could not be had, which says nothing of the bytes that are stored; damaged ones may look corrupt at first. */
+const isLacking = (reason: unknown): boolean =>
+  reason instanceof EngineError && reason.code !== 'weights_corrupt';
 
 function engineContext(
   wasmUrl: string,

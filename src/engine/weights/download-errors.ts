@@ -32,17 +32,21 @@ function corrupt(file: WeightFile, how: string): EngineError {
   });
 }
 
-/** @param free null: less than is needed, and the browser does not tell how much */
+/** @param needed 0: the bytes are all there. @param free null: less than is needed, and the browser does not tell how much */
 export function storageFull(needed: number, free: number | null, deletable: readonly string[]): EngineError {
   const allowed =
     free === null ? "the browser's storage is full" : `the browser lets this site store ${Math.max(0, free)}`;
+  const why =
+    needed > 0
+      ? `${needed} bytes more are needed, and ${allowed}.`
+      : "The browser's storage is full: the weights are here, and no record of them fits.";
   const which =
     deletable.length > 0
       ? `These models could be deleted: ${deletable.join(', ')}.`
       : 'No model can be deleted.';
   return new EngineError({
     code: 'storage_full',
-    message: `${needed} bytes more are needed, and ${allowed}. ${which} Or free space on the device, or use a smaller model.`,
+    message: `${why} ${which} Or free space on the device, or use a smaller model.`,
   });
 }
 
@@ -50,19 +54,21 @@ export function storageFull(needed: number, free: number | null, deletable: read
 export const isQuotaError = (error: unknown): boolean =>
   error instanceof Error && error.name === 'QuotaExceededError';
 
-function fileDidNotFit({ path, bytes }: WeightFile, cause: unknown): EngineError {
+/** What a write failed of, when the storage was full; anything else stays as it is. @param what did not fit */
+export function asStorageFull(error: unknown, what: string): unknown {
+  if (!isQuotaError(error)) return error;
   return new EngineError(
     {
       code: 'storage_full',
-      message: `The browser's storage is full: ${path} (${bytes} bytes) did not fit. Delete a model that is not needed, or free space on the device.`,
+      message: `The browser's storage is full: ${what} did not fit. Delete a model that is not needed, or free space on the device.`,
     },
-    cause,
+    error,
   );
 }
 
 export function downloadFailed(file: WeightFile, error: unknown, keptBytes: number): EngineError {
-  if (error instanceof EngineError) return error;
-  if (isQuotaError(error)) return fileDidNotFit(file, error);
+  const full = asStorageFull(error, `${file.path} (${file.bytes} bytes)`);
+  if (full instanceof EngineError) return full;
   return new EngineError(
     {
       code: 'weights_unavailable',

@@ -25,7 +25,8 @@ export interface DownloadOptions {
 
 /**
  * Brings a file onto the shelf, going on from the pieces that are there, over several connections where the server
- * gives parts, and checks its hash as it comes. What has come stays when it is aborted.
+ * gives parts, and checks its hash as it comes. What has come stays when it is aborted, with its record, which the
+ * caller removes once the file is recorded as whole.
  * @returns the SHA-256 of each piece, in hex
  * @throws EngineError; the signal's reason
  */
@@ -144,9 +145,7 @@ class Download {
       await this.#part?.close();
     }
     const { sha256, pieces } = await this.#hash.digest();
-    if (sha256 !== this.#file.sha256) return 'wrong';
-    await this.#shelf.remove(partName(this.#options.name));
-    return { pieces };
+    return sha256 === this.#file.sha256 ? { pieces } : 'wrong';
   }
 
   /** Brings one piece after another; the first lane opens the others once the server has shown that it gives parts. */
@@ -249,7 +248,7 @@ class Download {
     this.#done.add(index);
     this.#report();
     await this.#hash.advance(this.#done, (at) => this.#stored(at), this.#signal, { index, bytes });
-    if (this.#count > 1 && this.#done.size < this.#count) {
+    if (this.#count > 1) {
       await this.#writer.flush();
       await this.#keep();
     }

@@ -122,7 +122,9 @@ export class Library {
     const oldest = await this.#deletable(files);
     const [first] = oldest;
     if (this.#options.evict && first) return this.delete(first.variant);
-    const { needed } = await (await this.#options.store).room(files);
+    const store = await this.#options.store;
+    const stored = await Promise.all(files.map((file) => store.storedBytes(file)));
+    const needed = files.reduce((sum, { bytes }, at) => sum + bytes - (stored[at] ?? 0), 0);
     throw storageFull(needed, null, described(oldest));
   }
 

@@ -15,7 +15,7 @@ export async function openOpfsShelf(): Promise<Shelf | null> {
 
 class OpfsShelf implements Shelf {
   readonly kind = 'opfs';
-  readonly #folder: FileSystemDirectoryHandle;
+  #folder: FileSystemDirectoryHandle;
 
   constructor(folder: FileSystemDirectoryHandle) {
     this.#folder = folder;
@@ -32,7 +32,7 @@ class OpfsShelf implements Shelf {
 
   async write(name: string): Promise<ShelfWriter> {
     // A writable stream keeps its bytes aside until it is closed; this one leaves a part to resume from.
-    const access = await openAccess(() => this.#folder.getFileHandle(name, { create: true }));
+    const access = await openAccess(() => this.#create(name));
     return {
       write: async (bytes, at) => {
         for (let done = 0; done < bytes.length;) {
@@ -49,10 +49,24 @@ class OpfsShelf implements Shelf {
       resize: async (bytes) => access.truncate(bytes),
       flush: async () => access.flush(),
       close: async () => {
-        access.flush();
-        access.close();
+        try {
+          access.flush();
+        } finally {
+          access.close();
+        }
       },
     };
+  }
+
+  async #create(name: string): Promise<FileSystemFileHandle> {
+    try {
+      return await this.#folder.getFileHandle(name, { create: true });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      // The site's storage was cleared, and the folder with it.
+      this.#folder = await openWeightsFolder({ create: true });
+      return this.#folder.getFileHandle(name, { create: true });
+    }
   }
 
   async remove(name: string): Promise<void> {

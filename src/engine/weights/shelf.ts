@@ -43,9 +43,13 @@ export async function replace(shelf: Shelf, name: string, text: string): Promise
   const writer = await shelf.write(name);
   try {
     await overwrite(writer, text);
-  } finally {
-    await writer.close();
+  } catch (error) {
+    await writer.close().catch(() => undefined);
+    // An empty file would be taken for the real one.
+    if ((await shelf.read(name))?.size === 0) await shelf.remove(name);
+    throw error;
   }
+  await writer.close();
 }
 
 export async function overwrite(writer: ShelfWriter, text: string): Promise<void> {

@@ -80,7 +80,7 @@ export class WeightSources {
     const { hub } = variant;
     if (!hub) return variant;
     const known = await this.#known(variant);
-    if (known) return this.#note(variant, known);
+    if (known) return this.#tryNote(variant, known);
     if (this.#hub === null) {
       const message = `The weights of ${variant.name} are not on this site. Bring them by localtext pull, or allow the model hub.`;
       throw new EngineError({ code: 'weights_unavailable', message });
@@ -89,12 +89,19 @@ export class WeightSources {
     if (variant.engine === 'web-llm' && URL.canParse(variant.library)) {
       files.push(await describeLibrary(libraryPath(variant), variant.library, signal));
     }
-    return this.#note(variant, files);
+    return this.#tryNote(variant, files);
   }
 
-  async #note<V extends Variant>(variant: V, files: WeightFile[]): Promise<V> {
-    await (await this.#store).keepNote(noteName(variant), JSON.stringify(files));
+  /** Without room for the note the load goes on: whether the weights fit is found out by their own writes. */
+  async #tryNote<V extends Variant>(variant: V, files: WeightFile[]): Promise<V> {
+    await this.#note(variant, files).catch((error: unknown) => {
+      if (!(error instanceof EngineError && error.code === 'storage_full')) throw error;
+    });
     return { ...variant, files };
+  }
+
+  async #note(variant: Variant, files: WeightFile[]): Promise<void> {
+    await (await this.#store).keepNote(noteName(variant), JSON.stringify(files));
   }
 
   /** Without asking the hub: from the site's manifest, or from what the hub said before. */

@@ -1,11 +1,11 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { abortable } from '../abort.ts';
 import { download } from './download.ts';
-import { storageFull, wrongHash } from './download-errors.ts';
+import { asStorageFull, storageFull, wrongHash } from './download-errors.ts';
 import { Gate } from './gate.ts';
-import { partBytes, partName } from './part-record.ts';
+import { partBytes, partName, type PartRecord } from './part-record.ts';
 import { hashBlob } from './piece-hash.ts';
-import { isIntact, readReceipt, receiptName, type Receipt } from './receipt.ts';
+import { intactPieces, readReceipt, receiptName, type Receipt } from './receipt.ts';
 import { PIECE_BYTES, readPiece, replace, type Shelf } from './shelf.ts';
 import { pathNote, type StoredPath } from './stored-path.ts';
 
@@ -17,7 +17,7 @@ export interface FileOptions {
 /** A stored file: usable at once, while its bytes are still being checked. */
 export interface StoredFile {
   blob: Blob;
-  /** True once the bytes have been found whole; false when they were not, and have been dropped. */
+  /** True once the bytes have been found whole; false when they were not: those that are damaged have been dropped. */
   intact: Promise<boolean>;
 }
 
@@ -29,6 +29,7 @@ export class WeightStore {
   /** Names found whole in this worker's life. */
   readonly #checked = new Set<string>();
   readonly #busy = new Map<string, Promise<unknown>>();
+  readonly #checking = new Map<string, Promise<boolean>>();
   readonly #removing = new Map<string, Promise<void>>();
   readonly #gates = new Map<string, { gate: Gate; users: number }>();
 
@@ -69,6 +70,8 @@ export class WeightStore {
     entry.users++;
     try {
       return await entry.gate.pass(options.signal, (signal) => this.#file(file, { ...options, signal }));
+    } catch (error) {
+      throw asStorageFull(error, `${file.path} (${file.bytes} bytes)`);
     } finally {
       entry.users--;
       if (entry.users === 0) this.#gates.delete(file.sha256);
@@ -116,6 +119,8 @@ export class WeightStore {
         await writer.close();
       }
       await this.#finish(file, pieces);
+    }).catch((error: unknown) => {
+      throw asStorageFull(error, `${file.path} (${file.bytes} bytes)`);
     });
   }
 
@@ -142,8 +147,13 @@ export class WeightStore {
     return (await (await this.shelf.read(name))?.text()) ?? null;
   }
 
+  /** @throws EngineError `storage_full` */
   async keepNote(name: string, text: string): Promise<void> {
-    await replace(this.shelf, name, text);
+    try {
+      await replace(this.shelf, name, text);
+    } catch (error) {
+      throw asStorageFull(error, `a note about the weights (${text.length} bytes)`);
+    }
   }
 
   async #file(file: WeightFile, options: FileOptions): Promise<StoredFile> {
@@ -169,30 +179,59 @@ export class WeightStore {
   }
 
   async #stored(file: WeightFile): Promise<Blob | null> {
-    if (!(await this.shelf.read(receiptName(file.sha256)))) return null;
+    const record = await this.shelf.read(receiptName(file.sha256));
+    if (!record) return null;
     const blob = await this.shelf.read(file.sha256);
     if (blob?.size === file.bytes) return blob;
-    // Somebody else may have found that too, and be fetching it anew.
-    if (await this.shelf.read(receiptName(file.sha256))) await this.remove(file);
+    const receipt = blob && readReceipt(await record.text(), file.sha256);
+    await this.#salvage(file, receipt ? await intactPieces(blob, receipt) : []);
     return null;
   }
 
-  async #check(file: WeightFile, blob: Blob): Promise<boolean> {
-    if (this.#checked.has(file.sha256)) return true;
-    const receipt = readReceipt(await this.note(receiptName(file.sha256)));
-    // One that does not tell of the pieces was written by an older version.
-    const checking = receipt ? isIntact(blob, receipt) : this.#hashes(file, blob);
-    const intact = await checking.catch(() => false);
-    if (intact) this.#checked.add(file.sha256);
-    else await this.remove(file);
-    return intact;
+  /** Called again meanwhile, it is done once. */
+  #check(file: WeightFile, blob: Blob): Promise<boolean> {
+    if (this.#checked.has(file.sha256)) return Promise.resolve(true);
+    const before = this.#checking.get(file.sha256);
+    if (before) return before;
+    const checking = this.#checkNow(file, blob).finally(() => this.#checking.delete(file.sha256));
+    this.#checking.set(file.sha256, checking);
+    return checking;
   }
 
-  async #hashes(file: WeightFile, blob: Blob): Promise<boolean> {
-    const { sha256, pieces } = await hashBlob(blob, new AbortController().signal);
-    if (sha256 !== file.sha256) return false;
+  async #checkNow(file: WeightFile, blob: Blob): Promise<boolean> {
+    const receipt = readReceipt(await this.note(receiptName(file.sha256)), file.sha256);
+    const intact = receipt ? await intactPieces(blob, receipt) : [];
+    // The record itself may be damaged, or be an older version's: the hash of the whole file decides.
+    if (intact.length === receipt?.pieces.length || (await this.#hashes(file, blob))) {
+      this.#checked.add(file.sha256);
+      return true;
+    }
+    await this.#salvage(file, intact);
+    return false;
+  }
+
+  /** Makes a damaged file a part to go on from: its intact pieces stay, and the others alone are fetched again. */
+  async #salvage(file: WeightFile, intact: number[]): Promise<void> {
+    this.#checked.delete(file.sha256);
+    // Another worker may have found the damage too, and be fetching already.
+    if (!(await this.shelf.read(receiptName(file.sha256)))) return;
+    const part: PartRecord = { version: null, pieces: intact };
+    const kept =
+      intact.length > 0 &&
+      (await replace(this.shelf, partName(file.sha256), JSON.stringify(part)).then(
+        () => true,
+        () => false,
+      ));
+    if (kept) await this.shelf.remove(receiptName(file.sha256));
+    else await this.remove(file);
+  }
+
+  async #hashes(file: WeightFile, blob: Blob, signal = new AbortController().signal): Promise<boolean> {
+    const digest = await hashBlob(blob, signal).catch(() => null);
+    signal.throwIfAborted();
+    if (digest?.sha256 !== file.sha256) return false;
     // Without a new receipt it is hashed as a whole the next time, too.
-    await this.#finish(file, pieces).catch(() => undefined);
+    await this.#finish(file, digest.pieces).catch(() => undefined);
     return true;
   }
 
@@ -200,6 +239,8 @@ export class WeightStore {
     // Another tab may have brought it while this one stood in line.
     const brought = await this.#stored(file);
     if (brought) return brought;
+    const unrecorded = await this.#unrecorded(file, options.signal);
+    if (unrecorded) return unrecorded;
     const { needed, free } = await this.room([file]);
     if (free !== null && free < needed) throw storageFull(needed, free, []);
     const pieces = await download(this.shelf, file, {
@@ -214,12 +255,22 @@ export class WeightStore {
     return blob;
   }
 
-  /** The receipt last: before it, the file does not count as whole. */
+  /** The file's bytes when they are whole, and only their integrity record has been lost. */
+  async #unrecorded(file: WeightFile, signal: AbortSignal): Promise<Blob | null> {
+    const blob = await this.shelf.read(file.sha256);
+    if (blob?.size !== file.bytes || (await this.shelf.read(partName(file.sha256)))) return null;
+    if (!(await this.#hashes(file, blob, signal))) return null;
+    this.#checked.add(file.sha256);
+    return blob;
+  }
+
+  /** The receipt after the note: before it, the file does not count as whole. The part's record goes last. */
   async #finish({ path, bytes, sha256 }: WeightFile, pieces: string[]): Promise<void> {
     const note: StoredPath = { sha256, bytes };
-    const receipt: Receipt = { path, bytes, pieces };
+    const receipt: Receipt = { sha256, path, bytes, pieces };
     await replace(this.shelf, await pathNote(path), JSON.stringify(note));
     await replace(this.shelf, receiptName(sha256), JSON.stringify(receipt));
+    await this.shelf.remove(partName(sha256));
   }
 
   /** A newer version may lie at the path by now. */

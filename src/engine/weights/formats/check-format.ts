@@ -51,8 +51,10 @@ export async function findBrokenJson(
 ): Promise<EngineError | null> {
   for (const { file, blob } of files) {
     if (!file.path.endsWith('.json')) continue;
+    const text = await blob.text().catch(() => null);
+    if (text === null) continue;
     try {
-      JSON.parse(await blob.text());
+      JSON.parse(text);
     } catch {
       return unsound(file, new Fault('is not JSON, or cut short'));
     }
