@@ -9,9 +9,6 @@ const bundles = {
   catalog: { index: 'src/catalog/index.ts' },
 };
 
-/** The app's own packages, which its bundler finds: brought in when an engine is first used. */
-const engines = [/^@wllama\/wllama/, /^@huggingface\/transformers/, /^@mlc-ai\/web-llm/];
-
 /** @returns {Promise<string[]>} paths of all modules that went in */
 export async function buildModules() {
   const modules = [];
@@ -19,11 +16,15 @@ export async function buildModules() {
     const bundle = await rolldown({
       input,
       platform: 'browser',
-      external: engines,
+      // Its paths name declarations.
+      tsconfig: false,
+      // The engines are in chunks of the worker that load on first use. Left to the app's bundler, each would have to be
+      // installed and resolved, and onnxruntime-web would add its WASM files a second time.
+      resolve: { conditionNames: ['onnxruntime-web-use-extern-wasm', 'browser', 'import', 'default'] },
       // No chunk may import an entry: Vite's dev server starts the worker under a query string, so that chunk would load a
       // second instance of it.
       preserveEntrySignatures: 'strict',
-      plugins: [workerUrls],
+      plugins: [workerUrls, ownAddress],
       transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     });
     const { output } = await bundle.write({
@@ -46,5 +47,18 @@ const workerUrls = {
       .replaceAll(`'../engine/worker.ts'`, `'../worker/worker.js'`)
       .replaceAll(`'../broker/broker.ts'`, `'../broker/broker.js'`);
     return built === code ? null : { code: built, map: null };
+  },
+};
+
+/**
+ * The engines use the address of their script only to look for files beside it, and are given those files' addresses.
+ * Left in, bundlers would take `new URL('…', import.meta.url)` for a file of the build.
+ */
+const ownAddress = {
+  name: 'own-address',
+  transform(code, id) {
+    if (!/node_modules\/(onnxruntime-web|@huggingface\/transformers)\//.test(id.replaceAll('\\', '/')))
+      return null;
+    return { code: code.replaceAll('import.meta.url', 'self.location.href'), map: null };
   },
 };

@@ -9,7 +9,11 @@ import { rolldown } from 'rolldown';
 export async function buildNode() {
   rmSync('dist/node', { recursive: true, force: true });
   const bundle = await rolldown({
-    input: { cli: 'src/node/cli.ts', 'vite-plugin': 'src/node/vite-plugin.ts' },
+    input: {
+      cli: 'src/node/cli.ts',
+      'vite-plugin': 'src/node/vite-plugin.ts',
+      'wasm-files': 'src/node/vite/wasm-files.ts',
+    },
     platform: 'node',
     external: ['vite'],
   });

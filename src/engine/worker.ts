@@ -101,7 +101,7 @@ function begin({
     store,
     which: limits.probe ?? 'real-gpu',
     // A build's scripts have other names than the one's before it.
-    version: `${PROTOCOL_VERSION} ${import.meta.url} ${navigator.userAgent}`,
+    version: `${PROTOCOL_VERSION} ${location.href} ${navigator.userAgent}`,
     load: async (variant, backend, signal) => {
       const resolved = await sources.resolve(variant, signal);
       const loading = { signal, onProgress: () => undefined };

@@ -27,15 +27,14 @@ export async function run(args: string[]): Promise<void> {
   }
   const [folder, ...others] = positionals;
   if (folder === undefined || others.length > 0) throw new UsageError('localtext init takes one folder.');
-  const { files, bytes, missing } = await copySite(resolve(folder), values.offline);
+  const { files, bytes } = await copySite(resolve(folder), values.offline);
   console.log(`Copied ${files} files (${(bytes / 1e6).toFixed(1)} MB) to ${folder}.`);
-  console.log(whatIsLeft(folder, missing));
+  console.log(whatIsLeft(folder));
 }
 
-function whatIsLeft(folder: string, missing: readonly string[]): string {
+function whatIsLeft(folder: string): string {
   const models = join(folder, 'models');
   const steps = [
-    ...missing,
     ...(existsSync(models) ? [] : [`Bring the weights: npx localtext pull --to ${models}`]),
     [
       'In a page of the folder:',

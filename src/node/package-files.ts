@@ -6,10 +6,12 @@ const root = new URL('../../', import.meta.url);
 
 export const packageFile = (path: string): string => fileURLToPath(new URL(path, root));
 
+/** Whether this is a clone of the repository, and not the published package, which has no sources. */
+export const isClone = (): boolean => existsSync(packageFile('sw/sw.ts'));
+
 /** The service worker's source, in a clone of the repository; a package has it built. */
 export function serviceWorkerSource(): string | null {
-  const path = packageFile('sw/sw.ts');
-  return existsSync(path) ? path : null;
+  return isClone() ? packageFile('sw/sw.ts') : null;
 }
 
 /** What `npm run build:lib` makes for sites without a bundler. */

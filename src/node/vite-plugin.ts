@@ -9,7 +9,7 @@ import { basename, resolve } from 'node:path';
 import sirv from 'sirv';
 import { defaultClientConditions, type Connect, type Plugin, type ResolvedConfig } from 'vite';
 
-import { SERVICE_WORKER } from './package-files.ts';
+import { isClone, SERVICE_WORKER } from './package-files.ts';
 import { addFile, addFolder, addOptionalFile, type SiteFiles } from './site-files.ts';
 import { apiHint } from './vite/api-hint.ts';
 import { headersFor } from './vite/isolation.ts';
@@ -27,6 +27,9 @@ export interface LocaltextOptions {
    */
   serviceWorker?: string;
 }
+
+/** In a clone, the engine worker's sources import them. */
+const ENGINES = ['@huggingface/transformers', '@wllama/wllama'];
 
 /**
  * What a site needs to run localtext: its service worker at the site's base, so that its scope is the whole site; the
@@ -64,10 +67,12 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
         __LOCALTEXT_BASE__: JSON.stringify(/^(\w+:)?\/\//.test(siteBase) ? '/' : siteBase || './'),
         __LOCALTEXT_SERVICE_WORKER__: JSON.stringify(name),
       },
-      // Else onnxruntime-web brings its WASM files along as assets, a second time.
-      resolve: { conditions: ['onnxruntime-web-use-extern-wasm', ...defaultClientConditions] },
-      // Bundled beforehand, they would look for their own files in the wrong place.
-      optimizeDeps: { exclude: ['localtext', '@huggingface/transformers', '@wllama/wllama'] },
+      // Bundled beforehand, it would look for its workers in the wrong place.
+      optimizeDeps: { exclude: ['localtext', ...(isClone() ? ENGINES : [])] },
+      // Without this condition, onnxruntime-web would add its WASM files as assets. The package has it bundled.
+      ...(isClone() && {
+        resolve: { conditions: ['onnxruntime-web-use-extern-wasm', ...defaultClientConditions] },
+      }),
     }),
 
     configResolved(resolved) {
@@ -77,9 +82,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     configureServer({ middlewares }) {
       middlewares.use(headersFor(null));
       serveModels(middlewares);
-      const { files, missing } = wasmFiles(config.root);
-      for (const why of missing) config.logger.warn(`localtext: ${why}`);
-      for (const [file, path] of files) middlewares.use(base() + WASM_PATH + file, serveFile(path));
+      for (const [file, path] of wasmFiles()) middlewares.use(base() + WASM_PATH + file, serveFile(path));
       const { root } = config;
       // Bundled anew for every request; nothing is kept while one develops.
       const script = () =>
@@ -105,9 +108,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           addFile(files, fileName, source, fileName.startsWith(hashed));
         }
         if (config.publicDir) await addFolder(files, config.publicDir, (path) => path === models());
-        const engines = wasmFiles(config.root);
-        for (const why of engines.missing) this.warn(why);
-        for (const [file, path] of engines.files) {
+        for (const [file, path] of wasmFiles()) {
           const [fileName, source] = [WASM_PATH + file, readFileSync(path)];
           this.emitFile({ type: 'asset', fileName, source });
           // An engine must start without a network too.

@@ -11,8 +11,6 @@ import { makeFolder, makeWritableFolder, naming } from '../files.ts';
 export interface Copied {
   files: number;
   bytes: number;
-  /** What to install first, in words. */
-  missing: string[];
 }
 
 /**
@@ -27,7 +25,7 @@ export async function copySite(folder: string, offline: boolean): Promise<Copied
   }
   // Names have hashes: an earlier version's would stay.
   await rm(join(folder, 'localtext'), { recursive: true, force: true });
-  const { files: wasm, missing } = wasmFiles(process.cwd());
+  const wasm = wasmFiles();
   const names = (await readdir(join(built, 'localtext'))).map((name) => `localtext/${name}`);
   const sources = new Map([
     ...names.map((name): [string, string] => [name, join(built, name)]),
@@ -49,5 +47,5 @@ export async function copySite(folder: string, offline: boolean): Promise<Copied
   }
   const worker = prefix(kept) + (await readFile(join(built, SERVICE_WORKER), 'utf8'));
   await naming(join(folder, SERVICE_WORKER), writeFile(join(folder, SERVICE_WORKER), worker));
-  return { files: sources.size + 1, bytes: bytes + Buffer.byteLength(worker), missing };
+  return { files: sources.size + 1, bytes: bytes + Buffer.byteLength(worker) };
 }

@@ -1,0 +1,14 @@
+import { cpSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * The engines' WebAssembly files, so that nothing but localtext must be installed. After `buildNode()`.
+ * @returns {Promise<string[]>} paths of the files copied
+ */
+export async function copyWasm() {
+  const { wasmFiles, WASM_FOLDER } = await import('../../dist/node/wasm-files.js');
+  mkdirSync(WASM_FOLDER, { recursive: true });
+  const files = [...wasmFiles()];
+  for (const [name, path] of files) cpSync(path, join(WASM_FOLDER, name));
+  return files.map(([, path]) => path);
+}
