@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+import { contentSecurity } from './src/node/vite/content-security.ts';
+import { plainScript } from './src/node/vite/plain-script.ts';
 import localtext from './src/node/vite-plugin.ts';
 import { testPage } from './test/support/test-page-plugin.ts';
 
@@ -13,8 +15,15 @@ export default defineConfig(({ mode }) => ({
   // A page that is not there is a 404, not the start page.
   appType: 'mpa',
   plugins: [
+    plainScript('theme-before-paint.js'),
     localtext({ models: here('./public/models') }),
-    ...(mode === 'browser-tests' ? [testPage()] : []),
+    ...(mode === 'browser-tests'
+      ? [
+          testPage(),
+          // Scripts have it, so that every test's workers run under it; upstream servers have ports of their own.
+          contentSecurity({ connect: ['http://localhost:*', 'http://127.0.0.1:*'], except: /-page\.html/ }),
+        ]
+      : [contentSecurity()]),
   ],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {

@@ -1,8 +1,10 @@
 import { expose } from 'comlink';
+import { config } from 'zod/mini';
 
 import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/control.ts';
 import type { ServePort } from '../protocol/discovery.ts';
 import { engineLock } from '../protocol/locks.ts';
+import { hasTrustedTypes, trusting } from '../protocol/trusted-urls.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { detectDevice } from './device/detect-device.ts';
 import { badRequest } from './engine-error.ts';
@@ -19,6 +21,12 @@ import { Transfer } from './weights/transfer.ts';
 import { WeightSources } from './weights/weight-sources.ts';
 import { openShelf } from './weights/open-shelf.ts';
 import { WeightStore } from './weights/weight-store.ts';
+
+// Compiled checks need `new Function`: a strict Content-Security-Policy reports even the attempt.
+config({ jitless: true });
+
+// onnxruntime-web starts its threads by a plain URL.
+if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
 let serving: Serving | null = null;
 /** Ports that came before `start()`. */

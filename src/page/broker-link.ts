@@ -1,4 +1,5 @@
 import type { BrokerMessage } from '../protocol/discovery.ts';
+import { withTrustedWorkers } from '../protocol/trusted-urls.ts';
 import type { Leader } from './leader.ts';
 
 const links = new WeakMap<Leader, MessagePort>();
@@ -7,10 +8,13 @@ const links = new WeakMap<Leader, MessagePort>();
 export function linkToBroker(leader: Leader): MessagePort {
   const before = links.get(leader);
   if (before) return before;
-  const { port } = new SharedWorker(new URL('../broker/broker.ts', import.meta.url), {
-    type: 'module',
-    name: 'localtext-broker',
-  });
+  const { port } = withTrustedWorkers(
+    () =>
+      new SharedWorker(new URL('../broker/broker.ts', import.meta.url), {
+        type: 'module',
+        name: 'localtext-broker',
+      }),
+  );
   links.set(leader, port);
   port.onmessage = ({ data, ports: [requested] }: MessageEvent<BrokerMessage>) => {
     if (requested && data.type === 'localtext:need-engine') leader.serve(requested, data.version);

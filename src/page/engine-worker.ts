@@ -1,10 +1,18 @@
 import type { WorkerControl } from '../protocol/control.ts';
 import type { ServePort } from '../protocol/discovery.ts';
 import { engineLock } from '../protocol/locks.ts';
+import { blockedMessage, onBlockedWorker } from '../protocol/policy-violations.ts';
+import { withTrustedWorkers } from '../protocol/trusted-urls.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineSettings } from './start-options.ts';
 
 const START_MS = 30_000;
+
+const NOT_STARTED =
+  "The browser did not start the engine's worker. Check that its script is served with status 200, a JavaScript type and, in an isolated page, Cross-Origin-Embedder-Policy, or name another place with start({ workerUrl }); then reload the page.";
+
+/** The browser does not run the worker's script, for what `message` says: to try again helps only after a reload. */
+export class WorkerBlockedError extends Error {}
 
 /** A worker that has started and takes ports. */
 export interface EngineWorker {
@@ -29,19 +37,22 @@ export async function spawnEngineWorker(
   ]);
   signal.throwIfAborted();
   const epoch = crypto.randomUUID();
+  const started = new AbortController();
+  const blocked = whenBlocked(started.signal);
   // Written out twice, as bundlers look for these very words.
-  const worker =
+  const worker = withTrustedWorkers(() =>
     workerUrl === null
       ? new Worker(new URL('../engine/worker.ts', import.meta.url), {
           type: 'module',
           name: 'localtext-engine',
         })
-      : new Worker(workerUrl, { type: 'module', name: 'localtext-engine' });
+      : new Worker(workerUrl, { type: 'module', name: 'localtext-engine' }),
+  );
   const control = comlink.wrap<WorkerControl>(worker);
-  const started = new AbortController();
   try {
     await Promise.race([
       control.start({ ...settings, version: PROTOCOL_VERSION, epoch, catalog }),
+      blocked,
       failure(worker, AbortSignal.any([signal, AbortSignal.timeout(START_MS)]), started.signal),
     ]);
   } catch (error) {
@@ -61,12 +72,21 @@ export async function spawnEngineWorker(
   };
 }
 
+function whenBlocked(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const report = (directive: string): void =>
+      reject(new WorkerBlockedError(blockedMessage('localtext-engine', directive)));
+    onBlockedWorker(report, signal);
+  });
+}
+
 /** A pending Comlink call never settles when its worker cannot start: this does instead. */
 function failure(worker: Worker, given: AbortSignal, started: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const fail = (event: Event): void => {
       const reason = event instanceof ErrorEvent && event.message;
-      reject(new Error(reason || 'its script could not be loaded; start({ workerUrl }) names another place'));
+      // A policy that refuses the worker is reported in an event of its own, which may come after this one.
+      setTimeout(() => reject(reason ? new Error(reason) : new WorkerBlockedError(NOT_STARTED)), 50);
     };
     const options = { once: true, signal: started };
     worker.addEventListener('error', fail, options);

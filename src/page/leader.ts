@@ -3,7 +3,7 @@ import type { EngineMessage } from '../protocol/engine-port.ts';
 import { LEADER_LOCK } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WireError } from '../protocol/wire-error.ts';
-import { spawnEngineWorker, type EngineWorker } from './engine-worker.ts';
+import { spawnEngineWorker, WorkerBlockedError, type EngineWorker } from './engine-worker.ts';
 import type { EngineSettings } from './start-options.ts';
 
 /** A worker that lived shorter than this is followed by the next one only after a pause. */
@@ -19,6 +19,8 @@ export class Leader extends EventTarget {
   /** Ports that came before the worker had started. */
   #early: MessagePort[] = [];
   #failures = 0;
+  /** What requests are told while the worker does not start. */
+  #failure: WireError | null = null;
 
   constructor(settings: EngineSettings) {
     super();
@@ -51,7 +53,7 @@ export class Leader extends EventTarget {
     if (!this.#leading) port.close();
     else if (version !== PROTOCOL_VERSION) refuse(port, versionMismatch);
     else if (this.#worker) this.#worker.serve(port);
-    else if (this.#failures >= FAILURES_TO_REPORT) refuse(port, workerFailed);
+    else if (this.#failure) refuse(port, this.#failure);
     else this.#early.push(port);
   }
 
@@ -61,6 +63,7 @@ export class Leader extends EventTarget {
     try {
       worker = await spawnEngineWorker(this.#settings, signal);
       this.#failures = 0;
+      this.#failure = null;
       this.#worker = worker;
       for (const port of this.#early.splice(0)) worker.serve(port);
       this.#changed();
@@ -70,9 +73,9 @@ export class Leader extends EventTarget {
       if (signal.aborted) return;
       this.#failures += 1;
       console.error('localtext: the engine worker did not start', error);
-      if (this.#failures >= FAILURES_TO_REPORT) {
-        for (const port of this.#early.splice(0)) refuse(port, workerFailed);
-      }
+      if (error instanceof WorkerBlockedError) this.#failure = serverError('worker_blocked', error.message);
+      else if (this.#failures >= FAILURES_TO_REPORT) this.#failure = workerFailed;
+      if (this.#failure) for (const port of this.#early.splice(0)) refuse(port, this.#failure);
     } finally {
       this.#worker = null;
       worker?.terminate();

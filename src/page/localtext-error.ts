@@ -9,6 +9,7 @@ export type LocaltextErrorCode =
   | 'service_worker_mime_type'
   | 'service_worker_failed'
   | 'service_worker_no_control'
+  | 'worker_blocked'
   | 'requests_running'
   | 'protocol_mismatch'
   | 'stopped'

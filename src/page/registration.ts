@@ -1,4 +1,6 @@
 import { Workbox } from 'workbox-window';
+import { blockedMessage } from '../protocol/policy-violations.ts';
+import { trustedScriptUrl } from '../protocol/trusted-urls.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { serviceWorkerName, siteBase } from './site.ts';
 import type { StartOptions } from './start-options.ts';
@@ -20,7 +22,10 @@ export async function register(
   if (serviceWorker instanceof ServiceWorkerRegistration) return watched(serviceWorker, onWaiting);
   const url = scriptUrl(serviceWorker.url, options.isolation);
   const { scope } = serviceWorker;
-  const workbox = new Workbox(url, { updateViaCache: 'none', ...(scope !== undefined && { scope }) });
+  const workbox = new Workbox(trustedScriptUrl(url), {
+    updateViaCache: 'none',
+    ...(scope !== undefined && { scope }),
+  });
   workbox.addEventListener('waiting', onWaiting);
   try {
     const registration = await workbox.register({ immediate: true });
@@ -67,6 +72,10 @@ function explain(error: unknown, url: string): LocaltextError {
       `There is no service worker at ${url}. Put localtext's there (the Vite plugin does), or name its place: start({ serviceWorker: { url } }).`,
       error,
     );
+  }
+  if (/Content Security Policy|TrustedScriptURL/i.test(text)) {
+    const directive = /TrustedScriptURL/.test(text) ? "require-trusted-types-for 'script'" : 'worker-src';
+    return new LocaltextError('worker_blocked', blockedMessage(url, directive), error);
   }
   if (error instanceof DOMException && ['SecurityError', 'NotSupportedError'].includes(error.name)) {
     return new LocaltextError(

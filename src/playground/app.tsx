@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { Announcer } from './components/announcer.tsx';
+import { ErrorBoundary } from './components/error-boundary.tsx';
 import { Sidebar } from './shell/sidebar.tsx';
 import { TabBar } from './shell/tab-bar.tsx';
 import { TopBar } from './shell/top-bar.tsx';
@@ -24,7 +25,9 @@ export function App() {
         <main id="main" tabIndex={-1} class={`main main-${view.name}`}>
           <StartProblem />
           <UpdateNotice />
-          <view.component key={view.name} />
+          <ErrorBoundary key={view.name}>
+            <view.component />
+          </ErrorBoundary>
         </main>
         <TabBar />
       </div>

@@ -4,22 +4,63 @@ const PREFIX = 'localtext-playground:';
 
 /** A signal that remembers its value in localStorage. What cannot be read back falls back to `initial`. */
 export function preference<T>(name: string, initial: T): Signal<T> {
-  const stored = localStorage.getItem(PREFIX + name);
-  const value = signal(stored === null ? initial : parse(stored, initial));
+  const value = signal(restore(read(PREFIX + name), initial));
   effect(() => {
     const text = JSON.stringify(value.value);
-    if (text !== JSON.stringify(initial)) localStorage.setItem(PREFIX + name, text);
-    else localStorage.removeItem(PREFIX + name);
+    write(PREFIX + name, text === JSON.stringify(initial) ? null : text);
   });
   return value;
 }
 
-function parse<T>(text: string, initial: T): T {
+/** Forgets all preferences, for a page that cannot be shown with them. */
+export function clearPreferences(): void {
+  for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
+}
+
+/** Null where nothing is kept, or the browser refuses the storage. */
+function read(key: string): string | null {
   try {
-    const parsed = JSON.parse(text) as T;
-    const plain = typeof initial === 'object' && initial !== null && !Array.isArray(initial);
-    return plain ? { ...initial, ...parsed } : parsed;
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+function write(key: string, text: string | null): void {
+  try {
+    if (text === null) localStorage.removeItem(key);
+    else localStorage.setItem(key, text);
+  } catch {
+    // Refused or full: it holds until the page is left.
+  }
+}
+
+/** What was stored, where it is of the kind that `initial` is; of an object, each of its fields that is. */
+export function restore<T>(text: string | null, initial: T): T {
+  if (text === null) return initial;
+  let stored: unknown;
+  try {
+    stored = JSON.parse(text);
   } catch {
     return initial;
   }
+  if (!isPlain(initial)) return isLike(stored, initial) ? (stored as T) : initial;
+  if (!isPlain(stored)) return initial;
+  const fields = Object.entries(initial).map(([name, value]) => {
+    const own = Object.hasOwn(stored, name) ? stored[name] : value;
+    return [name, isLike(own, value) ? own : value];
+  });
+  return Object.fromEntries(fields) as T;
 }
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A number may also be absent, which is null. */
+function isLike(value: unknown, initial: unknown): boolean {
+  if (initial === null || value === null)
+    return [initial, value].every((each) => each === null || isNumber(each));
+  return typeof value === typeof initial && typeof value !== 'object';
+}
+
+const isNumber = (value: unknown): boolean => typeof value === 'number';

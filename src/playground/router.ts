@@ -15,7 +15,16 @@ window.addEventListener('hashchange', () => {
 
 function parse(hash: string): Route {
   const [view = '', id] = hash.replace(/^#\/?/, '').split('/');
-  return { view, id: id ? decodeURIComponent(id) : null };
+  return { view, id: id ? decoded(id) : null };
+}
+
+/** Null for what is no URI component, such as `%`. */
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
 }
 
 export const href = (view: string, id?: string): string =>

@@ -1,3 +1,4 @@
+import { config } from 'zod/mini';
 import { authenticate } from './authentication.ts';
 import { followSignal, requestIdOf, type Call } from './call.ts';
 import type { RequestClient } from '../protocol/request-log.ts';
@@ -6,6 +7,9 @@ import { addCommonHeaders } from './response-headers.ts';
 import { Routes } from './routes.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 import { asServiceError } from './service-error.ts';
+
+// Compiled checks need `new Function`: a strict Content-Security-Policy reports even the attempt.
+config({ jitless: true });
 
 /** `client` is told to the log, and changes nothing else. */
 export type Service = (request: Request, client?: RequestClient | null) => Promise<Response>;

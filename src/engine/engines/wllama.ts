@@ -12,6 +12,7 @@ import { ReadAheadBlob } from './wllama/read-ahead-blob.ts';
 import { specialTokens } from './wllama/special-tokens.ts';
 import { chooseBuild } from './wllama/wasm-build.ts';
 import { watchWasm } from './wllama/wasm-file.ts';
+import { useWorkerFile } from './wllama/worker-file.ts';
 import { WllamaEngine } from './wllama/wllama-engine.ts';
 
 /** As many as llama.cpp decodes in one batch; more wait in the scheduler. */
@@ -80,6 +81,7 @@ async function start(
   );
   // Unset, it would take its compatibility build from a CDN.
   wllama.setCompat(compat);
+  useWorkerFile(wllama, context.wasm);
   const there = new AbortController();
   try {
     const ahead = blobs.map((blob) => new ReadAheadBlob(blob));

@@ -1,8 +1,9 @@
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 import { isClone, packageFile } from '../package-files.ts';
+import { wllamaWorker } from './wllama-worker.ts';
 
 /** Where the engines' WebAssembly files are served, below the site's base. */
 export const WASM_PATH = 'localtext/wasm/';
@@ -24,11 +25,14 @@ export function wasmFiles(): Map<string, string> {
  */
 function installedWasmFiles(): Map<string, string> {
   const { resolve } = createRequire(import.meta.url);
+  const wllama = resolve('@wllama/wllama/esm/wasm/wllama.wasm');
+  const entry = join(wllama, '../../index.js');
   const compat = dirname(resolve('@wllama/wllama-compat/wasm/wllama.wasm'));
   const files = new Map([
-    ['wllama.wasm', resolve('@wllama/wllama/esm/wasm/wllama.wasm')],
+    ['wllama.wasm', wllama],
+    ['wllama-worker.js', generated('wllama-worker.js', wllamaWorker(entry))],
     ['wllama-compat.wasm', join(compat, 'wllama.wasm')],
-    ['wllama-compat.js', join(compat, 'wllama.js')],
+    ['wllama-compat.js', generated('wllama-compat.js', wllamaWorker(entry, join(compat, 'wllama.js')))],
   ]);
   const onnxRuntime = dirname(createRequire(resolve('@huggingface/transformers')).resolve('onnxruntime-web'));
   for (const build of ['ort-wasm-simd-threaded', 'ort-wasm-simd-threaded.asyncify']) {
@@ -37,6 +41,14 @@ function installedWasmFiles(): Map<string, string> {
     files.set(`${build}.wasm`, join(onnxRuntime, `${build}.wasm`));
   }
   return files;
+}
+
+/** @returns the path of a script that no package has as a file */
+function generated(name: string, script: string): string {
+  const folder = packageFile('node_modules/.cache/localtext');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, name), script);
+  return join(folder, name);
 }
 
 /** Whether only some browsers request it (Safari): the others should not store it beforehand. */

@@ -11,7 +11,7 @@ import {
   type Turn,
 } from './conversation.ts';
 import {
-  allConversations,
+  conversationHeads,
   deleteConversation,
   readConversation,
   saveConversation,
@@ -26,8 +26,7 @@ export const history = signal<ConversationHead[]>([]);
 export const storageProblem = signal<string | null>(null);
 
 export async function refreshHistory(): Promise<void> {
-  const all = await allConversations();
-  history.value = all.map(({ id, title, updatedAt }) => ({ id, title, updatedAt }));
+  history.value = await conversationHeads();
 }
 
 export function startConversation(): void {

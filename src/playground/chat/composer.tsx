@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from '../components/icon.tsx';
 import { hueOf } from '../client/models.ts';
 import { isTouch } from '../media.ts';
@@ -14,6 +14,14 @@ export function Composer() {
   useEffect(() => {
     if (!isTouch.value) input.current?.focus();
   }, []);
+
+  const written = draft.value;
+  useLayoutEffect(() => {
+    const area = input.current;
+    if (!area || CSS.supports('field-sizing', 'content')) return;
+    area.style.blockSize = 'auto';
+    area.style.blockSize = `${area.scrollHeight}px`;
+  }, [written]);
 
   const submit = async (): Promise<void> => {
     const text = draft.value.trim();

@@ -27,8 +27,10 @@ export async function saveConversation(conversation: Conversation): Promise<void
   await (await db()).put('conversations', conversation);
 }
 
+/** What is not a conversation is as good as not there: anything may write to the storage. */
 export async function readConversation(id: string): Promise<Conversation | undefined> {
-  return await (await db()).get('conversations', id);
+  const [stored, schema] = await Promise.all([(await db()).get('conversations', id), loadSchema()]);
+  return schema.safeParse(stored).data;
 }
 
 export async function deleteConversation(id: string): Promise<void> {
@@ -36,6 +38,24 @@ export async function deleteConversation(id: string): Promise<void> {
 }
 
 export async function allConversations(): Promise<Conversation[]> {
-  const all = await (await db()).getAllFromIndex('conversations', 'updatedAt');
-  return all.toReversed();
+  const [all, schema] = await Promise.all([
+    (await db()).getAllFromIndex('conversations', 'updatedAt'),
+    loadSchema(),
+  ]);
+  return all.toReversed().flatMap((stored) => schema.safeParse(stored).data ?? []);
 }
+
+/** For the list alone, which is read again after each turn. */
+export async function conversationHeads(): Promise<ConversationHead[]> {
+  const all = await (await db()).getAllFromIndex('conversations', 'updatedAt');
+  return all
+    .toReversed()
+    .filter(({ id, title, updatedAt }) => isText(id) && isText(title) && isTime(updatedAt))
+    .map(({ id, title, updatedAt }) => ({ id, title: title.slice(0, 200), updatedAt }));
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isTime = (value: unknown): boolean => typeof value === 'number' && Math.abs(value) <= 8.64e15;
+
+/** Apart from the code of the first paint. */
+const loadSchema = async () => (await import('./conversation-schema.ts')).conversationSchema;

@@ -1,55 +1,16 @@
 import { z } from 'zod/mini';
 import { downloadFile } from '../download-file.ts';
-import { plural } from '../format.ts';
+import { bytes, plural } from '../format.ts';
 import { bringConversation, refreshHistory } from './chat-state.ts';
-import type { Conversation } from './conversation.ts';
+import { conversationSchema, LIMITS } from './conversation-schema.ts';
 import { allConversations } from './conversation-store.ts';
 
 const FORMAT = 'localtext-conversations';
 
-const turnBase = {
-  id: z.string(),
-  parent: z.nullable(z.string()),
-  createdAt: z.number(),
-  content: z.string(),
-};
-const logprob = z.object({ token: z.string(), logprob: z.number(), bytes: z.nullable(z.array(z.number())) });
-const figure = z.nullable(z.number());
-const turn = z.discriminatedUnion('role', [
-  z.object({ ...turnBase, role: z.literal('user') }),
-  z.object({ ...turnBase, role: z.literal('tool'), toolCallId: z.string(), name: z.string() }),
-  z.object({
-    ...turnBase,
-    role: z.literal('assistant'),
-    model: z.string(),
-    problem: z.nullable(z.string()),
-    finishReason: z.nullable(z.string()),
-    toolCalls: z.array(z.object({ id: z.string(), name: z.string(), arguments: z.string() })),
-    logprobs: z.array(z.object({ ...logprob.shape, top_logprobs: z.array(logprob) })),
-    stats: z.object({
-      firstTokenMs: figure,
-      totalMs: z.number(),
-      promptTokens: figure,
-      cachedTokens: figure,
-      completionTokens: figure,
-      tokensPerSecond: figure,
-      fingerprint: z.nullable(z.string()),
-    }),
-  }),
-]);
-const file = z.object({
+const fileSchema = z.object({
   format: z.literal(FORMAT),
   version: z.literal(1),
-  conversations: z.array(
-    z.object({
-      id: z.string(),
-      title: z.string(),
-      createdAt: z.number(),
-      updatedAt: z.number(),
-      turns: z.record(z.string(), turn),
-      chosen: z.record(z.string(), z.string()),
-    }),
-  ),
+  conversations: z.array(conversationSchema).check(z.maxLength(LIMITS.conversations)),
 });
 
 export async function exportConversations(): Promise<void> {
@@ -60,13 +21,28 @@ export async function exportConversations(): Promise<void> {
 
 /** @returns what came of it, for people. One of the same id is replaced. */
 export async function importConversations(source: File): Promise<string> {
-  let conversations: Conversation[];
-  try {
-    conversations = file.parse(JSON.parse(await source.text())).conversations;
-  } catch {
-    return `${source.name} is not an export of this page. Nothing was imported.`;
-  }
-  for (const conversation of conversations) await bringConversation(conversation);
+  const read = await readExport(source);
+  if ('problem' in read) return `${source.name} cannot be imported: ${read.problem} Nothing was imported.`;
+  for (const conversation of read.conversations) await bringConversation(conversation);
   await refreshHistory();
-  return `Imported ${plural(conversations.length, 'conversation')}.`;
+  return `Imported ${plural(read.conversations.length, 'conversation')}.`;
+}
+
+async function readExport(
+  source: File,
+): Promise<{ conversations: z.infer<typeof conversationSchema>[] } | { problem: string }> {
+  if (source.size > LIMITS.fileBytes)
+    return { problem: `it has more than ${bytes(LIMITS.fileBytes)}. Export fewer conversations.` };
+  let json: unknown;
+  try {
+    json = JSON.parse(await source.text());
+  } catch {
+    return { problem: 'it is not JSON. Choose a file that this page exported.' };
+  }
+  const { data, error } = fileSchema.safeParse(json);
+  if (data) return data;
+  const [issue] = error.issues;
+  return {
+    problem: `${issue?.path.join('.') || 'its content'}: ${issue?.message ?? 'not an export of this page'}.`,
+  };
 }

@@ -1,17 +1,25 @@
 const WINDOW_MS = 5000;
+/** The first bytes come slowly: an estimate from them would be of days. */
+const SETTLE_MS = 2000;
 
 /** Bytes a second over a sliding window, so that a stall shows and a burst does not. */
 export class RateMeter {
   #samples: { at: number; bytes: number }[] = [];
+  #since: number | null = null;
 
-  /** @returns bytes a second, or null until two samples lie apart. */
+  /** @returns bytes a second, or null until bytes have come for a while. */
   add(bytes: number, now = performance.now()): number | null {
     const latest = this.#samples.at(-1);
-    if (latest && bytes < latest.bytes) this.#samples = [];
+    if (latest && bytes < latest.bytes) {
+      this.#samples = [];
+      this.#since = null;
+    }
     this.#samples.push({ at: now, bytes });
     this.#samples = this.#samples.filter(({ at }) => now - at <= WINDOW_MS);
     const first = this.#samples[0];
-    if (!first || now - first.at < 250) return null;
+    if (!first || bytes === first.bytes) return null;
+    this.#since ??= now;
+    if (now - this.#since < SETTLE_MS) return null;
     return ((bytes - first.bytes) * 1000) / (now - first.at);
   }
 }

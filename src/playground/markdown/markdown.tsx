@@ -3,6 +3,7 @@ import { Marked, type Token, type Tokens } from 'marked';
 import { memo } from 'preact/compat';
 import { useMemo } from 'preact/hooks';
 import { CodeBlock } from './code-block.tsx';
+import { isRenderable } from './markdown-bounds.ts';
 import { sanitize } from './sanitize.ts';
 
 const marked = new Marked({
@@ -16,9 +17,10 @@ const marked = new Marked({
   },
 });
 
-/** A model's Markdown. Only the blocks whose text changed are rendered anew, so that a long reply streams smoothly. */
+/** A model's Markdown, or its plain text where that is too large, or too deep, for a page to stay responsive. Only the blocks whose text changed are rendered anew, so that a long reply streams smoothly. */
 export function Markdown({ text }: { text: string }) {
-  const tokens = useMemo(() => marked.lexer(text), [text]);
+  const tokens = useMemo(() => (isRenderable(text) ? marked.lexer(text) : null), [text]);
+  if (tokens === null) return <p class="markdown markdown-plain">{text}</p>;
   return (
     <div class="markdown">
       {tokens.map((token, index) => (

@@ -3,6 +3,7 @@ import { env, PreTrainedModel, type Tensor } from '@huggingface/transformers';
 import { hasThreads, processors } from '../../device/threads.ts';
 import type { EngineContext } from '../../engine.ts';
 import { EngineError } from '../../engine-error.ts';
+import { whenThreadBlocked } from '../../blocked-worker.ts';
 import { SCRIPT, startFailure, WASM } from './runtime-files.ts';
 import { serveBlob } from './weight-files.ts';
 
@@ -34,11 +35,14 @@ let guarded: Promise<void> | null = null;
 export async function startRuntime(context: EngineContext): Promise<void> {
   configure(context);
   guarded ??= guard();
+  const started = new AbortController();
   try {
-    await guarded;
+    await Promise.race([guarded, whenThreadBlocked(context.wasm(SCRIPT), started.signal)]);
   } catch (error) {
     guarded = null;
     throw await startFailure(error, context);
+  } finally {
+    started.abort();
   }
 }
 

@@ -14,6 +14,7 @@ export const WASM = `${BUILD}.wasm`;
  */
 export async function startFailure(error: unknown, context: EngineContext): Promise<EngineError> {
   context.signal.throwIfAborted();
+  if (error instanceof EngineError) return error;
   if (/content security policy|unsafe-eval/i.test(String(error))) {
     const message = `This page's Content-Security-Policy keeps ${WASM} from running. Allow 'wasm-unsafe-eval' in script-src, and reload the page.`;
     return new EngineError({ code: 'model_load_failed', message }, error);

@@ -12,6 +12,8 @@ export interface Alterations {
   isolated?: boolean;
   /** By path: what is answered in place of the site's file. Given its text, null when there is no such file. */
   files?: Record<string, (text: string) => string>;
+  /** Headers in place of the site's, by path. */
+  headers?: (path: string) => Record<string, string>;
 }
 
 /** The built site behind a server that alters it; what it alters may change while it runs. */
@@ -29,11 +31,13 @@ export class AlteredSite {
   readonly #answers = new Map<string, number>();
   readonly #origin: string;
   readonly #isolated: boolean;
+  readonly #headers: (path: string) => Record<string, string>;
   readonly #server: Server;
 
-  private constructor(origin: string, { isolated = false, files = {} }: Alterations) {
+  private constructor(origin: string, { isolated = false, files = {}, headers: addHeaders }: Alterations) {
     this.#origin = origin;
     this.#isolated = isolated;
+    this.#headers = addHeaders ?? (() => ({}));
     for (const [path, alter] of Object.entries(files)) this.files.set(path, alter);
     this.#server = createServer((asked, answer) => {
       const range = asked.headers.range?.replace('bytes=', ' ') ?? '';
@@ -88,6 +92,7 @@ export class AlteredSite {
       for (const name of Object.keys(headers)) if (name.startsWith('cross-origin-')) delete headers[name];
     }
     const { pathname } = new URL(url, this.#origin);
+    Object.assign(headers, this.#headers(pathname));
     const count = this.#answers.get(pathname) ?? 0;
     this.#answers.set(pathname, count + 1);
     if (this.stalls.get(pathname)?.(count)) {

@@ -1,0 +1,114 @@
+import type { Wllama } from '@wllama/wllama';
+
+import { workerBlocked } from '../../blocked-worker.ts';
+import { EngineError } from '../../engine-error.ts';
+import { onBlockedWorker } from '../../../protocol/policy-violations.ts';
+import { trustedScriptUrl } from '../../../protocol/trusted-urls.ts';
+
+interface Task {
+  reject(error: unknown): void;
+}
+
+/** The package's own link to its worker. Its version is pinned, and a test compares its script with our file. */
+interface WorkerProxy {
+  resources: { wasmPath: string; compat: boolean; noWebGPU?: boolean };
+  nbThread: number;
+  useAsyncFile: boolean;
+  taskId: number;
+  taskQueue: Task[];
+  resultQueue: Task[];
+  fileBlobs: Map<string, Blob>;
+  worker?: Worker;
+  moduleInit(files: ModelFile[]): Promise<void>;
+  onRecvMsg(event: MessageEvent): void;
+  pushTask(task: { verb: string; args: unknown[]; callbackId: number }): Promise<void>;
+  fileAlloc(name: string, bytes: number, inMemory: boolean): Promise<number>;
+  fileWrite(id: number, blob: Blob): Promise<void>;
+}
+
+interface ModelFile {
+  name: string;
+  blob: Blob;
+}
+
+/**
+ * Makes a `Wllama` start its worker, and that its threads, from a file of this origin: the package's own way is a `blob:`
+ * URL, which a Content-Security-Policy with `worker-src 'self'` refuses.
+ * @param urlOf the URL of an engine's own file
+ */
+export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string): void {
+  let current: WorkerProxy | null = null;
+  Object.defineProperty(wllama, 'proxy', {
+    get: () => current,
+    set(proxy: WorkerProxy | null) {
+      current = proxy;
+      if (proxy) proxy.moduleInit = (files) => start(proxy, files, urlOf);
+    },
+  });
+}
+
+/** What the package's `moduleInit` does, but for where the script comes from. */
+async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: string) => string): Promise<void> {
+  const { compat, wasmPath, noWebGPU = false } = proxy.resources;
+  const options = { pathConfig: { 'wllama.wasm': wasmPath }, nbThread: proxy.nbThread, compat, noWebGPU };
+  const url = urlOf(compat ? 'wllama-compat.js' : 'wllama-worker.js');
+  proxy.worker = open(url, JSON.stringify(options), (error) => {
+    for (const { reject } of [...proxy.resultQueue.splice(0), ...proxy.taskQueue.splice(0)]) reject(error);
+  });
+  proxy.worker.onmessage = (event) => proxy.onRecvMsg(event);
+  const task = (verb: string, args: unknown[]): Promise<void> =>
+    proxy.pushTask({ verb, args, callbackId: proxy.taskId++ });
+  await task('module.init', [url, proxy.useAsyncFile]);
+  const ids: number[] = [];
+  for (const { name, blob } of files) {
+    ids.push(await proxy.fileAlloc(name, blob.size, !proxy.useAsyncFile));
+    if (proxy.useAsyncFile) proxy.fileBlobs.set(name, blob);
+  }
+  if (proxy.useAsyncFile) return;
+  await Promise.all(files.map(({ blob }, index) => proxy.fileWrite(ids[index] ?? 0, blob)));
+}
+
+/** @param onFailure told when it cannot start, or may start no threads; the package would wait without a time limit. */
+function open(url: string, name: string, onFailure: (error: EngineError) => void): Worker {
+  const here = new AbortController();
+  const { signal } = here;
+  const fail = (error: EngineError): void => {
+    here.abort();
+    onFailure(error);
+  };
+  onBlockedWorker((directive) => fail(workerBlocked(url, directive)), signal);
+  let worker: Worker;
+  try {
+    worker = new Worker(trustedScriptUrl(url), { type: 'module', name });
+  } catch (error) {
+    here.abort();
+    throw workerBlocked(url, "require-trusted-types-for 'script'", error);
+  }
+  worker.addEventListener(
+    'message',
+    ({ data }: MessageEvent<{ verb?: string; args: string[] } | null>) => {
+      if (data?.verb === 'localtext.blocked') fail(workerBlocked(url, data.args[0] ?? ''));
+    },
+    { signal },
+  );
+  // Also of a script that a policy refuses: that is told first.
+  worker.addEventListener(
+    'error',
+    (event) => setTimeout(() => signal.aborted || fail(notStarted(url, event))),
+    {
+      signal,
+    },
+  );
+  return worker;
+}
+
+function notStarted(url: string, event: Event): EngineError {
+  const { pathname } = new URL(url);
+  const why = event instanceof ErrorEvent && event.message;
+  return new EngineError({
+    code: why ? 'engine_crashed' : 'worker_blocked',
+    message: why
+      ? 'The engine stopped on an error of its own. It is loaded again for the next request: try again.'
+      : `The browser did not start the worker ${pathname.split('/').at(-1)}. Check that the server sends it with status 200, a JavaScript type and, in an isolated page, Cross-Origin-Embedder-Policy; then reload the page.`,
+  });
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+/** Without JSPI, WASM imports and exports stay as they are: the package's own stub, in the same words. */
+const JSPI_STUB = `
+if (!WebAssembly.Suspending) {
+  WebAssembly.Suspending = function (fn) { return fn; };
+  WebAssembly.promising = function (fn) {
+    return function (...args) {
+      try { return Promise.resolve(fn(...args)); } catch (e) { return Promise.reject(e); }
+    };
+  };
+}`;
+
+/** Its threads start from this same file, under Trusted Types too. */
+const TRUSTED_THREADS = `
+if (self.trustedTypes) {
+  const own = (url) => {
+    if (new URL(url, location.href).origin === location.origin) return url;
+    throw new TypeError('localtext starts workers from its own origin only');
+  };
+  try {
+    const policy = trustedTypes.createPolicy('localtext', { createScriptURL: own });
+    self.Worker = class extends Worker {
+      constructor(url, options) { super(policy.createScriptURL(String(url)), options); }
+    };
+  } catch {}
+}`;
+
+/** A thread runs Emscripten's script at once. The worker itself reports what a policy refuses: Emscripten would wait. */
+const START = `
+if (self.name.startsWith('em-pthread')) { onmessage = null; Module = {}; wModuleInit(); }
+else addEventListener('securitypolicyviolation', ({ effectiveDirective }) => {
+  if (effectiveDirective === 'worker-src') postMessage({ verb: 'localtext.blocked', args: [effectiveDirective] });
+});`;
+
+/** Keeps ggml from looking for a GPU. */
+const NO_GPU =
+  'try{Object.defineProperty(WorkerNavigator.prototype,"gpu",{get:()=>({requestAdapter:async()=>null})});}catch(e){}';
+
+/**
+ * llama.cpp's worker as a file. The package puts the same text together in the page and starts it from a `blob:` URL,
+ * which a Content-Security-Policy with `worker-src 'self'` refuses. `RUN_OPTIONS` come as the worker's name: a service
+ * worker's answer has lost the URL's fragment, and a query would miss its cache. The file is also the script of llama.cpp's
+ * threads, which Emscripten names `em-pthread`.
+ * @param entry the package's entry point, `…/esm/index.js`
+ * @param compat the script of `@wllama/wllama-compat`, for that build in place of the main one
+ */
+export function wllamaWorker(entry: string, compat?: string): string {
+  const texts = readFileSync(resolve(entry, '../../src/workers-code/generated.ts'), 'utf8');
+  const llamaCpp = constant(texts, 'LLAMA_CPP_WORKER_CODE');
+  const emscripten =
+    compat === undefined ? constant(texts, 'WLLAMA_EMSCRIPTEN_CODE') : readFileSync(compat, 'utf8');
+  return [
+    '// @wllama/wllama (MIT): github.com/ngxson/wllama',
+    "const RUN_OPTIONS = self.name.startsWith('em-pthread') ? {} : JSON.parse(self.name);",
+    TRUSTED_THREADS,
+    JSPI_STUB,
+    `if (RUN_OPTIONS.noWebGPU) { ${NO_GPU} }`,
+    `function wModuleInit() { ${emscripten.replace('var Module', 'var ___Module')}; return Module; }`,
+    llamaCpp,
+    START,
+    '',
+  ].join('\n;\n');
+}
+
+/** A string constant of the package's generated source, which is JSON after the equals sign. */
+function constant(text: string, name: string): string {
+  const found = new RegExp(`^export const ${name} = (".*");$`, 'm').exec(text)?.[1];
+  if (found === undefined) throw new Error(`@wllama/wllama has no ${name}: install its version 3.8.1.`);
+  return JSON.parse(found) as string;
+}

@@ -1,0 +1,95 @@
+import { z } from 'zod/mini';
+import type { Conversation } from './conversation.ts';
+
+/** What a conversation from elsewhere may hold; the page's own stay far below. */
+export const LIMITS = {
+  fileBytes: 64_000_000,
+  conversations: 1000,
+  turns: 2000,
+  chars: 1_000_000,
+  tokens: 20_000,
+  items: 128,
+};
+
+/** No name that objects have already, such as `__proto__`. */
+const id = z.string().check(z.regex(/^(?!constructor$)[a-z0-9][\w-]{0,99}$/i, 'not an id'));
+const text = z.string().check(z.maxLength(LIMITS.chars));
+const name = z.string().check(z.maxLength(1000));
+const figure = z.nullable(z.number());
+/** Milliseconds since the epoch, within what a Date can hold. */
+const time = z.number().check(z.minimum(0), z.maximum(8.64e15));
+
+const turnBase = { id, parent: z.nullable(id), createdAt: time, content: text };
+const logprob = z.object({
+  token: name,
+  logprob: z.number(),
+  bytes: z.nullable(z.array(z.number()).check(z.maxLength(LIMITS.items))),
+});
+const turnSchema = z.discriminatedUnion('role', [
+  z.object({ ...turnBase, role: z.literal('user') }),
+  z.object({ ...turnBase, role: z.literal('tool'), toolCallId: name, name }),
+  z.object({
+    ...turnBase,
+    role: z.literal('assistant'),
+    model: name,
+    problem: z.nullable(text),
+    finishReason: z.nullable(name),
+    toolCalls: z.array(z.object({ id: name, name, arguments: text })).check(z.maxLength(LIMITS.items)),
+    logprobs: z
+      .array(z.object({ ...logprob.shape, top_logprobs: z.array(logprob).check(z.maxLength(LIMITS.items)) }))
+      .check(z.maxLength(LIMITS.tokens)),
+    stats: z.object({
+      firstTokenMs: figure,
+      totalMs: z.number(),
+      promptTokens: figure,
+      cachedTokens: figure,
+      completionTokens: figure,
+      tokensPerSecond: figure,
+      fingerprint: z.nullable(name),
+    }),
+  }),
+]);
+
+/** A conversation that came from a file or out of the storage. Unknown fields are dropped. */
+export const conversationSchema = z
+  .object({
+    id,
+    title: name,
+    createdAt: time,
+    updatedAt: time,
+    turns: z
+      .record(id, turnSchema)
+      .check(z.refine((turns) => Object.keys(turns).length <= LIMITS.turns, 'too many turns')),
+    chosen: z.record(z.union([z.literal(''), id]), id),
+  })
+  .check(
+    z.refine(isTree, {
+      path: ['turns'],
+      message: 'the turns are no tree: each has its own id and a parent before it',
+    }),
+    z.refine(choosesChildren, {
+      path: ['chosen'],
+      message: 'a turn is chosen that is no answer to its parent',
+    }),
+  );
+
+/** Every turn is reached from its first turn: no parent is missing, none is its own descendant. */
+function isTree({ turns }: Conversation): boolean {
+  const rooted = new Set<string>();
+  for (const [key, turn] of Object.entries(turns)) {
+    if (turn.id !== key) return false;
+    const path: string[] = [];
+    for (let at: string | null = key; at !== null && !rooted.has(at); at = turns[at]?.parent ?? null) {
+      if (!turns[at] || path.length > LIMITS.turns) return false;
+      path.push(at);
+    }
+    for (const each of path) rooted.add(each);
+  }
+  return true;
+}
+
+function choosesChildren({ turns, chosen }: Conversation): boolean {
+  return Object.entries(chosen).every(
+    ([parent, child]) => turns[child] && (turns[child].parent ?? '') === parent,
+  );
+}

@@ -1,0 +1,44 @@
+import { Component, type ComponentChildren } from 'preact';
+import { clearPreferences } from '../preferences.ts';
+
+interface Props {
+  children: ComponentChildren;
+}
+
+/** Shows what a view failed of, and the ways out, in the place of an empty page. */
+export class ErrorBoundary extends Component<Props, { error: unknown }> {
+  override state = { error: null };
+
+  static override getDerivedStateFromError(error: unknown): { error: unknown } {
+    return { error };
+  }
+
+  override componentDidCatch(error: unknown): void {
+    console.error('localtext: a view failed', error);
+  }
+
+  override render({ children }: Props, { error }: { error: unknown }): ComponentChildren {
+    if (error === null) return children;
+    return (
+      <div class="notice notice-error stack" role="alert">
+        <strong>This view could not be shown.</strong>
+        <span>{error instanceof Error ? error.message : String(error)}</span>
+        <span class="row">
+          <button type="button" class="button" onClick={() => this.setState({ error: null })}>
+            Try again
+          </button>
+          <button type="button" class="button" onClick={reset}>
+            Reset this page's settings
+          </button>
+        </span>
+        <span class="quiet small">Conversations, keys and models are kept.</span>
+      </div>
+    );
+  }
+}
+
+function reset(): void {
+  clearPreferences();
+  location.hash = '';
+  location.reload();
+}

@@ -1,0 +1,64 @@
+/** What is used here of Trusted Types, which not all browsers have. */
+interface TrustedTypes {
+  createPolicy(
+    name: string,
+    rules: { createScriptURL(url: string): string },
+  ): { createScriptURL(url: string): string };
+}
+
+let policy: ReturnType<TrustedTypes['createPolicy']> | null | undefined;
+
+/**
+ * A script's URL as `require-trusted-types-for 'script'` asks for it, by the policy `localtext`, which passes URLs of
+ * this origin alone. As it is where the browser has no Trusted Types, or the site does not allow that policy.
+ */
+export function trustedScriptUrl(url: string | URL): string {
+  if (policy === undefined) policy = createPolicy();
+  return policy ? policy.createScriptURL(String(url)) : String(url);
+}
+
+function createPolicy(): typeof policy {
+  const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
+  try {
+    return trustedTypes?.createPolicy('localtext', { createScriptURL: ownOrigin }) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function ownOrigin(url: string): string {
+  if (new URL(url, location.href).origin === location.origin) return url;
+  throw new TypeError(`localtext starts scripts of ${location.origin} alone, not ${url}.`);
+}
+
+type WorkerClass = new (url: string | URL, options?: WorkerOptions) => EventTarget;
+
+/** The class, taking URLs of this origin under Trusted Types. */
+export function trusting<C extends WorkerClass>(Base: C): C {
+  const Trusting = class extends (Base as WorkerClass) {
+    constructor(url: string | URL, options?: WorkerOptions) {
+      super(typeof url === 'string' || url instanceof URL ? trustedScriptUrl(url) : url, options);
+    }
+  };
+  return Trusting as C;
+}
+
+export const hasTrustedTypes = (): boolean => 'trustedTypes' in globalThis;
+
+/**
+ * Calls `create` with `Worker` and `SharedWorker` of `trusting()`: bundlers find workers by `new Worker(new URL(…))`
+ * alone, so that the URL cannot be made a trusted one there.
+ */
+export function withTrustedWorkers<T>(create: () => T): T {
+  if (!hasTrustedTypes()) return create();
+  const scope = globalThis as { Worker?: typeof Worker; SharedWorker?: WorkerClass };
+  const { Worker: plain, SharedWorker: shared } = scope;
+  if (plain) scope.Worker = trusting(plain);
+  if (shared) scope.SharedWorker = trusting(shared);
+  try {
+    return create();
+  } finally {
+    if (plain) scope.Worker = plain;
+    if (shared) scope.SharedWorker = shared;
+  }
+}

@@ -1,0 +1,132 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { AlteredSite } from './lifetime/support/altered-site.ts';
+
+const siteUrl = inject('siteUrl');
+/** Browsers report every violation there: of pages, workers, threads and the service worker. */
+const REPORTS = '/csp-report';
+let context: BrowserContext;
+/** As the playground's servers send it. */
+let strict: string;
+
+beforeAll(async () => {
+  context = await launch();
+  strict = (await fetch(siteUrl)).headers.get('content-security-policy') ?? '';
+});
+
+afterAll(async () => {
+  await context.close();
+});
+
+const withPolicy = (policyOf: (path: string) => string): Promise<AlteredSite> =>
+  AlteredSite.start(siteUrl, {
+    isolated: true,
+    headers: (path) => ({ 'content-security-policy': `${policyOf(path)}; report-uri ${REPORTS}` }),
+  });
+
+const reports = (site: AlteredSite): string[] => site.asked.filter((path) => path.startsWith(REPORTS));
+
+const outcome = (page: Page, model: string): Promise<{ code: string; message: string; ms: number }> =>
+  page.evaluate(async (id) => {
+    const began = performance.now();
+    try {
+      await (await window.localtext).ready(id, { signal: AbortSignal.timeout(60_000) });
+      return { code: 'ready', message: '', ms: performance.now() - began };
+    } catch (error) {
+      const { code, message } = error as { code: string; message: string };
+      return { code, message, ms: performance.now() - began };
+    }
+  }, model);
+
+test('the policy allows no inline script, no blob: or data: script, no frames of other sites, and no plain HTML', () => {
+  for (const part of [
+    "default-src 'self'",
+    "script-src 'self' 'wasm-unsafe-eval';",
+    "style-src 'self';",
+    "worker-src 'self';",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+    "require-trusted-types-for 'script'",
+    'trusted-types localtext dompurify;',
+  ])
+    expect(`${strict};`).toContain(part);
+});
+
+test('chat and embeddings run under it, without a violation anywhere', async () => {
+  const site = await withPolicy(() => strict);
+  const { page, key } = await openPage(context, site.url);
+  const answers = await page.evaluate(async (apiKey) => {
+    const client = window.client(apiKey);
+    const chat = await client.chat.completions.create({
+      model: 'amber-phoenix-4',
+      messages: [{ role: 'user', content: 'Say hi.' }],
+      max_completion_tokens: 4,
+      temperature: 0,
+    });
+    const { data } = await client.embeddings.create({ model: 'jade-mole-4', input: 'a cat' });
+    return { tokens: chat.usage?.completion_tokens, dimensions: data[0]?.embedding.length };
+  }, key);
+  expect(answers).toEqual({ tokens: 4, dimensions: 384 });
+  expect(site.asked).toContain('/localtext/wasm/wllama-worker.js');
+  expect(reports(site)).toEqual([]);
+
+  // That reports do come.
+  await page.evaluate(() => {
+    const image = document.createElement('img');
+    image.src = 'https://elsewhere.invalid/a.png';
+  });
+  await expect.poll(() => reports(site).length, { timeout: 10_000 }).toBeGreaterThan(0);
+  await page.close();
+  await site.stop();
+});
+
+test('a page whose policy allows no workers is told so by start() within seconds', async () => {
+  const site = await withPolicy(() => strict.replace("worker-src 'self'", "worker-src 'none'"));
+  const page = await context.newPage();
+  await page.goto(`${site.url}/test-page.html`);
+  const { code, message, ms } = await outcome(page, 'amber-phoenix-4');
+  expect(code).toBe('worker_blocked');
+  expect(message).toMatch(/Content-Security-Policy \(worker-src\) blocks .*Allow 'self' in worker-src/);
+  expect(ms).toBeLessThan(10_000);
+  await page.close();
+  await site.stop();
+});
+
+test('so are requests through createFetch(), whose worker it is that is blocked', async () => {
+  const site = await withPolicy(() => strict.replace("worker-src 'self'", "worker-src 'none'"));
+  const page = await context.newPage();
+  await page.goto(`${site.url}/lifetime-page.html`);
+  const key = await page.evaluate(() => window.lifetime.startWithoutServiceWorker());
+  await page.evaluate((apiKey) => {
+    const body = { model: 'amber-phoenix-4', messages: [{ role: 'user', content: 'hi' }] };
+    window.lifetime.begin('blocked', apiKey, body as never);
+  }, key);
+  const error = (): Promise<unknown> => page.evaluate(() => window.lifetime.runs['blocked']?.error);
+  await expect.poll(error, { timeout: 10_000 }).toMatchObject({ code: 'worker_blocked' });
+  await page.close();
+  await site.stop();
+});
+
+test('an engine worker that may start no workers of its own names that, for each engine', async () => {
+  const site = await withPolicy((path) =>
+    path.startsWith('/assets/worker-') ? "worker-src 'none'" : strict,
+  );
+  const { page } = await openPage(context, site.url);
+  for (const [model, script] of [
+    ['amber-phoenix-4', 'wllama-worker.js'],
+    ['jade-mole-4', 'ort-wasm-simd-threaded'],
+  ] as const) {
+    const { code, message, ms } = await outcome(page, model);
+    expect(message).toContain(script);
+    expect(code).toBe('worker_blocked');
+    // The weights come first.
+    expect(ms).toBeLessThan(30_000);
+  }
+  await page.close();
+  await site.stop();
+});

@@ -1,0 +1,73 @@
+import { createRequire } from 'node:module';
+
+import { CacheManager, Wllama } from '@wllama/wllama/esm/index.js';
+import { afterEach, expect, test, vi } from 'vitest';
+
+import { wllamaWorker } from '../../../src/node/vite/wllama-worker.ts';
+
+const entry = createRequire(import.meta.url).resolve('@wllama/wllama/esm/index.js');
+
+afterEach(() => vi.unstubAllGlobals());
+
+const noCache = (): CacheManager =>
+  new CacheManager([
+    {
+      isSupported: () => true,
+      read: async () => null,
+      write: async () => undefined,
+      getSize: async () => -1,
+      list: async () => [],
+      delete: async () => undefined,
+    },
+  ]);
+
+/** What the package itself would start its worker, and its threads, from. */
+async function packageScripts(): Promise<{ worker: string; thread: string }> {
+  const scripts: Blob[] = [];
+  vi.stubGlobal('navigator', { hardwareConcurrency: 4, userAgent: '' });
+  vi.stubGlobal('self', { location: { href: 'https://site.example/' } });
+  const createUrl = vi.spyOn(URL, 'createObjectURL').mockImplementation((blob) => {
+    scripts.push(blob as Blob);
+    return 'blob:script';
+  });
+  const thread = await new Promise<Blob>((resolve) => {
+    vi.stubGlobal(
+      'Worker',
+      class {
+        postMessage({ args }: { args: [Blob] }): void {
+          resolve(args[0]);
+        }
+      },
+    );
+    const wllama = new Wllama(
+      { default: 'https://site.example/wllama.wasm' },
+      { cacheManager: noCache(), suppressNativeLog: true },
+    );
+    wllama.setCompat(null);
+    void wllama.loadModel([new Blob(['GGUF'])], { n_threads: 2 });
+  });
+  createUrl.mockRestore();
+  return { worker: (await scripts[0]?.text()) ?? '', thread: await thread.text() };
+}
+
+test("the file holds llama.cpp's script as the package starts it", async () => {
+  const file = wllamaWorker(entry);
+  const { worker, thread } = await packageScripts();
+  // `const RUN_OPTIONS = …;`, the function with Emscripten's script, the worker's own script.
+  const [options = '', ...rest] = worker.split(';\n\n');
+  expect(options).toMatch(
+    /^const RUN_OPTIONS = \{"pathConfig":\{"wllama.wasm":.*"nbThread":2,"compat":false\}/,
+  );
+  const body = rest.join(';\n\n');
+  const stub = /WebAssembly\.promising[\s\S]*?\n\}\n/.exec(body);
+  const emscripten = body.slice(
+    (stub?.index ?? 0) + (stub?.[0].length ?? 0),
+    body.indexOf('; return Module; };'),
+  );
+  expect(emscripten.length).toBeGreaterThan(100_000);
+  expect(file).toContain(emscripten);
+  expect(thread).toContain(emscripten.replace('var ___Module', 'var Module'));
+  const own = body.slice(body.indexOf('// Start the main llama.cpp'));
+  expect(own).toContain('onmessage = async');
+  expect(file).toContain(own.trimEnd());
+});
