@@ -57,8 +57,12 @@ test('the policy allows no inline script, no blob: or data: script, no frames of
     expect(`${strict};`).toContain(part);
 });
 
-test('chat and embeddings run under it, without a violation anywhere', async () => {
+test('chat and embeddings on threads run under it, without a violation anywhere', async () => {
   const site = await withPolicy(() => strict);
+  const list = await (await fetch(`${siteUrl}/localtext-sw.js`)).text();
+  const [engine = ''] = /assets\/worker-[\w-]+\.js/.exec(list) ?? [];
+  // Four threads, on a machine of two cores too.
+  site.files.set(`/${engine}`, (text) => text.replaceAll('navigator.hardwareConcurrency', '8'));
   const { page, key } = await openPage(context, site.url);
   const answers = await page.evaluate(async (apiKey) => {
     const client = window.client(apiKey);
@@ -69,9 +73,13 @@ test('chat and embeddings run under it, without a violation anywhere', async () 
       temperature: 0,
     });
     const { data } = await client.embeddings.create({ model: 'jade-mole-4', input: 'a cat' });
-    return { tokens: chat.usage?.completion_tokens, dimensions: data[0]?.embedding.length };
+    return {
+      tokens: chat.usage?.completion_tokens,
+      dimensions: data[0]?.embedding.length,
+      threads: /wasm-\d+t/.exec(chat.system_fingerprint ?? '')?.[0],
+    };
   }, key);
-  expect(answers).toEqual({ tokens: 4, dimensions: 384 });
+  expect(answers).toEqual({ tokens: 4, dimensions: 384, threads: 'wasm-4t' });
   expect(site.asked).toContain('/localtext/wasm/wllama-worker.js');
   expect(reports(site)).toEqual([]);
 

@@ -1,7 +1,7 @@
 import { CommandError } from '../command-error.ts';
 import { examineFiles } from './files.ts';
 import { fault, type Finding } from './finding.ts';
-import { look } from './look.ts';
+import { lookInside } from './look.ts';
 import { examinePage } from './page.ts';
 import { examineServiceWorker } from './service-worker.ts';
 import { examineWeights } from './weights.ts';
@@ -17,12 +17,13 @@ export interface DoctorOptions {
 export async function examineSite(address: string, options: DoctorOptions): Promise<Finding[]> {
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
     throw new CommandError(`"${address}" is no address: give one that begins with https:// or http://.`);
-  const page = await look(new URL(address)).catch((error: unknown) => {
+  const page = await lookInside(new URL(address)).catch((error: unknown) => {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new CommandError(`${address} does not answer: ${why}`);
   });
-  const findings = examinePage(page);
+  const elsewhere = options.models === undefined ? null : new URL(options.models, page.url);
+  const findings = examinePage(page, elsewhere?.origin === page.url.origin ? null : elsewhere);
   try {
     const worker = await examineServiceWorker(page.url, options.serviceWorker);
     findings.push(...worker.findings);

@@ -5,6 +5,7 @@ import { isScriptType, type Examined } from './service-worker.ts';
 /** What the engines cannot do without, where no list says more. */
 const USUAL = [
   'wllama.wasm',
+  'wllama-worker.js',
   'ort-wasm-simd-threaded.asyncify.js',
   'ort-wasm-simd-threaded.asyncify.wasm',
 ].map((name) => `localtext/wasm/${name}`);

@@ -1,7 +1,9 @@
+import { examinePolicy, policiesOf } from './content-security.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { isFound, isPage, type Answer } from './look.ts';
 
-export function examinePage(page: Answer): Finding[] {
+/** @param models folder with the weights, when it is of another origin */
+export function examinePage(page: Answer & { text: string }, models: URL | null = null): Finding[] {
   const { href } = page.url;
   if (!isFound(page) || !isPage(page)) {
     const what = isFound(page)
@@ -9,7 +11,7 @@ export function examinePage(page: Answer): Finding[] {
       : `answers ${page.status}`;
     return [fault(`${href} ${what}.`, 'Name the address of a page that starts localtext.')];
   }
-  return [secureContext(page.url), isolation(page), ...contentSecurityPolicy(page)];
+  return [secureContext(page.url), isolation(page), ...contentSecurityPolicy(page, models)];
 }
 
 function secureContext({ protocol, hostname, origin }: URL): Finding {
@@ -41,37 +43,10 @@ function isolation({ headers }: Answer): Finding {
   );
 }
 
-function contentSecurityPolicy({ headers }: Answer): Finding[] {
-  const policy = headers.get('content-security-policy');
-  if (policy === null) return [];
-  const directives = new Map(
-    policy.split(';').map((each): [string, string[]] => {
-      const [name = '', ...sources] = each.trim().split(/\s+/);
-      return [name.toLowerCase(), sources];
-    }),
-  );
-  const sources = (...names: string[]): string[] | undefined =>
-    names.map((name) => directives.get(name)).find((found) => found !== undefined);
-  const findings: Finding[] = [];
-  const scripts = sources('script-src', 'default-src');
-  if (scripts && !scripts.includes("'wasm-unsafe-eval'") && !scripts.includes("'unsafe-eval'"))
-    findings.push(
-      fault(
-        "The page's Content-Security-Policy forbids WebAssembly.",
-        "Add 'wasm-unsafe-eval' to script-src.",
-      ),
-    );
-  for (const [what, list] of [
-    ['connect-src', sources('connect-src', 'default-src')],
-    ['worker-src', sources('worker-src', 'child-src', 'script-src', 'default-src')],
-  ] as const)
-    if (list && !list.some((source) => source === "'self'" || source === '*'))
-      findings.push(
-        fault(
-          `The page's Content-Security-Policy blocks the site's own origin by ${what}.`,
-          `Add 'self' to ${what}.`,
-        ),
-      );
+function contentSecurityPolicy(page: Answer & { text: string }, models: URL | null): Finding[] {
+  const policies = policiesOf(page.headers, page.text);
+  if (policies.length === 0) return [];
+  const findings = policies.flatMap((policy) => examinePolicy(policy, 'The page', models));
   return findings.length > 0
     ? findings
     : [ok("The page's Content-Security-Policy allows what localtext does.")];

@@ -31,6 +31,7 @@ export function soundSite(): Record<string, SiteAnswer> {
     '/index.html': { headers: { 'content-type': 'text/html' }, body: '<p>a page' },
     '/assets/app.js': { headers: { 'content-type': script }, body: '' },
     '/localtext/wasm/wllama.wasm': wasm,
+    '/localtext/wasm/wllama-worker.js': { headers: { 'content-type': script }, body: '' },
     '/localtext/wasm/ort-wasm-simd-threaded.asyncify.wasm': wasm,
     '/localtext/wasm/ort-wasm-simd-threaded.asyncify.js': { headers: { 'content-type': script }, body: '' },
     ...Object.fromEntries(files.map(({ path, bytes }) => [`/models/${path}`, { bytes }])),

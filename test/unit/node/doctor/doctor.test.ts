@@ -230,6 +230,7 @@ test('an address that is not secure', () => {
       type: 'text/html',
       headers: new Headers(),
       redirected: false,
+      text: '',
     }).filter(({ level }) => level === 'fault');
   expect(page('http://example.com/')).toEqual([
     expect.objectContaining({ text: expect.stringMatching(/is not https/) as string }),

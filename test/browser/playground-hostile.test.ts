@@ -1,0 +1,170 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+
+/** What a model, a file, a link or the storage may hold must leave the playground usable. */
+
+const siteUrl = inject('siteUrl');
+const VIEWS = ['Chat', 'Compare', 'Embeddings', 'Models', 'Keys', 'Requests', 'Device'];
+const nested = Array.from({ length: 400 }, (_, depth) => `${' '.repeat(2 * depth)}- deep`).join('\n');
+const REPLIES = {
+  quotes: '>'.repeat(3000),
+  line: 'a'.repeat(990_000),
+  items: '- item\n'.repeat(100_000),
+  lists: nested,
+  cells: `${'|a'.repeat(500)}|\n${'|-'.repeat(500)}|\n${'|b\n'.repeat(500)}`,
+  brackets: '[![*_'.repeat(20_000),
+  script:
+    '<img src=x onerror="window.hacked=1"><a href="javascript:window.hacked=1">a</a><style>*{display:none}</style>',
+};
+let context: BrowserContext;
+let page: Page;
+const faults: string[] = [];
+
+beforeAll(async () => {
+  context = await launch();
+  await context.addInitScript(() => {
+    const seen = window as unknown as { violations: string[] };
+    seen.violations = [];
+    addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI }) =>
+      seen.violations.push(`${effectiveDirective} ${blockedURI}`),
+    );
+  });
+  page = await context.newPage();
+  page.on('pageerror', ({ message }) => faults.push(message));
+  await page.goto(siteUrl);
+  // Nothing is to be downloaded for these.
+  await page.evaluate(async () => (await window.localtext).status());
+});
+
+afterAll(async () => context.close());
+
+const conversation = (id: string, content: string, chosen: object = { '': 'a', a: 'b' }): object => {
+  const stats = {
+    firstTokenMs: 1,
+    totalMs: 1,
+    promptTokens: 1,
+    cachedTokens: 0,
+    completionTokens: 1,
+    tokensPerSecond: 1,
+    fingerprint: null,
+  };
+  const reply = {
+    model: 'amber-phoenix-4',
+    problem: null,
+    finishReason: 'stop',
+    toolCalls: [],
+    logprobs: [],
+    stats,
+  };
+  const turns = {
+    a: { id: 'a', parent: null, createdAt: 1, content: 'Question', role: 'user' },
+    b: { id: 'b', parent: 'a', createdAt: 2, content, role: 'assistant', ...reply },
+  };
+  return { id, title: id, createdAt: 1, updatedAt: 2, turns, chosen };
+};
+
+async function importFile(conversations: object[]): Promise<string> {
+  await page.goto(`${siteUrl}/#/chat`);
+  await page.getByRole('button', { name: 'Conversations' }).click();
+  const text = JSON.stringify({ format: 'localtext-conversations', version: 1, conversations });
+  const file = { name: 'hostile.json', mimeType: 'application/json', buffer: Buffer.from(text) };
+  const dialog = page.getByRole('dialog');
+  await dialog.locator('input[type=file]').setInputFiles(file);
+  const note = dialog.getByRole('status').filter({ hasText: /mported/ });
+  await note.waitFor();
+  const said = (await note.textContent()) ?? '';
+  await page.keyboard.press('Escape');
+  return said.trim();
+}
+
+/** Longest pause between two frames while `work` runs, in milliseconds. */
+async function longestPause(work: () => Promise<void>): Promise<number> {
+  await page.evaluate(() => {
+    const watch = window as unknown as { longest: number };
+    watch.longest = 0;
+    let last = performance.now();
+    const frame = (): void => {
+      const now = performance.now();
+      watch.longest = Math.max(watch.longest, now - last);
+      last = now;
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  });
+  await work();
+  return page.evaluate(() => (window as unknown as { longest: number }).longest);
+}
+
+test('replies that are huge, or nested deep, are shown, and the tab stays responsive', async () => {
+  const all = Object.entries(REPLIES).map(([id, content]) => conversation(id, content));
+  expect(await importFile(all)).toBe(`Imported ${all.length} conversations.`);
+  for (const [id, content] of Object.entries(REPLIES)) {
+    const pause = await longestPause(async () => {
+      await page.goto(`${siteUrl}/#/chat/${id}`);
+      await page.locator('.turn-user').waitFor();
+      await page.locator('.turn-assistant .markdown').waitFor();
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+    });
+    expect({ id, pause: pause < 3000 ? 'short' : pause }).toEqual({ id, pause: 'short' });
+    const shown = (await page.locator('.turn-assistant .markdown').textContent()) ?? '';
+    if (id !== 'script') expect(shown.length).toBe(content.length);
+    expect(await page.getByRole('textbox', { name: 'Message' }).isVisible()).toBe(true);
+  }
+  expect(await page.evaluate(() => 'hacked' in window)).toBe(false);
+  expect(faults).toEqual([]);
+});
+
+test('an import whose turns go in a circle is refused by name, and so is what is no export', async () => {
+  expect(await importFile([conversation('circle', 'x', { '': 'a', a: 'a' })])).toMatch(
+    /^hostile\.json cannot be imported: conversations\.0\.chosen: a turn is chosen that .* Nothing was imported\.$/,
+  );
+  expect(await importFile([{ id: 'x' }])).toMatch(/^hostile\.json cannot be imported: conversations\.0\./);
+});
+
+test('a conversation in the storage that is none is not opened', async () => {
+  await page.evaluate(
+    (stored) =>
+      new Promise<void>((resolve, reject) => {
+        const open = indexedDB.open('localtext-playground');
+        open.onerror = () => reject(open.error ?? new Error('no database'));
+        open.onsuccess = () => {
+          const store = open.result.transaction('conversations', 'readwrite').objectStore('conversations');
+          for (const each of stored) store.put(each);
+          store.transaction.oncomplete = () => {
+            open.result.close();
+            resolve();
+          };
+        };
+      }),
+    [
+      conversation('stored-circle', 'x', { '': 'a', a: 'a' }),
+      { id: 'no-conversation', updatedAt: 1e300, title: { a: 1 } },
+    ],
+  );
+  for (const id of ['stored-circle', 'no-conversation', '%', '%E0%A4%A', '__proto__']) {
+    await page.goto(`${siteUrl}/#/chat/${id}`);
+    await page.reload();
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+  }
+  expect(faults).toEqual([]);
+});
+
+test('preferences of the wrong kind fall back, in every view', async () => {
+  await page.evaluate(() => {
+    for (const name of ['chat-settings', 'compare-left', 'compare-right', 'embedding-texts', 'settings-open'])
+      localStorage.setItem(
+        `localtext-playground:${name}`,
+        '{"model":{"a":1},"temperature":"hot","system":[1],"stop":null,"tools":7}',
+      );
+    localStorage.setItem('localtext-playground:theme', '"><script>');
+  });
+  for (const view of VIEWS) {
+    await page.goto(`${siteUrl}/#/${view.toLowerCase()}`);
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: view }).waitFor({ state: 'attached' });
+  }
+  expect(faults).toEqual([]);
+  expect(await page.evaluate(() => (window as unknown as { violations: string[] }).violations)).toEqual([]);
+});
