@@ -60,9 +60,9 @@ test('the policy allows no inline script, no blob: or data: script, no frames of
 test('chat and embeddings on threads run under it, without a violation anywhere', async () => {
   const site = await withPolicy(() => strict);
   const list = await (await fetch(`${siteUrl}/localtext-sw.js`)).text();
-  const [engine = ''] = /assets\/worker-[\w-]+\.js/.exec(list) ?? [];
   // Four threads, on a machine of two cores too.
-  site.files.set(`/${engine}`, (text) => text.replaceAll('navigator.hardwareConcurrency', '8'));
+  for (const [path] of list.matchAll(/assets\/[\w-]+\.js/g))
+    site.files.set(`/${path}`, (text) => text.replaceAll('navigator.hardwareConcurrency', '8'));
   const { page, key } = await openPage(context, site.url);
   const answers = await page.evaluate(async (apiKey) => {
     const client = window.client(apiKey);

@@ -168,3 +168,27 @@ test('preferences of the wrong kind fall back, in every view', async () => {
   expect(faults).toEqual([]);
   expect(await page.evaluate(() => (window as unknown as { violations: string[] }).violations)).toEqual([]);
 });
+
+test('a view that fails says so, and the way out of it works', async () => {
+  await page.evaluate(() => {
+    const broken = Intl.RelativeTimeFormat.prototype;
+    const { format } = broken;
+    const { now } = Date;
+    Date.now = () => now() + 86_400_000;
+    broken.format = () => {
+      throw new Error('a fault of this view');
+    };
+    Object.assign(window, { mend: () => Object.assign(broken, { format }) });
+  });
+  await page.goto(`${siteUrl}/#/keys`);
+  const alert = page.getByRole('alert');
+  await alert.getByText('This view could not be shown.').waitFor();
+  await alert.getByText('a fault of this view').waitFor();
+  await page.goto(`${siteUrl}/#/models`);
+  await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
+  await page.goto(`${siteUrl}/#/keys`);
+  await page.evaluate(() => (window as unknown as { mend(): void }).mend());
+  await alert.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+  expect(await alert.count()).toBe(0);
+});
