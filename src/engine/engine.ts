@@ -10,8 +10,13 @@ export interface ChatEngine {
    * Runs one job. Yields `accepted` once the prompt is known to fit, then deltas, then `done`.
    * @throws EngineError with code `context_length_exceeded` before `accepted`; the signal's reason when aborted, and
    *   only after the engine is free again.
+   * @param onPrefill called when the prompt is known to fit, by engines that yield `accepted` only with the first token
    */
-  generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined>;
+  generate(
+    job: ChatJob,
+    signal: AbortSignal,
+    onPrefill?: () => void,
+  ): AsyncGenerator<ChatEvent, void, undefined>;
   unload(): Promise<void>;
 }
 

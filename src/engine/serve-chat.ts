@@ -1,4 +1,4 @@
-import type { EngineMessage } from '../protocol/engine-port.ts';
+import type { WaitingStage } from '../protocol/engine-port.ts';
 import type { ChatEvent, ChatJob, Timings } from '../protocol/job.ts';
 import { showSpan, type SpanDetail } from '../protocol/user-timing.ts';
 import type { ChatEngine } from './engine.ts';
@@ -6,7 +6,7 @@ import { EngineError } from './engine-error.ts';
 import type { Residency } from './residency.ts';
 import type { Resident } from './resident.ts';
 
-type OnStage = (stage: Extract<EngineMessage, { type: 'waiting' }>['stage']) => void;
+type OnStage = (stage: WaitingStage) => void;
 
 /** Runs one chat: waits for the model and for a slot in it, then passes the engine's events on. */
 export async function* serveChat(
@@ -18,11 +18,11 @@ export async function* serveChat(
   const began = performance.now();
   const { resident, engine, leave } = await enter(residency, job, signal, onStage);
   try {
-    onStage('prefill');
+    onStage('checking');
     const queueMs = performance.now() - began;
     const detail = { requestId: id, model: job.model };
     showSpan('queue', queueMs, detail);
-    for await (const event of engine.generate(job, signal)) {
+    for await (const event of engine.generate(job, signal, () => onStage('prefill'))) {
       if (event.type === 'done') showGeneration(event.timings, detail);
       yield event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event;
     }

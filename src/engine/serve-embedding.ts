@@ -9,7 +9,7 @@ export async function serveEmbedding(
   residency: Residency,
   { id, job }: { id: string; job: EmbeddingJob },
   signal: AbortSignal,
-  onStage: (stage: 'loading') => void,
+  onStage: (stage: 'loading' | 'prefill') => void,
 ): Promise<EmbeddingResult> {
   const began = performance.now();
   let resident = residency.resident(job.model, 'embedding');
@@ -33,6 +33,7 @@ export async function serveEmbedding(
         message: `The weights behind ${job.model} cannot embed.`,
       });
     }
+    onStage('prefill');
     const started = performance.now();
     const queueMs = started - began;
     const detail = { requestId: id, model: job.model };

@@ -1,5 +1,5 @@
 import type { EngineStatus } from '../protocol/control.ts';
-import type { AskerMessage, EngineMessage } from '../protocol/engine-port.ts';
+import type { AskerMessage, EngineMessage, WaitingStage } from '../protocol/engine-port.ts';
 import { requestLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { badRequest, toWireError } from './engine-error.ts';
@@ -103,7 +103,7 @@ export function servePort(port: MessagePort, serving: Serving): void {
       }
     } else {
       const { id, job } = question;
-      const onStage = (stage: 'loading') => send({ type: 'waiting', stage });
+      const onStage = (stage: WaitingStage) => send({ type: 'waiting', stage });
       const result = await serveEmbedding(residency, { id, job }, signal, onStage);
       send(
         { type: 'result', result },

@@ -20,11 +20,14 @@ export type AskerMessage =
   | { type: 'credit'; count: number }
   | { type: 'cancel' };
 
+/** Why nothing has come yet. `checking`: a prompt that is too long or a refused grammar is not found yet; `prefill`: the engine computes. */
+export type WaitingStage = 'queued' | 'loading' | 'checking' | 'prefill';
+
 export type EngineMessage =
   /** The worker has taken the port; the asker now watches `engineLock(epoch)` to learn of its death. */
   | { type: 'taken'; version: number; epoch: string }
   /** Shown to the client as a heartbeat: nothing has been generated yet, and why. */
-  | { type: 'waiting'; stage: 'queued' | 'loading' | 'prefill' }
+  | { type: 'waiting'; stage: WaitingStage }
   | { type: 'event'; event: ChatEvent }
   | { type: 'result'; result: EmbeddingResult }
   | { type: 'progress'; progress: LoadProgress }

@@ -1,4 +1,3 @@
-import { COMMIT_MS } from './commit.ts';
 import type { RequestTrace } from './request-trace.ts';
 import type { Admitted, ServiceDependencies } from './service-dependencies.ts';
 
@@ -9,6 +8,8 @@ export interface Call {
   /** For the client: its own `x-request-id` when it sent a sane one. */
   requestId: string;
   request: Request;
+  /** Aborts when the client is known to have left before the headers. */
+  signal: AbortSignal;
   admitted: Admitted;
   /** Milliseconds since 1970. */
   receivedAt: number;
@@ -24,11 +25,6 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/;
 export function requestIdOf(request: Request, id: string): string {
   const given = request.headers.get('x-request-id');
   return given !== null && REQUEST_ID.test(given) ? given : id;
-}
-
-/** Milliseconds until the headers must go out. */
-export function remainingMs({ dependencies, receivedAt }: Call): number {
-  return (dependencies.commitMs ?? COMMIT_MS) - (dependencies.now() - receivedAt);
 }
 
 /** A page that calls the service itself can abort before the headers; a service worker never sees that. */

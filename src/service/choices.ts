@@ -1,3 +1,4 @@
+import type { WaitingStage } from '../protocol/engine-port.ts';
 import type { Accepted, TokenLogprob } from '../protocol/job.ts';
 import type { ParamNames } from './answer-format.ts';
 import { choiceCount, toChatJob, type Generation } from './generation.ts';
@@ -38,7 +39,7 @@ export interface ChoicesRun {
   sink: ChoiceSink;
   trace: RequestTrace | null;
   params: ParamNames;
-  onWaiting(stage: 'queued' | 'loading' | 'prefill'): void;
+  onWaiting(stage: WaitingStage, index: number): void;
 }
 
 /** Choices of one request that are at the engine at once: more would fill its queue for everyone else. */
@@ -76,7 +77,11 @@ async function runChoice({ engine, generation, model, ...run }: ChoicesRun, inde
     stop: generation.stop,
     tools: generation.tools,
     ask(job, again) {
-      const options = { id: again ? `${id}-call` : id, signal, onWaiting };
+      const options = {
+        id: again ? `${id}-call` : id,
+        signal,
+        onWaiting: (stage: WaitingStage) => onWaiting(stage, index),
+      };
       return again || index >= CONCURRENT_CHOICES
         ? patientChat(engine, job, options)
         : engine.chat(job, options);

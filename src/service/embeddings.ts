@@ -1,13 +1,14 @@
 import type OpenAI from 'openai';
+import type { WaitingStage } from '../protocol/engine-port.ts';
 import type { EmbeddingResult } from '../protocol/job.ts';
 import { toBase64 } from './base64.ts';
-import { remainingMs, type Call } from './call.ts';
-import { answerLater } from './commit.ts';
+import type { Call } from './call.ts';
 import {
   MAX_EMBEDDING_VALUES,
   parseEmbeddingsRequest,
   type EmbeddingsRequest,
 } from './embeddings-request.ts';
+import { answerJson } from './json-answer.ts';
 import { requireModel } from './model-access.ts';
 import { readJsonObject } from './request-body.ts';
 import { answerHeaders, JSON_TYPE } from './response-headers.ts';
@@ -24,19 +25,20 @@ export async function createEmbeddings(call: Call): Promise<Response> {
     input,
     ...(dimensions === null ? {} : { dimensions }),
   };
-  const result = engine.embed(job, { id: call.id, signal: call.abort.signal });
+  let isComputing = false;
+  const onWaiting = (stage: WaitingStage): void => {
+    isComputing = stage === 'prefill';
+  };
+  const result = engine.embed(job, { id: call.id, signal: call.abort.signal, onWaiting });
   let timings = {};
   const answer = async (): Promise<string> => {
     const embedded = await result;
     ({ timings } = embedded);
     return JSON.stringify(toEmbeddingList(request, embedded));
   };
-  return answerLater({
-    answer: answer(),
-    remainingMs: remainingMs(call),
+  return answerJson(call, answer(), {
+    isComputing: () => isComputing,
     headers: () => answerHeaders(call, JSON_TYPE, timings),
-    trace: call.trace,
-    onCancel: () => call.abort.abort(new Error('the client has left')),
   });
 }
 

@@ -1,3 +1,4 @@
+import type { WaitingStage } from '../protocol/engine-port.ts';
 import type { ChatEvent, ChatJob, ChatMessage, EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
 
 import type { RequestLogEntry } from '../protocol/request-log.ts';
@@ -15,8 +16,6 @@ export interface ServiceDependencies {
   now(): number;
   /** Folder under which the service answers; `/v1` when not given. */
   basePath?: string;
-  /** How long the headers may wait, in milliseconds after the request came; 1000 when not given. */
-  commitMs?: number;
   /** Time between comments on a stream that has no token yet, in milliseconds; 5000 when not given. */
   heartbeatMs?: number;
 }
@@ -36,7 +35,7 @@ export interface EngineRequestOptions {
   /** The request's id, also its `x-request-id`; one choice of several has `-<index>` after it. */
   id: string;
   signal: AbortSignal;
-  onWaiting?(stage: 'queued' | 'loading' | 'prefill'): void;
+  onWaiting?(stage: WaitingStage): void;
 }
 
 export interface ModelDirectory {

@@ -1,5 +1,17 @@
 import type { WireError } from '../protocol/wire-error.ts';
 
+/** Failures that a second request would meet again: OpenAI's clients retry a 500 unless a header forbids it. */
+const LASTING = new Set([
+  'device_unsupported',
+  'model_load_failed',
+  'model_unavailable',
+  'out_of_memory',
+  'protocol_mismatch',
+  'storage_full',
+  'weights_corrupt',
+  'weights_unavailable',
+]);
+
 /** The one error of the service: thrown anywhere in it or by an engine client, rendered here. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
@@ -23,6 +35,7 @@ export class ServiceError extends Error {
     headers.set('content-type', 'application/json');
     headers.set('cache-control', 'no-store');
     if (this.wire.status === 401) headers.set('www-authenticate', 'Bearer');
+    if (LASTING.has(this.wire.code ?? '')) headers.set('x-should-retry', 'false');
     const { retryAfterMs } = this.wire;
     if (retryAfterMs !== undefined) {
       headers.set('retry-after', String(Math.max(1, Math.ceil(retryAfterMs / 1000))));

@@ -11,12 +11,19 @@ import { asServiceError } from './service-error.ts';
 // Compiled checks need `new Function`: a strict Content-Security-Policy reports even the attempt.
 config({ jitless: true });
 
-/** `client` is told to the log, and changes nothing else. */
-export type Service = (request: Request, client?: RequestClient | null) => Promise<Response>;
+/**
+ * `client` is told to the log, and changes nothing else. `signal` aborts when the client leaves before the headers;
+ * the request's own signal when not given.
+ */
+export type Service = (
+  request: Request,
+  client?: RequestClient | null,
+  signal?: AbortSignal,
+) => Promise<Response>;
 
 /**
  * The whole of `/v1` as a function. Every answer to a fault has OpenAI's error shape.
- * Rejects only with the reason for which the request itself was aborted.
+ * Rejects only with the reason for which the request was aborted.
  * @example
  * const service = createService({ engine, keys, models, responses, now: Date.now });
  * const response = await service(new Request('https://site.example/v1/models', { headers }));
@@ -24,7 +31,7 @@ export type Service = (request: Request, client?: RequestClient | null) => Promi
 export function createService(dependencies: ServiceDependencies): Service {
   const routes = new Routes(dependencies.basePath ?? '/v1');
 
-  return async (request, client = null) => {
+  return async (request, client = null, signal = request.signal) => {
     const id = crypto.randomUUID();
     const requestId = requestIdOf(request, id);
     const receivedAt = dependencies.now();
@@ -40,16 +47,16 @@ export function createService(dependencies: ServiceDependencies): Service {
       );
       trace?.key(admitted.label);
       const abort = new AbortController();
-      followSignal(request.signal, abort);
-      call = { id, requestId, request, admitted, receivedAt, abort, trace, dependencies };
+      followSignal(signal, abort);
+      call = { id, requestId, request, signal, admitted, receivedAt, abort, trace, dependencies };
       const response = await routes.answer(call);
       addCommonHeaders(response.headers, call);
       trace?.headers(response.status);
       return response;
     } catch (error) {
       const response = asServiceError(error).toResponse();
-      trace?.refused(error, response.status, request.signal.aborted);
-      if (request.signal.aborted) throw request.signal.reason;
+      trace?.refused(error, response.status, signal.aborted);
+      if (signal.aborted) throw signal.reason;
       if (call) addCommonHeaders(response.headers, call);
       else response.headers.set('x-request-id', requestId);
       return request.method === 'HEAD' ? new Response(null, response) : response;

@@ -1,30 +1,33 @@
+import type { WaitingStage } from '../protocol/engine-port.ts';
 import type { AnswerFormat, StreamFormat } from './answer-format.ts';
-import { remainingMs } from './call.ts';
 import { newCallId } from './chat-objects.ts';
 import { CONCURRENT_CHOICES, runChoices, type ChoiceSink } from './choices.ts';
-import { untilCommit } from './commit.ts';
 import { EventStream } from './event-stream.ts';
 import { choiceCount } from './generation.ts';
 import { answerHead, type GenerationRun } from './generation-run.ts';
+import { StreamDeadline } from './headers-deadline.ts';
 import { createMoment } from './moment.ts';
 import { answerHeaders, EVENT_STREAM } from './response-headers.ts';
 import { asServiceError } from './service-error.ts';
 
 const HEARTBEAT_MS = 5000;
 
-/** A streamed answer: headers once every choice begun has been accepted, or a token has come, or it is time. */
+/**
+ * A streamed answer: headers once the prompt of every choice begun is known to fit, or a token has come, or at the
+ * deadline of the stage that it waits in.
+ */
 export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
   const { call, generation, model, tally, settle } = run;
   call.trace?.open();
   const { engine, heartbeatMs = HEARTBEAT_MS } = call.dependencies;
   const stream = new EventStream(() => call.abort.abort(new Error('the client has left')));
   let events: StreamFormat | null = null;
-  let waitingFor = 'queued';
-  let acceptedChoices = 0;
+  let waitingFor: WaitingStage = 'loading';
+  const checked = new Set<number>();
   let begunToSpeak = false;
   let heartbeat: ReturnType<typeof setInterval> | undefined;
   const begun = createMoment();
-  const counted = createMoment();
+  const deadline = new StreamDeadline(begun.reach);
 
   const sayWaiting = (): void => void stream.send(`: waiting (${waitingFor})\n\n`);
   const speak = (text: string | undefined): void | Promise<void> => {
@@ -35,14 +38,16 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
     }
     if (text) return stream.send(text);
   };
+  const onChecked = (index: number): void => {
+    checked.add(index);
+    if (checked.size === Math.min(choiceCount(generation), CONCURRENT_CHOICES)) begun.reach();
+  };
   const sink: ChoiceSink = {
     accepted(index, accepted) {
       waitingFor = 'prefill';
       events ??= format.stream(answerHead(run, format.idPrefix, accepted));
       void stream.send(events.begin(index));
-      acceptedChoices += 1;
-      counted.reach();
-      if (acceptedChoices === Math.min(choiceCount(generation), CONCURRENT_CHOICES)) begun.reach();
+      onChecked(index);
     },
     text: (index, text, logprobs) => speak(events?.text(index, text, logprobs)),
     call: (index, part) =>
@@ -66,8 +71,10 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
     sink,
     trace: call.trace,
     params: format.params,
-    onWaiting(stage) {
+    onWaiting(stage, index) {
       waitingFor = stage;
+      deadline.enter(stage);
+      if (stage === 'prefill') onChecked(index);
       // The engine has gone in the middle of the reply, and another one loads.
       if (!begunToSpeak) return;
       begunToSpeak = false;
@@ -76,12 +83,12 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
       sayWaiting();
     },
   }).finally(settle);
-  const counting = {
-    under: () => waitingFor === 'prefill' && acceptedChoices === 0,
-    over: counted.reached,
-  };
-  const ready = Promise.race([work, begun.reached]);
-  if ((await untilCommit(ready, remainingMs(call), counting)) === 'deadline') sayWaiting();
+  try {
+    await Promise.race([work, begun.reached]);
+  } finally {
+    deadline.stop();
+  }
+  if (!events) sayWaiting();
   if (!begunToSpeak) heartbeat ??= setInterval(sayWaiting, heartbeatMs);
 
   const conclude = async (): Promise<void> => {
@@ -91,7 +98,7 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
       void stream.send(await events.end(tally.usage));
       call.trace?.done();
     } catch (error) {
-      const { signal } = call.request;
+      const { signal } = call;
       call.trace?.failed(error, stream.left || signal.aborted);
       if (signal.aborted) stream.fail(signal.reason);
       else {

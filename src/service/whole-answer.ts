@@ -1,11 +1,9 @@
 import type { AnswerFormat } from './answer-format.ts';
-import { remainingMs } from './call.ts';
 import { newCallId, type AnswerHead, type ChoiceResult } from './chat-objects.ts';
 import { runChoices, type ChoiceSink } from './choices.ts';
-import { answerLater } from './commit.ts';
 import { choiceCount } from './generation.ts';
 import { answerHead, type GenerationRun } from './generation-run.ts';
-import { createMoment } from './moment.ts';
+import { answerJson } from './json-answer.ts';
 import { answerHeaders, JSON_TYPE } from './response-headers.ts';
 
 /** An answer in one piece. */
@@ -18,23 +16,18 @@ export async function completeAnswer(run: GenerationRun, format: AnswerFormat): 
     reason: 'stop',
   }));
   let head: AnswerHead | null = null;
-  const begun = createMoment();
-  const counted = createMoment();
-  let waitingFor = 'queued';
+  let isPrefilling = false;
   const sink: ChoiceSink = {
     accepted(_, accepted) {
       head ??= answerHead(run, format.idPrefix, accepted);
-      counted.reach();
     },
     text(index, text, logprobs) {
-      begun.reach();
       const result = results[index];
       if (!result) return;
       result.text += text;
       result.logprobs?.push(...logprobs);
     },
     call(index, part) {
-      begun.reach();
       const calls = results[index]?.calls ?? [];
       if (part.type === 'call') calls.push({ id: newCallId(), name: part.name, arguments: '' });
       else {
@@ -63,7 +56,7 @@ export async function completeAnswer(run: GenerationRun, format: AnswerFormat): 
         sink,
         params,
         onWaiting(stage) {
-          waitingFor = stage;
+          isPrefilling = stage === 'prefill';
         },
       });
     } finally {
@@ -72,13 +65,8 @@ export async function completeAnswer(run: GenerationRun, format: AnswerFormat): 
     const known = head ?? answerHead(run, format.idPrefix, { fingerprint: model });
     return JSON.stringify(await format.whole(known, results, tally.usage));
   };
-  return answerLater({
-    answer: generate(),
-    begun: begun.reached,
-    counting: { under: () => waitingFor === 'prefill' && head === null, over: counted.reached },
-    remainingMs: remainingMs(call),
+  return answerJson(call, generate(), {
+    isComputing: () => isPrefilling || head !== null,
     headers: () => answerHeaders(call, JSON_TYPE, tally.timings),
-    trace: call.trace,
-    onCancel: () => call.abort.abort(new Error('the client has left')),
   });
 }

@@ -11,6 +11,7 @@ import { handleMessage } from './messages.ts';
 import { asksForWeights, respondStored } from './stored-weights.ts';
 import { serviceWorkerTransport } from './service-worker-transport.ts';
 import { browserService, isV1Path } from './v1.ts';
+import { watchClient } from './watch-client.ts';
 
 export { handleMessage };
 
@@ -48,10 +49,16 @@ export async function handleV1(target: Requested): Promise<Response> {
   const asked: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
   const { request } = asked;
   const { clientId = '' } = (('event' in asked && asked.event) || asked) as Partial<FetchEvent>;
-  return (
-    (await handleLocalRoute(request, engine)) ??
-    service(request, clientId ? { id: clientId, url: request.referrer } : null)
-  );
+  const local = await handleLocalRoute(request, engine);
+  if (local) return local;
+  if (!clientId) return service(request);
+  const watch = watchClient(self.clients, clientId);
+  try {
+    const signal = AbortSignal.any([request.signal, watch.gone]);
+    return await service(request, { id: clientId, url: request.referrer }, signal);
+  } finally {
+    watch.stop();
+  }
 }
 
 /**

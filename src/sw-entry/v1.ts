@@ -32,11 +32,11 @@ export function browserService(engine: EngineClientDependencies): Service {
     log: publishRequest(),
     now,
   });
-  return async (request, client) => {
+  return async (request, client, signal = request.signal) => {
     try {
-      return await service(request, client);
+      return await service(request, client, signal);
     } catch (error) {
-      if (request.signal.aborted) throw error;
+      if (signal.aborted) throw error;
       // A rejection would reach the client as a network error, which says nothing.
       return asServiceError(error).toResponse();
     }

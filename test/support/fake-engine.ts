@@ -1,3 +1,4 @@
+import type { WaitingStage } from '../../src/protocol/engine-port.ts';
 import type { ChatEvent, ChatJob, EmbeddingJob, EmbeddingResult } from '../../src/protocol/job.ts';
 import type { EngineClient, EngineRequestOptions } from '../../src/service/service-dependencies.ts';
 import { sampleOf } from './sample-json.ts';
@@ -18,7 +19,7 @@ export interface FakeReply {
   fail?: unknown;
   /** Ends without `done`. */
   breakOff?: boolean;
-  waiting?: 'queued' | 'loading' | 'prefill';
+  waiting?: WaitingStage;
   /** After so many deltas the engine is gone, and another one loads for a while. */
   handOver?: { after: number; loadMs: number };
 }
@@ -32,6 +33,7 @@ export class FakeEngine implements EngineClient {
   /** Deltas that were asked for. */
   yielded = 0;
   reply: (job: ChatJob, index: number) => FakeReply;
+  embedding: Pick<FakeReply, 'waiting' | 'acceptAfterMs' | 'refuse'> = {};
 
   constructor(reply: FakeReply | ((job: ChatJob, index: number) => FakeReply) = {}) {
     this.reply = typeof reply === 'function' ? reply : () => reply;
@@ -81,9 +83,11 @@ export class FakeEngine implements EngineClient {
     };
   }
 
-  async embed(job: EmbeddingJob, { signal }: EngineRequestOptions): Promise<EmbeddingResult> {
+  async embed(job: EmbeddingJob, { signal, onWaiting }: EngineRequestOptions): Promise<EmbeddingResult> {
     this.jobs.push(job);
-    await pause(0, signal);
+    if (this.embedding.waiting) onWaiting?.(this.embedding.waiting);
+    await pause(this.embedding.acceptAfterMs ?? 0, signal);
+    if (this.embedding.refuse) throw this.embedding.refuse;
     const lengths =
       'texts' in job.input
         ? job.input.texts.map((text) => text.length)

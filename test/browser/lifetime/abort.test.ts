@@ -41,11 +41,6 @@ test('an abort frees the engine at every stage', async () => {
     await tab.deltas(name, 3);
     await abort(what, name, 2000);
   }
-  const whole = await tab.begin({ ...long, stream: false });
-  await expect.poll(async () => (await tab.status()).models.some(({ running }) => running > 0)).toBe(true);
-  await new Promise((resolve) => setTimeout(resolve, 1200));
-  await abort('decode, in one piece', whole, 2000);
-
   const uninterrupted = await tab.run(wordy('one'));
   const wholeMs = (uninterrupted.endedAt ?? 0) - uninterrupted.startedAt;
   const prefill = await tab.begin(wordy('six'));
@@ -61,7 +56,11 @@ test('an abort frees the engine at every stage', async () => {
   const at = Date.now();
   await tab.abort(queued);
   await expect
-    .poll(async () => Math.max(...(await tab.status()).models.map((model) => model.queued)), { interval: 5 })
+    // The headers are held for 2 s in a queue.
+    .poll(async () => Math.max(...(await tab.status()).models.map((model) => model.queued)), {
+      interval: 5,
+      timeout: 3000,
+    })
     .toBe(0);
   console.log(`queued: out of the line after ${Date.now() - at} ms`);
   for (const name of running) await tab.abort(name);
@@ -73,7 +72,20 @@ test('an abort frees the engine at every stage', async () => {
   await expect
     .poll(async () => (await tab.status()).models.some(({ state }) => state === 'loading'), { interval: 10 })
     .toBe(true);
-  await abort('loading', loading, 2000);
+  // Unseen until the headers are sent, once the model is there.
+  await abort('loading', loading, 60_000);
+});
+
+test('an answer that is not streamed is computed to its end, which max_tokens bounds', async () => {
+  const tab = await lent.open();
+  const body = { ...counting({ max_tokens: 24 }), stream: false };
+  await tab.run(body);
+  const name = await tab.begin(body);
+  await expect.poll(async () => (await tab.status()).models.some(({ running }) => running > 0)).toBe(true);
+  const at = Date.now();
+  await tab.abort(name);
+  expect(await freeAfter(tab, 'in one piece', at)).toBeLessThan(20_000);
+  expect((await tab.ended(name)).finish).toEqual({});
 });
 
 test('closing a tab, leaving it and removing an iframe count as aborts', async () => {
@@ -91,6 +103,17 @@ test('closing a tab, leaving it and removing an iframe count as aborts', async (
     await leave(tab);
     expect(await freeAfter(leader, what, at)).toBeLessThan(2000);
     if (!tab.page.isClosed()) await tab.page.close();
+
+    const asker = await lent.open();
+    await asker.begin({ ...long, stream: false });
+    const running = async () => (await leader.status()).models.some((model) => model.running > 0);
+    await expect.poll(running).toBe(true);
+    // Until it has been seen once, nobody can tell that it is gone.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const leftAt = Date.now();
+    await leave(asker);
+    expect(await freeAfter(leader, `${what}, in one piece`, leftAt)).toBeLessThan(3500);
+    if (!asker.page.isClosed()) await asker.page.close();
   }
 
   const { page, key } = await lent.open();

@@ -29,7 +29,10 @@ interface Reply {
   yielded: number;
   /** Results taken, counted from where the others stood when it came. */
   taken: number;
+  /** The server has refused neither its prompt nor its grammar, which it does in the first step. */
+  accepted: boolean;
   signal: AbortSignal;
+  onAccepted(): void;
   onChunk(chunk: Chunk): void;
   resolve(): void;
   reject(error: unknown): void;
@@ -74,19 +77,24 @@ export class LlamaServer {
   }
 
   /**
-   * Generates one reply. Resolves when it is whole.
+   * Generates one reply. Resolves when it is whole. `onAccepted`: the prompt fits, and is being computed.
    * @throws the signal's reason, once the slot is free again; `Refusal`; or whatever the server died of
    */
-  run(fields: Record<string, unknown>, onChunk: (chunk: Chunk) => void, signal: AbortSignal): Promise<void> {
+  run(
+    fields: Record<string, unknown>,
+    onChunk: (chunk: Chunk) => void,
+    signal: AbortSignal,
+    onAccepted: () => void = () => undefined,
+  ): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#add(withSeed(fields), signal, { onChunk, resolve, reject }, false);
+      this.#add(withSeed(fields), signal, { onAccepted, onChunk, resolve, reject }, false);
     });
   }
 
   #add(
     fields: Record<string, unknown>,
     signal: AbortSignal,
-    to: Pick<Reply, 'onChunk' | 'resolve' | 'reject'>,
+    to: Pick<Reply, 'onAccepted' | 'onChunk' | 'resolve' | 'reject'>,
     isAhead: boolean,
   ): Reply {
     const prompt = String(fields['prompt']);
@@ -103,6 +111,7 @@ export class LlamaServer {
       opening: null,
       first: null,
       started: false,
+      accepted: false,
       yielded: 0,
       taken: this.#replies.length === 0 ? 0 : Math.min(...this.#replies.map(({ taken }) => taken)),
       signal,
@@ -213,7 +222,8 @@ export class LlamaServer {
       reply.size = 0;
     };
     const reject = (error: unknown): void => this.#end(reply, () => reply.reject(error));
-    return this.#add(fields, reply.signal, { onChunk, resolve, reject }, true);
+    const { onAccepted } = reply;
+    return this.#add(fields, reply.signal, { onAccepted, onChunk, resolve, reject }, true);
   }
 
   async #step(reply: Reply, id: number): Promise<void> {
@@ -221,6 +231,10 @@ export class LlamaServer {
       if (!reply.first || !isTooLong(error)) throw error;
       return { chunks: [OUT_OF_CONTEXT], more: false };
     });
+    if (!reply.accepted) {
+      reply.accepted = true;
+      reply.onAccepted();
+    }
     if (reply.opening) {
       reply.opening.push(...chunks);
       if (more) reply.taken += UNSTARTED;

@@ -54,7 +54,11 @@ export class WllamaEngine implements ChatEngine {
     this.#sampling = sampling;
   }
 
-  async *generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+  async *generate(
+    job: ChatJob,
+    signal: AbortSignal,
+    onPrefill?: () => void,
+  ): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
     refuseOversized(job.input, this.#wllama.getLoadedContextInfo().n_ctx);
@@ -63,7 +67,7 @@ export class WllamaEngine implements ChatEngine {
     try {
       for (let attempt = job, tries = 1; ; tries++) {
         try {
-          yield* this.#attempt(attempt, reader, signal);
+          yield* this.#attempt(attempt, reader, signal, onPrefill);
           return;
         } catch (error) {
           if (!isCrowded(error) || tries === TRIES || !canResume(job)) throw error;
@@ -84,6 +88,7 @@ export class WllamaEngine implements ChatEngine {
     job: ChatJob,
     reader: ReplyReader,
     signal: AbortSignal,
+    onPrefill?: () => void,
   ): AsyncGenerator<ChatEvent, void, undefined> {
     const chunks = new Channel<Chunk>();
     // Also stops it when the consumer walks away before the end.
@@ -92,6 +97,7 @@ export class WllamaEngine implements ChatEngine {
       completionRequest(job, this.#chatPrompt, this.#sampling),
       (chunk) => chunks.push(chunk),
       AbortSignal.any([signal, left.signal]),
+      onPrefill,
     );
     running.then(
       () => chunks.end(),

@@ -126,6 +126,22 @@ test('a prompt that is refused when computed ahead fails its reply, once', async
   expect(fake.log).toEqual(['begin 1000']);
 });
 
+test('a reply is accepted with its first step, long before its first token, and a refused one never', async () => {
+  const fake = new FakeServer();
+  const server = new LlamaServer(fake, 4, true);
+  const order: string[] = [];
+  const accept = () => order.push('accepted');
+  const long = server.run(ask(2000, 1), () => order.push('token'), never, accept);
+  await expect.poll(() => order).toContain('accepted');
+  await long;
+  expect(order).toEqual(['accepted', 'token']);
+  fake.step = async () => {
+    throw new Refusal('too long', 1000, 10);
+  };
+  await expect(server.run(ask(1000, 1), () => undefined, never, accept)).rejects.toThrow('too long');
+  expect(order).toEqual(['accepted', 'token']);
+});
+
 test('an abort frees the slot before it rejects, and leaves the others alone', async () => {
   const fake = new FakeServer();
   const server = new LlamaServer(fake, 4, false);
