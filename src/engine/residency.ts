@@ -20,7 +20,13 @@ export type LoadVariant = (variant: Variant, options: LoadVariantOptions) => Pro
 export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, string>) => Promise<Plan>;
 
 /** An engine with such an error is of no more use; the next request loads it anew, or the variant after it. */
-const FATAL = new Set(['engine_crashed', 'device_lost', 'upstream_unavailable', 'upstream_refused']);
+const FATAL = new Set(['engine_crashed', 'device_lost']);
+
+/** A server that failed is asked again after this time, or after what it asked for. */
+const UPSTREAM_PAUSE_MS = 10_000;
+
+/** A 429 that asks for a shorter pause is passed on: its client waits and asks again. */
+const LONG_RETRY_AFTER_MS = 5000;
 
 /** Failures of a load that would be the same a second time. */
 const HOPELESS = new Set(['out_of_memory', 'device_unsupported']);
@@ -40,6 +46,7 @@ export class Residency {
   readonly #plans = new Map<string, Plan>();
   readonly #losses = new Map<string, number>();
   readonly #faults = new Map<string, string>();
+  readonly #warned = new Set<string>();
   readonly #memory: MemoryBudget;
   /** What is known of how a variant runs, beyond why it was chosen. */
   readonly #remark: (variant: string) => string | undefined;
@@ -113,6 +120,7 @@ export class Residency {
         signal.throwIfAborted();
         failure = error;
         if (later.length > 0) this.#giveUp(variant, error);
+        if (later.length > 0 && variant.engine === 'upstream') this.#warnOnce(variant.name, error);
       }
     }
     throw failure;
@@ -132,9 +140,41 @@ export class Residency {
     this.#onChange();
   }
 
-  /** An engine has failed: with a fatal error it is dropped, and after two lost GPUs its variant is tried no more. */
-  async failed(resident: Resident, engine: Engine, error: unknown): Promise<void> {
-    const { code } = toWireError(error);
+  /**
+   * An engine has failed: with a fatal error it is dropped, and after two lost GPUs its variant is tried no more. A
+   * server that failed is passed over for a while, where the model has another variant.
+   * @returns whether another variant can answer in its place, from now on
+   */
+  async failed(resident: Resident, engine: Engine, error: unknown, model: string): Promise<boolean> {
+    if (resident.variant.engine === 'upstream') return this.#passOver(resident, engine, error, model);
+    await this.#dropFailed(resident, engine, toWireError(error).code);
+    return false;
+  }
+
+  async #passOver(resident: Resident, engine: Engine, error: unknown, id: string): Promise<boolean> {
+    const { code, status, retryAfterMs = 0 } = toWireError(error);
+    const isLong = status === 429 && retryAfterMs > LONG_RETRY_AFTER_MS;
+    const { variant } = resident;
+    const candidates = this.#plans.get(id)?.candidates ?? [];
+    const others = candidates.slice(candidates.indexOf(variant) + 1);
+    if (!(code?.startsWith('upstream_') || isLong) || others.length === 0) return false;
+    if (resident.engine === engine) {
+      this.#warnOnce(variant.name, error);
+      await resident.suspend(engine, error, Math.max(UPSTREAM_PAUSE_MS, retryAfterMs));
+    }
+    return true;
+  }
+
+  /** A server that stays away need not fill the console. */
+  #warnOnce(variant: string, error: unknown): void {
+    const { code, message } = toWireError(error);
+    const fault = `${variant} ${code}`;
+    if (this.#warned.has(fault)) return;
+    this.#warned.add(fault);
+    console.warn(`localtext: ${variant} is passed over for the next variant. ${message}`);
+  }
+
+  async #dropFailed(resident: Resident, engine: Engine, code: string | null): Promise<void> {
     if (code === null || !FATAL.has(code) || resident.engine !== engine) return;
     const { name } = resident.variant;
     if (code === 'device_lost') {
@@ -236,8 +276,9 @@ export class Residency {
   }
 
   #failure({ variant }: VariantReason): string {
-    const error = this.#residents.get(variant)?.error;
-    return error ? `could not be loaded: ${toWireError(error).message}` : 'could not be loaded';
+    const { error, variant: which } = this.#residents.get(variant) ?? {};
+    const what = which?.engine === 'upstream' ? 'does not answer' : 'could not be loaded';
+    return error ? `${what}: ${toWireError(error).message}` : what;
   }
 
   #model(id: string, kind?: CatalogModel['kind']): CatalogModel {

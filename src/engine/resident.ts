@@ -77,6 +77,13 @@ export class Resident {
     await engine.unload().catch(() => undefined);
   }
 
+  /** The engine is of no use for that long: it is dropped, and until then a load fails with this error. */
+  async suspend(engine: Engine, error: unknown, pauseMs: number): Promise<void> {
+    this.error = error;
+    this.#notBefore = performance.now() + pauseMs;
+    await this.drop(engine);
+  }
+
   /** Circumstances have changed: a load that failed may be tried again at once. */
   forgive(): void {
     this.#notBefore = 0;

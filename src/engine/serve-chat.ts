@@ -8,7 +8,10 @@ import type { Resident } from './resident.ts';
 
 type OnStage = (stage: WaitingStage) => void;
 
-/** Runs one chat: waits for the model and for a slot in it, then passes the engine's events on. */
+/**
+ * Runs one chat: waits for the model and for a slot in it, then passes the engine's events on. Where a server fails before
+ * anything was sent, the next variant answers.
+ */
 export async function* serveChat(
   residency: Residency,
   { id, job }: { id: string; job: ChatJob },
@@ -16,21 +19,32 @@ export async function* serveChat(
   onStage: OnStage,
 ): AsyncGenerator<ChatEvent, void, undefined> {
   const began = performance.now();
-  const { resident, engine, leave } = await enter(residency, job, signal, onStage);
-  try {
-    onStage('checking');
-    const queueMs = performance.now() - began;
-    const detail = { requestId: id, model: job.model };
-    showSpan('queue', queueMs, detail);
-    for await (const event of engine.generate(job, signal, () => onStage('prefill'))) {
-      if (event.type === 'done') showGeneration(event.timings, detail);
-      yield event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event;
+  let failure: unknown;
+  for (;;) {
+    const place = await enter(residency, job, signal, onStage).catch((error: unknown) => {
+      // What the server said is told where no variant can stand in for it.
+      throw signal.aborted ? error : (failure ?? error);
+    });
+    const { resident, engine, leave } = place;
+    let sent = false;
+    try {
+      onStage('checking');
+      const queueMs = performance.now() - began;
+      const detail = { requestId: id, model: job.model };
+      showSpan('queue', queueMs, detail);
+      for await (const event of engine.generate(job, signal, () => onStage('prefill'))) {
+        if (event.type === 'done') showGeneration(event.timings, detail);
+        sent = true;
+        yield event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event;
+      }
+      return;
+    } catch (error) {
+      const another = await residency.failed(resident, engine, error, job.model);
+      if (!another || sent || signal.aborted) throw error;
+      failure ??= error;
+    } finally {
+      leave();
     }
-  } catch (error) {
-    await residency.failed(resident, engine, error);
-    throw error;
-  } finally {
-    leave();
   }
 }
 

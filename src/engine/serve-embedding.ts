@@ -2,7 +2,6 @@ import type { EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
 import { showSpan } from '../protocol/user-timing.ts';
 import { EngineError } from './engine-error.ts';
 import type { Engine, Residency } from './residency.ts';
-import type { Resident } from './resident.ts';
 
 /** Runs one embedding job. There is no line: the engine mixes the texts of all jobs into its batches. */
 export async function serveEmbedding(
@@ -13,20 +12,29 @@ export async function serveEmbedding(
 ): Promise<EmbeddingResult> {
   const began = performance.now();
   let resident = residency.resident(job.model, 'embedding');
+  let failure: unknown;
   for (;;) {
     if (resident.state !== 'ready') onStage('loading');
     // In line before it is there: what requests stand before is not unloaded.
     const leave = await resident.queue.enter(signal);
+    let used: Engine | null = null;
     try {
-      const loaded = await residency.ready(job.model, signal);
-      if (loaded === resident && resident.engine) return await run(resident, resident.engine);
+      const loaded = await residency.ready(job.model, signal).catch((error: unknown) => {
+        // What the server said is told where no variant can stand in for it.
+        throw signal.aborted ? error : (failure ?? error);
+      });
+      if (loaded === resident && loaded.engine) return await run((used = loaded.engine));
       resident = loaded;
+    } catch (error) {
+      if (signal.aborted || !used || !(await residency.failed(resident, used, error, job.model))) throw error;
+      failure ??= error;
+      resident = residency.resident(job.model, 'embedding');
     } finally {
       leave();
     }
   }
 
-  async function run(at: Resident, engine: Engine): Promise<EmbeddingResult> {
+  async function run(engine: Engine): Promise<EmbeddingResult> {
     if (!('embed' in engine)) {
       throw new EngineError({
         code: 'model_unavailable',
@@ -38,19 +46,14 @@ export async function serveEmbedding(
     const queueMs = started - began;
     const detail = { requestId: id, model: job.model };
     showSpan('queue', queueMs, detail, started);
-    try {
-      const { vectors, tokens } = await engine.embed(job, signal);
-      const computeMs = performance.now() - started;
-      showSpan('compute', computeMs, detail, started + computeMs);
-      return {
-        vectors,
-        promptTokens: tokens,
-        fingerprint: engine.fingerprint,
-        timings: { queueMs, computeMs },
-      };
-    } catch (error) {
-      if (!signal.aborted) await residency.failed(at, engine, error);
-      throw error;
-    }
+    const { vectors, tokens } = await engine.embed(job, signal);
+    const computeMs = performance.now() - started;
+    showSpan('compute', computeMs, detail, started + computeMs);
+    return {
+      vectors,
+      promptTokens: tokens,
+      fingerprint: engine.fingerprint,
+      timings: { queueMs, computeMs },
+    };
   }
 }

@@ -238,7 +238,7 @@ test('a GPU lost once is loaded anew; lost twice, the next variant answers', asy
   for (const expected of ['big', 'big', 'small']) {
     const resident = await models.ready('m', never);
     expect(resident.variant.name).toBe(expected);
-    if (resident.engine) await models.failed(resident, resident.engine, lost);
+    if (resident.engine) await models.failed(resident, resident.engine, lost, 'm');
   }
   await models.ready('m', never);
   expect(models.status()[0]?.reasons).toContainEqual(

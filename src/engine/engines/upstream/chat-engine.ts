@@ -1,3 +1,4 @@
+import { APIError } from 'openai';
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
 import type { Completion } from 'openai/resources/completions';
 import type { ChatEvent, ChatJob, TokenLogprob } from '../../../protocol/job.ts';
@@ -15,20 +16,31 @@ type Logprobs = NonNullable<NonNullable<ChatCompletionChunk['choices'][number]['
 export class UpstreamChatEngine extends UpstreamEngine implements ChatEngine {
   readonly slots = SLOTS;
 
-  async *generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+  /** `accepted` comes with the first token: until then the next variant can answer unseen. */
+  async *generate(
+    job: ChatJob,
+    signal: AbortSignal,
+    onPrefill?: () => void,
+  ): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
     const request = toUpstreamRequest(job, this.model);
     const left = new AbortController();
     const options = { signal: AbortSignal.any([signal, left.signal]) };
     const began = performance.now();
     let first: number | undefined;
+    let hasBegun = false;
     try {
       const chunks: AsyncIterable<Chunk> =
         'chat' in request
           ? await this.client.chat.completions.create(request.chat, options)
           : await this.client.completions.create(request.completion, options);
-      // The server has taken it, but says how long the prompt is only at the end.
-      yield { type: 'accepted', accepted: { promptTokens: 0, fingerprint: this.fingerprint } };
+      hasBegun = true;
+      onPrefill?.();
+      // A server says how long the prompt is only at the end.
+      const accepted: ChatEvent = {
+        type: 'accepted',
+        accepted: { promptTokens: 0, fingerprint: this.fingerprint },
+      };
       const end = { finish: null as string | null, usage: null as Chunk['usage'] | null, tokens: 0 };
       for await (const chunk of chunks) {
         end.usage = chunk.usage ?? end.usage;
@@ -38,6 +50,7 @@ export class UpstreamChatEngine extends UpstreamEngine implements ChatEngine {
         const text = ('delta' in choice ? choice.delta.content : choice.text) ?? '';
         const logprobs = 'delta' in choice ? choice.logprobs?.content : null;
         if (text === '' && !logprobs?.length) continue;
+        if (first === undefined) yield accepted;
         first ??= performance.now();
         // One chunk is one token in most servers, and no server says otherwise; the usage at the end is exact.
         const tokens = logprobs?.length ?? 1;
@@ -49,6 +62,7 @@ export class UpstreamChatEngine extends UpstreamEngine implements ChatEngine {
       }
       signal.throwIfAborted();
       if (end.finish === null) throw cutShort();
+      if (first === undefined) yield accepted;
       const now = performance.now();
       yield {
         type: 'done',
@@ -62,7 +76,7 @@ export class UpstreamChatEngine extends UpstreamEngine implements ChatEngine {
       };
     } catch (error) {
       signal.throwIfAborted();
-      throw this.failure(error);
+      throw this.failure(hasBegun && !(error instanceof APIError) ? cutShort(error) : error);
     } finally {
       // Whoever leaves the loop early ends the server's work as well.
       left.abort();
@@ -71,9 +85,9 @@ export class UpstreamChatEngine extends UpstreamEngine implements ChatEngine {
 }
 
 /** A stream that ends without a finish reason would pass for a whole reply. */
-function cutShort(): EngineError {
+function cutShort(cause?: unknown): EngineError {
   const message = 'The server behind this model ended its reply before the end. Try again.';
-  return new EngineError({ code: 'upstream_failed', message });
+  return new EngineError({ code: 'upstream_failed', message }, cause);
 }
 
 function toLogprob({ token, logprob, bytes, top_logprobs: top }: Logprobs[number]): TokenLogprob {

@@ -1,32 +1,39 @@
-import { APIConnectionError, APIError } from 'openai';
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
 import { EngineError } from '../../engine-error.ts';
 
-/** What the client did wrong, or must wait for, is told in the server's words; the rest is the site's business. */
-const PASSED_ON = new Set([400, 404, 413, 422, 429]);
+/** The caller's own faults, told in the server's words. */
+const CALLERS = new Set([400, 413, 422]);
 
+/**
+ * What went wrong, as our own error. Codes that begin with `upstream_` are no fault of the request: another variant may
+ * answer it.
+ */
 export function asUpstreamFailure(error: unknown, key: string | undefined): EngineError {
   if (error instanceof EngineError) return error;
-  if (error instanceof APIConnectionError || !(error instanceof APIError)) {
-    const message = 'The server behind this model does not answer. Try again, or later.';
-    return new EngineError({ code: 'upstream_unavailable', message }, error);
+  if (error instanceof APIConnectionError && error.cause instanceof EngineError) return error.cause;
+  if (error instanceof APIConnectionTimeoutError) {
+    return fault('upstream_unavailable', 'did not answer in time. Try again, or later.', error);
   }
+  if (error instanceof APIConnectionError || !(error instanceof APIError)) return unreachable(error);
   const status = error.status ?? 500;
   const retryAfterMs = retryAfter(error.headers);
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
   if (status === 401 || status === 403) {
-    const message = 'The server behind this model refused the key that the site gave for it.';
-    return new EngineError({ code: 'upstream_refused', message }, error);
+    const message = `refused the key that the site gave for it (${status}). Put a valid key into \`upstreamKeys\`.`;
+    return fault('upstream_refused', message, error, { status, type: 'invalid_request_error' });
   }
-  if (!PASSED_ON.has(status)) {
-    const message = 'The server behind this model failed. Try again, or later.';
-    return new EngineError({ code: 'upstream_failed', message, ...wait }, error);
+  if (status === 404) {
+    const message = 'does not know the model or the path (404). Check `model` and `baseUrl` in the catalog.';
+    return fault('upstream_failed', message, error);
   }
   const limited = status === 429;
+  if (!limited && !CALLERS.has(status)) {
+    return fault('upstream_failed', `failed (${status}). Try again, or later.`, error, wait);
+  }
   return new EngineError(
     {
-      // A model that the server does not have is the catalog's fault, not the client's.
-      status: limited ? 429 : status === 404 ? 500 : 400,
-      type: limited ? 'rate_limit_error' : status === 404 ? 'server_error' : 'invalid_request_error',
+      status: limited ? 429 : 400,
+      type: limited ? 'rate_limit_error' : 'invalid_request_error',
       code: typeof error.code === 'string' ? error.code : limited ? 'rate_limit_exceeded' : null,
       param: error.param ?? null,
       message: withoutKey(messageOf(error), key),
@@ -34,6 +41,29 @@ export function asUpstreamFailure(error: unknown, key: string | undefined): Engi
     },
     error,
   );
+}
+
+export const redirected = (): EngineError =>
+  fault(
+    'upstream_redirected',
+    'redirects the request to another address, which is not followed: its text may only go where the site says. Put the final address into `baseUrl` in the catalog.',
+  );
+
+/** A browser tells a page nothing of why a request to another origin failed. */
+const unreachable = (cause: unknown): EngineError =>
+  fault(
+    'upstream_unavailable',
+    `cannot be reached from this page: it is down, or it does not allow this origin. It must send \`Access-Control-Allow-Origin: ${globalThis.origin ?? '*'}\` (CORS) and allow the headers \`authorization\` and \`content-type\`.`,
+    cause,
+  );
+
+function fault(
+  code: string,
+  message: string,
+  cause?: unknown,
+  more: Partial<EngineError['wire']> = {},
+): EngineError {
+  return new EngineError({ code, message: `The server behind this model ${message}`, ...more }, cause);
 }
 
 /** The SDK puts the status before the server's message. */

@@ -3,10 +3,12 @@ import type { UpstreamVariant } from '../../../catalog/catalog.ts';
 import type { ChatEngine, EmbeddingEngine, EngineContext } from '../../engine.ts';
 import { UpstreamChatEngine } from './chat-engine.ts';
 import { UpstreamEmbeddingEngine } from './embedding-engine.ts';
-import { asUpstreamFailure } from './failures.ts';
+import { asUpstreamFailure, redirected } from './failures.ts';
 
-/** Long enough for a server that has a queue; an abort need not wait for it. */
-const TIMEOUT_MS = 300_000;
+/** Until a stream's first byte: a server that is silent for longer counts as down, and the next variant answers. */
+const STREAM_TIMEOUT_MS = 60_000;
+/** Until all embeddings are there, which must be before the service gives up. */
+const EMBEDDING_TIMEOUT_MS = 240_000;
 /** A server that does not list its models in this time counts as down, and the next variant is tried. */
 const PROBE_MS = 3000;
 
@@ -19,7 +21,8 @@ export async function loadUpstream(
   const client = new OpenAI({
     baseURL: variant.baseUrl,
     apiKey: key ?? 'none',
-    timeout: TIMEOUT_MS,
+    timeout: variant.dimensions === undefined ? STREAM_TIMEOUT_MS : EMBEDDING_TIMEOUT_MS,
+    fetch: fetchWithoutRedirects,
     // Whoever asked retries, and sees the headers that say when.
     maxRetries: 0,
     // It means keys in pages of anybody's; this one is the site's own choice.
@@ -38,6 +41,16 @@ export async function loadUpstream(
     ? new UpstreamChatEngine(client, variant, key)
     : new UpstreamEmbeddingEngine(client, variant, key);
 }
+
+/** Followed, a redirect would take the text to a host that the site did not name. */
+async function fetchWithoutRedirects(url: string | URL | Request, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url, { ...init, redirect: 'manual' });
+  // Browsers hide which redirect it is; Node shows its status.
+  if (response.type === 'opaqueredirect' || REDIRECTS.has(response.status)) throw redirected();
+  return response;
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 const OWN_HEADERS = Object.fromEntries(
   ['arch', 'lang', 'os', 'package-version', 'retry-count', 'runtime', 'runtime-version', 'timeout'].map(

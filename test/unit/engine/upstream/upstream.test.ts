@@ -232,7 +232,7 @@ test.each([
     {},
     { status: 400, code: 'context_length_exceeded', param: 'messages', message: 'too long, (key)' },
   ],
-  [401, { message: `Incorrect API key provided: ${KEY}` }, {}, { status: 500, code: 'upstream_refused' }],
+  [401, { message: `Incorrect API key provided: ${KEY}` }, {}, { status: 401, code: 'upstream_refused' }],
   [
     503,
     { message: `inside: ${KEY}` },

@@ -1,0 +1,244 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import type { Variant } from '../../../../src/catalog/catalog.ts';
+import type { ChatEngine, EmbeddingEngine } from '../../../../src/engine/engine.ts';
+import { EngineError } from '../../../../src/engine/engine-error.ts';
+import { loadUpstream } from '../../../../src/engine/engines/upstream/load.ts';
+import { Residency } from '../../../../src/engine/residency.ts';
+import { serveChat } from '../../../../src/engine/serve-chat.ts';
+import { serveEmbedding } from '../../../../src/engine/serve-embedding.ts';
+import type { ChatEvent } from '../../../../src/protocol/job.ts';
+
+const never = new AbortController().signal;
+const job = {
+  kind: 'chat' as const,
+  model: 'm',
+  input: { messages: [{ role: 'user' as const, content: 'hi' }] },
+  sampling: { temperature: 0, topP: 1 },
+};
+
+type Answer = (response: ServerResponse) => void;
+const status =
+  (code: number, headers: Record<string, string> = {}): Answer =>
+  (response) => {
+    response.writeHead(code, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify({ error: { message: `said ${code}`, code: null } }));
+  };
+const chunk = (content: string, finish_reason: string | null = null) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason }] })}\n\n`;
+const stream =
+  (text: string, end: 'whole' | 'cut'): Answer =>
+  (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`${chunk('')}${text && chunk(text)}`);
+    if (end === 'whole') response.end(`${chunk('', 'stop')}data: [DONE]\n\n`);
+    else setTimeout(() => response.destroy(), 20);
+  };
+const whole = stream('from the server', 'whole');
+const hangUp: Answer = (response) => response.destroy();
+
+let servers: Server[] = [];
+let answer: Answer;
+/** Requests but for the list of models. */
+let asked: number;
+let baseUrl: string;
+
+async function listen(handle: (path: string, response: ServerResponse) => void): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => handle(request.url ?? '', response));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+beforeEach(async () => {
+  asked = 0;
+  vi.spyOn(console, 'warn').mockReturnValue();
+  baseUrl = await listen((path, response) => {
+    if (path === '/v1/models') return response.end('{"object":"list","data":[]}');
+    asked += 1;
+    return answer(response);
+  });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  for (const server of servers) server.closeAllConnections();
+  for (const server of servers) server.close();
+  servers = [];
+});
+
+const onDevice: ChatEngine & EmbeddingEngine = {
+  fingerprint: 'device',
+  slots: 1,
+  async *generate() {
+    yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: 'device' } };
+    yield { type: 'delta', delta: { text: 'from the device', tokens: 3 } };
+    const usage = { promptTokens: 1, cachedTokens: 0, completionTokens: 3 };
+    const timings = { queueMs: 0, prefillMs: 0, decodeMs: 0 };
+    yield { type: 'done', finishReason: 'stop', usage, timings };
+  },
+  embed: async () => ({ vectors: [new Float32Array([1])], tokens: 1 }),
+  unload: async () => undefined,
+};
+
+/** A model on a server, and behind it one on the device: `none`, or one that `fails` to load. */
+function models(next: 'device' | 'none' | 'fails' = 'device', kind: 'chat' | 'embedding' = 'chat') {
+  const common = { license: 'MIT', contextLength: 10, files: [] };
+  const upstream = { ...common, engine: 'upstream' as const, name: 'server', baseUrl, model: 'theirs' };
+  const server: Variant = kind === 'chat' ? upstream : { ...upstream, dimensions: 1 };
+  const small: Variant = { ...common, engine: 'wllama', name: 'small' };
+  const variants = next === 'none' ? [server] : [server, small];
+  const reasons = [{ variant: 'server', engine: 'upstream', chosen: true, reason: 'a server runs it' }];
+  return new Residency(
+    { ownedBy: 'us', models: [{ id: 'm', kind, created: 0, variants }] },
+    async (variant, { signal }) => {
+      if (variant.engine === 'upstream') {
+        const file = () => Promise.reject(new Error('none'));
+        const context = { file, wasm: (name: string) => name, onProgress: () => undefined, signal };
+        return loadUpstream(variant, context, { key: 'k' });
+      }
+      if (next === 'fails') throw new EngineError({ code: 'out_of_memory', message: 'too little' });
+      return onDevice;
+    },
+    () => undefined,
+    async () => ({ candidates: variants, reasons }),
+  );
+}
+
+async function ask(residency: Residency): Promise<{ text: string; fingerprint: string | null }> {
+  const events: ChatEvent[] = [];
+  for await (const event of serveChat(residency, { id: 'r', job }, never, () => undefined))
+    events.push(event);
+  const text = events.flatMap((event) => (event.type === 'delta' ? event.delta.text : [])).join('');
+  const accepted = events.find((event) => event.type === 'accepted');
+  return { text, fingerprint: accepted?.accepted.fingerprint ?? null };
+}
+
+const device = { text: 'from the device', fingerprint: 'device' };
+const server = { text: 'from the server', fingerprint: 'server-upstream' };
+
+const faults: [string, Answer, RegExp][] = [
+  ['a wrong key', status(401), /refused the key/],
+  ['a forbidden key', status(403), /refused the key/],
+  ['a long wait', status(429, { 'retry-after': '60' }), /said 429/],
+  ['an unknown model', status(404), /does not know the model/],
+  ['a failing server', status(503), /failed \(503\)/],
+  ['a broken connection', hangUp, /cannot be reached.*Access-Control-Allow-Origin/],
+  ['a reply that breaks off before its first token', stream('', 'cut'), /ended its reply/],
+];
+
+test.each(faults)(
+  '%s: the device answers in the same call, and the status says why',
+  async (_, fault, why) => {
+    const residency = models();
+    answer = whole;
+    expect(await ask(residency)).toEqual(server);
+    answer = fault;
+    expect(await ask(residency)).toEqual(device);
+    expect(await ask(residency)).toEqual(device);
+    // The second request had not to ask the server, and the console has it once.
+    expect(asked).toBe(2);
+    expect(console.warn).toHaveBeenCalledTimes(1);
+    expect(residency.status()[0]?.reasons).toContainEqual(
+      expect.objectContaining({
+        variant: 'server',
+        chosen: false,
+        reason: expect.stringMatching(why) as string,
+      }),
+    );
+  },
+);
+
+test('several requests that meet the fault together are all answered by the device', async () => {
+  const residency = models();
+  answer = status(500);
+  expect(await Promise.all([ask(residency), ask(residency), ask(residency)])).toEqual([
+    device,
+    device,
+    device,
+  ]);
+});
+
+test.each([
+  ['400', status(400), { status: 400, message: 'said 400' }],
+  ['429 with a short wait', status(429, { 'retry-after': '2' }), { status: 429, retryAfterMs: 2000 }],
+])('a %s is passed on, though the device could answer', async (_, fault, wire) => {
+  const residency = models();
+  answer = fault;
+  await expect(ask(residency)).rejects.toMatchObject({ wire });
+  answer = whole;
+  expect(await ask(residency)).toEqual(server);
+});
+
+test.each([
+  ['none', 401, { status: 401, code: 'upstream_refused' }],
+  ['fails', 401, { status: 401, code: 'upstream_refused' }],
+  ['none', 429, { status: 429, type: 'rate_limit_error', retryAfterMs: 60_000 }],
+  ['none', 503, { status: 500, code: 'upstream_failed' }],
+] as const)('where the device can not answer (%s), a %i is passed on', async (next, code, wire) => {
+  answer = status(code, code === 429 ? { 'retry-after': '60' } : {});
+  const residency = models(next);
+  await expect(ask(residency)).rejects.toMatchObject({ wire });
+});
+
+test('a reply that breaks off after its first token is an error, and the next request goes to the device', async () => {
+  const residency = models();
+  answer = stream('half a', 'cut');
+  await expect(ask(residency)).rejects.toMatchObject({ wire: { status: 500, code: 'upstream_failed' } });
+  expect(await ask(residency)).toEqual(device);
+});
+
+test('embeddings are answered by the next variant, too', async () => {
+  const residency = models('device', 'embedding');
+  answer = status(502);
+  const embedding = { kind: 'embedding' as const, model: 'm', input: { texts: ['a'] } };
+  const embed = () => serveEmbedding(residency, { id: 'r', job: embedding }, never, () => undefined);
+  const results = await Promise.all([embed(), embed()]);
+  expect(results.map(({ fingerprint }) => fingerprint)).toEqual(['device', 'device']);
+});
+
+test('a server that recovers answers again', async () => {
+  const residency = models();
+  answer = status(500);
+  expect(await ask(residency)).toEqual(device);
+  answer = whole;
+  const later = performance.now() + 11_000;
+  vi.spyOn(performance, 'now').mockImplementation(() => later);
+  await expect.poll(() => ask(residency)).toEqual(server);
+});
+
+test('a redirect is refused, and the other host hears nothing', async () => {
+  let heard = 0;
+  const other = await listen((_, response) => {
+    heard += 1;
+    whole(response);
+  });
+  for (const code of [301, 302, 303, 307, 308]) {
+    answer = status(code, { location: `${other}/chat/completions` });
+    await expect(ask(models('none'))).rejects.toMatchObject({
+      wire: { status: 500, code: 'upstream_redirected' },
+    });
+    expect(await ask(models())).toEqual(device);
+  }
+  expect(heard).toBe(0);
+});
+
+test('a server that is silent counts as down after a minute', async () => {
+  const residency = models();
+  await residency.ready('m', never);
+  answer = () => undefined;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const asking = ask(residency);
+    while (asked === 0) await new Promise((resolve) => setImmediate(resolve));
+    vi.advanceTimersByTime(61_000);
+    expect(await asking).toEqual(device);
+  } finally {
+    vi.useRealTimers();
+  }
+});
