@@ -75,6 +75,20 @@ test('chats that run at once come out as each does alone; one that is refused fa
   for (const [at, body] of bodies.entries()) expect((await ask(body)).text).toBe(together[at]?.text);
 });
 
+test('text that is not UTF-8 is replaced, and neither the engine nor what runs beside it ends', async () => {
+  const crashes: string[] = [];
+  page.on('console', (message) => message.text().includes('engine crashed') && crashes.push(message.text()));
+  const beside = { content: 'Name a river.', max_tokens: 8 };
+  const alone = await ask(beside);
+  // In this model's vocabulary 218 is the byte 0x80, which no character begins with.
+  const bytes = { logit_bias: { 218: 100 }, max_tokens: 4 };
+  const [broken, whole] = await askAll([bytes, beside]);
+  expect(broken).toMatchObject({ status: 200, text: expect.stringMatching(/^\ufffd+$/) as string });
+  expect(whole?.text).toBe(alone.text);
+  expect((await ask(bytes)).text).toBe(broken?.text);
+  expect(crashes).toEqual([]);
+});
+
 test('a prompt longer than the context is refused with both numbers', async () => {
   const answer = await ask({ content: 'word '.repeat(9000), max_tokens: 1 });
   expect(answer).toMatchObject({ status: 400, code: 'context_length_exceeded' });

@@ -133,12 +133,12 @@ const failure = (
 
 const messages = [{ role: 'user', content: 'Say hello.' }];
 const huge = 'owl '.repeat(2 ** 20);
-const lookahead = {
+const unbalanced = {
   type: 'object',
-  properties: { a: { type: 'string', pattern: 'no anchors' } },
+  properties: { a: { type: 'string', pattern: '^(a$' } },
   required: ['a'],
 };
-const format = { type: 'json_schema', json_schema: { name: 'a', schema: lookahead } };
+const format = { type: 'json_schema', json_schema: { name: 'a', schema: unbalanced } };
 const refusal = { kind: 'BadRequestError', status: 400, requests: 1 };
 const tooLong = { ...refusal, code: 'context_length_exceeded' };
 

@@ -8,6 +8,7 @@ import { hasThreads } from '../device/threads.ts';
 import { realAdapter } from '../gpu.ts';
 import { ChatPrompt } from './chat-prompt.ts';
 import { asLoadFailure, contextLengths } from './wllama/load-failures.ts';
+import { NativeLog } from './wllama/native-log.ts';
 import { ReadAheadBlob } from './wllama/read-ahead-blob.ts';
 import { specialTokens } from './wllama/special-tokens.ts';
 import { chooseBuild } from './wllama/wasm-build.ts';
@@ -38,11 +39,12 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
   let failure: unknown;
   for (const contextLength of contextLengths(variant.contextLength)) {
     try {
-      const wllama = await start({ ...variant, contextLength }, context, blobs, gpu);
+      const log = new NativeLog();
+      const wllama = await start({ ...variant, contextLength }, context, blobs, gpu, log);
       const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
       const prompt = await chatPrompt(wllama, blobs[0]);
       const fingerprint = `${variant.name}-wllama-${backend}`;
-      return new WllamaEngine(wllama, prompt, {
+      return new WllamaEngine(wllama, log, prompt, {
         fingerprint,
         slots: SLOTS,
         sampling: variant.sampling ?? {},
@@ -73,11 +75,12 @@ async function start(
   context: EngineContext,
   blobs: Blob[],
   gpu: boolean,
+  log: NativeLog,
 ): Promise<Wllama> {
   const { wasm, compat } = await chooseBuild(context);
   const wllama = new Wllama(
     { default: wasm },
-    { cacheManager: noCache(), logger: quietLogger, suppressNativeLog: true },
+    { cacheManager: noCache(), logger: log, suppressNativeLog: false },
   );
   // Unset, it would take its compatibility build from a CDN.
   wllama.setCompat(compat);
@@ -153,11 +156,3 @@ function noCache(): CacheManager {
     },
   ]);
 }
-
-/** A refused request is told to its client, not to the console. */
-const quietLogger = {
-  debug: () => undefined,
-  log: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};

@@ -29,6 +29,8 @@ export class ReplyReader {
   readonly #fingerprint: string;
   #accepted: { promptTokens: number; cachedTokens: number } | null = null;
   #text = '';
+  /** Came before the reply was accepted. */
+  #held = '';
   #tokens = 0;
   /** Tokens of earlier attempts at this reply. */
   #before = 0;
@@ -51,9 +53,12 @@ export class ReplyReader {
     const choice = chunk.choices?.[0];
     if (!choice) return;
     if (choice.finish_reason) this.#finishReason = choice.finish_reason === 'length' ? 'length' : 'stop';
-    const text = choice.text ?? '';
+    const text = this.#held + (choice.text ?? '');
     const logprobs = this.#logprobs(choice.logprobs?.content);
     if (!text && !logprobs) return;
+    // The counts of `accepted` come with the timings, which a result that could not be read lacks.
+    this.#held = this.#accepted || chunk.timings ? '' : text;
+    if (this.#held) return;
     if (chunk.timings)
       yield* this.#accept(chunk.timings.cache_n + chunk.timings.prompt_n, chunk.timings.cache_n);
     const predicted = chunk.timings ? this.#before + chunk.timings.predicted_n : this.#tokens + 1;

@@ -1,5 +1,6 @@
 import type { Wllama } from '@wllama/wllama';
 
+import type { NativeLog } from './native-log.ts';
 import type { Chunk } from './reply-reader.ts';
 
 /** The server's own answer that it will not, or cannot, do what was asked; it is as good as before. */
@@ -19,7 +20,10 @@ export class Refusal extends Error {
 export interface ServerCalls {
   /** Queues a completion. @returns its id */
   begin(fields: Record<string, unknown>): Promise<number>;
-  /** Computes one step for all slots; then takes one result of this completion, if it has one. */
+  /**
+   * Computes one step for all slots; then takes one result of this completion, if it has one. An exception in the step
+   * leaves the slots in an unknown state; one in writing the result does not.
+   */
   step(id: number): Promise<StepResult>;
   /** Frees the slot; the prompt computed so far stays in its cache. */
   cancel(id: number): Promise<void>;
@@ -41,10 +45,16 @@ interface Proxy {
 }
 
 /**
- * How a request that llama.cpp's server cannot parse comes out: the glue takes the magic number of its own input
- * (`GLUE`) for the length of an answer that was never written.
+ * How an exception in llama.cpp comes out: the glue takes the magic number of its own input (`GLUE`) for the length of
+ * an answer that was never written. By Chromium, Firefox and WebKit.
  */
-const NO_ANSWER = /Invalid typed array length: 1163217991|Invalid magic number/;
+const NO_ANSWER =
+  /Invalid typed array length: 1163217991|Invalid magic number|out-of-bounds Uint8Array|Length out of range of buffer/;
+
+const isNoAnswer = (error: unknown): boolean => error instanceof Error && NO_ANSWER.test(error.message);
+
+/** In place of a result whose text is not UTF-8, such as half a character between two whole ones: it cannot be read. */
+const UNREADABLE: StepResult = { chunks: [{ choices: [{ text: '\ufffd' }] }], more: true };
 
 interface ServerError {
   message?: string;
@@ -56,7 +66,7 @@ interface ServerError {
  * The public methods poll each request by itself, all at once: with several under way, each would hear of a token
  * only every so many steps, a cancel would wait behind as many, and one refused request would fail all.
  */
-export function serverCalls(wllama: Wllama): ServerCalls {
+export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeInvalidText'>): ServerCalls {
   const { proxy } = wllama as unknown as { proxy: Proxy };
   return {
     async begin(fields) {
@@ -65,12 +75,18 @@ export function serverCalls(wllama: Wllama): ServerCalls {
         const { req_id: id } = await proxy.wllamaAction('completion', body);
         return id;
       } catch (error) {
-        if (error instanceof Error && NO_ANSWER.test(error.message)) throw new Refusal('not understood');
+        if (isNoAnswer(error)) throw new Refusal('not understood');
         throw error;
       }
     },
     async step(id) {
-      const answer = await proxy.wllamaAction('get_result', { _name: 'gres_req', req_id: id });
+      const answer = await proxy
+        .wllamaAction('get_result', { _name: 'gres_req', req_id: id })
+        .catch((error: unknown) => {
+          if (isNoAnswer(error) && log.takeInvalidText()) return null;
+          throw error;
+        });
+      if (!answer) return UNREADABLE;
       const data: unknown = answer.data_json ? JSON.parse(answer.data_json) : null;
       if (answer.is_error) {
         const error = (data ?? {}) as ServerError;

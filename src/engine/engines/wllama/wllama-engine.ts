@@ -9,6 +9,7 @@ import { Channel } from './channel.ts';
 import type { ChatPrompt } from '../chat-prompt.ts';
 import { refuseOversized } from '../prompt-bounds.ts';
 import { LlamaServer } from './llama-server.ts';
+import type { NativeLog } from './native-log.ts';
 import { ReplyReader, type Chunk } from './reply-reader.ts';
 import { completionRequest } from './request.ts';
 import { Refusal, serverCalls } from './server-calls.ts';
@@ -43,11 +44,12 @@ export class WllamaEngine implements ChatEngine {
 
   constructor(
     wllama: Wllama,
+    log: NativeLog,
     chatPrompt: ChatPrompt,
     { fingerprint, slots, sampling }: { fingerprint: string; slots: number; sampling: VariantSampling },
   ) {
     this.#wllama = wllama;
-    this.#server = new LlamaServer(serverCalls(wllama), slots, wllama.mustAddBosToken());
+    this.#server = new LlamaServer(serverCalls(wllama, log), slots, wllama.mustAddBosToken());
     this.#chatPrompt = chatPrompt;
     this.fingerprint = fingerprint;
     this.slots = slots;
