@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { launch } from '../support/launch.ts';
+import { startFaultProxy, type Fault } from '../support/llama-server/fault-proxy.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
 
@@ -39,12 +40,16 @@ const weights = `public/models/${small.files[0]?.path}`;
 let context: BrowserContext;
 let llama: LlamaServer;
 let gateway: Awaited<ReturnType<typeof busyGateway>>;
+let proxy: Awaited<ReturnType<typeof startFaultProxy>>;
 let page: Page;
 let key: string;
+/** Of the page's console, and its workers'. */
+const warnings: string[] = [];
 
 beforeAll(async () => {
   llama = await LlamaServer.start(weights, SECRET);
   gateway = await busyGateway();
+  proxy = await startFaultProxy(llama.url);
   const server = (name: string, url: string): UpstreamVariant => ({
     engine: 'upstream',
     name,
@@ -58,20 +63,30 @@ beforeAll(async () => {
     ownedBy: 'test',
     models: [
       { id: 'served', kind: 'chat', created: 1, variants: [server('llama', llama.url), small] },
+      { id: 'behind', kind: 'chat', created: 1, variants: [server('proxied', proxy.url), small] },
+      { id: 'alone', kind: 'chat', created: 1, variants: [server('proxied-alone', proxy.url)] },
       { id: 'refused', kind: 'chat', created: 1, variants: [server('wrong-key', llama.url)] },
       { id: 'limited', kind: 'chat', created: 1, variants: [server('gateway', gateway.url)] },
     ],
   };
-  const upstreamKeys = { llama: SECRET, 'wrong-key': 'sk-an-old-one', gateway: SECRET };
+  const upstreamKeys = {
+    llama: SECRET,
+    proxied: SECRET,
+    'proxied-alone': SECRET,
+    'wrong-key': 'sk-an-old-one',
+    gateway: SECRET,
+  };
   context = await launch();
   const options = encodeURIComponent(JSON.stringify({ catalog, upstreamKeys }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
+  page.on('console', (message) => message.type() === 'warning' && warnings.push(message.text()));
 });
 
 afterAll(async () => {
   await context.close();
   await llama.stop();
   gateway.close();
+  proxy.close();
 });
 
 const request = {
@@ -191,7 +206,7 @@ const failure = (model: string) =>
 
 test('a refused key and a limit are told, the limit with its wait', async () => {
   const refused = await failure('refused');
-  expect(refused).toMatchObject({ status: 500 });
+  expect(refused).toMatchObject({ status: 401 });
   expect(JSON.parse(refused.body)).toMatchObject({ error: { code: 'upstream_refused' } });
   const limited = await failure('limited');
   expect(limited).toMatchObject({ status: 429, retryAfter: '7' });
@@ -218,12 +233,116 @@ test('the site’s key is nowhere that callers can look', async () => {
   expect(JSON.stringify([seen, refused])).not.toContain('sk-an-old-one');
 });
 
+interface Fate {
+  text: string;
+  fingerprint: string | null | undefined;
+  status: number | undefined;
+  code: string | null | undefined;
+}
+
+/** One attempt, without the client's own retries. */
+const fateOf = (model: string, stream: boolean) =>
+  page.evaluate(
+    async ({ apiKey, body, streamed }): Promise<Fate> => {
+      const client = window.client(apiKey);
+      const fate: Fate = { text: '', fingerprint: null, status: undefined, code: undefined };
+      try {
+        if (streamed) {
+          for await (const chunk of await client.chat.completions.create({ ...body, stream: true })) {
+            fate.text += chunk.choices[0]?.delta.content ?? '';
+            fate.fingerprint = chunk.system_fingerprint;
+          }
+        } else {
+          const reply = await client.chat.completions.create(body);
+          fate.text = reply.choices[0]?.message.content ?? '';
+          fate.fingerprint = reply.system_fingerprint;
+        }
+      } catch (error) {
+        ({ status: fate.status, code: fate.code } = error as Fate);
+      }
+      return fate;
+    },
+    { apiKey: key, body: { ...request, model, max_tokens: 4 }, streamed: stream },
+  );
+
+const reasonOf = async (variant: string) => {
+  const { models } = await page.evaluate(async () => (await window.localtext).status());
+  return models
+    .flatMap(({ reasons = [] }) => reasons)
+    .find((each) => each.variant === variant && !each.chosen)?.reason;
+};
+
+/** The server answers again by itself, at the latest some seconds after its pause. */
+const recovered = () =>
+  expect
+    .poll(async () => (await fateOf('behind', false)).fingerprint, { timeout: 60_000, interval: 1000 })
+    .toBe('proxied-upstream');
+
+const passedOver: [string, Fault, boolean, RegExp][] = [
+  ['refuses the key', { type: 'status', status: 401 }, false, /refused the key/],
+  [
+    'asks for a long wait',
+    { type: 'status', status: 429, headers: { 'retry-after': '12' } },
+    true,
+    /said 429/,
+  ],
+  ['fails', { type: 'status', status: 503 }, false, /failed \(503\)/],
+  ['breaks the connection', { type: 'break', afterBytes: 0 }, true, /cannot be reached/],
+  ['allows no other origin', { type: 'no CORS' }, false, /Access-Control-Allow-Origin: http/],
+  ['redirects', { type: 'status', status: 307, headers: { location: '/v1/elsewhere' } }, true, /redirects/],
+];
+
+test.each(passedOver)(
+  'when the server %s, the device answers in the same call',
+  async (_, fault, stream, why) => {
+    proxy.fault = { type: 'none' };
+    await recovered();
+    proxy.fault = fault;
+    const fate = await fateOf('behind', stream);
+    expect(fate).toMatchObject({ status: undefined, text: expect.stringMatching(/\S/) as string });
+    expect(fate.fingerprint).toMatch(new RegExp(`^${small.name}`));
+    expect(await reasonOf('proxied')).toMatch(why);
+    const said = warnings.filter((text) => text.includes('proxied is passed over') && why.test(text));
+    expect(said).toHaveLength(1);
+    const asked = proxy.completions;
+    expect((await fateOf('behind', false)).fingerprint).toMatch(new RegExp(`^${small.name}`));
+    expect(proxy.completions).toBe(asked);
+  },
+);
+
+test('without another variant the status is the server’s, and a 400 always is', async () => {
+  proxy.fault = { type: 'none' };
+  await recovered();
+  for (const [status, seen] of [
+    [401, { status: 401, code: 'upstream_refused' }],
+    [429, { status: 429, code: 'rate_limit_exceeded' }],
+    [503, { status: 500, code: 'upstream_failed' }],
+  ] as const) {
+    proxy.fault = { type: 'status', status };
+    expect(await fateOf('alone', status === 429)).toMatchObject(seen);
+  }
+  proxy.fault = { type: 'status', status: 400 };
+  expect(await fateOf('behind', false)).toMatchObject({ status: 400 });
+  proxy.fault = { type: 'none' };
+  expect((await fateOf('behind', false)).fingerprint).toBe('proxied-upstream');
+});
+
+test('a reply that breaks off is an error, streamed or not, and the device answers the next one', async () => {
+  for (const stream of [false, true]) {
+    proxy.fault = { type: 'none' };
+    await recovered();
+    proxy.fault = { type: 'break', afterBytes: 600 };
+    const fate = await fateOf('behind', stream);
+    expect(fate).toMatchObject({ status: stream ? undefined : 500, code: 'upstream_failed' });
+    expect((await fateOf('behind', stream)).fingerprint).toMatch(new RegExp(`^${small.name}`));
+  }
+});
+
 test('when the server goes down, the device answers', async () => {
   await llama.stop();
   const { text, fingerprint } = await page.evaluate(
     async ({ apiKey, body }) => {
-      // As the client does by itself: the request that found the server gone is put again.
-      const client = window.client(apiKey, { maxRetries: 2 });
+      const client = window.client(apiKey);
       const { choices, system_fingerprint } = await client.chat.completions.create({
         ...body,
         max_tokens: 4,
@@ -238,7 +357,7 @@ test('when the server goes down, the device answers', async () => {
   expect(models[0]?.reasons?.find(({ variant }) => variant === 'llama')).toMatchObject({
     chosen: false,
     reason: expect.stringMatching(
-      /could not be loaded: The server behind this model does not answer/,
+      /does not answer: The server behind this model cannot be reached/,
     ) as string,
   });
 });
