@@ -241,7 +241,7 @@ interface Fate {
 }
 
 /** One attempt, without the client's own retries. */
-const fateOf = (model: string, stream: boolean) =>
+const fateOf = (model: string, stream: boolean, tokens = 4) =>
   page.evaluate(
     async ({ apiKey, body, streamed }): Promise<Fate> => {
       const client = window.client(apiKey);
@@ -262,7 +262,7 @@ const fateOf = (model: string, stream: boolean) =>
       }
       return fate;
     },
-    { apiKey: key, body: { ...request, model, max_tokens: 4 }, streamed: stream },
+    { apiKey: key, body: { ...request, model, max_tokens: tokens }, streamed: stream },
   );
 
 const reasonOf = async (variant: string) => {
@@ -332,7 +332,7 @@ test('a reply that breaks off is an error, streamed or not, and the device answe
     proxy.fault = { type: 'none' };
     await recovered();
     proxy.fault = { type: 'break', afterBytes: 600 };
-    const fate = await fateOf('behind', stream);
+    const fate = await fateOf('behind', stream, 100);
     expect(fate).toMatchObject({ status: stream ? undefined : 500, code: 'upstream_failed' });
     expect((await fateOf('behind', stream)).fingerprint).toMatch(new RegExp(`^${small.name}`));
   }
