@@ -49,7 +49,12 @@ export default defineConfig(({ mode }) => ({
         extends: false,
         test: {
           name: 'browser',
-          include: ['test/browser/**/*.test.ts', 'test/chaos/**/*.test.ts', 'test/fuzz/**/*.test.ts'],
+          include: [
+            'test/browser/**/*.test.ts',
+            'test/chaos/**/*.test.ts',
+            'test/fuzz/**/*.test.ts',
+            'test/soak/**/*.test.ts',
+          ],
           root: here('./'),
           globalSetup: here('./test/support/browser-setup.ts'),
           fileParallelism: false,
