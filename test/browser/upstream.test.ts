@@ -331,7 +331,7 @@ test('a reply that breaks off is an error, streamed or not, and the device answe
   for (const stream of [false, true]) {
     proxy.fault = { type: 'none' };
     await recovered();
-    proxy.fault = { type: 'break', afterBytes: 600 };
+    proxy.fault = { type: 'break', afterBytes: 2000 };
     const fate = await fateOf('behind', stream, 100);
     expect(fate).toMatchObject({ status: stream ? undefined : 500, code: 'upstream_failed' });
     expect((await fateOf('behind', stream)).fingerprint).toMatch(new RegExp(`^${small.name}`));

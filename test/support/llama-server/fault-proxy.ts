@@ -36,7 +36,10 @@ export async function startFaultProxy(target: string) {
       response.on('data', (chunk: Buffer) => {
         answer.write(chunk);
         bytes += chunk.length;
-        if (isCompletion && fault.type === 'break' && bytes >= fault.afterBytes) answer.destroy();
+        if (!isCompletion || fault.type !== 'break' || bytes < fault.afterBytes) return;
+        response.pause();
+        // What was sent must have been read: a connection that is reset takes it along.
+        setTimeout(() => answer.destroy(), 300);
       });
       response.on('end', () => answer.end());
     });
