@@ -4,7 +4,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import type { Catalog, Variant } from '../../catalog/catalog.ts';
 
 export interface Machine {
-  /** Whether a browser here probably has WebGPU, and the site the engine that uses it. */
+  /** Whether a browser here probably has WebGPU. */
   gpu: boolean;
   memoryBytes: number;
   cores: number;
@@ -37,10 +37,11 @@ export function recommend(catalog: Catalog, machine: Machine): Variant | null {
 const isHalf = ({ needs }: Variant): boolean =>
   !needs?.webgpu || (needs.features?.includes('shader-f16') ?? false);
 
-export function thisMachine(folder = process.cwd()): Machine {
-  const engine = existsSync(`${folder}/node_modules/@mlc-ai/web-llm/package.json`);
-  return { gpu: engine && hasGpu(), memoryBytes: totalmem(), cores: availableParallelism() };
-}
+export const thisMachine = (): Machine => ({
+  gpu: hasGpu(),
+  memoryBytes: totalmem(),
+  cores: availableParallelism(),
+});
 
 /** A browser alone knows. Linux shows its GPUs as devices; other systems rarely run without one. */
 function hasGpu(): boolean {

@@ -32,13 +32,6 @@ test.each([
   expect(recommend(defaultCatalog, machine)?.name).toBe(expected);
 });
 
-test('a site without the engine for WebGPU is not recommended a model that needs it', async () => {
-  const { thisMachine } = await vi.importActual<typeof import('../../../src/node/weights/recommend.ts')>(
-    '../../../src/node/weights/recommend.ts',
-  );
-  expect(thisMachine(tmpdir()).gpu).toBe(false);
-});
-
 describe('the offer', () => {
   let cache: string;
   let hub: HubDouble;
