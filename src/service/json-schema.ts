@@ -46,9 +46,15 @@ export function checkJsonSchema(
   }
 }
 
-/** A reference back to where it came from is a rule that names itself. */
+/** A reference back to where it came from is a rule that names itself: it must have passed something else than references. */
 function addTarget({ at, depth, via }: Node, schema: unknown, open: Node[]): void {
-  for (let each = via; each; each = each.before) if (each.target === schema) return;
+  let onlyReferences = true;
+  for (let each = via; each; each = each.before) {
+    onlyReferences &&= isObject(each.target) && each.target['$ref'] !== undefined;
+    if (each.target !== schema) continue;
+    if (onlyReferences) throw invalidSchema(`${at}.$ref`, 'must not lead back to itself');
+    return;
+  }
   open.push({ schema, at: `${at}.$ref`, depth: depth + 1, via: { target: schema, before: via } });
 }
 

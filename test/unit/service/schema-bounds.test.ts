@@ -44,6 +44,11 @@ const REFUSED: Record<string, [Schema, string]> = {
   'a long array': [{ type: 'array', minItems: 100_000 }, '.minItems'],
   'repetitions of repetitions': [{ pattern: '^(a{1,100}){1,100}$' }, '.pattern'],
   'a long pattern': [{ pattern: `^${'a|'.repeat(500)}a$` }, '.pattern'],
+  'a reference to itself': [{ $ref: '#' }, ''],
+  'references to each other': [
+    { items: { $ref: '#/$defs/a' }, $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } },
+    '',
+  ],
   'a long reference': [{ $ref: `#/${'a'.repeat(2000)}` }, '.$ref'],
 };
 
@@ -97,7 +102,7 @@ const TAKEN: Record<string, Schema> = {
   'a recursive schema': { type: 'object', properties: { child: { $ref: '#' } } },
   'schemas that refer to each other': {
     $ref: '#/$defs/a',
-    $defs: { a: { anyOf: [{ $ref: '#/$defs/b' }, {}] }, b: { $ref: '#/$defs/a' } },
+    $defs: { a: { items: { $ref: '#/$defs/b' } }, b: { properties: { a: { $ref: '#/$defs/a' } } } },
   },
   'a large form': { properties: properties(200, { type: 'string', maxLength: 500 }), required: names(200) },
   'a date': { type: 'string', pattern: String.raw`^\d{4}-\d{2}-\d{2}$` },
