@@ -1,11 +1,14 @@
 import { createRequire } from 'node:module';
+import { createContext, runInContext } from 'node:vm';
 
 import { CacheManager, Wllama } from '@wllama/wllama/esm/index.js';
 import { afterEach, expect, test, vi } from 'vitest';
 
 import { wllamaWorker } from '../../../src/node/vite/wllama-worker.ts';
 
-const entry = createRequire(import.meta.url).resolve('@wllama/wllama/esm/index.js');
+const installed = createRequire(import.meta.url).resolve;
+const entry = installed('@wllama/wllama/esm/index.js');
+const compat = installed('@wllama/wllama-compat/wasm/wllama.js');
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -71,3 +74,37 @@ test("the file holds llama.cpp's script as the package starts it", async () => {
   expect(own).toContain('onmessage = async');
   expect(file).toContain(own.trimEnd());
 });
+
+/** Runs the script as a worker of that name. @returns what then takes its messages */
+function handlerOf(script: string, name: string): string {
+  const scope = {
+    name,
+    URL,
+    TextDecoder,
+    performance,
+    WebAssembly,
+    location: { href: 'https://site.example/w.js', origin: 'https://site.example' },
+    navigator: { hardwareConcurrency: 4 },
+    WorkerGlobalScope: EventTarget,
+    addEventListener: () => undefined,
+    postMessage: () => undefined,
+    fetch: () => new Promise(() => undefined),
+  };
+  const context = createContext(scope);
+  runInContext(`globalThis.self = globalThis; ${script}`, context);
+  return String(runInContext('self.onmessage', context));
+}
+
+test.each([undefined, compat])(
+  'the file is the script of the worker and of its threads (compat: %s)',
+  (build) => {
+    const script = wllamaWorker(entry, build);
+    const options = {
+      pathConfig: { 'wllama.wasm': 'https://site.example/w.wasm' },
+      nbThread: 2,
+      compat: false,
+    };
+    expect(handlerOf(script, JSON.stringify(options))).toContain('module.init');
+    expect(handlerOf(script, 'em-pthread')).toContain('handleMessage');
+  },
+);
