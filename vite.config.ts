@@ -34,7 +34,11 @@ export default defineConfig(({ mode }) => ({
   },
   test: {
     root: here('./'),
-    reporters: ['default', here('./test/support/summary-reporter.ts')],
+    reporters: [
+      'default',
+      here('./test/support/summary-reporter.ts'),
+      here('./test/browsers/support/table-reporter.ts'),
+    ],
     projects: [
       {
         extends: false,

@@ -3,12 +3,20 @@ import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
 const { values, positionals } = parseArgs({
-  options: { browser: { type: 'string', multiple: true, default: [] } },
+  options: {
+    browser: { type: 'string', multiple: true, default: [] },
+    // Writes the table in docs/browsers.md.
+    write: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 });
 const { status } = spawnSync('npx', ['vitest', 'run', '--project', 'browsers', ...positionals], {
   stdio: 'inherit',
   shell: process.platform === 'win32',
-  env: { ...process.env, LOCALTEXT_BROWSERS: values.browser.join(',') },
+  env: {
+    ...process.env,
+    LOCALTEXT_BROWSERS: values.browser.join(','),
+    ...(values.write && { LOCALTEXT_WRITE_TABLE: '1' }),
+  },
 });
 process.exit(status ?? 1);

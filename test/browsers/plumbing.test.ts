@@ -2,17 +2,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 import { StaticSite } from '../support/static-site.ts';
 import { selectedBrowsers } from './support/browsers.ts';
-import { CountingTab, counted } from './support/counting-tab.ts';
+import { counted, SiteTab } from './support/site-tab.ts';
 import type { Browser } from './support/driver.ts';
 
 /** The whole path, from the client to an engine that counts: without weights, so that only the plumbing is tested. */
 describe.each(selectedBrowsers())('$name', ({ launch }) => {
   let browser: Browser;
   let site: StaticSite;
-  const tabs: CountingTab[] = [];
+  const tabs: SiteTab[] = [];
 
-  const open = async (): Promise<CountingTab> => {
-    const tab = await CountingTab.open(browser, site.url);
+  const open = async (): Promise<SiteTab> => {
+    const tab = await SiteTab.open(browser, site.url);
     tabs.push(tab);
     return tab;
   };

@@ -1,32 +1,40 @@
 import type { Body, Run } from '../../browser/lifetime/site/run.ts';
+import type { StartOptions } from '../../../src/page/start-options.ts';
 import { waitFor, type Browser, type Tab } from './driver.ts';
 
 /** What the counting engine says, so many tokens long. */
 export const counted = (tokens: number): string =>
   Array.from({ length: tokens }, (_, index) => `${index + 1} `).join('');
 
+/** Starts the engine that counts, in place of the library's own. */
+const COUNTING: StartOptions = { workerUrl: '/counting-worker.js' };
+
 let runs = 0;
 
-/** A tab of the site whose engine counts, with a key. */
-export class CountingTab {
+/** A tab of the site, with localtext started and a key. */
+export class SiteTab {
   readonly #tab: Tab;
   #key = '';
   #closed = false;
 
-  private constructor(tab: Tab) {
+  readonly #options: StartOptions;
+
+  private constructor(tab: Tab, options: StartOptions) {
     this.#tab = tab;
+    this.#options = options;
   }
 
-  static async open(browser: Browser, siteUrl: string): Promise<CountingTab> {
-    const tab = new CountingTab(await browser.open(`${siteUrl}/lifetime-page.html`));
+  static async open(browser: Browser, siteUrl: string, options: StartOptions = COUNTING): Promise<SiteTab> {
+    const tab = new SiteTab(await browser.open(`${siteUrl}/lifetime-page.html`), options);
     await tab.#start();
     return tab;
   }
 
   async #start(): Promise<void> {
     await waitFor(this.#tab, () => 'lifetime' in window);
-    this.#key = await this.#tab.evaluate(() =>
-      window.lifetime.start({ isolation: 'off', workerUrl: '/counting-worker.js' }),
+    this.#key = await this.#tab.evaluate(
+      (options) => window.lifetime.start({ isolation: 'off', ...options }),
+      this.#options,
     );
   }
 
@@ -86,6 +94,35 @@ export class CountingTab {
 
   epoch(): Promise<string> {
     return this.#tab.evaluate(async () => (await window.lifetime.handle().status()).epoch);
+  }
+
+  async ready(model: string): Promise<void> {
+    await this.#tab.evaluate((id) => window.lifetime.handle().ready(id), model);
+  }
+
+  /** Of a model that is loaded: its weights and its backend. */
+  fingerprint(model: string): Promise<string | null | undefined> {
+    return this.#tab.evaluate(async (id) => {
+      const { models } = await window.lifetime.handle().status();
+      return models.find((each) => each.id === id)?.fingerprint;
+    }, model);
+  }
+
+  /** Vectors, by the same route as a client's. */
+  embed(input: string[]): Promise<number[][]> {
+    return this.#tab.evaluate(
+      async ([apiKey, texts]) => {
+        const response = await fetch('/v1/embeddings', {
+          method: 'POST',
+          headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'jade-mole-4', input: texts }),
+        });
+        if (!response.ok) throw new Error(await response.text());
+        const { data } = (await response.json()) as { data: { embedding: number[] }[] };
+        return data.map(({ embedding }) => embedding);
+      },
+      [this.#key, input] as const,
+    );
   }
 
   /** Resolves when nothing runs in the engine and no request's lock is held. */

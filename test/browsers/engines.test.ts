@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { counting } from '../browser/lifetime/support/site-of-tabs.ts';
+import { AlteredSite } from '../browser/lifetime/support/altered-site.ts';
+import { selectedBrowsers } from './support/browsers.ts';
+import type { Browser } from './support/driver.ts';
+import { SiteTab } from './support/site-tab.ts';
+
+const CHAT = 'amber-phoenix-4';
+const EMBEDDING = 'jade-mole-4';
+const TEXTS = ['The weather is lovely today.', "It's so sunny outside!", 'He drove to the stadium.'];
+/** Their similarities, as the model's authors publish them. */
+const PUBLISHED = [0.666, 0.1046, 0.1411];
+
+/** Of the first browser; the others are compared with it. */
+let firstText: string | null = null;
+let firstVectors: number[][] | null = null;
+
+const dot = (a: number[], b: number[]): number =>
+  a.reduce((sum, value, index) => sum + value * (b[index] ?? NaN), 0);
+
+describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
+  let browser: Browser;
+  let site: AlteredSite;
+  let tab: SiteTab;
+
+  beforeAll(async () => {
+    // Not isolated: one thread in every browser, so that the results can be compared.
+    [browser, site] = await Promise.all([launch(), AlteredSite.start(inject('siteUrl'))]);
+    tab = await SiteTab.open(browser, site.url, {});
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await site?.stop();
+  });
+
+  test('chat: the same 24 tokens through the OpenAI SDK', async () => {
+    await tab.ready(CHAT);
+    const run = await tab.run(counting({ max_tokens: 24 }), 120_000);
+    expect(await tab.fingerprint(CHAT)).toMatch(/-wllama-wasm-1t$/);
+    expect(run).toMatchObject({ finish: { 0: 'length' }, usage: { completion_tokens: 24 }, error: null });
+    const text = run?.text[0] ?? '';
+    expect(text).toMatch(/\w/);
+    firstText ??= text;
+    expect(text).toBe(firstText);
+    const compat = site.asked.filter((path) => path.includes('wllama-compat'));
+    expect(compat.length > 0).toBe(name === 'webkit');
+  });
+
+  test('embeddings: the same vectors', async () => {
+    await tab.ready(EMBEDDING);
+    const vectors = await tab.embed(TEXTS);
+    firstVectors ??= vectors;
+    const reference = firstVectors;
+    const furthest = Math.max(
+      ...vectors.flatMap((vector, at) =>
+        vector.map((value, index) => Math.abs(value - (reference[at]?.[index] ?? NaN))),
+      ),
+    );
+    expect(furthest).toBeLessThan(1e-4);
+    const [a = [], b = [], c = []] = vectors;
+    for (const [index, similarity] of [dot(a, b), dot(a, c), dot(b, c)].entries())
+      expect(similarity).toBeCloseTo(PUBLISHED[index] ?? NaN, 3);
+  });
+
+  test('after a reload both answer, and nothing is downloaded again', async () => {
+    const downloads = (): string[] =>
+      site.asked.filter((path) => /\.(gguf|safetensors|onnx_data)\b/.test(path));
+    expect(downloads()).not.toEqual([]);
+    site.asked.length = 0;
+    await tab.reload();
+    expect(await tab.run(counting({ max_tokens: 8 }), 120_000)).toMatchObject({ finish: { 0: 'length' } });
+    expect(await tab.embed(TEXTS)).toHaveLength(TEXTS.length);
+    expect(downloads()).toEqual([]);
+  });
+});

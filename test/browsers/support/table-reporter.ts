@@ -1,0 +1,54 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { format, resolveConfig } from 'prettier';
+import type { Reporter, TestCase, TestModule } from 'vitest/node';
+
+const PATH = 'docs/browsers.md';
+const MARKED = /(<!-- results -->\n)[^]*(<!-- \/results -->)/;
+
+/**
+ * Compares the table in docs/browsers.md with what the tests of all browsers have just shown, and writes it where
+ * LOCALTEXT_WRITE_TABLE is set. A run of some tests or some browsers says nothing.
+ */
+export default class TableReporter implements Reporter {
+  async onTestRunEnd(modules: readonly TestModule[]): Promise<void> {
+    const ours = modules
+      .filter(({ project }) => project.name === 'browsers')
+      .toSorted((a, b) => (a.moduleId < b.moduleId ? -1 : 1));
+    const tests = ours.flatMap((module) => [...module.children.allTests()]);
+    const selection = process.env['LOCALTEXT_BROWSERS'] ?? '';
+    if (ours.length < 2 || selection !== '' || tests.some((each) => each.result().state === 'skipped'))
+      return;
+    const text = await readFile(PATH, 'utf8');
+    const written = text.replace(
+      MARKED,
+      (_all, begin: string, end: string) => `${begin}${table(tests)}${end}`,
+    );
+    const expected = await format(written, { ...(await resolveConfig(PATH)), filepath: PATH });
+    if (expected === text) return;
+    if (process.env['LOCALTEXT_WRITE_TABLE']) {
+      await writeFile(PATH, expected);
+      return;
+    }
+    process.exitCode = 1;
+    console.error(`The table in ${PATH} differs from these results. Run: npm run test:browsers -- --write`);
+  }
+}
+
+function table(tests: TestCase[]): string {
+  const browsers = [...new Set(tests.map(browserOf))];
+  const names = [...new Set(tests.map(({ name }) => name))];
+  const row = (cells: string[]): string => `| ${cells.join(' | ')} |\n`;
+  const cell = (name: string, browser: string): string => {
+    const test = tests.find((each) => each.name === name && browserOf(each) === browser);
+    if (!test) return '';
+    return test.result().state === 'passed' ? 'yes' : 'no';
+  };
+  return [
+    row(['', ...browsers]),
+    row(['---', ...browsers.map(() => '---')]),
+    ...names.map((name) => row([name, ...browsers.map((browser) => cell(name, browser))])),
+  ].join('');
+}
+
+const browserOf = ({ parent }: TestCase): string =>
+  parent.type === 'suite' ? parent.name.replaceAll("'", '') : '';
