@@ -6,7 +6,8 @@ const TAGS =
   );
 
 DOMPurify.addHook('afterSanitizeAttributes', (node) => {
-  if (node.nodeName === 'OL' && Number(node.getAttribute('start')) > 999) node.className = 'long-numbers';
+  if (node.nodeName === 'OL' && Number(node.getAttribute('start')) > 999)
+    node.setAttribute('data-long-numbers', '');
   if (node.nodeName !== 'A') return;
   node.setAttribute('target', '_blank');
   node.setAttribute('rel', 'noopener noreferrer nofollow');
