@@ -8,6 +8,8 @@ import { findEngine } from './find-engine.ts';
 import { holdLock } from './web-locks.ts';
 
 export interface EngineClientDependencies {
+  /** Of the app whose engine is asked. */
+  scope: string;
   transport: EngineTransport;
   locks: LockManager;
   /** How long to look for an engine before giving up, in milliseconds. */
@@ -41,9 +43,9 @@ export async function askEngine(
   request: { id: string; signal: AbortSignal },
   exchange: Exchange,
 ): Promise<void> {
-  const { transport, locks, deadlineMs = DEADLINE_MS } = dependencies;
+  const { scope, transport, locks, deadlineMs = DEADLINE_MS } = dependencies;
   const { id, signal } = request;
-  const holding = holdLock(locks, requestLock(id), signal);
+  const holding = holdLock(locks, requestLock(scope, id), signal);
   try {
     let silentDeaths = 0;
     for (;;) {

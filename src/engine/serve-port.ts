@@ -19,6 +19,7 @@ const PROGRESS_MS = 100;
 
 export interface Serving {
   epoch: string;
+  scope: string;
   residency: Residency;
   locks: LockManager;
   weights: WeightsService;
@@ -71,7 +72,7 @@ export function servePort(port: MessagePort, serving: Serving): void {
   function watchAsker(id: string): () => void {
     const answered = new AbortController();
     serving.locks
-      .request(requestLock(id), { signal: answered.signal }, () => {
+      .request(requestLock(serving.scope, id), { signal: answered.signal }, () => {
         gone.abort(new DOMException('The asker is gone.', 'AbortError'));
       })
       .catch(() => undefined);

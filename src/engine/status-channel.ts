@@ -1,15 +1,16 @@
-import { STATUS_CHANNEL, type EngineStatus, type StatusMessage } from '../protocol/control.ts';
+import { statusChannel, type EngineStatus, type StatusMessage } from '../protocol/control.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 
 const PERIOD_MS = 200;
 
 /** Tells every tab what changed, five times a second at most. */
 export class StatusChannel {
-  readonly #channel = new BroadcastChannel(STATUS_CHANNEL);
+  readonly #channel: BroadcastChannel;
   readonly #status: () => EngineStatus;
   #pending = false;
 
-  constructor(status: () => EngineStatus) {
+  constructor(scope: string, status: () => EngineStatus) {
+    this.#channel = new BroadcastChannel(statusChannel(scope));
     this.#status = status;
   }
 

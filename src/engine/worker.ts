@@ -65,6 +65,7 @@ const control: WorkerControl = {
 
 function begin({
   epoch,
+  scope,
   catalog,
   modelsUrl,
   wasmUrl,
@@ -73,8 +74,8 @@ function begin({
   ...options
 }: WorkerOptions): Serving {
   const status = (): EngineStatus => ({ epoch, models: residency.status() });
-  const channel = new StatusChannel(status);
-  const store = openShelf().then((shelf) => new WeightStore(shelf, modelsUrl, navigator.locks));
+  const channel = new StatusChannel(scope, status);
+  const store = openShelf().then((shelf) => new WeightStore(shelf, modelsUrl, navigator.locks, scope));
   const sources = new WeightSources(store, modelsUrl, options.sources);
   const library = new Library({
     catalog,
@@ -125,6 +126,7 @@ function begin({
   const keepAlive = new KeepAlive();
   return {
     epoch,
+    scope,
     residency,
     status,
     locks: navigator.locks,

@@ -40,16 +40,18 @@ const DEFAULT_GRACE_MS = 24 * 60 * 60 * 1000;
  * apart and meter them. They are not a security boundary.
  */
 export class KeyAdministrator {
+  readonly #scope: string;
   readonly #now: () => number;
 
-  constructor(now: () => number = Date.now) {
+  constructor(scope: string, now: () => number = Date.now) {
+    this.#scope = scope;
     this.#now = now;
   }
 
   /** The key is shown this once; only its hash is kept. */
   async issue(options: IssueOptions): Promise<IssuedKey> {
     const { key, record } = await this.#create(options);
-    await withDatabase((database) => database.add('keys', record));
+    await withDatabase(this.#scope, (database) => database.add('keys', record));
     return { id: record.id, key };
   }
 
@@ -61,7 +63,7 @@ export class KeyAdministrator {
    */
   async ensure(options: IssueOptions): Promise<IssuedKey> {
     const { key, record } = await this.#create(options);
-    return withDatabase(async (database) => {
+    return withDatabase(this.#scope, async (database) => {
       // One transaction, so that two tabs that load together get one key.
       const transaction = database.transaction('keys', 'readwrite');
       const records = await transaction.store.getAll();
@@ -79,7 +81,7 @@ export class KeyAdministrator {
 
   /** Every key ever issued, the oldest first. */
   async list(): Promise<KeyInfo[]> {
-    const records = await withDatabase((database) => database.getAll('keys'));
+    const records = await withDatabase(this.#scope, (database) => database.getAll('keys'));
     const now = this.#now();
     return records.toSorted((a, b) => a.created - b.created).map((record) => toInfo(record, now));
   }
@@ -140,7 +142,7 @@ export class KeyAdministrator {
   }
 
   async #change(id: string, change: (record: KeyRecord) => KeyRecord): Promise<void> {
-    await withDatabase(async (database) => {
+    await withDatabase(this.#scope, async (database) => {
       const transaction = database.transaction('keys', 'readwrite');
       const record = await transaction.store.get(id);
       if (!record) throw new Error(`There is no key with the id ${id}. list() shows those that there are.`);

@@ -9,17 +9,18 @@ import { refill, untilLevel, type BucketState } from './token-bucket.ts';
 const LAST_USED_STALE_MS = 60_000;
 
 /** Keys as the service sees them. Nothing is kept in memory: a revoked key fails on the next request, in every tab. */
-export function createKeyStore({ now, inFlight }: { now: () => number; inFlight: InFlight }): KeyStore {
+export function createKeyStore(options: { scope: string; now: () => number; inFlight: InFlight }): KeyStore {
+  const { scope, now, inFlight } = options;
   return {
     async admit(token, purpose) {
       if (!(await isWholeKey(token))) return refused('malformed');
       const hash = await hashKey(token);
-      return purpose === 'chat' ? admitChat(hash, now()) : admitOther(hash, now());
+      return purpose === 'chat' ? admitChat(scope, hash, now()) : admitOther(scope, hash, now());
     },
     enter({ keyId, inFlightLimit }, requestId) {
       return inFlight.enter(keyId, requestId, inFlightLimit);
     },
-    settle: (keyId, tokens) => settle(keyId, tokens, now()),
+    settle: (keyId, tokens) => settle(scope, keyId, tokens, now()),
   };
 }
 
@@ -38,8 +39,8 @@ function refusal(record: KeyRecord | undefined, hash: string, now: number): Refu
 }
 
 /** Lookup and limit in one transaction, so that requests that come together never share what is left. */
-function admitChat(hash: string, now: number): Promise<Admission> {
-  return withDatabase(async (database) => {
+function admitChat(scope: string, hash: string, now: number): Promise<Admission> {
+  return withDatabase(scope, async (database) => {
     const transaction = database.transaction('keys', 'readwrite', { durability: 'relaxed' });
     const record = await transaction.store.index('hashes').get(hash);
     const refusing = refusal(record, hash, now);
@@ -62,31 +63,36 @@ function admitChat(hash: string, now: number): Promise<Admission> {
   });
 }
 
-function admitOther(hash: string, now: number): Promise<Admission> {
-  return withDatabase(async (database) => {
+function admitOther(scope: string, hash: string, now: number): Promise<Admission> {
+  return withDatabase(scope, async (database) => {
     const record = await database.getFromIndex('keys', 'hashes', hash);
     const refusing = refusal(record, hash, now);
     if (refusing || !record) return refusing ?? refused('unknown');
-    if (record.lastUsed === null || now - record.lastUsed > LAST_USED_STALE_MS) await touch(record.id, now);
+    if (record.lastUsed === null || now - record.lastUsed > LAST_USED_STALE_MS)
+      await touch(scope, record.id, now);
     return admission(record);
   });
 }
 
-async function touch(id: string, now: number): Promise<void> {
-  await update(id, (record) => ({ ...record, lastUsed: now }));
+async function touch(scope: string, id: string, now: number): Promise<void> {
+  await update(scope, id, (record) => ({ ...record, lastUsed: now }));
 }
 
 /** Tokens are counted after the fact: a long reply is paid off by the requests after it. */
-async function settle(id: string, used: number, now: number): Promise<void> {
-  await update(id, (record) => {
+async function settle(scope: string, id: string, used: number, now: number): Promise<void> {
+  await update(scope, id, (record) => {
     const tokens = refill(record.tokens, record.limits.tokensPerMinute, now);
     return { ...record, tokens: { ...tokens, level: tokens.level - used } };
   });
 }
 
 /** Changes a record in one transaction; resolves to the record as changed, or null when there is none. */
-async function update(id: string, change: (record: KeyRecord) => KeyRecord): Promise<KeyRecord | null> {
-  return withDatabase(async (database) => {
+async function update(
+  scope: string,
+  id: string,
+  change: (record: KeyRecord) => KeyRecord,
+): Promise<KeyRecord | null> {
+  return withDatabase(scope, async (database) => {
     const transaction = database.transaction('keys', 'readwrite', { durability: 'relaxed' });
     const record = await transaction.store.get(id);
     const changed = record ? change(record) : null;

@@ -1,5 +1,6 @@
 import type { BrokerMessage } from '../protocol/discovery.ts';
 import { withTrustedWorkers } from '../protocol/trusted-urls.ts';
+import { nameIn } from '../protocol/scope.ts';
 import type { Leader } from './leader.ts';
 
 const links = new WeakMap<Leader, MessagePort>();
@@ -12,7 +13,7 @@ export function linkToBroker(leader: Leader): MessagePort {
     () =>
       new SharedWorker(new URL('../broker/broker.ts', import.meta.url), {
         type: 'module',
-        name: 'localtext-broker',
+        name: `${nameIn(leader.scope)}-broker`,
       }),
   );
   links.set(leader, port);

@@ -1,17 +1,19 @@
 import { joinElection } from './join.ts';
 import { missingApis, requireBrowser } from './requirements.ts';
+import { siteScope } from './site.ts';
 import type { StartOptions } from './start-options.ts';
 
 /**
  * A `fetch` whose `/v1` is answered in this page: for browsers that allow no service worker. Everything else goes to
- * the page's own `fetch`. The service's code is fetched with the first request.
+ * the page's own `fetch`. The service's code is fetched with the first request. Its keys and models are those of the app at
+ * the site's base.
  * @example
  * const client = new OpenAI({ baseURL: `${location.origin}/v1`, apiKey: key, fetch: createFetch() });
  */
 export function createFetch(options: Omit<StartOptions, 'serviceWorker' | 'isolation'> = {}): typeof fetch {
   // A browser that cannot work refuses each request, with the reason.
   if (missingApis().length > 0) return async () => requireBrowser() as Promise<never>;
-  const { leader } = joinElection(options);
+  const { leader } = joinElection(siteScope(), options);
   let service: Promise<(request: Request) => Promise<Response>> | null = null;
 
   return async (input, init) => {

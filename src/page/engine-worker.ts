@@ -28,6 +28,7 @@ export interface EngineWorker {
  *   meanwhile.
  */
 export async function spawnEngineWorker(
+  scope: string,
   { workerUrl, ...settings }: EngineSettings,
   signal: AbortSignal,
 ): Promise<EngineWorker> {
@@ -51,7 +52,7 @@ export async function spawnEngineWorker(
   const control = comlink.wrap<WorkerControl>(worker);
   try {
     await Promise.race([
-      control.start({ ...settings, version: PROTOCOL_VERSION, epoch, catalog }),
+      control.start({ ...settings, version: PROTOCOL_VERSION, epoch, scope, catalog }),
       blocked,
       failure(worker, AbortSignal.any([signal, AbortSignal.timeout(START_MS)]), started.signal),
     ]);

@@ -1,9 +1,10 @@
 import type { NeedEngine } from '../protocol/discovery.ts';
+import { nameIn } from '../protocol/scope.ts';
 import { Leader } from './leader.ts';
 import { engineSettings, type StartOptions } from './start-options.ts';
 
 /** On it, a page without a service worker asks the others to link to the broker. */
-export const BROKER_CHANNEL = 'localtext:broker';
+export const brokerChannel = (scope: string): string => `${nameIn(scope)}:broker`;
 
 /** This tab's part in serving: it takes part in the election, and hands requests' ports to its worker while it leads. */
 export interface Membership {
@@ -12,27 +13,28 @@ export interface Membership {
   leave(): void;
 }
 
-let joined: { leader: Leader; stop: AbortController; members: number } | null = null;
+/** By scope. */
+const joined = new Map<string, { leader: Leader; stop: AbortController; members: number }>();
 
-/** Joins the election, once a page: whoever comes second shares the first one's place, and its options hold. */
-export function joinElection(options: StartOptions): Membership {
-  joined ??= { ...takePart(options), members: 0 };
-  const mine = joined;
+/** Joins the app's election, once a page: whoever comes second shares the first one's place, and its options hold. */
+export function joinElection(scope: string, options: StartOptions): Membership {
+  const mine = joined.get(scope) ?? { ...takePart(scope, options), members: 0 };
+  joined.set(scope, mine);
   mine.members += 1;
   return {
     leader: mine.leader,
     leave() {
       mine.members -= 1;
       if (mine.members > 0) return;
-      if (joined === mine) joined = null;
+      if (joined.get(scope) === mine) joined.delete(scope);
       mine.stop.abort();
     },
   };
 }
 
 /** A page that freezes, or goes into the back/forward cache, leaves; it is back when it is shown or thawed. */
-function takePart(options: StartOptions): { leader: Leader; stop: AbortController } {
-  const leader = new Leader(engineSettings(options));
+function takePart(scope: string, options: StartOptions): { leader: Leader; stop: AbortController } {
+  const leader = new Leader(scope, engineSettings(options));
   const stop = new AbortController();
   const { signal } = stop;
   listen(leader, signal);
@@ -65,7 +67,8 @@ function listen(leader: Leader, signal: AbortSignal): void {
   serviceWorker.addEventListener(
     'message',
     ({ data, ports: [port] }: MessageEvent<NeedEngine | null>) => {
-      if (port && data?.type === 'localtext:need-engine') leader.serve(port, data.version);
+      if (port && data?.type === 'localtext:need-engine' && data.scope === leader.scope)
+        leader.serve(port, data.version);
     },
     { signal },
   );
@@ -73,7 +76,7 @@ function listen(leader: Leader, signal: AbortSignal): void {
 }
 
 function awaitBroker(leader: Leader, signal: AbortSignal): void {
-  const channel = new BroadcastChannel(BROKER_CHANNEL);
+  const channel = new BroadcastChannel(brokerChannel(leader.scope));
   channel.onmessage = () => {
     void import('./broker-link.ts').then((module) => module.linkToBroker(leader));
   };

@@ -1,6 +1,6 @@
 import { DEPARTURE_CHANNEL, type Departure } from '../protocol/discovery.ts';
 import type { EngineMessage } from '../protocol/engine-port.ts';
-import { LEADER_LOCK } from '../protocol/locks.ts';
+import { leaderLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WireError } from '../protocol/wire-error.ts';
 import { spawnEngineWorker, WorkerBlockedError, type EngineWorker } from './engine-worker.ts';
@@ -13,6 +13,7 @@ const FAILURES_TO_REPORT = 2;
 
 /** This tab's part in the election: it queues for the lock, and while it leads it owns the engine worker. */
 export class Leader extends EventTarget {
+  readonly scope: string;
   readonly #settings: EngineSettings;
   #worker: EngineWorker | null = null;
   #leading = false;
@@ -22,8 +23,9 @@ export class Leader extends EventTarget {
   /** What requests are told while the worker does not start. */
   #failure: WireError | null = null;
 
-  constructor(settings: EngineSettings) {
+  constructor(scope: string, settings: EngineSettings) {
     super();
+    this.scope = scope;
     this.#settings = settings;
   }
 
@@ -34,7 +36,7 @@ export class Leader extends EventTarget {
   /** Takes part until aborted. Dispatches `change` when leading begins or ends, and when a worker comes or goes. */
   async run(signal: AbortSignal): Promise<void> {
     try {
-      await navigator.locks.request(LEADER_LOCK, { signal }, async () => {
+      await navigator.locks.request(leaderLock(this.scope), { signal }, async () => {
         this.#leading = true;
         this.#changed();
         while (!signal.aborted) await this.#ownWorker(signal);
@@ -61,7 +63,7 @@ export class Leader extends EventTarget {
     const startedAt = performance.now();
     let worker: EngineWorker | null = null;
     try {
-      worker = await spawnEngineWorker(this.#settings, signal);
+      worker = await spawnEngineWorker(this.scope, this.#settings, signal);
       this.#failures = 0;
       this.#failure = null;
       this.#worker = worker;

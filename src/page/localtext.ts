@@ -1,8 +1,8 @@
 import type { EngineStatus, LoadProgress, ModelStatus } from '../protocol/control.ts';
-import { STATUS_CHANNEL, type StatusMessage } from '../protocol/control.ts';
+import { statusChannel, type StatusMessage } from '../protocol/control.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineAccess } from './engine-access.ts';
-import { keys, type Keys } from './keys.ts';
+import { keysOf, type Keys } from './keys.ts';
 import type { Membership } from './join.ts';
 import { persistOnce } from './persist.ts';
 import { applyUpdate } from './update.ts';
@@ -33,16 +33,19 @@ export class Localtext extends EventTarget {
   /** For `new OpenAI({ baseURL })`. */
   readonly baseURL = `${location.origin}/v1`;
   /** Enrols applications: issue, list, rotate, revoke. */
-  readonly keys: Keys = keys;
+  readonly keys: Keys;
   /** The stored models: list, delete, pause, cancel, export, import. */
   readonly weights: Weights;
   readonly #parts: LocaltextParts;
-  readonly #channel = new BroadcastChannel(STATUS_CHANNEL);
+  readonly #channel: BroadcastChannel;
   readonly #stop = new AbortController();
 
   constructor(parts: LocaltextParts) {
     super();
     this.#parts = parts;
+    const { scope } = parts.membership.leader;
+    this.keys = keysOf(() => scope);
+    this.#channel = new BroadcastChannel(statusChannel(scope));
     this.weights = new Weights(parts.registration?.scope ?? document.baseURI, this.#stop.signal);
     this.#channel.onmessage = ({ data }: MessageEvent<StatusMessage>) => {
       if (data.version !== PROTOCOL_VERSION) return;

@@ -10,8 +10,12 @@ export async function pageService(
   leader: Leader,
   { catalog }: StartOptions,
 ): Promise<(request: Request) => Promise<Response>> {
-  await withStorage(() => writeCatalog(catalog ?? null));
-  const service = browserService({ transport: pageTransport(leader), locks: navigator.locks });
+  await withStorage(() => writeCatalog(leader.scope, catalog ?? null));
+  const service = browserService({
+    scope: leader.scope,
+    transport: pageTransport(leader),
+    locks: navigator.locks,
+  });
   const id = crypto.randomUUID();
   return async (request) => {
     const { signal } = request;

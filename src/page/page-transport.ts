@@ -2,7 +2,7 @@ import type { EngineTransport } from '../engine-client/engine-transport.ts';
 import type { BrokerMessage } from '../protocol/discovery.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { linkToBroker } from './broker-link.ts';
-import { BROKER_CHANNEL } from './join.ts';
+import { brokerChannel } from './join.ts';
 import type { Leader } from './leader.ts';
 
 const version = PROTOCOL_VERSION;
@@ -13,16 +13,18 @@ const version = PROTOCOL_VERSION;
  * every request would reach every tab.
  */
 export function pageTransport(leader: Leader): EngineTransport {
-  const channel = new BroadcastChannel(BROKER_CHANNEL);
+  const { scope } = leader;
+  const channel = new BroadcastChannel(brokerChannel(scope));
   return {
     offer(openPort) {
       if (leader.leading) leader.serve(openPort(), version);
       else if (typeof SharedWorker === 'function') {
         // The page that leads may have a service worker, and no broker yet.
         channel.postMessage(null);
-        linkToBroker(leader).postMessage({ type: 'localtext:need-engine', version } satisfies BrokerMessage, [
-          openPort(),
-        ]);
+        linkToBroker(leader).postMessage(
+          { type: 'localtext:need-engine', version, scope } satisfies BrokerMessage,
+          [openPort()],
+        );
       }
       return Promise.resolve();
     },

@@ -1,3 +1,5 @@
+import { scopeOf } from '../protocol/scope.ts';
+
 /** Put there by the Vite plugin, or when the files for sites without a bundler are built. */
 declare const __LOCALTEXT_BASE__: string | undefined;
 declare const __LOCALTEXT_SERVICE_WORKER__: string | undefined;
@@ -8,3 +10,9 @@ export const siteBase: string = typeof __LOCALTEXT_BASE__ === 'undefined' ? '/' 
 /** Name of the service worker's file, below the base. */
 export const serviceWorkerName: string =
   typeof __LOCALTEXT_SERVICE_WORKER__ === 'undefined' ? 'localtext-sw.js' : __LOCALTEXT_SERVICE_WORKER__;
+
+/** Scope of the app at the site's base: `/` where its files come from another origin, as nothing tells its path then. */
+export function siteScope(): string {
+  const { origin, href } = new URL(siteBase, document.baseURI);
+  return origin === location.origin ? scopeOf(href) : '/';
+}

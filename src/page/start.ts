@@ -1,3 +1,4 @@
+import { scopeOf } from '../protocol/scope.ts';
 import { throughServiceWorker } from './engine-access.ts';
 import { joinElection } from './join.ts';
 import { Localtext } from './localtext.ts';
@@ -10,7 +11,8 @@ import type { StartOptions } from './start-options.ts';
 let started: Promise<Localtext> | null = null;
 
 /**
- * Makes `/v1` of this origin answer in this page and in every other tab of the site, without a reload.
+ * Makes `/v1` of this origin answer in this page and in every other tab below the service worker's scope, without a
+ * reload. Apps of other scopes have models and keys of their own.
  * A second call gives the handle of the first, unless that has failed.
  * @throws LocaltextError; where the browser allows no service worker it says to use `createFetch()`.
  * @example
@@ -33,12 +35,13 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   await requireBrowser();
   let localtext: Localtext | null = null;
   const registration = await register(options, () => localtext?.announceUpdate());
+  const scope = scopeOf(registration.scope);
   await requireCache();
-  await withStorage(() => storeCatalog(options));
+  await withStorage(() => storeCatalog(scope, options));
   await takeControl(registration);
   reloadForIsolation(options);
   localtext = new Localtext({
-    membership: joinElection(options),
+    membership: joinElection(scope, options),
     engine: throughServiceWorker,
     registration,
   });
@@ -46,9 +49,9 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
 }
 
 /** Kept where the service worker finds it. A catalog set earlier and not now is taken back. */
-async function storeCatalog({ catalog }: StartOptions): Promise<void> {
+async function storeCatalog(scope: string, { catalog }: StartOptions): Promise<void> {
   // Before anything is built on it; pages with the default catalog load no checks.
   if (catalog) (await import('../catalog/parse-catalog.ts')).parseCatalog(catalog);
   const { writeCatalog } = await import('../storage/settings.ts');
-  await writeCatalog(catalog ?? null);
+  await writeCatalog(scope, catalog ?? null);
 }

@@ -1,4 +1,5 @@
-import { REQUEST_LOCK_PREFIX } from '../protocol/locks.ts';
+import { requestsRun } from '../protocol/locks.ts';
+import { scopeOf } from '../protocol/scope.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { tellServiceWorker } from './tell-service-worker.ts';
 
@@ -19,7 +20,7 @@ export async function applyUpdate(
   });
   for (;;) {
     signal.throwIfAborted();
-    if (!(await requestsRun())) {
+    if (!(await requestsRun(navigator.locks, scopeOf(registration.scope)))) {
       try {
         await tellServiceWorker(waiting, { type: 'localtext:skip-waiting' });
         break;
@@ -31,9 +32,4 @@ export async function applyUpdate(
   }
   await activated;
   return true;
-}
-
-async function requestsRun(): Promise<boolean> {
-  const { held = [] } = await navigator.locks.query();
-  return held.some(({ name }) => name?.startsWith(REQUEST_LOCK_PREFIX));
 }

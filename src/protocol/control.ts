@@ -1,4 +1,5 @@
 import type { Catalog, VariantSampling } from '../catalog/catalog.ts';
+import { nameIn } from './scope.ts';
 
 /** What the leader page can ask of its engine worker, over Comlink. Requests do not go this way (engine-port.ts). */
 export interface WorkerControl {
@@ -14,6 +15,8 @@ export interface WorkerControl {
 export interface WorkerOptions {
   version: number;
   epoch: string;
+  /** Of the app that this engine serves. */
+  scope: string;
   catalog: Catalog;
   /** Absolute URL of the folder with the weights, ending in `/`. */
   modelsUrl: string;
@@ -82,6 +85,6 @@ export interface VariantReason {
   reason: string;
 }
 
-/** Worker → every tab, on the BroadcastChannel of this name, whenever something changes. */
-export const STATUS_CHANNEL = 'localtext:status';
+/** Worker → every tab of the app, on the BroadcastChannel of this name, whenever something changes. */
+export const statusChannel = (scope: string): string => `${nameIn(scope)}:status`;
 export type StatusMessage = { version: number; status: EngineStatus };

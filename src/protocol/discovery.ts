@@ -7,6 +7,8 @@ import type { WireError } from './wire-error.ts';
 export interface NeedEngine {
   type: 'localtext:need-engine';
   version: number;
+  /** Of the service worker that asks. Windows of other apps get the message too. */
+  scope: string;
 }
 
 /** Page → service worker, answered on the port that comes with it. */

@@ -1,14 +1,21 @@
+import { nameIn } from './scope.ts';
+
 /**
  * Web Locks tell who is alive: the browser releases them when their holder dies, however it dies.
- * Every name starts with `localtext:`, so that a site's own locks are never met.
+ * Every name starts with `localtext`, so that a site's own locks are never met.
  */
 
 /** Tabs queue for it; the holder is the leader and owns the engine worker. */
-export const LEADER_LOCK = 'localtext:leader';
+export const leaderLock = (scope: string): string => `${nameIn(scope)}:leader`;
 
 /** Held by the engine worker itself: whoever gets it knows that the worker of that epoch is gone. */
 export const engineLock = (epoch: string): string => `localtext:engine:${epoch}`;
 
 /** Held by the asker while its request runs. */
-export const REQUEST_LOCK_PREFIX = 'localtext:request:';
-export const requestLock = (id: string): string => `${REQUEST_LOCK_PREFIX}${id}`;
+export const requestLock = (scope: string, id: string): string => `${nameIn(scope)}:request:${id}`;
+
+/** Whether a request runs in any tab of the app. */
+export async function requestsRun(locks: LockManager, scope: string): Promise<boolean> {
+  const { held = [] } = await locks.query();
+  return held.some(({ name }) => name?.startsWith(requestLock(scope, '')));
+}

@@ -1,8 +1,8 @@
 import { openDB, type DBSchema, type IDBPDatabase } from 'idb';
 import type { KeyRecord } from '../keys/key-record.ts';
+import { nameIn } from '../protocol/scope.ts';
 import type { ResponseRecord } from './response-store.ts';
 
-const NAME = 'localtext';
 const VERSION = 2;
 
 interface Schema extends DBSchema {
@@ -15,23 +15,28 @@ interface Schema extends DBSchema {
 
 export type LocaltextDatabase = IDBPDatabase<Schema>;
 
-let opened: Promise<LocaltextDatabase> | null = null;
+/** By scope: each app has a database of its own. */
+const opened = new Map<string, Promise<LocaltextDatabase>>();
 
 /** Runs `work` on the database; once more on a new connection when the browser had closed the old one. */
-export async function withDatabase<T>(work: (database: LocaltextDatabase) => Promise<T>): Promise<T> {
-  const connection = open();
+export async function withDatabase<T>(
+  scope: string,
+  work: (database: LocaltextDatabase) => Promise<T>,
+): Promise<T> {
+  const connection = open(scope);
   try {
     return await work(await connection);
   } catch (error) {
     if (!(error instanceof DOMException) || error.name !== 'InvalidStateError') throw error;
-    forget(connection);
-    return work(await open());
+    forget(scope, connection);
+    return work(await open(scope));
   }
 }
 
-function open(): Promise<LocaltextDatabase> {
-  if (opened) return opened;
-  const connection: Promise<LocaltextDatabase> = openDB<Schema>(NAME, VERSION, {
+function open(scope: string): Promise<LocaltextDatabase> {
+  const before = opened.get(scope);
+  if (before) return before;
+  const connection: Promise<LocaltextDatabase> = openDB<Schema>(nameIn(scope), VERSION, {
     upgrade(database, from) {
       if (from < 1) {
         const keys = database.createObjectStore('keys', { keyPath: 'id' });
@@ -45,18 +50,18 @@ function open(): Promise<LocaltextDatabase> {
     },
     blocking(_current, _wanted, event) {
       // A newer version waits in another tab: make way, and open again when next asked.
-      forget(connection);
+      forget(scope, connection);
       (event.target as IDBDatabase).close();
     },
     terminated() {
-      forget(connection);
+      forget(scope, connection);
     },
   });
-  opened = connection;
-  connection.catch(() => forget(connection));
+  opened.set(scope, connection);
+  connection.catch(() => forget(scope, connection));
   return connection;
 }
 
-function forget(connection: Promise<LocaltextDatabase>): void {
-  if (opened === connection) opened = null;
+function forget(scope: string, connection: Promise<LocaltextDatabase>): void {
+  if (opened.get(scope) === connection) opened.delete(scope);
 }

@@ -4,6 +4,7 @@
  */
 
 import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
+import { scopeOf } from '../protocol/scope.ts';
 import { largeFiles } from './large-files.ts';
 import { isLocalPath } from './local-request.ts';
 import { handleLocalRoute } from './local-routes.ts';
@@ -21,8 +22,10 @@ declare const self: ServiceWorkerGlobalScope;
 export type Addressed = URL | { url: URL };
 export type Requested = Request | FetchEvent | { request: Request; event?: ExtendableEvent };
 
+const scope = scopeOf(self.registration.scope);
 const engine: EngineClientDependencies = {
-  transport: serviceWorkerTransport(self.clients),
+  scope,
+  transport: serviceWorkerTransport(self.clients, scope),
   locks: navigator.locks,
 };
 const service = browserService(engine);

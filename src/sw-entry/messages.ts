@@ -1,5 +1,6 @@
 import type { PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
-import { REQUEST_LOCK_PREFIX } from '../protocol/locks.ts';
+import { requestsRun } from '../protocol/locks.ts';
+import { scopeOf } from '../protocol/scope.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 
 declare const self: ServiceWorkerGlobalScope;
@@ -30,8 +31,7 @@ export function handleMessage(event: ExtendableMessageEvent): boolean {
 
 /** A new version that takes over ends the streams of the old one: so not while a request runs. */
 async function skipWaiting(): Promise<ServiceWorkerReply> {
-  const { held = [] } = await navigator.locks.query();
-  if (held.some(({ name }) => name?.startsWith(REQUEST_LOCK_PREFIX))) {
+  if (await requestsRun(navigator.locks, scopeOf(self.registration.scope))) {
     const message = 'A request is running. Ask again when it has ended.';
     const error = {
       status: 500,

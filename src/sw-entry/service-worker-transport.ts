@@ -2,10 +2,9 @@ import type { EngineTransport } from '../engine-client/engine-transport.ts';
 import type { NeedEngine } from '../protocol/discovery.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 
-const needEngine: NeedEngine = { type: 'localtext:need-engine', version: PROTOCOL_VERSION };
-
 /** Asks every window of the origin, also those that this service worker does not control: one of them leads. */
-export function serviceWorkerTransport(clients: Clients): EngineTransport {
+export function serviceWorkerTransport(clients: Clients, scope: string): EngineTransport {
+  const needEngine: NeedEngine = { type: 'localtext:need-engine', version: PROTOCOL_VERSION, scope };
   return {
     async offer(openPort) {
       const windows = await clients.matchAll({ type: 'window', includeUncontrolled: true });

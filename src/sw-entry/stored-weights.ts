@@ -1,6 +1,7 @@
 import { readPieces, WEIGHTS_CACHE } from '../engine/weights/cache-shelf.ts';
 import { openWeightsFolder } from '../engine/weights/opfs-folder.ts';
 import { receiptName } from '../engine/weights/receipt.ts';
+import { scopeOf } from '../protocol/scope.ts';
 import { pathNote, type StoredPath } from '../engine/weights/stored-path.ts';
 
 declare const self: ServiceWorkerGlobalScope;
@@ -43,7 +44,7 @@ export async function respondStored(request: Request): Promise<Response> {
 
 async function find(url: string): Promise<{ blob: Blob; sha256: string } | null> {
   const path = decodeURIComponent(pathBelow(url) ?? '');
-  const note = await read(await pathNote(path));
+  const note = await read(await pathNote(scopeOf(self.registration.scope), path));
   if (!note) return null;
   const { sha256, bytes } = JSON.parse(await note.text()) as StoredPath;
   const [receipt, blob] = await Promise.all([read(receiptName(sha256)), read(sha256)]);

@@ -3,11 +3,7 @@ import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
 import { createEngineClient } from '../engine-client/engine-client.ts';
 import { lockedInFlight } from '../keys/in-flight.ts';
 import { createKeyStore } from '../keys/key-store.ts';
-import {
-  REQUEST_LOG_CHANNEL,
-  type RequestLogEntry,
-  type RequestLogMessage,
-} from '../protocol/request-log.ts';
+import { requestLogChannel, type RequestLogEntry, type RequestLogMessage } from '../protocol/request-log.ts';
 import { showSpan, type Span } from '../protocol/user-timing.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { catalogDirectory } from '../service/catalog-directory.ts';
@@ -21,15 +17,16 @@ const now = (): number => Date.now();
 
 /** The service as the browser runs it, in the service worker or in a page; only the way to the engine differs. */
 export function browserService(engine: EngineClientDependencies): Service {
+  const { scope } = engine;
   const service = createService({
     engine: createEngineClient(engine),
-    keys: createKeyStore({ now, inFlight: lockedInFlight(engine.locks) }),
+    keys: createKeyStore({ scope, now, inFlight: lockedInFlight(engine.locks) }),
     models: {
-      ...catalogDirectory(async () => (await readCatalog()) ?? defaultModels),
+      ...catalogDirectory(async () => (await readCatalog(scope)) ?? defaultModels),
       describe: (id) => describeModel(engine, id),
     },
-    responses: createResponseStore(now),
-    log: publishRequest(),
+    responses: createResponseStore(scope, now),
+    log: publishRequest(scope),
     now,
   });
   return async (request, client, signal = request.signal) => {
@@ -44,8 +41,8 @@ export function browserService(engine: EngineClientDependencies): Service {
 }
 
 /** To the tabs that want to see it. Where none does, a message costs some microseconds. */
-function publishRequest(): (entry: RequestLogEntry) => void {
-  const channel = new BroadcastChannel(REQUEST_LOG_CHANNEL);
+function publishRequest(scope: string): (entry: RequestLogEntry) => void {
+  const channel = new BroadcastChannel(requestLogChannel(scope));
   return (entry) => {
     channel.postMessage({ version: PROTOCOL_VERSION, entry } satisfies RequestLogMessage);
     if (entry.totalMs !== null) showRequest(entry, entry.totalMs);

@@ -45,13 +45,13 @@ export async function fakeService(
   options: Partial<ServiceDependencies> & { engine?: FakeEngine; issue?: Partial<IssueOptions> } = {},
 ): Promise<FakeService> {
   const { engine = new FakeEngine(), issue = {}, now = Date.now, ...rest } = options;
-  const keys = new KeyAdministrator(now);
+  const keys = new KeyAdministrator('/', now);
   const { key } = await keys.issue({ label: 'test', ...issue });
   const service = createService({
     engine,
-    keys: createKeyStore({ now, inFlight: localInFlight() }),
+    keys: createKeyStore({ scope: '/', now, inFlight: localInFlight() }),
     models: catalogDirectory(async () => FAKE_CATALOG),
-    responses: createResponseStore(now),
+    responses: createResponseStore('/', now),
     now,
     ...rest,
   });

@@ -33,7 +33,7 @@ export function testPage(): Plugin {
     },
     generateBundle() {
       for (const [name, chunk] of chunks) {
-        const source = `<!doctype html><title>${name}</title><link rel="icon" href="data:,"><script type="module" src="/${this.getFileName(chunk)}"></script>`;
+        const source = `<!doctype html><title>${name}</title><link rel="icon" href="data:,"><script type="module" src="./${this.getFileName(chunk)}"></script>`;
         this.emitFile({ type: 'asset', fileName: `${name}.html`, source });
       }
     },

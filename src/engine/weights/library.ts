@@ -70,7 +70,7 @@ export class Library {
     }
     const store = await this.#options.store;
     const shared = await this.#sharedWith(name);
-    for (const file of await this.files(name)) if (!shared.has(file.sha256)) await store.remove(file);
+    for (const file of await this.files(name)) if (!shared.has(file.sha256)) await store.delete(file);
     const known = this.#variants.get(name);
     if (known) await this.#options.sources.forget(known.variant);
     await (await this.#openLedger()).delete(name);

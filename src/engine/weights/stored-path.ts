@@ -6,7 +6,14 @@ export interface StoredPath {
   bytes: number;
 }
 
-/** Name of the note that leads from a path to its bytes; beside it, a receipt says that they are whole. */
-export async function pathNote(path: string): Promise<string> {
-  return `path-${await sha256(new TextEncoder().encode(path))}`;
+/** Name of the note that leads from an app's path to its bytes; beside it, a receipt says that they are whole. */
+export async function pathNote(scope: string, path: string): Promise<string> {
+  return `path-${await hashText(scope === '/' ? path : `${scope}\n${path}`)}`;
 }
+
+/** Apps of one origin share the files, not what each of them remembers of its own models. */
+export async function noteOf(scope: string, name: string): Promise<string> {
+  return scope === '/' ? name : `${name}@${(await hashText(scope)).slice(0, 16)}`;
+}
+
+const hashText = (text: string): Promise<string> => sha256(new TextEncoder().encode(text));

@@ -63,7 +63,7 @@ export class WeightSources {
 
   /** Drops what the hub or a description said of a variant; the catalog and the manifest stay. */
   async forget(variant: Variant): Promise<void> {
-    await (await this.#store).shelf.remove(noteName(variant));
+    await (await this.#store).dropNote(noteName(variant));
   }
 
   /** Whether a load would need no network, as far as a look at the store tells. */

@@ -1,5 +1,6 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { abortable } from '../abort.ts';
+import { badRequest } from '../engine-error.ts';
 import { download } from './download.ts';
 import { asStorageFull, storageFull, wrongHash } from './download-errors.ts';
 import { Gate } from './gate.ts';
@@ -7,7 +8,10 @@ import { partBytes, partName, type PartRecord } from './part-record.ts';
 import { hashBlob } from './piece-hash.ts';
 import { intactPieces, readReceipt, receiptName, type Receipt } from './receipt.ts';
 import { PIECE_BYTES, readPiece, replace, type Shelf } from './shelf.ts';
-import { pathNote, type StoredPath } from './stored-path.ts';
+import { noteOf, pathNote, type StoredPath } from './stored-path.ts';
+
+/** One for the whole origin: all its apps share the files. */
+const lockOf = ({ sha256 }: WeightFile): string => `localtext:weights:${sha256}`;
 
 export interface FileOptions {
   signal: AbortSignal;
@@ -26,6 +30,7 @@ export class WeightStore {
   readonly shelf: Shelf;
   readonly #modelsUrl: string;
   readonly #locks: LockManager | null;
+  readonly #scope: string;
   /** Names found whole in this worker's life. */
   readonly #checked = new Set<string>();
   readonly #busy = new Map<string, Promise<unknown>>();
@@ -33,10 +38,12 @@ export class WeightStore {
   readonly #removing = new Map<string, Promise<void>>();
   readonly #gates = new Map<string, { gate: Gate; users: number }>();
 
-  constructor(shelf: Shelf, modelsUrl: string, locks: LockManager | null = null) {
+  /** Files are common to all apps of the origin; paths and notes are those of the app of this scope. */
+  constructor(shelf: Shelf, modelsUrl: string, locks: LockManager | null = null, scope = '/') {
     this.shelf = shelf;
     this.#modelsUrl = modelsUrl;
     this.#locks = locks;
+    this.#scope = scope;
   }
 
   /** Which of these files are not here whole yet. */
@@ -104,7 +111,7 @@ export class WeightStore {
       if (blob.size !== file.bytes) throw wrongHash(file);
       const { sha256, pieces } = await hashBlob(blob, signal);
       if (sha256 !== file.sha256) throw wrongHash(file);
-      if (await this.#stored(file)) return;
+      if (await this.#stored(file)) return this.#keepPath(file);
       const free = await this.shelf.free();
       if (free !== null && free < file.bytes) throw storageFull(file.bytes, free, []);
       await this.remove(file);
@@ -121,6 +128,19 @@ export class WeightStore {
       await this.#finish(file, pieces);
     }).catch((error: unknown) => {
       throw asStorageFull(error, `${file.path} (${file.bytes} bytes)`);
+    });
+  }
+
+  /**
+   * As `remove`, for one who asks for it: never while it is being written, here or by another app of the origin.
+   * @throws EngineError 400 `weights_in_use`
+   */
+  async delete(file: WeightFile): Promise<void> {
+    if (!this.#locks) return this.remove(file);
+    await this.#locks.request(lockOf(file), { ifAvailable: true }, (lock) => {
+      if (lock) return this.remove(file);
+      const message = `${file.path} is being written, perhaps by another app on this origin. Try again when its download has ended.`;
+      throw badRequest(message, 'target', 'weights_in_use');
     });
   }
 
@@ -142,24 +162,35 @@ export class WeightStore {
     await this.shelf.remove(file.sha256);
   }
 
-  /** A small text kept beside the weights; null: none of that name. */
+  /** A small text of this app, kept beside the weights; null: none of that name. */
   async note(name: string): Promise<string | null> {
-    return (await (await this.shelf.read(name))?.text()) ?? null;
+    return this.#read(await noteOf(this.#scope, name));
   }
 
   /** @throws EngineError `storage_full` */
   async keepNote(name: string, text: string): Promise<void> {
     try {
-      await replace(this.shelf, name, text);
+      await replace(this.shelf, await noteOf(this.#scope, name), text);
     } catch (error) {
       throw asStorageFull(error, `a note about the weights (${text.length} bytes)`);
     }
   }
 
+  async dropNote(name: string): Promise<void> {
+    await this.shelf.remove(await noteOf(this.#scope, name));
+  }
+
+  async #read(name: string): Promise<string | null> {
+    return (await (await this.shelf.read(name))?.text()) ?? null;
+  }
+
   async #file(file: WeightFile, options: FileOptions): Promise<StoredFile> {
     for (;;) {
       const blob = await this.#stored(file);
-      if (blob) return { blob, intact: this.#check(file, blob) };
+      if (blob) {
+        await this.#keepPath(file).catch(() => undefined);
+        return { blob, intact: this.#check(file, blob) };
+      }
       const running = this.#busy.get(file.sha256);
       if (!running) break;
       await abortable(running, options.signal);
@@ -172,10 +203,10 @@ export class WeightStore {
     return { blob: await fetched, intact: Promise.resolve(true) };
   }
 
-  /** A tab that is about to end and the next one may want the same file. */
-  #locked<T>({ sha256 }: WeightFile, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  /** A tab that is about to end and the next one may want the same file; another app of the origin too. */
+  #locked<T>(file: WeightFile, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     if (!this.#locks) return work();
-    return this.#locks.request(`localtext:weights:${sha256}`, { signal }, work) as Promise<T>;
+    return this.#locks.request(lockOf(file), { signal }, work) as Promise<T>;
   }
 
   async #stored(file: WeightFile): Promise<Blob | null> {
@@ -199,7 +230,7 @@ export class WeightStore {
   }
 
   async #checkNow(file: WeightFile, blob: Blob): Promise<boolean> {
-    const receipt = readReceipt(await this.note(receiptName(file.sha256)), file.sha256);
+    const receipt = readReceipt(await this.#read(receiptName(file.sha256)), file.sha256);
     const intact = receipt ? await intactPieces(blob, receipt) : [];
     // The record itself may be damaged, or be an older version's: the hash of the whole file decides.
     if (intact.length === receipt?.pieces.length || (await this.#hashes(file, blob))) {
@@ -238,7 +269,10 @@ export class WeightStore {
   async #fetch(file: WeightFile, options: FileOptions): Promise<Blob> {
     // Another tab may have brought it while this one stood in line.
     const brought = await this.#stored(file);
-    if (brought) return brought;
+    if (brought) {
+      await this.#keepPath(file).catch(() => undefined);
+      return brought;
+    }
     const unrecorded = await this.#unrecorded(file, options.signal);
     if (unrecorded) return unrecorded;
     const { needed, free } = await this.room([file]);
@@ -265,17 +299,24 @@ export class WeightStore {
   }
 
   /** The receipt after the note: before it, the file does not count as whole. The part's record goes last. */
-  async #finish({ path, bytes, sha256 }: WeightFile, pieces: string[]): Promise<void> {
-    const note: StoredPath = { sha256, bytes };
+  async #finish(file: WeightFile, pieces: string[]): Promise<void> {
+    const { path, bytes, sha256 } = file;
     const receipt: Receipt = { sha256, path, bytes, pieces };
-    await replace(this.shelf, await pathNote(path), JSON.stringify(note));
+    await this.#keepPath(file);
     await replace(this.shelf, receiptName(sha256), JSON.stringify(receipt));
     await this.shelf.remove(partName(sha256));
   }
 
+  /** Another app, or another version of this one, may have stored the file. */
+  async #keepPath({ path, bytes, sha256 }: WeightFile): Promise<void> {
+    const name = await pathNote(this.#scope, path);
+    const text = JSON.stringify({ sha256, bytes } satisfies StoredPath);
+    if ((await this.#read(name)) !== text) await replace(this.shelf, name, text);
+  }
+
   /** A newer version may lie at the path by now. */
   async #removePath(path: string, sha256: string): Promise<void> {
-    const name = await pathNote(path);
-    if ((await this.note(name))?.includes(sha256)) await this.shelf.remove(name);
+    const name = await pathNote(this.#scope, path);
+    if ((await this.#read(name))?.includes(sha256)) await this.shelf.remove(name);
   }
 }

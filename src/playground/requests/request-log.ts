@@ -1,10 +1,11 @@
 import { signal } from '@preact/signals';
 import {
-  REQUEST_LOG_CHANNEL,
+  requestLogChannel,
   type RequestLogEntry,
   type RequestLogMessage,
 } from '../../protocol/request-log.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+import { siteScope } from '../../page/site.ts';
 import { oncePerFrame } from '../once-per-frame.ts';
 import { noteClient } from './clients.ts';
 
@@ -19,7 +20,7 @@ const publish = oncePerFrame(() => {
 });
 
 export function listenForRequests(): void {
-  const channel = new BroadcastChannel(REQUEST_LOG_CHANNEL);
+  const channel = new BroadcastChannel(requestLogChannel(siteScope()));
   channel.addEventListener('message', ({ data }: MessageEvent<RequestLogMessage>) => {
     if (data.version !== PROTOCOL_VERSION) return;
     // A map keeps the place of a key that is set again: the order of arrival.

@@ -31,7 +31,7 @@ const leaders: FakeLeader[] = [];
 function setUp(deadlineMs = 2000): ReturnType<typeof createEngineClient> {
   site = new FakeSite();
   locks = new FakeLocks();
-  return createEngineClient({ transport: site, locks: locks.manager, deadlineMs });
+  return createEngineClient({ scope: '/', transport: site, locks: locks.manager, deadlineMs });
 }
 
 function lead(onQuestion: (port: FakePort) => void): FakeLeader {
@@ -68,9 +68,9 @@ describe('a chat', () => {
     });
     const events = await collect(client.chat(chatJob, ask()));
     expect(events.map(({ type }) => type)).toEqual(['accepted', 'delta', 'delta', 'done']);
-    expect(heldWhileAsked).toContain(requestLock('r1'));
+    expect(heldWhileAsked).toContain(requestLock('/', 'r1'));
     await tick();
-    expect(locks.heldNames()).not.toContain(requestLock('r1'));
+    expect(locks.heldNames()).not.toContain(requestLock('/', 'r1'));
   });
 
   it('gives credit back as deltas are read, not as they arrive', async () => {
@@ -135,7 +135,7 @@ describe('a chat', () => {
     }
     await tick();
     expect(port).toMatchObject({ heard: [{ type: 'job' }, { type: 'cancel' }] });
-    expect(locks.heldNames()).not.toContain(requestLock('r2'));
+    expect(locks.heldNames()).not.toContain(requestLock('/', 'r2'));
   });
 });
 
@@ -371,7 +371,7 @@ describe('other questions', () => {
         send({ type: 'error', error: { ...error, message: 'No.' } });
       }
     });
-    const dependencies = { transport: site, locks: locks.manager };
+    const dependencies = { scope: '/', transport: site, locks: locks.manager };
     const onProgress = ({ loadedBytes }: { loadedBytes: number }): void => void seen.push(loadedBytes);
     const { signal } = new AbortController();
     await loadModel(dependencies, 'good', { signal, onProgress });

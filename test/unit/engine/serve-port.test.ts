@@ -98,6 +98,7 @@ function serve(engines: FakeEngine[]) {
   let running = 0;
   const serving = {
     epoch: 'e',
+    scope: '/',
     residency,
     // The only call of a LockManager's that is made here.
     locks: locks as unknown as LockManager,
@@ -147,7 +148,7 @@ test('an asker that cancels, or dies, frees the engine, also while it waits for 
     const { messages, port } = ask({ type: 'job', job });
     await expect.poll(() => deltas(messages)).toBe(CREDIT_WINDOW);
     if (leave === 'cancel') port.postMessage({ type: 'cancel' });
-    else locks.release(requestLock('r1'));
+    else locks.release(requestLock('/', 'r1'));
     await expect.poll(() => running()).toBe(0);
     expect(engine.aborted).toBe(true);
   }

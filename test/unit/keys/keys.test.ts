@@ -19,8 +19,8 @@ async function restart(): Promise<void> {
   vi.resetModules();
   const { KeyAdministrator } = await import('../../../src/keys/key-administrator.ts');
   const { createKeyStore } = await import('../../../src/keys/key-store.ts');
-  keys = new KeyAdministrator(() => now);
-  store = createKeyStore({ now: () => now, inFlight });
+  keys = new KeyAdministrator('/', () => now);
+  store = createKeyStore({ scope: '/', now: () => now, inFlight });
 }
 
 beforeEach(async () => {
@@ -60,7 +60,7 @@ describe('keys', () => {
   test('only hashes are stored, and lists show neither', async () => {
     const { key } = await keys.issue({ label: 'a' });
     const { withDatabase } = await import('../../../src/storage/database.ts');
-    const stored = JSON.stringify(await withDatabase((database) => database.getAll('keys')));
+    const stored = JSON.stringify(await withDatabase('/', (database) => database.getAll('keys')));
     expect(stored).not.toContain(key.slice(3, 46));
     const listed = JSON.stringify(await keys.list());
     expect(listed).not.toContain(key.slice(3, 46));
@@ -139,7 +139,7 @@ describe('keys', () => {
         'admitted',
       ]);
       const { withDatabase } = await import('../../../src/storage/database.ts');
-      expect(JSON.stringify(await withDatabase((database) => database.getAll('keys')))).not.toContain(
+      expect(JSON.stringify(await withDatabase('/', (database) => database.getAll('keys')))).not.toContain(
         second.key,
       );
     });

@@ -271,7 +271,7 @@ describe('what is kept', () => {
     ['in size', { responses: 1000, characters: 3500 }, 2e12 - 200],
     ['in number', { responses: 3, characters: 1e9 }, 2e12 - 100],
   ])('has a bound %s: the oldest make way', async (name, bounds, created) => {
-    const store = createResponseStore(() => 2e12, bounds);
+    const store = createResponseStore('/', () => 2e12, bounds);
     for (let index = 0; index < 5; index += 1) {
       await store.put({
         id: `${name} ${index}`,

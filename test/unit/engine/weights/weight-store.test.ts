@@ -75,7 +75,7 @@ test('what is stored leads from its path, until it is deleted', async () => {
   vi.stubGlobal('fetch', async () => new Response(bytes));
   const store = new WeightStore(new MemoryShelf(), 'http://site.test/');
   await store.file(file, options);
-  expect(JSON.parse((await store.note(await pathNote('m/a.bin'))) ?? '')).toEqual({
+  expect(JSON.parse((await store.note(await pathNote('/', 'm/a.bin'))) ?? '')).toEqual({
     sha256: file.sha256,
     bytes: 1000,
   });

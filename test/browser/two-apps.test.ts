@@ -1,0 +1,184 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BrowserContext, Page } from 'playwright';
+import sirv from 'sirv';
+import { build } from 'vite';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import type { Catalog, CatalogModel, Variant } from '../../src/catalog/catalog.ts';
+import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { launch } from '../support/launch.ts';
+import { openPage, type StartedPage } from '../support/open-page.ts';
+
+/** Two apps on one origin: the same build below `/a/` and `/b/`, each with a catalog of its own. */
+type App = 'a' | 'b';
+const APPS: readonly App[] = ['a', 'b'];
+const SHARED = 'all-minilm-l6-v2-f32';
+const WEIGHTS = 'models/all-minilm-l6-v2/model.safetensors';
+
+const shared = defaultCatalog.models.flatMap(({ variants }) => variants).find(({ name }) => name === SHARED);
+if (!shared) throw new Error(`the default catalog has no ${SHARED}`);
+
+const ownBytes = (app: App): string => `The file of app ${app}.`;
+/** At the same path in both apps, with other bytes. */
+const own = (app: App): Variant => ({
+  engine: 'wllama',
+  name: 'own',
+  license: 'MIT',
+  contextLength: 9,
+  files: [
+    {
+      path: 'own/model.gguf',
+      bytes: ownBytes(app).length,
+      sha256: createHash('sha256').update(ownBytes(app)).digest('hex'),
+    },
+  ],
+});
+const model = (id: string, kind: CatalogModel['kind'], variant: Variant): CatalogModel => ({
+  id,
+  kind,
+  created: 1,
+  variants: [variant],
+});
+const catalogOf = (app: App): Catalog => ({
+  ownedBy: app,
+  models: [model(`${app}-embed`, 'embedding', shared), model(`${app}-chat`, 'chat', own(app))],
+});
+
+let folder: string;
+let server: Server;
+let context: BrowserContext;
+const requested: string[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'localtext-apps-'));
+  await build({ mode: 'browser-tests', logLevel: 'warn', base: './', build: { outDir: folder } });
+  const files = sirv(folder);
+  const models = sirv('public/models');
+  server = createServer((request, response) => {
+    const [, app = '', rest = ''] = /^\/([ab])\/(.*)$/.exec(request.url ?? '') ?? [];
+    requested.push(request.url ?? '');
+    const missing = (): void => void response.writeHead(404).end();
+    request.url = `/${rest.replace(/^models\//, '')}`;
+    if (app === '') missing();
+    else if (rest.startsWith('models/')) models(request, response, missing);
+    else files(request, response, missing);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, 'localhost', resolve);
+  });
+  context = await launch();
+});
+
+afterAll(async () => {
+  await context.close();
+  server.closeAllConnections();
+  server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const open = (app: App): Promise<StartedPage> => {
+  const { port } = server.address() as AddressInfo;
+  const options = JSON.stringify({ catalog: catalogOf(app), isolation: 'off' });
+  return openPage(
+    context,
+    `http://localhost:${port}`,
+    `/${app}/test-page.html?options=${encodeURIComponent(options)}`,
+  );
+};
+
+const listed = (page: Page, key: string) =>
+  page.evaluate(async (bearer) => {
+    const response = await fetch('/v1/models', { headers: { authorization: `Bearer ${bearer}` } });
+    const { data = [] } = (await response.json()) as { data?: { id: string }[] };
+    return { status: response.status, ids: data.map(({ id }) => id) };
+  }, key);
+
+const embed = ({ page, key }: StartedPage, app: App): Promise<number | undefined> =>
+  page.evaluate(
+    async ([apiKey, id]) => {
+      const { data } = await window.client(apiKey).embeddings.create({ model: id, input: 'hello' });
+      return data[0]?.embedding.length;
+    },
+    [key, `${app}-embed`] as const,
+  );
+
+const status = (page: Page) =>
+  page.evaluate(async () => {
+    const { epoch, leader, models } = await (await window.localtext).status();
+    return { epoch, leader, ids: models.map(({ id }) => id) };
+  });
+
+const pathOf = (page: Page, path: string) =>
+  page.evaluate(async (relative) => (await fetch(relative)).text(), path);
+
+test('two apps of one origin share weights by their hash, and nothing else', async () => {
+  const pages = { a: await open('a'), b: await open('b') };
+  const { a, b } = pages;
+
+  for (const app of APPS) {
+    const { page, key } = pages[app];
+    const ids = [`${app}-embed`, `${app}-chat`];
+    expect(await listed(page, key)).toEqual({ status: 200, ids });
+    // Each has an engine, and leads.
+    expect(await status(page)).toMatchObject({ leader: true, ids });
+  }
+  expect((await status(a.page)).epoch).not.toBe((await status(b.page)).epoch);
+  expect((await listed(b.page, a.key)).status).toBe(401);
+  expect((await listed(a.page, b.key)).status).toBe(401);
+  expect(await a.page.evaluate(async () => (await (await window.localtext).keys.list()).length)).toBe(1);
+
+  expect(await Promise.all([embed(a, 'a'), embed(b, 'b')])).toEqual([384, 384]);
+  // One has downloaded for both.
+  const downloads = (): string[] => requested.filter((url) => url.endsWith(WEIGHTS));
+  expect(new Set(downloads()).size).toBe(1);
+  const chunks = downloads().length;
+
+  // The same path in both, with other bytes.
+  for (const app of APPS) {
+    const { page } = pages[app];
+    await page.evaluate(async (text) => {
+      await (await window.localtext).weights.import([new File([text], 'model.gguf')]);
+    }, ownBytes(app));
+  }
+  for (const app of APPS) {
+    const { page } = pages[app];
+    expect(await pathOf(page, 'models/own/model.gguf')).toBe(ownBytes(app));
+    // Stored by one of them, and known by its path in both.
+    expect(await page.evaluate(async (path) => (await fetch(path)).headers.get('etag'), WEIGHTS)).not.toBe(
+      null,
+    );
+  }
+
+  // What one deletes, the other goes on with; at its next load it is fetched again.
+  const before = await status(b.page);
+  const asked = Promise.all(Array.from({ length: 20 }, () => embed(b, 'b')));
+  await a.page.evaluate(async (name) => (await window.localtext).weights.delete(name), SHARED);
+  expect(new Set(await asked)).toEqual(new Set([384]));
+  await b.page.reload();
+  expect(await embed(b, 'b')).toBe(384);
+  expect(downloads()).toHaveLength(2 * chunks);
+
+  // Nor does it notice when the other's leader goes.
+  const { epoch } = await status(b.page);
+  expect(epoch).not.toBe(before.epoch);
+  const running = Promise.all(Array.from({ length: 20 }, () => embed(b, 'b')));
+  await a.page.close();
+  expect(new Set(await running)).toEqual(new Set([384]));
+  expect((await status(b.page)).epoch).toBe(epoch);
+
+  // An app that asks for the whole origin's service worker shares on purpose; names alone show whose is what.
+  const names = await b.page.evaluate(async () => ({
+    locks: ((await navigator.locks.query()).held ?? []).map(({ name }) => name ?? ''),
+    databases: (await indexedDB.databases()).map(({ name }) => name ?? ''),
+  }));
+  expect(names.locks).toContain('localtext/b/:leader');
+  expect(names.databases.filter((name) => name.startsWith('localtext')).toSorted()).toEqual([
+    'localtext/a/',
+    'localtext/b/',
+  ]);
+});
