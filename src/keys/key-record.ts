@@ -22,6 +22,7 @@ export interface KeyRecord {
 
 export interface KeyLimits {
   requestsPerMinute: number;
+  /** Of prompts and replies. An estimate is reserved before a chat runs, and corrected after it. */
   tokensPerMinute: number;
   /** Chats that may run at once. */
   inFlight: number;

@@ -1,5 +1,11 @@
 import { withDatabase } from '../storage/database.ts';
-import type { Admission, Admitted, KeyStore, LimitState } from '../service/service-dependencies.ts';
+import type {
+  Admission,
+  Admitted,
+  KeyStore,
+  LimitState,
+  Reservation,
+} from '../service/service-dependencies.ts';
 import type { InFlight } from './in-flight.ts';
 import { hashKey, isWholeKey } from './key-format.ts';
 import type { KeyRecord } from './key-record.ts';
@@ -20,7 +26,8 @@ export function createKeyStore(options: { scope: string; now: () => number; inFl
     enter({ keyId, inFlightLimit }, requestId) {
       return inFlight.enter(keyId, requestId, inFlightLimit);
     },
-    settle: (keyId, tokens) => settle(scope, keyId, tokens, now()),
+    reserve: (keyId, tokens) => reserve(scope, keyId, tokens, now()),
+    settle: (keyId, reserved, used) => settle(scope, keyId, used - reserved, now()),
   };
 }
 
@@ -51,15 +58,12 @@ function admitChat(scope: string, hash: string, now: number): Promise<Admission>
     const { requestsPerMinute, tokensPerMinute } = record.limits;
     const requests = refill(record.requests, requestsPerMinute, now);
     const tokens = refill(record.tokens, tokensPerMinute, now);
-    const exceeded = exceededLimit(requests, requestsPerMinute, tokens, tokensPerMinute);
-    if (!exceeded) requests.level -= 1;
+    const retryAfterMs = untilLevel(requests, 1, requestsPerMinute);
+    if (retryAfterMs === 0) requests.level -= 1;
     void transaction.store.put({ ...record, requests, tokens, lastUsed: now });
     await transaction.done;
-    const limits = {
-      requests: limitState(requests, requestsPerMinute),
-      tokens: limitState(tokens, tokensPerMinute),
-    };
-    return { ...admission(record), limits, exceeded };
+    const limits = limitsOf({ ...record, requests, tokens });
+    return { ...admission(record), limits, exceeded: retryAfterMs > 0 ? { retryAfterMs } : null };
   });
 }
 
@@ -78,11 +82,28 @@ async function touch(scope: string, id: string, now: number): Promise<void> {
   await update(scope, id, (record) => ({ ...record, lastUsed: now }));
 }
 
-/** Tokens are counted after the fact: a long reply is paid off by the requests after it. */
-async function settle(scope: string, id: string, used: number, now: number): Promise<void> {
+async function reserve(scope: string, id: string, wanted: number, now: number): Promise<Reservation> {
+  let retryAfterMs: number | null = null;
+  const record = await update(scope, id, (before) => {
+    const { requestsPerMinute, tokensPerMinute } = before.limits;
+    const requests = refill(before.requests, requestsPerMinute, now);
+    const tokens = refill(before.tokens, tokensPerMinute, now);
+    const waitMs = untilLevel(tokens, Math.min(wanted, tokensPerMinute), tokensPerMinute);
+    if (waitMs > 0) {
+      retryAfterMs = waitMs;
+      requests.level = Math.min(requestsPerMinute, requests.level + 1);
+    } else tokens.level -= wanted;
+    return { ...before, requests, tokens };
+  });
+  return { retryAfterMs, limits: record && limitsOf(record) };
+}
+
+/** A reply that took more than was reserved for it is paid off by the requests after it. */
+async function settle(scope: string, id: string, extra: number, now: number): Promise<void> {
   await update(scope, id, (record) => {
-    const tokens = refill(record.tokens, record.limits.tokensPerMinute, now);
-    return { ...record, tokens: { ...tokens, level: tokens.level - used } };
+    const { tokensPerMinute } = record.limits;
+    const tokens = refill(record.tokens, tokensPerMinute, now);
+    return { ...record, tokens: { ...tokens, level: Math.min(tokensPerMinute, tokens.level - extra) } };
   });
 }
 
@@ -114,17 +135,10 @@ function admission({ id, label, models, limits }: KeyRecord): Admitted {
   };
 }
 
-function exceededLimit(
-  requests: BucketState,
-  requestsPerMinute: number,
-  tokens: BucketState,
-  tokensPerMinute: number,
-): Admitted['exceeded'] {
-  const requestsMs = untilLevel(requests, 1, requestsPerMinute);
-  if (requestsMs > 0) return { what: 'requests', retryAfterMs: requestsMs };
-  const tokensMs = untilLevel(tokens, 1, tokensPerMinute);
-  return tokensMs > 0 ? { what: 'tokens', retryAfterMs: tokensMs } : null;
-}
+const limitsOf = ({ requests, tokens, limits }: KeyRecord): LimitState => ({
+  requests: limitState(requests, limits.requestsPerMinute),
+  tokens: limitState(tokens, limits.tokensPerMinute),
+});
 
 const limitState = (bucket: BucketState, perMinute: number): LimitState['requests'] => ({
   limit: perMinute,

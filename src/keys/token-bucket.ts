@@ -1,8 +1,9 @@
 const MINUTE = 60_000;
+const ROUNDING_MS = 0.01;
 
 /** A bucket that holds one minute's worth and fills steadily. Kept in the database, so that a restart changes nothing. */
 export interface BucketState {
-  /** Below zero: more was used than there was, as tokens are counted after the fact. */
+  /** Below zero: more was used than was reserved. */
   level: number;
   /** When it had that level, in milliseconds since 1970. */
   at: number;
@@ -16,7 +17,8 @@ export function refill(state: BucketState, perMinute: number, now: number): Buck
   return { level: Math.min(perMinute, state.level + added), at: now };
 }
 
-/** Milliseconds until the level is at least `wanted`; 0 when it is. */
+/** Milliseconds until the level is at least `wanted`; 0 when it is, but for what rounding has lost. */
 export function untilLevel(state: BucketState, wanted: number, perMinute: number): number {
-  return Math.max(0, ((wanted - state.level) * MINUTE) / perMinute);
+  const ms = ((wanted - state.level) * MINUTE) / perMinute;
+  return ms < ROUNDING_MS ? 0 : ms;
 }

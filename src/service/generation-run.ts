@@ -3,7 +3,8 @@ import type { Call } from './call.ts';
 import type { AnswerHead } from './chat-objects.ts';
 import type { Generation } from './generation.ts';
 import { requireModel } from './model-access.ts';
-import { rateLimited } from './service-error.ts';
+import { rateLimited, type ServiceError } from './service-error.ts';
+import { estimateTokens } from './token-estimate.ts';
 import { Tally } from './tally.ts';
 
 /** A generation that has been let in and is about to begin. */
@@ -21,30 +22,44 @@ export interface GenerationRun {
 export async function admitGeneration(call: Call, generation: Generation): Promise<GenerationRun> {
   const { dependencies, admitted } = call;
   const model = await requireModel(dependencies.models, generation.model, 'chat', admitted);
-  const leave = await takePlace(call);
+  const reserved = estimateTokens(generation);
+  const leave = await takePlace(call, reserved);
   const tally = new Tally(generation, call.receivedAt, dependencies.now);
   const settle = async (): Promise<void> => {
     leave();
     call.trace?.usage(tally.usage);
     // The reply is good even where its tokens cannot be counted.
-    await dependencies.keys.settle(admitted.keyId, tally.totalTokens).catch(() => {});
+    await dependencies.keys.settle(admitted.keyId, reserved, tally.totalTokens).catch(() => {});
   };
   const sampling = { ...model.defaults, ...generation.sampling };
   return { call, generation: { ...generation, sampling }, model: model.id, tally, settle };
 }
 
 /** @throws ServiceError 429 */
-async function takePlace({ admitted, dependencies, id }: Call): Promise<() => void> {
-  const { exceeded, limits, inFlightLimit } = admitted;
-  if (exceeded) {
-    const limit = limits ? ` of ${limits[exceeded.what].limit} ${exceeded.what} a minute` : '';
-    const wait = Math.ceil(exceeded.retryAfterMs / 1000);
-    throw rateLimited(`This key's limit${limit} is used up. Try again in ${wait} s.`, exceeded.retryAfterMs);
-  }
+async function takePlace(call: Call, tokens: number): Promise<() => void> {
+  const { admitted, dependencies, id } = call;
+  const { exceeded, inFlightLimit, keyId } = admitted;
+  if (exceeded) throw usedUp(call, 'requests', exceeded.retryAfterMs);
   const leave = await dependencies.keys.enter(admitted, id);
-  if (leave) return leave;
-  const limit = `${inFlightLimit} request${inFlightLimit === 1 ? '' : 's'}`;
-  throw rateLimited(`This key may have ${limit} in flight. Try again when one of them has ended.`, 1000);
+  if (!leave) {
+    const limit = `${inFlightLimit} request${inFlightLimit === 1 ? '' : 's'}`;
+    throw rateLimited(`This key may have ${limit} in flight. Try again when one of them has ended.`, 1000);
+  }
+  try {
+    const { limits, retryAfterMs } = await dependencies.keys.reserve(keyId, tokens);
+    admitted.limits = limits;
+    if (retryAfterMs !== null) throw usedUp(call, 'tokens', retryAfterMs);
+    return leave;
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+function usedUp({ admitted }: Call, what: 'requests' | 'tokens', retryAfterMs: number): ServiceError {
+  const limit = admitted.limits ? ` of ${admitted.limits[what].limit} ${what} a minute` : '';
+  const wait = Math.ceil(retryAfterMs / 1000);
+  return rateLimited(`This key's limit${limit} is used up. Try again in ${wait} s.`, retryAfterMs);
 }
 
 export function answerHead(

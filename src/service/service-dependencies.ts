@@ -106,8 +106,19 @@ export interface KeyStore {
    * Null: the key has as many in flight as it may.
    */
   enter(admitted: Admitted, requestId: string): Promise<(() => void) | null>;
-  /** Counts a finished chat's tokens against the key's limit. */
-  settle(keyId: string, tokens: number): Promise<void>;
+  /**
+   * Takes a chat's estimated tokens from the key's limit before it runs, so that chats that run together keep to it. An
+   * estimate over the whole limit needs all of it, and is then let in: it is paid off by the chats after it.
+   */
+  reserve(keyId: string, tokens: number): Promise<Reservation>;
+  /** Corrects a reservation by what the chat has used. */
+  settle(keyId: string, reserved: number, used: number): Promise<void>;
+}
+
+export interface Reservation {
+  /** Null: the tokens are taken. Else none are, and the request that `admit` took is given back. */
+  retryAfterMs: number | null;
+  limits: LimitState | null;
 }
 
 export type Admission =
@@ -123,8 +134,8 @@ export interface Admitted {
   inFlightLimit: number;
   /** For chat alone. */
   limits: LimitState | null;
-  /** The key is good, but its rate limit is used up: told only once the request itself has been found good. */
-  exceeded: { what: 'requests' | 'tokens'; retryAfterMs: number } | null;
+  /** The key is good, but its requests are used up: told only once the request itself has been found good. */
+  exceeded: { retryAfterMs: number } | null;
 }
 
 /** For the `x-ratelimit-*` headers. */

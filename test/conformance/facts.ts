@@ -102,6 +102,9 @@ export const rateLimitHeaders: Fact = (answer) => {
     header(`x-ratelimit-remaining-${what}`, /^\d+$/)(answer);
     header(`x-ratelimit-reset-${what}`, /^(\d+m)?[\d.]+m?s$/)(answer);
   }
+  // The request's estimated tokens have been taken.
+  const tokens = (part: string): number => Number(answer.headers[`x-ratelimit-${part}-tokens`]);
+  expect(tokens('remaining')).toBeLessThan(tokens('limit'));
 };
 
 const isUnixSeconds = (value: number): boolean => Number.isInteger(value) && value > 1.6e9 && value < 1e10;

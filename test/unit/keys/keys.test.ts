@@ -173,15 +173,21 @@ describe('keys', () => {
   });
 });
 
+const admitted = async (key: string) => {
+  const admission = await store.admit(key, 'chat');
+  if (!admission.admitted) throw new Error('not admitted');
+  return admission;
+};
+
 describe('limits', () => {
   test('requests a minute, filling steadily, and over a restart', async () => {
     const { key } = await keys.issue({ label: 'a', limits: { requestsPerMinute: 3 } });
     expect([await exceeded(key), await exceeded(key), await exceeded(key)]).toEqual([null, null, null]);
     await restart();
-    expect(await exceeded(key)).toEqual({ what: 'requests', retryAfterMs: 20_000 });
+    expect(await exceeded(key)).toEqual({ retryAfterMs: 20_000 });
     now += 20_000;
     expect(await exceeded(key)).toBeNull();
-    expect(await exceeded(key)).toMatchObject({ what: 'requests' });
+    expect(await exceeded(key)).toEqual({ retryAfterMs: 20_000 });
   });
 
   test('requests that come together never share what is left', async () => {
@@ -190,14 +196,52 @@ describe('limits', () => {
     expect(all.filter((one) => one === null)).toHaveLength(5);
   });
 
-  test('tokens a minute, counted after the fact', async () => {
+  test('tokens a minute: reserved before, corrected after', async () => {
     const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 600 } });
-    const admission = await store.admit(key, 'chat');
-    if (!admission.admitted) throw new Error('not admitted');
-    expect(admission.limits?.tokens).toMatchObject({ limit: 600, remaining: 600 });
-    await store.settle(admission.keyId, 699);
-    expect(await exceeded(key)).toEqual({ what: 'tokens', retryAfterMs: 10_000 });
+    const { keyId } = await admitted(key);
+    expect(await store.reserve(keyId, 500)).toMatchObject({
+      retryAfterMs: null,
+      limits: { tokens: { limit: 600, remaining: 100 } },
+    });
+    expect((await store.reserve(keyId, 200)).retryAfterMs).toBe(10_000);
+    await store.settle(keyId, 500, 60);
+    expect(await store.reserve(keyId, 540)).toMatchObject({
+      retryAfterMs: null,
+      limits: { tokens: { remaining: 0 } },
+    });
+    // A reply that took more than was reserved is paid off by the next ones.
+    await store.settle(keyId, 540, 639);
+    expect((await store.reserve(keyId, 1)).retryAfterMs).toBe(10_000);
     now += 10_000;
+    expect((await store.reserve(keyId, 1)).retryAfterMs).toBeNull();
+  });
+
+  test('tokens that are asked for together never exceed what is left', async () => {
+    const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 100 } });
+    const { keyId } = await admitted(key);
+    const all = await Promise.all(Array.from({ length: 64 }, () => store.reserve(keyId, 32)));
+    expect(all.filter(({ retryAfterMs }) => retryAfterMs === null)).toHaveLength(3);
+  });
+
+  test('an estimate over the whole limit is let in once all of it is free, and retry-after holds', async () => {
+    const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 70 } });
+    const { keyId } = await admitted(key);
+    expect((await store.reserve(keyId, 300)).retryAfterMs).toBeNull();
+    await store.settle(keyId, 300, 93);
+    const { retryAfterMs } = await store.reserve(keyId, 300);
+    expect(retryAfterMs).toBeGreaterThan(79_000);
+    now += Math.floor(retryAfterMs ?? 0) - 1;
+    expect((await store.reserve(keyId, 300)).retryAfterMs).not.toBeNull();
+    now += 2;
+    expect((await store.reserve(keyId, 300)).retryAfterMs).toBeNull();
+  });
+
+  test('a request that is refused for its tokens is given back', async () => {
+    const { key } = await keys.issue({ label: 'a', limits: { requestsPerMinute: 2, tokensPerMinute: 10 } });
+    const { keyId } = await admitted(key);
+    await store.reserve(keyId, 10);
+    await admitted(key);
+    expect((await store.reserve(keyId, 10)).limits?.requests.remaining).toBe(1);
     expect(await exceeded(key)).toBeNull();
   });
 

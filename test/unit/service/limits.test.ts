@@ -43,6 +43,38 @@ describe('a key that is over its limit', () => {
     expect((await fetch(PATH, chat({ stream: true }))).status).toBe(429);
   });
 
+  test('tokens: parallel requests are let in only as far as the limit goes', async () => {
+    const engine = new FakeEngine({ deltas: Array.from({ length: 32 }, () => 'x'), delayMs: 1 });
+    const { fetch } = await fakeService({ engine, issue: { limits: { tokensPerMinute: 100 } } });
+    const ask = () => fetch(PATH, chat({ max_tokens: 32 }));
+    const answers = await Promise.all(Array.from({ length: 64 }, ask));
+    const good = answers.filter(({ status }) => status === 200);
+    expect(good.length).toBeGreaterThan(0);
+    let total = 0;
+    for (const answer of good) total += (await answer.json()).usage.total_tokens as number;
+    expect(total).toBeLessThanOrEqual(100);
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(64 - good.length);
+    for (const { headers } of refused) {
+      expect(Number(headers.get('retry-after-ms'))).toBeGreaterThan(0);
+      expect(headers.get('x-ratelimit-limit-tokens')).toBe('100');
+      expect(Number(headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(40);
+    }
+    // What was reserved and not used is there again.
+    expect((await ask()).status).toBe(total <= 60 ? 200 : 429);
+  });
+
+  test('tokens: a request larger than the limit waits for all of it, and is not refused for ever', async () => {
+    let now = 1_700_000_000_000;
+    const { fetch } = await fakeService({ now: () => now, issue: { limits: { tokensPerMinute: 50 } } });
+    const large = () => fetch(PATH, chat({ max_tokens: 1000 }));
+    expect((await large()).status).toBe(200);
+    const second = await large();
+    expect(second.status).toBe(429);
+    now += Number(second.headers.get('retry-after-ms'));
+    expect((await large()).status).toBe(200);
+  });
+
   test('is told so only once the request is known to be good', async () => {
     const { fetch } = await fakeService({ issue: { limits: { requestsPerMinute: 1 } } });
     await fetch(PATH, chat());
@@ -96,6 +128,7 @@ test('keys that cannot be read are a 500 that tells nothing of the inside', asyn
   const broken: KeyStore = {
     admit: () => Promise.reject(new Error('disk /dev/sda1')),
     enter: () => Promise.resolve(null),
+    reserve: () => Promise.resolve({ retryAfterMs: null, limits: null }),
     settle: () => Promise.resolve(),
   };
   const { fetch } = await fakeService({ keys: broken } as Partial<Parameters<typeof fakeService>[0]>);
