@@ -71,9 +71,9 @@ export class KeyAdministrator {
         (each) => each.label === record.label && each.key && stateOf(each, record.created) === 'active',
       );
       const { models, limits } = record;
-      if (!kept?.key) void transaction.store.add({ ...record, key });
+      if (!kept?.key) transaction.store.add({ ...record, key }).catch(silent);
       else if (JSON.stringify([kept.models, kept.limits]) !== JSON.stringify([models, limits]))
-        void transaction.store.put({ ...kept, models, limits });
+        transaction.store.put({ ...kept, models, limits }).catch(silent);
       await transaction.done;
       return kept?.key ? { id: kept.id, key: kept.key } : { id: record.id, key };
     });
@@ -146,11 +146,14 @@ export class KeyAdministrator {
       const transaction = database.transaction('keys', 'readwrite');
       const record = await transaction.store.get(id);
       if (!record) throw new Error(`There is no key with the id ${id}. list() shows those that there are.`);
-      void transaction.store.put(change(record));
+      transaction.store.put(change(record)).catch(silent);
       await transaction.done;
     });
   }
 }
+
+/** A write that fails fails its transaction, too, and is reported there. */
+const silent = (): void => {};
 
 function checkLimits(limits: KeyLimits): KeyLimits {
   for (const [name, value] of Object.entries(limits)) {

@@ -56,3 +56,18 @@ async function control(worker: ServiceWorker, registration: ServiceWorkerRegistr
     `The service worker does not control this page. Its scope is ${registration.scope}: the page must lie below it.`,
   );
 }
+
+/**
+ * When the user clears the site's data, the service worker of an open page is gone at once, and the host answers `/v1`.
+ * Has it installed again then.
+ */
+export function onControlLost(stopped: AbortSignal, install: () => Promise<void>): void {
+  const { serviceWorker } = navigator;
+  const renew = (): void => {
+    if (serviceWorker.controller) return;
+    install().catch((error: unknown) => {
+      console.error('localtext: the service worker is gone and could not be installed again; reload', error);
+    });
+  };
+  serviceWorker.addEventListener('controllerchange', renew, { signal: stopped });
+}

@@ -1,22 +1,27 @@
 import { siteScope } from './site.ts';
+import { withStorage } from './requirements.ts';
 import type { KeyAdministrator } from '../keys/key-administrator.ts';
 
-/** The administrator's side of the keys, whose code is fetched when first used. */
+/**
+ * The administrator's side of the keys, whose code is fetched when first used. Every call throws LocaltextError
+ * `storage_full` or `storage_unavailable` where the browser cannot save.
+ */
 export type Keys = Pick<KeyAdministrator, 'issue' | 'ensure' | 'list' | 'rotate' | 'revoke'>;
 
 /** Those of the app of this scope. */
 export function keysOf(scope: () => string): Keys {
   let loading: Promise<KeyAdministrator> | null = null;
-  const administrator = (): Promise<KeyAdministrator> =>
-    (loading ??= import('../keys/key-administrator.ts').then(
-      (module) => new module.KeyAdministrator(scope()),
-    ));
+  const ask = async <T>(question: (administrator: KeyAdministrator) => Promise<T>): Promise<T> => {
+    loading ??= import('../keys/key-administrator.ts').then((module) => new module.KeyAdministrator(scope()));
+    const administrator = await loading;
+    return withStorage(() => question(administrator));
+  };
   return {
-    issue: async (...parameters) => (await administrator()).issue(...parameters),
-    ensure: async (...parameters) => (await administrator()).ensure(...parameters),
-    list: async (...parameters) => (await administrator()).list(...parameters),
-    rotate: async (...parameters) => (await administrator()).rotate(...parameters),
-    revoke: async (...parameters) => (await administrator()).revoke(...parameters),
+    issue: (...parameters) => ask((administrator) => administrator.issue(...parameters)),
+    ensure: (...parameters) => ask((administrator) => administrator.ensure(...parameters)),
+    list: (...parameters) => ask((administrator) => administrator.list(...parameters)),
+    rotate: (...parameters) => ask((administrator) => administrator.rotate(...parameters)),
+    revoke: (...parameters) => ask((administrator) => administrator.revoke(...parameters)),
   };
 }
 

@@ -13,6 +13,8 @@ export type LocaltextErrorCode =
   | 'requests_running'
   | 'protocol_mismatch'
   | 'stopped'
+  | 'storage_full'
+  | 'storage_unavailable'
   /** What the engine or the service says: `engine_unavailable`, `weights_unavailable` … */
   | (string & {});
 

@@ -38,11 +38,13 @@ export class Localtext extends EventTarget {
   readonly weights: Weights;
   readonly #parts: LocaltextParts;
   readonly #channel: BroadcastChannel;
+  #registration: ServiceWorkerRegistration | null;
   readonly #stop = new AbortController();
 
   constructor(parts: LocaltextParts) {
     super();
     this.#parts = parts;
+    this.#registration = parts.registration;
     const { scope } = parts.membership.leader;
     this.keys = keysOf(() => scope);
     this.#channel = new BroadcastChannel(statusChannel(scope));
@@ -76,7 +78,8 @@ export class Localtext extends EventTarget {
 
   /** `epoch` is empty and `models` too while no tab's engine answers. */
   async status(): Promise<LocaltextStatus> {
-    const { engine, membership, registration } = this.#parts;
+    const { engine, membership } = this.#parts;
+    const registration = this.#registration;
     const status = await engine.status();
     return {
       epoch: status?.epoch ?? '',
@@ -93,7 +96,7 @@ export class Localtext extends EventTarget {
    * Reload the page afterwards: it keeps the library that it was loaded with.
    */
   async update(): Promise<boolean> {
-    const { registration } = this.#parts;
+    const registration = this.#registration;
     return registration ? applyUpdate(registration, this.#stop.signal) : false;
   }
 
@@ -106,6 +109,15 @@ export class Localtext extends EventTarget {
     this.#stop.abort(new DOMException('localtext was stopped in this tab.', 'AbortError'));
     this.#parts.membership.leave();
     this.#channel.close();
+  }
+
+  /**
+   * The service worker was gone, and has been installed again.
+   * @internal
+   */
+  renew(registration: ServiceWorkerRegistration): void {
+    this.#registration = registration;
+    this.#emit('status');
   }
 
   /** @internal */

@@ -18,6 +18,13 @@ export function unsupported(missing: string[]): LocaltextError {
 }
 
 export function storageRefused(cause: DOMException): LocaltextError {
+  if (cause.name === 'QuotaExceededError') {
+    return new LocaltextError(
+      'storage_full',
+      "The browser's storage for this site is full, and nothing was saved. Delete stored models (`weights.delete()`), or free disk space, and try again.",
+      cause,
+    );
+  }
   return new LocaltextError(
     'storage_unavailable',
     `The browser refuses IndexedDB to this page (${cause.name}). localtext keeps keys and settings there. Allow cookies and site data for this site, free space on the device, and reload.`,

@@ -22,7 +22,7 @@ export async function requireBrowser(): Promise<void> {
   if (missing.length > 0) throw (await errors()).unsupported(missing);
 }
 
-/** Runs what uses IndexedDB. @throws LocaltextError `storage_unavailable` when the browser refuses it. */
+/** Runs what uses IndexedDB. @throws LocaltextError `storage_full`, or `storage_unavailable` when the browser refuses it. */
 export async function withStorage<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

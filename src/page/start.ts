@@ -2,7 +2,7 @@ import { scopeOf } from '../protocol/scope.ts';
 import { throughServiceWorker } from './engine-access.ts';
 import { joinElection } from './join.ts';
 import { Localtext } from './localtext.ts';
-import { takeControl } from './control.ts';
+import { onControlLost, takeControl } from './control.ts';
 import { requireBrowser, requireCache, withStorage } from './requirements.ts';
 import { reloadForIsolation } from './isolation.ts';
 import { register } from './registration.ts';
@@ -34,18 +34,26 @@ export function start(options: StartOptions = {}): Promise<Localtext> {
 async function startOnce(options: StartOptions): Promise<Localtext> {
   await requireBrowser();
   let localtext: Localtext | null = null;
-  const registration = await register(options, () => localtext?.announceUpdate());
-  const scope = scopeOf(registration.scope);
-  await requireCache();
-  await withStorage(() => storeCatalog(scope, options));
-  await takeControl(registration);
+  const install = async (): Promise<ServiceWorkerRegistration> => {
+    const registration = await register(options, () => localtext?.announceUpdate());
+    await requireCache();
+    await withStorage(() => storeCatalog(scopeOf(registration.scope), options));
+    await takeControl(registration);
+    return registration;
+  };
+  const registration = await install();
   reloadForIsolation(options);
-  localtext = new Localtext({
-    membership: joinElection(scope, options),
+  const handle = new Localtext({
+    membership: joinElection(scopeOf(registration.scope), options),
     engine: throughServiceWorker,
     registration,
   });
-  return localtext;
+  localtext = handle;
+  // A registration of the site's own is the site's to renew.
+  if (!(options.serviceWorker instanceof ServiceWorkerRegistration)) {
+    onControlLost(handle.stopped, async () => handle.renew(await install()));
+  }
+  return handle;
 }
 
 /** Kept where the service worker finds it. A catalog set earlier and not now is taken back. */

@@ -28,7 +28,7 @@ export async function authenticate(
 }
 
 /** Private windows and full disks: the browser's own error says things that no client should see. */
-function storageUnavailable(): ServiceError {
+export function storageUnavailable(): ServiceError {
   return new ServiceError({
     status: 500,
     type: 'server_error',

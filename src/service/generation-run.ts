@@ -1,4 +1,5 @@
 import type { Accepted } from '../protocol/job.ts';
+import { storageUnavailable } from './authentication.ts';
 import type { Call } from './call.ts';
 import type { AnswerHead } from './chat-objects.ts';
 import type { Generation } from './generation.ts';
@@ -46,7 +47,9 @@ async function takePlace(call: Call, tokens: number): Promise<() => void> {
     throw rateLimited(`This key may have ${limit} in flight. Try again when one of them has ended.`, 1000);
   }
   try {
-    const { limits, retryAfterMs } = await dependencies.keys.reserve(keyId, tokens);
+    const { limits, retryAfterMs } = await dependencies.keys.reserve(keyId, tokens).catch(() => {
+      throw storageUnavailable();
+    });
     admitted.limits = limits;
     if (retryAfterMs !== null) throw usedUp(call, 'tokens', retryAfterMs);
     return leave;

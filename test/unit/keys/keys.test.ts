@@ -149,7 +149,7 @@ describe('keys', () => {
       const limits = { requestsPerMinute: 1 };
       expect((await keys.ensure({ label: 'a', models: ['indigo-owl-4'], limits })).key).toBe(key);
       expect(await keys.list()).toMatchObject([{ models: ['indigo-owl-4'], limits }]);
-      expect([await exceeded(key), await exceeded(key)]).toMatchObject([null, { what: 'requests' }]);
+      expect([await exceeded(key), await exceeded(key)]).toMatchObject([null, { retryAfterMs: 60_000 }]);
     });
 
     test('lists never show it', async () => {

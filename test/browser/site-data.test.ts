@@ -1,0 +1,87 @@
+import type { BrowserContext, CDPSession, Page } from 'playwright';
+import { afterAll, beforeEach, expect, inject, test } from 'vitest';
+
+import type { Catalog, Variant } from '../../src/catalog/catalog.ts';
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+
+const origin = inject('siteUrl');
+let context: BrowserContext | null = null;
+let page: Page;
+let key: string;
+let keyId: string;
+let browser: CDPSession;
+
+const variant: Variant = {
+  engine: 'wllama',
+  name: 'own',
+  license: 'MIT',
+  contextLength: 9,
+  files: [{ path: 'own/model.gguf', bytes: 1, sha256: 'a'.repeat(64) }],
+};
+const catalog: Catalog = {
+  ownedBy: 'test',
+  models: [{ id: 'own-1', kind: 'chat', created: 1, variants: [variant] }],
+};
+
+beforeEach(async () => {
+  await context?.close();
+  context = await launch();
+  const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
+  ({ page, key, keyId } = await openPage(context, origin, path));
+  browser = await context.newCDPSession(page);
+});
+
+afterAll(async () => {
+  await context?.close();
+});
+
+const models = (bearer: string): Promise<{ status: number; ids: string[] }> =>
+  page.evaluate(async (token) => {
+    const response = await fetch('/v1/models', { headers: { authorization: `Bearer ${token}` } });
+    const { data = [] } = (await response.json().catch(() => ({}))) as { data?: { id: string }[] };
+    return { status: response.status, ids: data.map(({ id }) => id) };
+  }, bearer);
+
+const full = {
+  name: 'LocaltextError',
+  code: 'storage_full',
+  message: expect.stringContaining('weights.delete()') as string,
+};
+
+/** Null: it was saved. */
+const failureOf = (call: 'issue' | 'ensure' | 'rotate' | 'revoke') =>
+  page.evaluate(
+    async ([name, id]) => {
+      const { keys } = await window.localtext;
+      const asked = name === 'issue' || name === 'ensure' ? keys[name]({ label: 'full' }) : keys[name](id);
+      const failure: unknown = await asked.then(
+        () => null,
+        (error: unknown) => error,
+      );
+      if (!(failure instanceof Error)) return null;
+      return { name: failure.name, code: 'code' in failure ? failure.code : null, message: failure.message };
+    },
+    [call, keyId] as const,
+  );
+
+test('keys that cannot be saved on a full storage are a named error, and the old ones stay good', async () => {
+  await browser.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1 });
+  // Chromium remembers for some seconds how much room there was.
+  await expect.poll(() => failureOf('issue'), { timeout: 90_000, interval: 1000 }).toEqual(full);
+  for (const call of ['ensure', 'rotate', 'revoke'] as const) expect(await failureOf(call)).toEqual(full);
+  await browser.send('Storage.overrideQuotaForOrigin', { origin });
+  expect(await models(key)).toEqual({ status: 200, ids: ['own-1'] });
+});
+
+test('an open page whose site data is cleared has its service worker, its catalog and new keys again', async () => {
+  await browser.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+  await expect.poll(async () => (await models(key)).status, { timeout: 20_000 }).toBe(401);
+  const again = await page.evaluate(async () => {
+    const localtext = await window.localtext;
+    const { serviceWorker, epoch } = await localtext.status();
+    return { serviceWorker, epoch, key: (await localtext.keys.issue({ label: 'again' })).key };
+  });
+  expect(again).toMatchObject({ serviceWorker: true, epoch: expect.stringMatching(/./) as string });
+  expect(await models(again.key)).toEqual({ status: 200, ids: ['own-1'] });
+});
