@@ -14,7 +14,6 @@ export type LocaltextErrorCode =
   | 'protocol_mismatch'
   | 'stopped'
   | 'storage_full'
-  | 'storage_unavailable'
   /** What the engine or the service says: `engine_unavailable`, `weights_unavailable` … */
   | (string & {});
 

@@ -35,10 +35,10 @@ let resolveServing: (serving: Serving) => void = () => {};
 const serving = new Promise<Serving>((resolve) => (resolveServing = resolve));
 
 const control: WorkerControl = {
-  async start({ epoch, catalog }) {
+  async start({ epoch, scope, catalog }) {
     await holdLock(engineLock(epoch));
     const status = (): EngineStatus => ({ epoch, models: residency.status() });
-    const channel = new StatusChannel(status);
+    const channel = new StatusChannel(scope, status);
     const residency = new Residency(
       catalog,
       async () => countingEngine,
@@ -46,6 +46,7 @@ const control: WorkerControl = {
     );
     resolveServing({
       epoch,
+      scope,
       residency,
       locks: navigator.locks,
       // No test with this engine touches the weights.
