@@ -38,7 +38,9 @@ export function addOptionalFile(files: SiteFiles, url: string, source: string | 
 const revisionOf = (source: string | Uint8Array): string =>
   createHash('sha256').update(source).digest('hex').slice(0, 16);
 
-/** What a page is made of; a host may use, and not serve, `_headers` and the like. */
+/** Hosts read these themselves and do not serve them. `_next`, `_app` and the like are folders of a build. */
+const UNSERVED = /^(\.|_(headers|redirects|routes\.json|worker\.js)$)/;
+/** What a page is made of. */
 const SHELL = /\.(html?|css|m?js|json|webmanifest|svg|png|jpe?g|webp|avif|gif|ico|woff2?|txt)$/i;
 const LARGEST = 5 * 2 ** 20;
 
@@ -50,7 +52,7 @@ export async function addFolder(
   below = '',
 ): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  for (const entry of entries.filter(({ name }) => !/^[._]/.test(name) && name !== 'node_modules')) {
+  for (const entry of entries.filter(({ name }) => !UNSERVED.test(name) && name !== 'node_modules')) {
     const path = join(folder, entry.name);
     const url = below + encodeURIComponent(entry.name);
     if (skip(path)) continue;

@@ -4,7 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 
 import sirv from 'sirv';
 import { defaultClientConditions, type Connect, type Plugin, type ResolvedConfig } from 'vite';
@@ -18,7 +18,7 @@ import { serviceWorker } from './vite/service-worker.ts';
 import { isFallback, WASM_PATH, wasmFiles } from './vite/wasm-files.ts';
 
 export interface LocaltextOptions {
-  /** Folder with the weights, served below `models/`; relative to Vite's root. Default: `public/models`. */
+  /** Folder with the weights, served below `models/`; relative to Vite's root. Default: `models` in Vite's public folder. */
   models?: string;
   /**
    * The site's own service worker, which calls `addLocaltext()` of `localtext/sw`; relative to Vite's root. It is bundled
@@ -40,7 +40,8 @@ const ENGINES = ['@huggingface/transformers', '@wllama/wllama'];
  * export default { plugins: [localtext()] };
  */
 export default function localtext(options: LocaltextOptions = {}): Plugin {
-  const models = (): string => resolve(config.root, options.models ?? 'public/models');
+  const models = (): string =>
+    resolve(config.root, options.models ?? join(config.publicDir || 'public', 'models'));
   const name = options.serviceWorker
     ? basename(options.serviceWorker).replace(/\.[cm]?[jt]s$/, '.js')
     : SERVICE_WORKER;

@@ -3,7 +3,7 @@ import { blockedMessage } from '../protocol/policy-violations.ts';
 import { trustedScriptUrl } from '../protocol/trusted-urls.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { serviceWorkerName, siteBase } from './site.ts';
-import type { StartOptions } from './start-options.ts';
+import { folderUrl, type StartOptions } from './start-options.ts';
 
 const instead = 'use createFetch() instead: new OpenAI({ fetch: createFetch() }).';
 
@@ -20,7 +20,7 @@ export async function register(
   }
   const { serviceWorker = {} } = options;
   if (serviceWorker instanceof ServiceWorkerRegistration) return watched(serviceWorker, onWaiting);
-  const url = scriptUrl(serviceWorker.url, options.isolation);
+  const url = scriptUrl(serviceWorker.url, options);
   const { scope } = serviceWorker;
   const workbox = new Workbox(trustedScriptUrl(url), {
     updateViaCache: 'none',
@@ -51,8 +51,8 @@ function watched(registration: ServiceWorkerRegistration, onWaiting: () => void)
   return registration;
 }
 
-function scriptUrl(path: string | undefined, isolation: StartOptions['isolation']): string {
-  const url = new URL(path ?? siteBase + serviceWorkerName, document.baseURI);
+function scriptUrl(path: string | undefined, { base = siteBase, isolation }: StartOptions): string {
+  const url = new URL(path ?? folderUrl(base) + serviceWorkerName, document.baseURI);
   if (isolation === 'off') url.searchParams.set('isolation', 'off');
   return url.href;
 }

@@ -3,11 +3,16 @@ import type { DeviceLimits, SourceOptions } from '../protocol/control.ts';
 import { siteBase } from './site.ts';
 
 export interface StartOptions {
+  /**
+   * Folder with the service worker, `models/` and `localtext/wasm/`, relative to the page. Default: the site's base, which
+   * is Vite's `base`, the folder of a site made by `localtext init`, and `/` with other bundlers.
+   */
+  base?: string;
   /** Replaces the default catalog, for every tab of the site. */
   catalog?: Catalog;
-  /** Folder with the weights, relative to the page; default `models/` below the site's base (`/`, or Vite's `base`). */
+  /** Folder with the weights, relative to the page; default `models/` below `base`. */
   modelsUrl?: string;
-  /** Folder with the engines' WASM files, relative to the page; default `localtext/wasm/` below the site's base. */
+  /** Folder with the engines' WASM files, relative to the page; default `localtext/wasm/` below `base`. */
   wasmUrl?: string;
   /**
    * Script of the engine's worker, relative to the page: a module that imports `localtext/worker`, for bundlers that make
@@ -28,7 +33,7 @@ export interface StartOptions {
    */
   serviceWorker?:
     | {
-        /** Default `localtext-sw.js` below the site's base. */
+        /** Default `localtext-sw.js` below `base`. */
         url?: string;
         /** Default: the folder of `url`. */
         scope?: string;
@@ -55,10 +60,11 @@ export interface EngineSettings {
 
 /** With every URL absolute: the worker that gets them has another base. */
 export function engineSettings(options: StartOptions): EngineSettings {
+  const base = folderUrl(options.base ?? siteBase);
   return {
     catalog: options.catalog ?? null,
-    modelsUrl: folderUrl(options.modelsUrl ?? `${siteBase}models/`),
-    wasmUrl: folderUrl(options.wasmUrl ?? `${siteBase}localtext/wasm/`),
+    modelsUrl: folderUrl(options.modelsUrl ?? `${base}models/`),
+    wasmUrl: folderUrl(options.wasmUrl ?? `${base}localtext/wasm/`),
     workerUrl: options.workerUrl === undefined ? null : absoluteUrl(options.workerUrl),
     sources: options.sources ?? {},
     prefer: options.prefer ?? [],
@@ -69,7 +75,7 @@ export function engineSettings(options: StartOptions): EngineSettings {
 
 const absoluteUrl = (path: string): string => new URL(path, document.baseURI).href;
 
-function folderUrl(path: string): string {
+export function folderUrl(path: string): string {
   const href = absoluteUrl(path);
   return href.endsWith('/') ? href : `${href}/`;
 }

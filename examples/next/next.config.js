@@ -1,0 +1,2 @@
+/** Static export, below a path of its own. */
+module.exports = { output: 'export', basePath: '/next', trailingSlash: true };

@@ -1,0 +1,7 @@
+import { sveltekit } from '@sveltejs/kit/vite';
+import localtext from 'localtext/vite';
+
+export default {
+  plugins: [sveltekit(), localtext()],
+  build: { target: 'es2023' },
+};
