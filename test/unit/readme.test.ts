@@ -12,9 +12,16 @@ import * as start from '../../src/node/start-command.ts';
 
 const DOCUMENTS = [
   'README.md',
-  ...['plain-html', 'vite-openai', 'react-ai-sdk', 'langchain-rag', 'workbox-site'].map(
-    (name) => `examples/${name}/README.md`,
-  ),
+  ...[
+    'plain-html',
+    'vite-openai',
+    'react-ai-sdk',
+    'langchain-rag',
+    'workbox-site',
+    'webpack',
+    'next',
+    'sveltekit',
+  ].map((name) => `examples/${name}/README.md`),
 ];
 const COMMANDS: Record<string, { run(args: string[], signal: AbortSignal): Promise<unknown> }> = {
   doctor,

@@ -1,4 +1,5 @@
 import { fault, ok, warning, type Finding } from './finding.ts';
+import { hostAdvice } from './hosts.ts';
 import { eachOf, isFound, isPage, look } from './look.ts';
 import { isScriptType, type Examined } from './service-worker.ts';
 
@@ -38,17 +39,21 @@ function examine(
   if (!isFound(answer) || (isPage(answer) && !wantsPage)) {
     const what = isFound(answer) ? 'is answered with a page of HTML' : `answers ${answer.status}`;
     const matters = kept ? ', and cannot be cached for offline use' : '';
-    return fault(`${path} ${what}${matters}.`, 'Deploy the whole build, or run `localtext init` again.');
+    const fallback = isFound(answer) ? hostAdvice(answer.headers, 'no fallback page') : '';
+    return fault(
+      `${path} ${what}${matters}.`,
+      `Deploy the whole build, or run \`localtext init\` again.${fallback}`,
+    );
   }
   if (path.endsWith('.wasm') && answer.type !== 'application/wasm')
     return fault(
       `${path} is served as ${answer.type || 'nothing'}: browsers do not compile it while it comes, and some not at all.`,
-      'Serve .wasm files as application/wasm.',
+      `Serve .wasm files as application/wasm.${hostAdvice(answer.headers, 'wasm type')}`,
     );
   if (/\.m?js$/.test(path) && !isScriptType(answer.type))
     return fault(
       `${path} is served as ${answer.type || 'nothing'}: browsers refuse it as a module.`,
-      'Serve .js files as text/javascript.',
+      `Serve .js files as text/javascript.${hostAdvice(answer.headers, 'script type')}`,
     );
   if (
     isolated &&

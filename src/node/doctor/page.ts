@@ -1,5 +1,6 @@
 import { examinePolicy, policiesOf } from './content-security.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
+import { hostAdvice } from './hosts.ts';
 import { isFound, isPage, type Answer } from './look.ts';
 
 /** @param models folder with the weights, when it is of another origin */
@@ -29,8 +30,8 @@ function isolation({ headers }: Answer): Finding {
   const embedder = headers.get('cross-origin-embedder-policy')?.trim() ?? null;
   const isolates = embedder === 'require-corp' || embedder === 'credentialless';
   if (opener === 'same-origin' && isolates) return ok('Pages are cross-origin isolated: WASM has threads.');
-  const send =
-    'Send `Cross-Origin-Opener-Policy: same-origin` and `Cross-Origin-Embedder-Policy: require-corp` with every page and script.';
+  const advice = hostAdvice(headers, 'isolation headers');
+  const send = `Send \`Cross-Origin-Opener-Policy: same-origin\` and \`Cross-Origin-Embedder-Policy: require-corp\` with every page and script.${advice}`;
   // The service worker leaves pages alone that have this header.
   if (embedder !== null)
     return fault(

@@ -1,5 +1,6 @@
 import { SERVICE_WORKER } from '../package-files.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
+import { hostAdvice } from './hosts.ts';
 import { isFound, isPage, lookInside } from './look.ts';
 
 const SCRIPT = /^(text|application)\/(x-)?(javascript|ecmascript)$/;
@@ -42,7 +43,7 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
     findings.push(
       fault(
         `${at} is served as ${script.type || 'nothing'}: browsers refuse to register it.`,
-        'Serve .js files as text/javascript.',
+        `Serve .js files as text/javascript.${hostAdvice(script.headers, 'script type')}`,
       ),
     );
   if (!script.text.includes('localtext:'))

@@ -250,3 +250,32 @@ test('no such address', async () => {
   close();
   await expect(examineSite(url, {})).rejects.toThrow(/does not answer: .+/);
 });
+
+test.each([
+  ['nginx/1.22.1', /nginx: `application\/wasm wasm;` in mime\.types/],
+  ['Apache/2.4', /Apache: `AddType application\/wasm \.wasm`/],
+  ['Netlify', /Netlify: in `_headers`/],
+  ['Vercel', /Vercel: in vercel\.json/],
+  ['GitHub.com', /GitHub Pages: no setting/],
+  ['another', /application\/wasm\.$/],
+])('the advice names the setting of the host: %s', async (server, advice) => {
+  const [finding] = await complaints((site) =>
+    change(site, '/localtext/wasm/wllama.wasm', {
+      headers: { 'content-type': 'application/octet-stream', server },
+    }),
+  );
+  expect(finding?.mend).toMatch(advice);
+});
+
+test('the advice on isolation headers and on fallback pages names the setting, too', async () => {
+  const page = await complaints((site) => {
+    site['/'] = { headers: { 'content-type': 'text/html', server: 'nginx' }, body: '<p>a page' };
+  });
+  expect(page.map(({ mend }) => mend).join()).toMatch(
+    /add_header Cross-Origin-Embedder-Policy require-corp always/,
+  );
+  const fallback = await complaints((site) => delete site['/localtext/wasm/wllama.wasm'], {
+    fallback: { headers: { 'content-type': 'text/html', server: 'nginx' }, body: '<p>the app' },
+  });
+  expect(fallback.map(({ mend }) => mend).join()).toMatch(/try_files \$uri =404/);
+});
