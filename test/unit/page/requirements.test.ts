@@ -1,0 +1,61 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import { requireBrowser, requireCache, withStorage } from '../../../src/page/requirements.ts';
+
+beforeEach(() => {
+  vi.stubGlobal('isSecureContext', true);
+  vi.stubGlobal('navigator', { locks: {} });
+  vi.stubGlobal('indexedDB', {});
+  vi.stubGlobal('AbortSignal', { any: () => {} });
+});
+afterEach(() => vi.unstubAllGlobals());
+
+test('a browser that has every required API passes', async () => {
+  await expect(requireBrowser()).resolves.toBeUndefined();
+});
+
+test.each([
+  ['Web Locks', 'navigator', {}],
+  ['IndexedDB', 'indexedDB', undefined],
+  ['BroadcastChannel', 'BroadcastChannel', undefined],
+  ['WebAssembly', 'WebAssembly', undefined],
+  ['AbortSignal.any', 'AbortSignal', {}],
+])('a browser without %s is refused with its name and the oldest versions', async (name, key, value) => {
+  vi.stubGlobal(key, value);
+  await expect(requireBrowser()).rejects.toMatchObject({
+    name: 'LocaltextError',
+    code: 'browser_unsupported',
+    message: expect.stringMatching(new RegExp(`This browser lacks ${name}\\. .*Safari 17\\.4`)),
+  });
+});
+
+test('an insecure page, which has no Web Locks, is told to use https', async () => {
+  vi.stubGlobal('isSecureContext', false);
+  vi.stubGlobal('navigator', {});
+  await expect(requireBrowser()).rejects.toMatchObject({
+    code: 'insecure_context',
+    message: expect.stringContaining('Serve it over https'),
+  });
+});
+
+test('refused storage is an error that says what to allow; other errors stay as they are', async () => {
+  const refused = new DOMException('refused', 'SecurityError');
+  await expect(withStorage(() => Promise.reject(refused))).rejects.toMatchObject({
+    code: 'storage_unavailable',
+    message: expect.stringContaining('Allow cookies and site data'),
+    cause: refused,
+  });
+  const other = new Error('the catalog is wrong');
+  await expect(withStorage(() => Promise.reject(other))).rejects.toBe(other);
+});
+
+test.each([
+  ['absent', undefined],
+  ['refused', { has: () => Promise.reject(new DOMException('refused', 'SecurityError')) }],
+])('a Cache API that is %s points to createFetch()', async (_how, caches) => {
+  vi.stubGlobal('caches', caches);
+  await expect(requireCache()).rejects.toMatchObject({
+    code: 'cache_unavailable',
+    message: expect.stringContaining('use createFetch() instead'),
+  });
+});
