@@ -11,7 +11,8 @@ const HOLDERS = {
 export function writeLicences(modules, path) {
   const folders = new Set(
     modules.flatMap(
-      (id) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id.replaceAll('\\', '/'))?.[1] ?? [],
+      // What builds keep below node_modules/.cache comes from packages that are named anyway.
+      (id) => /^(.*node_modules\/(?:@[^/]+\/)?[^/.][^/]*)\//.exec(id.replaceAll('\\', '/'))?.[1] ?? [],
     ),
   );
   const parts = [...folders].toSorted().map((folder) => {
