@@ -16,7 +16,7 @@ export async function buildStatic() {
     publicDir: false,
     base: './',
     logLevel: 'warn',
-    plugins: [ownBase, seen, stubEntry],
+    plugins: [plainImports, ownBase, seen, stubEntry],
     resolve: { conditions: ['onnxruntime-web-use-extern-wasm', ...defaultClientConditions] },
     worker: {
       format: 'es',
@@ -66,6 +66,14 @@ const stubEntry = {
     const source = `export * from './${entry.fileName.split('/').at(-1)}';\n`;
     this.emitFile({ type: 'asset', fileName: 'localtext/localtext.js', source });
   },
+};
+
+/** Without a list of files to preload, Vite's wrapper of dynamic imports does nothing. */
+const plainImports = {
+  name: 'plain-imports',
+  enforce: 'pre',
+  load: (id) =>
+    id.endsWith('vite/preload-helper.js') ? 'export const __vitePreload = (load) => load();' : null,
 };
 
 /** The files know where they lie, so that a site in a folder needs no setting. All of them are in one folder. */

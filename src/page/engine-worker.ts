@@ -5,14 +5,12 @@ import { blockedMessage, onBlockedWorker } from '../protocol/policy-violations.t
 import { withTrustedWorkers } from '../protocol/trusted-urls.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineSettings } from './start-options.ts';
+import { WorkerBlockedError } from './worker-blocked-error.ts';
 
 const START_MS = 30_000;
 
 const NOT_STARTED =
   "The browser did not start the engine's worker. Check that its script is served with status 200, a JavaScript type and, in an isolated page, Cross-Origin-Embedder-Policy, or name another place with start({ workerUrl }); then reload the page.";
-
-/** The browser does not run the worker's script, for what `message` says: to try again helps only after a reload. */
-export class WorkerBlockedError extends Error {}
 
 /** A worker that has started and takes ports. */
 export interface EngineWorker {

@@ -3,8 +3,9 @@ import type { EngineMessage } from '../protocol/engine-port.ts';
 import { leaderLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WireError } from '../protocol/wire-error.ts';
-import { spawnEngineWorker, WorkerBlockedError, type EngineWorker } from './engine-worker.ts';
+import type { EngineWorker } from './engine-worker.ts';
 import type { EngineSettings } from './start-options.ts';
+import { WorkerBlockedError } from './worker-blocked-error.ts';
 
 /** A worker that lived shorter than this is followed by the next one only after a pause. */
 const SHORT_LIFE_MS = 5000;
@@ -63,6 +64,8 @@ export class Leader extends EventTarget {
     const startedAt = performance.now();
     let worker: EngineWorker | null = null;
     try {
+      // Only the tab that leads fetches it.
+      const { spawnEngineWorker } = await import('./engine-worker.ts');
       worker = await spawnEngineWorker(this.scope, this.#settings, signal);
       this.#failures = 0;
       this.#failure = null;
