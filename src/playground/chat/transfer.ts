@@ -42,7 +42,6 @@ async function readExport(
   const { data, error } = fileSchema.safeParse(json);
   if (data) return data;
   const [issue] = error.issues;
-  return {
-    problem: `${issue?.path.join('.') || 'its content'}: ${issue?.message ?? 'not an export of this page'}.`,
-  };
+  if (!issue || issue.path[0] !== 'conversations') return { problem: 'it is not an export of this page.' };
+  return { problem: `${issue.path.join('.')}: ${issue.message}.` };
 }
