@@ -1,4 +1,5 @@
 import type { NeedEngine } from '../protocol/discovery.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { nameIn } from '../protocol/scope.ts';
 import { Leader } from './leader.ts';
 import { engineSettings, type StartOptions } from './start-options.ts';
@@ -67,8 +68,9 @@ function listen(leader: Leader, signal: AbortSignal): void {
   serviceWorker.addEventListener(
     'message',
     ({ data, ports: [port] }: MessageEvent<NeedEngine | null>) => {
-      if (port && data?.type === 'localtext:need-engine' && data.scope === leader.scope)
-        leader.serve(port, data.version);
+      if (!port || data?.type !== 'localtext:need-engine') return;
+      // The leader refuses another version, whose message may name its scope otherwise, or not at all.
+      if (data.version !== PROTOCOL_VERSION || data.scope === leader.scope) leader.serve(port, data.version);
     },
     { signal },
   );
