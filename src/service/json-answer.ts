@@ -18,7 +18,7 @@ export async function answerJson(
   const spentMs = dependencies.now() - receivedAt;
   const whole = await beforeDeadline(answer, HEADERS_DEADLINE_MS - spentMs);
   if (whole !== null) {
-    trace?.done(whole);
+    trace?.whole(whole);
     return new Response(whole, { headers: headers() });
   }
   if (isComputing()) return new Response(lateBody(call, answer), { headers: headers() });

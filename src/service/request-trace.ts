@@ -79,6 +79,12 @@ export class RequestTrace {
     else this.#end('done');
   }
 
+  /** The body of an answer whose headers are yet to come: with them, it ends. */
+  whole(body: string): void {
+    this.#open = false;
+    this.#entry.responseBody = cut(body);
+  }
+
   /** `whole`: the body, where it was not streamed. */
   done(whole: string = this.#text): void {
     this.#open = false;

@@ -19,7 +19,7 @@ afterAll(async () => {
 
 test('every answer isolates the page; hashed files live long, the rest is asked for again', async () => {
   const html = await (await fetch(`${siteUrl}/test-page.html`)).text();
-  const script = /src="(\/assets\/[^"]+)"/.exec(html)?.[1];
+  const script = /src="\.?(\/assets\/[^"]+)"/.exec(html)?.[1];
   for (const [path, cacheControl] of [
     ['/', 'no-cache'],
     ['/localtext-sw.js', 'no-cache'],
