@@ -1,5 +1,6 @@
+// oxlint-disable-next-line import/no-unassigned-import -- first: schemas read the setting when they are made
+import './no-eval.ts';
 import { expose } from 'comlink';
-import { config } from 'zod/mini';
 
 import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/control.ts';
 import type { ServePort } from '../protocol/discovery.ts';
@@ -21,9 +22,6 @@ import { Transfer } from './weights/transfer.ts';
 import { WeightSources } from './weights/weight-sources.ts';
 import { openShelf } from './weights/open-shelf.ts';
 import { WeightStore } from './weights/weight-store.ts';
-
-// Compiled checks need `new Function`: a strict Content-Security-Policy reports even the attempt.
-config({ jitless: true });
 
 // onnxruntime-web starts its threads by a plain URL.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
