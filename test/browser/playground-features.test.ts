@@ -166,7 +166,9 @@ test('an edit is another version, with replies of its own; both go out and come 
   await kept.waitFor({ state: 'detached' });
   const importing = page.getByLabel('Import');
   await importing.setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('{}') });
-  await page.getByText('x.json cannot be imported: it is not an export of this page. Nothing was imported.').waitFor();
+  await page
+    .getByText('x.json cannot be imported: it is not an export of this page. Nothing was imported.')
+    .waitFor();
   await importing.setInputFiles({ name: 'y.json', mimeType: 'application/json', buffer: exported });
   await page.getByText(/^Imported \d+ conversations?\.$/).waitFor();
   await kept.getByRole('button').first().click();
