@@ -29,7 +29,7 @@ const prompt = ChatPromptTemplate.fromMessages([
   ['user', '{question}'],
 ]);
 const chain = prompt
-  .pipe(new ChatOpenAI({ ...client, model: 'amber-phoenix-4', temperature: 0.2, maxTokens: 60 }))
+  .pipe(new ChatOpenAI({ ...client, model: 'amber-phoenix-4', temperature: 0, maxTokens: 60 }))
   .pipe(new StringOutputParser());
 
 output.textContent = 'Ready. The first answer loads the chat model.';

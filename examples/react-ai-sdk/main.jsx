@@ -18,7 +18,7 @@ const provider = createOpenAICompatible({
 const agent = new ToolLoopAgent({
   model: provider('amber-phoenix-4'),
   instructions: 'You are a helpful assistant.',
-  temperature: 0.2,
+  temperature: 0,
   maxOutputTokens: 100,
 });
 

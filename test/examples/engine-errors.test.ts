@@ -31,7 +31,7 @@ const errors: Record<string, ErrorCase> = {
     status: 400,
     code: 'context_length_exceeded',
   },
-  'an upstream that refuses the key (401)': { model: 'up-401', status: 500, code: 'upstream_refused' },
+  'an upstream that refuses the key (401)': { model: 'up-401', status: 401, code: 'upstream_refused' },
   'an upstream over its limit (429)': { model: 'up-429', status: 429, code: 'rate_limit_exceeded' },
   'an upstream that fails (500)': { model: 'up-500', status: 500, code: 'upstream_failed' },
   'an upstream that is down': { model: 'up-down', status: 500, code: 'upstream_unavailable' },

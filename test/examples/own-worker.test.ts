@@ -1,7 +1,7 @@
 import { appendFile, cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { BrowserContext } from 'playwright';
+import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
@@ -37,13 +37,20 @@ async function variant(name: string, worker?: string): Promise<{ folder: string;
   return { folder, url: server.url };
 }
 
+/** The header with the key that the example has made for itself. */
+async function askAndReadKey(page: Page): Promise<string> {
+  const chat = page.waitForRequest(/\/v1\/chat\/completions$/);
+  expect(await ask(page)).toMatch(/Paris/);
+  return (await chat).headers()['authorization'] ?? '';
+}
+
 test("an update of the site's own worker waits for a reply that streams, then takes over", async () => {
   const { folder, url } = await variant('own-worker-update');
   const { page, faults } = await openExample(context, url);
-  expect(await ask(page)).toMatch(/Paris/);
+  const authorization = await askAndReadKey(page);
 
   await appendFile(join(folder, 'dist/sw.js'), '\n// The next version.\n');
-  const result = await page.evaluate(async () => {
+  const result = await page.evaluate(async (key) => {
     const tell = async (worker: ServiceWorker): Promise<string> => {
       const { port1, port2 } = new MessageChannel();
       const reply = new Promise<{ type: string; error?: { code: string } }>((resolve) => {
@@ -56,7 +63,7 @@ test("an update of the site's own worker waits for a reply that streams, then ta
     };
     const response = await fetch('/v1/chat/completions', {
       method: 'POST',
-      headers: { authorization: `Bearer ${localStorage['apiKey'] as string}` },
+      headers: { authorization: key },
       body: JSON.stringify({
         model: 'amber-phoenix-4',
         messages: [{ role: 'user', content: 'Tell me a long story about the sea.' }],
@@ -88,7 +95,7 @@ test("an update of the site's own worker waits for a reply that streams, then ta
       after,
       tookOver: registration.active === waiting,
     };
-  });
+  }, authorization);
   expect(result).toEqual({ during: 'requests_running', whole: true, after: 'ok', tookOver: true });
   await page.reload();
   expect(await ask(page)).toMatch(/Paris/);
@@ -109,13 +116,13 @@ test('Workbox routes: registerRoute(matchV1, handleV1)', async () => {
      addEventListener('message', handleMessage);`,
   );
   const { page, faults } = await openExample(context, url);
-  expect(await ask(page)).toMatch(/Paris/);
-  const statuses = await page.evaluate(async () => {
-    const headers = { authorization: `Bearer ${localStorage['apiKey'] as string}` };
+  const authorization = await askAndReadKey(page);
+  const statuses = await page.evaluate(async (key) => {
+    const headers = { authorization: key };
     const models = await fetch('/v1/models', { headers });
     const nothing = await fetch('/v1/models');
     return [models.status, nothing.status];
-  });
+  }, authorization);
   expect(statuses).toEqual([200, 401]);
   expect(faults.filter((fault) => !fault.includes('401'))).toEqual([]);
   await page.close();

@@ -25,7 +25,7 @@ export default function Page() {
       { role: 'user', content },
     ];
     try {
-      const body = { model: MODEL, messages, temperature: 0.2, max_tokens: 100, stream: true };
+      const body = { model: MODEL, messages, temperature: 0, max_tokens: 100, stream: true };
       for await (const { choices } of await openai.chat.completions.create(body))
         setReply((text) => text + (choices[0]?.delta.content ?? ''));
     } catch (error) {

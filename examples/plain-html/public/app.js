@@ -41,7 +41,7 @@ async function* chat(prompt) {
         { role: 'system', content: 'You are a helpful assistant.' },
         { role: 'user', content: prompt },
       ],
-      temperature: 0.2,
+      temperature: 0,
       max_tokens: 100,
       stream: true,
     }),

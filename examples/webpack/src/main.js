@@ -34,7 +34,7 @@ form.addEventListener('submit', async (event) => {
         { role: 'system', content: 'You are a helpful assistant.' },
         { role: 'user', content: form.elements.prompt.value },
       ],
-      temperature: 0.2,
+      temperature: 0,
       max_tokens: 100,
       stream: true,
     });
