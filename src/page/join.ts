@@ -17,7 +17,7 @@ export interface Membership {
 /** By scope. */
 const joined = new Map<string, { leader: Leader; stop: AbortController; members: number }>();
 
-/** Joins the app's election, once a page: whoever comes second shares the first one's place, and its options hold. */
+/** Joins the app's election, once a page: a second caller shares the first one's place and its options. */
 export function joinElection(scope: string, options: StartOptions): Membership {
   const mine = joined.get(scope) ?? { ...takePart(scope, options), members: 0 };
   joined.set(scope, mine);

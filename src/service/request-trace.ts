@@ -87,8 +87,7 @@ export class RequestTrace {
 
   /** `whole`: the body, where it was not streamed. */
   done(whole: string = this.#text): void {
-    this.#open = false;
-    this.#entry.responseBody = cut(whole);
+    this.whole(whole);
     this.#end('done');
   }
 

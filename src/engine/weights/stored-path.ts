@@ -11,7 +11,7 @@ export async function pathNote(scope: string, path: string): Promise<string> {
   return `path-${await hashText(scope === '/' ? path : `${scope}\n${path}`)}`;
 }
 
-/** Apps of one origin share the files, not what each of them remembers of its own models. */
+/** Apps of one origin share the files, not what each one remembers of its models. */
 export async function noteOf(scope: string, name: string): Promise<string> {
   return scope === '/' ? name : `${name}@${(await hashText(scope)).slice(0, 16)}`;
 }

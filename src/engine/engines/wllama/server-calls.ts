@@ -45,7 +45,7 @@ interface Proxy {
 }
 
 /**
- * How an exception in llama.cpp comes out: the glue takes the magic number of its own input (`GLUE`) for the length of
+ * How an exception in llama.cpp comes out: the glue takes the magic number of its input (`GLUE`) for the length of
  * an answer that was never written. By Chromium, Firefox and WebKit.
  */
 const NO_ANSWER =
