@@ -1,4 +1,4 @@
-// Formatting, lint, unused exports and the types of every environment. All are run, so that one call shows every fault.
+// Formatting, lint, unused exports, generated documents and the types of every environment. All are run, so that one call shows every fault.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,16 +14,19 @@ const steps = [
   ['prettier', '--check', '--log-level', 'warn', '.'],
   ['oxlint', '--deny-warnings'],
   ['knip', '--no-progress'],
+  ...['compatibility', 'errors', 'docs'].map((name) => ['node', `scripts/${name}.mjs`, '--check']),
   ...environments.map((folder) => ['tsc', '--noEmit', '-p', folder]),
 ];
 
 const failed = steps.filter(([command, ...args]) => {
-  const { status } = spawnSync(join('node_modules', '.bin', command), args, {
+  const program = command === 'node' ? process.execPath : join('node_modules', '.bin', command);
+  const { status } = spawnSync(program, args, {
     stdio: 'inherit',
-    shell: process.platform === 'win32',
+    shell: command !== 'node' && process.platform === 'win32',
   });
   return status !== 0;
 });
 
-for (const step of failed) console.error(`check failed: npx ${step.join(' ')}`);
+for (const step of failed)
+  console.error(`check failed: ${step[0] === 'node' ? '' : 'npx '}${step.join(' ')}`);
 process.exit(failed.length > 0 ? 1 : 0);

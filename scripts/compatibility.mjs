@@ -1,6 +1,7 @@
 // Writes docs/compatibility.md from the schemas of the service.
-import { writeFileSync } from 'node:fs';
 import { runnerImport } from 'vite';
 
+import { writeOrCheck } from './lib/write-or-check.mjs';
+
 const { module } = await runnerImport('./src/service/compatibility.ts');
-writeFileSync('docs/compatibility.md', module.compatibilityDocument());
+writeOrCheck('docs/compatibility.md', module.compatibilityDocument());

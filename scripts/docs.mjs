@@ -1,13 +1,43 @@
 // docs/api from the docstrings of what the package exports. TypeDoc reads the declarations with a TypeScript of its own, as
-// it cannot use the native one yet; neither is needed for anything else, so they are fetched when asked for.
+// it cannot use the native one yet; neither is needed for anything else, so they are fetched when asked for. With --check only
+// the hash of the declarations is compared with the one in docs/api/README.md.
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { emitTypes } from './lib/types.mjs';
 
 const packages = ['typedoc@0.28.20', 'typedoc-plugin-markdown@4.14.1', 'typescript@5.9.3'];
+const README = 'docs/api/README.md';
 const entries = ['index', 'sw-entry/index', 'catalog/index', 'node/vite-plugin'];
+
+/** Of the declarations that the documentation is made from. */
+function hashOf(folder) {
+  const hash = createHash('sha256');
+  const names = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.d.ts'));
+  for (const name of names.toSorted()) hash.update(name).update(readFileSync(join(folder, name)));
+  return hash.digest('hex').slice(0, 16);
+}
+
+if (process.argv.includes('--check')) {
+  mkdirSync('dist', { recursive: true });
+  const folder = mkdtempSync('dist/types-');
+  emitTypes(folder);
+  const fresh = readFileSync(README, 'utf8').includes(hashOf(folder));
+  rmSync(folder, { recursive: true });
+  if (!fresh) console.error('docs/api is out of date. Run: npm run docs');
+  process.exit(fresh ? 0 : 1);
+}
 
 emitTypes();
 const tsconfig = resolve('dist/tsconfig.docs.json');
@@ -59,5 +89,6 @@ for (const name of readdirSync('docs/api', { recursive: true }).filter((each) =>
   const path = join('docs/api', name);
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll('catalog-1.md', 'catalog.md'));
 }
+appendFileSync(README, `\n<!-- declarations ${hashOf('dist/types')} -->\n`);
 run(join('node_modules', '.bin', 'prettier'), '--write', '--log-level', 'warn', 'docs/api');
 for (const path of [tsconfig, options]) rmSync(path);

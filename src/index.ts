@@ -5,7 +5,7 @@
 
 export { createFetch } from './page/create-fetch.ts';
 export { keys, type Keys } from './page/keys.ts';
-export { LocaltextError, type LocaltextErrorCode } from './page/localtext-error.ts';
+export { LocaltextError } from './page/localtext-error.ts';
 export type { Localtext, LocaltextStatus } from './page/localtext.ts';
 export type { ExportedFile } from './page/model-files.ts';
 export { start } from './page/start.ts';
@@ -20,6 +20,7 @@ export type {
   SourceOptions,
   VariantReason,
 } from './protocol/control.ts';
+export type { ErrorCode } from './protocol/error-codes.ts';
 export type { ImportedFile, StoredVariant, WeightsOverview } from './protocol/weights.ts';
 export type { IssuedKey, IssueOptions, KeyAdministrator, KeyInfo } from './keys/key-administrator.ts';
 export type { KeyLimits } from './keys/key-record.ts';

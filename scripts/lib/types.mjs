@@ -1,22 +1,21 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 const entries = { page: 'src/index.ts', sw: 'src/sw-entry/index.ts', catalog: 'src/catalog/index.ts' };
-const OUT = 'dist/types';
 
 /** Declarations of what the entry points export, and no others. */
-export function emitTypes() {
-  for (const environment of ['page', 'sw', 'catalog', 'node']) emit(environment);
-  writeFileSync(join(OUT, 'worker.d.ts'), 'export {};\n');
-  const reached = new Set([resolve(OUT, 'worker.d.ts')]);
+export function emitTypes(out = 'dist/types') {
+  for (const environment of ['page', 'sw', 'catalog', 'node']) emit(environment, out);
+  writeFileSync(join(out, 'worker.d.ts'), 'export {};\n');
+  const reached = new Set([resolve(out, 'worker.d.ts')]);
   for (const entry of [...Object.values(entries), 'src/node/vite-plugin.ts'])
-    reach(resolve(OUT, entry.replace('src/', '').replace('.ts', '.d.ts')), reached);
-  for (const file of readdirSync(OUT, { recursive: true }).map((name) => resolve(OUT, name)))
+    reach(resolve(out, entry.replace('src/', '').replace('.ts', '.d.ts')), reached);
+  for (const file of readdirSync(out, { recursive: true }).map((name) => resolve(out, name)))
     if (existsSync(file) && statSync(file).isFile() && !reached.has(file)) rmSync(file);
 }
 
-function emit(environment) {
+function emit(environment, out) {
   const config = {
     extends:
       { page: '../src/page', sw: '../src/sw-entry', catalog: '../src/catalog', node: '../src/node' }[
@@ -29,12 +28,13 @@ function emit(environment) {
       stripInternal: true,
       rewriteRelativeImportExtensions: true,
       rootDir: '../src',
-      outDir: '../dist/types',
+      outDir: join('..', out),
     },
     include: [],
     files: [`../${entries[environment] ?? 'src/node/vite-plugin.ts'}`],
   };
-  const path = join('dist', `tsconfig.${environment}.json`);
+  const path = join('dist', `tsconfig.${environment}.${process.pid}.json`);
+  mkdirSync('dist', { recursive: true });
   writeFileSync(path, JSON.stringify(config));
   const { status } = spawnSync(join('node_modules', '.bin', 'tsc'), ['-p', path], {
     stdio: 'inherit',

@@ -1,6 +1,7 @@
+import type { ErrorCode } from '../protocol/error-codes.ts';
 import { ServiceError } from '../service/service-error.ts';
 
-const serverError = (code: string, message: string): ServiceError =>
+const serverError = (code: ErrorCode, message: string): ServiceError =>
   new ServiceError({ status: 500, type: 'server_error', code, param: null, message });
 
 export const engineUnavailable = (seconds: number): ServiceError =>

@@ -1,4 +1,5 @@
 import type { AskerMessage, EngineMessage } from '../protocol/engine-port.ts';
+import type { ErrorCode } from '../protocol/error-codes.ts';
 import type { WireError } from '../protocol/wire-error.ts';
 import { ServiceError } from '../service/service-error.ts';
 import { watchDeparture } from './departures.ts';
@@ -9,7 +10,7 @@ import { watchEngine } from './web-locks.ts';
 const LAST_WORDS_MS = 50;
 
 /** Failures of the engine itself: its worker loads the model anew, or another variant of it, when it is asked again. */
-const DEADLY = new Set(['engine_crashed', 'device_lost']);
+const DEADLY = new Set<ErrorCode | null>(['engine_crashed', 'device_lost']);
 
 export type Outcome =
   | { type: 'answered' }
@@ -57,7 +58,7 @@ export function exchangeWith(
     port.onmessage = ({ data }: MessageEvent<EngineMessage>) => {
       if (data.type === 'error') {
         const { error } = data;
-        if (DEADLY.has(error.code ?? '')) settle(() => resolve({ type: 'died', cause: error }));
+        if (DEADLY.has(error.code)) settle(() => resolve({ type: 'died', cause: error }));
         else settle(() => reject(new ServiceError(error)));
         return;
       }

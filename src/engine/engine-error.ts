@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../protocol/error-codes.ts';
 import type { WireError } from '../protocol/wire-error.ts';
 
 /** A failure that a client may be told of as it is. Anything else becomes `engine_failed`, its message kept back. */
@@ -10,12 +11,16 @@ export class EngineError extends Error {
     this.wire = { status: 500, type: 'server_error', code: null, param: null, ...wire };
   }
 
-  get code(): string | null {
+  get code(): ErrorCode | null {
     return this.wire.code;
   }
 }
 
-export function badRequest(message: string, param: string | null, code: string | null = null): EngineError {
+export function badRequest(
+  message: string,
+  param: string | null,
+  code: ErrorCode | null = null,
+): EngineError {
   return new EngineError({ status: 400, type: 'invalid_request_error', code, param, message });
 }
 
@@ -33,7 +38,7 @@ export function deviceLost(cause?: unknown): EngineError {
     {
       code: 'device_lost',
       message:
-        'The GPU was lost while it worked, often for want of memory. The model is loaded anew: try again.',
+        'The GPU was lost, often because its memory ran out. Try again: the next request reloads the model.',
     },
     cause,
   );
@@ -45,7 +50,7 @@ export function engineCrashed(cause: unknown): EngineError {
   return new EngineError(
     {
       code: 'engine_crashed',
-      message: 'The engine stopped while it ran this request. It is loaded anew for the next one: try again.',
+      message: 'The engine stopped while it ran this request. Try again: the next request reloads the model.',
     },
     cause,
   );

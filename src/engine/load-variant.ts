@@ -97,7 +97,7 @@ export async function loadIntact(
   await second.engine?.unload();
   throw new EngineError({
     code: 'weights_corrupt',
-    message: `The stored weights of ${variant.name} are damaged and could not be mended. The device's storage may be failing.`,
+    message: `The stored weights of ${variant.name} are damaged and could not be repaired. The device's storage may be failing: free space, or use another device.`,
   });
 }
 

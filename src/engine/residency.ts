@@ -75,7 +75,10 @@ export class Residency {
     const residents = variants.map((variant) => this.#residentOf(variant, model.kind));
     const resident = residents.find(({ state }) => state !== 'failed') ?? residents[0];
     if (!resident)
-      throw new EngineError({ code: 'model_unavailable', message: `No weights stand behind ${id}.` });
+      throw new EngineError({
+        code: 'model_unavailable',
+        message: `The model ${id} has no variant in the catalog. Use another model.`,
+      });
     return resident;
   }
 
@@ -308,6 +311,6 @@ function noneFits(id: string, { reasons }: Plan): EngineError {
   const why = reasons.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
   return new EngineError({
     code: 'model_unavailable',
-    message: `No weights stand behind ${id} that this device can run: ${why || 'the catalog names no variant'}.`,
+    message: `This device can run no variant of ${id}: ${why || 'the catalog names none'}. Use another model.`,
   });
 }

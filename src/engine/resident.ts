@@ -147,7 +147,7 @@ function loadFailed(variant: Variant, cause: unknown): EngineError {
   return new EngineError(
     {
       code: 'model_load_failed',
-      message: `The model ${variant.name} could not be loaded: the device may lack the memory, or its files may be unsound (${paths}). Close other tabs, or choose another model, and try again.`,
+      message: `The model ${variant.name} could not be loaded: the device may lack memory, or its files may be damaged (${paths}). Close other tabs, or choose another model, and try again.`,
     },
     cause,
   );

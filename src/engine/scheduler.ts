@@ -96,7 +96,7 @@ export class SlotQueue {
       status: 429,
       type: 'rate_limit_error',
       code: 'rate_limit_exceeded',
-      message: `The model is busy: ${this.#limit} requests wait already, which is all that may. Try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+      message: `The request queue is full (${this.#limit}). Retry in ${Math.ceil(retryAfterMs / 1000)} s.`,
       retryAfterMs,
     });
   }

@@ -90,7 +90,11 @@ async function enter(
         const leave = await line;
         const { engine } = resident;
         if (engine && 'generate' in engine) return { resident, engine, leave };
-        if (engine) throw new EngineError({ code: 'model_unavailable', message: `${model} cannot chat.` });
+        if (engine)
+          throw new EngineError({
+            code: 'model_unavailable',
+            message: `The model ${model} does not support chat. Use a chat model.`,
+          });
       }
       // Another variant answers, or the engine crashed while this job stood in line: once more.
       giveUp();

@@ -38,7 +38,7 @@ export async function serveEmbedding(
     if (!('embed' in engine)) {
       throw new EngineError({
         code: 'model_unavailable',
-        message: `The weights behind ${job.model} cannot embed.`,
+        message: `The model ${job.model} does not support embeddings. Use an embedding model.`,
       });
     }
     onStage('prefill');

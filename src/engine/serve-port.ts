@@ -116,7 +116,7 @@ export function servePort(port: MessagePort, serving: Serving): void {
 
 function mismatch(version: number) {
   return badRequest(
-    `This page's engine speaks version ${PROTOCOL_VERSION} of localtext's protocol, the request version ${version}: an update came in between. Reload the page.`,
+    `Protocol version mismatch: this page's engine uses version ${PROTOCOL_VERSION}, the request version ${version}. Reload the page.`,
     null,
     'protocol_mismatch',
   ).wire;

@@ -41,7 +41,7 @@ export async function serveWeights(
       await (await store).cancel(await library.files(await library.name(command.target)));
       break;
     default:
-      throw badRequest('There is no such command for the weights.', 'type', 'unsupported_value');
+      throw badRequest('Unknown command for stored weights.', 'type', 'unsupported_value');
   }
   onChange();
   return { type: 'done' };

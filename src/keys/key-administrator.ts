@@ -145,7 +145,7 @@ export class KeyAdministrator {
     await withDatabase(this.#scope, async (database) => {
       const transaction = database.transaction('keys', 'readwrite');
       const record = await transaction.store.get(id);
-      if (!record) throw new Error(`There is no key with the id ${id}. list() shows those that there are.`);
+      if (!record) throw new Error(`There is no key with the id ${id}. list() returns the existing keys.`);
       transaction.store.put(change(record)).catch(silent);
       await transaction.done;
     });

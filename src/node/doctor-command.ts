@@ -43,7 +43,7 @@ export async function run(args: string[]): Promise<number> {
   else {
     for (const { level, text, mend } of findings)
       console.log(`${marks[level]}  ${text}${mend === undefined ? '' : `\n           → ${mend}`}`);
-    console.log(faults === 0 ? '\nNothing is at fault.' : `\n${faults} at fault.`);
+    console.log(faults === 0 ? '\nNo faults found.' : `\n${faults} fault${faults === 1 ? '' : 's'} found.`);
   }
   return faults === 0 ? 0 : 1;
 }

@@ -35,7 +35,7 @@ export async function run(args: string[]): Promise<void> {
 function whatIsLeft(folder: string): string {
   const models = join(folder, 'models');
   const steps = [
-    ...(existsSync(models) ? [] : [`Bring the weights: npx localtext pull --to ${models}`]),
+    ...(existsSync(models) ? [] : [`Download the weights: npx localtext pull --to ${models}`]),
     [
       'In a page of the folder:',
       '   <script type="module">',

@@ -89,7 +89,8 @@ export async function pullWeights(
       );
     }
   } catch (error) {
-    if (signal.aborted) progress.line('Interrupted. What has come is kept: run this again to go on.');
+    if (signal.aborted)
+      progress.line('Interrupted. The downloaded part is kept: run this again to continue.');
     throw error;
   }
 }

@@ -37,7 +37,7 @@ export const throughServiceWorker: EngineAccess = {
 };
 
 const brokenOff = (cause?: unknown): LocaltextError =>
-  new LocaltextError('engine_lost', 'The loading broke off. Try again.', cause);
+  new LocaltextError('engine_lost', 'The model load was interrupted. Try again.', cause);
 
 /** @throws TypeError when the connection breaks. */
 const follow: EngineAccess['load'] = async (model, { signal, onProgress }) => {

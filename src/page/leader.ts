@@ -1,5 +1,6 @@
 import { DEPARTURE_CHANNEL, type Departure } from '../protocol/discovery.ts';
 import type { EngineMessage } from '../protocol/engine-port.ts';
+import type { ErrorCode } from '../protocol/error-codes.ts';
 import { leaderLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WireError } from '../protocol/wire-error.ts';
@@ -118,7 +119,7 @@ function refuse(port: MessagePort, error: WireError): void {
   port.close();
 }
 
-const serverError = (code: string, message: string): WireError => ({
+const serverError = (code: ErrorCode, message: string): WireError => ({
   status: 500,
   type: 'server_error',
   code,

@@ -1,4 +1,5 @@
 import type { PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
+import type { ErrorCode } from '../protocol/error-codes.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { LocaltextError } from './localtext-error.ts';
 
@@ -13,7 +14,8 @@ export function tellServiceWorker(worker: ServiceWorker, message: PageToServiceW
       port1.close();
       finish();
     };
-    const fail = (code: string, text: string): void => settle(() => reject(new LocaltextError(code, text)));
+    const fail = (code: ErrorCode, text: string): void =>
+      settle(() => reject(new LocaltextError(code, text)));
     const timer = setTimeout(
       () => fail('service_worker_failed', 'The service worker did not answer in 10 s. Reload the page.'),
       REPLY_MS,

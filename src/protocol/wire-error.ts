@@ -1,8 +1,10 @@
+import type { ErrorCode } from './error-codes.ts';
+
 /** An error as data: what survives a `postMessage`, and all that a client is ever told. */
 export interface WireError {
   status: number;
   type: 'invalid_request_error' | 'rate_limit_error' | 'server_error';
-  code: string | null;
+  code: ErrorCode | null;
   /** The request field at fault, in the client's own notation (`messages[1].role`). */
   param: string | null;
   /** What was wrong, what is allowed, what to do next. Never engine internals, paths or keys. */

@@ -4,8 +4,8 @@ import { invalidKey, ServiceError } from './service-error.ts';
 const WHERE = 'Send `Authorization: Bearer lt_…` with a key that the site’s administrator has issued.';
 
 const REASONS = {
-  malformed: 'The API key is not whole: it is mistyped or cut off.',
-  unknown: 'The API key is not known here.',
+  malformed: 'Malformed API key (checksum mismatch). It may be truncated or mistyped.',
+  unknown: 'Unknown API key.',
   revoked: 'The API key has been revoked.',
   expired: 'The API key has expired.',
 };
@@ -35,6 +35,6 @@ export function storageUnavailable(): ServiceError {
     code: 'storage_unavailable',
     param: null,
     message:
-      'The store of keys in this browser cannot be read. Free some disk space, or leave private browsing, and reload.',
+      'The key store of this browser cannot be read. Free disk space, or leave private browsing, and reload.',
   });
 }

@@ -38,7 +38,7 @@ export function parseChatRequest(body: Record<string, unknown>): ChatRequest {
 
 function refuseAudio({ modalities }: ChatBody): void {
   if (modalities?.includes('audio')) {
-    throw unsupported('modalities', '`modalities` must be ["text"]: the models write text alone.');
+    throw unsupported('modalities', '`modalities` must be ["text"]: the models generate only text.');
   }
 }
 

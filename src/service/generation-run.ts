@@ -44,7 +44,7 @@ async function takePlace(call: Call, tokens: number): Promise<() => void> {
   const leave = await dependencies.keys.enter(admitted, id);
   if (!leave) {
     const limit = `${inFlightLimit} request${inFlightLimit === 1 ? '' : 's'}`;
-    throw rateLimited(`This key may have ${limit} in flight. Try again when one of them has ended.`, 1000);
+    throw rateLimited(`This key is limited to ${limit} in flight. Retry when one of them has ended.`, 1000);
   }
   try {
     const { limits, retryAfterMs } = await dependencies.keys.reserve(keyId, tokens).catch(() => {
@@ -62,7 +62,7 @@ async function takePlace(call: Call, tokens: number): Promise<() => void> {
 function usedUp({ admitted }: Call, what: 'requests' | 'tokens', retryAfterMs: number): ServiceError {
   const limit = admitted.limits ? ` of ${admitted.limits[what].limit} ${what} a minute` : '';
   const wait = Math.ceil(retryAfterMs / 1000);
-  return rateLimited(`This key's limit${limit} is used up. Try again in ${wait} s.`, retryAfterMs);
+  return rateLimited(`This key's limit${limit} is used up. Retry in ${wait} s.`, retryAfterMs);
 }
 
 export function answerHead(

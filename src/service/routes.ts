@@ -55,7 +55,7 @@ export class Routes {
       type: 'invalid_request_error',
       code: null,
       param: null,
-      message: `There is nothing at ${given.slice(0, 200)}. Paths are ${known.join(', ')}.`,
+      message: `Unknown path ${given.slice(0, 200)}. Use one of ${known.join(', ')}.`,
     });
   }
 }
@@ -82,7 +82,7 @@ function wrongMethod(method: string, path: string, allow: string): ServiceError 
       type: 'invalid_request_error',
       code: null,
       param: null,
-      message: `${method} is not possible at ${path.slice(0, 200)}. Use ${allow}.`,
+      message: `The method ${method} is not allowed at ${path.slice(0, 200)}. Use ${allow}.`,
     },
     { allow },
   );

@@ -1,4 +1,5 @@
 import type * as z from 'zod/mini';
+import type { ErrorCode } from '../protocol/error-codes.ts';
 import { invalidRequest, type ServiceError } from './service-error.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -87,7 +88,7 @@ function bound(side: 'at least' | 'at most', limit: number | bigint, origin: str
   return `must be ${side} ${limit}`;
 }
 
-function codeOf(issue: Issue, exists: boolean): string {
+function codeOf(issue: Issue, exists: boolean): ErrorCode {
   if (!exists) return 'missing_required_parameter';
   return issue.code === 'invalid_type' ? 'invalid_type' : 'invalid_value';
 }

@@ -1,7 +1,8 @@
+import type { ErrorCode } from '../protocol/error-codes.ts';
 import type { WireError } from '../protocol/wire-error.ts';
 
 /** Failures that a second request would meet again: OpenAI's clients retry a 500 unless a header forbids it. */
-const LASTING = new Set([
+const LASTING = new Set<ErrorCode | null>([
   'device_unsupported',
   'model_load_failed',
   'model_unavailable',
@@ -25,7 +26,7 @@ export class ServiceError extends Error {
   }
 
   /** `{"error":{"message","type","param","code"}}`: OpenAI's shape, all four always there. */
-  toJSON(): { error: { message: string; type: string; param: string | null; code: string | null } } {
+  toJSON(): { error: { message: string; type: string; param: string | null; code: ErrorCode | null } } {
     const { message, type, param, code } = this.wire;
     return { error: { message, type, param, code } };
   }
@@ -35,7 +36,7 @@ export class ServiceError extends Error {
     headers.set('content-type', 'application/json');
     headers.set('cache-control', 'no-store');
     if (this.wire.status === 401) headers.set('www-authenticate', 'Bearer');
-    if (LASTING.has(this.wire.code ?? '')) headers.set('x-should-retry', 'false');
+    if (LASTING.has(this.wire.code)) headers.set('x-should-retry', 'false');
     const { retryAfterMs } = this.wire;
     if (retryAfterMs !== undefined) {
       headers.set('retry-after', String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
@@ -49,7 +50,7 @@ export class ServiceError extends Error {
 export function invalidRequest(
   param: string | null,
   message: string,
-  code: string | null = null,
+  code: ErrorCode | null = null,
 ): ServiceError {
   return new ServiceError({ status: 400, type: 'invalid_request_error', code, param, message });
 }

@@ -99,7 +99,7 @@ test('what is stored is listed, is answered at its path in ranges, and goes out 
     return { left, completed };
   }, EMBEDDER);
   expect(took.left).toBe(0);
-  expect(took.completed.at(-1)?.[0]).toMatch(/stranger\.bin \(1 bytes\) is no file of a model/);
+  expect(took.completed.at(-1)?.[0]).toMatch(/stranger\.bin \(1 bytes\) does not belong to a model/);
   expect(took.completed.flat()).toContain('all-minilm-l6-v2-f32');
   // The server is still away.
   expect(await embed(page, key)).toBe(384);

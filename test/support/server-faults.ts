@@ -44,7 +44,7 @@ export const serverFaults: ServerFault[] = [
     behaviour: (answer) => (answer >= 2 ? failing(500) : {}),
     expected: {
       code: 'weights_unavailable',
-      says: /the server answered 500, several times in a row\. \d+ of its \d+ bytes are here and are kept/,
+      says: /the server answered 500, several times in a row\. \d+ of its \d+ bytes are stored and kept/,
     },
   },
   {

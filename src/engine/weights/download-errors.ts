@@ -6,7 +6,7 @@ import { Stalled } from './stall-watch.ts';
 export function unavailable({ path }: WeightFile, status: number): EngineError {
   return new EngineError({
     code: 'weights_unavailable',
-    message: `The weight file ${path} could not be had: the server answered ${status}. Put the model's files into the site's models folder, or name another folder.`,
+    message: `The weight file ${path} could not be downloaded: the server answered ${status}. Put the model's files into the site's models folder, or name another folder.`,
   });
 }
 
@@ -28,7 +28,7 @@ export function sizeDiffers(file: WeightFile, how: string): EngineError {
 function corrupt(file: WeightFile, how: string): EngineError {
   return new EngineError({
     code: 'weights_corrupt',
-    message: `The weight file ${file.path} ${how} (${file.bytes} bytes, SHA-256 ${file.sha256.slice(0, 12)}…). Bring the right file to the models folder, or mend the catalog.`,
+    message: `The weight file ${file.path} ${how} (${file.bytes} bytes, SHA-256 ${file.sha256.slice(0, 12)}…). Put the right file into the models folder, or correct the catalog.`,
   });
 }
 
@@ -72,7 +72,7 @@ export function downloadFailed(file: WeightFile, error: unknown, keptBytes: numb
   return new EngineError(
     {
       code: 'weights_unavailable',
-      message: `The weight file ${file.path} could not be downloaded: ${reason(error)}, several times in a row. ${keptBytes} of its ${file.bytes} bytes are here and are kept. Check the connection and try again.`,
+      message: `The weight file ${file.path} could not be downloaded: ${reason(error)}, several times in a row. ${keptBytes} of its ${file.bytes} bytes are stored and kept. Check the connection and try again.`,
     },
     error,
   );

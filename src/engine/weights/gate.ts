@@ -33,7 +33,7 @@ export class Gate {
     this.#cancel.abort(
       new EngineError({
         code: 'download_cancelled',
-        message: 'The download of this model was cancelled. Ask for the model again to begin anew.',
+        message: 'The download of this model was cancelled. Request the model again to restart it.',
       }),
     );
   }

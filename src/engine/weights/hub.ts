@@ -94,7 +94,7 @@ async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number
     await reader?.cancel();
     throw new EngineError({
       code: 'weights_unavailable',
-      message: `${url} is too large to be taken without a hash.`,
+      message: `${url} is too large to download without a hash. Pin its SHA-256 in the catalog.`,
     });
   }
 }
@@ -112,6 +112,6 @@ async function fetchOk(url: string, watch: StallWatch): Promise<Response> {
 function unavailable({ name }: Variant, why: string): EngineError {
   return new EngineError({
     code: 'weights_unavailable',
-    message: `The weights of ${name} cannot be had: ${why}.`,
+    message: `The weights of ${name} cannot be downloaded: ${why}.`,
   });
 }

@@ -37,7 +37,7 @@ export class Transfer {
     const missing = await (await this.#store).missing(files);
     if (files.length === 0 || missing.length > 0) {
       throw badRequest(
-        `${variant} is not stored whole: ${missing[0]?.path ?? 'none of its files'} is missing. Load it once, and export it then.`,
+        `${variant} is not stored completely: ${missing[0]?.path ?? 'none of its files'} is missing. Load the model, then export it.`,
         'target',
         'weights_missing',
       );
@@ -74,7 +74,7 @@ export class Transfer {
       return { path: file.path, completed };
     }
     throw badRequest(
-      `${name} (${blob.size} bytes) is no file of a model in this site's catalog. Import the model's ${DESCRIPTION_FILE} first, and files of the same version.`,
+      `${name} (${blob.size} bytes) does not belong to a model in this site's catalog. Import the model's ${DESCRIPTION_FILE} first, then files of the same version.`,
       'import',
       'unknown_weights',
     );
@@ -96,7 +96,7 @@ export class Transfer {
     if (files.length === 0) await this.#sources.keepFiles(variant, description.files);
     else if (!sameFiles(files, description.files)) {
       throw badRequest(
-        `${name} describes other files of ${variant.name} than those known here. Import files of the same version. Where the known ones came from an earlier import, delete ${variant.name} first.`,
+        `${name} does not match the known files of ${variant.name}. Import files of the same version. If the known ones came from an earlier import, delete ${variant.name} first.`,
         'import',
         'weights_conflict',
       );

@@ -16,7 +16,7 @@ export interface DoctorOptions {
 /** Looks at a deployed site from outside. @throws CommandError when there is no such address */
 export async function examineSite(address: string, options: DoctorOptions): Promise<Finding[]> {
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
-    throw new CommandError(`"${address}" is no address: give one that begins with https:// or http://.`);
+    throw new CommandError(`"${address}" is not a URL. Give one that begins with https:// or http://.`);
   const page = await lookInside(new URL(address)).catch((error: unknown) => {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const why = cause instanceof Error ? cause.message : String(cause);

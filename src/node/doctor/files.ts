@@ -26,7 +26,7 @@ export async function examineFiles(
   const faults = found.filter((finding) => finding !== null);
   return faults.length > 0
     ? faults
-    : [ok(`All ${paths.length} files of the site are there, and of the right types.`)];
+    : [ok(`All ${paths.length} files of the site are found, with the right types.`)];
 }
 
 function examine(
@@ -42,12 +42,12 @@ function examine(
     const fallback = isFound(answer) ? hostAdvice(answer.headers, 'no fallback page') : '';
     return fault(
       `${path} ${what}${matters}.`,
-      `Deploy the whole build, or run \`localtext init\` again.${fallback}`,
+      `Deploy the complete build, or run \`localtext init\` again.${fallback}`,
     );
   }
   if (path.endsWith('.wasm') && answer.type !== 'application/wasm')
     return fault(
-      `${path} is served as ${answer.type || 'nothing'}: browsers do not compile it while it comes, and some not at all.`,
+      `${path} is served as ${answer.type || 'nothing'}: browsers cannot compile it while it downloads, and some refuse it.`,
       `Serve .wasm files as application/wasm.${hostAdvice(answer.headers, 'wasm type')}`,
     );
   if (/\.m?js$/.test(path) && !isScriptType(answer.type))
@@ -61,7 +61,7 @@ function examine(
     !answer.headers.has('cross-origin-embedder-policy')
   )
     return warning(
-      `${path} comes without Cross-Origin-Embedder-Policy: an isolated page may not start it on its own.`,
+      `${path} is served without Cross-Origin-Embedder-Policy: an isolated page cannot start it as a worker.`,
       'Send `Cross-Origin-Embedder-Policy: require-corp` with scripts too.',
     );
   return null;

@@ -10,7 +10,7 @@ export function examinePage(page: Answer & { text: string }, models: URL | null 
     const what = isFound(page)
       ? `is ${page.type || 'of no type'}, not a page of HTML`
       : `answers ${page.status}`;
-    return [fault(`${href} ${what}.`, 'Name the address of a page that starts localtext.')];
+    return [fault(`${href} ${what}.`, 'Give the address of a page that starts localtext.')];
   }
   return [secureContext(page.url), isolation(page), ...contentSecurityPolicy(page, models)];
 }
@@ -18,7 +18,7 @@ export function examinePage(page: Answer & { text: string }, models: URL | null 
 function secureContext({ protocol, hostname, origin }: URL): Finding {
   const local = /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
   return protocol === 'https:' || local
-    ? ok('Browsers take the address for secure.')
+    ? ok('The page is a secure context.')
     : fault(
         `${origin} is not https: browsers run no service worker there, and start() fails with insecure_context.`,
         'Serve the site over https. (localhost needs none.)',

@@ -38,7 +38,12 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
   const findings: Finding[] = [];
   const at = script.url.href;
   if (script.redirected)
-    findings.push(fault(`${places[0]?.href} is a redirect, and browsers refuse that.`, `Name ${at} itself.`));
+    findings.push(
+      fault(
+        `${places[0]?.href} is a redirect, which browsers refuse for service workers.`,
+        `Name ${at} itself.`,
+      ),
+    );
   if (!isScriptType(script.type))
     findings.push(
       fault(
@@ -49,7 +54,7 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
   if (!script.text.includes('localtext:'))
     findings.push(
       fault(
-        `${at} has nothing of localtext in it.`,
+        `${at} does not contain localtext.`,
         "Call addLocaltext() of 'localtext/sw' in it, first of all.",
       ),
     );
@@ -66,11 +71,11 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
   if (/max-age=\d{5,}|immutable/.test(script.headers.get('cache-control') ?? ''))
     findings.push(
       warning(
-        `${at} may be cached for long between you and the browser, and updates would come late.`,
+        `${at} may be cached for a long time, so that updates arrive late.`,
         'Send `Cache-Control: no-cache` with it.',
       ),
     );
-  if (findings.length === 0) findings.push(ok(`The service worker is in its place: ${at}`));
+  if (findings.length === 0) findings.push(ok(`The service worker is found: ${at}`));
   return { findings, folder, ...listed(script.text) };
 }
 

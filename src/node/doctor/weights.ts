@@ -20,18 +20,16 @@ export async function examineWeights(models: URL, page: URL): Promise<Finding[]>
     const missing = states.filter((state) => state === 'missing').length;
     return { name, whole: missing === 0, none: missing === states.length, onlyPreferred, states };
   });
-  const pull = `Bring them: npx localtext pull --to <folder>, and deploy the folder at ${models.href} (or name another: start({ modelsUrl }), and --models here).`;
+  const pull = `Download them: npx localtext pull --to <folder>, and deploy the folder at ${models.href} (or name another: start({ modelsUrl }), and --models here).`;
   if (perVariant.every(({ none }) => none)) return [fault(`There are no weights at ${models.href}`, pull)];
   return perVariant.flatMap(({ name, whole, none, onlyPreferred, states }): Finding[] => {
     const findings = states.filter((state) => typeof state !== 'string');
     // A site whose pages do not prefer it has no need of it.
     if (none && onlyPreferred) return [];
     if (none)
-      return [warning(`The weights of ${name} are not there: models that need them do not answer.`, pull)];
-    if (!whole) return [fault(`Some of the weights of ${name} are not there.`, pull), ...findings];
-    return findings.length > 0
-      ? findings
-      : [ok(`The weights of ${name} are there, whole, and come in ranges.`)];
+      return [warning(`The weights of ${name} are missing: models that need them do not answer.`, pull)];
+    if (!whole) return [fault(`Some of the weights of ${name} are missing.`, pull), ...findings];
+    return findings.length > 0 ? findings : [ok(`The weights of ${name} are complete and served in ranges.`)];
   });
 }
 
@@ -43,13 +41,13 @@ async function examine(file: WeightFile, models: URL, page: URL): Promise<Findin
   const total = status === 206 ? headers.get('content-range')?.split('/')[1] : headers.get('content-length');
   if (total && Number(total) !== file.bytes)
     return fault(
-      `${file.path} has ${total} bytes, and should have ${file.bytes}: it would be refused.`,
-      'Bring it again: npx localtext pull. A file kept by Git LFS must be fetched before it is deployed.',
+      `${file.path} has ${total} bytes instead of ${file.bytes}: it would be refused.`,
+      'Download it again: npx localtext pull. A file in Git LFS must be fetched before it is deployed.',
     );
   if (headers.has('content-encoding'))
     return fault(
-      `${file.path} is sent compressed.`,
-      'Weights do not get smaller: switch compression off for them.',
+      `${file.path} is served compressed.`,
+      'Compression does not make weights smaller: turn it off for them.',
     );
   if (url.origin !== page.origin) {
     const allowed = headers.get('access-control-allow-origin');
@@ -61,7 +59,7 @@ async function examine(file: WeightFile, models: URL, page: URL): Promise<Findin
   }
   if (status !== 206)
     return warning(
-      `${file.path} does not come in ranges: a download that breaks off starts over.`,
+      `${file.path} is not served in ranges: an interrupted download starts over.`,
       'Have the host answer Range requests (206 Partial Content).',
     );
   return 'well';

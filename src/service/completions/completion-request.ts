@@ -44,11 +44,7 @@ export function parseCompletionRequest(body: Record<string, unknown>): Completio
 
 function refuseCombinations({ prompt, n, best_of: best, echo, logprobs }: CompletionBody): void {
   if ([prompt].flat().includes('')) {
-    throw invalidRequest(
-      'prompt',
-      '`prompt` must not be empty: give the text to go on from.',
-      'invalid_value',
-    );
+    throw invalidRequest('prompt', '`prompt` must not be empty: give the text to continue.', 'invalid_value');
   }
   if ([prompt].flat().length * (n ?? 1) > MAX_CHOICES) {
     throw invalidRequest(
@@ -60,13 +56,13 @@ function refuseCombinations({ prompt, n, best_of: best, echo, logprobs }: Comple
   if (best != null && best !== (n ?? 1)) {
     throw unsupported(
       'best_of',
-      '`best_of` must be as `n`: all that is generated is returned. Leave it out.',
+      '`best_of` must equal `n`: every generated choice is returned. Leave it out.',
     );
   }
   if (echo && logprobs != null) {
     throw unsupported(
       'echo',
-      '`echo` cannot be used with `logprobs`: those of the prompt are not known. Leave one of them out.',
+      '`echo` cannot be used with `logprobs`: log probabilities of the prompt are not computed. Leave one of them out.',
     );
   }
 }

@@ -52,7 +52,7 @@ export function toToolUse(request: ToolRequest): ToolUse | null {
     if (known.has(name)) {
       throw invalidRequest(
         `${at}.name`,
-        `\`${at}.name\` must be another than those of the functions before it, but ${describe(name)} was given again.`,
+        `Duplicate function name ${describe(name)} in \`${at}.name\`. Give each function its own name.`,
         'invalid_value',
       );
     }
@@ -76,7 +76,7 @@ export function toToolUse(request: ToolRequest): ToolUse | null {
       const at = allowed?.at ?? 'tool_choice';
       throw invalidRequest(
         at,
-        `\`${at}\` must name functions of \`tools\`, and ${describe(name)} is none of them.`,
+        `\`${at}\` must name functions of \`tools\`, but ${describe(name)} is not one of them.`,
         'invalid_value',
       );
     }

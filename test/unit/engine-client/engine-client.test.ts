@@ -276,16 +276,19 @@ describe('when the engine dies', () => {
     expect(logprobs.map((one) => one.token)).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it.each(['engine_crashed', 'device_lost'])('asks again after %s, twice, and then says so', async (code) => {
-    const client = setUp();
-    let asked = 0;
-    lead(({ send }) => {
-      asked += 1;
-      send(failure(code));
-    });
-    await expect(collect(client.chat(chatJob, ask()))).rejects.toMatchObject({ wire: { code } });
-    expect(asked).toBe(3);
-  });
+  it.each(['engine_crashed', 'device_lost'] as const)(
+    'asks again after %s, twice, and then says so',
+    async (code) => {
+      const client = setUp();
+      let asked = 0;
+      lead(({ send }) => {
+        asked += 1;
+        send(failure(code));
+      });
+      await expect(collect(client.chat(chatJob, ask()))).rejects.toMatchObject({ wire: { code } });
+      expect(asked).toBe(3);
+    },
+  );
 
   it('goes on in the same worker when only its engine had died', async () => {
     const client = setUp();

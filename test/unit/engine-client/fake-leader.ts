@@ -2,6 +2,7 @@ import type { EngineTransport } from '../../../src/engine-client/engine-transpor
 import type { AskerMessage, EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { ChatEvent } from '../../../src/protocol/job.ts';
 import { DEPARTURE_CHANNEL } from '../../../src/protocol/discovery.ts';
+import type { ErrorCode } from '../../../src/protocol/error-codes.ts';
 import { engineLock } from '../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
 import type { FakeLocks } from '../../support/fake-locks.ts';
@@ -95,7 +96,7 @@ export const done = (completionTokens: number, promptTokens = 5): EngineMessage 
 export const textOf = (events: ChatEvent[]): string =>
   events.map((event) => (event.type === 'delta' ? event.delta.text : '')).join('');
 
-export const failure = (code: string): EngineMessage => ({
+export const failure = (code: ErrorCode): EngineMessage => ({
   type: 'error',
   error: { status: 500, type: 'server_error', code, param: null, message: `It says ${code}.` },
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
 import { EngineError } from '../../../src/engine/engine-error.ts';
+import type { ErrorCode } from '../../../src/protocol/error-codes.ts';
 import { Residency, type Engine } from '../../../src/engine/residency.ts';
 
 const never = new AbortController().signal;
@@ -17,7 +18,7 @@ const variant = (name: string, memoryBytes = 100): Variant => ({
 function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
   const loaded = new Set<string>();
   let most = 0;
-  let fail: (name: string) => string | null = () => null;
+  let fail: (name: string) => ErrorCode | null = () => null;
   const catalog: Catalog = {
     ownedBy: 'us',
     models: ['a', 'b', 'c'].map((id) => ({

@@ -42,7 +42,7 @@ test.each([
   await expect(chooseBuild({ wasm, signal }, false)).rejects.toMatchObject({
     code: 'device_unsupported',
     message: expect.stringMatching(
-      new RegExp(`memory64.*wllama-compat\\.js: ${why}\\. Deploy the whole build`),
+      new RegExp(`memory64.*wllama-compat\\.js: ${why}\\. Deploy the complete build`),
     ),
   });
 });

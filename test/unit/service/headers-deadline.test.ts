@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { ErrorCode } from '../../../src/protocol/error-codes.ts';
 import { ServiceError } from '../../../src/service/service-error.ts';
 import { FakeEngine, type FakeReply } from '../../support/fake-engine.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
@@ -10,7 +11,7 @@ const ENDPOINTS: [string, Record<string, unknown>][] = [
   ['/v1/responses', { model: 'amber-phoenix-4', input: 'Say hello.' }],
   ['/v1/embeddings', { model: 'jade-mole-4', input: 'sea' }],
 ];
-const error = (status: number, code: string) =>
+const error = (status: number, code: ErrorCode) =>
   new ServiceError({
     status,
     type: status === 400 ? 'invalid_request_error' : 'server_error',
@@ -162,7 +163,7 @@ test('a stream of two prompts waits until both are checked', async () => {
 test.each([
   ['weights_unavailable', 'false'],
   ['engine_lost', null],
-])('clients are told whether %s may pass', async (code, retry) => {
+] as const)('clients are told whether %s may pass', async (code, retry) => {
   const { seen } = await ask({ refuse: error(500, code) }, ...chatRequest());
   await pass(100);
   expect(seen.response?.headers.get('x-should-retry')).toBe(retry);

@@ -127,6 +127,6 @@ async function readJson(path: string, context: EngineContext): Promise<unknown> 
 }
 
 export function corrupt(path: string, how: string, cause?: unknown): EngineError {
-  const message = `The file ${path} ${how}. Bring the right file to the models folder, or mend the catalog.`;
+  const message = `The file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`;
   return new EngineError({ code: 'weights_corrupt', message }, cause);
 }

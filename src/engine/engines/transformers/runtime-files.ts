@@ -33,7 +33,7 @@ async function checkScript({ wasm, signal }: EngineContext): Promise<void> {
   let text: string;
   try {
     const response = await fetch(wasm(SCRIPT), { signal });
-    if (!response.ok) throw failed(`could not be had: the server answered ${response.status}`);
+    if (!response.ok) throw failed(`could not be downloaded: the server answered ${response.status}`);
     text = (await response.text()).trimStart();
   } catch (error) {
     signal.throwIfAborted();

@@ -1,4 +1,5 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
+import type { ErrorCode } from '../../../protocol/error-codes.ts';
 import { EngineError } from '../../engine-error.ts';
 
 /** The caller's own faults, told in the server's words. */
@@ -34,7 +35,7 @@ export function asUpstreamFailure(error: unknown, key: string | undefined): Engi
     {
       status: limited ? 429 : 400,
       type: limited ? 'rate_limit_error' : 'invalid_request_error',
-      code: typeof error.code === 'string' ? error.code : limited ? 'rate_limit_exceeded' : null,
+      code: codeOf(error) ?? (limited ? 'rate_limit_exceeded' : null),
       param: error.param ?? null,
       message: withoutKey(messageOf(error), key),
       ...wait,
@@ -46,7 +47,7 @@ export function asUpstreamFailure(error: unknown, key: string | undefined): Engi
 export const redirected = (): EngineError =>
   fault(
     'upstream_redirected',
-    'redirects the request to another address, which is not followed: its text may only go where the site says. Put the final address into `baseUrl` in the catalog.',
+    'redirects the request to another address. Redirects are not followed, so that prompts reach no other server. Put the final address into `baseUrl` in the catalog.',
   );
 
 /** A browser tells a page nothing of why a request to another origin failed. */
@@ -58,13 +59,17 @@ const unreachable = (cause: unknown): EngineError =>
   );
 
 function fault(
-  code: string,
+  code: ErrorCode,
   message: string,
   cause?: unknown,
   more: Partial<EngineError['wire']> = {},
 ): EngineError {
   return new EngineError({ code, message: `The server behind this model ${message}`, ...more }, cause);
 }
+
+/** The server's own code is passed on, whether localtext knows it or not; some servers send a number. */
+const codeOf = ({ code }: APIError): ErrorCode | null =>
+  typeof code === 'string' ? (code as ErrorCode) : null;
 
 /** The SDK puts the status before the server's message. */
 function messageOf({ error, message }: APIError): string {

@@ -14,7 +14,8 @@ export function toUpstreamRequest(job: ChatJob, model: string): UpstreamRequest 
     // Servers differ in what they do with a last message of the assistant: most begin a second one.
     throw new EngineError({
       code: 'engine_lost',
-      message: 'The tab that passed this reply on has gone, and its server cannot go on with it. Ask again.',
+      message:
+        'The tab that ran this reply was closed, and its server cannot continue it. Send the request again.',
     });
   }
   const { temperature, topP, seed, presencePenalty, frequencyPenalty, logitBias } = job.sampling;

@@ -91,6 +91,6 @@ async function readJson<T>(path: string, blob: Blob, schema: z.ZodType<T>): Prom
 function corrupt(path: string, how: string): EngineError {
   return new EngineError({
     code: 'weights_corrupt',
-    message: `The file ${path} ${how}. Bring the right file to the models folder, or mend the catalog.`,
+    message: `The file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`,
   });
 }

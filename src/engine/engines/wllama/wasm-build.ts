@@ -46,7 +46,7 @@ const missing = (why: string, cause?: unknown): EngineError =>
   new EngineError(
     {
       code: 'device_unsupported',
-      message: `This browser lacks 64-bit WebAssembly memory (memory64), and the build of wllama that works without it could not be fetched: wllama-compat.js: ${why}. Deploy the whole build, or run localtext init again.`,
+      message: `This browser lacks 64-bit WebAssembly memory (memory64), and the build of wllama that works without it could not be fetched: wllama-compat.js: ${why}. Deploy the complete build, or run localtext init again.`,
     },
     cause,
   );

@@ -39,7 +39,7 @@ async function read(url: string, signal: AbortSignal): Promise<ArrayBuffer> {
     signal.throwIfAborted();
     throw failed(url, 'could not be fetched', error);
   }
-  if (!response.ok) throw failed(url, `could not be had: the server answered ${response.status}`);
+  if (!response.ok) throw failed(url, `could not be downloaded: the server answered ${response.status}`);
   const bytes = await response.arrayBuffer();
   const [a, b, c, d] = new Uint8Array(bytes, 0, Math.min(4, bytes.byteLength));
   if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d) throw failed(url, 'is not a WebAssembly file');

@@ -65,6 +65,6 @@ export async function findBrokenJson(
 function unsound({ path }: WeightFile, { message }: Fault): EngineError {
   return new EngineError({
     code: 'weights_corrupt',
-    message: `The weight file ${path} ${message}. Bring the right file to the models folder, or mend the catalog.`,
+    message: `The weight file ${path} ${message}. Put the right file into the models folder, or correct the catalog.`,
   });
 }

@@ -84,7 +84,7 @@ test('a server that stalls again and again: said with how much has come, which a
   );
   expect(failure).toMatchObject({ wire: { code: 'weights_unavailable' } });
   const [, kept = ''] =
-    /m\/a\.bin .* nothing for 0\.1 s, .* (\d+) of its \d+ bytes are here/.exec(String(failure)) ?? [];
+    /m\/a\.bin .* nothing for 0\.1 s, .* (\d+) of its \d+ bytes are stored/.exec(String(failure)) ?? [];
   expect(Number(kept)).toBeGreaterThanOrEqual(PIECE_BYTES);
   expect(Number(kept)).toBeLessThan(body.length);
   delete site.behaviour.stallAfter;
@@ -156,7 +156,7 @@ test.each<[string, Partial<Behaviour>, RegExp]>([
 test('an answer that is no file: said with its status', async () => {
   const { store } = await setUp({ status: 403 });
   await expect(store.file(file, { signal: never, onProgress: () => undefined })).rejects.toThrow(
-    /m\/a\.bin could not be had: the server answered 403/,
+    /m\/a\.bin could not be downloaded: the server answered 403/,
   );
 });
 

@@ -209,7 +209,7 @@ test('a model goes out as files and comes in as files, where neither site nor hu
   const to = weightsService(catalogOf(hub));
   const bring = (name: string, blob: Blob) => ask(to, { type: 'import', name, blob });
   await expect(bring('0.gguf', new Blob([bytesOf('x')]))).rejects.toMatchObject({
-    message: expect.stringMatching(/^0\.gguf \(200 bytes\) is no file of a model/) as string,
+    message: expect.stringMatching(/^0\.gguf \(200 bytes\) does not belong to a model/) as string,
     wire: { code: 'unknown_weights' },
   });
   await bring(DESCRIPTION_FILE, new Blob([JSON.stringify(described.description)]));

@@ -23,7 +23,7 @@ test('a WASM file is good', async () => {
 });
 
 test.each<[string, number, Buffer, RegExp]>([
-  ['missing', 404, Buffer.from('not found'), /wllama\.wasm could not be had: the server answered 404/],
+  ['missing', 404, Buffer.from('not found'), /wllama\.wasm could not be downloaded: the server answered 404/],
   ['a page', 200, Buffer.from('<!doctype html>'), /wllama\.wasm is not a WebAssembly file/],
   ['empty', 200, Buffer.alloc(0), /wllama\.wasm is not a WebAssembly file/],
   ['cut short', 200, Buffer.concat([MODULE, Buffer.from([1, 9])]), /wllama\.wasm is cut short/],
