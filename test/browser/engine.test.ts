@@ -10,10 +10,14 @@ const siteUrl = inject('siteUrl');
 let context: BrowserContext;
 let page: Page;
 let key: string;
+const warnings: string[] = [];
 
 beforeAll(async () => {
   context = await launch();
   ({ page, key } = await openPage(context, siteUrl));
+  page.on('console', (message) => {
+    if (message.type() === 'warning') warnings.push(message.text());
+  });
   await page.evaluate(async () => (await window.localtext).ready('amber-phoenix-4'));
 });
 
@@ -64,6 +68,11 @@ const ask = async (body: Body): Promise<Answer> => {
   if (!answer) throw new Error('no answer');
   return answer;
 };
+
+test("the limit of llama.cpp's prompt cache was found and set", async () => {
+  await ask({ max_tokens: 1 });
+  expect(warnings.filter((text) => text.includes('prompt cache'))).toEqual([]);
+});
 
 test('chats that run at once come out as each does alone; one that is refused fails alone', async () => {
   const contents = ['Name a river.', 'Name a tree.', 'Write one sentence about snow.'];

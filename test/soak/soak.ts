@@ -69,7 +69,7 @@ export class Soak {
     while (this.#tabs.length < TABS) {
       const { page } = await openPage(this.#context, siteUrl);
       page.on('console', (message) => {
-        if (/an engine crashed/.test(message.text())) this.faults.push(message.text());
+        if (/an engine crashed|prompt cache/.test(message.text())) this.faults.push(message.text());
       });
       page.on('crash', () => this.faults.push('a page crashed'));
       const key = await page.evaluate(async () => {

@@ -9,6 +9,7 @@ import { realAdapter } from '../gpu.ts';
 import { ChatPrompt } from './chat-prompt.ts';
 import { asLoadFailure, contextLengths } from './wllama/load-failures.ts';
 import { NativeLog } from './wllama/native-log.ts';
+import { limitPromptStates } from './wllama/prompt-state-limit.ts';
 import { ReadAheadBlob } from './wllama/read-ahead-blob.ts';
 import { specialTokens } from './wllama/special-tokens.ts';
 import { chooseBuild } from './wllama/wasm-build.ts';
@@ -95,6 +96,7 @@ async function start(
     for (const blob of ahead) blob.forget();
     // It resolves all the same when llama.cpp would not have the file, or had no memory for the context.
     if (!(wllama.getLoadedContextInfo().n_vocab > 0)) throw new NotLoaded('llama.cpp loaded no model');
+    await limitPromptStates(wllama);
     return wllama;
   } catch (error) {
     // One that has not started does not answer that either.

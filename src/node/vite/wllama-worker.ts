@@ -27,12 +27,39 @@ if (self.trustedTypes) {
   } catch {}
 }`;
 
+/**
+ * Bounds llama.cpp's cache of prompt states to as many tokens as the context holds. Its server allows 8 GiB, and the
+ * package has no parameter for it. Before the first prompt the cache is an empty `std::list` (two pointers to itself, a
+ * size), followed by the bytes and the tokens allowed. Without a limit in bytes, the one in tokens applies.
+ */
+const STATE_LIMIT = `
+function limitPromptStates(contextLength) {
+  const words = new Uint32Array(Module.wasmMemory.buffer);
+  const end = words.length - 10;
+  for (let at = 0; at < end; at += 2) {
+    if (words[at + 7] !== 2 || words[at] !== 4 * at || words[at + 2] !== 4 * at) continue;
+    if (words[at + 1] || words[at + 3] || words[at + 4] || words[at + 5] || words[at + 6]) continue;
+    const tokens = words[at + 8];
+    if (words[at + 9] || tokens < contextLength || tokens >= contextLength + 256) continue;
+    words[at + 7] = 0;
+    return true;
+  }
+  return false;
+}
+addEventListener('message', ({ data }) => {
+  if (data?.verb !== 'localtext.limit-states') return;
+  postMessage({ callbackId: data.callbackId, result: limitPromptStates(data.args[0]) });
+});`;
+
 /** A thread runs Emscripten's script at once. The worker itself reports what a policy refuses: Emscripten would wait. */
 const START = `
 if (self.name.startsWith('em-pthread')) { onmessage = null; Module = {}; wModuleInit(); }
-else addEventListener('securitypolicyviolation', ({ effectiveDirective }) => {
-  if (effectiveDirective === 'worker-src') postMessage({ verb: 'localtext.blocked', args: [effectiveDirective] });
-});`;
+else {
+  addEventListener('securitypolicyviolation', ({ effectiveDirective }) => {
+    if (effectiveDirective === 'worker-src') postMessage({ verb: 'localtext.blocked', args: [effectiveDirective] });
+  });
+  ${STATE_LIMIT}
+}`;
 
 /** Keeps ggml from looking for a GPU. */
 const NO_GPU =

@@ -108,3 +108,33 @@ test.each([undefined, compat])(
     expect(handlerOf(script, 'em-pthread')).toContain('handleMessage');
   },
 );
+
+/** An empty `std::list` at this address of a memory, then the bytes and the tokens that the cache may hold. */
+function memoryWithCache(address: number, bytes: bigint, tokens: bigint): WebAssembly.Memory {
+  const memory = new WebAssembly.Memory({ initial: 1 });
+  const self = BigInt(address);
+  new BigUint64Array(memory.buffer, address, 5).set([self, self, 0n, bytes, tokens]);
+  return memory;
+}
+
+/** Runs the worker's own function on a memory. */
+function limitPromptStates(memory: WebAssembly.Memory, contextLength: number): unknown {
+  const script = /function limitPromptStates[\s\S]*?\n\}/.exec(wllamaWorker(entry))?.[0];
+  return runInContext(
+    `${script}; limitPromptStates(${contextLength})`,
+    createContext({ Module: { wasmMemory: memory } }),
+  );
+}
+
+test.each([
+  { name: 'the cache of this context', bytes: 1n << 33n, tokens: 8192n, found: true },
+  { name: 'a context that llama.cpp has rounded up', bytes: 1n << 33n, tokens: 8448n - 1n, found: true },
+  { name: 'another number of bytes', bytes: 1n << 32n, tokens: 8192n, found: false },
+  { name: 'another context', bytes: 1n << 33n, tokens: 4096n, found: false },
+])("llama.cpp's limit of saved prompt states is found: $name", ({ bytes, tokens, found }) => {
+  const address = 4096 + 8;
+  const memory = memoryWithCache(address, bytes, tokens);
+  expect(limitPromptStates(memory, 8192)).toBe(found);
+  const [limit] = new BigUint64Array(memory.buffer, address + 24, 1);
+  expect(limit).toBe(found ? 0n : bytes);
+});
