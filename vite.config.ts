@@ -20,7 +20,7 @@ export default defineConfig(({ mode }) => ({
     ...(mode === 'browser-tests'
       ? [
           testPage(),
-          // Scripts have it, so that every test's workers run under it; upstream servers have ports of their own.
+          // Scripts have it, so that every test's workers run under it; upstream servers have other ports.
           contentSecurity({ connect: ['http://localhost:*', 'http://127.0.0.1:*'], except: /-page\.html/ }),
         ]
       : [contentSecurity()]),

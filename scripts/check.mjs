@@ -1,4 +1,4 @@
-// Formatting, lint, unused exports, generated documents and the types of every environment. All are run, so that one call shows every fault.
+// Formatting, lint, unused exports, words, generated documents and the types of every environment. All are run, so that one call shows every fault.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,6 +14,7 @@ const steps = [
   ['prettier', '--check', '--log-level', 'warn', '.'],
   ['oxlint', '--deny-warnings'],
   ['knip', '--no-progress'],
+  ['node', 'scripts/words.mjs'],
   ...['compatibility', 'errors', 'docs'].map((name) => ['node', `scripts/${name}.mjs`, '--check']),
   ...environments.map((folder) => ['tsc', '--noEmit', '-p', folder]),
 ];

@@ -1,4 +1,4 @@
-// docs/api from the docstrings of what the package exports. TypeDoc reads the declarations with a TypeScript of its own, as
+// docs/api from the docstrings of what the package exports. TypeDoc reads the declarations with its own TypeScript, as
 // it cannot use the native one yet; neither is needed for anything else, so they are fetched when asked for. With --check only
 // the hash of the declarations is compared with the one in docs/api/README.md.
 import { spawnSync } from 'node:child_process';

@@ -30,7 +30,7 @@ export async function buildStatic() {
       chunkSizeWarningLimit: 7_000,
       rolldownOptions: {
         input: { localtext: 'src/index.ts' },
-        // What lazy chunks share with the entry stays in it: chunks of their own compress worse.
+        // What lazy chunks share with the entry stays in it: separate chunks compress worse.
         preserveEntrySignatures: 'allow-extension',
         output: { ...names, entryFileNames: 'localtext/page-[hash].js' },
       },

@@ -9,7 +9,7 @@ export class CatalogError extends Error {
   readonly faults: readonly { path: string; message: string }[];
 
   constructor(issues: readonly Issue[]) {
-    const faults = issues.map(({ path, message }) => ({ path: wayTo(path), message }));
+    const faults = issues.map(({ path, message }) => ({ path: pathOf(path), message }));
     super(
       `The catalog is at fault:\n${faults.map(({ path, message }) => `  ${path}: ${message}`).join('\n')}`,
     );
@@ -18,7 +18,7 @@ export class CatalogError extends Error {
 }
 
 /** `models[1].variants[0].files[2].bytes` */
-function wayTo(path: readonly PropertyKey[]): string {
+function pathOf(path: readonly PropertyKey[]): string {
   const way = path.map((part) =>
     typeof part === 'number'
       ? `[${part}]`

@@ -153,7 +153,7 @@ export const catalogSchema = z
     }
   });
 
-/** Whoever says how long its vectors are makes vectors. */
+/** A variant with a vector length makes vectors. */
 function makes(each: z.output<typeof variant>): 'chat' | 'embedding' {
   const embeds = each.engine === 'transformers' || each.engine === 'upstream';
   return embeds && each.dimensions !== undefined ? 'embedding' : 'chat';

@@ -12,7 +12,7 @@ export interface CatalogModel {
   kind: 'chat' | 'embedding';
   /** Unix seconds. */
   created: number;
-  /** In order of preference: the first that this device can run, and whose weights can be had, is taken. */
+  /** In order of preference: the first that this device can run, and whose weights can be fetched, is taken. */
   variants: Variant[];
   /** For requests that name none; default 1 for both, as OpenAI's API has it. */
   defaults?: SamplingDefaults;

@@ -76,9 +76,9 @@ const allMiniLmF32: TransformersVariant = {
 };
 
 /**
- * In 8 bits (src/node/onnx writes it from the float32 weights): a quarter of the bytes, and about twice as fast on the CPU.
- * Its vectors are near those of float32, and not the same (docs/decisions/embedding-int8.md): it is taken when a site
- * prefers it. The small files are the same JSON without its spaces, so that no two variants share a file in the store.
+ * The float32 weights in 8 bits (src/node/onnx): a quarter of the bytes, about twice as fast on the CPU. Its vectors differ
+ * slightly (docs/decisions/embedding-int8.md), so it is optional: a site must prefer it. The small files are the same JSON
+ * without spaces, so that no two variants share a stored file.
  */
 const allMiniLmInt8: TransformersVariant = {
   engine: 'transformers',
@@ -122,7 +122,7 @@ const variants: Record<string, Variant[]> = {
 };
 
 /**
- * What a site has that names no catalog of its own. The larger weights are taken where the device can run them and
+ * What a site has that has no catalog. The larger weights are taken where the device can run them and
  * the site has them, or lets them come from the model hub; the last that is not only for pages that prefer it works
  * everywhere.
  */

@@ -1,10 +1,9 @@
 import type { TransformersVariant, WebLlmVariant, WllamaVariant } from './catalog.ts';
 
 /**
- * Larger weights for connected users, from the model hub or brought to the site by `localtext pull`. Ids, libraries
- * and memory are those of web-llm's own list of prebuilt models (package 0.2.86, libraries v0_2_86); sizes of
- * downloads are about. Where a repository's commit is known, it is pinned. Where it is not (`main`), and for the
- * libraries, the commit and the hashes of the first download are recorded and held to: docs/weights.md.
+ * Larger weights, from the model hub or downloaded to the site by `localtext pull`. Ids, libraries and memory are those of
+ * web-llm's list of prebuilt models (package 0.2.86); download sizes are approximate. A repository's commit is pinned where
+ * it is known. For `main` and for the libraries, the hashes of the first download are recorded: docs/weights.md.
  */
 const MLC_LIBRARIES =
   'https://raw.githubusercontent.com/mlc-ai/binary-mlc-llm-libs/main/web-llm-models/v0_2_86/base';

@@ -3,9 +3,9 @@ import { engineLost } from './engine-errors.ts';
 import { Replay } from './replay.ts';
 
 /**
- * What has come of a chat, so that the next engine can go on from there and everything is counted once. Plain text is
- * gone on with. A reply of a prescribed form, or with log probabilities, is made again from its start instead, and
- * what has come already is checked and left out: a grammar's state and past probabilities cannot be handed over.
+ * The received part of a chat, so that the next engine can continue it and every token is counted once. Plain text is
+ * continued. A reply with a prescribed form or log probabilities is generated again from its start, and the part that the
+ * client has is checked and left out: the state of a grammar cannot be handed over.
  */
 export class ChatProgress {
   readonly #job: ChatJob;

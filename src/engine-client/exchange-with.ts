@@ -9,7 +9,7 @@ import { watchEngine } from './web-locks.ts';
 /** Messages that a worker sent just before it died may arrive after its lock is released. */
 const LAST_WORDS_MS = 50;
 
-/** Failures of the engine itself: its worker loads the model anew, or another variant of it, when it is asked again. */
+/** Failures of the engine itself: its worker reloads the model, or another variant of it, when it is asked again. */
 const DEADLY = new Set<ErrorCode | null>(['engine_crashed', 'device_lost']);
 
 export type Outcome =
@@ -48,7 +48,7 @@ export function exchangeWith(
       settle(() => reject(reason));
     };
     const onAbort = (): void => giveUp(signal.reason);
-    // A worker with busy threads of its own takes the browser seconds to end: its page's word comes first.
+    // A worker with busy threads takes the browser seconds to end: its page's word comes first.
     const stopListening = watchDeparture(epoch, () => settle(() => resolve({ type: 'left' })));
     const stopWatch = watchEngine(locks, epoch, () => {
       lastWords = setTimeout(() => settle(() => resolve({ type: 'died', cause: null })), LAST_WORDS_MS);

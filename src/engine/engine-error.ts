@@ -44,7 +44,7 @@ export function deviceLost(cause?: unknown): EngineError {
   );
 }
 
-/** The engine itself is unusable from here on: whoever holds it must load it anew. */
+/** The engine itself is unusable from here on: its owner must reload it. */
 export function engineCrashed(cause: unknown): EngineError {
   console.error('localtext: an engine crashed', cause);
   return new EngineError(

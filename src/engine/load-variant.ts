@@ -81,7 +81,7 @@ const isOnnx = (variant: Variant): variant is OnnxVariant => variant.engine === 
 
 const onGpu = (variant: Variant): boolean => variant.engine === 'transformers' && variant.device === 'webgpu';
 
-/** @throws EngineError `weights_corrupt` when stored files are damaged and cannot be mended */
+/** @throws EngineError `weights_corrupt` when stored files are damaged and cannot be repaired */
 export async function loadIntact(
   store: WeightStore,
   wasmUrl: string,
@@ -111,7 +111,7 @@ async function loadOnce(
 ): Promise<Loaded> {
   const progress = await loadProgress(store, variant.files, options);
   const checks: Promise<boolean>[] = [];
-  const bring = async (file: WeightFile): Promise<StoredFile> => {
+  const fetchFile = async (file: WeightFile): Promise<StoredFile> => {
     const stored = await store.file(file, {
       signal: options.signal,
       onProgress: (loadedBytes) => progress.file(file, loadedBytes),
@@ -124,7 +124,7 @@ async function loadOnce(
   const unusable = new AbortController();
   const give = async (file: WeightFile): Promise<Blob> => {
     left.delete(file);
-    const stored = await bring(file);
+    const stored = await fetchFile(file);
     checks.push(stored.intact);
     await checkFormat(file, stored.blob);
     given.push({ file, blob: stored.blob });
@@ -142,11 +142,11 @@ async function loadOnce(
   });
   // The bytes are hashed beside the load, not before it: a warm start need not wait for its own check.
   const loading = loadEngine(variant, context);
-  // Not every engine ends its load when a file cannot be had: transformers.js may wait for ever.
+  // Not every engine ends its load when a file cannot be fetched: transformers.js may wait forever.
   const [engine] = await Promise.allSettled([abortable(loading, unusable.signal)]);
   if (engine.status === 'rejected') loading.then((late) => late.unload()).catch(() => undefined);
   // What the engine can do without is stored too, so that the model is whole; a failure there is none of the engine's.
-  if (engine.status === 'fulfilled') await Promise.allSettled([...left].map(bring));
+  if (engine.status === 'fulfilled') await Promise.allSettled([...left].map(fetchFile));
   const intact = (await Promise.all(checks)).every(Boolean);
   if (engine.status === 'fulfilled') return { engine: engine.value, intact };
   if (options.signal.aborted || isLacking(unusable.signal.reason)) throw engine.reason;
@@ -157,7 +157,7 @@ async function loadOnce(
   return { engine: null, intact };
 }
 
-/** A file could not be had, which says nothing of the bytes that are stored; damaged ones may look corrupt at first. */
+/** A file could not be fetched, which says nothing of the bytes that are stored; damaged ones may look corrupt at first. */
 const isLacking = (reason: unknown): boolean =>
   reason instanceof EngineError && reason.code !== 'weights_corrupt';
 
@@ -181,7 +181,7 @@ function unlisted({ name }: Variant, path: string): EngineError {
   });
 }
 
-/** Each engine is a chunk of its own, fetched when it is first needed. */
+/** Each engine is its own chunk, fetched when it is first needed. */
 async function loadEngine(variant: Variant, context: EngineContext): Promise<Engine> {
   switch (variant.engine) {
     case 'wllama':

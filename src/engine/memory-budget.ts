@@ -8,7 +8,7 @@ const UNKNOWN_GIB = 4;
 const SHARE = 0.6;
 /** What an engine takes beyond the bytes of the weights, where the catalog does not say. */
 const OVERHEAD = 1.2;
-/** For requests to end, before a model is loaded beyond the budget: it is an estimate, and nothing may wait for ever. */
+/** For requests to end, before a model is loaded beyond the budget: it is an estimate, and nothing may wait forever. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 

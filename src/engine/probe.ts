@@ -34,7 +34,7 @@ export async function probe(wasm: Engine, gpu: Engine, signal: AbortSignal): Pro
 }
 
 /** In words that follow the reason for a variant. */
-export function inWords({ device, wasmMs, gpuMs, cosine }: ProbeResult): string {
+export function describe({ device, wasmMs, gpuMs, cosine }: ProbeResult): string {
   const figures = `${Math.round(wasmMs)} ms on WASM, ${Math.round(gpuMs)} ms on the GPU, cosine ${cosine.toFixed(4)}`;
   if (cosine < AGREEMENT) return `on WASM, as the GPU computes other numbers (measured: ${figures})`;
   return `on ${device === 'wasm' ? 'WASM' : 'the GPU'}, the faster of the two (measured: ${figures})`;

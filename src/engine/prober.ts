@@ -4,7 +4,7 @@ import { delay } from './abort.ts';
 import type { Device } from './device/device.ts';
 import { weightBytes } from './memory-budget.ts';
 import type { Engine } from './residency.ts';
-import { inWords, probe, probeResultSchema, type ProbeResult } from './probe.ts';
+import { describe, probe, probeResultSchema, type ProbeResult } from './probe.ts';
 import type { WeightStore } from './weights/weight-store.ts';
 
 type Backend = 'wasm' | 'webgpu';
@@ -90,7 +90,7 @@ export class Prober {
     }
   }
 
-  /** A request that comes ends the measurement, which begins anew when all is quiet again. */
+  /** A request that comes ends the measurement, which restarts when all is quiet again. */
   async #measure(wasm: Engine, gpu: Engine, signal: AbortSignal): Promise<ProbeResult> {
     for (;;) {
       const interrupted = new AbortController();
@@ -119,7 +119,7 @@ export class Prober {
 
   #know({ name }: OnnxVariant, result: ProbeResult): void {
     this.#results.set(name, result);
-    this.#remarks.set(name, inWords(result));
+    this.#remarks.set(name, describe(result));
   }
 
   async #kept({ name }: OnnxVariant): Promise<ProbeResult | null> {

@@ -19,7 +19,7 @@ export type LoadVariant = (variant: Variant, options: LoadVariantOptions) => Pro
 /** Which of a model's variants to try, in which order; `faults` of those that have failed for good, by name. */
 export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, string>) => Promise<Plan>;
 
-/** An engine with such an error is of no more use; the next request loads it anew, or the variant after it. */
+/** An engine with such an error is of no more use; the next request reloads it, or the variant after it. */
 const FATAL = new Set(['engine_crashed', 'device_lost']);
 
 /** A server that failed is asked again after this time, or after what it asked for. */
@@ -219,7 +219,7 @@ export class Residency {
     );
   }
 
-  /** Loads a variant anew, unless requests run on it: then it goes on as it is. */
+  /** Reloads a variant, unless requests run on it: then it goes on as it is. */
   async reload(variant: string): Promise<void> {
     const resident = this.#residents.get(variant);
     if (!resident?.engine || !(await this.release(variant))) return;

@@ -59,7 +59,7 @@ export class Resident {
       this.#listeners.delete(onProgress);
       loading.waiters--;
       if (loading.waiters === 0 && this.#loading === loading) {
-        // Whoever comes now begins anew rather than joining a load that is being given up.
+        // A caller that comes now restarts rather than joining a load that is being given up.
         this.#loading = null;
         this.progress = null;
         loading.abort.abort(new DOMException('Nobody waits for this model any more.', 'AbortError'));
@@ -68,7 +68,7 @@ export class Resident {
     }
   }
 
-  /** The engine is of no more use: the next request loads it anew. */
+  /** The engine is of no more use: the next request reloads it. */
   async drop(engine: Engine): Promise<void> {
     if (this.engine !== engine) return;
     this.engine = null;

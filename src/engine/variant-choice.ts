@@ -9,9 +9,9 @@ export interface ChoicePreferences {
   allowFallbackGpu?: boolean;
 }
 
-/** What is known of a variant beyond the device: whether its weights can be had, and how it fared before. */
+/** What is known of a variant beyond the device: whether its weights can be fetched, and how it fared before. */
 export interface VariantState {
-  /** Why it cannot be had or has failed, in words that follow its name; none: nothing is known against it. */
+  /** Why it cannot be fetched or has failed, in words that follow its name; none: nothing is known against it. */
   fault?: string;
   /** All its files are in the store, so that nothing need be downloaded. */
   stored?: boolean;
@@ -70,13 +70,13 @@ function unmetNeed(
     const missing = features.find((feature) => !gpu.features.includes(feature));
     if (missing !== undefined) return `needs ${missing}, which this GPU lacks`;
     if (bufferBytes > gpu.maxStorageBufferBindingSize) {
-      return `needs GPU buffers of ${inWords(bufferBytes)}, and this GPU's are at most ${inWords(gpu.maxStorageBufferBindingSize)}`;
+      return `needs GPU buffers of ${formatBytes(bufferBytes)}, and this GPU's are at most ${formatBytes(gpu.maxStorageBufferBindingSize)}`;
     }
   }
   if (cores > device.cores) return `needs ${cores} processor cores, and this device has ${device.cores}`;
   // Browsers cap what they tell, so only a device below the cap is known to be too small.
   if (memoryGiB !== null && memoryGiB < MEMORY_CAP_GIB && memoryBytes > memoryGiB * GIB * USABLE_SHARE) {
-    return `needs ${inWords(memoryBytes)} of memory, and this device has about ${memoryGiB} GB in all`;
+    return `needs ${formatBytes(memoryBytes)} of memory, and this device has about ${memoryGiB} GB in all`;
   }
   if (battery && !battery.charging && battery.level < LOW_BATTERY && memoryBytes > HEAVY_BYTES) {
     return `is heavy work, and the battery is at ${Math.round(battery.level * 100)} %`;
@@ -85,9 +85,9 @@ function unmetNeed(
   const bytes = downloadBytes(variant);
   const free = storage === null ? null : storage.quotaBytes - storage.usedBytes;
   if (free !== null && bytes > free)
-    return `needs ${inWords(bytes)} of storage, and ${inWords(free)} are free`;
+    return `needs ${formatBytes(bytes)} of storage, and ${formatBytes(free)} are free`;
   if (device.saveData && bytes > SAVE_DATA_BYTES)
-    return `is a download of ${inWords(bytes)}, and this device is asked to save data`;
+    return `is a download of ${formatBytes(bytes)}, and this device is asked to save data`;
   return undefined;
 }
 
@@ -110,6 +110,6 @@ function praise(variant: Variant, { gpu }: Device): string {
   return 'the first that this device can run';
 }
 
-function inWords(bytes: number): string {
+function formatBytes(bytes: number): string {
   return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.round(bytes / 1e6)} MB`;
 }

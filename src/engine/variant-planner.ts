@@ -5,13 +5,13 @@ import { chooseVariant, type ChoicePreferences, type VariantState } from './vari
 import type { WeightSources } from './weights/weight-sources.ts';
 
 export interface Plan {
-  /** Those that this device can run and whose weights can be had, the best first. */
+  /** Those that this device can run and whose weights can be fetched, the best first. */
   candidates: Variant[];
   /** Why the first was taken, and every other not before it. */
   reasons: VariantReason[];
 }
 
-/** Orders a model's variants by what the device can do and where weights are to be had. */
+/** Orders a model's variants by what the device can do and where its weights are available. */
 export class VariantPlanner {
   readonly #device: Promise<Device>;
   readonly #sources: Pick<WeightSources, 'fault' | 'stored'>;

@@ -7,7 +7,7 @@ export interface InFlight {
 }
 
 /**
- * Counts with Web Locks, one a request: the browser drops them with whoever held them, so that a service worker that
+ * Counts with Web Locks, one a request: the browser drops them with their holder, so that a service worker that
  * is killed leaves no count behind, and every tab and worker of the origin counts the same.
  */
 export function lockedInFlight(locks: LockManager): InFlight {

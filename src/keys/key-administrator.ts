@@ -32,12 +32,12 @@ export interface KeyInfo {
   limits: KeyLimits;
 }
 
-/** How long a replaced key stays good when nothing else is asked for: time to bring the new one to the application. */
+/** How long a replaced key stays good when nothing else is asked for: time to give the new one to the application. */
 const DEFAULT_GRACE_MS = 24 * 60 * 60 * 1000;
 
 /**
- * The administrator's side of the keys. Script of the same origin can reach the same store: keys tell applications
- * apart and meter them. They are not a security boundary.
+ * The administrator's side of the keys. Script of the same origin can reach the same store: keys distinguish
+ * applications and meter them. They are not a security boundary.
  */
 export class KeyAdministrator {
   readonly #scope: string;
@@ -57,7 +57,7 @@ export class KeyAdministrator {
 
   /**
    * The key that the page keeps under this label: the same after a reload and in every tab. Issued when there is none,
-   * or when the one before was revoked or has expired. `models` and `limits` are brought up to date.
+   * or when the one before was revoked or has expired. `models` and `limits` are updated.
    *
    * The key itself is stored, not its hash alone: every script of the origin can read it.
    */

@@ -1,6 +1,6 @@
 /**
- * A key: `lt_`, 256 random bits and a checksum of 24 bits, base64url: 3 + 43 + 4 characters. The checksum tells a
- * typo apart without asking anyone.
+ * A key: `lt_`, 256 random bits and a checksum of 24 bits, base64url: 3 + 43 + 4 characters. The checksum
+ * detects typos.
  */
 const SHAPE = /^lt_([A-Za-z0-9_-]{43})([A-Za-z0-9_-]{4})$/;
 

@@ -15,7 +15,7 @@ interface Command {
 
 const commands: Record<string, Command> = {
   pull: {
-    summary: 'bring the weights of the models',
+    summary: 'download the weights of the models',
     load: async () => import('./pull-command.ts'),
   },
   init: {
@@ -23,11 +23,11 @@ const commands: Record<string, Command> = {
     load: async () => import('./init-command.ts'),
   },
   doctor: {
-    summary: 'look at a deployed site, and say what to mend',
+    summary: 'check a deployed site and suggest fixes',
     load: async () => import('./doctor-command.ts'),
   },
   start: {
-    summary: 'bring the weights, build the site and serve it',
+    summary: 'download the weights, build the site and serve it',
     load: async () => import('./start-command.ts'),
   },
 };

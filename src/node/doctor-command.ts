@@ -5,7 +5,7 @@ import { UsageError } from './usage-error.ts';
 
 const help = `Usage: localtext doctor <url> [options]
 
-Looks at a deployed page from outside, and says what keeps localtext from working there and how to mend it: secure
+Looks at a deployed page from outside, and says what keeps localtext from working there and how to fix it: secure
 address, headers, service worker and its scope, the types of files, the weights and their sizes, ranges.
 
   --service-worker <url>   the site's own service worker (default: localtext-sw.js in the page's folder, or at the root)
@@ -41,8 +41,8 @@ export async function run(args: string[]): Promise<number> {
   const faults = findings.filter(({ level }) => level === 'fault').length;
   if (values.json) console.log(JSON.stringify(findings, null, 2));
   else {
-    for (const { level, text, mend } of findings)
-      console.log(`${marks[level]}  ${text}${mend === undefined ? '' : `\n           → ${mend}`}`);
+    for (const { level, text, fix } of findings)
+      console.log(`${marks[level]}  ${text}${fix === undefined ? '' : `\n           → ${fix}`}`);
     console.log(faults === 0 ? '\nNo faults found.' : `\n${faults} fault${faults === 1 ? '' : 's'} found.`);
   }
   return faults === 0 ? 0 : 1;

@@ -12,7 +12,7 @@ import { recommend, thisMachine } from './weights/recommend.ts';
 import { DEFAULT_HUB } from './weights/sources.ts';
 
 /**
- * The name of a larger model for this machine, where somebody wants it: asked once for each machine, on a terminal.
+ * The name of a larger model for this machine, on request: asked once for each machine, on a terminal.
  * @param wanted what a flag says; then nothing is asked.
  */
 export async function offerModel(wanted: boolean | undefined, signal: AbortSignal): Promise<string | null> {

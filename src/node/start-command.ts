@@ -9,7 +9,7 @@ const DEFAULT_PORT = 4173;
 
 const help = `Usage: localtext start [--port <number>] [--host <address>] [--[no-]recommended]
 
-Brings the weights if they are not here yet, builds the site of this folder with Vite (in a clone of localtext: the
+Downloads the weights if they are not here yet, builds the site of this folder with Vite (in a clone of localtext: the
 playground), and serves it.
 
   --port <number>    fail if this port is taken (default: the first free one from ${DEFAULT_PORT})

@@ -85,7 +85,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       serveModels(middlewares);
       for (const [file, path] of wasmFiles()) middlewares.use(base() + WASM_PATH + file, serveFile(path));
       const { root } = config;
-      // Bundled anew for every request; nothing is kept while one develops.
+      // Bundled again for every request; nothing is kept while one develops.
       const script = () =>
         serviceWorker({ entry: entry(), root, files: { shell: [], large: [] }, production: false });
       middlewares.use(base() + name, serveScript(script));

@@ -25,7 +25,7 @@ export class Weights {
     await this.#ask({ type: 'delete', target });
   }
 
-  /** Holds a download that is under way; whoever waits for it goes on waiting. */
+  /** Holds a download that is under way; callers keep waiting. */
   async pause(target: string): Promise<void> {
     await this.#ask({ type: 'pause', target });
   }
@@ -61,7 +61,7 @@ export class Weights {
     return this.#post('', JSON.stringify(command));
   }
 
-  /** In a chunk of its own: most pages never ask. */
+  /** In its own chunk: most pages never ask. */
   async #post(query: string, body: string | File, given?: AbortSignal): Promise<WeightsReply> {
     const signal = given ? AbortSignal.any([given, this.#stopped]) : this.#stopped;
     return (await import('./post-weights.ts')).postWeights(query, body, signal);

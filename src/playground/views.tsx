@@ -7,7 +7,7 @@ export interface View {
   title: string;
   icon: IconName;
   component: ComponentType;
-  /** Has a place of its own in the tab bar of a narrow screen; the others are under "More". */
+  /** Has its own place in the tab bar of a narrow screen; the others are under "More". */
   primary: boolean;
 }
 

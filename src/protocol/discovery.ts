@@ -35,7 +35,7 @@ export interface ServePort {
 }
 
 /**
- * Leader page → whoever waits for its worker, on the BroadcastChannel of this name, as it closes, reloads or freezes: what
+ * Leader page → callers that wait for its worker, on the BroadcastChannel of this name, as it closes, reloads or freezes: what
  * happens to its worker is then no fault of a request. Only a hint: a lock says that the worker is gone.
  */
 export const DEPARTURE_CHANNEL = 'localtext:departure';

@@ -4,8 +4,8 @@ import type { WeightsCommand, WeightsReply } from './weights.ts';
 import type { WireError } from './wire-error.ts';
 
 /**
- * The channel of one request: a MessagePort from whoever asks (service worker, or a page without one) straight to
- * the engine worker. The asker holds the Web Lock `requestLock(id)` for as long as it wants the answer; the worker
+ * The channel of one request: a MessagePort from the asker (service worker, or a page without one) straight to
+ * the engine worker. The asker holds the Web Lock `requestLock(id)` for as long as it needs the answer; the worker
  * queues for that lock and stops generating once it gets it early.
  */
 export type AskerMessage =

@@ -276,7 +276,7 @@ const page = {
   },
   server_error: {
     status: null,
-    when: 'The service rejected a call of the page library for a reason without a code of its own.',
+    when: 'The service rejected a call of the page library for a reason without a separate code.',
     remedy: 'Read the message.',
   },
 } as const satisfies Record<string, ErrorDocumentation>;

@@ -49,7 +49,7 @@ export interface ChatJob {
   topLogprobs?: number;
   /**
    * Go on from this partial reply, which an engine that has gone away had generated. Deltas and usage are then of
-   * the continuation alone, and `maxTokens` is what is left: whoever resumes adds up.
+   * the continuation alone, and `maxTokens` is what is left: the resuming side adds them up.
    */
   resume?: Resume;
 }

@@ -1,9 +1,9 @@
 import { nameIn } from './scope.ts';
 
 /**
- * Whoever runs the service (service worker, or a page without one) → every tab of the app, on the BroadcastChannel of this name:
- * one message when a /v1 request comes, and one each time more is known of it. A message holds all that is known so
- * far, so that a reader replaces the entry of the same id and may miss any message but the last.
+ * The service (in the service worker, or in a page without one) → every tab of the app, by BroadcastChannel: one message
+ * when a /v1 request arrives, and one whenever more is known. Each message has all that is known so far: a reader replaces
+ * the entry with the same id, and may miss any message but the last.
  */
 export const requestLogChannel = (scope: string): string => `${nameIn(scope)}:requests`;
 

@@ -1,5 +1,5 @@
 /**
- * An origin may have several apps, each below a path of its own with its own service worker: that path is an app's scope
+ * An origin may have several apps, each below its own path with its own service worker: that path is an app's scope
  * (`/`, `/notes/`). What an app keeps or shares between its tabs has the scope in its name, so that apps never meet.
  * Names that hold a random id, and files that are found by their hash, need none.
  */

@@ -15,7 +15,7 @@ export interface Call {
   receivedAt: number;
   /** Aborts everything that is done for it. */
   abort: AbortController;
-  /** Null: nobody wants to know. */
+  /** Null: nobody listens. */
   trace: RequestTrace | null;
   dependencies: ServiceDependencies;
 }

@@ -1,7 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ModelDirectory, ModelEntry } from './service-dependencies.ts';
 
-/** The models of a catalog, read anew on each request: another tab may have set it since. */
+/** The models of a catalog, read again on each request: another tab may have set it since. */
 export function catalogDirectory(readCatalog: () => Promise<Catalog>): ModelDirectory {
   return {
     async list() {

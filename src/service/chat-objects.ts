@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import type { ChatUsage, TokenLogprob, ToolCall } from '../protocol/job.ts';
 import type { FinishReason } from './choices.ts';
 
-/** OpenAI's shapes, checked against the types of its own client library. */
+/** OpenAI's shapes, checked against the types of OpenAI's client library. */
 
 /** What all objects of one answer have in common. */
 export interface AnswerHead {
@@ -65,5 +65,5 @@ const toToolCall = ({ id, name, arguments: json }: ToolCall) =>
     function: { name, arguments: json },
   }) satisfies OpenAI.ChatCompletionMessageFunctionToolCall;
 
-/** Unique, so that the result that comes back is told apart from others. */
+/** Unique, so that the result that comes back is distinguished from others. */
 export const newCallId = (): string => `call_${crypto.randomUUID().replaceAll('-', '')}`;

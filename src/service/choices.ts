@@ -46,7 +46,7 @@ export interface ChoicesRun {
 export const CONCURRENT_CHOICES = 4;
 
 /**
- * Runs every choice as a job of its own, some at a time.
+ * Runs every choice as its own job, some at a time.
  * @throws ServiceError of the first that fails, after the others have been aborted.
  */
 export async function runChoices(run: ChoicesRun): Promise<void> {

@@ -10,7 +10,7 @@ type ChunkChoice = Chunk['choices'][number];
 
 const CONTENT = '"content":""';
 
-/** The chunks of one streamed answer, as server-sent events. A delta costs the encoding of its own text alone. */
+/** The chunks of one streamed answer, as server-sent events. Encoding a delta costs its text alone. */
 export class ChunkEncoder implements StreamFormat {
   readonly #head: AnswerHead;
   readonly #includeUsage: boolean;

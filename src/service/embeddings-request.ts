@@ -50,7 +50,7 @@ export function parseEmbeddingsRequest(body: Record<string, unknown>): Embedding
   return { model, input: toJobInput(input), encoding: encoding ?? 'float', dimensions: dimensions ?? null };
 }
 
-/** Before the schema, whose alternatives have limits of their own, and would each be named. */
+/** Before the schema, whose alternatives have separate limits, and would each be named. */
 function refuseTooMany(body: Record<string, unknown>): void {
   const input = Object.hasOwn(body, 'input') ? body['input'] : undefined;
   if (!Array.isArray(input)) return;

@@ -12,7 +12,7 @@ export class LogprobQueue {
 
   /**
    * The tokens that lie wholly in the text shown so far. Lengths tell only while there is `more` that is not shown:
-   * a token that is part of a character has no length of its own.
+   * a token that is part of a character has no length.
    */
   take(text: string, more: boolean): TokenLogprob[] {
     if (!more) return this.rest();

@@ -42,7 +42,7 @@ export class Reply {
     return this.#readText(job, tools);
   }
 
-  /** Words, in which a call may begin: the reply is then made anew from there, held to the form of calls. */
+  /** Words, in which a call may begin: the reply is then regenerated from there, held to the form of calls. */
   async #readText(job: ChatJob, tools: ToolUse | null = null): Promise<FinishReason> {
     const { stop, sink } = this.#options;
     const marks = tools ? callMarks(tools) : [];

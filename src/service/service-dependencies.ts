@@ -102,7 +102,7 @@ export interface KeyStore {
    */
   admit(token: string, purpose: 'chat' | 'other'): Promise<Admission>;
   /**
-   * Counts a chat as in flight until the function it resolves to is called, or until whoever called has died.
+   * Counts a chat as in flight until the function it resolves to is called, or until the caller has died.
    * Null: the key has as many in flight as it may.
    */
   enter(admitted: Admitted, requestId: string): Promise<(() => void) | null>;

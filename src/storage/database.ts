@@ -15,7 +15,7 @@ interface Schema extends DBSchema {
 
 export type LocaltextDatabase = IDBPDatabase<Schema>;
 
-/** By scope: each app has a database of its own. */
+/** By scope: each app has its own database. */
 const opened = new Map<string, Promise<LocaltextDatabase>>();
 
 /** Runs `work` on the database; once more on a new connection when the browser had closed the old one. */

@@ -41,7 +41,7 @@ export function matchV1(target: Addressed): boolean {
 }
 
 /**
- * Answers what `matchV1` matched; never rejects for a fault of its own.
+ * Answers what `matchV1` matched; never rejects for its own fault.
  * @param target the event, what Workbox gives a route's handler, or a Request alone: then the log of requests cannot
  *   tell who asked
  * @example
@@ -65,9 +65,9 @@ export async function handleV1(target: Requested): Promise<Response> {
 }
 
 /**
- * The one call that puts localtext into a service worker that the site has already. Call it first: what it answers, no
- * later listener sees; the engines' WASM files are kept when first used, and `models/` is answered from the stored weights. It leaves install alone, and takes no update ahead of the site's own rules; it takes
- * control of a page only when the page library asks for it.
+ * Adds localtext to the site's own service worker. Call it first: later listeners do not see what it answers. It keeps the
+ * engines' WASM files when they are first used, and answers `models/` from the stored weights. It leaves install and updates
+ * to the site, and takes control of a page only when the page library asks for it.
  * @example
  * import { addLocaltext } from 'localtext/sw';
  * addLocaltext();

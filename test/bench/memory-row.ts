@@ -12,7 +12,7 @@ import { NO_GPU, type Stage } from './stage.ts';
 const SAMPLE_MS = 200;
 const MEGABYTE = 1e6;
 
-/** In a browser of its own, closed again; the stored weights stay between. */
+/** In its own browser, closed again; the stored weights stay between. */
 export async function memory({ site, rounds }: Stage): Promise<Row> {
   if (process.platform !== 'linux') throw new Error('memory is measured on Linux alone');
   const profile = await mkdtemp(join(tmpdir(), 'localtext-bench-'));

@@ -8,12 +8,12 @@ import { hashFile } from '../../src/node/weights/stamps.ts';
 import { MLC_FOLDER, type MlcUrls, mlcVariant } from '../support/mlc-model.ts';
 
 const CACHE = 'dist/bench/mlc';
-/** web-llm wants this in a model's URL. */
+/** web-llm requires this in a model's URL. */
 const BRANCH = 'resolve/main';
 const LIBRARY = 'model-library.wasm';
 const SMALL_FILE_MS = 120_000;
 
-/** A model's files, brought here once: both engines then get the same bytes, from a server that both may ask. */
+/** A model's files, downloaded once: both engines then get the same bytes, from a server that both may ask. */
 export interface MlcFiles {
   /** To be served: the model is in `resolve/main/`. */
   folder: string;
@@ -31,7 +31,7 @@ export async function bringMlcFiles(given: MlcUrls): Promise<MlcFiles> {
   await mkdir(inFolder('.'), { recursive: true });
   const signal = new AbortController().signal;
   const names: string[] = [];
-  const bring = async (name: string, bytes: number | null, url = new URL(name, given.model).href) => {
+  const download = async (name: string, bytes: number | null, url = new URL(name, given.model).href) => {
     if (!/^[\w.-]+$/.test(name))
       throw new Error(`${given.model} lists a file called ${name}: not a plain name`);
     names.push(name);
@@ -44,12 +44,12 @@ export async function bringMlcFiles(given: MlcUrls): Promise<MlcFiles> {
     return target;
   };
 
-  const config = await readJson<ChatConfig>(await bring('mlc-chat-config.json', null));
-  const { records } = await readJson<TensorCache>(await bring('tensor-cache.json', null));
+  const config = await readJson<ChatConfig>(await download('mlc-chat-config.json', null));
+  const { records } = await readJson<TensorCache>(await download('tensor-cache.json', null));
   const { tokenizer_files: tokenizers } = config;
-  await bring(tokenizers.includes('tokenizer.json') ? 'tokenizer.json' : 'tokenizer.model', null);
-  await bring(LIBRARY, null, given.library);
-  for (const { dataPath, nbytes } of records) await bring(dataPath, nbytes);
+  await download(tokenizers.includes('tokenizer.json') ? 'tokenizer.json' : 'tokenizer.model', null);
+  await download(LIBRARY, null, given.library);
+  for (const { dataPath, nbytes } of records) await download(dataPath, nbytes);
 
   const files = await Promise.all(names.map(async (name) => describe(name, inFolder(name), signal)));
   const base = (serverUrl: string): string => `${serverUrl}/${BRANCH}/`;

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { quotients, type Row } from './row.ts';
 import type { Stage } from './stage.ts';
 
-/** node-llama-cpp is of the bench alone, and brings 100 MB: it is installed here when the row is measured. */
+/** node-llama-cpp is only for the bench and has 100 MB: it is installed here when the row is measured. */
 const FOLDER = resolve('dist/bench/native');
 const GGUF = resolve('public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf');
 const DECODED = 64;

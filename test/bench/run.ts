@@ -16,7 +16,7 @@ const USAGE = `npm run bench [-- [--row <name>] … [--rounds <number>] [--mlc-m
 
   --row         measures this alone; may be given more than once
   --rounds      how often each is measured; 3 when not given
-  --mlc-model   URL of a folder with mlc-chat-config.json, for the row web-llm, which wants a GPU
+  --mlc-model   URL of a folder with mlc-chat-config.json, for the row web-llm, which requires a GPU
   --mlc-lib     URL of that model's WASM library
   --write       writes docs/performance.md and its plots afterwards
   --write-only  measures nothing, and writes them of what was measured here before

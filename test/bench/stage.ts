@@ -7,7 +7,7 @@ import { StaticSite } from '../support/static-site.ts';
 /** What is compared runs on the processor: a GPU would be another run. */
 export const NO_GPU = ['--disable-blink-features=WebGPU'];
 
-/** Where rows are measured: one page of the built site, in a browser of its own. */
+/** Where rows are measured: one page of the built site, in its own browser. */
 export interface Stage {
   context: BrowserContext;
   page: Page;

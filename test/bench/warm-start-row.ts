@@ -18,7 +18,7 @@ export async function warmStart({ page, rounds, reload }: Stage): Promise<Row> {
     ours.push(firstTokenMs);
     before.push((await tap.until(['engine'], began)).at - began);
   };
-  // Each in a page of its own: what the one before has loaded would slow the other down.
+  // Each in its own page: what the one before has loaded would slow the other down.
   for (let round = 0; round <= rounds; round++) {
     for (const measure of round % 2 === 0 ? [measureRaw, measureOurs] : [measureOurs, measureRaw]) {
       await reload();
@@ -29,7 +29,7 @@ export async function warmStart({ page, rounds, reload }: Stage): Promise<Row> {
   return {
     name: "warm start, stored weights to first token ÷ the raw engine's from a Blob",
     measures:
-      'In a page loaded anew, with localtext started: the first chat, until its first token. The raw engine gets the same weights as a Blob, with the same settings.',
+      'In a reloaded page, with localtext started: the first chat, until its first token. The raw engine gets the same weights as a Blob, with the same settings.',
     unit: 'ratio',
     values: quotients(measured.ours, measured.raw),
     goal: { atMost: 1.05 },

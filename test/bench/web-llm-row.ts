@@ -16,7 +16,7 @@ const CORS = {
   'access-control-expose-headers': 'content-length, content-range, etag',
 };
 
-/** In a browser of its own, which may use the GPU. */
+/** In its own browser, which may use the GPU. */
 export async function webLlm({ site, mlc, rounds }: Stage): Promise<Row> {
   if (mlc === null) throw new Error(`No model was given. ${WEB_LLM_HOW}`);
   const context = await launch({ webgpu: 'hardware' });
@@ -41,7 +41,7 @@ async function compare({ page, reload }: Opened, mlc: MlcUrls, rounds: number, g
     let contextLength: number | null = null;
     const raw: number[] = [];
     const ours: number[] = [];
-    // One engine at a time is on the GPU: each in a page loaded anew.
+    // One engine at a time is on the GPU: each in a reloaded page.
     const measureOurs = async (): Promise<void> => {
       await reload();
       const { perSecond, fingerprint } = await page.evaluate(

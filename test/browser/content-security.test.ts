@@ -120,7 +120,7 @@ test('so are requests through createFetch(), whose worker it is that is blocked'
   await site.stop();
 });
 
-test('an engine worker that may start no workers of its own names that, for each engine', async () => {
+test('an engine worker that may start no nested workers names that, for each engine', async () => {
   const site = await withPolicy((path) =>
     path.startsWith('/assets/worker-') ? "worker-src 'none'" : strict,
   );

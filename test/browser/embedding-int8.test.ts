@@ -42,7 +42,7 @@ interface Embedded {
   alone: number[][];
 }
 
-/** All texts in one request, and some of them each in a request of its own. */
+/** All texts in one request, and some of them each in its own request. */
 async function embed(prefer: string): Promise<Embedded> {
   const options = encodeURIComponent(JSON.stringify({ prefer: [prefer] }));
   const { page, key } = await openPage(context, siteUrl, `/test-page.html?options=${options}`);

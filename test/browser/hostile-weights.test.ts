@@ -26,7 +26,7 @@ const named = (name: string): Variant => {
 const smolLm2 = named('smollm2-135m-instruct-q8_0');
 const miniLm = named('all-minilm-l6-v2-f32');
 
-/** Served under an address of its own, with the hash that it has. */
+/** Served under its own address, with the hash that it has. */
 function serve(id: string, path: string, bytes: Buffer): WeightFile {
   const name = `/hostile/${id}`;
   site.bodies.set(name, bytes);

@@ -95,7 +95,7 @@ test('WebGPU says the same, token by token', async () => {
   }
 });
 
-test('a GPU that is lost in the middle of a reply: the model is loaded anew, and the reply goes on as it would have', async () => {
+test('a GPU that is lost in the middle of a reply: the model is reloaded, and the reply goes on as it would have', async () => {
   const undisturbed = await ask({ model: 'webgpu', max_completion_tokens: 100 });
   const reply = ask({ model: 'webgpu', max_completion_tokens: 100 });
   const seen = page.evaluate(async () => {

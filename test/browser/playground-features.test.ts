@@ -135,7 +135,7 @@ test('probabilities: each token has its shade, and says what else it could have 
   await page.locator('.turn-assistant .markdown').waitFor();
 });
 
-test('an edit is another version, with replies of its own; both go out and come back', async () => {
+test('an edit is another version, with its own replies; both go out and come back', async () => {
   await say('Say one.');
   await replies().first().locator('.turn-stats').waitFor();
   const first = (await replies().first().locator('.markdown').textContent()) ?? '';

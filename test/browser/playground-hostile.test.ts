@@ -178,7 +178,7 @@ test('a view that fails says so, and the way out of it works', async () => {
     broken.format = () => {
       throw new Error('a fault of this view');
     };
-    Object.assign(window, { mend: () => Object.assign(broken, { format }) });
+    Object.assign(window, { repair: () => Object.assign(broken, { format }) });
   });
   await page.goto(`${siteUrl}/#/keys`);
   const alert = page.getByRole('alert');
@@ -187,7 +187,7 @@ test('a view that fails says so, and the way out of it works', async () => {
   await page.goto(`${siteUrl}/#/models`);
   await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
   await page.goto(`${siteUrl}/#/keys`);
-  await page.evaluate(() => (window as unknown as { mend(): void }).mend());
+  await page.evaluate(() => (window as unknown as { repair(): void }).repair());
   await alert.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
   expect(await alert.count()).toBe(0);

@@ -14,7 +14,7 @@ import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { launch } from '../support/launch.ts';
 import { openPage, type StartedPage } from '../support/open-page.ts';
 
-/** Two apps on one origin: the same build below `/a/` and `/b/`, each with a catalog of its own. */
+/** Two apps on one origin: the same build below `/a/` and `/b/`, each with its own catalog. */
 type App = 'a' | 'b';
 const APPS: readonly App[] = ['a', 'b'];
 const SHARED = 'all-minilm-l6-v2-f32';

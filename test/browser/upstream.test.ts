@@ -213,7 +213,7 @@ test('a refused key and a limit are told, the limit with its wait', async () => 
   expect(JSON.parse(limited.body)).toMatchObject({
     error: { type: 'rate_limit_error', message: 'Too many requests.' },
   });
-  // The server is asked with the site's key, and never with that of whoever asks here.
+  // The server is asked with the site's key, and never with the caller's.
   expect(new Set(gateway.keys)).toEqual(new Set([`Bearer ${SECRET}`]));
 });
 

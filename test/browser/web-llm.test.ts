@@ -104,7 +104,7 @@ test('an f16 build without shader-f16: refused before any file is asked for', as
 test('a missing model library is named', async () => {
   expect(await load({}, null)).toMatchObject({
     code: 'weights_unavailable',
-    message: 'The weight file mlc/tiny/tiny.wasm could not be had.',
+    message: 'The weight file mlc/tiny/tiny.wasm could not be fetched.',
   });
 });
 
@@ -130,7 +130,7 @@ test('a library cut short, and WASM of another kind: the package itself refuses 
   });
 });
 
-test('a page on which loads have failed still loads, and web-llm has kept no caches of its own', async () => {
+test('a page on which loads have failed still loads, and web-llm has kept no separate caches', async () => {
   const empty = { text: '\0asm\u0001\0\0\0' };
   expect(await load({}, empty)).toMatchObject({ code: 'weights_corrupt' });
   expect(await page.evaluate(() => window.webLlm.caches())).toEqual([]);

@@ -41,7 +41,7 @@ test('a download whose connections all fall silent goes on by itself', async () 
   expect(width).toBe(384);
 });
 
-test('two tabs that want a model at once bring each piece once, and the second goes on when the first is closed', async () => {
+test('two tabs that want a model at once download each piece once, and the second goes on when the first is closed', async () => {
   const first = await openPage(context, site.url);
   const second = await openPage(context, site.url);
   const pieces = (): string[] => site.asked.filter((each) => each.startsWith(`${SAFETENSORS} `));

@@ -35,7 +35,7 @@ describe('the pure service', () => {
     },
   );
 
-  test('every case has a name of its own, and facts', () => {
+  test('every case has its own name, and facts', () => {
     expect(new Set(cases.map((one) => one.name)).size).toBe(cases.length);
     for (const one of cases) expect(one.facts.length + (one.fakeFacts?.length ?? 0)).toBeGreaterThan(0);
   });

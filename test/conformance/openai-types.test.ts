@@ -15,7 +15,7 @@ import { toPlainRequest, toRequestInit } from './plain-request.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** On the wire a stream of chunks, and what the client adds by itself, are told apart from its own types. */
+/** On the wire a stream of chunks, and what the client adds by itself, are distinguished from its own types. */
 const TYPES: [path: RegExp, whole: string, event: string | null][] = [
   [/^\/v1\/chat\/completions$/, 'OpenAI.ChatCompletion', 'OpenAI.ChatCompletionChunk'],
   [

@@ -33,7 +33,7 @@ async function preview(name: string, base = '/'): Promise<RunningServer> {
 }
 
 describe('vite-openai', () => {
-  test('chats below a base of its own, isolated, and asks no other origin', async () => {
+  test('chats below its own base, isolated, and asks no other origin', async () => {
     const { url } = await preview('vite-openai', '/app/');
     const foreign: string[] = [];
     context.on('request', (request) => {

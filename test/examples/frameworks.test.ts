@@ -55,7 +55,7 @@ test.each([
   const folder = join(examples, name);
   await run(folder, 'npm', 'run', 'build');
   const site = join(folder, output);
-  // Each once: bundlers find none of their own.
+  // Each once: bundlers find no separate one.
   expect((await wasmFiles(site)).filter((path) => !path.startsWith('localtext/wasm/'))).toEqual([]);
   // For use without a network, where `init` comes after the build.
   const worker = await readFile(join(site, 'localtext-sw.js'), 'utf8');

@@ -18,7 +18,7 @@ export class FakeLocks {
     return [...this.#held.keys()];
   }
 
-  /** What the browser does when whoever held the locks dies. */
+  /** What the browser does when the holder of the locks dies. */
   crash(): void {
     this.#held.clear();
     for (const name of this.#queues.keys()) this.#grantNext(name);

@@ -15,7 +15,7 @@ const QUIET = [
 ];
 
 /**
- * What Chromium wants on Linux before it offers a GPU without a screen:
+ * What Chromium requires on Linux before it offers a GPU without a screen:
  * https://developer.chrome.com/blog/supercharge-web-ai-testing
  */
 const HARDWARE = [

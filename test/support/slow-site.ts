@@ -7,7 +7,7 @@ import { freePort } from './static-site.ts';
 
 const CHUNK = 64 * 1024;
 
-/** A site's answers at an origin of its own, where weights come no faster than told, and are counted. */
+/** A site's answers at its own origin, where weights come no faster than told, and are counted. */
 export class SlowSite {
   readonly url: string;
   /** Bytes of weights that were sent so far. */

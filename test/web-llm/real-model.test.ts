@@ -83,7 +83,7 @@ test('the same seed gives the same text', async () => {
   expect((await chat(seeded)).text).toBe(first.text);
 });
 
-test('a reply is gone on with from where it was cut', async () => {
+test('a reply is continued from where it was cut', async () => {
   const whole = await chat(job('Name three colours.'));
   const begun = whole.deltas
     .slice(0, 6)

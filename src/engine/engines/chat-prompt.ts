@@ -22,7 +22,7 @@ interface TemplateMessage {
 
 /**
  * Renders conversations by the model's own template. Done here and not by llama.cpp, so that a new reply follows an
- * assistant's last message, as OpenAI has it, and a partial reply is gone on with to the letter.
+ * assistant's last message, as OpenAI has it, and a partial reply is continued to the letter.
  */
 export class ChatPrompt {
   readonly #template: Template;
@@ -97,7 +97,7 @@ function plain(message: ChatMessage): TemplateMessage {
   return { role, content: [content, ...calls].filter(Boolean).join('\n') };
 }
 
-/** Templates take the arguments apart; what the model wrote wrong stays as it is. */
+/** Templates parse the arguments; what the model wrote wrong stays as it is. */
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -66,7 +66,7 @@ class NotLoaded extends Error {}
 async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void> {
   for (const [index, blob] of blobs.entries()) {
     if ((await blob.slice(0, 4).text()) === 'GGUF') continue;
-    const message = `The file ${files[index]?.path ?? ''} is not a GGUF. Mend the catalog, or bring the right file.`;
+    const message = `The file ${files[index]?.path ?? ''} is not a GGUF. Correct the catalog, or put the right file in place.`;
     throw new EngineError({ code: 'weights_corrupt', message });
   }
 }

@@ -19,12 +19,12 @@ export interface DownloadOptions {
   name: string;
   signal: AbortSignal;
   onProgress(loadedBytes: number): void;
-  /** How long a connection may bring nothing, in milliseconds. */
+  /** How long a connection may deliver nothing, in milliseconds. */
   stallMs?: number | undefined;
 }
 
 /**
- * Brings a file onto the shelf, going on from the pieces that are there, over several connections where the server
+ * Downloads a file to the shelf, going on from the pieces that are there, over several connections where the server
  * gives parts, and checks its hash as it comes. What has come stays when it is aborted, with its record, which the
  * caller removes once the file is recorded as whole.
  * @returns the SHA-256 of each piece, in hex
@@ -148,7 +148,7 @@ class Download {
     return sha256 === this.#file.sha256 ? { pieces } : 'wrong';
   }
 
-  /** Brings one piece after another; the first lane opens the others once the server has shown that it gives parts. */
+  /** Downloads one piece after another; the first lane opens the others once the server has shown that it gives parts. */
   async #lane(first: boolean): Promise<void> {
     const others: Promise<void>[] = [];
     try {
@@ -184,7 +184,7 @@ class Download {
     for (let failures = 0; ;) {
       const before = this.#done.size;
       try {
-        return await this.#bring(index);
+        return await this.#fetchPiece(index);
       } catch (error) {
         this.#signal.throwIfAborted();
         if (error instanceof EngineError || error instanceof Changed || isQuotaError(error)) throw error;
@@ -196,7 +196,7 @@ class Download {
     }
   }
 
-  async #bring(index: number): Promise<boolean> {
+  async #fetchPiece(index: number): Promise<boolean> {
     const from = index * PIECE_BYTES;
     const watch = new StallWatch(this.#signal, this.#options.stallMs);
     const asked = fetch(this.#options.url, {

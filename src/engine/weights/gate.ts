@@ -28,7 +28,7 @@ export class Gate {
     this.#open = null;
   }
 
-  /** Whoever waits for the file fails with the error `download_cancelled`. */
+  /** Callers that wait for the file fail with the error `download_cancelled`. */
   cancel(): void {
     this.#cancel.abort(
       new EngineError({

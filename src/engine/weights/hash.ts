@@ -6,7 +6,7 @@ export interface Hash {
   digest(): string;
 }
 
-/** SHA-256 that takes its bytes as they come: 100 MB in about 0.25 s (WebCrypto wants them all at once). */
+/** SHA-256 that takes its bytes as they come: 100 MB in about 0.25 s (WebCrypto requires them all at once). */
 export async function startHash(): Promise<Hash> {
   const hasher = await createSHA256();
   hasher.init();

@@ -10,7 +10,7 @@ export const DEFAULT_HUB = 'https://huggingface.co';
 /** Of an MLC repository, what web-llm reads. */
 const MLC_FILES =
   /^(mlc-chat-config\.json|tensor-cache\.json|tokenizer\.(json|model)|params_shard_\d+\.bin)$/;
-/** Small files have no SHA-256 on the hub: they are read to be hashed, so they had better be small. */
+/** Small files have no SHA-256 on the hub: they are read to be hashed, so they should be small. */
 const LARGEST_UNHASHED = 64 * 2 ** 20;
 
 const treeSchema = z.array(

@@ -34,7 +34,7 @@ export class Ledger {
     if ((await this.entries()).delete(variant)) await this.#write();
   }
 
-  /** Torn or of another hand, it is begun anew: the weights themselves are still there. */
+  /** Torn or of another hand, it is restarted: the weights themselves are still there. */
   async #read(): Promise<Map<string, LedgerEntry>> {
     const entries = new Map<string, LedgerEntry>();
     try {

@@ -10,7 +10,7 @@ type Openable = Pick<FileSystemFileHandle, 'createSyncAccessHandle'>;
 
 /**
  * Opens a file of the private file system for writing: again when that takes too long, or while another still holds it.
- * @throws EngineError `storage_failed`, so that nobody waits for ever; what the last try failed of
+ * @throws EngineError `storage_failed`, so that nobody waits forever; what the last try failed of
  */
 export async function openAccess(
   getFile: () => Promise<Openable>,
@@ -50,5 +50,5 @@ const neverOpened = (): EngineError =>
   new EngineError({
     code: 'storage_failed',
     message:
-      "The browser's storage for this site does not open a file. Close every tab of this site, or start the browser anew, and try again: what has come is kept.",
+      "The browser's storage for this site does not open a file. Close every tab of this site, or restart the browser, and try again: what has come is kept.",
   });

@@ -3,7 +3,7 @@ import { abortable } from '../abort.ts';
 /** A connection on which nothing has come for this long is dead, whatever the browser takes it for. */
 const STALL_MS = 30_000;
 
-/** Nothing came on a connection, which the browser itself would have waited on for ever. */
+/** Nothing came on a connection, which the browser itself would have waited on forever. */
 export class Stalled extends Error {
   readonly seconds: number;
 

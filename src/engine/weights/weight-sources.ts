@@ -18,7 +18,7 @@ const listSchema = z.array(
   z.object({ path: weightPath, bytes: byteCount, sha256: sha256Hex, url: z.url().optional() }),
 );
 
-/** Where the files of a variant are to be had: named by the catalog, by the site's manifest, or by the model hub. */
+/** Where the files of a variant come from: named by the catalog, by the site's manifest, or by the model hub. */
 export class WeightSources {
   readonly #store: Promise<WeightStore>;
   readonly #modelsUrl: string;
@@ -32,7 +32,7 @@ export class WeightSources {
     this.#hub = hub === true ? DEFAULT_HUB : hub === false ? null : hub.replace(/\/+$/, '');
   }
 
-  /** Why a variant's weights cannot be had, in words that follow its name; undefined: they can, as far as is known. */
+  /** Why a variant's weights cannot be fetched, in words that follow its name; undefined: they can, as far as is known. */
   async fault(variant: Variant): Promise<string | undefined> {
     const { hub } = variant;
     if (!hub || (await this.#known(variant))) return undefined;
@@ -82,7 +82,7 @@ export class WeightSources {
     const known = await this.#known(variant);
     if (known) return this.#tryNote(variant, known);
     if (this.#hub === null) {
-      const message = `The weights of ${variant.name} are not on this site. Bring them by localtext pull, or allow the model hub.`;
+      const message = `The weights of ${variant.name} are not on this site. Download them with localtext pull, or allow the model hub.`;
       throw new EngineError({ code: 'weights_unavailable', message });
     }
     const files = await listHubFiles(variant, hub, this.#hub, signal);

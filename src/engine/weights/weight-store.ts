@@ -267,11 +267,11 @@ export class WeightStore {
   }
 
   async #fetch(file: WeightFile, options: FileOptions): Promise<Blob> {
-    // Another tab may have brought it while this one stood in line.
-    const brought = await this.#stored(file);
-    if (brought) {
+    // Another tab may have downloaded it while this one waited.
+    const existing = await this.#stored(file);
+    if (existing) {
       await this.#keepPath(file).catch(() => undefined);
-      return brought;
+      return existing;
     }
     const unrecorded = await this.#unrecorded(file, options.signal);
     if (unrecorded) return unrecorded;

@@ -6,9 +6,9 @@ export interface Finding {
   /** What was found, in a sentence. */
   text: string;
   /** What to do about it; none for what is well. */
-  mend?: string;
+  fix?: string;
 }
 
 export const ok = (text: string): Finding => ({ level: 'ok', text });
-export const warning = (text: string, mend: string): Finding => ({ level: 'warning', text, mend });
-export const fault = (text: string, mend: string): Finding => ({ level: 'fault', text, mend });
+export const warning = (text: string, fix: string): Finding => ({ level: 'warning', text, fix });
+export const fault = (text: string, fix: string): Finding => ({ level: 'fault', text, fix });

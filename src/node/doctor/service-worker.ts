@@ -28,10 +28,10 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
   if (!script) {
     const [first] = answers;
     const what = first && isFound(first) ? 'a page of HTML is answered' : `the answer is ${first?.status}`;
-    const mend =
+    const fix =
       "Put localtext's there (the Vite plugin and `localtext init` do), or name the place: start({ serviceWorker: { url } }), and --service-worker here.";
     return {
-      findings: [fault(`There is no service worker at ${places[0]?.href}: ${what}.`, mend)],
+      findings: [fault(`There is no service worker at ${places[0]?.href}: ${what}.`, fix)],
       ...nothing,
     };
   }

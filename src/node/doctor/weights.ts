@@ -4,7 +4,7 @@ import { fault, ok, warning, type Finding } from './finding.ts';
 import { eachOf, isFound, isPage, look } from './look.ts';
 
 /**
- * The weights of the default catalog, whose sizes are known: there, of the right size, and to be had in ranges.
+ * The weights of the default catalog, whose sizes are known: there, of the right size, and served in ranges.
  * @param models folder with the weights, ending in a slash
  * @param page from which they are fetched
  */

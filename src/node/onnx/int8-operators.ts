@@ -12,10 +12,9 @@ export type FarDimensions = Readonly<Record<number, number>>;
 const FAR_UNITS = 8;
 
 /**
- * Weights in signed bytes with a scale for each output, multiplied with activations that are quantized as they come,
- * with one scale for all: a number far out takes the digits of the others. So what is known to be far out is kept
- * from them: dimensions of the state are divided, and their weights multiplied, which is exact; and the units of a
- * feed-forward layer that write the most into one dimension are computed in float32, beside the others.
+ * Weights in signed bytes with a scale per output; activations are quantized as they come, with one scale for all. Large
+ * values would take the precision of the others, so known outlier channels are kept out: state dimensions are divided and
+ * their weights multiplied, which is exact; the feed-forward units that write most into one dimension stay in float32.
  */
 export class Int8Operators implements BertOperators {
   readonly #graph: GraphBuilder;
@@ -51,7 +50,7 @@ export class Int8Operators implements BertOperators {
   }
 
   /**
-   * In single steps, which take two fifths of the operator's time here. Its epsilon is left out: it keeps states apart
+   * In single steps, which take two fifths of the operator's time here. Its epsilon is left out: it separates states
    * from 0 that no text has.
    */
   layerNorm(input: string, name: string, output?: string): NormalizedState {
@@ -107,7 +106,7 @@ export class Int8Operators implements BertOperators {
     return this.#graph.tensor(name, data, [data.length]);
   }
 
-  /** @param weight [out, in], as the model has it; the operator wants [in, out]. */
+  /** @param weight [out, in], as the model has it; the operator takes [in, out]. */
   #product(input: string, weight: Matrix, name: string, bias?: Float32Array): string {
     const { rows, columns } = weight;
     const { data, scales } = quantizeRows(weight);

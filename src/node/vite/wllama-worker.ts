@@ -66,10 +66,9 @@ const NO_GPU =
   'try{Object.defineProperty(WorkerNavigator.prototype,"gpu",{get:()=>({requestAdapter:async()=>null})});}catch(e){}';
 
 /**
- * llama.cpp's worker as a file. The package puts the same text together in the page and starts it from a `blob:` URL,
- * which a Content-Security-Policy with `worker-src 'self'` refuses. `RUN_OPTIONS` come as the worker's name: a service
- * worker's answer has lost the URL's fragment, and a query would miss its cache. The file is also the script of llama.cpp's
- * threads, which Emscripten names `em-pthread`.
+ * llama.cpp's worker as a file. The package starts the same text from a `blob:` URL, which `worker-src 'self'` refuses.
+ * `RUN_OPTIONS` come as the worker's name: a service worker's answer loses the URL's fragment, and a query would miss its
+ * cache. The file is also the script of llama.cpp's threads (`em-pthread`).
  * @param entry the package's entry point, `…/esm/index.js`
  * @param compat the script of `@wllama/wllama-compat`, for that build in place of the main one
  */

@@ -16,7 +16,7 @@ export function hubUrl(hub: string, { repository, revision, file }: HubFile): st
   return `${hub.replace(/\/$/, '')}/${repository}/resolve/${revision}/${file}`;
 }
 
-/** Null when the hub answers, else why it is not to be had. */
+/** Null when the hub answers, else why it is not available. */
 export async function probeHub(hub: string, signal: AbortSignal): Promise<string | null> {
   try {
     await fetch(hub, {

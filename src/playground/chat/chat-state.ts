@@ -60,9 +60,9 @@ export function showTurn(turn: Turn): void {
 }
 
 /** Puts a kept conversation in, or in the place of the one with the same id. */
-export async function bringConversation(brought: Conversation): Promise<void> {
-  await saveConversation(brought);
-  if (conversation.value.id === brought.id) conversation.value = brought;
+export async function importConversation(imported: Conversation): Promise<void> {
+  await saveConversation(imported);
+  if (conversation.value.id === imported.id) conversation.value = imported;
 }
 
 export async function removeConversation(id: string): Promise<void> {

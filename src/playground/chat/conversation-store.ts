@@ -11,7 +11,7 @@ export interface ConversationHead {
   updatedAt: number;
 }
 
-/** The playground's own database, apart from the library's: clearing one leaves the other. */
+/** The playground's own database, separate from the library's: clearing one leaves the other. */
 let database: Promise<IDBPDatabase<Schema>> | null = null;
 
 function db(): Promise<IDBPDatabase<Schema>> {
@@ -57,5 +57,5 @@ export async function conversationHeads(): Promise<ConversationHead[]> {
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isTime = (value: unknown): boolean => typeof value === 'number' && Math.abs(value) <= 8.64e15;
 
-/** Apart from the code of the first paint. */
+/** Separate from the code of the first paint. */
 const loadSchema = async () => (await import('./conversation-schema.ts')).conversationSchema;

@@ -1,7 +1,7 @@
 import { z } from 'zod/mini';
 import { downloadFile } from '../download-file.ts';
 import { bytes, plural } from '../format.ts';
-import { bringConversation, refreshHistory } from './chat-state.ts';
+import { importConversation, refreshHistory } from './chat-state.ts';
 import { conversationSchema, LIMITS } from './conversation-schema.ts';
 import { allConversations } from './conversation-store.ts';
 
@@ -23,7 +23,7 @@ export async function exportConversations(): Promise<void> {
 export async function importConversations(source: File): Promise<string> {
   const read = await readExport(source);
   if ('problem' in read) return `${source.name} cannot be imported: ${read.problem} Nothing was imported.`;
-  for (const conversation of read.conversations) await bringConversation(conversation);
+  for (const conversation of read.conversations) await importConversation(conversation);
   await refreshHistory();
   return `Imported ${plural(read.conversations.length, 'conversation')}.`;
 }

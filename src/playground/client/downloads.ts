@@ -21,7 +21,7 @@ export const downloads = signal<Readonly<Record<string, Download>>>({});
 const controllers = new Map<string, AbortController>();
 const running = new Map<string, Promise<void>>();
 
-/** Brings a model to where it answers; joins a load that is under way. Never rejects: the outcome is in `downloads`. */
+/** Loads a model until it answers; joins a load that is under way. Never rejects: the outcome is in `downloads`. */
 export function load(model: string): Promise<void> {
   const already = running.get(model);
   if (already) return already;
@@ -37,7 +37,7 @@ export function cancelLoad(model: string): void {
   controllers.get(model)?.abort();
 }
 
-/** Pauses a download, or goes on with it. */
+/** Pauses a download, or continues it. */
 export async function hold(model: string, held: boolean): Promise<void> {
   if (!(await holdDownload(model, held))) return;
   // The same files may be on their way for others.

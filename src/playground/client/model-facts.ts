@@ -34,7 +34,7 @@ export const chatModels = computed(() => {
 export const hubBytes = (id: string): number =>
   Math.max(0, ...(catalogModel(id)?.variants ?? []).filter(({ hub }) => hub).map(weightBytes));
 
-/** Other ids that stand on the same files: they need no download of their own. */
+/** Other ids that stand on the same files: they need no separate download. */
 export function idsWithTheSameWeights(id: string): string[] {
   const name = chosenVariant(id)?.name;
   if (name === undefined) return [];

@@ -19,7 +19,7 @@ export async function deleteWeights(variant: string): Promise<void> {
 }
 
 /**
- * Holds a model's download, or goes on with it; whoever waits for the model goes on waiting.
+ * Holds a model's download, or continues it; callers keep waiting.
  * @returns whether that was done
  */
 export async function holdDownload(model: string, held: boolean): Promise<boolean> {

@@ -46,7 +46,7 @@ function threads({ isolated, cores }: DeviceFacts): Meaning {
     : {
         good: false,
         title: 'One thread',
-        text: 'The page is not cross-origin isolated, so WebAssembly has one thread. Headers (COOP, COEP) or a reload under the service worker bring the others.',
+        text: 'The page is not cross-origin isolated, so WebAssembly has one thread. Headers (COOP, COEP) or a reload under the service worker enable the others.',
       };
 }
 

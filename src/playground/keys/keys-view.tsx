@@ -22,7 +22,7 @@ export function KeysView() {
       <header class="page-head">
         <h1>Keys</h1>
         <p>
-          Every request to <code>/v1</code> carries a key: one for each application tells them apart, meters
+          Every request to <code>/v1</code> carries a key: one for each application distinguishes them, meters
           them, and keeps their code as it would be against a real server. Keys are no wall: script of this
           same origin can reach the store that they are in. Only their hashes are kept.
         </p>

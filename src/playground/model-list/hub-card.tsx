@@ -13,7 +13,7 @@ export function HubCard() {
       <p class="small">
         {allowed
           ? 'Where this device can run them, larger weights come from the model hub: when you load a model, or first ask it.'
-          : 'This page uses the weights of its own site. The model hub (huggingface.co) has larger ones, for devices that can run them.'}
+          : 'This page uses the weights of this site. The model hub (huggingface.co) has larger ones, for devices that can run them.'}
       </p>
       <ul class="hub-sizes small">
         {larger.map((id) => (

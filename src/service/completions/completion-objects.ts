@@ -58,7 +58,7 @@ function toLegacyLogprobs(logprobs: readonly TokenLogprob[], offset: number): Ch
   };
 }
 
-/** The chunks of a streamed completion: each a completion of its own with the text that is new. */
+/** The chunks of a streamed completion: each its own completion with the text that is new. */
 export class CompletionEncoder implements StreamFormat {
   readonly #head: AnswerHead;
   readonly #includeUsage: boolean;

@@ -4,7 +4,7 @@ import type { ToolUse } from './tool-use.ts';
 /** Models forget the mark, and begin a list, or a block of code, with the call itself. */
 const BEGINNINGS = ['', '[', '```json\n', '```json\n['];
 
-/** Texts that show that a call begins: where one comes, the reply is made anew, in the form of calls. */
+/** Texts that show that a call begins: where one comes, the reply is regenerated, in the form of calls. */
 export const callMarks = ({ functions }: ToolUse): string[] => [
   CALL_MARK,
   ...functions.flatMap(({ name }) =>

@@ -6,7 +6,7 @@ export type CallPart =
 
 const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"arguments"\s*:\s*(?=\S)/;
 
-/** Takes a list of calls (`[{"name":…,"arguments":…},…]`) apart while it is written. */
+/** Parses a list of calls (`[{"name":…,"arguments":…},…]`) while it is written. */
 export class CallReader {
   #calls = 0;
   /** Text between the arguments of two calls; null: within arguments. */

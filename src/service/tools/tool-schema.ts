@@ -52,7 +52,7 @@ export const chatToolChoice = z.nullish(
   ),
 );
 
-/** The same in the notation of the Responses API, which has no object of its own around a function. */
+/** The same in the notation of the Responses API, which has no object around a function. */
 const flatNamed = z.object({ type: z.literal('function'), name: z.string() });
 
 export const responseTools = toolList(

@@ -22,7 +22,7 @@ const COLOURS = `
   @media (prefers-color-scheme: dark) { svg { --text: #e6edf3; --measured: #f0883e; --linear: #768390; } }
 `;
 
-/** Draws with Plot, which wants a document: a browser's. SVG, by the names that were given. */
+/** Draws with Plot, which requires a document: a browser's. SVG, by the names that were given. */
 export async function plotSeries(all: Record<string, Series>): Promise<Record<string, string>> {
   const browser = await chromium.launch({ executablePath: findBrowser(), args: ['--no-sandbox'] });
   try {
@@ -36,7 +36,7 @@ export async function plotSeries(all: Record<string, Series>): Promise<Record<st
   }
 }
 
-/** Plot's own build for pages wants D3 beside it. */
+/** Plot's own build for pages requires D3 beside it. */
 function libraries(): string[] {
   const fromHere = createRequire(import.meta.url);
   const plot = join(dirname(fromHere.resolve('@observablehq/plot')), '../dist/plot.umd.min.js');

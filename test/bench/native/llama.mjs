@@ -1,4 +1,4 @@
-// Native llama.cpp in a process of its own: node llama.mjs <folder with node_modules> <GGUF> <threads>. A message with a
+// Native llama.cpp in its own process: node llama.mjs <folder with node_modules> <GGUF> <threads>. A message with a
 // number of tokens is answered with tokens a second, from the first to the last.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

@@ -106,7 +106,7 @@ export async function turns(rounds: number): Promise<Row> {
   return {
     name: "first token of a chat's turn 10 ÷ the same new tokens as a first turn",
     measures:
-      'Ten questions with replies of 12 tokens; then a question that is as many new tokens, as a conversation of its own.',
+      'Ten questions with replies of 12 tokens; then a question that is as many new tokens, as its own conversation.',
     unit: 'ratio',
     values: quotients(tenth, first),
     goal: { atMost: 1.2 },
@@ -145,7 +145,7 @@ export async function interleaved(rounds: number): Promise<Row> {
   return {
     name: '8 conversations interleaved over 4 slots: prompt tokens computed ÷ new tokens',
     measures:
-      'Three rounds of eight conversations, each with a system message of its own. Computed: the usage that is answered, less the tokens from the cache. New: what the conversation has grown by.',
+      'Three rounds of eight conversations, each with its own system message. Computed: the usage that is answered, less the tokens from the cache. New: what the conversation has grown by.',
     unit: 'ratio',
     values,
     goal: { atMost: 1.2 },

@@ -77,7 +77,7 @@ test('the browser is asked to freeze the leader: replies are whole all the same'
   expect((await leader.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
 });
 
-test('a page that comes back, from the back/forward cache or anew, is served again', async () => {
+test('a page that comes back, from the back/forward cache or reloaded, is served again', async () => {
   const tab = await lent.open();
   await tab.run(counting({ max_tokens: 2 }));
   await tab.page.evaluate(() => void ((window as { kept?: boolean }).kept = true));
@@ -86,7 +86,7 @@ test('a page that comes back, from the back/forward cache or anew, is served aga
   await tab.page.goBack({ waitUntil: 'commit' });
   await tab.page.waitForFunction(() => 'lifetime' in window);
   const restored = await tab.page.evaluate(() => (window as { kept?: boolean }).kept ?? false);
-  console.log(`the page came ${restored ? 'from the back/forward cache' : 'anew'}`);
+  console.log(`the page came ${restored ? 'from the back/forward cache' : 'by a reload'}`);
   if (!restored) await tab.start();
   expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
 });

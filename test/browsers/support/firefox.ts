@@ -3,7 +3,7 @@ import { launch, type Page } from 'puppeteer-core';
 import { SCRIPT_TIMEOUT_MS, type Browser, type Tab } from './driver.ts';
 import { findProgram } from './find-program.ts';
 
-/** Firefox over WebDriver BiDi, which needs no driver of its own. */
+/** Firefox over WebDriver BiDi, which needs no separate driver. */
 export async function launchFirefox({ isPrivate = false } = {}): Promise<Browser> {
   const browser = await launch({
     browser: 'firefox',

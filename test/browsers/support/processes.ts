@@ -8,7 +8,7 @@ interface Running {
   stop(): Promise<void>;
 }
 
-/** Runs a program in a process group of its own, and ends all of the group. */
+/** Runs a program in its own process group, and ends all of the group. */
 export function startProcess(path: string, args: string[], env: NodeJS.ProcessEnv = {}): Running {
   return running(spawn(path, args, { env: { ...process.env, ...env }, stdio: 'ignore', detached: true }));
 }

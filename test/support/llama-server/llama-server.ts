@@ -95,7 +95,7 @@ async function install(): Promise<{ python: string[]; packages: string }> {
       [...python, ...PIP, join(HERE, 'requirements.txt'), '--target', packages],
       signal,
     );
-    if (status !== 0) throw new Error(`llama.cpp's server could not be had: ${errors}`);
+    if (status !== 0) throw new Error(`llama.cpp's server could not be fetched: ${errors}`);
   }
   return { python, packages };
 }

@@ -6,7 +6,7 @@ declare global {
   interface Window {
     localtext: Promise<Localtext>;
     OpenAI: typeof OpenAI;
-    /** A client as an application would make it. `maxRetries` is 0: a test wants to see the first answer. */
+    /** A client as an application would make it. `maxRetries` is 0: a test checks the first answer. */
     client(apiKey: string, options?: { maxRetries?: number; timeout?: number }): OpenAI;
   }
 }

@@ -83,7 +83,7 @@ async function read(path: string, files: Record<string, FileSource>): Promise<Bl
   if (!source)
     throw new EngineError({
       code: 'weights_unavailable',
-      message: `The weight file ${path} could not be had.`,
+      message: `The weight file ${path} could not be fetched.`,
     });
   if ('text' in source) return new Blob([source.text]);
   const url = files[path] ? source.url : new URL(path.slice(folder?.length), source.url).href;

@@ -6,7 +6,7 @@ import type { ChatMessage } from '../../../src/protocol/job.ts';
 const none = { bos: null, eos: null };
 const user: ChatMessage = { role: 'user', content: 'Hello' };
 
-test('answers an assistant message anew, and goes on only from a partial reply', () => {
+test('answers an assistant message with a new one, and goes on only from a partial reply', () => {
   const prompt = new ChatPrompt(null, none, false);
   const messages: ChatMessage[] = [user, { role: 'assistant', content: 'Hi' }];
   expect(prompt.render(messages)).toBe(

@@ -72,7 +72,7 @@ test('what answers a request is not unloaded; the next model waits for it', asyn
   expect(inMemory()).toEqual(['b']);
 });
 
-test('whoever waits for room can leave', async () => {
+test('a caller that waits for memory can leave', async () => {
   const { residency, inMemory } = setUp(150);
   const a = await residency.ready('a', never);
   await a.queue.enter(never);

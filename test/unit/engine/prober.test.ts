@@ -199,7 +199,7 @@ test('what is too large to be in memory twice is not measured', async () => {
   expect(prober.remark('c')).toMatch(/^on WASM: it is too large/);
 });
 
-test('a request ends the measurement, which begins anew when all is quiet', async () => {
+test('a request ends the measurement, which restarts when all is quiet', async () => {
   let busy = false;
   let runs = 0;
   const slow: ChatEngine = {

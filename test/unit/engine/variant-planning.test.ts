@@ -232,7 +232,7 @@ test('a server that is down is asked again beside the requests, and answers once
     .toBe('server');
 });
 
-test('a GPU lost once is loaded anew; lost twice, the next variant answers', async () => {
+test('a GPU lost once is reloaded; lost twice, the next variant answers', async () => {
   const models = residency([big('l.wasm'), small], async (variant) => engine(variant));
   const lost = new EngineError({ code: 'device_lost', message: 'lost' });
   for (const expected of ['big', 'big', 'small']) {

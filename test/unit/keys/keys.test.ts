@@ -46,7 +46,7 @@ describe('keys', () => {
     expect(one.key).not.toBe(two.key);
   });
 
-  test('a typo is told apart from a key that is not known', async () => {
+  test('a typo is distinguished from a key that is not known', async () => {
     const { key } = await keys.issue({ label: 'a' });
     const typo = (key.startsWith('lt_A') ? 'lt_B' : 'lt_A') + key.slice(4);
     expect(await reason(typo)).toBe('malformed');

@@ -16,7 +16,7 @@ const matrix = (...rows: number[][]): Matrix => ({
   columns: rows[0]?.length ?? 0,
 });
 
-test('a row in 8 bits has a scale of its own, and is met to half of it', () => {
+test('a row in 8 bits has its own scale, and is met to half of it', () => {
   const given = matrix([1, -0.25, 0.251, 0], [0, 0, 0, 0], [-1000, 3, 4, 5]);
   const { data, scales } = quantizeRows(given);
   expect(data.slice(0, 4)).toEqual(Int8Array.of(127, -32, 32, 0));

@@ -74,7 +74,7 @@ const catalog = (): Catalog => ({
   ],
 });
 
-const bring = (ids: string[]) =>
+const pullAll = (ids: string[]) =>
   pull({
     catalog: catalog(),
     sources: {},
@@ -87,7 +87,7 @@ const bring = (ids: string[]) =>
   });
 
 test('a variant comes from the hub by its name, its library beside it, and all is in the manifest', async () => {
-  expect(await bring(['tiny-f32'])).toBe(3);
+  expect(await pullAll(['tiny-f32'])).toBe(3);
   expect(await readFile(join(folder, 'models/mlc/tiny/params_shard_0.bin'), 'utf8')).toBe('shard');
   const manifest = JSON.parse(await readFile(join(folder, 'models/manifest.json'), 'utf8')) as unknown;
   expect(manifest).toEqual({
@@ -99,41 +99,41 @@ test('a variant comes from the hub by its name, its library beside it, and all i
     },
     commits: { 'o/tiny': COMMIT },
   });
-  expect(await bring(['tiny-f32'])).toBe(0);
+  expect(await pullAll(['tiny-f32'])).toBe(0);
 });
 
 test('a branch that has moved since is not followed', async () => {
-  await bring(['tiny-f32']);
+  await pullAll(['tiny-f32']);
   served['/api/models/o/tiny/revision/main'] = JSON.stringify({ sha: 'f'.repeat(40) });
   await rm(join(folder, 'models/mlc'), { recursive: true });
   await rm(join(folder, 'cache'), { recursive: true });
-  expect(await bring(['tiny-f32'])).toBe(3);
+  expect(await pullAll(['tiny-f32'])).toBe(3);
 });
 
 test('a library that has changed since is refused, with what to do', async () => {
-  await bring(['tiny-f32']);
+  await pullAll(['tiny-f32']);
   served['/lib/tiny.wasm'] = 'other';
-  await expect(bring(['tiny-f32'])).rejects.toThrow(
+  await expect(pullAll(['tiny-f32'])).rejects.toThrow(
     /^mlc\/tiny\/tiny\.wasm is not the file that was pulled before: [^]*delete the folder/,
   );
 });
 
 test('a hub that names no commit is refused', async () => {
   served['/api/models/o/tiny/revision/main'] = JSON.stringify({ sha: '../../x' });
-  await expect(bring(['tiny-f32'])).rejects.toThrow('names no commit for main of o/tiny');
+  await expect(pullAll(['tiny-f32'])).rejects.toThrow('names no commit for main of o/tiny');
 });
 
-test('a model by its id brings no unpinned weights', async () => {
-  expect(await bring(['m'])).toBe(0);
+test('a model by its id downloads no unpinned weights', async () => {
+  expect(await pullAll(['m'])).toBe(0);
 });
 
 test('bytes that are not those that the hub promised are refused, and an unknown name says what there is', async () => {
   served[`/o/tiny/resolve/${COMMIT}/params_shard_0.bin`] = 'shxrd';
-  await expect(bring(['tiny-f32'])).rejects.toThrow(/params_shard_0\.bin[^]*SHA-256/);
-  await expect(bring(['huge'])).rejects.toThrow(/no model or variant "huge"[^]*tiny-f32/);
+  await expect(pullAll(['tiny-f32'])).rejects.toThrow(/params_shard_0\.bin[^]*SHA-256/);
+  await expect(pullAll(['huge'])).rejects.toThrow(/no model or variant "huge"[^]*tiny-f32/);
 });
 
 test('a hub out of reach: said so, with what to do', async () => {
   hub = 'http://127.0.0.1:9';
-  await expect(bring(['tiny-f32'])).rejects.toThrow(/could not be listed[^]*copy the folder/);
+  await expect(pullAll(['tiny-f32'])).rejects.toThrow(/could not be listed[^]*copy the folder/);
 });

@@ -74,7 +74,7 @@ async function hashOf(path: string): Promise<string> {
 
 const downloads = (): string[] => hub.requests.filter((request) => request.startsWith('GET'));
 
-test('brings a file once, and shares it with the cache', async () => {
+test('downloads a file once, and shares it with the cache', async () => {
   expect(await pull(options())).toBe(1);
   expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
   const [kept, placed] = await Promise.all([
@@ -113,7 +113,7 @@ test('goes on where an interrupted run ended', async () => {
   expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
 });
 
-test('starts anew at a server that knows no ranges', async () => {
+test('restarts at a server that knows no ranges', async () => {
   hub.ranges = false;
   hub.cuts.push(100_000);
   await pull(options());
@@ -148,7 +148,7 @@ test('a longer file is refused before all of it came', async () => {
   await expect(pull(options())).rejects.toThrow('longer than the 300000 bytes expected');
 });
 
-test('a file that was changed since is fetched anew', async () => {
+test('a file that was changed since is fetched again', async () => {
   await pull(options());
   await rm(join(base, 'cache'), { recursive: true });
   await writeFile(join(base, 'site', PATH), Buffer.alloc(content.length));

@@ -64,7 +64,7 @@ describe('a key that is over its limit', () => {
     expect((await ask()).status).toBe(total <= 60 ? 200 : 429);
   });
 
-  test('tokens: a request larger than the limit waits for all of it, and is not refused for ever', async () => {
+  test('tokens: a request larger than the limit waits for all of it, and is not refused forever', async () => {
     let now = 1_700_000_000_000;
     const { fetch } = await fakeService({ now: () => now, issue: { limits: { tokensPerMinute: 50 } } });
     const large = () => fetch(PATH, chat({ max_tokens: 1000 }));

@@ -171,7 +171,7 @@ describe('functions', () => {
     ]);
   });
 
-  test('all items given anew, without a previous response', async () => {
+  test('all items sent again, without a previous response', async () => {
     const { client, engine } = await connect();
     await client.responses.create({
       model,

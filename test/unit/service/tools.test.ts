@@ -255,7 +255,7 @@ test('results of tools reach the engine after the calls that they answer', async
   expect(sent[0]?.content).toMatch(/^Be brief\.\n\n.*get_weather/s);
 });
 
-test('the reader takes a list apart however it is split', () => {
+test('the reader parses a list however it is split', () => {
   const list =
     ' [ {"name" : "a\\"b", "arguments": {"x":[1,{"y":"}]"}]}},\n{"name":"c","arguments":[]}, {"name":"d","arguments":7}]';
   for (const size of [1, 2, 3, 7, 500]) {

@@ -30,7 +30,7 @@ let guarded: Promise<void> | null = null;
 /**
  * Starts the runtime, from our own origin, and keeps one model's failure from being all others'. transformers.js puts
  * each load of a session, and each run, behind the promise of the one before: once one rejects, all later ones do,
- * with its error. So here neither rejects; what failed comes as a value, told apart by `sessionsOf` and `run`.
+ * with its error. So here neither rejects; what failed comes as a value, distinguished by `sessionsOf` and `run`.
  */
 export async function startRuntime(context: EngineContext): Promise<void> {
   configure(context);

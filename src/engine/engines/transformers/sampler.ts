@@ -2,7 +2,7 @@ import type { Sampling, TokenLogprob } from '../../../protocol/job.ts';
 
 /**
  * Chooses tokens as OpenAI's parameters say. Own code: transformers.js has neither `top_p` nor seeds, penalties other
- * than one of its own kind, nor log probabilities.
+ * than one of the engine's kind, nor log probabilities.
  */
 export class Sampler {
   readonly #sampling: Sampling;
@@ -11,7 +11,7 @@ export class Sampler {
   readonly #counts = new Map<number, number>();
   #position = 0;
 
-  /** @param before tokens of the reply that are there already: a reply that is gone on with draws on */
+  /** @param before tokens of the reply that are there already: a reply that is continued draws on */
   constructor(sampling: Sampling, before: readonly number[] = []) {
     this.#sampling = sampling;
     const { seed } = sampling;
@@ -65,7 +65,7 @@ export function logprobOf(
   const norm = largest + Math.log(sum);
   const one = (token: number) => {
     const said = text(token);
-    // A token that is part of a character has no text of its own.
+    // A token that is part of a character has no text.
     const bytes = said.includes('\uFFFD') ? null : [...new TextEncoder().encode(said)];
     return { token: said, logprob: Math.max(LEAST_LOGPROB, (logits[token] ?? -Infinity) - norm), bytes };
   };
@@ -131,7 +131,7 @@ function nucleus(weights: Float32Array, topP: number, total: number): number[] {
 
 /**
  * A number in [0, 1) for each place in a reply, the same for the same seed: so a reply that another engine had begun
- * is gone on with as it would have gone on there. The mixing function is the finalizer of MurmurHash3 (Appleby).
+ * continues as it would have continued there. The mixing function is the finalizer of MurmurHash3 (Appleby).
  */
 function uniform([low, high]: readonly [number, number], position: number): number {
   let hash = mix(low ^ 0x9e3779b9);

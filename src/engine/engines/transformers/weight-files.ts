@@ -11,7 +11,7 @@ const sources = new Map<string, Source>();
 
 export interface Served {
   stop(): void;
-  /** Rejects when a file cannot be had: transformers.js waits for ever for some of them. */
+  /** Rejects when a file cannot be fetched: transformers.js waits forever for some of them. */
   failed: Promise<never>;
 }
 

@@ -78,7 +78,7 @@ export class UpstreamChatEngine extends UpstreamEngine implements ChatEngine {
       signal.throwIfAborted();
       throw this.failure(hasBegun && !(error instanceof APIError) ? cutShort(error) : error);
     } finally {
-      // Whoever leaves the loop early ends the server's work as well.
+      // Leaving the loop early ends the server's work as well.
       left.abort();
     }
   }

@@ -23,7 +23,7 @@ export async function loadUpstream(
     apiKey: key ?? 'none',
     timeout: variant.dimensions === undefined ? STREAM_TIMEOUT_MS : EMBEDDING_TIMEOUT_MS,
     fetch: fetchWithoutRedirects,
-    // Whoever asked retries, and sees the headers that say when.
+    // The client retries, and sees the headers that say when.
     maxRetries: 0,
     // It means keys in pages of anybody's; this one is the site's own choice.
     dangerouslyAllowBrowser: true,

@@ -77,7 +77,7 @@ async function loadOnce(
   const lost = new AbortController();
   const onDevice = (device: GPUDevice): void => {
     devices.push(device);
-    // web-llm itself destroys a device on which a buffer could not be had.
+    // web-llm itself destroys a device on which a buffer could not be allocated.
     void device.lost.then(({ message }) => lost.abort(new Error(`out of memory: ${message}`)));
   };
   const stop = (): void => void engine.unload();

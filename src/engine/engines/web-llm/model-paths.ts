@@ -14,7 +14,7 @@ export function folderOf({ hub, files, name }: WebLlmVariant): string {
   });
 }
 
-/** A library with a URL of its own is kept beside the model's files. */
+/** A library with its own URL is kept beside the model's files. */
 export function libraryPath(variant: WebLlmVariant): string {
   if (!URL.canParse(variant.library)) return variant.library;
   return `${folderOf(variant)}/${new URL(variant.library).pathname.split('/').pop() || 'library.wasm'}`;

@@ -23,8 +23,8 @@ interface PipelineInsides {
 }
 
 /**
- * Listens in on a pipeline for what web-llm does not tell: the whole prompt's length before it is computed, and
- * whether anybody still wants it; and lets a reply begin with given text.
+ * Observes what web-llm does not report: the prompt's length before it is computed. Asks whether the reply is still needed,
+ * and lets it begin with given text.
  */
 export class PipelineWatch {
   readonly #attached = new WeakSet<Pipeline>();

@@ -100,7 +100,7 @@ function arrange(messages: ChatMessage[], config: MlcChatConfig) {
   const { roles, role_templates: templates } = config.conv_template;
   const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
   const turns = messages.filter(({ role }) => role !== 'system');
-  // A reply that has begun is gone on with.
+  // A reply that has begun is continued.
   const last = turns.at(-1);
   const begun = last?.role === 'assistant' && !last.toolCalls?.length;
   const replyStart = begun ? last.content : '';

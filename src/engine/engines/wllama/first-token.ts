@@ -5,10 +5,10 @@ type Fields = Record<string, unknown>;
 type Timings = NonNullable<Chunk['timings']>;
 
 /**
- * llama.cpp's server begins a stream with an empty result, and hands out one result a step: a prompt that takes a single
- * step has its first token handed out when the second has been computed. So a reply is asked for its first token alone,
- * after which there is nothing to compute, and then gone on with from its text: the step that would have come anyway.
- * @returns the request for the first token; null where the rest could not be gone on with
+ * llama.cpp's server hands out one result a step, and the first is empty: the first token of a short prompt is sent only
+ * when the second has been computed. So the first token is requested alone, and the reply is then continued from its text,
+ * which costs no additional step.
+ * @returns the request for the first token; null where the rest could not be continued
  */
 export function firstTokenRequest(fields: Fields): Fields | null {
   const { prompt, grammar, json_schema: schema, n_probs: probs, n_predict: limit } = fields;
@@ -18,7 +18,7 @@ export function firstTokenRequest(fields: Fields): Fields | null {
   return { ...fields, n_predict: 1 };
 }
 
-/** Drawn here where there is none, so that the same first token comes again if the reply has to begin anew. */
+/** Drawn here where there is none, so that the same first token comes again if the reply has to begin again. */
 export const withSeed = (fields: Fields): Fields =>
   fields['seed'] === undefined ? { ...fields, seed: Math.floor(Math.random() * SEEDS) } : fields;
 
@@ -34,7 +34,7 @@ export type AfterFirst =
   | { type: 'whole'; chunk: Chunk }
   /** The request for what follows. */
   | { type: 'more'; chunk: Chunk; timings: Timings; rest: Fields }
-  /** It begins anew, and draws the same. */
+  /** It begins again, and draws the same. */
   | { type: 'unsure' };
 
 /**

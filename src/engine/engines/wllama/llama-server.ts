@@ -15,7 +15,7 @@ interface Reply {
   id: number | null;
   slot: Slot | null;
   text: string;
-  /** The prompt is computed ahead: by a reply of its own, then done, with that one's figures. */
+  /** The prompt is computed ahead: by its own reply, then done, with that one's figures. */
   ahead: 'no' | 'under way' | 'nothing known' | Timings;
   /** Computes a prompt ahead, for other replies. */
   isAhead: boolean;
@@ -133,7 +133,7 @@ export class LlamaServer {
     this.#looping = false;
   }
 
-  /** Whoever left, then whoever is to begin, then the one that has been given least. */
+  /** Aborted requests first, then new ones, then the one with the fewest tokens. */
   #chosen(any: Reply): Reply {
     const gone = this.#replies.find(({ signal }) => signal.aborted);
     if (gone) return gone;
@@ -209,7 +209,7 @@ export class LlamaServer {
     return this.#states.fresh(reply.prompt) >= WORTH_SHARING || this.#replies.some(awaitsIt);
   }
 
-  /** As a reply of its own, so that an abort or a shorter prompt need not wait for it. */
+  /** As its own reply, so that an abort or a shorter prompt need not wait for it. */
   #ahead(reply: Reply): Reply {
     reply.ahead = 'under way';
     let timings: Chunk['timings'];

@@ -11,10 +11,9 @@ const SIMILAR = 0.1;
 const MOST_SAVED = 64;
 
 /**
- * Foretells what llama.cpp's server will do with a prompt, which it does not tell. It takes the idle slot that has most in
- * common with it, and forgets what of that slot goes on otherwise. Or, when none is like it, the least recently used: that
- * slot's state is saved in memory, and the saved state that fits best is moved into it.
- * Texts stand for tokens here, so that it is right but for a token or two.
+ * Predicts which slot llama.cpp's server picks for a prompt; the server does not report it. The server takes the idle slot
+ * with the longest common prefix. If none is similar, it takes the least recently used one,
+ * saves its state and restores the best saved one. Texts stand for tokens.
  */
 export class PromptCache {
   readonly #slots: Slot[];

@@ -2,7 +2,7 @@ import type { VariantSampling } from '../../../catalog/catalog.ts';
 import type { ChatJob, Constraint, Sampling } from '../../../protocol/job.ts';
 import type { ChatPrompt } from '../chat-prompt.ts';
 
-/** A job as llama.cpp's server wants it, in its own names. */
+/** A job as llama.cpp's server takes it, in its own names. */
 export function completionRequest(
   job: ChatJob,
   chatPrompt: ChatPrompt,

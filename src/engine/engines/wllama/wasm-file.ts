@@ -5,11 +5,11 @@ import { EngineError } from '../../engine-error.ts';
 const good = new Set<string>();
 const begun = new Set<string>();
 
-/** An engine that has not come up by then may be waiting for ever. */
+/** An engine that has not come up by then may be waiting forever. */
 const PATIENCE_MS = 5000;
 
 /**
- * Watches over the start of an engine that waits for ever for a file that is missing or broken: the beginning is looked at
+ * Watches over the start of an engine that waits forever for a file that is missing or broken: the beginning is looked at
  * at once; all of it, which keeps this thread, when the start takes long. Abort it when the engine is there.
  * @throws EngineError `model_load_failed`
  */

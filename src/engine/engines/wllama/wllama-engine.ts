@@ -22,7 +22,7 @@ const TRIES = 3;
 const isCrowded = (error: unknown): boolean =>
   error instanceof Refusal && error.message.includes('Context size has been exceeded');
 
-/** A grammar would begin anew, and log probabilities would be of another prompt. */
+/** A grammar would begin again, and log probabilities would be of another prompt. */
 const canResume = ({ constraint, topLogprobs }: ChatJob): boolean =>
   constraint === undefined && topLogprobs === undefined;
 

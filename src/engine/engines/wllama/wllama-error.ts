@@ -1,7 +1,7 @@
 import { EngineError, badRequest, contextLengthExceeded, engineCrashed } from '../../engine-error.ts';
 import { Refusal } from './server-calls.ts';
 
-/** Its refusals of one request, told apart; anything else has broken it. */
+/** Its refusals of one request, distinguished; anything else has broken it. */
 export function fromWllamaError(error: unknown, constrained: boolean): EngineError {
   if (error instanceof EngineError) return error;
   if (!(error instanceof Refusal)) return engineCrashed(error);

@@ -108,7 +108,7 @@ function notStarted(url: string, event: Event): EngineError {
   return new EngineError({
     code: why ? 'engine_crashed' : 'worker_blocked',
     message: why
-      ? 'The engine stopped on an error of its own. It is loaded again for the next request: try again.'
+      ? 'The engine stopped on an internal error. Try again: the next request reloads it.'
       : `The browser did not start the worker ${pathname.split('/').at(-1)}. Check that the server sends it with status 200, a JavaScript type and, in an isolated page, Cross-Origin-Embedder-Policy; then reload the page.`,
   });
 }

@@ -10,7 +10,7 @@ interface Message {
   tool_call_id?: string;
 }
 
-/** The AI SDK has words of its own for tool calls and what they gave; all other messages are the same. */
+/** The AI SDK has different words for tool calls and what they gave; all other messages are the same. */
 export function aiMessages(messages: unknown): unknown {
   if (!Array.isArray(messages)) return messages;
   const names = new Map<string, string>();

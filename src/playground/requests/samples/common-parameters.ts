@@ -1,4 +1,4 @@
-/** Parameters of a chat that every library has words of its own for, or sets itself. */
+/** Parameters of a chat that every library has different words for, or sets itself. */
 export const COMMON_PARAMETERS = [
   'model',
   'messages',

@@ -57,7 +57,7 @@ const lifetime = {
       apiKey: key,
       baseURL: `${location.origin}/v1`,
       dangerouslyAllowBrowser: true,
-      // A test wants to see the first answer.
+      // A test checks the first answer.
       maxRetries: 0,
       ...(fetchHere && { fetch: fetchHere }),
     });

@@ -23,7 +23,7 @@ export class AlteredSite {
   readonly asked: string[] = [];
   /** By path: what is answered without asking the site. */
   readonly bodies = new Map<string, Buffer>();
-  /** By path: which answers, the first being 0, bring their first bytes and nothing after that. */
+  /** By path: which answers, the first being 0, send their first bytes and nothing after that. */
   readonly stalls = new Map<string, (answer: number) => boolean>();
   /** By path: milliseconds that each answer is held back. */
   readonly delays = new Map<string, number>();

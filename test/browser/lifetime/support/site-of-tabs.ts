@@ -29,7 +29,7 @@ export function siteOfTabs(alterations?: Alterations): SiteOfTabs {
       lent.site = await AlteredSite.start(inject('siteUrl'), alterations);
     };
     lent.open = (options) => Tab.open(lent.context, lent.site.url, options);
-    // The weights are brought into the browser's storage once, which takes a busy machine its time.
+    // The weights are downloaded into the browser's storage once, which takes a busy machine its time.
     const tab = await lent.open();
     await tab.loadAll();
     await tab.page.close();

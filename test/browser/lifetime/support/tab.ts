@@ -15,7 +15,7 @@ export interface OpenOptions {
 
 let count = 0;
 
-/** A tab of the site, with a key of its own. */
+/** A tab of the site, with its own key. */
 export class Tab {
   readonly page: Page;
   key = '';

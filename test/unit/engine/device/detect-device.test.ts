@@ -63,7 +63,7 @@ test('a browser that tells nothing, or fails at it', async () => {
   expect((await detectDevice(withGpu(null), false)).gpu).toBeNull();
 });
 
-test('a software GPU is told apart, by flag or by name', async () => {
+test('a software GPU is distinguished, by flag or by name', async () => {
   expect((await detectDevice(withGpu(adapter({ isFallbackAdapter: true })), false)).gpu?.fallback).toBe(true);
   expect((await detectDevice(withGpu(adapter({ architecture: 'swiftshader' })), false)).gpu?.fallback).toBe(
     true,

@@ -74,7 +74,7 @@ test('of a tokenizer that cannot be made, the file at fault is named', async () 
   expect(await why({})).toMatch(/tokenizer\.json is no tokenizer/);
 });
 
-test('what the runtime says is told apart', () => {
+test('what the runtime says is distinguished', () => {
   const variant = variantOf(...whole);
   const of = (message: string) => graphFailure(new Error(message), variant).wire;
   const prefix = "Can't create a session. ERROR_CODE: 7, ERROR_MESSAGE: ";

@@ -161,14 +161,14 @@ test('a raw prompt has no template, but the tokenizer’s own first token', asyn
   expect(decoder.steps[0]).toEqual([94, ...new TextEncoder().encode('Once>')]);
 });
 
-test('a partial reply is gone on with: only what is new comes, and counts', async () => {
+test('a partial reply is continued: only what is new comes, and counts', async () => {
   const { run } = make();
   const { text, done } = await run(job({ resume: { text: 'o', tokens: 1 } }));
   expect(text).toBe('k');
   expect(done).toMatchObject({ usage: { promptTokens: 7, completionTokens: 2 } });
 });
 
-test('a seed decides, and a reply that is gone on with draws as it would have', async () => {
+test('a seed decides, and a reply that is continued draws as it would have', async () => {
   const { decoder, run } = make();
   decoder.next = () => Object.fromEntries('abcdefgh'.split('').map((letter) => [letter.charCodeAt(0), 0]));
   const sampled = (seed: number, more: Partial<ChatJob> = {}) =>
@@ -211,7 +211,7 @@ test('what it cannot do is refused, and names the field', async () => {
   ).toMatchObject({ wire: { status: 400, param: 'logit_bias' } });
 });
 
-test('a step that fails has broken the engine; a device that was lost is told apart; no numbers are no reply', async () => {
+test('a step that fails has broken the engine; a device that was lost is distinguished; no numbers are no reply', async () => {
   const { decoder, run } = make();
   decoder.onStep = () => {
     throw new Error('failed to call OrtRun(). ERROR_CODE: 1');

@@ -44,9 +44,8 @@ const STOP = 0;
 const encoder = new TextEncoder();
 
 /**
- * In the place of the package's LLMChatPipeline, which needs a GPU: every byte is a token, and the reply is what
- * `answer` makes of the prompt. The order of things, the counters and what is kept in the KV cache from one round to
- * the next are those of the package's own code (0.2.86); locks, checks and streams are the package itself.
+ * Replaces the package's LLMChatPipeline, which needs a GPU: every byte is a token, and `answer` makes the reply from the
+ * prompt. Order, counters and the KV cache follow the package's code (0.2.86); locks, checks and streams are the package's.
  */
 class FakePipeline {
   /** All that the KV cache has seen, as bytes. */

@@ -122,7 +122,7 @@ test('system messages go to the front from wherever they are; names and dollar s
   );
 });
 
-test('a partial reply is gone on with: only what is new comes, and counts', async () => {
+test('a partial reply is continued: only what is new comes, and counts', async () => {
   const fake = fakeWebLlm();
   fake.pipeline.answer = () => 'cd';
   const { text, done } = await run(fake, ask('hi', { resume: { text: 'ab', tokens: 2 }, maxTokens: 2 }));
@@ -131,7 +131,7 @@ test('a partial reply is gone on with: only what is new comes, and counts', asyn
   expect(done).toMatchObject({ finishReason: 'length', usage: { promptTokens: 19, completionTokens: 2 } });
 });
 
-test('a last message of the assistant is gone on with; a conversation without a user is answered', async () => {
+test('a last message of the assistant is continued; a conversation without a user is answered', async () => {
   const fake = fakeWebLlm();
   await run(fake, job([user('hi'), { role: 'assistant', content: 'Well,' }]));
   expect(fake.pipeline.prompt).toBe('<user> hi|<bot> Well,ok');

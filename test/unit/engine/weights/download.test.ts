@@ -64,7 +64,7 @@ test('connections that break are taken up again where they broke', async () => {
   expect(await whole(blob)).toBe(true);
 });
 
-test('connections on which nothing comes any more are given up, and the rest is asked for anew', async () => {
+test('connections on which nothing comes any more are given up, and the rest is requested again', async () => {
   const { server: site, shelf } = await setUp({ stallAfter: 1000 });
   const options = { url: site.url, name: 'x', signal: never, stallMs: 100, onProgress: () => undefined };
   setTimeout(() => delete site.behaviour.stallAfter, 300);
@@ -112,7 +112,7 @@ test('a server that ignores the range of a later visit: the pieces that are ther
   expect(await whole(blob)).toBe(true);
 });
 
-test('a file that has changed since: begun anew, and its old pieces are not mixed in', async () => {
+test('a file that has changed since: restarted, and its old pieces are not mixed in', async () => {
   const { server: site, shelf, store } = await setUp();
   const changed = Buffer.from(body);
   changed[7] = (changed[7] ?? 0) ^ 1;

@@ -207,18 +207,20 @@ test('a model goes out as files and comes in as files, where neither site nor hu
   if (described.type !== 'described') throw new Error('not described');
 
   const to = weightsService(catalogOf(hub));
-  const bring = (name: string, blob: Blob) => ask(to, { type: 'import', name, blob });
-  await expect(bring('0.gguf', new Blob([bytesOf('x')]))).rejects.toMatchObject({
+  const importFile = (name: string, blob: Blob) => ask(to, { type: 'import', name, blob });
+  await expect(importFile('0.gguf', new Blob([bytesOf('x')]))).rejects.toMatchObject({
     message: expect.stringMatching(/^0\.gguf \(200 bytes\) does not belong to a model/) as string,
     wire: { code: 'unknown_weights' },
   });
-  await bring(DESCRIPTION_FILE, new Blob([JSON.stringify(described.description)]));
-  expect(await bring('1.gguf', new Blob([bytesOf('y')]))).toEqual({
+  await importFile(DESCRIPTION_FILE, new Blob([JSON.stringify(described.description)]));
+  expect(await importFile('1.gguf', new Blob([bytesOf('y')]))).toEqual({
     type: 'imported',
     imported: { path: 'h/1.gguf', completed: [] },
   });
-  await expect(bring('0.gguf', new Blob([bytesOf('z')]))).rejects.toThrow(/h\/0\.gguf|h\/1\.gguf/);
-  expect(await bring('0.gguf', new Blob([bytesOf('x')]))).toMatchObject({ imported: { completed: ['h'] } });
+  await expect(importFile('0.gguf', new Blob([bytesOf('z')]))).rejects.toThrow(/h\/0\.gguf|h\/1\.gguf/);
+  expect(await importFile('0.gguf', new Blob([bytesOf('x')]))).toMatchObject({
+    imported: { completed: ['h'] },
+  });
   expect(await states(to)).toEqual([['h', 'whole', 400]]);
 });
 
@@ -247,7 +249,7 @@ test('an imported description never replaces hashes that are known: the catalogâ
   await ask(service, describing('h', files));
   await expect(ask(service, describing('h', planted('h')))).rejects.toMatchObject(conflict);
   expect(await service.library.files('h')).toEqual(files);
-  // A wrong one is not kept for ever.
+  // A wrong one is not kept forever.
   await ask(service, { type: 'delete', target: 'h' });
   await ask(service, describing('h', planted('h')));
   expect(await service.library.files('h')).toEqual(planted('h'));
@@ -293,7 +295,7 @@ test.each([
   await expect(failure).rejects.toThrow(DESCRIPTION_FILE);
 });
 
-test('a ledger that was torn is begun anew; the weights stay', async () => {
+test('a ledger that was torn is restarted; the weights stay', async () => {
   const a = variant('a', 'a');
   const shelf = new MemoryShelf();
   const before = weightsService(catalogOf(a), { shelf });

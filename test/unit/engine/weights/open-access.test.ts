@@ -38,7 +38,7 @@ test('a file that another still holds is waited for', async () => {
 test('a file that never opens: an error that says what to do', async () => {
   const { open, tries } = fileThat(never);
   await expect(openAccess(open, OPEN_MS)).rejects.toMatchObject({
-    message: expect.stringContaining('start the browser anew') as string,
+    message: expect.stringContaining('restart the browser') as string,
     wire: { code: 'storage_failed' },
   });
   expect(tries()).toBe(4);

@@ -11,7 +11,7 @@ const file = fileOf(body);
 let server: FileServer | null = null;
 afterEach(() => server?.close());
 
-async function bring(shelf: MemoryShelf, { url }: FileServer): Promise<void> {
+async function fetchWeights(shelf: MemoryShelf, { url }: FileServer): Promise<void> {
   const signal = new AbortController().signal;
   await download(shelf, file, { url, name: 'x', signal, stallMs: 2000, onProgress: () => undefined });
 }
@@ -24,12 +24,12 @@ test.for(serverFaults)('a server with this fault: $name', async ({ behaviour, ex
   const site = (server = await serveFile({ body, etag: '"new"' }));
   site.fault = (answer) => behaviour(answer, body);
   if ('chunksSentTwice' in expected) {
-    await bring(shelf, site);
+    await fetchWeights(shelf, site);
     expect((await stored(shelf)).equals(body)).toBe(true);
     expect(site.sent).toBeLessThan(body.length + expected.chunksSentTwice * PIECE_BYTES + 1000);
     return;
   }
-  await expect(bring(shelf, site)).rejects.toMatchObject({
+  await expect(fetchWeights(shelf, site)).rejects.toMatchObject({
     message: expect.stringMatching(expected.says) as string,
     wire: { code: expected.code },
   });
@@ -38,7 +38,7 @@ test.for(serverFaults)('a server with this fault: $name', async ({ behaviour, ex
   expect(kept.equals(body.subarray(0, kept.length))).toBe(true);
   site.fault = () => ({});
   site.sent = 0;
-  await bring(shelf, site);
+  await fetchWeights(shelf, site);
   expect((await stored(shelf)).equals(body)).toBe(true);
   expect(site.sent).toBeLessThanOrEqual(body.length - kept.length);
 });

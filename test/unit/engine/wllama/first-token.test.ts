@@ -101,7 +101,7 @@ test.each([
   ['a sign behind a sign', '>'],
   ['half a character', '\ufffd'],
   ['nothing yet', ''],
-])('after %s it begins anew, by the same seed', async (_, first) => {
+])('after %s it begins again, by the same seed', async (_, first) => {
   const fake = new FakeServer([first, 'Once', 'END']);
   const { text } = await generate(fake, { prompt: 'go>' });
   expect(text).toBe(`${first}Once`);

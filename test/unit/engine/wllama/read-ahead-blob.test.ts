@@ -41,7 +41,7 @@ test('reads a piece once, while a reader goes back and forth among a few', async
   slice.mockRestore();
 });
 
-test('a read that fails is told to whoever asked', async () => {
+test('a read that fails is reported to the caller', async () => {
   const broken = new Blob([bytes.subarray(0, 10)]);
   vi.spyOn(broken, 'slice').mockImplementation(() => {
     const part = new Blob([new Uint8Array(10)]);

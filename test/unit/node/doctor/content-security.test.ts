@@ -6,7 +6,7 @@ const STRICT =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; worker-src 'self'; require-trusted-types-for 'script'; trusted-types localtext";
 const models = new URL('https://weights.example/models/');
 const fixes = (policy: string, elsewhere: URL | null = null): (string | undefined)[] =>
-  examinePolicy(policy, 'The page', elsewhere).map(({ mend }) => mend);
+  examinePolicy(policy, 'The page', elsewhere).map(({ fix }) => fix);
 
 test('the strict policy is enough: no blob: worker is needed', () => {
   expect(fixes(STRICT)).toEqual([]);

@@ -172,10 +172,10 @@ const cases: [string, (site: Site) => void, 'fault' | 'warning', RegExp, RegExp]
   ],
 ];
 
-test.each(cases)('%s', async (_name, spoil, level, text, mend) => {
+test.each(cases)('%s', async (_name, spoil, level, text, fix) => {
   const found = await complaints(spoil);
   expect(found).toEqual([
-    { level, text: expect.stringMatching(text) as string, mend: expect.stringMatching(mend) as string },
+    { level, text: expect.stringMatching(text) as string, fix: expect.stringMatching(fix) as string },
   ]);
 });
 
@@ -216,9 +216,9 @@ test('weights of another origin that does not share them', async () => {
   onTestFinished(store.close);
   const found = await complaints(() => undefined, { models: `${store.url}/models` });
   expect(found.length).toBeGreaterThan(0);
-  for (const { text, mend } of found) {
+  for (const { text, fix } of found) {
     expect(text).toMatch(/does not let http:\/\/127\.0\.0\.1:\d+ read/);
-    expect(mend).toMatch(/Access-Control-Allow-Origin: http/);
+    expect(fix).toMatch(/Access-Control-Allow-Origin: http/);
   }
 });
 
@@ -264,18 +264,18 @@ test.each([
       headers: { 'content-type': 'application/octet-stream', server },
     }),
   );
-  expect(finding?.mend).toMatch(advice);
+  expect(finding?.fix).toMatch(advice);
 });
 
 test('the advice on isolation headers and on fallback pages names the setting, too', async () => {
   const page = await complaints((site) => {
     site['/'] = { headers: { 'content-type': 'text/html', server: 'nginx' }, body: '<p>a page' };
   });
-  expect(page.map(({ mend }) => mend).join()).toMatch(
+  expect(page.map(({ fix }) => fix).join()).toMatch(
     /add_header Cross-Origin-Embedder-Policy require-corp always/,
   );
   const fallback = await complaints((site) => delete site['/localtext/wasm/wllama.wasm'], {
     fallback: { headers: { 'content-type': 'text/html', server: 'nginx' }, body: '<p>the app' },
   });
-  expect(fallback.map(({ mend }) => mend).join()).toMatch(/try_files \$uri =404/);
+  expect(fallback.map(({ fix }) => fix).join()).toMatch(/try_files \$uri =404/);
 });
