@@ -31,7 +31,7 @@ export async function bringMlcFiles(given: MlcUrls): Promise<MlcFiles> {
   await mkdir(inFolder('.'), { recursive: true });
   const signal = new AbortController().signal;
   const names: string[] = [];
-  const download = async (name: string, bytes: number | null, url = new URL(name, given.model).href) => {
+  const save = async (name: string, bytes: number | null, url = new URL(name, given.model).href) => {
     if (!/^[\w.-]+$/.test(name))
       throw new Error(`${given.model} lists a file called ${name}: not a plain name`);
     names.push(name);
@@ -44,12 +44,12 @@ export async function bringMlcFiles(given: MlcUrls): Promise<MlcFiles> {
     return target;
   };
 
-  const config = await readJson<ChatConfig>(await download('mlc-chat-config.json', null));
-  const { records } = await readJson<TensorCache>(await download('tensor-cache.json', null));
+  const config = await readJson<ChatConfig>(await save('mlc-chat-config.json', null));
+  const { records } = await readJson<TensorCache>(await save('tensor-cache.json', null));
   const { tokenizer_files: tokenizers } = config;
-  await download(tokenizers.includes('tokenizer.json') ? 'tokenizer.json' : 'tokenizer.model', null);
-  await download(LIBRARY, null, given.library);
-  for (const { dataPath, nbytes } of records) await download(dataPath, nbytes);
+  await save(tokenizers.includes('tokenizer.json') ? 'tokenizer.json' : 'tokenizer.model', null);
+  await save(LIBRARY, null, given.library);
+  for (const { dataPath, nbytes } of records) await save(dataPath, nbytes);
 
   const files = await Promise.all(names.map(async (name) => describe(name, inFolder(name), signal)));
   const base = (serverUrl: string): string => `${serverUrl}/${BRANCH}/`;

@@ -29,8 +29,8 @@ if (self.trustedTypes) {
 
 /**
  * Bounds llama.cpp's cache of prompt states to as many tokens as the context holds. Its server allows 8 GiB, and the
- * package has no parameter for it. Before the first prompt the cache is an empty `std::list` (two pointers to itself, a
- * size), followed by the bytes and the tokens allowed. Without a limit in bytes, the one in tokens applies.
+ * package has no parameter for it. Before the first prompt the cache is an empty `std::list` (two self-pointers, a size),
+ * then the bytes and tokens allowed. Without a limit in bytes, the one in tokens applies.
  */
 const STATE_LIMIT = `
 function limitPromptStates(contextLength) {
