@@ -92,16 +92,16 @@ test.each(Object.keys(GLOBALS) as Environment[])(
   },
 );
 
-/** The program of the README that has `text` in it. */
-function sample(text: string): string {
+/** The program of the manual that has `text` in it. */
+function sample(path: string, text: string): string {
   const [found, ...others] = samples.filter(
-    ({ place, code }) => place.startsWith('README.md') && code.includes(text),
+    ({ place, code }) => place.startsWith(`${path}:`) && code.includes(text),
   );
   expect([found?.place, ...others]).toEqual([expect.any(String)]);
   return found?.code ?? '';
 }
 
-describe("the README's samples run", () => {
+describe("the manual's samples run", () => {
   let context: BrowserContext;
   let url: string;
 
@@ -110,15 +110,15 @@ describe("the README's samples run", () => {
     const started = `import { start } from 'localtext';\nconst localtext = await start();\n`;
     const files = {
       'package.json': '{"type":"module"}',
-      'vite.config.js': sample('plugins: [localtext()]'),
+      'vite.config.js': sample('README.md', 'plugins: [localtext()]'),
       'index.html': '<!doctype html><title>README</title><script type="module" src="./main.js"></script>',
       'main.js': `const samples = import.meta.glob('./samples/*.js');
         window.sample = samples['./samples/' + location.search.slice(1) + '.js']();`,
-      'samples/five-lines.js': `${sample("keys.ensure({ label: 'my app' });\nconst openai")}\nexport { openai, key };`,
+      'samples/five-lines.js': `${sample('README.md', 'const openai')}\nexport { openai, key };`,
       'samples/fetch.js': `${started}const { key } = await localtext.keys.ensure({ label: 'my app' });
-        ${sample('createFetch()')}\nexport { openai };`,
-      'samples/keys.js': `${started}${sample('limits: { requestsPerMinute')}\nexport { localtext };`,
-      'samples/catalog.js': `${sample('extendCatalog(defaultCatalog')}
+        ${sample('docs/browsers.md', 'createFetch()')}\nexport { openai };`,
+      'samples/keys.js': `${started}${sample('docs/keys.md', 'limits: { requestsPerMinute')}\nexport { localtext };`,
+      'samples/catalog.js': `${sample('docs/models.md', 'extendCatalog(defaultCatalog')}
         import { keys } from 'localtext';
         import OpenAI from 'openai';
         const { key: apiKey } = await keys.ensure({ label: 'my app' });

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
@@ -12,6 +12,12 @@ import * as start from '../../src/node/start-command.ts';
 
 const DOCUMENTS = [
   'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
+  ...readdirSync('docs')
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
   ...[
     'plain-html',
     'vite-openai',
@@ -55,13 +61,16 @@ describe.each(DOCUMENTS)('%s', (path) => {
   });
 
   test('its npm scripts are there', async () => {
-    const { scripts } = JSON.parse(await readFile(join(dirname(path), 'package.json'), 'utf8')) as {
+    const folder = path.startsWith('examples/') ? dirname(path) : '.';
+    const { scripts } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>;
     };
     const commands = blocks('sh').flatMap((block) => block.trim().split('\n'));
-    expect(commands.length).toBeGreaterThan(0);
+    if (path.endsWith('README.md')) expect(commands.length).toBeGreaterThan(0);
     for (const command of commands) {
-      const [, name] = /^npm (?:run )?(start|test|[\w:]+)$/.exec(command) ?? [];
+      const [, name] = /^npm (?:run )?(start|test|[\w:]+)(?: -- .*)?$/.exec(command) ?? [];
+      const [script] = /\b(?:scripts|test)\/[\w./-]+/.exec(command) ?? [];
+      if (script !== undefined) expect(existsSync(join(folder, script)), script).toBe(true);
       if (name !== undefined && !['ci', 'install'].includes(name))
         expect(Object.keys(scripts)).toContain(name);
     }
@@ -91,8 +100,12 @@ describe.each(DOCUMENTS)('%s', (path) => {
   });
 });
 
+test('the README has at most 130 lines', async () => {
+  expect((await readFile('README.md', 'utf8')).trimEnd().split('\n').length).toBeLessThanOrEqual(130);
+});
+
 test("the manual's catalog is one", async () => {
-  const text = await readFile('README.md', 'utf8');
+  const text = await readFile('docs/models.md', 'utf8');
   const [, extension = ''] = /extendCatalog\(defaultCatalog, (\{\n.*?\n\})\);/s.exec(text) ?? [];
   const extended = catalog.extendCatalog(catalog.defaultCatalog, literal(extension));
   expect(extended.models.map(({ id }) => id)).toContain('company-chat');

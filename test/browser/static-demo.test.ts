@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
+
+import sirv from 'sirv';
+import { expect, onTestFinished, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+
+/** The published demo: static files below a path, on a host that sends no headers. */
+
+const BASE = '/demo/';
+
+async function serve(): Promise<string> {
+  const site = sirv('dist/demo', { dev: true });
+  const models = sirv('public/models', { dev: true });
+  const server = createServer((request, response) => {
+    const notFound = (): void => void response.writeHead(404).end();
+    const path = request.url ?? '/';
+    if (!path.startsWith(BASE)) return notFound();
+    const isModel = path.startsWith(`${BASE}models/`);
+    request.url = path.slice((isModel ? `${BASE}models` : BASE.slice(0, -1)).length);
+    (isModel ? models : site)(request, response, notFound);
+  });
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+  onTestFinished(() => void server.close().closeAllConnections());
+  return `http://localhost:${(server.address() as AddressInfo).port}${BASE}`;
+}
+
+test('the demo below a path: isolated from the second load on, and it answers', async () => {
+  await promisify(execFile)(process.execPath, ['scripts/demo.mjs', '--base', BASE, '--no-weights']);
+  const url = await serve();
+  const context = await launch();
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  await page.goto(url);
+  const scope = await page.evaluate(async () => (await navigator.serviceWorker.ready).scope);
+  expect(scope).toBe(url);
+  await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+  expect(await page.evaluate(() => crossOriginIsolated)).toBe(false);
+  await page.reload();
+  expect(await page.evaluate(() => crossOriginIsolated)).toBe(true);
+  const composer = page.getByRole('textbox', { name: 'Message' });
+  await composer.fill('What is the capital of France?');
+  await composer.press('Enter');
+  await page.locator('.turn-assistant[aria-busy="false"]').waitFor({ timeout: 150_000 });
+  expect(await page.locator('.turn-assistant .markdown').first().textContent()).toMatch(/\w{3}/);
+});
