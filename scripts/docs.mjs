@@ -19,7 +19,14 @@ import { emitTypes } from './lib/types.mjs';
 
 const packages = ['typedoc@0.28.20', 'typedoc-plugin-markdown@4.14.1', 'typescript@5.9.3'];
 const README = 'docs/api/README.md';
-const entries = ['index', 'sw-entry/index', 'catalog/index', 'node/vite-plugin'];
+const entries = [
+  'index',
+  'store/index',
+  'react/index',
+  'sw-entry/index',
+  'catalog/index',
+  'node/vite-plugin',
+];
 
 /** Of the declarations that the documentation is made from. */
 function hashOf(folder) {

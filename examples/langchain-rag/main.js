@@ -1,11 +1,14 @@
 import { MemoryVectorStore } from '@langchain/classic/vectorstores/memory';
+import { Document } from '@langchain/core/documents';
 import { ChatPromptTemplate } from '@langchain/core/prompts';
 import { StringOutputParser } from '@langchain/core/output_parsers';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
+import { RecursiveCharacterTextSplitter } from '@langchain/textsplitters';
 import { start } from 'localtext';
 
 const form = document.querySelector('form');
 const button = document.querySelector('button');
+const picker = document.querySelector('input[type=file]');
 const output = document.querySelector('output');
 const source = document.querySelector('#source');
 
@@ -17,12 +20,10 @@ const client = {
   configuration: { baseURL: localtext.baseURL, dangerouslyAllowBrowser: true },
 };
 
-const texts = import.meta.glob('./documents/*.md', { query: '?raw', import: 'default', eager: true });
-const store = await MemoryVectorStore.fromTexts(
-  Object.values(texts),
-  Object.keys(texts).map((path) => ({ path })),
-  new OpenAIEmbeddings({ ...client, model: 'jade-mole-4' }),
-);
+const embeddings = new OpenAIEmbeddings({ ...client, model: 'jade-mole-4' });
+const store = new MemoryVectorStore(embeddings);
+// A small model reads short passages best.
+const splitter = new RecursiveCharacterTextSplitter({ chunkSize: 600, chunkOverlap: 60 });
 
 const prompt = ChatPromptTemplate.fromMessages([
   ['system', 'Answer in one sentence, from this text alone:\n\n{context}'],
@@ -32,8 +33,28 @@ const chain = prompt
   .pipe(new ChatOpenAI({ ...client, model: 'amber-phoenix-4', temperature: 0, maxTokens: 60 }))
   .pipe(new StringOutputParser());
 
-output.textContent = 'Ready. The first answer loads the chat model.';
-button.disabled = false;
+output.textContent = 'Choose text files.';
+picker.disabled = false;
+
+picker.addEventListener('change', async () => {
+  picker.disabled = button.disabled = true;
+  output.textContent = 'Reading…';
+  try {
+    const documents = await Promise.all([...picker.files].map(readDocument));
+    const passages = await splitter.splitDocuments(documents);
+    await store.addDocuments(passages);
+    output.textContent = `Read ${documents.length} files as ${passages.length} passages.`;
+    button.disabled = false;
+  } catch (error) {
+    output.textContent = error.message;
+  } finally {
+    picker.disabled = false;
+  }
+});
+
+async function readDocument(file) {
+  return new Document({ pageContent: await file.text(), metadata: { file: file.name } });
+}
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
@@ -42,7 +63,7 @@ form.addEventListener('submit', async (event) => {
   try {
     const question = form.elements.prompt.value;
     const [found] = await store.similaritySearch(question, 1);
-    source.textContent = found.metadata.path;
+    source.textContent = found.metadata.file;
     const reply = await chain.stream({ question, context: found.pageContent });
     for await (const text of reply) output.textContent += text;
   } catch (error) {

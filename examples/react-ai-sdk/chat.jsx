@@ -1,7 +1,7 @@
 import { useChat } from '@ai-sdk/react';
 import { useState } from 'react';
 
-export function Chat({ transport }) {
+export function Chat({ transport, ready }) {
   const { messages, sendMessage, status, stop, error } = useChat({ transport });
   const [text, setText] = useState('What is the capital of France?');
   const busy = status === 'submitted' || status === 'streaming';
@@ -13,8 +13,7 @@ export function Chat({ transport }) {
   };
 
   return (
-    <main>
-      <h1>localtext with React and the AI SDK</h1>
+    <>
       {messages.map(({ id, role, parts }) => (
         <p key={id} className={role}>
           <b>{role}</b>
@@ -22,7 +21,6 @@ export function Chat({ transport }) {
           {parts.map((part) => (part.type === 'text' ? part.text : ''))}
         </p>
       ))}
-      {status === 'submitted' && <p>The first reply loads the model…</p>}
       {error && <p role="alert">{error.message}</p>}
       <form onSubmit={submit}>
         <input
@@ -31,11 +29,11 @@ export function Chat({ transport }) {
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        <button disabled={busy || text === ''}>Send</button>
+        <button disabled={!ready || busy || text === ''}>Send</button>
         <button type="button" disabled={!busy} onClick={stop}>
           Stop
         </button>
       </form>
-    </main>
+    </>
   );
 }

@@ -7,6 +7,8 @@ const bundles = {
   worker: { worker: 'src/engine/worker.ts' },
   broker: { broker: 'src/broker/broker.ts' },
   catalog: { index: 'src/catalog/index.ts' },
+  store: { index: 'src/store/index.ts' },
+  react: { index: 'src/react/index.ts' },
 };
 
 /** @returns {Promise<string[]>} paths of all modules that went in */
@@ -16,6 +18,8 @@ export async function buildModules() {
     const bundle = await rolldown({
       input,
       platform: 'browser',
+      // The app's own.
+      external: ['react'],
       // Its paths name declarations.
       tsconfig: false,
       // The engines are in chunks of the worker that load on first use. Left to the app's bundler, each would have to be
@@ -30,6 +34,8 @@ export async function buildModules() {
     const { output } = await bundle.write({
       dir: `dist/lib/${name}`,
       format: 'esm',
+      // For frameworks that render on a server: hooks and context are for the page.
+      banner: name === 'react' ? `'use client';` : '',
       chunkFileNames: '[name]-[hash].js',
       comments: { legal: true, annotation: true, jsdoc: false },
     });

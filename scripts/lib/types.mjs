@@ -2,25 +2,31 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-const entries = { page: 'src/index.ts', sw: 'src/sw-entry/index.ts', catalog: 'src/catalog/index.ts' };
+const entries = {
+  page: 'src/index.ts',
+  sw: 'src/sw-entry/index.ts',
+  catalog: 'src/catalog/index.ts',
+  store: 'src/store/index.ts',
+  react: 'src/react/index.ts',
+  node: 'src/node/vite-plugin.ts',
+};
 
 /** Declarations of what the entry points export, and no others. */
 export function emitTypes(out = 'dist/types') {
-  for (const environment of ['page', 'sw', 'catalog', 'node']) emit(environment, out);
+  for (const [environment, entry] of Object.entries(entries)) emit(environment, entry, out);
   writeFileSync(join(out, 'worker.d.ts'), 'export {};\n');
   const reached = new Set([resolve(out, 'worker.d.ts')]);
-  for (const entry of [...Object.values(entries), 'src/node/vite-plugin.ts'])
+  for (const entry of Object.values(entries))
     reach(resolve(out, entry.replace('src/', '').replace('.ts', '.d.ts')), reached);
   for (const file of readdirSync(out, { recursive: true }).map((name) => resolve(out, name)))
     if (existsSync(file) && statSync(file).isFile() && !reached.has(file)) rmSync(file);
 }
 
-function emit(environment, out) {
+function emit(environment, entry, out) {
+  // The page's entry is above its folder.
+  const folder = environment === 'page' ? 'src/page' : dirname(entry);
   const config = {
-    extends:
-      { page: '../src/page', sw: '../src/sw-entry', catalog: '../src/catalog', node: '../src/node' }[
-        environment
-      ] + '/tsconfig.json',
+    extends: `../${folder}/tsconfig.json`,
     compilerOptions: {
       noEmit: false,
       declaration: true,
@@ -31,7 +37,7 @@ function emit(environment, out) {
       outDir: join('..', out),
     },
     include: [],
-    files: [`../${entries[environment] ?? 'src/node/vite-plugin.ts'}`],
+    files: [`../${entry}`],
   };
   const path = join('dist', `tsconfig.${environment}.${process.pid}.json`);
   mkdirSync('dist', { recursive: true });

@@ -59,9 +59,10 @@ const CAUSES: Record<string, (path: string) => string> = {
 /** An error of the file system as one sentence or two, with the path and what to do; null: it is another error. */
 export function describeFileError(error: unknown): string | null {
   if (!isFileError(error)) return null;
-  const path = error.path ?? 'a file';
+  // A copy's `path` is its source; the folder that the user chose is in `dest`.
+  const { path = 'a file', dest = path } = error as NodeJS.ErrnoException & { dest?: string };
   const describe = CAUSES[error.code ?? ''];
-  return describe ? describe(path) : `${path} could not be used (${error.code}). Choose another folder.`;
+  return describe ? describe(dest) : `${dest} could not be used (${error.code}). Choose another folder.`;
 }
 
 /** Errors of the network, of starting programs and of bundlers have a `code` too. */

@@ -112,13 +112,11 @@ async function writeSite(): Promise<void> {
     join(folder, 'main.js'),
     `import { start } from 'localtext';
      const started = start({ catalog: ${JSON.stringify(catalog)} });
-     window.ask = async (model, content) => {
+     window.ask = async (model, content, stream) => {
        const localtext = await started;
-       // An answer within a second has its own status, also where the model takes long to load.
-       await localtext.ready(model).catch(() => undefined);
        const { key } = await localtext.keys.issue({ label: 'errors' });
        const messages = [{ role: 'user', content }];
-       const body = JSON.stringify({ model, messages, max_tokens: 4, temperature: 0 });
+       const body = JSON.stringify({ model, messages, max_tokens: 4, temperature: 0, stream });
        const headers = { authorization: 'Bearer ' + key };
        const response = await fetch('/v1/chat/completions', { method: 'POST', headers, body });
        const reply = await response.json();
@@ -134,12 +132,10 @@ interface Asked {
   fingerprint: string | null;
 }
 
-const ask = (page: Page, model: string, content: string): Promise<Asked> =>
-  page.evaluate(
-    ([id, text]) =>
-      (window as unknown as { ask: (id: string, text: string) => Promise<Asked> }).ask(id, text),
-    [model, content] as const,
-  );
+type Ask = (model: string, content: string, stream: boolean) => Promise<Asked>;
+
+const ask = (page: Page, ...given: Parameters<Ask>): Promise<Asked> =>
+  page.evaluate((values) => (window as unknown as { ask: Ask }).ask(...values), given);
 
 describe.each(['dev', 'preview'] as const)('%s', (mode) => {
   test('each error has its status and code, and fallback happens', async () => {
@@ -149,13 +145,16 @@ describe.each(['dev', 'preview'] as const)('%s', (mode) => {
     onTestFinished(() => server.stop());
     const { page } = await openExample(context, server.url);
     const got: Record<string, unknown> = {};
-    for (const [name, { model, prompt = 'Hello.' }] of Object.entries(errors)) {
-      const { status, code } = await ask(page, model, prompt);
-      got[name] = { status, code };
-    }
-    const expected = Object.entries(errors).map(([name, { status, code }]) => [name, { status, code }]);
-    expect(got).toEqual(Object.fromEntries(expected));
-    const fallback = await ask(page, 'falls-back', 'Hello.');
+    const expected: Record<string, unknown> = {};
+    for (const [name, { model, prompt = 'Hello.', status, code }] of Object.entries(errors))
+      for (const stream of [false, true]) {
+        const place = stream ? `${name}, streamed` : name;
+        expected[place] = { status, code };
+        const answer = await ask(page, model, prompt, stream);
+        got[place] = { status: answer.status, code: answer.code };
+      }
+    expect(got).toEqual(expected);
+    const fallback = await ask(page, 'falls-back', 'Hello.', false);
     expect(fallback).toMatchObject({ status: 200, fingerprint: expect.stringMatching(/^device/) as string });
   });
 });

@@ -7,7 +7,7 @@ import { launch } from '../support/launch.ts';
 import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
 import { serveFolder } from './support/plain-server.ts';
-import { startVite, type RunningServer } from './support/vite-server.ts';
+import { preview, startVite } from './support/vite-server.ts';
 import { linkModels } from './support/models.ts';
 import { run } from './support/workspace.ts';
 
@@ -21,16 +21,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await context.close();
 });
-
-/** The example, built as its reader would, on its own preview server. */
-async function preview(name: string, base = '/'): Promise<RunningServer> {
-  const folder = join(examples, name);
-  await run(folder, 'npm', 'run', 'build');
-  await linkModels(join(folder, 'public'));
-  const server = await startVite(folder, 'preview', await freePort(), base);
-  onTestFinished(() => server.stop());
-  return server;
-}
 
 describe('vite-openai', () => {
   test('chats below its own base, isolated, and asks no other origin', async () => {
@@ -60,33 +50,6 @@ describe('vite-openai', () => {
     expect(faults).toEqual([]);
     await page.close();
   });
-});
-
-test('react-ai-sdk: the agent runs in the page, and streams', async () => {
-  const { url } = await preview('react-ai-sdk');
-  const { page, faults } = await openExample(context, url);
-  await page.getByRole('button', { name: 'Send' }).click();
-  await page.getByRole('button', { name: 'Stop' }).and(page.locator(':enabled')).waitFor();
-  await page
-    .getByRole('button', { name: 'Stop' })
-    .and(page.locator(':disabled'))
-    .waitFor({ timeout: 120_000 });
-  expect(await page.locator('p.assistant').innerText()).toMatch(/Paris/);
-  expect(await page.getByRole('alert').count()).toBe(0);
-  expect(faults).toEqual([]);
-  await page.close();
-});
-
-test('langchain-rag: the right document is found, and the answer comes from it', async () => {
-  const { url } = await preview('langchain-rag');
-  const { page, faults } = await openExample(context, url);
-  const source = page.locator('#source');
-  expect(await ask(page)).toMatch(/evening|sunset|nine/);
-  expect(await source.innerText()).toContain('lamp.md');
-  await ask(page, 'When do we get the mail?');
-  expect(await source.innerText()).toContain('boat.md');
-  expect(faults).toEqual([]);
-  await page.close();
 });
 
 test('plain-html: init copies all it needs; a host without headers still gets an isolated page', async () => {

@@ -9,7 +9,7 @@ import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
 import { linkModels } from './support/models.ts';
 import { startNginx } from './support/nginx.ts';
-import { startVite } from './support/vite-server.ts';
+import { startNext, startVite } from './support/vite-server.ts';
 import { run } from './support/workspace.ts';
 
 /** Other bundlers and frameworks, with no setting for the engines, behind nginx and its own table of MIME types. */
@@ -58,12 +58,22 @@ test.each([
   // Each once: bundlers find no separate one.
   expect((await wasmFiles(site)).filter((path) => !path.startsWith('localtext/wasm/'))).toEqual([]);
   // For use without a network, where `init` comes after the build.
+  if (name === 'next') expect(await readFile(join(site, 'index.html'), 'utf8')).toContain('starting');
   const worker = await readFile(join(site, 'localtext-sw.js'), 'utf8');
   expect(worker.includes('"_next/static/')).toBe(name === 'next');
   await linkModels(site);
   const server = await startNginx({ [`/${name}/`]: site });
   onTestFinished(() => server.stop());
   await chatAndEmbed(`${server.url}/${name}/`);
+});
+
+test('next, on its dev server', async () => {
+  const folder = join(examples, 'next');
+  await run(folder, 'npx', 'localtext', 'init', 'public');
+  await linkModels(join(folder, 'public'));
+  const server = await startNext(folder, await freePort(), '/next/');
+  onTestFinished(() => server.stop());
+  await chatAndEmbed(server.url);
 });
 
 test('sveltekit, on its own preview server', async () => {

@@ -2,14 +2,39 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import type { Page } from 'playwright';
 import { expect, inject, onTestFinished, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
-import { startVite } from './support/vite-server.ts';
+import { preview, startVite } from './support/vite-server.ts';
 import { linkModels } from './support/models.ts';
 import { run } from './support/workspace.ts';
+
+async function installFaults(page: Page): Promise<unknown[]> {
+  const session = await page.context().newCDPSession(page);
+  return (await session.send('Page.getInstallabilityErrors')).installabilityErrors;
+}
+
+test('offline-chat: installable, and goes on with the conversation after a reload without its server', async () => {
+  const server = await preview('offline-chat');
+  const context = await launch();
+  onTestFinished(() => context.close());
+  const { page, faults } = await openExample(context, server.url);
+  await ask(page);
+  const entries = page.locator('li');
+  const conversation = await entries.allInnerTexts();
+  expect(conversation).toEqual(['What is the capital of France?', expect.stringMatching(/Paris/)]);
+  expect(await installFaults(page)).toEqual([]);
+  await server.stop();
+  await page.reload();
+  expect(await entries.allInnerTexts()).toEqual(conversation);
+  await ask(page, 'Is it a large city?');
+  expect(await entries.count()).toBe(4);
+  expect(await entries.last().innerText()).toMatch(/\w{3}/);
+  expect(faults).toEqual([]);
+});
 
 test("workbox-site: the site's own Workbox worker installs an app that chats in flight mode", async () => {
   const folder = join(inject('examples'), 'workbox-site');
@@ -25,9 +50,7 @@ test("workbox-site: the site's own Workbox worker installs an app that chats in 
   onTestFinished(() => first.close());
   const online = await openExample(first, server.url);
   expect(await ask(online.page)).toMatch(/Paris/);
-  const session = await first.newCDPSession(online.page);
-  const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
-  expect(installabilityErrors).toEqual([]);
+  expect(await installFaults(online.page)).toEqual([]);
   const workers = await online.page.evaluate(async () =>
     (await navigator.serviceWorker.getRegistrations()).map(({ active }) => active?.scriptURL),
   );

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 import { beforeAll, expect, inject, test } from 'vitest';
 
@@ -64,20 +64,25 @@ test('the links of its README lead to files in it', async () => {
   expect(targets.filter((target) => !existsSync(join(installed, target)))).toEqual([]);
 });
 
-test('it needs no package but Vite, for its plugin', async () => {
+test('it needs no package but Vite, for its plugin, and React, for its hooks', async () => {
   const needed = new Set<string>();
   for (const path of files.filter((each) => /^dist\/(lib|node)\/.*\.js$/.test(each))) {
     const code = await readFile(join(installed, path), 'utf8');
     const imports =
       /^\s*(?:import|export)\b[^;'"]*?\bfrom\s*["']([^"'.][^"']*)["']|^import\s*["']([^"'.][^"']*)["']|\bimport\(\s*["']([^"'.][^"']*)["']\)/gm;
     for (const [, ...names] of code.matchAll(imports))
-      for (const name of names) if (name !== undefined && !isBuiltin(name)) needed.add(name);
+      for (const name of names)
+        if (name !== undefined && !isBuiltin(name)) needed.add(`${dirname(path)}: ${name}`);
   }
-  expect([...needed]).toEqual(['vite']);
+  expect([...needed].toSorted()).toEqual(['dist/lib/react: react', 'dist/node: vite']);
 });
 
 test('no chunk imports an entry, which a query string in its address would load twice', async () => {
-  const entries = new Set(['page/index', 'sw/index', 'catalog/index', 'worker/worker', 'broker/broker']);
+  const entries = new Set(
+    ['page', 'sw', 'catalog', 'store', 'react']
+      .map((folder) => `${folder}/index`)
+      .concat('worker/worker', 'broker/broker'),
+  );
   const importing: string[] = [];
   for (const path of files.filter((each) => /^dist\/(lib|static)\/.*\.js$/.test(each))) {
     const code = await readFile(join(installed, path), 'utf8');
@@ -112,6 +117,33 @@ const sources: Record<string, { code: string; lib: string[]; types: string[] }> 
       await keys.revoke('key_1').catch((error: unknown) => error instanceof LocaltextError && error.code);
       // @ts-expect-error: there is no such option
       await start({ scope: '/' });`,
+  },
+  store: {
+    lib: ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+    types: [],
+    code: `
+      import { start } from 'localtext';
+      import { createStore, type LocaltextStore, type ModelState } from 'localtext/store';
+      const store: LocaltextStore = createStore(() => start({ base: '/app/' }));
+      const model: ModelState = store.getModel('amber-phoenix-4');
+      store.subscribe(() => console.log(store.getState().status?.models.length, model.progress?.loadedBytes))();
+      await store.load('amber-phoenix-4');
+      // @ts-expect-error: there is no such state
+      if (model.state === 'done') console.log(model);`,
+  },
+  react: {
+    lib: ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+    types: [],
+    code: `
+      import { start } from 'localtext';
+      import { LocaltextProvider, useLocaltext, useModel, type Model } from 'localtext/react';
+      import { createStore } from 'localtext/store';
+      const store = createStore(() => start());
+      const { state, load }: Model = useModel('amber-phoenix-4');
+      LocaltextProvider({ store, children: [state, useLocaltext().localtext?.baseURL] });
+      load();
+      // @ts-expect-error: it takes an id
+      useModel();`,
   },
   sw: {
     lib: ['ES2023', 'WebWorker'],
@@ -149,6 +181,7 @@ test.each(Object.entries(sources))('its types serve an app: %s', async (name, { 
       // Of localtext, not of the others.
       skipLibCheck: name !== 'page',
       typeRoots: [resolve('node_modules/@types')],
+      paths: { react: [resolve('node_modules/@types/react')] },
       lib,
       types,
     };

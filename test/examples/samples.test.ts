@@ -82,6 +82,10 @@ test.each(Object.keys(GLOBALS) as Environment[])(
       strict: true,
       allowJs: true,
       checkJs: true,
+      jsx: 'react-jsx',
+      paths: Object.fromEntries(
+        ['react', 'react/jsx-runtime'].map((name) => [name, [resolve('node_modules/@types', name)]]),
+      ),
       skipLibCheck: true,
       types: [],
       lib: ['ES2023', ...LIBS[environment]],

@@ -27,6 +27,8 @@ const DOCUMENTS = [
     'webpack',
     'next',
     'sveltekit',
+    'openai-agents',
+    'offline-chat',
   ].map((name) => `examples/${name}/README.md`),
 ];
 const COMMANDS: Record<string, { run(args: string[], signal: AbortSignal): Promise<unknown> }> = {

@@ -1,19 +1,30 @@
 'use client';
 
 import { start } from 'localtext';
+import { LocaltextProvider, useLocaltext, useModel } from 'localtext/react';
+import { createStore } from 'localtext/store';
 import OpenAI from 'openai';
 import { useEffect, useState } from 'react';
 
 const MODEL = 'amber-phoenix-4';
+// Nothing starts while Next renders the page.
+const store = createStore(() => start({ base: '/next/' }));
 
 export default function Page() {
-  const [openai, setOpenai] = useState(null);
-  const [reply, setReply] = useState('Loading…');
+  return (
+    <LocaltextProvider store={store}>
+      <Chat />
+    </LocaltextProvider>
+  );
+}
+
+function Chat() {
+  const { localtext } = useLocaltext();
+  const { state, error, load } = useModel(MODEL);
+  const [reply, setReply] = useState('');
   const [busy, setBusy] = useState(false);
 
-  useEffect(() => {
-    connect(setOpenai, setReply);
-  }, []);
+  useEffect(load, [load]);
 
   async function ask(event) {
     event.preventDefault();
@@ -25,11 +36,14 @@ export default function Page() {
       { role: 'user', content },
     ];
     try {
+      const { key } = await localtext.keys.ensure({ label: 'next example' });
+      const { baseURL } = localtext;
+      const openai = new OpenAI({ baseURL, apiKey: key, dangerouslyAllowBrowser: true });
       const body = { model: MODEL, messages, temperature: 0, max_tokens: 100, stream: true };
       for await (const { choices } of await openai.chat.completions.create(body))
         setReply((text) => text + (choices[0]?.delta.content ?? ''));
-    } catch (error) {
-      setReply(error.message);
+    } catch (failure) {
+      setReply(failure.message);
     } finally {
       setBusy(false);
     }
@@ -39,22 +53,10 @@ export default function Page() {
     <main>
       <form onSubmit={ask}>
         <input name="prompt" aria-label="Prompt" defaultValue="What is the capital of France?" />
-        <button disabled={!openai || busy}>Ask</button>
+        <button disabled={state !== 'ready' || busy}>Ask</button>
       </form>
+      <p>Model: {error ?? state}</p>
       <output>{reply}</output>
     </main>
   );
-}
-
-async function connect(onClient, say) {
-  try {
-    const localtext = await start({ base: '/next/' });
-    const { key } = await localtext.keys.ensure({ label: 'next example' });
-    const { baseURL } = localtext;
-    await localtext.ready(MODEL);
-    onClient(new OpenAI({ baseURL, apiKey: key, dangerouslyAllowBrowser: true }));
-    say('Ready.');
-  } catch (error) {
-    say(error.message);
-  }
 }

@@ -2,6 +2,12 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 
+import { inject, onTestFinished } from 'vitest';
+
+import { freePort } from '../../support/static-site.ts';
+import { linkModels } from './models.ts';
+import { run } from './workspace.ts';
+
 const START_MS = 60_000;
 
 export interface RunningServer {
@@ -10,20 +16,30 @@ export interface RunningServer {
 }
 
 /** The example's own `vite preview`, or its dev server. */
-export async function startVite(
+export function startVite(
   example: string,
   mode: 'preview' | 'dev',
   port: number,
   base = '/',
 ): Promise<RunningServer> {
-  const args = [join(example, '../node_modules/vite/bin/vite.js'), mode, '--port', String(port)];
-  const server = spawn(process.execPath, [...args, '--strictPort', '--host', 'localhost'], {
+  const args = ['vite/bin/vite.js', mode, '--port', String(port), '--strictPort', '--host', 'localhost'];
+  return startServer(example, args, `http://localhost:${port}${base}`);
+}
+
+/** Next's dev server, which compiles the page when it is first asked for it. */
+export function startNext(example: string, port: number, base: string): Promise<RunningServer> {
+  const args = ['next/dist/bin/next', 'dev', '--port', String(port), '--hostname', 'localhost'];
+  return startServer(example, args, `http://localhost:${port}${base}`);
+}
+
+async function startServer(example: string, args: string[], url: string): Promise<RunningServer> {
+  const [program = '', ...others] = args;
+  const server = spawn(process.execPath, [join(example, '../node_modules', program), ...others], {
     cwd: example,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let said = '';
   for (const stream of [server.stdout, server.stderr]) stream.on('data', (data: Buffer) => (said += data));
-  const url = `http://localhost:${port}${base}`;
   const deadline = Date.now() + START_MS;
   for (;;) {
     const ok = await fetch(url).then(
@@ -33,10 +49,20 @@ export async function startVite(
     if (ok) return { url, stop: () => stop(server) };
     if (server.exitCode !== null || Date.now() > deadline) {
       await stop(server);
-      throw new Error(`vite ${mode} does not answer at ${url}:\n${said}`);
+      throw new Error(`${args.slice(0, 2).join(' ')} does not answer at ${url}:\n${said}`);
     }
     await delay(100);
   }
+}
+
+/** An example, built as its reader would, on its own preview server until the test's end. */
+export async function preview(name: string, base = '/'): Promise<RunningServer> {
+  const folder = join(inject('examples'), name);
+  await run(folder, 'npm', 'run', 'build');
+  await linkModels(join(folder, 'public'));
+  const server = await startVite(folder, 'preview', await freePort(), base);
+  onTestFinished(() => server.stop());
+  return server;
 }
 
 async function stop(server: ChildProcess): Promise<void> {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -100,6 +100,12 @@ test.runIf(linux)('a full disk ends a download at once, and is named', async () 
   await hub.stop();
   expect(describeFileError(error)).toMatch(/^There is no space left for /);
   expect(hub.requests).toHaveLength(1);
+});
+
+test('a copy that fails names its target', async () => {
+  const target = join(base, 'file/copy');
+  const error = await copyFile(join(base, 'file'), target).catch((thrown: unknown) => thrown);
+  expect(describeFileError(error)).toMatch(`${target} needs a folder where there is a file.`);
 });
 
 test('other errors are not taken for one of the file system', () => {

@@ -1,0 +1,61 @@
+import { Agent, OpenAIChatCompletionsModel, run, setTracingDisabled, tool } from '@openai/agents';
+import { start } from 'localtext';
+import OpenAI from 'openai';
+import { z } from 'zod';
+
+const form = document.querySelector('form');
+const button = document.querySelector('button');
+const calls = document.querySelector('ul');
+const output = document.querySelector('output');
+
+const localtext = await start();
+// A key names the application. This one is the same after a reload and in every tab.
+const { key } = await localtext.keys.ensure({ label: 'openai-agents example' });
+const openai = new OpenAI({ baseURL: localtext.baseURL, apiKey: key, dangerouslyAllowBrowser: true });
+// Traces would go to OpenAI.
+setTracingDisabled(true);
+
+const stock = new Map(
+  [...document.querySelectorAll('tr')].map(({ cells }) => [cells[0].textContent, cells[1].textContent]),
+);
+
+const countStock = tool({
+  name: 'count_stock',
+  description: 'Says how many pieces of an item are in stock.',
+  parameters: z.object({ item: z.enum([...stock.keys()]) }),
+  execute({ item }) {
+    const result = `There are ${stock.get(item)} ${item} in stock.`;
+    const entry = document.createElement('li');
+    entry.textContent = `count_stock(${item}): ${result}`;
+    calls.append(entry);
+    return result;
+  },
+});
+
+const agent = new Agent({
+  name: 'Storekeeper',
+  instructions: 'You are a storekeeper. Answer in one sentence.',
+  model: new OpenAIChatCompletionsModel(openai, 'amber-phoenix-4'),
+  tools: [countStock],
+  // The agent calls the tool once, and then answers freely.
+  modelSettings: { temperature: 0, maxTokens: 60, toolChoice: 'count_stock' },
+});
+
+output.textContent = 'Ready. The first answer loads the model.';
+button.disabled = false;
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  button.disabled = true;
+  calls.replaceChildren();
+  output.textContent = '';
+  try {
+    const result = await run(agent, form.elements.prompt.value, { stream: true });
+    for await (const text of result.toTextStream()) output.textContent += text;
+    await result.completed;
+  } catch (error) {
+    output.textContent = error.message;
+  } finally {
+    button.disabled = false;
+  }
+});

@@ -1,0 +1,51 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { DirectChatTransport, ToolLoopAgent } from 'ai';
+import { useLocaltext, useModel } from 'localtext/react';
+import { useEffect, useState } from 'react';
+
+import { Chat } from './chat.jsx';
+
+const MODEL = 'amber-phoenix-4';
+
+export function App() {
+  const { localtext } = useLocaltext();
+  const { state, progress, error, load } = useModel(MODEL);
+  const [transport, setTransport] = useState(null);
+
+  useEffect(load, [load]);
+  useEffect(() => {
+    if (localtext) void connect(localtext).then(setTransport);
+  }, [localtext]);
+
+  return (
+    <main>
+      <h1>localtext with React and the AI SDK</h1>
+      {error && <p role="alert">{error}</p>}
+      {state === 'loading' && <Progress {...progress} />}
+      {transport && <Chat transport={transport} ready={state === 'ready'} />}
+    </main>
+  );
+}
+
+function Progress({ phase = 'load', loadedBytes, totalBytes }) {
+  return (
+    <label>
+      {phase === 'download' ? 'Downloading the model… ' : 'Loading the model… '}
+      <progress value={loadedBytes} max={totalBytes} />
+    </label>
+  );
+}
+
+async function connect({ baseURL, keys }) {
+  // A key names the application. This one is the same after a reload and in every tab.
+  const { key } = await keys.ensure({ label: 'react-ai-sdk example' });
+  const provider = createOpenAICompatible({ name: 'localtext', baseURL, apiKey: key });
+  // The AI SDK usually runs on a server; here there is none, and the agent runs in the page.
+  const agent = new ToolLoopAgent({
+    model: provider(MODEL),
+    instructions: 'You are a helpful assistant.',
+    temperature: 0,
+    maxOutputTokens: 100,
+  });
+  return new DirectChatTransport({ agent });
+}

@@ -1,0 +1,7 @@
+/**
+ * The state of localtext as a store with `subscribe`, for any user interface library.
+ * @module localtext/store
+ */
+
+export { createStore, type LocaltextStore } from './localtext-store.ts';
+export type { LocaltextState, ModelState } from './state.ts';

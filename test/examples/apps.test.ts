@@ -1,0 +1,101 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { freePort } from '../support/static-site.ts';
+import { ask, openExample } from './support/drive.ts';
+import { linkModels } from './support/models.ts';
+import { preview, startVite } from './support/vite-server.ts';
+
+/** Examples of whole apps, built and driven on real weights. */
+
+const examples = inject('examples');
+let context: BrowserContext;
+
+beforeAll(async () => {
+  context = await launch();
+});
+
+afterAll(async () => {
+  await context.close();
+});
+
+/** The hooks show the load; then the agent in the page answers. */
+async function chatWithHooks(url: string): Promise<void> {
+  const { page, faults } = await openExample(context, url);
+  await page.locator('progress').waitFor();
+  await page.getByRole('button', { name: 'Send' }).click({ timeout: 90_000 });
+  expect(await page.locator('progress').count()).toBe(0);
+  await page.getByRole('button', { name: 'Stop' }).and(page.locator(':enabled')).waitFor();
+  await page
+    .getByRole('button', { name: 'Stop' })
+    .and(page.locator(':disabled'))
+    .waitFor({ timeout: 120_000 });
+  expect(await page.locator('p.assistant').innerText()).toMatch(/Paris/);
+  expect(await page.getByRole('alert').count()).toBe(0);
+  expect(faults).toEqual([]);
+  await page.close();
+}
+
+test('react-ai-sdk: the hooks follow the load, and the agent in the page streams', async () => {
+  const { url } = await preview('react-ai-sdk');
+  await chatWithHooks(url);
+});
+
+test('react-ai-sdk on the dev server', async () => {
+  const folder = join(examples, 'react-ai-sdk');
+  await linkModels(join(folder, 'public'));
+  const server = await startVite(folder, 'dev', await freePort());
+  onTestFinished(() => server.stop());
+  await chatWithHooks(server.url);
+});
+
+test('langchain-rag: the right one of the chosen files is found, and the answer comes from it', async () => {
+  const { url } = await preview('langchain-rag');
+  const { page, faults } = await openExample(context, url);
+  const folder = join(examples, 'langchain-rag/documents');
+  const files = (await readdir(folder)).map((name) => join(folder, name));
+  await page.locator('input[type=file]:enabled').waitFor({ timeout: 60_000 });
+  await page.setInputFiles('input[type=file]', files);
+  const source = page.locator('#source');
+  expect(await ask(page, "How often is the lamp's oil filled up?")).toMatch(/evening|sunset|nine/);
+  expect(await source.innerText()).toBe('lamp.md');
+  await ask(page, 'When do we get the mail?');
+  expect(await source.innerText()).toBe('boat.md');
+  expect(faults).toEqual([]);
+  await page.close();
+});
+
+interface ChatBody {
+  tool_choice?: unknown;
+  messages: { role: string; content: string }[];
+}
+
+function chatBodies(page: Page): ChatBody[] {
+  const bodies: ChatBody[] = [];
+  page.on('request', (request) => {
+    if (request.url().endsWith('/v1/chat/completions') && request.method() === 'POST')
+      bodies.push(request.postDataJSON() as ChatBody);
+  });
+  return bodies;
+}
+
+test('openai-agents: the model calls the tool of the page, and answers from its result', async () => {
+  const { url } = await preview('openai-agents');
+  const { page, faults } = await openExample(context, url);
+  const bodies = chatBodies(page);
+  const answer = await ask(page);
+  const [call, ...others] = await page.locator('li').allInnerTexts();
+  const [, result = ''] = /^count_stock\(\w+\): (There are \d+ \w+ in stock\.)$/.exec(call ?? '') ?? [];
+  expect(others).toEqual([]);
+  expect(bodies.map(({ tool_choice, messages }) => [tool_choice !== undefined, messages.at(-1)])).toEqual([
+    [true, expect.objectContaining({ role: 'user' })],
+    [false, expect.objectContaining({ role: 'tool', content: result })],
+  ]);
+  expect(answer).toContain(/\d+/.exec(result)?.[0]);
+  expect(faults).toEqual([]);
+  await page.close();
+});
