@@ -16,8 +16,13 @@ const StoreContext = createContext<LocaltextStore | null>(null);
 /**
  * Gives the hooks below it their store.
  * @example
+ * ```tsx
+ * import { start } from 'localtext';
+ * import { LocaltextProvider } from 'localtext/react';
+ * import { createStore } from 'localtext/store';
  * const store = createStore(() => start());
- * root.render(<LocaltextProvider store={store}><App /></LocaltextProvider>);
+ * const app = <LocaltextProvider store={store}>Hello.</LocaltextProvider>;
+ * ```
  */
 export function LocaltextProvider(props: { store: LocaltextStore; children?: ReactNode }): ReactElement {
   return createElement(StoreContext.Provider, { value: props.store }, props.children);
@@ -38,6 +43,8 @@ export interface Model extends ModelState {
  * Whether a model is ready, its load's progress, and why it failed.
  * @param id as `GET /v1/models` lists it
  * @example
+ * import { useModel } from 'localtext/react';
+ * import { useEffect } from 'react';
  * const { state, progress, load } = useModel('amber-phoenix-4');
  * useEffect(load, [load]);
  */

@@ -4,8 +4,10 @@ import { INITIAL_STATE, modelOf, type LocaltextState, type ModelState } from './
 /**
  * Nothing starts before the first subscription or `load()`, so that a module may create it on a server too.
  * @example
+ * import { start } from 'localtext';
+ * import { createStore } from 'localtext/store';
  * const store = createStore(() => start({ base: '/app/' }));
- * store.subscribe(() => render(store.getModel('amber-phoenix-4')));
+ * store.subscribe(() => console.log(store.getModel('amber-phoenix-4').state));
  */
 export function createStore(start: () => Promise<Localtext>): LocaltextStore {
   return new LocaltextStore(start);

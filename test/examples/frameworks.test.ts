@@ -9,7 +9,7 @@ import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
 import { linkModels } from './support/models.ts';
 import { startNginx } from './support/nginx.ts';
-import { startNext, startVite } from './support/vite-server.ts';
+import { startAstro, startNext, startVite } from './support/vite-server.ts';
 import { run } from './support/workspace.ts';
 
 /** Other bundlers and frameworks, with no setting for the engines, behind nginx and its own table of MIME types. */
@@ -51,27 +51,32 @@ async function chatAndEmbed(url: string): Promise<void> {
 test.each([
   ['webpack', 'public'],
   ['next', 'out'],
+  ['astro', 'dist'],
 ])('%s, below a path of nginx', { timeout: 480_000 }, async (name, output) => {
   const folder = join(examples, name);
   await run(folder, 'npm', 'run', 'build');
   const site = join(folder, output);
   // Each once: bundlers find no separate one.
   expect((await wasmFiles(site)).filter((path) => !path.startsWith('localtext/wasm/'))).toEqual([]);
-  // For use without a network, where `init` comes after the build.
   if (name === 'next') expect(await readFile(join(site, 'index.html'), 'utf8')).toContain('starting');
+  // For use without a network, where `init` comes after the build.
   const worker = await readFile(join(site, 'localtext-sw.js'), 'utf8');
-  expect(worker.includes('"_next/static/')).toBe(name === 'next');
+  expect(worker.includes('"index.html"')).toBe(name !== 'webpack');
   await linkModels(site);
   const server = await startNginx({ [`/${name}/`]: site });
   onTestFinished(() => server.stop());
   await chatAndEmbed(`${server.url}/${name}/`);
 });
 
-test('next, on its dev server', async () => {
-  const folder = join(examples, 'next');
-  await run(folder, 'npx', 'localtext', 'init', 'public');
+test.each([
+  ['next', startNext],
+  ['astro', startAstro],
+])('%s, on its dev server', async (name, startServer) => {
+  const folder = join(examples, name);
+  // As `npm run dev` does.
+  if (name === 'next') await run(folder, 'npx', 'localtext', 'init', 'public');
   await linkModels(join(folder, 'public'));
-  const server = await startNext(folder, await freePort(), '/next/');
+  const server = await startServer(folder, await freePort(), `/${name}/`);
   onTestFinished(() => server.stop());
   await chatAndEmbed(server.url);
 });

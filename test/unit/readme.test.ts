@@ -27,6 +27,7 @@ const DOCUMENTS = [
     'webpack',
     'next',
     'sveltekit',
+    'astro',
     'openai-agents',
     'offline-chat',
   ].map((name) => `examples/${name}/README.md`),

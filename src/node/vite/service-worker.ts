@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { build } from 'vite';
+import * as vite from 'vite';
 
 import { packageFile, SERVICE_WORKER, serviceWorkerSource, STATIC_FOLDER } from '../package-files.ts';
 import { prefix, type SiteFiles } from '../site-files.ts';
@@ -32,7 +32,7 @@ export async function serviceWorker({
  */
 async function bundleServiceWorker(entry: string, root: string, production: boolean): Promise<string> {
   const mode = production ? 'production' : 'development';
-  const result = await build({
+  const result = await vite.build({
     root,
     configFile: false,
     publicDir: false,
@@ -44,10 +44,17 @@ async function bundleServiceWorker(entry: string, root: string, production: bool
       minify: production,
       sourcemap: production ? false : 'inline',
       modulePreload: false,
-      rolldownOptions: { input: entry, output: { format: 'iife', codeSplitting: false } },
+      ...bundlerOptions(entry),
     },
   });
   const [output] = Array.isArray(result) ? result : [result];
   if (output === undefined || !('output' in output)) throw new Error('the service worker was not bundled');
   return output.output[0].code;
+}
+
+/** Vite 6 and 7 have Rollup, whose name for a single file is another. */
+function bundlerOptions(input: string): vite.BuildEnvironmentOptions {
+  return 'rolldownVersion' in vite
+    ? { rolldownOptions: { input, output: { format: 'iife', codeSplitting: false } } }
+    : { rollupOptions: { input, output: { format: 'iife', inlineDynamicImports: true } } };
 }

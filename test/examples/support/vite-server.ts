@@ -26,6 +26,12 @@ export function startVite(
   return startServer(example, args, `http://localhost:${port}${base}`);
 }
 
+/** Astro's dev server, which is Vite's, in an older version. */
+export function startAstro(example: string, port: number, base: string): Promise<RunningServer> {
+  const args = ['astro/astro.js', 'dev', '--port', String(port), '--host', 'localhost'];
+  return startServer(example, args, `http://localhost:${port}${base}`);
+}
+
 /** Next's dev server, which compiles the page when it is first asked for it. */
 export function startNext(example: string, port: number, base: string): Promise<RunningServer> {
   const args = ['next/dist/bin/next', 'dev', '--port', String(port), '--hostname', 'localhost'];

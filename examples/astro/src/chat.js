@@ -1,0 +1,47 @@
+import { start } from 'localtext';
+import OpenAI from 'openai';
+
+const MODEL = 'amber-phoenix-4';
+const form = document.querySelector('form');
+const button = document.querySelector('button');
+const output = document.querySelector('output');
+
+const localtext = await start();
+// A key names the application. This one is the same after a reload and in every tab.
+const { key } = await localtext.keys.ensure({ label: 'astro example' });
+const openai = new OpenAI({
+  baseURL: localtext.baseURL,
+  apiKey: key,
+  dangerouslyAllowBrowser: true,
+});
+
+await localtext.ready(MODEL, {
+  onProgress({ loadedBytes, totalBytes }) {
+    output.textContent = `Loading the model: ${Math.round((100 * loadedBytes) / totalBytes)} %`;
+  },
+});
+output.textContent = 'Ready.';
+button.disabled = false;
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  button.disabled = true;
+  output.textContent = '';
+  try {
+    const stream = await openai.chat.completions.create({
+      model: MODEL,
+      messages: [
+        { role: 'system', content: 'You are a helpful assistant.' },
+        { role: 'user', content: form.elements.prompt.value },
+      ],
+      temperature: 0,
+      max_tokens: 100,
+      stream: true,
+    });
+    for await (const chunk of stream) output.textContent += chunk.choices[0]?.delta.content ?? '';
+  } catch (error) {
+    output.textContent = error.message;
+  } finally {
+    button.disabled = false;
+  }
+});
