@@ -50,6 +50,7 @@ form.addEventListener('submit', async (event) => {
         ...messages.slice(-6),
         question,
       ],
+      // Greedy: at its model card's 0.2, a model this small may answer in another language.
       temperature: 0,
       max_tokens: 100,
       stream: true,

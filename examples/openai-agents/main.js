@@ -38,6 +38,7 @@ const agent = new Agent({
   model: new OpenAIChatCompletionsModel(openai, 'amber-phoenix-4'),
   tools: [countStock],
   // The agent calls the tool once, and then answers freely.
+  // Greedy: at its model card's 0.2, a model this small may answer in another language.
   modelSettings: { temperature: 0, maxTokens: 60, toolChoice: 'count_stock' },
 });
 

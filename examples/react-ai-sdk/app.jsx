@@ -44,6 +44,7 @@ async function connect({ baseURL, keys }) {
   const agent = new ToolLoopAgent({
     model: provider(MODEL),
     instructions: 'You are a helpful assistant.',
+    // Greedy: at its model card's 0.2, a model this small may answer in another language.
     temperature: 0,
     maxOutputTokens: 100,
   });

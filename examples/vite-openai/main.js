@@ -34,6 +34,7 @@ form.addEventListener('submit', async (event) => {
         { role: 'system', content: 'You are a helpful assistant.' },
         { role: 'user', content: form.elements.prompt.value },
       ],
+      // Greedy: at its model card's 0.2, a model this small may answer in another language.
       temperature: 0,
       max_tokens: 100,
       stream: true,

@@ -6,7 +6,7 @@ const form = document.querySelector('form');
 const button = document.querySelector('button');
 const output = document.querySelector('output');
 
-const localtext = await start();
+const localtext = await start({ base: import.meta.env.BASE_URL });
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'astro example' });
 const openai = new OpenAI({
@@ -34,6 +34,7 @@ form.addEventListener('submit', async (event) => {
         { role: 'system', content: 'You are a helpful assistant.' },
         { role: 'user', content: form.elements.prompt.value },
       ],
+      // Greedy: at its model card's 0.2, a model this small may answer in another language.
       temperature: 0,
       max_tokens: 100,
       stream: true,

@@ -39,6 +39,7 @@ function Chat() {
       const { key } = await localtext.keys.ensure({ label: 'next example' });
       const { baseURL } = localtext;
       const openai = new OpenAI({ baseURL, apiKey: key, dangerouslyAllowBrowser: true });
+      // Greedy: at its model card's 0.2, a model this small may answer in another language.
       const body = { model: MODEL, messages, temperature: 0, max_tokens: 100, stream: true };
       for await (const { choices } of await openai.chat.completions.create(body))
         setReply((text) => text + (choices[0]?.delta.content ?? ''));

@@ -41,6 +41,7 @@ async function* chat(prompt) {
         { role: 'system', content: 'You are a helpful assistant.' },
         { role: 'user', content: prompt },
       ],
+      // Greedy: at its model card's 0.2, a model this small may answer in another language.
       temperature: 0,
       max_tokens: 100,
       stream: true,
