@@ -2,9 +2,9 @@ import type { OnnxVariant, Variant, WeightFile } from '../catalog/catalog.ts';
 import { abortable } from './abort.ts';
 import type { EngineContext } from './engine.ts';
 import { EngineError } from './engine-error.ts';
-import type { Engine, LoadVariant, LoadVariantOptions } from './residency.ts';
+import type { Engine, LoadVariant, LoadVariantOptions } from './model-manager.ts';
 import type { Library } from './weights/library.ts';
-import type { Prober } from './prober.ts';
+import type { BackendBenchmark } from './backend-benchmark.ts';
 import { checkFormat, findBrokenJson } from './weights/formats/check-format.ts';
 import { loadProgress, onlyForward } from './weights/load-progress.ts';
 import type { WeightSources } from './weights/weight-sources.ts';
@@ -14,7 +14,7 @@ export interface LoaderSettings {
   store: Promise<WeightStore>;
   sources: WeightSources;
   library: Pick<Library, 'makeRoom' | 'makeMoreRoom' | 'used'>;
-  prober: () => Pick<Prober, 'backend' | 'consider' | 'distrust'>;
+  benchmark: () => Pick<BackendBenchmark, 'backend' | 'maybeRun' | 'disable'>;
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
   wasmUrl: string;
   /** By the variant's name. */
@@ -26,7 +26,7 @@ export function variantLoader({
   store,
   sources,
   library,
-  prober,
+  benchmark,
   wasmUrl,
   upstreamKeys,
 }: LoaderSettings): LoadVariant {
@@ -39,7 +39,7 @@ export function variantLoader({
     }
     const resolved = await sources.resolve(unresolved, options.signal);
     const variant: Variant = isOnnx(resolved)
-      ? { ...resolved, device: await prober().backend(resolved) }
+      ? { ...resolved, device: await benchmark().backend(resolved) }
       : resolved;
     await library.makeRoom(variant.files);
     const used = (engine: Engine): Engine => {
@@ -48,8 +48,8 @@ export function variantLoader({
         .used(variant)
         .catch((error: unknown) => console.error('localtext: weights were not tidied', error));
       if (isOnnx(resolved)) {
-        prober()
-          .consider(resolved, engine)
+        benchmark()
+          .maybeRun(resolved, engine)
           .catch((error: unknown) => console.warn('localtext: the GPU could not be measured', error));
       }
       return engine;
@@ -71,7 +71,7 @@ export function variantLoader({
       const measured = isOnnx(resolved) && !resolved.device && onGpu(variant);
       if (!measured || options.signal.aborted) throw error;
       // A GPU that was the faster once, and will not do now.
-      prober().distrust(resolved);
+      benchmark().disable(resolved);
       return used(await load({ ...resolved, device: 'wasm' }));
     }
   };

@@ -1,6 +1,6 @@
 import type { Variant } from '../catalog/catalog.ts';
 import { delay } from './abort.ts';
-import type { Resident } from './resident.ts';
+import type { LoadedModel } from './loaded-model.ts';
 
 /** Where the browser does not tell how much there is: a modest device. */
 const UNKNOWN_GIB = 4;
@@ -28,14 +28,14 @@ function memoryCost(variant: Variant): number {
 /** Which models may be in memory together. The least recently used go first, never under a request. */
 export class MemoryBudget {
   readonly #bytes: Promise<number>;
-  readonly #residents: () => Iterable<Resident>;
+  readonly #loadedModels: () => Iterable<LoadedModel>;
   #turn: Promise<unknown> = Promise.resolve();
   /** Have got their room, and may still be loading. */
   readonly #admitted = new Set<Variant>();
 
-  constructor(bytes: Promise<number>, residents: () => Iterable<Resident>) {
+  constructor(bytes: Promise<number>, loadedModels: () => Iterable<LoadedModel>) {
     this.#bytes = bytes;
-    this.#residents = residents;
+    this.#loadedModels = loadedModels;
   }
 
   /** Runs a load once there is room for it; one after another gets its room. */
@@ -54,8 +54,8 @@ export class MemoryBudget {
 
   /** @returns whether any model was unloaded */
   async unloadIdle(): Promise<boolean> {
-    const idle = [...this.#residents()].filter(isIdle);
-    await Promise.all(idle.map((resident) => resident.engine && resident.drop(resident.engine)));
+    const idle = [...this.#loadedModels()].filter(isIdle);
+    await Promise.all(idle.map((loadedModel) => loadedModel.engine && loadedModel.drop(loadedModel.engine)));
     return idle.length > 0;
   }
 
@@ -65,7 +65,7 @@ export class MemoryBudget {
     const needed = memoryCost(variant);
     for (;;) {
       signal.throwIfAborted();
-      const others = [...this.#residents()].filter((each) => each.variant !== variant);
+      const others = [...this.#loadedModels()].filter((each) => each.variant !== variant);
       const inMemory = others.filter((each) => each.engine && memoryCost(each.variant) > 0);
       const loading = others.filter((each) => each.state === 'loading' && this.#admitted.has(each.variant));
       const taken = [...inMemory, ...loading].map((each) => each.variant);
@@ -79,5 +79,5 @@ export class MemoryBudget {
   }
 }
 
-const isIdle = ({ engine, queue }: Resident): boolean =>
+const isIdle = ({ engine, queue }: LoadedModel): boolean =>
   engine !== null && queue.running === 0 && queue.queued === 0;

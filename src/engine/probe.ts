@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { chatTokens, leastCosineOfTexts, leastCosineOfTokens, textVectors } from './probe-tasks.ts';
-import type { Engine } from './residency.ts';
+import type { Engine } from './model-manager.ts';
 
 const ROUNDS = 2;
 /** Rounding differs from device to device; a wrong kernel gives other numbers altogether. */

@@ -3,8 +3,8 @@ import type { ChatEvent, ChatJob, Timings } from '../protocol/job.ts';
 import { showSpan, type SpanDetail } from '../protocol/user-timing.ts';
 import type { ChatEngine } from './engine.ts';
 import { EngineError } from './engine-error.ts';
-import type { Residency } from './residency.ts';
-import type { Resident } from './resident.ts';
+import type { ModelManager } from './model-manager.ts';
+import type { LoadedModel } from './loaded-model.ts';
 
 type OnStage = (stage: WaitingStage) => void;
 
@@ -13,7 +13,7 @@ type OnStage = (stage: WaitingStage) => void;
  * anything was sent, the next variant answers.
  */
 export async function* serveChat(
-  residency: Residency,
+  modelManager: ModelManager,
   { id, job }: { id: string; job: ChatJob },
   signal: AbortSignal,
   onStage: OnStage,
@@ -21,11 +21,11 @@ export async function* serveChat(
   const began = performance.now();
   let failure: unknown;
   for (;;) {
-    const place = await enter(residency, job, signal, onStage).catch((error: unknown) => {
+    const place = await enter(modelManager, job, signal, onStage).catch((error: unknown) => {
       // What the server said is told where no variant can stand in for it.
       throw signal.aborted ? error : (failure ?? error);
     });
-    const { resident, engine, leave } = place;
+    const { loadedModel, engine, leave } = place;
     let sent = false;
     try {
       onStage('checking');
@@ -39,7 +39,7 @@ export async function* serveChat(
       }
       return;
     } catch (error) {
-      const another = await residency.failed(resident, engine, error, job.model);
+      const another = await modelManager.failed(loadedModel, engine, error, job.model);
       if (!another || sent || signal.aborted) throw error;
       failure ??= error;
     } finally {
@@ -56,22 +56,22 @@ function showGeneration({ prefillMs, decodeMs }: Timings, detail: SpanDetail): v
 }
 
 interface Place {
-  resident: Resident;
+  loadedModel: LoadedModel;
   engine: ChatEngine;
   leave(): void;
 }
 
 /** A place in line is taken before the model is there, so that the line is bounded while it loads, too. */
 async function enter(
-  residency: Residency,
+  modelManager: ModelManager,
   { model }: ChatJob,
   signal: AbortSignal,
   onStage: OnStage,
 ): Promise<Place> {
   for (;;) {
-    const resident = residency.resident(model, 'chat');
+    const loadedModel = modelManager.loadedModel(model, 'chat');
     const given = new AbortController();
-    const line = resident.queue.enter(AbortSignal.any([signal, given.signal]));
+    const line = loadedModel.queue.enter(AbortSignal.any([signal, given.signal]));
     const giveUp = () => {
       given.abort();
       line.then(
@@ -79,17 +79,17 @@ async function enter(
         () => undefined,
       );
     };
-    if (resident.state !== 'ready') onStage('loading');
-    const ready = residency.ready(model, signal);
+    if (loadedModel.state !== 'ready') onStage('loading');
+    const ready = modelManager.ready(model, signal);
     try {
       // The first to settle: a line that is full refuses at once, whatever the load does.
       await Promise.race([line, ready]);
       const loaded = await ready;
-      if (loaded === resident) {
-        if (resident.queue.busy) onStage('queued');
+      if (loaded === loadedModel) {
+        if (loadedModel.queue.busy) onStage('queued');
         const leave = await line;
-        const { engine } = resident;
-        if (engine && 'generate' in engine) return { resident, engine, leave };
+        const { engine } = loadedModel;
+        if (engine && 'generate' in engine) return { loadedModel, engine, leave };
         if (engine)
           throw new EngineError({
             code: 'model_unavailable',

@@ -1,34 +1,35 @@
 import type { EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
 import { showSpan } from '../protocol/user-timing.ts';
 import { EngineError } from './engine-error.ts';
-import type { Engine, Residency } from './residency.ts';
+import type { Engine, ModelManager } from './model-manager.ts';
 
 /** Runs one embedding job. There is no line: the engine mixes the texts of all jobs into its batches. */
 export async function serveEmbedding(
-  residency: Residency,
+  modelManager: ModelManager,
   { id, job }: { id: string; job: EmbeddingJob },
   signal: AbortSignal,
   onStage: (stage: 'loading' | 'prefill') => void,
 ): Promise<EmbeddingResult> {
   const began = performance.now();
-  let resident = residency.resident(job.model, 'embedding');
+  let loadedModel = modelManager.loadedModel(job.model, 'embedding');
   let failure: unknown;
   for (;;) {
-    if (resident.state !== 'ready') onStage('loading');
+    if (loadedModel.state !== 'ready') onStage('loading');
     // In line before it is there: what requests stand before is not unloaded.
-    const leave = await resident.queue.enter(signal);
+    const leave = await loadedModel.queue.enter(signal);
     let used: Engine | null = null;
     try {
-      const loaded = await residency.ready(job.model, signal).catch((error: unknown) => {
+      const loaded = await modelManager.ready(job.model, signal).catch((error: unknown) => {
         // What the server said is told where no variant can stand in for it.
         throw signal.aborted ? error : (failure ?? error);
       });
-      if (loaded === resident && loaded.engine) return await run((used = loaded.engine));
-      resident = loaded;
+      if (loaded === loadedModel && loaded.engine) return await run((used = loaded.engine));
+      loadedModel = loaded;
     } catch (error) {
-      if (signal.aborted || !used || !(await residency.failed(resident, used, error, job.model))) throw error;
+      if (signal.aborted || !used || !(await modelManager.failed(loadedModel, used, error, job.model)))
+        throw error;
       failure ??= error;
-      resident = residency.resident(job.model, 'embedding');
+      loadedModel = modelManager.loadedModel(job.model, 'embedding');
     } finally {
       leave();
     }

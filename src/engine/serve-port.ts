@@ -4,7 +4,7 @@ import { requestLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { badRequest, toWireError } from './engine-error.ts';
 import { Credit } from './credit.ts';
-import type { Residency } from './residency.ts';
+import type { ModelManager } from './model-manager.ts';
 import { serveChat } from './serve-chat.ts';
 import { serveEmbedding } from './serve-embedding.ts';
 import { serveWeights, type WeightsService } from './serve-weights.ts';
@@ -20,7 +20,7 @@ const PROGRESS_MS = 100;
 export interface Serving {
   epoch: string;
   scope: string;
-  residency: Residency;
+  modelManager: ModelManager;
   locks: LockManager;
   weights: WeightsService;
   status(): EngineStatus;
@@ -80,7 +80,7 @@ export function servePort(port: MessagePort, serving: Serving): void {
   }
 
   async function reply(question: Question): Promise<void> {
-    const { residency } = serving;
+    const { modelManager } = serving;
     const { signal } = gone;
     if (question.type === 'status') {
       send({ type: 'status', status: serving.status() });
@@ -88,7 +88,7 @@ export function servePort(port: MessagePort, serving: Serving): void {
       send({ type: 'weights', reply: await serveWeights(serving.weights, question.command, signal) });
     } else if (question.type === 'load') {
       let last = 0;
-      await residency.ready(question.model, signal, (progress) => {
+      await modelManager.ready(question.model, signal, (progress) => {
         const now = performance.now();
         if (now - last < PROGRESS_MS && progress.loadedBytes < progress.totalBytes) return;
         last = now;
@@ -97,7 +97,9 @@ export function servePort(port: MessagePort, serving: Serving): void {
       send({ type: 'loaded' });
     } else if (question.job.kind === 'chat') {
       const { id, job } = question;
-      const events = serveChat(residency, { id, job }, signal, (stage) => send({ type: 'waiting', stage }));
+      const events = serveChat(modelManager, { id, job }, signal, (stage) =>
+        send({ type: 'waiting', stage }),
+      );
       for await (const event of events) {
         if (event.type === 'delta') await credit.take(signal);
         send({ type: 'event', event });
@@ -105,7 +107,7 @@ export function servePort(port: MessagePort, serving: Serving): void {
     } else {
       const { id, job } = question;
       const onStage = (stage: WaitingStage) => send({ type: 'waiting', stage });
-      const result = await serveEmbedding(residency, { id, job }, signal, onStage);
+      const result = await serveEmbedding(modelManager, { id, job }, signal, onStage);
       send(
         { type: 'result', result },
         result.vectors.map(({ buffer }) => buffer),

@@ -41,7 +41,7 @@ export function chooseVariant(
     }
     const reason = preferences.prefer?.includes(name)
       ? 'preferred, and this device can run it'
-      : praise(variant, device);
+      : describe(variant, device);
     return { variant, reasons: [{ variant: name, engine, chosen: true, reason }, ...reasons] };
   }
   return { variant: null, reasons };
@@ -104,7 +104,7 @@ function downloadBytes({ hub, files }: Variant): number {
   return (hub?.approximateBytes ?? 0) + files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-function praise(variant: Variant, { gpu }: Device): string {
+function describe(variant: Variant, { gpu }: Device): string {
   if (variant.engine === 'upstream') return 'a server runs it';
   if (variant.needs?.webgpu && gpu) return `the first that this device can run, on its GPU (${gpu.name})`;
   return 'the first that this device can run';

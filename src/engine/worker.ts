@@ -12,8 +12,8 @@ import { badRequest } from './engine-error.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { defaultBudget } from './memory-budget.ts';
 import { loadIntact, variantLoader } from './load-variant.ts';
-import { Prober } from './prober.ts';
-import { Residency } from './residency.ts';
+import { BackendBenchmark } from './backend-benchmark.ts';
+import { ModelManager } from './model-manager.ts';
 import { servePort, type Serving } from './serve-port.ts';
 import { StatusChannel } from './status-channel.ts';
 import { VariantPlanner } from './variant-planner.ts';
@@ -46,7 +46,7 @@ const control: WorkerControl = {
     const abort = new AbortController();
     loads.set(loadId, abort);
     try {
-      await started().residency.ready(model, abort.signal, onProgress);
+      await started().modelManager.ready(model, abort.signal, onProgress);
     } finally {
       loads.delete(loadId);
     }
@@ -71,7 +71,7 @@ function begin({
   limits = {},
   ...options
 }: WorkerOptions): Serving {
-  const status = (): EngineStatus => ({ epoch, models: residency.status() });
+  const status = (): EngineStatus => ({ epoch, models: modelManager.status() });
   const channel = new StatusChannel(scope, status);
   const store = openShelf().then((shelf) => new WeightStore(shelf, modelsUrl, navigator.locks, scope));
   const sources = new WeightSources(store, modelsUrl, options.sources);
@@ -80,30 +80,30 @@ function begin({
     store,
     sources,
     evict: limits.evict ?? false,
-    chosen: (model) => residency.chosen(model),
-    inUse: (variant) => residency.inUse(variant),
-    release: (variant) => residency.release(variant),
+    chosen: (model) => modelManager.chosen(model),
+    inUse: (variant) => modelManager.inUse(variant),
+    release: (variant) => modelManager.release(variant),
   });
   const upstreamKeys = options.upstreamKeys ?? {};
   const loadVariant = variantLoader({
     store,
     sources,
     library,
-    prober: () => prober,
+    benchmark: () => benchmark,
     wasmUrl,
     upstreamKeys,
   });
   const device = detectDevice();
   const planner = new VariantPlanner(device, sources, { prefer });
-  const residency = new Residency(
+  const modelManager = new ModelManager(
     catalog,
     loadVariant,
     () => channel.changed(),
     (model, faults) => planner.plan(model, faults),
     device.then(({ memoryGiB }) => limits.memoryBytes ?? defaultBudget(memoryGiB)),
-    (variant) => prober.remark(variant),
+    (variant) => benchmark.note(variant),
   );
-  const prober = new Prober({
+  const benchmark = new BackendBenchmark({
     device,
     store,
     which: limits.probe ?? 'real-gpu',
@@ -114,18 +114,18 @@ function begin({
       const loading = { signal, onProgress: () => undefined };
       return loadIntact(await store, wasmUrl, { ...resolved, device: backend }, loading);
     },
-    busy: () => residency.busy,
+    busy: () => modelManager.busy,
     onResult: (variant, { device: faster }) => {
-      if (faster === 'webgpu') residency.reload(variant.name).catch(() => undefined);
+      if (faster === 'webgpu') modelManager.reload(variant.name).catch(() => undefined);
       channel.changed();
     },
   });
-  residency.planAll().catch((error: unknown) => console.error('localtext: no plan for the models', error));
+  modelManager.planAll().catch((error: unknown) => console.error('localtext: no plan for the models', error));
   const keepAlive = new KeepAlive();
   return {
     epoch,
     scope,
-    residency,
+    modelManager,
     status,
     locks: navigator.locks,
     weights: {

@@ -7,7 +7,7 @@ import { Reply } from './reply.ts';
 import type { RequestTrace } from './request-trace.ts';
 import type { EngineClient } from './service-dependencies.ts';
 import { ServiceError } from './service-error.ts';
-import type { Tally } from './tally.ts';
+import type { UsageCounter } from './usage-counter.ts';
 import type { CallPart } from './tools/call-reader.ts';
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls';
@@ -35,7 +35,7 @@ export interface ChoicesRun {
   /** Unique, as locks are named after it. */
   id: string;
   abort: AbortController;
-  tally: Tally;
+  counter: UsageCounter;
   sink: ChoiceSink;
   trace: RequestTrace | null;
   params: ParamNames;
@@ -69,7 +69,7 @@ export async function runChoices(run: ChoicesRun): Promise<void> {
 }
 
 async function runChoice({ engine, generation, model, ...run }: ChoicesRun, index: number): Promise<void> {
-  const { tally, sink, trace, onWaiting } = run;
+  const { counter, sink, trace, onWaiting } = run;
   const { signal } = run.abort;
   const id = choiceCount(generation) === 1 ? run.id : `${run.id}-${index}`;
   const reply = new Reply({
@@ -87,7 +87,7 @@ async function runChoice({ engine, generation, model, ...run }: ChoicesRun, inde
         : engine.chat(job, options);
     },
     signal,
-    tally,
+    counter,
     index,
     sink: {
       accepted(accepted) {

@@ -6,7 +6,7 @@ import type { Generation } from './generation.ts';
 import { requireModel } from './model-access.ts';
 import { rateLimited, type ServiceError } from './service-error.ts';
 import { estimateTokens } from './token-estimate.ts';
-import { Tally } from './tally.ts';
+import { UsageCounter } from './usage-counter.ts';
 
 /** A generation that has been let in and is about to begin. */
 export interface GenerationRun {
@@ -14,7 +14,7 @@ export interface GenerationRun {
   generation: Generation;
   /** Id in the catalog. */
   model: string;
-  tally: Tally;
+  counter: UsageCounter;
   /** Gives the place in flight back and counts the tokens; to be called once, however the run ends. Never rejects. */
   settle(): Promise<void>;
 }
@@ -25,15 +25,15 @@ export async function admitGeneration(call: Call, generation: Generation): Promi
   const model = await requireModel(dependencies.models, generation.model, 'chat', admitted);
   const reserved = estimateTokens(generation);
   const leave = await takePlace(call, reserved);
-  const tally = new Tally(generation, call.receivedAt, dependencies.now);
+  const counter = new UsageCounter(generation, call.receivedAt, dependencies.now);
   const settle = async (): Promise<void> => {
     leave();
-    call.trace?.usage(tally.usage);
+    call.trace?.usage(counter.usage);
     // The reply is good even where its tokens cannot be counted.
-    await dependencies.keys.settle(admitted.keyId, reserved, tally.totalTokens).catch(() => {});
+    await dependencies.keys.settle(admitted.keyId, reserved, counter.totalTokens).catch(() => {});
   };
   const sampling = { ...model.defaults, ...generation.sampling };
-  return { call, generation: { ...generation, sampling }, model: model.id, tally, settle };
+  return { call, generation: { ...generation, sampling }, model: model.id, counter, settle };
 }
 
 /** @throws ServiceError 429 */

@@ -3,7 +3,7 @@ import type { FinishReason, ReplySink } from './choices.ts';
 import { LogprobQueue } from './logprob-queue.ts';
 import { ServiceError } from './service-error.ts';
 import { StopSequences } from './stop-sequences.ts';
-import type { Tally } from './tally.ts';
+import type { UsageCounter } from './usage-counter.ts';
 import { callMarks } from './tools/call-marks.ts';
 import { callConstraint } from './tools/call-schema.ts';
 import { CallReader } from './tools/call-reader.ts';
@@ -19,7 +19,7 @@ export interface ReplyOptions {
   ask: Ask;
   signal: AbortSignal;
   sink: ReplySink;
-  tally: Tally;
+  counter: UsageCounter;
   /** Of the choice. */
   index: number;
 }
@@ -113,15 +113,15 @@ export class Reply {
   }
 
   async *#events(job: ChatJob, again = false): AsyncGenerator<ChatEvent, void, undefined> {
-    const { ask, signal, tally, index } = this.#options;
+    const { ask, signal, counter, index } = this.#options;
     for await (const event of ask(job, again)) {
       signal.throwIfAborted();
       if (event.type === 'delta') {
         this.#tokens += event.delta.tokens;
-        tally.generated(index, event.delta.tokens);
+        counter.generated(index, event.delta.tokens);
       } else if (event.type === 'done') {
-        tally.done(index, event.usage, event.timings, this.#earlierTokens);
-      } else if (!again) tally.accepted(index, event.accepted);
+        counter.done(index, event.usage, event.timings, this.#earlierTokens);
+      } else if (!again) counter.accepted(index, event.accepted);
       yield event;
       if (event.type === 'done') return;
     }

@@ -17,7 +17,7 @@ const HEARTBEAT_MS = 5000;
  * deadline of the stage that it waits in.
  */
 export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
-  const { call, generation, model, tally, settle } = run;
+  const { call, generation, model, counter, settle } = run;
   call.trace?.open();
   const { engine, heartbeatMs = HEARTBEAT_MS } = call.dependencies;
   const stream = new EventStream(() => call.abort.abort(new Error('the client has left')));
@@ -67,7 +67,7 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
     model,
     id: call.id,
     abort: call.abort,
-    tally,
+    counter,
     sink,
     trace: call.trace,
     params: format.params,
@@ -95,7 +95,7 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
     try {
       await work;
       events ??= format.stream(answerHead(run, format.idPrefix, { fingerprint: model }));
-      void stream.send(await events.end(tally.usage));
+      void stream.send(await events.end(counter.usage));
       call.trace?.done();
     } catch (error) {
       const { signal } = call;
@@ -103,7 +103,7 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
       if (signal.aborted) stream.fail(signal.reason);
       else {
         events ??= format.stream(answerHead(run, format.idPrefix, { fingerprint: model }));
-        void stream.send(events.failure(asServiceError(error), tally.usage));
+        void stream.send(events.failure(asServiceError(error), counter.usage));
       }
     } finally {
       clearInterval(heartbeat);
@@ -111,5 +111,5 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
     }
   };
   void conclude();
-  return new Response(stream.body, { headers: answerHeaders(call, EVENT_STREAM, tally.timings) });
+  return new Response(stream.body, { headers: answerHeaders(call, EVENT_STREAM, counter.timings) });
 }

@@ -8,7 +8,7 @@ import { answerHeaders, JSON_TYPE } from './response-headers.ts';
 
 /** An answer in one piece. */
 export async function completeAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
-  const { call, generation, model, tally, settle } = run;
+  const { call, generation, model, counter, settle } = run;
   const results: ChoiceResult[] = Array.from({ length: choiceCount(generation) }, () => ({
     text: '',
     calls: [],
@@ -52,7 +52,7 @@ export async function completeAnswer(run: GenerationRun, format: AnswerFormat): 
         model,
         id,
         abort,
-        tally,
+        counter,
         sink,
         params,
         onWaiting(stage) {
@@ -63,10 +63,10 @@ export async function completeAnswer(run: GenerationRun, format: AnswerFormat): 
       await settle();
     }
     const known = head ?? answerHead(run, format.idPrefix, { fingerprint: model });
-    return JSON.stringify(await format.whole(known, results, tally.usage));
+    return JSON.stringify(await format.whole(known, results, counter.usage));
   };
   return answerJson(call, generate(), {
     isComputing: () => isPrefilling || head !== null,
-    headers: () => answerHeaders(call, JSON_TYPE, tally.timings),
+    headers: () => answerHeaders(call, JSON_TYPE, counter.timings),
   });
 }

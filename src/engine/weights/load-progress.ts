@@ -1,5 +1,5 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
-import type { LoadVariantOptions } from '../residency.ts';
+import type { LoadVariantOptions } from '../model-manager.ts';
 import type { WeightStore } from './weight-store.ts';
 
 type OnProgress = LoadVariantOptions['onProgress'];

@@ -6,7 +6,7 @@ import type { ServePort } from '../../../src/protocol/discovery.ts';
 import { engineLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/engine/abort.ts';
 import type { ChatEngine } from '../../../src/engine/engine.ts';
-import { Residency } from '../../../src/engine/residency.ts';
+import { ModelManager } from '../../../src/engine/model-manager.ts';
 import { servePort, type Serving } from '../../../src/engine/serve-port.ts';
 import { StatusChannel } from '../../../src/engine/status-channel.ts';
 
@@ -37,9 +37,9 @@ const serving = new Promise<Serving>((resolve) => (resolveServing = resolve));
 const control: WorkerControl = {
   async start({ epoch, scope, catalog }) {
     await holdLock(engineLock(epoch));
-    const status = (): EngineStatus => ({ epoch, models: residency.status() });
+    const status = (): EngineStatus => ({ epoch, models: modelManager.status() });
     const channel = new StatusChannel(scope, status);
-    const residency = new Residency(
+    const modelManager = new ModelManager(
       catalog,
       async () => countingEngine,
       () => channel.changed(),
@@ -47,7 +47,7 @@ const control: WorkerControl = {
     resolveServing({
       epoch,
       scope,
-      residency,
+      modelManager,
       locks: navigator.locks,
       // No test with this engine touches the weights.
       weights: {} as Serving['weights'],
@@ -55,7 +55,7 @@ const control: WorkerControl = {
       onRequest: () => () => channel.changed(),
     });
   },
-  load: async (model) => void (await (await serving).residency.ready(model, new AbortController().signal)),
+  load: async (model) => void (await (await serving).modelManager.ready(model, new AbortController().signal)),
   cancelLoad: async () => {},
   status: async () => (await serving).status(),
 };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
 import { EngineError } from '../../../src/engine/engine-error.ts';
 import type { ErrorCode } from '../../../src/protocol/error-codes.ts';
-import { Residency, type Engine } from '../../../src/engine/residency.ts';
+import { ModelManager, type Engine } from '../../../src/engine/model-manager.ts';
 
 const never = new AbortController().signal;
 const variant = (name: string, memoryBytes = 100): Variant => ({
@@ -39,9 +39,9 @@ function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
       unload: async () => void loaded.delete(name),
     };
   };
-  const residency = new Residency(catalog, load, () => undefined, undefined, Promise.resolve(budget));
+  const modelManager = new ModelManager(catalog, load, () => undefined, undefined, Promise.resolve(budget));
   return {
-    residency,
+    modelManager,
     inMemory: () => [...loaded].toSorted(),
     most: () => most,
     failWhile(check: typeof fail) {
@@ -51,20 +51,20 @@ function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
 }
 
 test('the least recently used goes when the next does not fit', async () => {
-  const { residency, inMemory, most } = setUp(250);
-  await residency.ready('a', never);
-  await residency.ready('b', never);
-  await residency.ready('a', never);
-  await residency.ready('c', never);
+  const { modelManager, inMemory, most } = setUp(250);
+  await modelManager.ready('a', never);
+  await modelManager.ready('b', never);
+  await modelManager.ready('a', never);
+  await modelManager.ready('c', never);
   expect(inMemory()).toEqual(['a', 'c']);
   expect(most()).toBe(2);
 });
 
 test('what answers a request is not unloaded; the next model waits for it', async () => {
-  const { residency, inMemory } = setUp(150);
-  const a = await residency.ready('a', never);
+  const { modelManager, inMemory } = setUp(150);
+  const a = await modelManager.ready('a', never);
   const leave = await a.queue.enter(never);
-  const b = residency.ready('b', never);
+  const b = modelManager.ready('b', never);
   await new Promise((resolve) => setTimeout(resolve, 200));
   expect(inMemory()).toEqual(['a']);
   leave();
@@ -73,46 +73,46 @@ test('what answers a request is not unloaded; the next model waits for it', asyn
 });
 
 test('a caller that waits for memory can leave', async () => {
-  const { residency, inMemory } = setUp(150);
-  const a = await residency.ready('a', never);
+  const { modelManager, inMemory } = setUp(150);
+  const a = await modelManager.ready('a', never);
   await a.queue.enter(never);
   const abort = new AbortController();
-  const b = residency.ready('b', abort.signal);
+  const b = modelManager.ready('b', abort.signal);
   setTimeout(() => abort.abort(new Error('left')), 50);
   await expect(b).rejects.toThrow('left');
   expect(inMemory()).toEqual(['a']);
 });
 
 test('loads that come together get their room one after another', async () => {
-  const { residency, most } = setUp(150);
-  await Promise.all(['a', 'b', 'c'].map((id) => residency.ready(id, never)));
+  const { modelManager, most } = setUp(150);
+  await Promise.all(['a', 'b', 'c'].map((id) => modelManager.ready(id, never)));
   expect(most()).toBe(1);
 });
 
 test('one model larger than the whole budget is loaded alone', async () => {
-  const { residency, inMemory } = setUp(50);
-  await residency.ready('a', never);
-  await residency.ready('b', never);
+  const { modelManager, inMemory } = setUp(50);
+  await modelManager.ready('a', never);
+  await modelManager.ready('b', never);
   expect(inMemory()).toEqual(['b']);
 });
 
 test('out of memory: the others are unloaded first, and then it is tried again', async () => {
-  const { residency, inMemory, failWhile } = setUp(1000);
-  await residency.ready('a', never);
+  const { modelManager, inMemory, failWhile } = setUp(1000);
+  await modelManager.ready('a', never);
   failWhile((name) => (name === 'b' && inMemory().length > 0 ? 'out_of_memory' : null));
-  await residency.ready('b', never);
+  await modelManager.ready('b', never);
   expect(inMemory()).toEqual(['b']);
 });
 
 test('out of memory with nothing else there: the next variant, and the status says why', async () => {
-  const { residency, inMemory, failWhile } = setUp(1000, { a: [variant('big'), variant('small')] });
+  const { modelManager, inMemory, failWhile } = setUp(1000, { a: [variant('big'), variant('small')] });
   failWhile((name) => (name === 'big' ? 'out_of_memory' : null));
-  expect((await residency.ready('a', never)).variant.name).toBe('small');
+  expect((await modelManager.ready('a', never)).variant.name).toBe('small');
   expect(inMemory()).toEqual(['small']);
 });
 
 test('out of memory with no other variant: a clear error', async () => {
-  const { residency, failWhile } = setUp(1000);
+  const { modelManager, failWhile } = setUp(1000);
   failWhile(() => 'out_of_memory');
-  await expect(residency.ready('a', never)).rejects.toMatchObject({ wire: { code: 'out_of_memory' } });
+  await expect(modelManager.ready('a', never)).rejects.toMatchObject({ wire: { code: 'out_of_memory' } });
 });

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
 import type { ChatEngine } from '../../../src/engine/engine.ts';
 import { engineCrashed } from '../../../src/engine/engine-error.ts';
-import { Residency } from '../../../src/engine/residency.ts';
+import { ModelManager } from '../../../src/engine/model-manager.ts';
 import { servePort } from '../../../src/engine/serve-port.ts';
 import { CREDIT_WINDOW, type EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { ChatEvent, ChatJob } from '../../../src/protocol/job.ts';
@@ -86,7 +86,7 @@ afterEach(() => {
 function serve(engines: FakeEngine[]) {
   const locks = new AskersLocks();
   const loads = [...engines];
-  const residency = new Residency(
+  const modelManager = new ModelManager(
     catalog,
     async () => {
       const engine = loads.shift();
@@ -99,11 +99,11 @@ function serve(engines: FakeEngine[]) {
   const serving = {
     epoch: 'e',
     scope: '/',
-    residency,
+    modelManager,
     // The only call of a LockManager's that is made here.
     locks: locks as unknown as LockManager,
     weights: weightsService(catalog),
-    status: () => ({ epoch: 'e', models: residency.status() }),
+    status: () => ({ epoch: 'e', models: modelManager.status() }),
     onRequest: () => {
       running++;
       return () => running--;

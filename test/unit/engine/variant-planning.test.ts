@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../src/catalog/catalog.ts';
 import type { ChatEngine } from '../../../src/engine/engine.ts';
 import { EngineError } from '../../../src/engine/engine-error.ts';
-import { Residency } from '../../../src/engine/residency.ts';
+import { ModelManager } from '../../../src/engine/model-manager.ts';
 import { VariantPlanner } from '../../../src/engine/variant-planner.ts';
 import { MemoryShelf } from '../../../src/engine/weights/memory-shelf.ts';
 import { WeightSources } from '../../../src/engine/weights/weight-sources.ts';
@@ -170,11 +170,11 @@ test.each([
   expect(names(await planning(site.url).plan([big('l.wasm'), small]))).toEqual(['small']);
 });
 
-function residency(variants: Variant[], load: (variant: Variant) => Promise<ChatEngine>) {
+function modelManager(variants: Variant[], load: (variant: Variant) => Promise<ChatEngine>) {
   const catalog: Catalog = { ownedBy: 'o', models: [model(...variants)] };
   const sources = { fault: async () => undefined, stored: async () => false };
   const planner = new VariantPlanner(Promise.resolve(plainDevice), sources);
-  return new Residency(
+  return new ModelManager(
     catalog,
     load,
     () => undefined,
@@ -193,7 +193,7 @@ const engine = ({ name }: Variant): ChatEngine => ({
 });
 
 test('a variant that cannot be loaded gives way to the next, and the status tells why the first was wanted', async () => {
-  const models = residency([big('l.wasm'), small], async (variant) => {
+  const models = modelManager([big('l.wasm'), small], async (variant) => {
     if (variant.name === 'big')
       throw new EngineError({ code: 'out_of_memory', message: 'too little memory' });
     return engine(variant);
@@ -220,7 +220,7 @@ test('a server that is down is asked again beside the requests, and answers once
     model: 'm',
   };
   let up = false;
-  const models = residency([server, small], async (variant) => {
+  const models = modelManager([server, small], async (variant) => {
     if (variant.name === 'server' && !up)
       throw new EngineError({ code: 'upstream_unavailable', message: 'down' });
     return engine(variant);
@@ -233,12 +233,12 @@ test('a server that is down is asked again beside the requests, and answers once
 });
 
 test('a GPU lost once is reloaded; lost twice, the next variant answers', async () => {
-  const models = residency([big('l.wasm'), small], async (variant) => engine(variant));
+  const models = modelManager([big('l.wasm'), small], async (variant) => engine(variant));
   const lost = new EngineError({ code: 'device_lost', message: 'lost' });
   for (const expected of ['big', 'big', 'small']) {
-    const resident = await models.ready('m', never);
-    expect(resident.variant.name).toBe(expected);
-    if (resident.engine) await models.failed(resident, resident.engine, lost, 'm');
+    const loadedModel = await models.ready('m', never);
+    expect(loadedModel.variant.name).toBe(expected);
+    if (loadedModel.engine) await models.failed(loadedModel, loadedModel.engine, lost, 'm');
   }
   await models.ready('m', never);
   expect(models.status()[0]?.reasons).toContainEqual(
@@ -247,7 +247,7 @@ test('a GPU lost once is reloaded; lost twice, the next variant answers', async 
 });
 
 test('no variant for this device: the error says why, one by one', async () => {
-  const models = residency([{ ...small, needs: { cores: 64 } }], async (variant) => engine(variant));
+  const models = modelManager([{ ...small, needs: { cores: 64 } }], async (variant) => engine(variant));
   await expect(models.ready('m', never)).rejects.toThrow(
     /small needs 64 processor cores, and this device has 4/,
   );

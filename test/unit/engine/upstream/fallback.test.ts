@@ -6,7 +6,7 @@ import type { Variant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEngine, EmbeddingEngine } from '../../../../src/engine/engine.ts';
 import { EngineError } from '../../../../src/engine/engine-error.ts';
 import { loadUpstream } from '../../../../src/engine/engines/upstream/load.ts';
-import { Residency } from '../../../../src/engine/residency.ts';
+import { ModelManager } from '../../../../src/engine/model-manager.ts';
 import { serveChat } from '../../../../src/engine/serve-chat.ts';
 import { serveEmbedding } from '../../../../src/engine/serve-embedding.ts';
 import type { ChatEvent } from '../../../../src/protocol/job.ts';
@@ -94,7 +94,7 @@ function models(next: 'device' | 'none' | 'fails' = 'device', kind: 'chat' | 'em
   const small: Variant = { ...common, engine: 'wllama', name: 'small' };
   const variants = next === 'none' ? [server] : [server, small];
   const reasons = [{ variant: 'server', engine: 'upstream', chosen: true, reason: 'a server runs it' }];
-  return new Residency(
+  return new ModelManager(
     { ownedBy: 'us', models: [{ id: 'm', kind, created: 0, variants }] },
     async (variant, { signal }) => {
       if (variant.engine === 'upstream') {
@@ -110,9 +110,9 @@ function models(next: 'device' | 'none' | 'fails' = 'device', kind: 'chat' | 'em
   );
 }
 
-async function ask(residency: Residency): Promise<{ text: string; fingerprint: string | null }> {
+async function ask(modelManager: ModelManager): Promise<{ text: string; fingerprint: string | null }> {
   const events: ChatEvent[] = [];
-  for await (const event of serveChat(residency, { id: 'r', job }, never, () => undefined))
+  for await (const event of serveChat(modelManager, { id: 'r', job }, never, () => undefined))
     events.push(event);
   const text = events.flatMap((event) => (event.type === 'delta' ? event.delta.text : [])).join('');
   const accepted = events.find((event) => event.type === 'accepted');
@@ -135,16 +135,16 @@ const faults: [string, Answer, RegExp][] = [
 test.each(faults)(
   '%s: the device answers in the same call, and the status says why',
   async (_, fault, why) => {
-    const residency = models();
+    const modelManager = models();
     answer = whole;
-    expect(await ask(residency)).toEqual(server);
+    expect(await ask(modelManager)).toEqual(server);
     answer = fault;
-    expect(await ask(residency)).toEqual(device);
-    expect(await ask(residency)).toEqual(device);
+    expect(await ask(modelManager)).toEqual(device);
+    expect(await ask(modelManager)).toEqual(device);
     // The second request had not to ask the server, and the console has it once.
     expect(asked).toBe(2);
     expect(console.warn).toHaveBeenCalledTimes(1);
-    expect(residency.status()[0]?.reasons).toContainEqual(
+    expect(modelManager.status()[0]?.reasons).toContainEqual(
       expect.objectContaining({
         variant: 'server',
         chosen: false,
@@ -155,9 +155,9 @@ test.each(faults)(
 );
 
 test('several requests that meet the fault together are all answered by the device', async () => {
-  const residency = models();
+  const modelManager = models();
   answer = status(500);
-  expect(await Promise.all([ask(residency), ask(residency), ask(residency)])).toEqual([
+  expect(await Promise.all([ask(modelManager), ask(modelManager), ask(modelManager)])).toEqual([
     device,
     device,
     device,
@@ -168,11 +168,11 @@ test.each([
   ['400', status(400), { status: 400, message: 'said 400' }],
   ['429 with a short wait', status(429, { 'retry-after': '2' }), { status: 429, retryAfterMs: 2000 }],
 ])('a %s is passed on, though the device could answer', async (_, fault, wire) => {
-  const residency = models();
+  const modelManager = models();
   answer = fault;
-  await expect(ask(residency)).rejects.toMatchObject({ wire });
+  await expect(ask(modelManager)).rejects.toMatchObject({ wire });
   answer = whole;
-  expect(await ask(residency)).toEqual(server);
+  expect(await ask(modelManager)).toEqual(server);
 });
 
 test.each([
@@ -182,34 +182,34 @@ test.each([
   ['none', 503, { status: 500, code: 'upstream_failed' }],
 ] as const)('where the device can not answer (%s), a %i is passed on', async (next, code, wire) => {
   answer = status(code, code === 429 ? { 'retry-after': '60' } : {});
-  const residency = models(next);
-  await expect(ask(residency)).rejects.toMatchObject({ wire });
+  const modelManager = models(next);
+  await expect(ask(modelManager)).rejects.toMatchObject({ wire });
 });
 
 test('a reply that breaks off after its first token is an error, and the next request goes to the device', async () => {
-  const residency = models();
+  const modelManager = models();
   answer = stream('half a', 'cut');
-  await expect(ask(residency)).rejects.toMatchObject({ wire: { status: 500, code: 'upstream_failed' } });
-  expect(await ask(residency)).toEqual(device);
+  await expect(ask(modelManager)).rejects.toMatchObject({ wire: { status: 500, code: 'upstream_failed' } });
+  expect(await ask(modelManager)).toEqual(device);
 });
 
 test('embeddings are answered by the next variant, too', async () => {
-  const residency = models('device', 'embedding');
+  const modelManager = models('device', 'embedding');
   answer = status(502);
   const embedding = { kind: 'embedding' as const, model: 'm', input: { texts: ['a'] } };
-  const embed = () => serveEmbedding(residency, { id: 'r', job: embedding }, never, () => undefined);
+  const embed = () => serveEmbedding(modelManager, { id: 'r', job: embedding }, never, () => undefined);
   const results = await Promise.all([embed(), embed()]);
   expect(results.map(({ fingerprint }) => fingerprint)).toEqual(['device', 'device']);
 });
 
 test('a server that recovers answers again', async () => {
-  const residency = models();
+  const modelManager = models();
   answer = status(500);
-  expect(await ask(residency)).toEqual(device);
+  expect(await ask(modelManager)).toEqual(device);
   answer = whole;
   const later = performance.now() + 11_000;
   vi.spyOn(performance, 'now').mockImplementation(() => later);
-  await expect.poll(() => ask(residency)).toEqual(server);
+  await expect.poll(() => ask(modelManager)).toEqual(server);
 });
 
 test('a redirect is refused, and the other host hears nothing', async () => {
@@ -229,12 +229,12 @@ test('a redirect is refused, and the other host hears nothing', async () => {
 });
 
 test('a server that is silent counts as down after a minute', async () => {
-  const residency = models();
-  await residency.ready('m', never);
+  const modelManager = models();
+  await modelManager.ready('m', never);
   answer = () => undefined;
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
-    const asking = ask(residency);
+    const asking = ask(modelManager);
     const isAsked = () => asked > 0;
     while (!isAsked()) await new Promise((resolve) => setImmediate(resolve));
     vi.advanceTimersByTime(61_000);

@@ -2,7 +2,7 @@ import type { Accepted, ChatUsage, Timings } from '../protocol/job.ts';
 import { inputOf, type Generation } from './generation.ts';
 
 /** What the choices of one request have cost so far, kept up to date so that a broken request is counted too. */
-export class Tally {
+export class UsageCounter {
   readonly #generation: Generation;
   /** By input: choices of the same prompt count it once. */
   readonly #prompts: number[] = [];

@@ -4,7 +4,7 @@ import { abortable } from './abort.ts';
 import type { ChatEngine, EmbeddingEngine } from './engine.ts';
 import { EngineError, badRequest, toWireError } from './engine-error.ts';
 import { MemoryBudget, weightBytes } from './memory-budget.ts';
-import { Resident } from './resident.ts';
+import { LoadedModel } from './loaded-model.ts';
 import type { Plan } from './variant-planner.ts';
 
 export type Engine = ChatEngine | EmbeddingEngine;
@@ -37,19 +37,19 @@ const MOST_LOSSES = 2;
 type OnProgress = (progress: LoadProgress) => void;
 
 /** Which models are in memory. Ids that stand on the same weights share one engine and one queue. */
-export class Residency {
+export class ModelManager {
   readonly #catalog: Catalog;
   readonly #load: LoadVariant;
   readonly #onChange: () => void;
   readonly #plan: PlanVariants;
-  readonly #residents = new Map<string, Resident>();
+  readonly #loadedModels = new Map<string, LoadedModel>();
   readonly #plans = new Map<string, Plan>();
   readonly #losses = new Map<string, number>();
   readonly #faults = new Map<string, string>();
   readonly #warned = new Set<string>();
   readonly #memory: MemoryBudget;
   /** What is known of how a variant runs, beyond why it was chosen. */
-  readonly #remark: (variant: string) => string | undefined;
+  readonly #note: (variant: string) => string | undefined;
 
   constructor(
     catalog: Catalog,
@@ -59,51 +59,51 @@ export class Residency {
     budgetBytes: Promise<number> = Promise.resolve(Number.POSITIVE_INFINITY),
     remark: (variant: string) => string | undefined = () => undefined,
   ) {
-    this.#remark = remark;
+    this.#note = remark;
     this.#catalog = catalog;
-    this.#memory = new MemoryBudget(budgetBytes, () => this.#residents.values());
+    this.#memory = new MemoryBudget(budgetBytes, () => this.#loadedModels.values());
     this.#load = (variant, options) =>
       this.#memory.admit(variant, options.signal, () => load(variant, options));
     this.#onChange = onChange;
     this.#plan = plan;
   }
 
-  /** The resident that answers for this id: the first variant that has not failed for good. */
-  resident(id: string, kind?: CatalogModel['kind']): Resident {
+  /** The model that answers for this id: the first variant that has not failed for good. */
+  loadedModel(id: string, kind?: CatalogModel['kind']): LoadedModel {
     const model = this.#model(id, kind);
     const variants = this.#plans.get(id)?.candidates ?? model.variants;
-    const residents = variants.map((variant) => this.#residentOf(variant, model.kind));
-    const resident = residents.find(({ state }) => state !== 'failed') ?? residents[0];
-    if (!resident)
+    const loadedModels = variants.map((variant) => this.#loadedModelOf(variant, model.kind));
+    const loadedModel = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels[0];
+    if (!loadedModel)
       throw new EngineError({
         code: 'model_unavailable',
         message: `The model ${id} has no variant in the catalog. Use another model.`,
       });
-    return resident;
+    return loadedModel;
   }
 
   /**
    * Loads the model unless it is in memory, going through its variants in order.
    * @throws the last variant's error, when none could be loaded
    */
-  async ready(id: string, signal: AbortSignal, onProgress?: OnProgress): Promise<Resident> {
+  async ready(id: string, signal: AbortSignal, onProgress?: OnProgress): Promise<LoadedModel> {
     const model = this.#model(id);
     const plan = await abortable(this.#planned(model), signal);
     let failure: unknown = noneFits(id, plan);
     for (const [at, variant] of plan.candidates.entries()) {
-      const resident = this.#residentOf(variant, model.kind);
+      const loadedModel = this.#loadedModelOf(variant, model.kind);
       const later = plan.candidates.slice(at + 1);
       if (
-        resident.state === 'failed' &&
-        later.some(({ name }) => this.#residents.get(name)?.state === 'ready')
+        loadedModel.state === 'failed' &&
+        later.some(({ name }) => this.#loadedModels.get(name)?.state === 'ready')
       ) {
         // A server may be back: that is found out beside the request, which need not wait for it.
-        if (variant.engine === 'upstream') retry(resident);
+        if (variant.engine === 'upstream') retry(loadedModel);
         continue;
       }
       const load = () =>
         abortable(
-          resident.load(signal, (progress) => onProgress?.({ model: id, ...progress })),
+          loadedModel.load(signal, (progress) => onProgress?.({ model: id, ...progress })),
           signal,
         );
       try {
@@ -112,13 +112,13 @@ export class Residency {
           // The others' memory may be what it lacks.
           const short = toWireError(error).code === 'out_of_memory';
           if (!short || !(await this.#memory.unloadIdle())) throw error;
-          resident.forgive();
+          loadedModel.resetBackoff();
           await load();
         });
-        resident.lastUsed = performance.now();
+        loadedModel.lastUsed = performance.now();
         // With what has failed before it, so that the status tells of that.
         await this.#planned(model);
-        return resident;
+        return loadedModel;
       } catch (error) {
         signal.throwIfAborted();
         failure = error;
@@ -148,22 +148,22 @@ export class Residency {
    * server that failed is passed over for a while, where the model has another variant.
    * @returns whether another variant can answer in its place, from now on
    */
-  async failed(resident: Resident, engine: Engine, error: unknown, model: string): Promise<boolean> {
-    if (resident.variant.engine === 'upstream') return this.#passOver(resident, engine, error, model);
-    await this.#dropFailed(resident, engine, toWireError(error).code);
+  async failed(loadedModel: LoadedModel, engine: Engine, error: unknown, model: string): Promise<boolean> {
+    if (loadedModel.variant.engine === 'upstream') return this.#passOver(loadedModel, engine, error, model);
+    await this.#dropFailed(loadedModel, engine, toWireError(error).code);
     return false;
   }
 
-  async #passOver(resident: Resident, engine: Engine, error: unknown, id: string): Promise<boolean> {
+  async #passOver(loadedModel: LoadedModel, engine: Engine, error: unknown, id: string): Promise<boolean> {
     const { code, status, retryAfterMs = 0 } = toWireError(error);
     const isLong = status === 429 && retryAfterMs > LONG_RETRY_AFTER_MS;
-    const { variant } = resident;
+    const { variant } = loadedModel;
     const candidates = this.#plans.get(id)?.candidates ?? [];
     const others = candidates.slice(candidates.indexOf(variant) + 1);
     if (!(code?.startsWith('upstream_') || isLong) || others.length === 0) return false;
-    if (resident.engine === engine) {
+    if (loadedModel.engine === engine) {
       this.#warnOnce(variant.name, error);
-      await resident.suspend(engine, error, Math.max(UPSTREAM_PAUSE_MS, retryAfterMs));
+      await loadedModel.suspend(engine, error, Math.max(UPSTREAM_PAUSE_MS, retryAfterMs));
     }
     return true;
   }
@@ -177,53 +177,53 @@ export class Residency {
     console.warn(`localtext: ${variant} is passed over for the next variant. ${message}`);
   }
 
-  async #dropFailed(resident: Resident, engine: Engine, code: string | null): Promise<void> {
-    if (code === null || !FATAL.has(code) || resident.engine !== engine) return;
-    const { name } = resident.variant;
+  async #dropFailed(loadedModel: LoadedModel, engine: Engine, code: string | null): Promise<void> {
+    if (code === null || !FATAL.has(code) || loadedModel.engine !== engine) return;
+    const { name } = loadedModel.variant;
     if (code === 'device_lost') {
       const losses = (this.#losses.get(name) ?? 0) + 1;
       this.#losses.set(name, losses);
       if (losses >= MOST_LOSSES) this.#faults.set(name, `lost the GPU ${losses} times`);
     }
     this.#plans.clear();
-    await resident.drop(engine);
+    await loadedModel.drop(engine);
   }
 
   /** Name of the variant that answers for a model, or would; undefined: not chosen yet. */
   chosen(id: string): string | undefined {
     const candidates = this.#plans.get(id)?.candidates ?? [];
-    const working = candidates.find(({ name }) => this.#residents.get(name)?.state !== 'failed');
+    const working = candidates.find(({ name }) => this.#loadedModels.get(name)?.state !== 'failed');
     return (working ?? candidates[0])?.name;
   }
 
   /** Whether a variant is in memory, or on its way there. */
   inUse(variant: string): boolean {
-    const state = this.#residents.get(variant)?.state;
+    const state = this.#loadedModels.get(variant)?.state;
     return state === 'ready' || state === 'loading';
   }
 
   /** Takes a variant out of memory, unless it is being loaded or answers requests: then false. */
   async release(variant: string): Promise<boolean> {
-    const resident = this.#residents.get(variant);
-    if (!resident || resident.state === 'idle' || resident.state === 'failed') return true;
-    const { engine, queue } = resident;
+    const loadedModel = this.#loadedModels.get(variant);
+    if (!loadedModel || loadedModel.state === 'idle' || loadedModel.state === 'failed') return true;
+    const { engine, queue } = loadedModel;
     if (!engine || queue.running + queue.queued > 0) return false;
-    await resident.drop(engine);
+    await loadedModel.drop(engine);
     return true;
   }
 
   /** Whether any request runs, or any model is being loaded. */
   get busy(): boolean {
-    return [...this.#residents.values()].some(
+    return [...this.#loadedModels.values()].some(
       ({ state, queue }) => state === 'loading' || queue.running + queue.queued > 0,
     );
   }
 
   /** Reloads a variant, unless requests run on it: then it goes on as it is. */
   async reload(variant: string): Promise<void> {
-    const resident = this.#residents.get(variant);
-    if (!resident?.engine || !(await this.release(variant))) return;
-    await resident.load(new AbortController().signal, () => undefined);
+    const loadedModel = this.#loadedModels.get(variant);
+    if (!loadedModel?.engine || !(await this.release(variant))) return;
+    await loadedModel.load(new AbortController().signal, () => undefined);
   }
 
   /** Kept until something fails: what a model runs on should not change from one request to the next. */
@@ -240,8 +240,8 @@ export class Residency {
       const { id, kind } = model;
       const plan = this.#plans.get(id);
       const variants = plan?.candidates ?? model.variants;
-      const residents = variants.flatMap((variant) => this.#residents.get(variant.name) ?? []);
-      const shown = residents.find(({ state }) => state !== 'failed') ?? residents.at(-1);
+      const loadedModels = variants.flatMap((variant) => this.#loadedModels.get(variant.name) ?? []);
+      const shown = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels.at(-1);
       return {
         id,
         kind,
@@ -259,7 +259,7 @@ export class Residency {
   }
 
   /** As planned, and as it went: the variant that answers may be a later one. */
-  #reasons(id: string, shown?: Resident): VariantReason[] {
+  #reasons(id: string, shown?: LoadedModel): VariantReason[] {
     let reasons = this.#plans.get(id)?.reasons ?? [];
     const planned = reasons.find(({ chosen }) => chosen)?.variant;
     if (shown?.state === 'ready' && planned !== undefined && planned !== shown.variant.name) {
@@ -273,13 +273,13 @@ export class Residency {
       ];
     }
     return reasons.map((each) => {
-      const remark = each.chosen ? this.#remark(each.variant) : undefined;
+      const remark = each.chosen ? this.#note(each.variant) : undefined;
       return remark === undefined ? each : { ...each, reason: `${each.reason}; ${remark}` };
     });
   }
 
   #failure({ variant }: VariantReason): string {
-    const { error, variant: which } = this.#residents.get(variant) ?? {};
+    const { error, variant: which } = this.#loadedModels.get(variant) ?? {};
     const what = which?.engine === 'upstream' ? 'does not answer' : 'could not be loaded';
     return error ? `${what}: ${toWireError(error).message}` : what;
   }
@@ -292,17 +292,17 @@ export class Residency {
     return model;
   }
 
-  #residentOf(variant: Variant, kind: CatalogModel['kind']): Resident {
-    const known = this.#residents.get(variant.name);
+  #loadedModelOf(variant: Variant, kind: CatalogModel['kind']): LoadedModel {
+    const known = this.#loadedModels.get(variant.name);
     if (known) return known;
-    const resident = new Resident(variant, kind, this.#load, this.#onChange);
-    this.#residents.set(variant.name, resident);
-    return resident;
+    const loadedModel = new LoadedModel(variant, kind, this.#load, this.#onChange);
+    this.#loadedModels.set(variant.name, loadedModel);
+    return loadedModel;
   }
 }
 
-function retry(resident: Resident): void {
-  resident.load(new AbortController().signal, () => undefined).catch(() => undefined);
+function retry(loadedModel: LoadedModel): void {
+  loadedModel.load(new AbortController().signal, () => undefined).catch(() => undefined);
 }
 
 const inOrder: PlanVariants = async ({ variants }) => ({ candidates: variants, reasons: [] });

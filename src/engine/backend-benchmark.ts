@@ -3,7 +3,7 @@ import type { DeviceLimits } from '../protocol/control.ts';
 import { delay } from './abort.ts';
 import type { Device } from './device/device.ts';
 import { weightBytes } from './memory-budget.ts';
-import type { Engine } from './residency.ts';
+import type { Engine } from './model-manager.ts';
 import { describe, probe, probeResultSchema, type ProbeResult } from './probe.ts';
 import type { WeightStore } from './weights/weight-store.ts';
 
@@ -35,10 +35,10 @@ const MOST_MS = 120_000;
 const MOST_BYTES = 2 ** 30;
 
 /** Finds out, once per device and model and beside the work, whether a GPU computes faster than WASM, and right. */
-export class Prober {
+export class BackendBenchmark {
   readonly #options: ProberOptions;
   readonly #results = new Map<string, ProbeResult>();
-  readonly #remarks = new Map<string, string>();
+  readonly #notes = new Map<string, string>();
   readonly #considered = new Set<string>();
   readonly #distrusted = new Set<string>();
 
@@ -57,12 +57,12 @@ export class Prober {
   }
 
   /** What has been found out of a variant, for the reasons of its choice. */
-  remark(variant: string): string | undefined {
-    return this.#remarks.get(variant);
+  note(variant: string): string | undefined {
+    return this.#notes.get(variant);
   }
 
   /** Called when a variant has been loaded: measures it when that has not been done, and once nothing else runs. */
-  async consider(variant: OnnxVariant, engine: Engine): Promise<void> {
+  async maybeRun(variant: OnnxVariant, engine: Engine): Promise<void> {
     const { name } = variant;
     if (variant.device || this.#results.has(name) || this.#considered.has(name)) return;
     this.#considered.add(name);
@@ -70,11 +70,11 @@ export class Prober {
     const { gpu } = await this.#options.device;
     if (!gpu || which === 'off') return;
     if (gpu.fallback && which !== 'any-gpu') {
-      this.#remarks.set(name, 'on WASM, as WebGPU runs in software here');
+      this.#notes.set(name, 'on WASM, as WebGPU runs in software here');
       return;
     }
     if (weightBytes(variant) > MOST_BYTES) {
-      this.#remarks.set(name, 'on WASM: it is too large to be in memory twice, to be measured on the GPU');
+      this.#notes.set(name, 'on WASM: it is too large to be in memory twice, to be measured on the GPU');
       return;
     }
     const signal = AbortSignal.timeout(MOST_MS + 10 * 60_000);
@@ -110,16 +110,16 @@ export class Prober {
   }
 
   /** A measured GPU has failed since: on WASM, until this worker ends. */
-  distrust({ name }: OnnxVariant): void {
+  disable({ name }: OnnxVariant): void {
     this.#considered.add(name);
     this.#results.delete(name);
     this.#distrusted.add(name);
-    this.#remarks.set(name, 'on WASM, as the GPU that was faster once failed to load it');
+    this.#notes.set(name, 'on WASM, as the GPU that was faster once failed to load it');
   }
 
   #know({ name }: OnnxVariant, result: ProbeResult): void {
     this.#results.set(name, result);
-    this.#remarks.set(name, describe(result));
+    this.#notes.set(name, describe(result));
   }
 
   async #kept({ name }: OnnxVariant): Promise<ProbeResult | null> {

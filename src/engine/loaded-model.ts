@@ -3,7 +3,7 @@ import type { LoadProgress, ModelStatus } from '../protocol/control.ts';
 import { showSpan } from '../protocol/user-timing.ts';
 import { abortable } from './abort.ts';
 import { EngineError } from './engine-error.ts';
-import type { Engine, LoadVariant } from './residency.ts';
+import type { Engine, LoadVariant } from './model-manager.ts';
 import { SlotQueue } from './scheduler.ts';
 
 export type Progress = Omit<LoadProgress, 'model'>;
@@ -16,7 +16,7 @@ const LONGEST_BACKOFF_MS = 30_000;
 const EMBEDDING_SLOTS = Number.POSITIVE_INFINITY;
 
 /** One variant's place in memory: empty, being filled, or holding an engine. */
-export class Resident {
+export class LoadedModel {
   readonly variant: Variant;
   readonly queue: SlotQueue;
   engine: Engine | null = null;
@@ -85,7 +85,7 @@ export class Resident {
   }
 
   /** Circumstances have changed: a load that failed may be tried again at once. */
-  forgive(): void {
+  resetBackoff(): void {
     this.#notBefore = 0;
   }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { TransformersChatVariant, TransformersVariant } from '../../../src/catalog/catalog.ts';
 import type { Device } from '../../../src/engine/device/device.ts';
 import type { ChatEngine, EmbeddingEngine } from '../../../src/engine/engine.ts';
-import { Prober, type ProberOptions } from '../../../src/engine/prober.ts';
+import { BackendBenchmark, type ProberOptions } from '../../../src/engine/backend-benchmark.ts';
 import { MemoryShelf } from '../../../src/engine/weights/memory-shelf.ts';
 import { WeightStore } from '../../../src/engine/weights/weight-store.ts';
 import { plainDevice } from './device/plain-device.ts';
@@ -71,56 +71,56 @@ function setUp(gpu: EmbeddingEngine | ChatEngine, options: Partial<ProberOptions
     onResult: (_, result) => void results.push(result.device),
     ...options,
   };
-  return { prober: new Prober(given), results, given };
+  return { benchmark: new BackendBenchmark(given), results, given };
 }
 
 test('a GPU that is faster and agrees is kept, also for the next worker; not for another version', async () => {
-  const { prober, results, given } = setUp(embedder(2));
-  expect(await prober.backend(variant)).toBe('wasm');
-  await prober.consider(variant, embedder(60));
+  const { benchmark, results, given } = setUp(embedder(2));
+  expect(await benchmark.backend(variant)).toBe('wasm');
+  await benchmark.maybeRun(variant, embedder(60));
   expect(results).toEqual(['webgpu']);
-  expect(prober.remark('v')).toMatch(
+  expect(benchmark.note('v')).toMatch(
     /^on the GPU, the faster of the two \(measured: \d+ ms on WASM, \d+ ms on the GPU/,
   );
-  expect(await new Prober(given).backend(variant)).toBe('webgpu');
-  expect(await new Prober({ ...given, version: '2' }).backend(variant)).toBe('wasm');
+  expect(await new BackendBenchmark(given).backend(variant)).toBe('webgpu');
+  expect(await new BackendBenchmark({ ...given, version: '2' }).backend(variant)).toBe('wasm');
 });
 
 test('a GPU that is slower is not', async () => {
-  const { prober, results } = setUp(embedder(60));
-  await prober.consider(variant, embedder(2));
+  const { benchmark, results } = setUp(embedder(60));
+  await benchmark.maybeRun(variant, embedder(2));
   expect(results).toEqual(['wasm']);
-  expect(prober.remark('v')).toMatch(/^on WASM, the faster/);
+  expect(benchmark.note('v')).toMatch(/^on WASM, the faster/);
 });
 
 test.each<[string, [number, number]]>([
   ['other vectors', [0.6, 0.8]],
   ['no numbers', [Number.NaN, 0]],
 ])('a GPU that is faster and computes %s is not trusted', async (_, vector) => {
-  const { prober, results } = setUp(embedder(1, vector));
-  await prober.consider(variant, embedder(60));
+  const { benchmark, results } = setUp(embedder(1, vector));
+  await benchmark.maybeRun(variant, embedder(60));
   expect(results).toEqual(['wasm']);
-  expect(prober.remark('v')).toMatch(/^on WASM, as the GPU computes other numbers/);
+  expect(benchmark.note('v')).toMatch(/^on WASM, as the GPU computes other numbers/);
 });
 
 test('a GPU in software is not measured, and the reason says so', async () => {
-  const { prober, results } = setUp(embedder(1), { device: Promise.resolve(device(true)) });
-  await prober.consider(variant, embedder(60));
+  const { benchmark, results } = setUp(embedder(1), { device: Promise.resolve(device(true)) });
+  await benchmark.maybeRun(variant, embedder(60));
   expect(results).toEqual([]);
-  expect(prober.remark('v')).toBe('on WASM, as WebGPU runs in software here');
+  expect(benchmark.note('v')).toBe('on WASM, as WebGPU runs in software here');
 });
 
 test('a measured GPU that fails later is left alone', async () => {
-  const { prober } = setUp(embedder(1));
-  await prober.consider(variant, embedder(60));
-  prober.distrust(variant);
-  expect(await prober.backend(variant)).toBe('wasm');
+  const { benchmark } = setUp(embedder(1));
+  await benchmark.maybeRun(variant, embedder(60));
+  benchmark.disable(variant);
+  expect(await benchmark.backend(variant)).toBe('wasm');
 });
 
 test('nothing is measured while requests run', async () => {
   let busy = true;
-  const { prober, results } = setUp(embedder(1), { busy: () => busy });
-  const considered = prober.consider(variant, embedder(60));
+  const { benchmark, results } = setUp(embedder(1), { busy: () => busy });
+  const considered = benchmark.maybeRun(variant, embedder(60));
   await new Promise((resolve) => setTimeout(resolve, 400));
   expect(results).toEqual([]);
   busy = false;
@@ -156,10 +156,10 @@ test('a GPU that chats faster is kept when its first tokens are as likely as WAS
       ['y', 0.1],
     ],
   ];
-  const { prober, results } = setUp(chatter(2, other));
-  await prober.consider(chatVariant, chatter(60, said));
+  const { benchmark, results } = setUp(chatter(2, other));
+  await benchmark.maybeRun(chatVariant, chatter(60, said));
   expect(results).toEqual(['webgpu']);
-  expect(await prober.backend(chatVariant)).toBe('webgpu');
+  expect(await benchmark.backend(chatVariant)).toBe('webgpu');
 });
 
 test.each<[string, [string, number][][]]>([
@@ -185,18 +185,18 @@ test.each<[string, [string, number][][]]>([
   ['nothing', []],
   ['no numbers', [[['a', Number.NaN]]]],
 ])('a GPU that chats faster and says %s is not trusted', async (_, shares) => {
-  const { prober, results } = setUp(chatter(1, shares));
-  await prober.consider(chatVariant, chatter(60, said));
+  const { benchmark, results } = setUp(chatter(1, shares));
+  await benchmark.maybeRun(chatVariant, chatter(60, said));
   expect(results).toEqual(['wasm']);
-  expect(prober.remark('c')).toMatch(/^on WASM, as the GPU computes other numbers/);
+  expect(benchmark.note('c')).toMatch(/^on WASM, as the GPU computes other numbers/);
 });
 
 test('what is too large to be in memory twice is not measured', async () => {
-  const { prober, results } = setUp(chatter(1, said));
+  const { benchmark, results } = setUp(chatter(1, said));
   const files = [{ path: 'c/onnx/model.onnx', bytes: 2e9, sha256: 'a'.repeat(64) }];
-  await prober.consider({ ...chatVariant, files }, chatter(60, said));
+  await benchmark.maybeRun({ ...chatVariant, files }, chatter(60, said));
   expect(results).toEqual([]);
-  expect(prober.remark('c')).toMatch(/^on WASM: it is too large/);
+  expect(benchmark.note('c')).toMatch(/^on WASM: it is too large/);
 });
 
 test('a request ends the measurement, which restarts when all is quiet', async () => {
@@ -209,8 +209,8 @@ test('a request ends the measurement, which restarts when all is quiet', async (
       yield* chatter(100, said).generate(job, signal);
     },
   };
-  const { prober, results } = setUp(chatter(1, said), { busy: () => busy });
-  const considered = prober.consider(chatVariant, slow);
+  const { benchmark, results } = setUp(chatter(1, said), { busy: () => busy });
+  const considered = benchmark.maybeRun(chatVariant, slow);
   await expect.poll(() => runs, { timeout: 6000 }).toBe(1);
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(results).toEqual([]);
