@@ -93,6 +93,8 @@ describe.each(DOCUMENTS)('%s', (path) => {
       'localtext/sw': await readFile('src/sw-entry/index.ts', 'utf8'),
       'localtext/catalog': Object.keys(catalog).join(' '),
       'localtext/vite': 'localtext',
+      'localtext/store': await readFile('src/store/index.ts', 'utf8'),
+      'localtext/react': await readFile('src/react/index.ts', 'utf8'),
     };
     for (const code of blocks('js'))
       for (const [, names = '', from = ''] of code.matchAll(
