@@ -8,6 +8,13 @@ import { testPage } from './test/support/test-page-plugin.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
+/** They start Python or other programs, or hash many megabytes. `npm run test:unit` leaves them out; `npm test` does not. */
+const SLOW = [
+  'test/unit/node/{cli,pull,pull-variant,wheels}.test.ts',
+  'test/unit/engine/weights/{download,full-storage,server-faults,stored-faults}.test.ts',
+  'test/unit/engine/wllama/read-ahead-blob.test.ts',
+];
+
 export default defineConfig(({ mode }) => ({
   root: here('./src/playground'),
   // The weights alone are public files, and the plugin serves them: a build need not copy 190 MB.
@@ -42,8 +49,17 @@ export default defineConfig(({ mode }) => ({
     projects: [
       {
         extends: false,
-        // Some start Python or build: seconds on a busy machine.
-        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], root: here('./'), testTimeout: 30_000 },
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          exclude: SLOW,
+          root: here('./'),
+          testTimeout: 30_000,
+        },
+      },
+      {
+        extends: false,
+        test: { name: 'unit-slow', include: SLOW, root: here('./'), testTimeout: 30_000 },
       },
       {
         extends: false,

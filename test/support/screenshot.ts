@@ -7,7 +7,11 @@ import { StaticSite } from './static-site.ts';
 
 const QUESTIONS = ['What is the capital of France?', 'Why is the sky blue? Answer in one sentence.'];
 /** Greedy and short: the same picture each time. */
-const SETTINGS = JSON.stringify({ maxTokens: 60, temperature: 0 });
+const SETTINGS = JSON.stringify({
+  system: 'You are a helpful assistant.',
+  maxTokens: 60,
+  temperature: 0,
+});
 
 /** WebP: a tenth of the PNG's size. Chromium encodes it. */
 async function saveWebP(page: Page, path: string): Promise<void> {
