@@ -105,40 +105,6 @@ test('what is stored is listed, is answered at its path in ranges, and goes out 
   expect(await embed(page, key)).toBe(384);
 });
 
-test('a flipped byte and a truncated file are found at load, and fetched again alone', async () => {
-  const { page } = await openPage(context, site.url);
-  await ready(page, EMBEDDER);
-  const { variants } = await page.evaluate(async () => (await window.localtext).weights.list());
-  expect(variants.find(({ variant }) => variant === 'all-minilm-l6-v2-f32')?.state).toBe('whole');
-  // What a worker has found whole once, it does not check again: the next page has another.
-  await page.evaluate(async () => (await window.localtext).stop());
-  await page.evaluate(async () => {
-    const root = await navigator.storage.getDirectory();
-    const folder = await (await root.getDirectoryHandle('localtext')).getDirectoryHandle('weights');
-    const damage = async (name: string, change: (file: FileSystemWritableFileStream) => Promise<void>) => {
-      const writable = await (await folder.getFileHandle(name)).createWritable({ keepExistingData: true });
-      await change(writable);
-      await writable.close();
-    };
-    const weights = '53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db';
-    await damage(weights, (file) =>
-      file.write({ type: 'write', position: 50_000_000, data: new Uint8Array([255, 0, 255]) }),
-    );
-    const tokenizer = 'be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037';
-    await damage(tokenizer, (file) => file.truncate(1000));
-  });
-  await page.close();
-
-  const asked = new Set<string>();
-  context.on('request', (request) => {
-    const [, path] = request.url().split('/models/');
-    if (path !== undefined && path !== 'manifest.json') asked.add(path);
-  });
-  const { page: next, key } = await openPage(context, site.url);
-  expect(await embed(next, key)).toBe(384);
-  expect([...asked].toSorted()).toEqual([SAFETENSORS, 'all-minilm-l6-v2/tokenizer.json'].toSorted());
-});
-
 test('under a small memory budget, the model that rests is unloaded for the one that is wanted', async () => {
   const options = JSON.stringify({ limits: { memoryBytes: 200_000_000 } });
   const { page, key } = await openPage(

@@ -40,6 +40,11 @@ export const serverFaults: ServerFault[] = [
     expected: { chunksSentTwice: 1 },
   },
   {
+    name: 'a connection that falls silent once',
+    behaviour: (answer) => (answer === 2 ? { stallAfter: 1000 } : {}),
+    expected: { chunksSentTwice: 1 },
+  },
+  {
     name: '500 from the third answer on',
     behaviour: (answer) => (answer >= 2 ? failing(500) : {}),
     expected: {

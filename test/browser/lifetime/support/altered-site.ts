@@ -23,12 +23,6 @@ export class AlteredSite {
   readonly asked: string[] = [];
   /** By path: what is answered without asking the site. */
   readonly bodies = new Map<string, Buffer>();
-  /** By path: which answers, the first being 0, send their first bytes and nothing after that. */
-  readonly stalls = new Map<string, (answer: number) => boolean>();
-  /** By path: milliseconds that each answer is held back. */
-  readonly delays = new Map<string, number>();
-  /** By path. */
-  readonly #answers = new Map<string, number>();
   readonly #origin: string;
   readonly #isolated: boolean;
   readonly #headers: (path: string) => Record<string, string>;
@@ -53,10 +47,7 @@ export class AlteredSite {
       const forward = request(
         this.#origin + (asked.url ?? '/'),
         { method: asked.method, headers },
-        (response) => {
-          const work = (): void => this.#answer(asked.url ?? '/', response, answer);
-          setTimeout(work, this.delays.get(asked.url ?? '/') ?? 0);
-        },
+        (response) => this.#answer(asked.url ?? '/', response, answer),
       );
       forward.on('error', () => answer.destroy());
       asked.pipe(forward);
@@ -93,16 +84,6 @@ export class AlteredSite {
     }
     const { pathname } = new URL(url, this.#origin);
     Object.assign(headers, this.#headers(pathname));
-    const count = this.#answers.get(pathname) ?? 0;
-    this.#answers.set(pathname, count + 1);
-    if (this.stalls.get(pathname)?.(count)) {
-      answer.writeHead(response.statusCode ?? 500, headers);
-      response.once('data', (chunk: Buffer) => {
-        response.pause();
-        answer.write(chunk);
-      });
-      return;
-    }
     const alter = this.files.get(pathname);
     if (!alter) {
       answer.writeHead(response.statusCode ?? 500, headers);

@@ -43,7 +43,8 @@ export async function serveFile(behaviour: Behaviour): Promise<FileServer> {
     open++;
     result.most = Math.max(result.most, open);
     response.on('close', () => open--);
-    result.sent += await answerFile(request, response, answer);
+    const bytes = await answerFile(request, response, answer);
+    result.sent += bytes;
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const result: FileServer = {

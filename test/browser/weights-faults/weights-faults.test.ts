@@ -1,0 +1,214 @@
+import type { CDPSession } from 'playwright';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
+
+import { serverFaults } from '../../support/server-faults.ts';
+import { storedFaults } from '../../support/stored-faults.ts';
+import { damage } from './support/damage.ts';
+import type { EmbedderTab } from './support/embedder-tab.ts';
+import { CHUNK, CHUNKS, FaultRig } from './support/fault-rig.ts';
+
+/** Of the files beside the large one, at most. */
+const SMALL_FILES = 500_000;
+
+let rig: FaultRig;
+
+beforeAll(async () => {
+  rig = await FaultRig.start();
+});
+
+afterEach(() => rig.site.reset());
+
+afterAll(async () => {
+  await rig.stop();
+});
+
+/** The common tab, which a failure may leave in any state. */
+async function commonTab(): Promise<EmbedderTab> {
+  onTestFailed(() => rig.closeTabs());
+  return rig.tab();
+}
+
+/** Two, of which the first leads, and nothing stored. */
+async function openTwo(): Promise<[EmbedderTab, EmbedderTab]> {
+  await rig.closeTabs();
+  const tabs: [EmbedderTab, EmbedderTab] = [await commonTab(), await rig.open()];
+  await tabs[0].remove();
+  rig.site.reset(() => ({ delayMs: 300 }));
+  return tabs;
+}
+
+const chunksAsked = (count: number): Promise<void> =>
+  expect.poll(() => rig.site.asked.length, { interval: 20, timeout: 30_000 }).toBeGreaterThanOrEqual(count);
+
+describe('a server with this fault', () => {
+  test.for(serverFaults)('$name', async ({ behaviour, expected }) => {
+    const tab = await commonTab();
+    await tab.remove();
+    rig.site.reset((answer) => behaviour(answer, rig.body));
+    const { outcome, phases } = await tab.ready();
+    if ('chunksSentTwice' in expected) {
+      expect(outcome).toBe('loaded');
+      // None comes back once the next has begun.
+      expect(phases).toEqual(['download', 'load', 'ready'].filter((phase) => phases.includes(phase)));
+      expect(rig.site.sent).toBeLessThan(rig.body.length + expected.chunksSentTwice * CHUNK + 1000);
+    } else {
+      expect(outcome).toMatch(new RegExp(`^${expected.code}: `));
+      expect(outcome).toMatch(expected.says);
+      const { bytes } = await tab.stored();
+      rig.site.reset();
+      await tab.expectLoaded();
+      expect(rig.site.sent).toBeLessThanOrEqual(rig.body.length - Math.max(0, bytes - SMALL_FILES));
+    }
+    await rig.expectKnown(tab);
+  });
+});
+
+describe('stored bytes with this fault', () => {
+  test.for(storedFaults)('$name', async ({ damage: fault, chunksFetched }) => {
+    const tab = await commonTab();
+    await tab.expectLoaded();
+    await damage(tab.page, rig.hash, fault);
+    rig.site.reset();
+    await tab.reload();
+    await rig.expectKnown(tab);
+    expect(rig.site.asked).toHaveLength(chunksFetched);
+    expect(rig.site.sent).toBeLessThanOrEqual(chunksFetched * CHUNK);
+    expect(rig.site.others).toHaveLength(fault.kind === 'swap' ? 1 : 0);
+  });
+});
+
+describe('tabs', () => {
+  test('two that want a model at once: each chunk comes once', async () => {
+    const tabs = await openTwo();
+    const loads = await Promise.all(tabs.map((tab) => tab.ready()));
+    expect(loads.map(({ outcome }) => outcome)).toEqual(['loaded', 'loaded']);
+    expect(rig.site.asked).toHaveLength(CHUNKS);
+    expect(new Set(rig.site.asked).size).toBe(CHUNKS);
+    for (const tab of tabs) await rig.expectKnown(tab);
+  });
+
+  test('the leading one is closed in mid-download: the next goes on from what has come', async () => {
+    const [first, second] = await openTwo();
+    void first.ready();
+    const rest = second.ready();
+    await chunksAsked(3);
+    await first.page.close();
+    expect((await rest).outcome).toBe('loaded');
+    expect(new Set(rig.site.asked).size).toBe(CHUNKS);
+    // Those that were under way.
+    expect(rig.site.asked.length - CHUNKS).toBeLessThanOrEqual(4);
+    await rig.expectKnown(second);
+  });
+});
+
+describe('storage', () => {
+  /** Of this page's origin, as long as its session lasts. */
+  const limit = async (session: CDPSession, { page }: EmbedderTab, more: number | null): Promise<void> => {
+    const used = await page.evaluate(async () => (await navigator.storage.estimate()).usage ?? 0);
+    const quota = more === null ? {} : { quotaSize: used + more };
+    await session.send('Storage.overrideQuotaForOrigin', { origin: rig.site.url, ...quota });
+  };
+
+  test('that is full before a download: the same error wherever it shows', async () => {
+    const tab = await commonTab();
+    await tab.remove();
+    const session = await rig.context.newCDPSession(tab.page);
+    for (const more of [0, 10_000_000]) {
+      await limit(session, tab, more);
+      await tab.reload();
+      rig.site.reset();
+      const { outcome } = await tab.ready();
+      expect(outcome, `with ${more} bytes more`).toMatch(/^storage_full: \d+ bytes more are needed, and/);
+      expect(rig.site.sent).toBe(0);
+    }
+    await limit(session, tab, null);
+    await tab.expectLoaded();
+    await rig.expectKnown(tab);
+  });
+
+  test('that has no room for one of the files: the others are kept', async () => {
+    const tab = await commonTab();
+    await tab.remove();
+    const session = await rig.context.newCDPSession(tab.page);
+    // Enough for the bytes; a file that is being written counts for the next power of two.
+    await limit(session, tab, rig.body.length + 2_000_000);
+    rig.site.reset();
+    expect((await tab.ready()).outcome).toMatch(
+      /^storage_full: \d+ bytes more are needed, and the browser's storage is full/,
+    );
+    expect(rig.site.asked).toEqual([]);
+    const others = rig.site.others.length;
+    expect(others).toBeGreaterThan(0);
+    await limit(session, tab, null);
+    await tab.expectLoaded();
+    expect([rig.site.asked.length, rig.site.others.length]).toEqual([CHUNKS, others]);
+    await rig.expectKnown(tab);
+  });
+
+  test('that becomes full between two chunks: what has come is kept', async () => {
+    const tab = await commonTab();
+    await tab.remove();
+    const session = await rig.context.newCDPSession(tab.page);
+    rig.site.reset(() => ({ delayMs: 1000 }));
+    const loading = tab.ready();
+    await chunksAsked(3);
+    // The file that is being written has its room, and counts for 10 MB more than it has.
+    await limit(session, tab, -20_000_000);
+    expect((await loading).outcome).toMatch(/^storage_full: /);
+    const { bytes } = await tab.stored();
+    expect(bytes).toBeGreaterThan(CHUNK);
+    rig.site.reset();
+    await limit(session, tab, null);
+    await tab.expectLoaded();
+    expect(rig.site.sent).toBeLessThanOrEqual(rig.body.length - (bytes - SMALL_FILES));
+    await rig.expectKnown(tab);
+  });
+
+  test('that is full after a download: the model loads with no request', async () => {
+    const tab = await commonTab();
+    await tab.expectLoaded();
+    const session = await rig.context.newCDPSession(tab.page);
+    await limit(session, tab, 0);
+    await tab.reload();
+    rig.site.reset();
+    await rig.expectKnown(tab);
+    expect([...rig.site.asked, ...rig.site.others]).toEqual([]);
+    await limit(session, tab, null);
+  });
+
+  test('that is cleared while a model answers: it goes on from memory, and is downloaded for the next load', async () => {
+    const tab = await commonTab();
+    await rig.expectKnown(tab);
+    const session = await rig.context.newCDPSession(tab.page);
+    const cleared = { origin: rig.site.url, storageTypes: 'file_systems' };
+    await session.send('Storage.clearDataForOrigin', cleared);
+    rig.site.reset();
+    await rig.expectKnown(tab);
+    expect([rig.site.asked.length, (await tab.stored()).bytes]).toEqual([0, 0]);
+    // In the same worker, once the model has left its memory.
+    await tab.remove();
+    await rig.expectKnown(tab);
+    expect(rig.site.sent).toBe(rig.body.length);
+    rig.site.reset();
+    await tab.reload();
+    await rig.expectKnown(tab);
+    expect(rig.site.asked).toEqual([]);
+  });
+
+  const refused = (what: string): string =>
+    `${what} = () => Promise.reject(new DOMException('refused', 'SecurityError'));\n`;
+  const noFiles = refused('StorageManager.prototype.getDirectory');
+  test.for([
+    ['cache', noFiles, 0],
+    ['memory', noFiles + refused('CacheStorage.prototype.open'), CHUNKS],
+  ] as const)('that refuses files: %s takes their place', async ([place, prefix, fetchedAgain]) => {
+    await rig.withWorkerPrefix(prefix, async (tab) => {
+      await rig.expectKnown(tab);
+      expect((await tab.stored()).kind).toBe(place);
+      rig.site.reset();
+      await tab.reload();
+      await rig.expectKnown(tab);
+      expect(rig.site.asked).toHaveLength(fetchedAgain);
+    });
+  });
+});
