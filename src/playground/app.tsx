@@ -19,6 +19,8 @@ export function App() {
       <a class="skip-link" href="#main" onClick={focusMain}>
         Skip to the content
       </a>
+      {/* Above the shell, which is as high as the window: below it, it would make the page scroll. */}
+      <Announcer />
       <div class="shell">
         <TopBar />
         <Sidebar />
@@ -31,7 +33,6 @@ export function App() {
         </main>
         <TabBar />
       </div>
-      <Announcer />
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
+import { useGrowWithText } from '../components/grow-with-text.ts';
 import { Icon } from '../components/icon.tsx';
 import { hueOf } from '../client/models.ts';
 import { isTouch } from '../media.ts';
@@ -14,14 +15,7 @@ export function Composer() {
   useEffect(() => {
     if (!isTouch.value) input.current?.focus();
   }, []);
-
-  const written = draft.value;
-  useLayoutEffect(() => {
-    const area = input.current;
-    if (!area || CSS.supports('field-sizing', 'content')) return;
-    area.style.blockSize = 'auto';
-    area.style.blockSize = `${area.scrollHeight}px`;
-  }, [written]);
+  useGrowWithText(input, draft.value);
 
   const submit = async (): Promise<void> => {
     const text = draft.value.trim();

@@ -1,7 +1,8 @@
 import './compare.css';
 import '../chat/chat.css';
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
+import { useGrowWithText } from '../components/grow-with-text.ts';
 import { Icon } from '../components/icon.tsx';
 import { CompareColumn } from './compare-column.tsx';
 import { ask, sides, stopAll, working } from './compare-state.ts';
@@ -9,6 +10,8 @@ import { ask, sides, stopAll, working } from './compare-state.ts';
 const prompt = signal('Explain what a tide is, in two sentences.');
 
 export function CompareView() {
+  const input = useRef<HTMLTextAreaElement>(null);
+  useGrowWithText(input, prompt.value);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === 'Escape' && !document.querySelector('dialog[open]')) stopAll();
@@ -28,6 +31,7 @@ export function CompareView() {
       </header>
       <form class="composer" onSubmit={submit}>
         <textarea
+          ref={input}
           rows={1}
           aria-label="Prompt for both"
           placeholder="Ask both"

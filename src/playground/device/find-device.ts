@@ -12,6 +12,8 @@ export interface GpuFacts {
 export interface DeviceFacts {
   gpu: GpuFacts | null;
   isolated: boolean;
+  /** Some browsers are isolated, and have none all the same. */
+  sharedMemory: boolean;
   cores: number;
   /** As the browser rounds it; null where it does not tell. */
   memoryGiB: number | null;
@@ -33,6 +35,7 @@ export async function findDevice(): Promise<DeviceFacts> {
   return {
     gpu,
     isolated: crossOriginIsolated,
+    sharedMemory: typeof globalThis.SharedArrayBuffer === 'function',
     cores: navigator.hardwareConcurrency,
     memoryGiB: deviceMemory ?? null,
     storage: storage.value,

@@ -36,18 +36,21 @@ function gpuMeaning(gpu: GpuFacts | null): Meaning {
   };
 }
 
-function threads({ isolated, cores }: DeviceFacts): Meaning {
-  return isolated
-    ? {
-        good: true,
-        title: 'Threads',
-        text: `The page is cross-origin isolated: WebAssembly may use several of the ${cores} cores.`,
-      }
-    : {
-        good: false,
-        title: 'One thread',
-        text: 'The page is not cross-origin isolated, so WebAssembly has one thread. Headers (COOP, COEP) or a reload under the service worker enable the others.',
-      };
+function threads({ isolated, sharedMemory, cores }: DeviceFacts): Meaning {
+  if (isolated && sharedMemory) {
+    return {
+      good: true,
+      title: 'Threads',
+      text: `The page is cross-origin isolated: WebAssembly may use several of the ${cores} cores.`,
+    };
+  }
+  return {
+    good: false,
+    title: 'One thread',
+    text: isolated
+      ? 'This browser has no SharedArrayBuffer, so WebAssembly has one thread. Another browser may be faster.'
+      : 'The page is not cross-origin isolated, so WebAssembly has one thread. Headers (COOP, COEP) or a reload under the service worker enable the others.',
+  };
 }
 
 function room({ storage }: DeviceFacts): Meaning {

@@ -1,3 +1,7 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { Builder, Key, type WebDriver } from 'selenium-webdriver';
 
 import { freePort } from '../../support/static-site.ts';
@@ -5,13 +9,20 @@ import { SCRIPT_TIMEOUT_MS, type Browser, type Tab } from './driver.ts';
 import { findProgram } from './find-program.ts';
 import { startProcess, startScreen } from './processes.ts';
 
+/** The browser's own bar would keep the window from being as narrow as a phone. */
+const SMALL_BAR = '* { min-width: 0; min-height: 0; padding: 0; margin: 0; font-size: 3px; }';
+
 /** WebKitGTK's MiniBrowser on a virtual screen. As Debian ships it, it has no SharedArrayBuffer. */
 export async function launchWebKit({ sharedMemory = false } = {}): Promise<Browser> {
   const miniBrowser = findProgram('miniBrowser');
   const screen = await startScreen();
   const port = await freePort();
+  const config = await mkdtemp(join(tmpdir(), 'localtext-webkit-'));
+  await mkdir(join(config, 'gtk-3.0'));
+  await writeFile(join(config, 'gtk-3.0/gtk.css'), SMALL_BAR);
   const service = startProcess(findProgram('webkitDriver'), [`--port=${port}`], {
     DISPLAY: screen.display,
+    XDG_CONFIG_HOME: config,
     // Its sandbox does not start for root.
     ...(process.getuid?.() === 0 && { WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1' }),
     ...(sharedMemory && { JSC_useSharedArrayBuffer: '1' }),
@@ -19,6 +30,7 @@ export async function launchWebKit({ sharedMemory = false } = {}): Promise<Brows
   const stop = async (): Promise<void> => {
     await service.stop();
     await screen.stop();
+    await rm(config, { recursive: true, force: true });
   };
   try {
     const driver = await connect(port, miniBrowser);

@@ -94,7 +94,8 @@ export class AlteredSite {
     const chunks: Buffer[] = [];
     response.on('data', (chunk: Buffer) => chunks.push(chunk));
     response.on('end', () => {
-      answer.writeHead(200, { ...headers, 'content-type': 'text/javascript' });
+      const type = response.statusCode === 200 ? headers['content-type'] : 'text/javascript';
+      answer.writeHead(200, { ...headers, 'content-type': type });
       answer.end(alter(Buffer.concat(chunks).toString()));
     });
   }

@@ -1,0 +1,137 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { AlteredSite } from '../browser/lifetime/support/altered-site.ts';
+import { selectedBrowsers } from './support/browsers.ts';
+import { waitFor, type Browser, type Tab } from './support/driver.ts';
+import { storeConversation } from './support/store-conversation.ts';
+import { unreachable } from './support/unreachable.ts';
+
+/** The playground in every browser, while the chat's weights are on their way. */
+
+const VIEWS = ['Chat', 'Compare', 'Embeddings', 'Models', 'Keys', 'Requests', 'Device'];
+const SIZES = [
+  [1280, 800],
+  [390, 780],
+] as const;
+const WEIGHTS = '/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
+const SCREENSHOTS = 'test-results/browsers';
+
+/** The first script of the page keeps every error, as no WebDriver of WebKitGTK reports them. */
+const KEEP_ERRORS = `window.faults = [];
+const keep = (text) => window.faults.push(String(text));
+const { error } = console;
+console.error = (...parts) => { keep(parts.join(' ')); error(...parts); };
+addEventListener('error', ({ message, target }) => keep(message ?? 'not loaded: ' + (target.src ?? target.href)), true);
+addEventListener('unhandledrejection', ({ reason }) => keep(reason));
+addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => keep(violatedDirective + ' ' + blockedURI));`;
+
+declare global {
+  interface Window {
+    faults: string[];
+  }
+}
+
+describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
+  let browser: Browser;
+  let site: AlteredSite;
+  let tab: Tab;
+
+  beforeAll(async () => {
+    [browser, site] = await Promise.all([launch(), AlteredSite.start(inject('siteUrl'), { isolated: true })]);
+    site.files.set('/', (html) => html.replace('<script', '<script src="/keep-errors.js"></script><script'));
+    site.bodies.set('/keep-errors.js', Buffer.from(KEEP_ERRORS));
+    site.stalls.set(WEIGHTS, () => true);
+    tab = await browser.open(site.url);
+    await waitFor(tab, () => document.querySelector('.load-card .progress') !== null);
+    await storeConversation(tab);
+  });
+  afterEach(async ({ task }) => {
+    if (task.result?.state !== 'fail') return;
+    await mkdir(SCREENSHOTS, { recursive: true });
+    const path = `${SCREENSHOTS}/${name}-${task.name.replaceAll(/\W+/g, '-')}.png`;
+    await writeFile(path, await tab.screenshot());
+    console.error(`A screenshot is in ${path}.`);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await site?.stop();
+  });
+
+  const show = async (hash: string, title: string): Promise<void> => {
+    await tab.evaluate((to) => void (location.hash = to), hash);
+    await waitFor(
+      tab,
+      (wanted) =>
+        document.querySelector('h1')?.textContent === wanted && !document.querySelector('.view-loading'),
+      title,
+    );
+  };
+
+  test.each(VIEWS)('%s opens, fits 1280 and 390 px, and the keyboard reaches all of it', async (view) => {
+    for (const [width, height] of SIZES) {
+      await tab.resize(width, height);
+      await show(view.toLowerCase(), view);
+      const widths = await tab.evaluate(() => [innerWidth, document.documentElement.scrollWidth]);
+      expect(widths).toEqual([width, width]);
+      expect(await unreachable(tab)).toEqual([]);
+    }
+    expect(await tab.evaluate(() => window.faults)).toEqual([]);
+  });
+
+  test('a reply shows whole list numbers, and text fields grow with their text', async () => {
+    await tab.resize(390, 780);
+    await show('chat/stored', 'Chat');
+    await waitFor(tab, () => document.querySelector('.markdown ol') !== null);
+    const [padding, number] = await tab.evaluate(() => {
+      const list = document.querySelector('.markdown ol') ?? document.body;
+      const widest = document.createElement('span');
+      widest.textContent = '12.\u00a0';
+      list.querySelector('li')?.append(widest);
+      const { width } = widest.getBoundingClientRect();
+      widest.remove();
+      return [parseFloat(getComputedStyle(list).paddingInlineStart), width] as const;
+    });
+    expect(padding).toBeGreaterThan(number);
+
+    const composerHeight = (text: string): Promise<number> =>
+      tab.evaluate(async (value) => {
+        const area = document.querySelector<HTMLTextAreaElement>('.composer textarea');
+        if (!area) return 0;
+        area.value = value;
+        area.dispatchEvent(new Event('input', { bubbles: true }));
+        await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+        return area.offsetHeight;
+      }, text);
+    const one = await composerHeight('one line');
+    expect(await composerHeight('five\nlines\nof\ntext\n')).toBeGreaterThan(one + 4 * 20);
+    await composerHeight('');
+  });
+
+  test('the keyboard reaches every setting, and a device without shared memory is told so', async () => {
+    await tab.resize(1280, 800);
+    await show('chat/stored', 'Chat');
+    await tab.evaluate(() => {
+      document.querySelector<HTMLElement>('[aria-label=Settings][aria-expanded=false]')?.click();
+    });
+    await waitFor(tab, () => document.querySelector('.chat-panel summary') !== null);
+    await tab.evaluate(() => {
+      for (const group of document.querySelectorAll('details')) group.open = true;
+    });
+    expect(await unreachable(tab)).toEqual([]);
+    expect(
+      await tab.evaluate(
+        () =>
+          [...document.querySelectorAll('select')].filter(
+            (each) => getComputedStyle(each).appearance !== 'none',
+          ).length,
+      ),
+    ).toBe(0);
+    await show('device', 'Device');
+    const text = await waitFor(tab, () => document.querySelector('.meanings')?.textContent);
+    const shared = await tab.evaluate(() => 'SharedArrayBuffer' in globalThis);
+    expect(text?.includes('no SharedArrayBuffer')).toBe(!shared);
+    expect(await tab.evaluate(() => window.faults)).toEqual([]);
+  });
+});
