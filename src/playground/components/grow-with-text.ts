@@ -1,7 +1,7 @@
-import { useLayoutEffect, type MutableRef } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 
 /** Makes a textarea as high as its text, where CSS (`field-sizing`) cannot. */
-export function useGrowWithText(input: MutableRef<HTMLTextAreaElement | null>, text: string): void {
+export function useGrowWithText(input: { current: HTMLTextAreaElement | null }, text: string): void {
   useLayoutEffect(() => {
     const area = input.current;
     if (!area || CSS.supports('field-sizing', 'content')) return;

@@ -1,16 +1,18 @@
 import { launchChromium } from './chromium.ts';
-import type { Browser } from './driver.ts';
+import type { Browser, LaunchOptions } from './driver.ts';
 import { launchFirefox } from './firefox.ts';
 import { launchWebKit } from './webkit.ts';
 
-const launchers: Record<string, () => Promise<Browser>> = {
+type Launch = (options?: LaunchOptions) => Promise<Browser>;
+
+const launchers: Record<string, Launch> = {
   chromium: launchChromium,
   firefox: launchFirefox,
-  webkit: launchWebKit,
+  webkit: () => launchWebKit(),
 };
 
 /** All browsers, or those that LOCALTEXT_BROWSERS names, separated by commas. */
-export function selectedBrowsers(): { name: string; launch: () => Promise<Browser> }[] {
+export function selectedBrowsers(): { name: string; launch: Launch }[] {
   const asked = (process.env['LOCALTEXT_BROWSERS'] ?? '').split(',').filter(Boolean);
   const unknown = asked.filter((name) => !(name in launchers));
   if (unknown.length > 0) {

@@ -1,17 +1,27 @@
-import type { Page } from 'playwright';
+import type { BrowserContext, Page } from 'playwright';
 
+import { killServiceWorker } from '../../browser/lifetime/support/kill.ts';
 import { launch } from '../../support/launch.ts';
-import type { Browser, Tab } from './driver.ts';
+import type { Browser, LaunchOptions, Tab } from './driver.ts';
 
-export async function launchChromium(): Promise<Browser> {
-  const context = await launch();
+export async function launchChromium({ isPrivate = false }: LaunchOptions = {}): Promise<Browser> {
+  const persistent = await launch();
+  const pages = new Map<Tab, Page>();
+  let context: BrowserContext = persistent;
+  if (isPrivate) context = (await persistent.browser()?.newContext()) ?? persistent;
   return {
     async open(url) {
       const page = await context.newPage();
       await page.goto(url);
-      return asTab(page);
+      const tab = asTab(page);
+      pages.set(tab, page);
+      return tab;
     },
-    close: () => context.close(),
+    async stopServiceWorker(tab) {
+      const page = pages.get(tab);
+      if (page) await killServiceWorker(page);
+    },
+    close: () => persistent.close(),
   };
 }
 

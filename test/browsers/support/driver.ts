@@ -1,6 +1,15 @@
+export interface LaunchOptions {
+  /** In private windows. WebKitGTK's are always private when they are automated. */
+  isPrivate?: boolean;
+  /** A service worker stops after 2 s without an event, where the browser lets that be set (Firefox: 30 s). */
+  stopsIdleWorkers?: boolean;
+}
+
 /** A browser under test. Each implementation runs one real browser with a fresh profile. */
 export interface Browser {
   open(url: string): Promise<Tab>;
+  /** Has the browser stop the tab's service worker, as it does with one that is idle. The tab may be left blank. */
+  stopServiceWorker(tab: Tab): Promise<void>;
   close(): Promise<void>;
 }
 

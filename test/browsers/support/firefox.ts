@@ -1,16 +1,28 @@
 import { launch, type Page } from 'puppeteer-core';
 
-import { SCRIPT_TIMEOUT_MS, type Browser, type Tab } from './driver.ts';
+import { SCRIPT_TIMEOUT_MS, type Browser, type LaunchOptions, type Tab } from './driver.ts';
 import { findProgram } from './find-program.ts';
 
+/** So many milliseconds without an event, where asked for. */
+const IDLE_MS = 2000;
+
 /** Firefox over WebDriver BiDi, which needs no separate driver. */
-export async function launchFirefox({ isPrivate = false } = {}): Promise<Browser> {
+export async function launchFirefox({
+  isPrivate = false,
+  stopsIdleWorkers = false,
+}: LaunchOptions = {}): Promise<Browser> {
   const browser = await launch({
     browser: 'firefox',
     executablePath: findProgram('firefox'),
     headless: true,
     protocolTimeout: SCRIPT_TIMEOUT_MS,
-    ...(isPrivate && { extraPrefsFirefox: { 'browser.privatebrowsing.autostart': true } }),
+    extraPrefsFirefox: {
+      'browser.privatebrowsing.autostart': isPrivate,
+      ...(stopsIdleWorkers && {
+        'dom.serviceWorkers.idle_timeout': IDLE_MS,
+        'dom.serviceWorkers.idle_extended_timeout': IDLE_MS,
+      }),
+    },
   });
   return {
     async open(url) {
@@ -18,6 +30,7 @@ export async function launchFirefox({ isPrivate = false } = {}): Promise<Browser
       await page.goto(url);
       return asTab(page);
     },
+    stopServiceWorker: () => new Promise((resolve) => setTimeout(resolve, 3 * IDLE_MS)),
     close: () => browser.close(),
   };
 }

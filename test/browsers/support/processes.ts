@@ -5,6 +5,8 @@ import type { Readable } from 'node:stream';
 import { findProgram } from './find-program.ts';
 
 interface Running {
+  /** Of the process, and of its group. */
+  pid: number;
   stop(): Promise<void>;
 }
 
@@ -41,6 +43,7 @@ function running(child: ChildProcess): Running {
   };
   process.once('exit', kill);
   return {
+    pid: child.pid ?? 0,
     async stop() {
       process.off('exit', kill);
       kill();

@@ -48,6 +48,27 @@ export class SiteTab {
     this.#closed = true;
   }
 
+  /** The browser may need the page closed to stop its service worker: then it is opened again. */
+  async stopServiceWorker(browser: Browser): Promise<void> {
+    const url = await this.#tab.evaluate(() => location.href);
+    await browser.stopServiceWorker(this.#tab);
+    if ((await this.#tab.evaluate(() => location.href)) === url) return;
+    await this.#tab.goto(url);
+    await this.#start();
+  }
+
+  /** When the service worker was started, in milliseconds since 1970, if it tells. */
+  workerStarted(): Promise<number> {
+    return this.#tab.evaluate(
+      () =>
+        new Promise<number>((resolve) => {
+          const { port1, port2 } = new MessageChannel();
+          port1.onmessage = ({ data }) => resolve(data as number);
+          navigator.serviceWorker.controller?.postMessage('started?', [port2]);
+        }),
+    );
+  }
+
   async begin(parameters: Body): Promise<string> {
     const name = `run-${(runs += 1)}`;
     const body: Body = { messages: [{ role: 'user', content: 'Count.' }], ...parameters };
@@ -98,6 +119,25 @@ export class SiteTab {
 
   async ready(model: string): Promise<void> {
     await this.#tab.evaluate((id) => window.lifetime.handle().ready(id), model);
+  }
+
+  /** Does not wait for it: `loadPhase()` tells how far it is. */
+  async beginLoad(model: string): Promise<void> {
+    await this.#tab.evaluate((id) => {
+      const onProgress = ({ phase }: { phase: string }): string => (document.title = phase);
+      document.title = '';
+      window.lifetime
+        .handle()
+        .ready(id, { onProgress })
+        .then(
+          () => (document.title = 'ready'),
+          (error: Error) => (document.title = error.message),
+        );
+    }, model);
+  }
+
+  loadPhase(): Promise<string> {
+    return this.#tab.evaluate(() => document.title);
   }
 
   /** Of a model that is loaded: its weights and its backend. */

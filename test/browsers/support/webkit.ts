@@ -7,13 +7,16 @@ import { Builder, Key, type WebDriver } from 'selenium-webdriver';
 import { freePort } from '../../support/static-site.ts';
 import { SCRIPT_TIMEOUT_MS, type Browser, type Tab } from './driver.ts';
 import { findProgram } from './find-program.ts';
+import { memoryOf } from './process-memory.ts';
 import { startProcess, startScreen } from './processes.ts';
+
+const IDLE_MS = 15_000;
 
 /** The browser's own bar would keep the window from being as narrow as a phone. */
 const SMALL_BAR = '* { min-width: 0; min-height: 0; padding: 0; margin: 0; font-size: 3px; }';
 
 /** WebKitGTK's MiniBrowser on a virtual screen. As Debian ships it, it has no SharedArrayBuffer. */
-export async function launchWebKit({ sharedMemory = false } = {}): Promise<Browser> {
+export async function launchWebKit({ sharedMemory = false } = {}): Promise<WebKit> {
   const miniBrowser = findProgram('miniBrowser');
   const screen = await startScreen();
   const port = await freePort();
@@ -35,7 +38,7 @@ export async function launchWebKit({ sharedMemory = false } = {}): Promise<Brows
   try {
     const driver = await connect(port, miniBrowser);
     await driver.manage().setTimeouts({ script: SCRIPT_TIMEOUT_MS, pageLoad: 60_000 });
-    return new WebKit(driver, stop);
+    return new WebKit(driver, service.pid, stop);
   } catch (error) {
     await stop();
     throw error;
@@ -63,13 +66,15 @@ async function connect(port: number, binary: string): Promise<WebDriver> {
 }
 
 /** WebDriver has one current window: each command selects its own first, one command after another. */
-class WebKit implements Browser {
+export class WebKit implements Browser {
   readonly #driver: WebDriver;
   readonly #stop: () => Promise<void>;
+  readonly #group: number;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(driver: WebDriver, stop: () => Promise<void>) {
+  constructor(driver: WebDriver, group: number, stop: () => Promise<void>) {
     this.#driver = driver;
+    this.#group = group;
     this.#stop = stop;
   }
 
@@ -82,6 +87,17 @@ class WebKit implements Browser {
       return driver.getWindowHandle();
     });
     return this.#tab(handle);
+  }
+
+  /** WebKit stops a service worker some time after its last page is gone. */
+  async stopServiceWorker(tab: Tab): Promise<void> {
+    await tab.goto('about:blank');
+    await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
+  }
+
+  /** Resident bytes, by program. */
+  memory(): Promise<Record<string, number>> {
+    return memoryOf(this.#group);
   }
 
   async close(): Promise<void> {

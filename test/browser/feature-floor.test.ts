@@ -1,0 +1,103 @@
+import { readdir } from 'node:fs/promises';
+
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { AlteredSite } from './lifetime/support/altered-site.ts';
+import { Tab } from './lifetime/support/tab.ts';
+
+/** A browser without one of the APIs: the page learns its name, or goes on without it. */
+
+let context: BrowserContext;
+let site: AlteredSite;
+
+beforeAll(async () => {
+  [context, site] = await Promise.all([launch(), AlteredSite.start(inject('siteUrl'))]);
+});
+afterAll(async () => {
+  await context.close();
+  await site.stop();
+});
+
+/** A page of the site, in which this script has run before any other. */
+async function pageAfter(script: string): Promise<Page> {
+  const page = await context.newPage();
+  await page.addInitScript(script);
+  await page.goto(`${site.url}/lifetime-page.html`);
+  return page;
+}
+
+const refusal = (page: Page, how: 'start' | 'startWithoutServiceWorker'): Promise<unknown> =>
+  page.evaluate(async (name) => {
+    try {
+      await window.lifetime[name]();
+      return null;
+    } catch (error) {
+      const { code, message } = error as Error & { code?: string };
+      return { code, message };
+    }
+  }, how);
+
+const refusingIndexedDb = (name: string): string =>
+  `IDBFactory.prototype.open = () => { throw new DOMException('refused', '${name}'); };`;
+
+test.each([
+  ['Web Locks', 'delete Navigator.prototype.locks;', 'browser_unsupported', /lacks Web Locks\..*Firefox 124/],
+  ['IndexedDB', 'delete window.indexedDB;', 'browser_unsupported', /lacks IndexedDB\./],
+  ['BroadcastChannel', 'delete window.BroadcastChannel;', 'browser_unsupported', /lacks BroadcastChannel\./],
+  ['AbortSignal.any', 'delete AbortSignal.any;', 'browser_unsupported', /lacks AbortSignal\.any\./],
+  [
+    'allowed storage',
+    refusingIndexedDb('SecurityError'),
+    'storage_unavailable',
+    /Allow cookies and site data/,
+  ],
+  ['free storage', refusingIndexedDb('QuotaExceededError'), 'storage_full', /free disk space/],
+])('without %s, start() rejects and says so', async (_what, script, code, message) => {
+  const page = await pageAfter(script);
+  expect(await refusal(page, 'start')).toEqual({ code, message: expect.stringMatching(message) });
+  await page.close();
+});
+
+test.each([
+  ['the Cache API', 'delete window.caches;', 'cache_unavailable'],
+  ['service workers', 'delete Navigator.prototype.serviceWorker;', 'service_worker_unavailable'],
+])('without %s, start() names createFetch(), which works', async (_what, script, code) => {
+  const page = await pageAfter(script);
+  expect(await refusal(page, 'start')).toEqual({ code, message: expect.stringContaining('createFetch()') });
+  expect(await refusal(page, 'startWithoutServiceWorker')).toBeNull();
+  await page.close();
+});
+
+test('where localStorage throws, start() works', async () => {
+  const page = await pageAfter(
+    `Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError'); } });`,
+  );
+  expect(await refusal(page, 'start')).toBeNull();
+  await page.close();
+});
+
+test('without the origin private file system, weights are kept in the Cache API over a reload', async () => {
+  // At an origin of its own: the other's service worker has kept the worker's script.
+  const fresh = await AlteredSite.start(inject('siteUrl'));
+  const remove = 'delete StorageManager.prototype.getDirectory;';
+  const scripts = await readdir('dist/test-site/assets');
+  for (const name of scripts.filter((each) => /^worker-.*\.js$/.test(each)))
+    fresh.files.set(`/assets/${name}`, (text) => `${remove}\n${text}`);
+  await context.addInitScript(remove);
+  const tab = await Tab.open(context, fresh.url);
+  const load = (): Promise<void> => tab.page.evaluate(() => window.lifetime.handle().ready('jade-mole-4'));
+  await load();
+  const kept = await tab.page.evaluate(async () => {
+    const cache = await caches.open('localtext-weights');
+    return (await cache.keys()).length;
+  });
+  expect(kept).toBeGreaterThan(0);
+  fresh.asked.length = 0;
+  await tab.page.reload();
+  await tab.start();
+  await load();
+  expect(fresh.asked.filter((path) => path.startsWith('/models/') && path.includes('model.'))).toEqual([]);
+  await fresh.stop();
+});
