@@ -5,6 +5,7 @@ export interface DeviceNavigator {
   gpu?: Pick<GPU, 'requestAdapter'>;
   deviceMemory?: number;
   hardwareConcurrency?: number;
+  userAgent?: string;
   connection?: { saveData?: boolean };
   storage?: { estimate?(): Promise<{ quota?: number; usage?: number }> };
   getBattery?(): Promise<{ level: number; charging: boolean }>;
@@ -12,6 +13,12 @@ export interface DeviceNavigator {
 
 /** No answer of the browser is waited for longer: some drivers never settle a request for an adapter. */
 const PATIENCE_MS = 3000;
+
+/**
+ * iOS does not report memory, and ends a tab that takes more than some 1 GB (older phones) to 1.5 GB: counted as a device of 1.5 GiB, of which models may take 0.6. An iPad
+ * reports itself as a Mac, and has more.
+ */
+const IPHONE_GIB = 1.5;
 
 /** Looks at the device; never throws, and knows less where the browser tells less. In workers there is no battery. */
 export async function detectDevice(
@@ -25,7 +32,7 @@ export async function detectDevice(
   ]);
   return {
     gpu,
-    memoryGiB: navigator.deviceMemory ?? null,
+    memoryGiB: navigator.deviceMemory ?? (/iPhone|iPod/.test(navigator.userAgent ?? '') ? IPHONE_GIB : null),
     cores: navigator.hardwareConcurrency ?? 1,
     crossOriginIsolated: isolated,
     storage:

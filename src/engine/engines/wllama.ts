@@ -4,7 +4,7 @@ import type { WllamaVariant } from '../../catalog/catalog.ts';
 import { abortable } from '../abort.ts';
 import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { EngineError } from '../engine-error.ts';
-import { hasThreads } from '../device/threads.ts';
+import { chatThreads, hasThreads } from '../device/threads.ts';
 import { realAdapter } from '../gpu.ts';
 import { ChatPrompt } from './chat-prompt.ts';
 import { asLoadFailure, contextLengths } from './wllama/load-failures.ts';
@@ -89,7 +89,7 @@ async function start(
   const there = new AbortController();
   try {
     const ahead = blobs.map((blob) => new ReadAheadBlob(blob));
-    const loaded = wllama.loadModel(ahead, loadParameters(variant, gpu, threadCount()));
+    const loaded = wllama.loadModel(ahead, loadParameters(variant, gpu, hasThreads() ? chatThreads() : 1));
     const watch = watchWasm(wasm, AbortSignal.any([context.signal, there.signal]));
     await abortable(Promise.race([loaded, watch.then(() => loaded)]), context.signal);
     // It keeps the blobs for as long as it lives.
@@ -129,14 +129,6 @@ function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): 
     ...(!gpu && { cache_type_k: 'q8_0', cache_type_v: 'q8_0', flash_attn: true }),
     warmup: false,
   };
-}
-
-/**
- * Half of the logical processors: about the real cores, and one left for the page. llama.cpp's threads wait for each
- * other by spinning, some hundred times a token: with one of them off its core, all stand still.
- */
-function threadCount(): number {
-  return hasThreads() ? Math.max(1, Math.floor(navigator.hardwareConcurrency / 2)) : 1;
 }
 
 /** Its kernels want half floats; without them it would only try, and come back to the CPU. */

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 
-import { processors } from '../../../src/engine/device/threads.ts';
+import { chatThreads, processors } from '../../../src/engine/device/threads.ts';
 import { takesPlainBuild } from '../../../src/engine/engines/transformers/runtime-build.ts';
 import { chooseBuild } from '../../../src/engine/engines/wllama/wasm-build.ts';
 
@@ -70,4 +70,14 @@ test('a number of processors that hides the true one is counted low', () => {
   expect(processors({ hardwareConcurrency: 4, deviceMemory: 8 })).toBe(4);
   expect(processors({ hardwareConcurrency: 2 })).toBe(2);
   expect(processors({ hardwareConcurrency: 8 })).toBe(8);
+});
+
+test.each([
+  [undefined, 1],
+  [1, 1],
+  [2, 1],
+  [4, 2],
+  [8, 4],
+])('of %s reported processors, llama.cpp gets %s threads', (hardwareConcurrency, threads) => {
+  expect(chatThreads(hardwareConcurrency === undefined ? {} : { hardwareConcurrency })).toBe(threads);
 });

@@ -1,5 +1,8 @@
 import { expect, test, vi } from 'vitest';
+
+import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
 import { detectDevice, type DeviceNavigator } from '../../../../src/engine/device/detect-device.ts';
+import { chooseVariant } from '../../../../src/engine/variant-choice.ts';
 
 /** What a browser's own object gives, as far as it is read. */
 function adapter(info: Partial<GPUAdapterInfo>): GPUAdapter {
@@ -79,4 +82,19 @@ test('a driver that never answers counts as no GPU', async () => {
   } finally {
     vi.useRealTimers();
   }
+});
+
+test('an iPhone, which does not report memory, is counted as a small device', async () => {
+  const iPhone =
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Mobile/15E148 Safari/604.1';
+  const device = await detectDevice({ userAgent: iPhone, hardwareConcurrency: 8 }, false);
+  expect(device.memoryGiB).toBe(1.5);
+  for (const model of defaultCatalog.models) {
+    const { variant } = chooseVariant(model, device);
+    // Of those without a GPU the smallest, although it has cores enough for more.
+    expect(variant?.name).toMatch(/^(smollm2-135m|all-minilm)/);
+  }
+  const mac =
+    'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/18.6 Safari/605.1.15';
+  expect((await detectDevice({ userAgent: mac }, false)).memoryGiB).toBeNull();
 });
