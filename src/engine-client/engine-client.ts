@@ -2,7 +2,7 @@ import { CREDIT_WINDOW, type AskerMessage } from '../protocol/engine-port.ts';
 import type { ChatEvent, ChatJob, EmbeddingResult } from '../protocol/job.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineClient, EngineRequestOptions } from '../service/service-dependencies.ts';
-import { askEngine, type EngineClientDependencies } from './ask-engine.ts';
+import { callEngine, type EngineClientDependencies } from './call-engine.ts';
 import { ChatProgress } from './chat-progress.ts';
 import { engineFailed } from './engine-errors.ts';
 import { EventQueue } from './event-queue.ts';
@@ -18,7 +18,7 @@ export function createEngineClient(dependencies: EngineClientDependencies): Engi
     chat: (job, options) => ({ [Symbol.asyncIterator]: () => startChat(dependencies, job, options) }),
     async embed(job, { id, signal, onWaiting }) {
       let answer: EmbeddingResult | null = null;
-      await askEngine(
+      await callEngine(
         dependencies,
         { id, signal },
         {
@@ -57,7 +57,7 @@ function startChat(
   };
   const queue = new EventQueue<ChatEvent>({ onTaken: taken, onReturn: () => left.abort() });
 
-  askEngine(
+  callEngine(
     dependencies,
     { id, signal },
     {

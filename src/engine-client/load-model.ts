@@ -1,7 +1,7 @@
 import type { EngineStatus, LoadProgress } from '../protocol/control.ts';
 import type { WeightsCommand, WeightsReply } from '../protocol/weights.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { askEngine, type EngineClientDependencies } from './ask-engine.ts';
+import { callEngine, type EngineClientDependencies } from './call-engine.ts';
 
 const version = PROTOCOL_VERSION;
 
@@ -16,7 +16,7 @@ export async function loadModel(
 ): Promise<void> {
   const { signal, onProgress } = options;
   const id = `load-${crypto.randomUUID()}`;
-  await askEngine(
+  await callEngine(
     dependencies,
     { id, signal },
     {
@@ -37,7 +37,7 @@ export async function readStatus(
 ): Promise<EngineStatus | null> {
   const id = `status-${crypto.randomUUID()}`;
   let status: EngineStatus | null = null;
-  await askEngine(
+  await callEngine(
     dependencies,
     { id, signal },
     {
@@ -60,7 +60,7 @@ export async function commandWeights(
 ): Promise<WeightsReply | null> {
   const id = `weights-${crypto.randomUUID()}`;
   let reply: WeightsReply | null = null;
-  await askEngine(
+  await callEngine(
     dependencies,
     { id, signal },
     {

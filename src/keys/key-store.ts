@@ -31,11 +31,11 @@ export function createKeyStore(options: { scope: string; now: () => number; inFl
   };
 }
 
-type Refusal = Exclude<Admission, Admitted>;
+type RefusedAdmission = Exclude<Admission, Admitted>;
 
-const refused = (reason: Refusal['reason']): Refusal => ({ admitted: false, reason });
+const refused = (reason: RefusedAdmission['reason']): RefusedAdmission => ({ admitted: false, reason });
 
-function refusal(record: KeyRecord | undefined, hash: string, now: number): Refusal | null {
+function refusal(record: KeyRecord | undefined, hash: string, now: number): RefusedAdmission | null {
   if (!record) return refused('unknown');
   if (record.revokedAt !== null) return refused('revoked');
   const until = record.secrets.find((secret) => secret.hash === hash)?.validUntil ?? null;

@@ -1,12 +1,12 @@
 import type { BrokerMessage } from '../protocol/discovery.ts';
 import { withTrustedWorkers } from '../protocol/trusted-urls.ts';
 import { nameIn } from '../protocol/scope.ts';
-import type { Leader } from './leader.ts';
+import type { ElectionMember } from './election-member.ts';
 
-const links = new WeakMap<Leader, MessagePort>();
+const links = new WeakMap<ElectionMember, MessagePort>();
 
 /** This page's port to the broker. While the page leads, the broker sends it the others' requests. */
-export function linkToBroker(leader: Leader): MessagePort {
+export function linkToBroker(leader: ElectionMember): MessagePort {
   const before = links.get(leader);
   if (before) return before;
   const { port } = withTrustedWorkers(

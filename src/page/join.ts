@@ -1,7 +1,7 @@
 import type { NeedEngine } from '../protocol/discovery.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { nameIn } from '../protocol/scope.ts';
-import { Leader } from './leader.ts';
+import { ElectionMember } from './election-member.ts';
 import { engineSettings, type StartOptions } from './start-options.ts';
 
 /** On it, a page without a service worker asks the others to link to the broker. */
@@ -9,13 +9,13 @@ export const brokerChannel = (scope: string): string => `${nameIn(scope)}:broker
 
 /** This tab's part in serving: it takes part in the election, and hands requests' ports to its worker while it leads. */
 export interface Membership {
-  leader: Leader;
+  leader: ElectionMember;
   /** To be called once. The tab leaves the election when all who joined have left. */
   leave(): void;
 }
 
 /** By scope. */
-const joined = new Map<string, { leader: Leader; stop: AbortController; members: number }>();
+const joined = new Map<string, { leader: ElectionMember; stop: AbortController; members: number }>();
 
 /** Joins the app's election, once a page: a second caller shares the first one's place and its options. */
 export function joinElection(scope: string, options: StartOptions): Membership {
@@ -34,8 +34,8 @@ export function joinElection(scope: string, options: StartOptions): Membership {
 }
 
 /** A page that freezes, or goes into the back/forward cache, leaves; it is back when it is shown or thawed. */
-function takePart(scope: string, options: StartOptions): { leader: Leader; stop: AbortController } {
-  const leader = new Leader(scope, engineSettings(options));
+function takePart(scope: string, options: StartOptions): { leader: ElectionMember; stop: AbortController } {
+  const leader = new ElectionMember(scope, engineSettings(options));
   const stop = new AbortController();
   const { signal } = stop;
   listen(leader, signal);
@@ -61,7 +61,7 @@ function takePart(scope: string, options: StartOptions): { leader: Leader; stop:
   return { leader, stop };
 }
 
-function listen(leader: Leader, signal: AbortSignal): void {
+function listen(leader: ElectionMember, signal: AbortSignal): void {
   const { serviceWorker } = navigator;
   // Absent in an insecure context, and in some private windows.
   if (!serviceWorker) return;
@@ -77,7 +77,7 @@ function listen(leader: Leader, signal: AbortSignal): void {
   serviceWorker.startMessages();
 }
 
-function awaitBroker(leader: Leader, signal: AbortSignal): void {
+function awaitBroker(leader: ElectionMember, signal: AbortSignal): void {
   const channel = new BroadcastChannel(brokerChannel(leader.scope));
   channel.onmessage = () => {
     void import('./broker-link.ts').then((module) => module.linkToBroker(leader));

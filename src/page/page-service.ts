@@ -1,13 +1,13 @@
 import { browserService } from '../sw-entry/v1.ts';
 import { writeCatalog } from '../storage/settings.ts';
-import type { Leader } from './leader.ts';
+import type { ElectionMember } from './election-member.ts';
 import { withStorage } from './requirements.ts';
 import { pageTransport } from './page-transport.ts';
 import type { StartOptions } from './start-options.ts';
 
 /** The service in this page, behaving as `fetch` does when a request is aborted. */
 export async function pageService(
-  leader: Leader,
+  leader: ElectionMember,
   { catalog }: StartOptions,
 ): Promise<(request: Request) => Promise<Response>> {
   await withStorage(() => writeCatalog(leader.scope, catalog ?? null));

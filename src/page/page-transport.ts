@@ -3,7 +3,7 @@ import type { BrokerMessage } from '../protocol/discovery.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { linkToBroker } from './broker-link.ts';
 import { brokerChannel } from './join.ts';
-import type { Leader } from './leader.ts';
+import type { ElectionMember } from './election-member.ts';
 
 const version = PROTOCOL_VERSION;
 
@@ -12,7 +12,7 @@ const version = PROTOCOL_VERSION;
  * That one passes real ports on, so that nothing differs from there; a BroadcastChannel cannot, and every delta of
  * every request would reach every tab.
  */
-export function pageTransport(leader: Leader): EngineTransport {
+export function pageTransport(leader: ElectionMember): EngineTransport {
   const { scope } = leader;
   const channel = new BroadcastChannel(brokerChannel(scope));
   return {

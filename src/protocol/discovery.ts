@@ -39,6 +39,6 @@ export interface ServePort {
  * happens to its worker is then no fault of a request. Only a hint: a lock says that the worker is gone.
  */
 export const DEPARTURE_CHANNEL = 'localtext:departure';
-export interface Departure {
+export interface LeaderExit {
   epoch: string;
 }

@@ -18,8 +18,8 @@ export interface SpanDetail {
 export function showSpan(span: Span, ms: number, detail: SpanDetail, end = performance.now()): void {
   const name = `localtext ${span}`;
   performance.measure(name, {
-    start: sane(end - ms),
-    end: sane(end),
+    start: clampTime(end - ms),
+    end: clampTime(end),
     // https://developer.chrome.com/docs/devtools/performance/extension
     detail: { ...detail, devtools: { track: 'localtext', properties: Object.entries(detail) } },
   });
@@ -27,4 +27,4 @@ export function showSpan(span: Span, ms: number, detail: SpanDetail, end = perfo
 }
 
 /** A clock that was set meanwhile may lead to times before the thread's own, which would be refused: no request fails for that. */
-const sane = (time: number): number => Math.max(0, time) || 0;
+const clampTime = (time: number): number => Math.max(0, time) || 0;

@@ -4,7 +4,7 @@ import { LogprobQueue } from './logprob-queue.ts';
 import { ServiceError } from './service-error.ts';
 import { StopSequences } from './stop-sequences.ts';
 import type { UsageCounter } from './usage-counter.ts';
-import { callMarks } from './tools/call-marks.ts';
+import { toolCallPrefixes } from './tools/tool-call-prefixes.ts';
 import { callConstraint } from './tools/call-schema.ts';
 import { CallReader } from './tools/call-reader.ts';
 import type { ToolUse } from './tools/tool-use.ts';
@@ -45,7 +45,7 @@ export class Reply {
   /** Words, in which a call may begin: the reply is then regenerated from there, held to the form of calls. */
   async #readText(job: ChatJob, tools: ToolUse | null = null): Promise<FinishReason> {
     const { stop, sink } = this.#options;
-    const marks = tools ? callMarks(tools) : [];
+    const marks = tools ? toolCallPrefixes(tools) : [];
     const stops = new StopSequences([...stop, ...marks]);
     const logprobs = job.topLogprobs === undefined ? null : new LogprobQueue();
     for await (const event of this.#events(job)) {

@@ -6,7 +6,7 @@ import { EventStream } from './event-stream.ts';
 import { choiceCount } from './generation.ts';
 import { answerHead, type GenerationRun } from './generation-run.ts';
 import { StreamDeadline } from './headers-deadline.ts';
-import { createMoment } from './moment.ts';
+import { createDeferred } from './deferred.ts';
 import { answerHeaders, EVENT_STREAM } from './response-headers.ts';
 import { asServiceError } from './service-error.ts';
 
@@ -26,21 +26,21 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
   const checked = new Set<number>();
   let begunToSpeak = false;
   let heartbeat: ReturnType<typeof setInterval> | undefined;
-  const begun = createMoment();
-  const deadline = new StreamDeadline(begun.reach);
+  const begun = createDeferred();
+  const deadline = new StreamDeadline(begun.resolve);
 
   const sayWaiting = (): void => void stream.send(`: waiting (${waitingFor})\n\n`);
   const speak = (text: string | undefined): void | Promise<void> => {
     if (!begunToSpeak) {
       begunToSpeak = true;
       clearInterval(heartbeat);
-      begun.reach();
+      begun.resolve();
     }
     if (text) return stream.send(text);
   };
   const onChecked = (index: number): void => {
     checked.add(index);
-    if (checked.size === Math.min(choiceCount(generation), CONCURRENT_CHOICES)) begun.reach();
+    if (checked.size === Math.min(choiceCount(generation), CONCURRENT_CHOICES)) begun.resolve();
   };
   const sink: ChoiceSink = {
     accepted(index, accepted) {
@@ -84,7 +84,7 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
     },
   }).finally(settle);
   try {
-    await Promise.race([work, begun.reached]);
+    await Promise.race([work, begun.promise]);
   } finally {
     deadline.stop();
   }

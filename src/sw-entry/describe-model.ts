@@ -1,4 +1,4 @@
-import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
+import type { EngineClientDependencies } from '../engine-client/call-engine.ts';
 import { readStatus } from '../engine-client/load-model.ts';
 import type { ModelDescription } from '../service/service-dependencies.ts';
 

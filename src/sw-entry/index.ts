@@ -3,7 +3,7 @@
  * @module localtext/sw
  */
 
-import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
+import type { EngineClientDependencies } from '../engine-client/call-engine.ts';
 import { scopeOf } from '../protocol/scope.ts';
 import { largeFiles } from './large-files.ts';
 import { isLocalPath } from './local-request.ts';

@@ -1,4 +1,4 @@
-import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
+import type { EngineClientDependencies } from '../engine-client/call-engine.ts';
 import { commandWeights, loadModel, readStatus } from '../engine-client/load-model.ts';
 import { LOAD_PATH, STATUS_PATH, WEIGHTS_PATH, type LoadLine } from '../protocol/local-paths.ts';
 import { afterCancel } from '../service/after-cancel.ts';

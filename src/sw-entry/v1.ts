@@ -1,5 +1,5 @@
 import { defaultModels } from '../catalog/default-models.ts';
-import type { EngineClientDependencies } from '../engine-client/ask-engine.ts';
+import type { EngineClientDependencies } from '../engine-client/call-engine.ts';
 import { createEngineClient } from '../engine-client/engine-client.ts';
 import { lockedInFlight } from '../keys/in-flight.ts';
 import { createKeyStore } from '../keys/key-store.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import type { Catalog, WeightFile } from '../../src/catalog/catalog.ts';
 import { download } from '../../src/node/weights/hub.ts';
-import { hashFile } from '../../src/node/weights/stamps.ts';
+import { hashFile } from '../../src/node/weights/verified-files.ts';
 import { MLC_FOLDER, type MlcUrls, mlcVariant } from '../support/mlc-model.ts';
 
 const CACHE = 'dist/bench/mlc';

@@ -11,7 +11,7 @@ import type { Progress } from './progress.ts';
 import { PullError } from './pull-error.ts';
 import { withPullLock } from './pull-lock.ts';
 import { DEFAULT_HUB, type FileSource, type Int8Graph } from './sources.ts';
-import { hashFile, Stamps } from './stamps.ts';
+import { hashFile, VerifiedFiles } from './verified-files.ts';
 import { Wheels } from './wheels.ts';
 import { makeFolder, makeWritableFolder, naming } from '../files.ts';
 
@@ -44,7 +44,7 @@ export async function pull(options: PullOptions): Promise<number> {
 }
 
 async function fetchAll(files: readonly WeightFile[], options: PullOptions): Promise<number> {
-  const stamps = await Stamps.open(options.cache);
+  const stamps = await VerifiedFiles.open(options.cache);
   const missing: WeightFile[] = [];
   for (const file of files) {
     const target = resolve(options.folder, file.path);
@@ -56,7 +56,7 @@ async function fetchAll(files: readonly WeightFile[], options: PullOptions): Pro
     options.cache,
     (pid) => options.progress.line(`Waiting for another pull to end (process ${pid}).`),
     options.signal,
-    async () => new Pull(options, await Stamps.open(options.cache)).run(missing),
+    async () => new Pull(options, await VerifiedFiles.open(options.cache)).run(missing),
   );
 }
 
@@ -98,12 +98,12 @@ async function filesOf(options: PullOptions): Promise<HubFiles> {
 
 class Pull {
   readonly #options: PullOptions;
-  readonly #stamps: Stamps;
+  readonly #stamps: VerifiedFiles;
   readonly #wheels: Wheels;
   readonly #hub: string;
   #hubFault: Promise<string | null> | undefined;
 
-  constructor(options: PullOptions, stamps: Stamps) {
+  constructor(options: PullOptions, stamps: VerifiedFiles) {
     this.#options = options;
     this.#stamps = stamps;
     this.#wheels = new Wheels(join(options.cache, 'wheels'), options.signal);

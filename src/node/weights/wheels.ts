@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PullError } from './pull-error.ts';
 import { execute, extract, findPython } from './python.ts';
 import type { WheelFile } from './sources.ts';
-import { hashFile } from './stamps.ts';
+import { hashFile } from './verified-files.ts';
 import { makeFolder } from '../files.ts';
 
 const POLL_MS = 200;

@@ -2,7 +2,7 @@ import type { ChatMessage } from '../../protocol/job.ts';
 import type { ToolUse } from './tool-use.ts';
 
 /** What a model writes before a call, as most that were trained to call functions do. */
-export const CALL_MARK = '<tool_call>';
+export const TOOL_CALL_PREFIX = '<tool_call>';
 
 /** The conversation, with the functions described in its system message: that works with any chat template. */
 export function withToolPrompt(messages: ChatMessage[], use: ToolUse): ChatMessage[] {
@@ -23,6 +23,6 @@ function toolPrompt({ functions, mustCall }: ToolUse): string {
     : [
         'You can call these functions:',
         ...list,
-        `To call, write only ${CALL_MARK}${form}</tool_call>. Otherwise answer in words.`,
+        `To call, write only ${TOOL_CALL_PREFIX}${form}</tool_call>. Otherwise answer in words.`,
       ].join('\n');
 }

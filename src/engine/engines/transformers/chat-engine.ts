@@ -4,7 +4,7 @@ import { badRequest, contextLengthExceeded, EngineError } from '../../engine-err
 import { SlotQueue } from '../../scheduler.ts';
 import type { ChatPrompt } from '../chat-prompt.ts';
 import { refuseOversized } from '../prompt-bounds.ts';
-import { breath } from './breath.ts';
+import { yieldToEventLoop } from './yield-to-event-loop.ts';
 import type { Decoder } from './decoder.ts';
 import { Detokenizer } from './detokenizer.ts';
 import { asRunFailure } from './failures.ts';
@@ -149,7 +149,7 @@ export class TransformersChatEngine implements ChatEngine {
   }
 
   async #step(ids: readonly number[], signal: AbortSignal): Promise<Float32Array> {
-    await breath();
+    await yieldToEventLoop();
     signal.throwIfAborted();
     try {
       return await this.#decoder.step(ids);

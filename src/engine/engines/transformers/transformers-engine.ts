@@ -4,7 +4,7 @@ import type { EmbeddingEngine } from '../../engine.ts';
 import { badRequest, engineCrashed, type EngineError } from '../../engine-error.ts';
 import { MAX_CHARACTERS } from '../prompt-bounds.ts';
 import { type BatchLimits, takeBatch } from './batches.ts';
-import { breath } from './breath.ts';
+import { yieldToEventLoop } from './yield-to-event-loop.ts';
 import type { Embedder } from './embedder.ts';
 
 /** Tokenizing computes on this thread: other requests get their turn so often, in milliseconds. */
@@ -101,9 +101,9 @@ export class TransformersEngine implements EmbeddingEngine {
       if (this.#waiting.some(({ request }) => request === turn)) this.#turns.push(turn);
       this.#running = this.#run(batch);
       await this.#running;
-      await breath();
+      await yieldToEventLoop();
     }
-    // In the same breath as the look that found nothing, so that no request comes in between and is left lying.
+    // In the same yieldToEventLoop as the look that found nothing, so that no request comes in between and is left lying.
     this.#pumping = false;
   }
 
@@ -143,7 +143,7 @@ export class TransformersEngine implements EmbeddingEngine {
       if (ids.length > contextLength) throw tooLong(index, String(ids.length), contextLength);
       sequences.push(ids);
       if (performance.now() - since < TOKENIZE_MS) continue;
-      await breath();
+      await yieldToEventLoop();
       signal.throwIfAborted();
       since = performance.now();
     }

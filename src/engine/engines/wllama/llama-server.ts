@@ -1,7 +1,7 @@
 import { afterFirst, type AfterFirst, firstTokenRequest, withFirst, withSeed } from './first-token.ts';
-import { shared, type Slot } from './prompt-cache.ts';
+import { shared, type Slot } from './slot-predictor.ts';
 import type { Chunk } from './reply-reader.ts';
-import { Refusal, type ServerCalls } from './server-calls.ts';
+import { RequestRejectedError, type ServerCalls } from './server-calls.ts';
 import { SlotStates, WORTH_KEEPING } from './slot-states.ts';
 
 type Timings = NonNullable<Chunk['timings']>;
@@ -51,7 +51,8 @@ const UNSTARTED = 2;
 const WORTH_SHARING = 400;
 /** The first token was the last one that there was room for. */
 const OUT_OF_CONTEXT: Chunk = { choices: [{ text: '', finish_reason: 'length' }] };
-const isTooLong = (error: unknown): boolean => error instanceof Refusal && error.promptTokens !== undefined;
+const isTooLong = (error: unknown): boolean =>
+  error instanceof RequestRejectedError && error.promptTokens !== undefined;
 const isMuchLonger = (a: Reply, b: Reply): boolean => a.size > 2 * b.size + MARGIN;
 
 /**
@@ -78,7 +79,7 @@ export class LlamaServer {
 
   /**
    * Generates one reply. Resolves when it is whole. `onAccepted`: the prompt fits, and is being computed.
-   * @throws the signal's reason, once the slot is free again; `Refusal`; or whatever the server died of
+   * @throws the signal's reason, once the slot is free again; `RequestRejectedError`; or whatever the server died of
    */
   run(
     fields: Record<string, unknown>,
@@ -183,7 +184,7 @@ export class LlamaServer {
       }
     } catch (error) {
       // What is not an answer of the server's has broken it, for all.
-      const failed = error instanceof Refusal ? [reply] : [...this.#replies];
+      const failed = error instanceof RequestRejectedError ? [reply] : [...this.#replies];
       for (const each of failed) this.#end(each, () => each.reject(error));
     }
   }

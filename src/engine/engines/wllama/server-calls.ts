@@ -4,7 +4,7 @@ import type { NativeLog } from './native-log.ts';
 import type { Chunk } from './reply-reader.ts';
 
 /** The server's own answer that it will not, or cannot, do what was asked; it is as good as before. */
-export class Refusal extends Error {
+export class RequestRejectedError extends Error {
   /** Both given when it is that the prompt is longer than the context. */
   readonly promptTokens: number | undefined;
   readonly contextLength: number | undefined;
@@ -16,7 +16,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The calls into llama.cpp's server. One runs at a time; any rejection but a `Refusal` is the server's end. */
+/** The calls into llama.cpp's server. One runs at a time; any rejection but a `RequestRejectedError` is the server's end. */
 export interface ServerCalls {
   /** Queues a completion. @returns its id */
   begin(fields: Record<string, unknown>): Promise<number>;
@@ -75,7 +75,7 @@ export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeInvalidTex
         const { req_id: id } = await proxy.wllamaAction('completion', body);
         return id;
       } catch (error) {
-        if (isNoAnswer(error)) throw new Refusal('not understood');
+        if (isNoAnswer(error)) throw new RequestRejectedError('not understood');
         throw error;
       }
     },
@@ -90,7 +90,7 @@ export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeInvalidTex
       const data: unknown = answer.data_json ? JSON.parse(answer.data_json) : null;
       if (answer.is_error) {
         const error = (data ?? {}) as ServerError;
-        throw new Refusal(error.message ?? 'no message', error.n_prompt_tokens, error.n_ctx);
+        throw new RequestRejectedError(error.message ?? 'no message', error.n_prompt_tokens, error.n_ctx);
       }
       const chunks = data === null ? [] : Array.isArray(data) ? data : [data];
       return { chunks: chunks as Chunk[], more: answer.has_more };

@@ -1,4 +1,4 @@
-import { PromptCache, type Slot } from './prompt-cache.ts';
+import { SlotPredictor, type Slot } from './slot-predictor.ts';
 import type { ServerCalls } from './server-calls.ts';
 
 /** Characters of a state that are worth a few milliseconds to keep; about a second's computing. */
@@ -12,11 +12,11 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
  */
 export class SlotStates {
   readonly #calls: ServerCalls;
-  readonly #cache: PromptCache;
+  readonly #cache: SlotPredictor;
 
   constructor(calls: ServerCalls, slots: number) {
     this.#calls = calls;
-    this.#cache = new PromptCache(slots);
+    this.#cache = new SlotPredictor(slots);
   }
 
   /** Characters of this prompt that will have to be computed. */

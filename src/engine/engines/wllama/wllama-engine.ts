@@ -12,7 +12,7 @@ import { LlamaServer } from './llama-server.ts';
 import type { NativeLog } from './native-log.ts';
 import { ReplyReader, type Chunk } from './reply-reader.ts';
 import { completionRequest } from './request.ts';
-import { Refusal, serverCalls } from './server-calls.ts';
+import { RequestRejectedError, serverCalls } from './server-calls.ts';
 import { fromWllamaError } from './wllama-error.ts';
 
 /** Attempts at a reply that the other slots crowded out of the context. */
@@ -20,7 +20,7 @@ const TRIES = 3;
 
 /** All slots share one context, which may be full though none of them has filled it alone. */
 const isCrowded = (error: unknown): boolean =>
-  error instanceof Refusal && error.message.includes('Context size has been exceeded');
+  error instanceof RequestRejectedError && error.message.includes('Context size has been exceeded');
 
 /** A grammar would begin again, and log probabilities would be of another prompt. */
 const canResume = ({ constraint, topLogprobs }: ChatJob): boolean =>

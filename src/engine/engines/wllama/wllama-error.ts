@@ -1,10 +1,10 @@
 import { EngineError, badRequest, contextLengthExceeded, engineCrashed } from '../../engine-error.ts';
-import { Refusal } from './server-calls.ts';
+import { RequestRejectedError } from './server-calls.ts';
 
 /** Its refusals of one request, distinguished; anything else has broken it. */
 export function fromWllamaError(error: unknown, constrained: boolean): EngineError {
   if (error instanceof EngineError) return error;
-  if (!(error instanceof Refusal)) return engineCrashed(error);
+  if (!(error instanceof RequestRejectedError)) return engineCrashed(error);
   const { promptTokens, contextLength } = error;
   if (promptTokens && contextLength) return contextLengthExceeded(promptTokens, contextLength);
   if (constrained) {

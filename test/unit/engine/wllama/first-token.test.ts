@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 
 import { LlamaServer } from '../../../../src/engine/engines/wllama/llama-server.ts';
 import type { Chunk } from '../../../../src/engine/engines/wllama/reply-reader.ts';
-import { Refusal, type ServerCalls } from '../../../../src/engine/engines/wllama/server-calls.ts';
+import {
+  RequestRejectedError,
+  type ServerCalls,
+} from '../../../../src/engine/engines/wllama/server-calls.ts';
 
 const never = new AbortController().signal;
 
@@ -34,7 +37,7 @@ class FakeServer implements ServerCalls {
 
   async step() {
     const length = String(this.asked.at(-1)?.['prompt']).length;
-    if (length >= this.#context) throw new Refusal('too long', length, this.#context);
+    if (length >= this.#context) throw new RequestRejectedError('too long', length, this.#context);
     const text = this.#left.shift();
     if (text !== undefined) {
       this.computed++;

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 
 import { LlamaServer } from '../../../../src/engine/engines/wllama/llama-server.ts';
 import type { Chunk } from '../../../../src/engine/engines/wllama/reply-reader.ts';
-import { Refusal, type ServerCalls } from '../../../../src/engine/engines/wllama/server-calls.ts';
+import {
+  RequestRejectedError,
+  type ServerCalls,
+} from '../../../../src/engine/engines/wllama/server-calls.ts';
 
 const never = new AbortController().signal;
 
@@ -16,7 +19,7 @@ class FakeServer implements ServerCalls {
   async begin(fields: Record<string, unknown>): Promise<number> {
     const prompt = String(fields['prompt']);
     this.log.push(`begin ${prompt.length}`);
-    if (prompt === 'bad') throw new Refusal('not understood');
+    if (prompt === 'bad') throw new RequestRejectedError('not understood');
     this.#slots.set(++this.#ids, {
       left: Math.ceil(prompt.length / 100),
       tokens: Number(fields['n_predict']),
@@ -119,7 +122,7 @@ test('says what was found in the cache when the prompt was computed, not what wa
 test('a prompt that is refused when computed ahead fails its reply, once', async () => {
   const fake = new FakeServer();
   fake.step = async () => {
-    throw new Refusal('too long', 1000, 10);
+    throw new RequestRejectedError('too long', 1000, 10);
   };
   const server = new LlamaServer(fake, 4, false);
   await expect(server.run(ask(1000, 1), () => undefined, never)).rejects.toThrow('too long');
@@ -136,7 +139,7 @@ test('a reply is accepted with its first step, long before its first token, and 
   await long;
   expect(order).toEqual(['accepted', 'token']);
   fake.step = async () => {
-    throw new Refusal('too long', 1000, 10);
+    throw new RequestRejectedError('too long', 1000, 10);
   };
   await expect(server.run(ask(1000, 1), () => undefined, never, accept)).rejects.toThrow('too long');
   expect(order).toEqual(['accepted', 'token']);
@@ -159,7 +162,9 @@ test('a refused request fails alone; a dead server fails all', async () => {
   const fake = new FakeServer();
   const server = new LlamaServer(fake, 4, false);
   const good = server.run(ask(100, 2), () => undefined, never);
-  await expect(server.run({ prompt: 'bad' }, () => undefined, never)).rejects.toBeInstanceOf(Refusal);
+  await expect(server.run({ prompt: 'bad' }, () => undefined, never)).rejects.toBeInstanceOf(
+    RequestRejectedError,
+  );
   await good;
   const first = server.run(ask(100, 9), () => (fake.dead = true), never);
   const second = server.run(ask(100, 9), () => (fake.dead = true), never);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 
 import { NativeLog } from '../../../../src/engine/engines/wllama/native-log.ts';
 import { ReplyReader } from '../../../../src/engine/engines/wllama/reply-reader.ts';
-import { Refusal, serverCalls } from '../../../../src/engine/engines/wllama/server-calls.ts';
+import { RequestRejectedError, serverCalls } from '../../../../src/engine/engines/wllama/server-calls.ts';
 
 /** What each browser makes of an answer that was never written. */
 const MARKERS = [
@@ -25,7 +25,7 @@ function failing(message: string, logged: string | null) {
 }
 
 test.each(MARKERS)('a request that is not understood is refused: %s', async (message) => {
-  await expect(failing(message, 'parse error').begin({})).rejects.toBeInstanceOf(Refusal);
+  await expect(failing(message, 'parse error').begin({})).rejects.toBeInstanceOf(RequestRejectedError);
 });
 
 test.each(MARKERS)('a result that is not UTF-8 is replaced, and the reply goes on: %s', async (message) => {

@@ -3,7 +3,7 @@ import { requestLock } from '../protocol/locks.ts';
 import { ServiceError } from '../service/service-error.ts';
 import { engineFailed } from './engine-errors.ts';
 import type { EngineTransport } from './engine-transport.ts';
-import { exchangeWith } from './exchange-with.ts';
+import { callOnPort } from './call-on-port.ts';
 import { findEngine } from './find-engine.ts';
 import { holdLock } from './web-locks.ts';
 
@@ -38,7 +38,7 @@ const MOST_SILENT_DEATHS = 3;
  * meanwhile.
  * @throws ServiceError
  */
-export async function askEngine(
+export async function callEngine(
   dependencies: EngineClientDependencies,
   request: { id: string; signal: AbortSignal },
   exchange: Exchange,
@@ -55,7 +55,7 @@ export async function askEngine(
       if (!question) return;
       const before = exchange.received();
       const receive = (message: EngineMessage): boolean => exchange.receive(message, engine.port);
-      const outcome = await exchangeWith(engine, question, receive, { locks, signal });
+      const outcome = await callOnPort(engine, question, receive, { locks, signal });
       if (outcome.type === 'answered') return;
       if (exchange.received() > before) silentDeaths = 0;
       else if (outcome.type === 'died') silentDeaths += 1;

@@ -13,7 +13,7 @@ type Stamp = { bytes: number; modifiedMs: number; sha256: string };
  * Remembers which files were found to have their hash, by size and time of change, so that a second run need not read
  * hundreds of megabytes again. A file that was touched since is hashed again.
  */
-export class Stamps {
+export class VerifiedFiles {
   readonly #file: string;
   readonly #stamps: Map<string, Stamp>;
 
@@ -22,13 +22,13 @@ export class Stamps {
     this.#stamps = stamps;
   }
 
-  static async open(folder: string): Promise<Stamps> {
+  static async open(folder: string): Promise<VerifiedFiles> {
     const file = join(folder, 'verified.json');
     const stamps = await readFile(file, 'utf8').then(
       (text) => new Map(Object.entries(JSON.parse(text) as Record<string, Stamp>)),
       () => new Map<string, Stamp>(),
     );
-    return new Stamps(file, stamps);
+    return new VerifiedFiles(file, stamps);
   }
 
   /** Whether the file at `path` is there and is the one that the catalog means. */

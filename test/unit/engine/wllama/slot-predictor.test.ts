@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 
-import { PromptCache } from '../../../../src/engine/engines/wllama/prompt-cache.ts';
+import { SlotPredictor } from '../../../../src/engine/engines/wllama/slot-predictor.ts';
 
 const system = 's'.repeat(500);
 
 test('takes the idle slot that has most in common, else the least recently used', () => {
-  const cache = new PromptCache(2);
+  const cache = new SlotPredictor(2);
   const first = cache.take('apples');
   cache.release(first, 'apples are red');
   const second = cache.take('bananas');
@@ -17,7 +17,7 @@ test('takes the idle slot that has most in common, else the least recently used'
 });
 
 test('knows what a prompt would make llama.cpp forget, unless it was copied', () => {
-  const cache = new PromptCache(2);
+  const cache = new SlotPredictor(2);
   cache.release(cache.take(system), system + 'a long conversation');
   expect(cache.lost(system + 'another')).toBe('long conversation'.length + 1);
   expect(cache.lost(system + 'a long conversation, continued')).toBe(0);
@@ -27,7 +27,7 @@ test('knows what a prompt would make llama.cpp forget, unless it was copied', ()
 });
 
 test('knows when a saved state fits better than the slot that will be taken', () => {
-  const cache = new PromptCache(2);
+  const cache = new SlotPredictor(2);
   const conversation = system + 'a'.repeat(300);
   cache.release(cache.take(system), conversation);
   cache.copied();

@@ -1,4 +1,4 @@
-import { DEPARTURE_CHANNEL, type Departure } from '../protocol/discovery.ts';
+import { DEPARTURE_CHANNEL, type LeaderExit } from '../protocol/discovery.ts';
 import type { EngineMessage } from '../protocol/engine-port.ts';
 import type { ErrorCode } from '../protocol/error-codes.ts';
 import { leaderLock } from '../protocol/locks.ts';
@@ -14,7 +14,7 @@ const LONGEST_PAUSE_MS = 10_000;
 const FAILURES_TO_REPORT = 2;
 
 /** This tab's part in the election: it queues for the lock, and while it leads it owns the engine worker. */
-export class Leader extends EventTarget {
+export class ElectionMember extends EventTarget {
   readonly scope: string;
   readonly #settings: EngineSettings;
   #worker: EngineWorker | null = null;
@@ -110,7 +110,7 @@ const whenAborted = (signal: AbortSignal, first?: () => void): Promise<void> =>
 
 function announceDeparture(epoch: string): void {
   const channel = new BroadcastChannel(DEPARTURE_CHANNEL);
-  channel.postMessage({ epoch } satisfies Departure);
+  channel.postMessage({ epoch } satisfies LeaderExit);
   channel.close();
 }
 

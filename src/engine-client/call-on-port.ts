@@ -24,7 +24,7 @@ export type Outcome =
  * @throws ServiceError when the engine says so, and what `receive` throws; the signal's reason when aborted. The
  *   engine is then told to stop.
  */
-export function exchangeWith(
+export function callOnPort(
   engine: FoundEngine,
   question: AskerMessage,
   receive: (message: EngineMessage) => boolean,

@@ -15,7 +15,7 @@ const MOST_SAVED = 64;
  * with the longest common prefix. If none is similar, it takes the least recently used one,
  * saves its state and restores the best saved one. Texts stand for tokens.
  */
-export class PromptCache {
+export class SlotPredictor {
   readonly #slots: Slot[];
   #saved: string[] = [];
   #uses = 0;

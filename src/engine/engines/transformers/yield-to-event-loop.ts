@@ -1,5 +1,5 @@
 /** Lets messages in: the runtime computes on this thread, and one step after another would keep aborts out. */
-export function breath(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
