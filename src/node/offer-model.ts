@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline/promises';
 
 import { defaultCatalog } from '../catalog/default-catalog.ts';
+import { ask, isInteractive } from './ask.ts';
 import { cacheFolder } from './weights/cache-folder.ts';
 import { makeFolder, naming } from './files.ts';
 import { probeHub } from './weights/hub.ts';
@@ -20,8 +19,7 @@ export async function offerModel(wanted: boolean | undefined, signal: AbortSigna
   if (variant === null || wanted === false) return null;
   if (wanted) return variant.name;
   const asked = join(cacheFolder(), 'offered');
-  const interactive = process.stdin.isTTY && process.stderr.isTTY && !process.env['CI'];
-  if (!interactive || existsSync(asked)) return null;
+  if (!isInteractive() || existsSync(asked)) return null;
   if ((await probeHub(process.env['HF_ENDPOINT'] || DEFAULT_HUB, signal)) !== null) return null;
   const gigabytes = ((variant.hub?.approximateBytes ?? 0) / 1e9).toFixed(1);
   const question = [
@@ -33,16 +31,4 @@ export async function offerModel(wanted: boolean | undefined, signal: AbortSigna
   await makeFolder(cacheFolder());
   await naming(asked, writeFile(asked, `${variant.name}: ${answer ? 'yes' : 'no'}\n`));
   return answer ? variant.name : null;
-}
-
-async function ask(question: string, signal: AbortSignal): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-  // The end of the input is no answer: nothing is downloaded.
-  const ended = once(terminal, 'close').then(() => 'n');
-  try {
-    return !/^\s*n/i.test(await Promise.race([terminal.question(question, { signal }), ended]));
-  } finally {
-    terminal.close();
-  }
 }

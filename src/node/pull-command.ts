@@ -1,8 +1,8 @@
 import { defaultCatalog } from '../catalog/default-catalog.ts';
 import { parseFlags } from './flags.ts';
 import { offerModel } from './offer-model.ts';
+import { offerToIgnore } from './offer-to-ignore.ts';
 import { cacheFolder } from './weights/cache-folder.ts';
-import { wouldBeCommitted } from './weights/git-ignore.ts';
 import { Progress } from './weights/progress.ts';
 import { pull } from './weights/pull.ts';
 import { defaultSources } from './weights/sources.ts';
@@ -83,11 +83,8 @@ export async function pullWeights(
     progress.line(
       fetched > 0 ? `Weights are in ${folder} (${fetched} files fetched).` : `Weights are in ${folder}.`,
     );
-    if (wouldBeCommitted(folder)) {
-      progress.line(
-        `git does not ignore ${folder}: add a line "${folder}/" to .gitignore, so that the weights are not committed.`,
-      );
-    }
+    const hint = await offerToIgnore(folder, fetched > 0, signal);
+    if (hint !== null) progress.line(hint);
   } catch (error) {
     if (signal.aborted)
       progress.line('Interrupted. The downloaded part is kept: run this again to continue.');

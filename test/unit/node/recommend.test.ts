@@ -1,11 +1,11 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { offerModel } from '../../../src/node/offer-model.ts';
+import { fakeTerminal, realTerminal } from './fake-terminal.ts';
 import { recommend } from '../../../src/node/weights/recommend.ts';
 import { HubDouble } from './hub-double.ts';
 
@@ -36,19 +36,7 @@ describe('the offer', () => {
   let cache: string;
   let hub: HubDouble;
   let said: string;
-  const { stdin, stderr } = process;
-
-  /** A terminal on which `answer` is typed. */
-  function terminal(answer: string): void {
-    const input = Object.assign(new PassThrough(), { isTTY: true });
-    const output = Object.assign(new PassThrough(), { isTTY: true });
-    output.on('data', (text) => {
-      said += String(text);
-      if (said.includes('[Y/n]') && !input.writableEnded) input.end(answer);
-    });
-    Object.defineProperty(process, 'stdin', { value: input, configurable: true });
-    Object.defineProperty(process, 'stderr', { value: output, configurable: true });
-  }
+  const terminal = (answer: string): void => fakeTerminal(answer, (text) => (said += text));
 
   beforeEach(async () => {
     said = '';
@@ -60,8 +48,7 @@ describe('the offer', () => {
   });
 
   afterEach(async () => {
-    Object.defineProperty(process, 'stdin', { value: stdin, configurable: true });
-    Object.defineProperty(process, 'stderr', { value: stderr, configurable: true });
+    realTerminal();
     vi.unstubAllEnvs();
     await hub.stop();
     await rm(cache, { recursive: true });
