@@ -30,8 +30,8 @@ export const throughServiceWorker: EngineAccess = {
 
   async status() {
     const response = await fetchLocal(STATUS_PATH);
+    if (response.status === 204 || response.status === 500) return null;
     if (response.ok) return (await response.json()) as EngineStatus;
-    if (response.status === 500) return null;
     throw await toError(response);
   },
 };

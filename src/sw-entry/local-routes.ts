@@ -37,8 +37,14 @@ async function answerWeights(request: Request, dependencies: EngineClientDepende
   return Response.json(await commandWeights(dependencies, command, request.signal));
 }
 
+/** 204 while no engine answers, as after a start: browsers would log a status of 500 as an error of the page. */
 async function answerStatus(dependencies: EngineClientDependencies): Promise<Response> {
-  return Response.json(await readStatus(dependencies, AbortSignal.timeout(2 * STATUS_DEADLINE_MS)));
+  try {
+    return Response.json(await readStatus(dependencies, AbortSignal.timeout(2 * STATUS_DEADLINE_MS)));
+  } catch (error) {
+    if (asServiceError(error).wire.code !== 'engine_unavailable') throw error;
+    return new Response(null, { status: 204 });
+  }
 }
 
 function streamLoad(model: string, dependencies: EngineClientDependencies): Response {

@@ -74,6 +74,8 @@ export async function preview(name: string, base = '/'): Promise<RunningServer> 
 async function stop(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   const gone = new Promise((resolve) => server.once('exit', resolve));
-  server.kill('SIGKILL');
+  // Next's server is a process below this one, which only a polite signal ends too.
+  server.kill('SIGTERM');
+  await Promise.race([gone, delay(3_000).then(() => server.kill('SIGKILL'))]);
   await gone;
 }
