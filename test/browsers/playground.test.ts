@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { AlteredSite } from '../browser/lifetime/support/altered-site.ts';
+import { SlowSite } from '../support/slow-site.ts';
 import { selectedBrowsers } from './support/browsers.ts';
 import { waitFor, type Browser, type Tab } from './support/driver.ts';
 import { storeConversation } from './support/store-conversation.ts';
@@ -15,7 +16,8 @@ const SIZES = [
   [1280, 800],
   [390, 780],
 ] as const;
-const WEIGHTS = '/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
+/** The weights do not arrive while the tests run. */
+const BYTES_PER_SECOND = 10_000;
 const SCREENSHOTS = 'test-results/browsers';
 
 /** The first script of the page keeps every error, as no WebDriver of WebKitGTK reports them. */
@@ -36,13 +38,14 @@ declare global {
 describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
   let browser: Browser;
   let site: AlteredSite;
+  let slow: SlowSite;
   let tab: Tab;
 
   beforeAll(async () => {
-    [browser, site] = await Promise.all([launch(), AlteredSite.start(inject('siteUrl'), { isolated: true })]);
+    slow = await SlowSite.start(inject('siteUrl'), BYTES_PER_SECOND);
+    [browser, site] = await Promise.all([launch(), AlteredSite.start(slow.url, { isolated: true })]);
     site.files.set('/', (html) => html.replace('<script', '<script src="/keep-errors.js"></script><script'));
     site.bodies.set('/keep-errors.js', Buffer.from(KEEP_ERRORS));
-    site.stalls.set(WEIGHTS, () => true);
     tab = await browser.open(site.url);
     await waitFor(tab, () => document.querySelector('.load-card .progress') !== null);
     await storeConversation(tab);
@@ -57,6 +60,7 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
   afterAll(async () => {
     await browser?.close();
     await site?.stop();
+    await slow?.stop();
   });
 
   const show = async (hash: string, title: string): Promise<void> => {
