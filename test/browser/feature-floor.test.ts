@@ -1,8 +1,11 @@
+import { readdir } from 'node:fs/promises';
+
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { AlteredSite } from './lifetime/support/altered-site.ts';
+import { Tab } from './lifetime/support/tab.ts';
 
 /** A browser without one of the APIs: the page learns its name, or goes on without it. */
 
@@ -73,4 +76,28 @@ test('where localStorage throws, start() works', async () => {
   );
   expect(await refusal(page, 'start')).toBeNull();
   await page.close();
+});
+
+test('without the origin private file system, weights are kept in the Cache API over a reload', async () => {
+  // At an origin of its own: the other's service worker has kept the worker's script.
+  const fresh = await AlteredSite.start(inject('siteUrl'));
+  const remove = 'delete StorageManager.prototype.getDirectory;';
+  const scripts = await readdir('dist/test-site/assets');
+  for (const name of scripts.filter((each) => /^worker-.*\.js$/.test(each)))
+    fresh.files.set(`/assets/${name}`, (text) => `${remove}\n${text}`);
+  await context.addInitScript(remove);
+  const tab = await Tab.open(context, fresh.url);
+  const load = (): Promise<void> => tab.page.evaluate(() => window.lifetime.handle().ready('jade-mole-4'));
+  await load();
+  const kept = await tab.page.evaluate(async () => {
+    const cache = await caches.open('localtext-weights');
+    return (await cache.keys()).length;
+  });
+  expect(kept).toBeGreaterThan(0);
+  fresh.asked.length = 0;
+  await tab.page.reload();
+  await tab.start();
+  await load();
+  expect(fresh.asked.filter((path) => path.startsWith('/models/') && path.includes('model.'))).toEqual([]);
+  await fresh.stop();
 });
