@@ -2,7 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 
 /**
  * Bytes of a process and all that it started: the sum of the proportional set sizes, in which a page that several
- * processes share is counted once. Linux alone tells them.
+ * processes share is counted once. Pages of files are left out: they are the browser's program, and their share changes
+ * when another browser starts or ends. Linux only.
  */
 export async function treeBytes(root: number): Promise<number> {
   const processes = await tree(root);
@@ -43,6 +44,7 @@ async function parents(): Promise<Map<number, number>> {
 
 async function proportionalBytes(id: number): Promise<number> {
   const rollup = await readFile(`/proc/${id}/smaps_rollup`, 'utf8').catch(() => '');
-  const [, kilobytes = '0'] = /^Pss:\s+(\d+) kB/m.exec(rollup) ?? [];
-  return Number(kilobytes) * 1024;
+  const kilobytes = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1] ?? 0);
+  return (kilobytes('Pss') - kilobytes('Pss_File')) * 1024;
 }
