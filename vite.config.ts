@@ -15,6 +15,24 @@ const SLOW = [
   'test/unit/engine/wllama/read-ahead-blob.test.ts',
 ];
 
+/** Tests that measure or that load the whole machine: one file at a time, after all others. */
+const TIMED = [
+  'test/browser/lifetime/**/*.test.ts',
+  'test/browser/{chat,engine,long-prompts,user-timing}.test.ts',
+  'test/{chaos,fuzz,soak}/**/*.test.ts',
+];
+
+/** Tests that wait for a browser more than they compute: two files at once. */
+const inBrowser = {
+  root: here('./'),
+  maxWorkers: 2,
+  sequence: { groupOrder: 1 },
+  testTimeout: 240_000,
+  hookTimeout: 180_000,
+  // Times of a shared machine: what fails twice is a fault. The report names what was run again.
+  retry: 1,
+};
+
 export default defineConfig(({ mode }) => ({
   root: here('./src/playground'),
   // The weights alone are public files, and the plugin serves them: a build need not copy 190 MB.
@@ -55,33 +73,30 @@ export default defineConfig(({ mode }) => ({
           exclude: SLOW,
           root: here('./'),
           testTimeout: 30_000,
+          maxWorkers: 2,
         },
       },
       {
         extends: false,
-        test: { name: 'unit-slow', include: SLOW, root: here('./'), testTimeout: 30_000 },
+        test: { name: 'unit-slow', include: SLOW, root: here('./'), testTimeout: 30_000, maxWorkers: 2 },
       },
       {
         extends: false,
-        test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], root: here('./') },
+        test: {
+          name: 'conformance',
+          include: ['test/conformance/**/*.test.ts'],
+          root: here('./'),
+          maxWorkers: 2,
+        },
       },
       {
         extends: false,
         test: {
           name: 'browser',
-          include: [
-            'test/browser/**/*.test.ts',
-            'test/chaos/**/*.test.ts',
-            'test/fuzz/**/*.test.ts',
-            'test/soak/**/*.test.ts',
-          ],
-          root: here('./'),
+          include: ['test/browser/**/*.test.ts'],
+          exclude: TIMED,
           globalSetup: here('./test/support/browser-setup.ts'),
-          fileParallelism: false,
-          testTimeout: 180_000,
-          // Times of a shared machine: what fails twice is a fault. The report names what was run again.
-          retry: 1,
-          hookTimeout: 180_000,
+          ...inBrowser,
         },
       },
       {
@@ -89,12 +104,8 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: 'browsers',
           include: ['test/browsers/**/*.test.ts'],
-          root: here('./'),
           globalSetup: here('./test/support/browser-setup.ts'),
-          fileParallelism: false,
-          testTimeout: 180_000,
-          retry: 1,
-          hookTimeout: 180_000,
+          ...inBrowser,
         },
       },
       {
@@ -102,12 +113,19 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: 'examples',
           include: ['test/examples/**/*.test.ts'],
-          root: here('./'),
           globalSetup: here('./test/examples/support/setup.ts'),
-          fileParallelism: false,
-          testTimeout: 240_000,
-          hookTimeout: 120_000,
-          retry: 1,
+          ...inBrowser,
+        },
+      },
+      {
+        extends: false,
+        test: {
+          name: 'timed',
+          include: TIMED,
+          globalSetup: here('./test/support/browser-setup.ts'),
+          ...inBrowser,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -11,7 +11,7 @@ const { values } = parseArgs({
   },
 });
 const vitest = join('node_modules', '.bin', 'vitest');
-const { status } = spawnSync(vitest, ['run', '--project', 'browser', 'test/fuzz'], {
+const { status } = spawnSync(vitest, ['run', '--project', 'timed', 'test/fuzz'], {
   stdio: 'inherit',
   shell: process.platform === 'win32',
   env: {
