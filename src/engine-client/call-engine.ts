@@ -31,7 +31,7 @@ export interface Exchange {
 const DEADLINE_MS = 60_000;
 
 /** A question on which this many engines died in a row without a word may well be what kills them: run again twice. */
-const MOST_SILENT_DEATHS = 3;
+const MAX_SILENT_DEATHS = 3;
 
 /**
  * Asks until the answer is whole, of one engine after another where they die or leave. Holds the request's lock
@@ -59,7 +59,7 @@ export async function callEngine(
       if (outcome.type === 'answered') return;
       if (exchange.received() > before) silentDeaths = 0;
       else if (outcome.type === 'died') silentDeaths += 1;
-      if (outcome.type === 'died' && silentDeaths >= MOST_SILENT_DEATHS) {
+      if (outcome.type === 'died' && silentDeaths >= MAX_SILENT_DEATHS) {
         throw outcome.cause ? new ServiceError(outcome.cause) : engineFailed(silentDeaths);
       }
       exchange.onLost?.();

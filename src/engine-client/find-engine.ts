@@ -11,7 +11,7 @@ export interface FoundEngine {
 }
 
 const FIRST_PAUSE_MS = 150;
-const LONGEST_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 1000;
 
 /**
  * Asks until a worker takes one of the ports. Earlier ports stay open meanwhile: a worker that is still starting
@@ -56,7 +56,7 @@ export function findEngine(
 
     const ask = (): void => {
       timer = setTimeout(ask, pauseMs);
-      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
       transport.offer(openPort).catch(fail);
     };
 

@@ -27,12 +27,12 @@ export interface ProberOptions {
 
 const IDLE_MS = 3000;
 /** Looks whether anything runs, while it must be idle. */
-const LOOKS = 6;
+const POLLS = 6;
 /** A GPU that takes longer for all of it is no gain. */
-const MOST_MS = 120_000;
+const MAX_MS = 120_000;
 
 /** A model is in memory twice while it is measured. */
-const MOST_BYTES = 2 ** 30;
+const MAX_BYTES = 2 ** 30;
 
 /** Finds out, once per device and model and beside the work, whether a GPU computes faster than WASM, and right. */
 export class BackendBenchmark {
@@ -73,11 +73,11 @@ export class BackendBenchmark {
       this.#notes.set(name, 'on WASM, as WebGPU runs in software here');
       return;
     }
-    if (weightBytes(variant) > MOST_BYTES) {
+    if (weightBytes(variant) > MAX_BYTES) {
       this.#notes.set(name, 'on WASM: it is too large to be in memory twice, to be measured on the GPU');
       return;
     }
-    const signal = AbortSignal.timeout(MOST_MS + 10 * 60_000);
+    const signal = AbortSignal.timeout(MAX_MS + 10 * 60_000);
     await this.#idle(signal);
     const other = await load(variant, 'webgpu', signal);
     try {
@@ -96,8 +96,8 @@ export class BackendBenchmark {
       const interrupted = new AbortController();
       const look = setInterval(() => {
         if (this.#options.busy()) interrupted.abort(new Error('a request came'));
-      }, this.#idleMs / LOOKS);
-      const ends = AbortSignal.any([signal, interrupted.signal, AbortSignal.timeout(MOST_MS)]);
+      }, this.#idleMs / POLLS);
+      const ends = AbortSignal.any([signal, interrupted.signal, AbortSignal.timeout(MAX_MS)]);
       try {
         return await probe(wasm, gpu, ends);
       } catch (error) {
@@ -141,7 +141,7 @@ export class BackendBenchmark {
 
   async #idle(signal: AbortSignal): Promise<void> {
     for (let since = performance.now(); performance.now() - since < this.#idleMs;) {
-      await delay(this.#idleMs / LOOKS, signal);
+      await delay(this.#idleMs / POLLS, signal);
       if (this.#options.busy()) since = performance.now();
     }
   }

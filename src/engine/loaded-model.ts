@@ -10,7 +10,7 @@ export type Progress = Omit<LoadProgress, 'model'>;
 
 /** A failed load is not tried again at once: 1 s, then twice as long each time, to half a minute. */
 const FIRST_BACKOFF_MS = 1000;
-const LONGEST_BACKOFF_MS = 30_000;
+const MAX_BACKOFF_MS = 30_000;
 
 /** Embeddings are batched inside their engine, across requests: nothing is gained by a line before it. */
 const EMBEDDING_SLOTS = Number.POSITIVE_INFINITY;
@@ -121,7 +121,7 @@ export class LoadedModel {
     } catch (error) {
       if (!signal.aborted && isCurrent()) {
         this.error = error instanceof EngineError ? error : loadFailed(this.variant, error);
-        const pause = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#failures++);
+        const pause = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#failures++);
         this.#notBefore = performance.now() + pause;
         this.#loading = null;
         this.progress = null;

@@ -9,8 +9,8 @@ const SHARE = 0.6;
 /** What an engine takes beyond the bytes of the weights, where the catalog does not say. */
 const OVERHEAD = 1.2;
 /** For requests to end, before a model is loaded beyond the budget: it is an estimate, and nothing may wait forever. */
-const PATIENCE_MS = 10_000;
-const LOOK_MS = 50;
+const ROOM_TIMEOUT_MS = 10_000;
+const POLL_INTERVAL_MS = 50;
 
 export const defaultBudget = (memoryGiB: number | null): number =>
   (memoryGiB ?? UNKNOWN_GIB) * 2 ** 30 * SHARE;
@@ -61,7 +61,7 @@ export class MemoryBudget {
 
   async #makeRoom(variant: Variant, signal: AbortSignal): Promise<void> {
     const budget = await this.#bytes;
-    const deadline = performance.now() + PATIENCE_MS;
+    const deadline = performance.now() + ROOM_TIMEOUT_MS;
     const needed = memoryCost(variant);
     for (;;) {
       signal.throwIfAborted();
@@ -74,7 +74,7 @@ export class MemoryBudget {
       const [oldest] = inMemory.filter(isIdle).toSorted((a, b) => a.lastUsed - b.lastUsed);
       if (oldest?.engine) await oldest.drop(oldest.engine);
       else if (performance.now() > deadline) return;
-      else await delay(LOOK_MS, signal);
+      else await delay(POLL_INTERVAL_MS, signal);
     }
   }
 }

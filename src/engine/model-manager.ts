@@ -29,10 +29,10 @@ const UPSTREAM_PAUSE_MS = 10_000;
 const LONG_RETRY_AFTER_MS = 5000;
 
 /** Failures of a load that would be the same a second time. */
-const HOPELESS = new Set(['out_of_memory', 'device_unsupported']);
+const PERMANENT_FAILURES = new Set(['out_of_memory', 'device_unsupported']);
 
 /** Loads of a variant that ended in the loss of its GPU, before others are tried in its place. */
-const MOST_LOSSES = 2;
+const MAX_LOSSES = 2;
 
 type OnProgress = (progress: LoadProgress) => void;
 
@@ -132,7 +132,7 @@ export class ModelManager {
   /** What this device cannot run is not tried a second time. */
   #giveUp({ name }: Variant, error: unknown): void {
     const { code, message } = toWireError(error);
-    if (code === null || !HOPELESS.has(code)) return;
+    if (code === null || !PERMANENT_FAILURES.has(code)) return;
     this.#faults.set(name, `could not be loaded: ${message}`);
     this.#plans.clear();
   }
@@ -183,7 +183,7 @@ export class ModelManager {
     if (code === 'device_lost') {
       const losses = (this.#losses.get(name) ?? 0) + 1;
       this.#losses.set(name, losses);
-      if (losses >= MOST_LOSSES) this.#faults.set(name, `lost the GPU ${losses} times`);
+      if (losses >= MAX_LOSSES) this.#faults.set(name, `lost the GPU ${losses} times`);
     }
     this.#plans.clear();
     await loadedModel.drop(engine);

@@ -6,8 +6,8 @@ const ROUNDS = 2;
 /** Rounding differs from device to device; a wrong kernel gives other numbers altogether. */
 const AGREEMENT = 0.99;
 /** A first run, with its shaders to compile, may take longer; one that takes this long is not run again. */
-const HOPELESS_MS = 5000;
-const HOPELESS = 20;
+const MIN_TIMEOUT_MS = 5000;
+const MAX_RATIO = 20;
 /** A switch costs a load: only a clear gain is worth it. */
 const GAIN = 0.8;
 
@@ -46,7 +46,7 @@ async function compare<T>(
   leastCosine: (a: T, b: T) => number,
 ): Promise<ProbeResult> {
   const onWasm = await time(wasm);
-  const onGpu = await time(gpu, Math.max(HOPELESS_MS, HOPELESS * onWasm.ms));
+  const onGpu = await time(gpu, Math.max(MIN_TIMEOUT_MS, MAX_RATIO * onWasm.ms));
   const cosine = leastCosine(onWasm.made, onGpu.made);
   const better = cosine >= AGREEMENT && onGpu.ms < onWasm.ms * GAIN;
   return { device: better ? 'webgpu' : 'wasm', wasmMs: onWasm.ms, gpuMs: onGpu.ms, cosine };

@@ -42,7 +42,7 @@ const revisionOf = (source: string | Uint8Array): string =>
 const UNSERVED = /^(\.|_(headers|redirects|routes\.json|worker\.js)$)/;
 /** What a page is made of. */
 const SHELL = /\.(html?|css|m?js|json|webmanifest|svg|png|jpe?g|webp|avif|gif|ico|woff2?|txt)$/i;
-const LARGEST = 5 * 2 ** 20;
+const MAX_BYTES = 5 * 2 ** 20;
 
 /** Adds the files of a folder that make up a site's pages: no weights, nothing hidden, nothing over 5 MiB. */
 export async function addFolder(
@@ -59,7 +59,7 @@ export async function addFolder(
     if (entry.isDirectory()) await addFolder(files, path, skip, `${url}/`);
     else if (entry.isFile() && SHELL.test(entry.name)) {
       const source = await readFile(path);
-      if (source.length <= LARGEST) addFile(files, url, source);
+      if (source.length <= MAX_BYTES) addFile(files, url, source);
     }
   }
 }

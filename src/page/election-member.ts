@@ -10,7 +10,7 @@ import { WorkerBlockedError } from './worker-blocked-error.ts';
 
 /** A worker that lived shorter than this is followed by the next one only after a pause. */
 const SHORT_LIFE_MS = 5000;
-const LONGEST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 const FAILURES_TO_REPORT = 2;
 
 /** This tab's part in the election: it queues for the lock, and while it leads it owns the engine worker. */
@@ -88,7 +88,7 @@ export class ElectionMember extends EventTarget {
       this.#changed();
     }
     if (signal.aborted || performance.now() - startedAt > SHORT_LIFE_MS) return;
-    const pauseMs = Math.min(250 * 2 ** this.#failures, LONGEST_PAUSE_MS);
+    const pauseMs = Math.min(250 * 2 ** this.#failures, MAX_PAUSE_MS);
     await Promise.race([new Promise((resolve) => setTimeout(resolve, pauseMs)), whenAborted(signal)]);
   }
 

@@ -13,7 +13,7 @@ export interface EngineAccess {
 }
 
 /** A service worker that is stopped breaks the connection; the load itself goes on, or is taken up again. */
-const MOST_BROKEN = 3;
+const MAX_BROKEN = 3;
 
 /** Through the service worker, which finds the leader and outlives it. */
 export const throughServiceWorker: EngineAccess = {
@@ -23,7 +23,7 @@ export const throughServiceWorker: EngineAccess = {
         return await follow(model, options);
       } catch (error) {
         if (!(error instanceof TypeError)) throw error;
-        if (broken === MOST_BROKEN) throw brokenOff(error);
+        if (broken === MAX_BROKEN) throw brokenOff(error);
       }
     }
   },

@@ -3,7 +3,7 @@ import { scopeOf } from '../protocol/scope.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { tellServiceWorker } from './tell-service-worker.ts';
 
-const LOOK_AGAIN_MS = 250;
+const POLL_INTERVAL_MS = 250;
 
 /**
  * Lets the waiting version take over once no request runs in any tab. False when none waits.
@@ -28,7 +28,7 @@ export async function applyUpdate(
         if (!(error instanceof LocaltextError) || error.code !== 'requests_running') throw error;
       }
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
   }
   await activated;
   return true;

@@ -2,7 +2,7 @@ import type { ChatEvent, ChatJob } from '../protocol/job.ts';
 import type { EngineClient, EngineRequestOptions } from './service-dependencies.ts';
 import { ServiceError } from './service-error.ts';
 
-const LONGEST_PAUSE_MS = 5000;
+const MAX_PAUSE_MS = 5000;
 
 /**
  * A job of a request that has been let in already: where the queue is full, it waits for its turn instead of failing
@@ -20,7 +20,7 @@ export async function* patientChat(
     } catch (error) {
       // A full queue refuses before anything else has come.
       if (!(error instanceof ServiceError) || error.wire.status !== 429) throw error;
-      await pause(Math.min(error.wire.retryAfterMs ?? 1000, LONGEST_PAUSE_MS), options.signal);
+      await pause(Math.min(error.wire.retryAfterMs ?? 1000, MAX_PAUSE_MS), options.signal);
     }
   }
 }

@@ -3,7 +3,7 @@ import { readStatus } from '../engine-client/load-model.ts';
 import type { ModelDescription } from '../service/service-dependencies.ts';
 
 /** A model can be told of without its engine: nothing waits longer for one. */
-const PATIENCE_MS = 500;
+const ENGINE_TIMEOUT_MS = 500;
 
 /** What the engine says of its choice for a model; null where none answers at once, or it has not chosen yet. */
 export async function describeModel(
@@ -11,8 +11,8 @@ export async function describeModel(
   id: string,
 ): Promise<ModelDescription | null> {
   try {
-    const dependencies = { ...engine, deadlineMs: PATIENCE_MS };
-    const status = await readStatus(dependencies, AbortSignal.timeout(2 * PATIENCE_MS));
+    const dependencies = { ...engine, deadlineMs: ENGINE_TIMEOUT_MS };
+    const status = await readStatus(dependencies, AbortSignal.timeout(2 * ENGINE_TIMEOUT_MS));
     const model = status?.models.find((each) => each.id === id);
     const chosen = model?.reasons?.find((reason) => reason.chosen);
     if (!model || !chosen) return null;

@@ -1,4 +1,4 @@
-const FIRST_LOOK_MS = 250;
+const FIRST_POLL_MS = 250;
 const POLL_INTERVAL_MS = 1000;
 
 /**
@@ -9,7 +9,7 @@ export function watchClient(clients: Clients, id: string): { gone: AbortSignal; 
   const gone = new AbortController();
   let seen = false;
   let stopped = false;
-  let timer = setTimeout(look, FIRST_LOOK_MS);
+  let timer = setTimeout(look, FIRST_POLL_MS);
 
   async function look(): Promise<void> {
     const client = await clients.get(id).catch(() => null);

@@ -33,13 +33,13 @@ export async function messages({ page, rounds }: Stage): Promise<Row> {
   );
 }
 
-const MOST_INPUTS = 2048;
+const MAX_INPUTS = 2048;
 
 /** Texts of one request: all that is not the model. */
 export async function inputs({ page, rounds }: Stage): Promise<Row[]> {
   await page.evaluate(() => window.bench.calls.embed(8));
   const tap = await EngineTap.install(page);
-  const series = points([1, 8, 64, 512, MOST_INPUTS]);
+  const series = points([1, 8, 64, 512, MAX_INPUTS]);
   const shares: number[] = [];
   const totals: number[] = [];
   const outsides: number[] = [];
@@ -47,14 +47,14 @@ export async function inputs({ page, rounds }: Stage): Promise<Row[]> {
     for (const { x, values } of series) {
       const times: number[] = [];
       let total = 0;
-      for (let i = 0; i < (x < MOST_INPUTS ? REPEATED : 1); i++) {
+      for (let i = 0; i < (x < MAX_INPUTS ? REPEATED : 1); i++) {
         await tap.take();
         total = await page.evaluate((count) => window.bench.calls.embed(count), x);
         times.push(total - computed(await tap.take()));
       }
       const outside = summarize(times).median;
       values.push(outside);
-      if (x < MOST_INPUTS) continue;
+      if (x < MAX_INPUTS) continue;
       totals.push(total);
       outsides.push(outside);
       shares.push(outside / total);

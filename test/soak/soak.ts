@@ -11,7 +11,7 @@ const TABS = 3;
 /** Requests of one tab that are under way at once. */
 const LANES = 2;
 const ABORTED_SHARE = 0.2;
-const LONGEST_ABORT_MS = 4000;
+const MAX_ABORT_MS = 4000;
 const SAMPLE_MS = 5000;
 const MEGABYTE = 1e6;
 
@@ -87,7 +87,7 @@ export class Soak {
     while (Date.now() < until) {
       const [kind, request] = this.#random.pick(KINDS);
       const aborted = this.#random.next() < ABORTED_SHARE;
-      const abortAfterMs = aborted ? this.#random.next() ** 2 * LONGEST_ABORT_MS : null;
+      const abortAfterMs = aborted ? this.#random.next() ** 2 * MAX_ABORT_MS : null;
       this.#judge(kind, request.fails, await runRequest(page, key, request, abortAfterMs));
     }
   }

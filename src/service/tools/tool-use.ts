@@ -36,7 +36,7 @@ export interface ToolRequest {
 }
 
 /** A small model does not always know when to end a list. */
-const MOST_CALLS = 8;
+const MAX_CALLS = 8;
 
 const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false };
 
@@ -84,6 +84,6 @@ export function toToolUse(request: ToolRequest): ToolUse | null {
   return {
     functions: [...known.values()].filter(({ name }) => allowed?.names.includes(name) ?? true),
     mustCall: mode === 'required',
-    most: parallel && !allowed?.one ? MOST_CALLS : 1,
+    most: parallel && !allowed?.one ? MAX_CALLS : 1,
   };
 }

@@ -67,13 +67,13 @@ export function logprobOf(
     const said = text(token);
     // A token that is part of a character has no text.
     const bytes = said.includes('\uFFFD') ? null : [...new TextEncoder().encode(said)];
-    return { token: said, logprob: Math.max(LEAST_LOGPROB, (logits[token] ?? -Infinity) - norm), bytes };
+    return { token: said, logprob: Math.max(MIN_LOGPROB, (logits[token] ?? -Infinity) - norm), bytes };
   };
   return { ...one(id), top: largestOf(logits, alternatives).map(one) };
 }
 
 /** JSON has no -Infinity: what OpenAI gives for a token of no probability. */
-const LEAST_LOGPROB = -9999;
+const MIN_LOGPROB = -9999;
 
 function largestOf(logits: Float32Array, count: number): number[] {
   const found: number[] = [];

@@ -11,7 +11,7 @@ import { libraryPath } from './model-paths.ts';
 import { PipelineWatch, watchedEngine } from './pipeline-watch.ts';
 
 /** Below this a chat is of little use, and the next variant of more. */
-const LEAST_CONTEXT = 1024;
+const MIN_CONTEXT = 1024;
 
 /** Loads an MLC model from the weight store, with as much context as the GPU's memory allows. */
 export const loadWebLlm: LoadEngine<WebLlmVariant, ChatEngine> = async (variant, context) => {
@@ -46,9 +46,9 @@ async function checkFeatures(gpu: GPU, variant: WebLlmVariant): Promise<void> {
 /** The whole context first, then halves of it; null: what the model's own sliding window says. */
 function contextLengths(variant: WebLlmVariant, { chatConfig }: ModelFiles): (number | null)[] {
   if (chatConfig.sliding_window_size > 0) return [null];
-  const largest = Math.min(variant.contextLength, Math.max(chatConfig.context_window_size, LEAST_CONTEXT));
+  const largest = Math.min(variant.contextLength, Math.max(chatConfig.context_window_size, MIN_CONTEXT));
   const lengths = [largest];
-  for (let length = largest / 2; length >= LEAST_CONTEXT; length /= 2) lengths.push(Math.floor(length));
+  for (let length = largest / 2; length >= MIN_CONTEXT; length /= 2) lengths.push(Math.floor(length));
   return lengths;
 }
 

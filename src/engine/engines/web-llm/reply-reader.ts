@@ -10,7 +10,7 @@ export type ReplyState = Pick<
 >;
 
 /** JSON has no -Infinity: what OpenAI gives for a token of no probability. */
-const LEAST_LOGPROB = -9999;
+const MIN_LOGPROB = -9999;
 
 /** Takes deltas from the text so far; web-llm's own chunks lose log probabilities where a character spans tokens. */
 export class ReplyReader {
@@ -51,5 +51,5 @@ export class ReplyReader {
 }
 
 function plain({ token, logprob, bytes }: Pick<Entry, 'token' | 'logprob' | 'bytes'>) {
-  return { token, logprob: Math.max(LEAST_LOGPROB, logprob), bytes };
+  return { token, logprob: Math.max(MIN_LOGPROB, logprob), bytes };
 }

@@ -16,7 +16,7 @@ export interface WebLlmRequest {
 }
 
 /** More alternatives a token than these are refused by web-llm. */
-const MOST_TOP_LOGPROBS = 5;
+const MAX_TOP_LOGPROBS = 5;
 
 export function toWebLlmRequest(job: ChatJob, config: MlcChatConfig, replyPrefix = ''): WebLlmRequest {
   const common = sampling(job, config);
@@ -42,9 +42,9 @@ export function toWebLlmRequest(job: ChatJob, config: MlcChatConfig, replyPrefix
 function sampling(job: ChatJob, config: MlcChatConfig) {
   const { temperature, topP, seed, presencePenalty, frequencyPenalty, logitBias } = job.sampling;
   const top = job.topLogprobs;
-  if (top !== undefined && top > MOST_TOP_LOGPROBS) {
+  if (top !== undefined && top > MAX_TOP_LOGPROBS) {
     throw badRequest(
-      `This model gives at most ${MOST_TOP_LOGPROBS} top_logprobs.`,
+      `This model gives at most ${MAX_TOP_LOGPROBS} top_logprobs.`,
       'top_logprobs',
       'unsupported_value',
     );

@@ -39,7 +39,7 @@ interface Reply {
 }
 
 /** A long prompt lets shorter ones go first this often, and is then computed through. */
-const MOST_YIELDED = 8;
+const MAX_YIELDED = 8;
 /** Characters. Stepping back is not worth it between prompts of about one length. */
 const MARGIN = 200;
 /** A prompt under way is asked for its first token once while others are asked this often for their next. */
@@ -152,7 +152,7 @@ export class LlamaServer {
     if (!first) return undefined;
     const shortest = others.reduce((best, each) => (each.size < best.size ? each : best), first);
     const mustWait =
-      shortest.yielded < MOST_YIELDED && this.#computing().some((other) => isMuchLonger(shortest, other));
+      shortest.yielded < MAX_YIELDED && this.#computing().some((other) => isMuchLonger(shortest, other));
     return mustWait ? undefined : shortest;
   }
 
@@ -168,7 +168,7 @@ export class LlamaServer {
   #isBeingComputed(reply: Reply): boolean {
     const isFor = (other: Reply): boolean =>
       other.isAhead && !isMuchLonger(other, reply) && shared(other.prompt, reply.prompt) >= WORTH_KEEPING;
-    return reply.yielded < MOST_YIELDED && this.#computing().some(isFor);
+    return reply.yielded < MAX_YIELDED && this.#computing().some(isFor);
   }
 
   async #turn(reply: Reply): Promise<void> {
@@ -276,7 +276,7 @@ export class LlamaServer {
   /** llama.cpp fills a step with the prompt of the lowest slot first: a much longer one is put aside meanwhile. */
   async #makeRoom(reply: Reply): Promise<void> {
     for (const other of this.#computing()) {
-      if (other.id === null || other.yielded >= MOST_YIELDED || !isMuchLonger(other, reply)) continue;
+      if (other.id === null || other.yielded >= MAX_YIELDED || !isMuchLonger(other, reply)) continue;
       const { id } = other;
       other.id = null;
       other.yielded++;

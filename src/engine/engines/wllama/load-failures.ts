@@ -1,12 +1,12 @@
 import { EngineError } from '../../engine-error.ts';
 
 /** Below this a chat is of little use, and the next variant of more. */
-const LEAST_CONTEXT = 1024;
+const MIN_CONTEXT = 1024;
 
 /** The whole context first, then halves of it. */
 export function contextLengths(largest: number): number[] {
   const lengths = [largest];
-  for (let length = largest / 2; length >= LEAST_CONTEXT; length /= 2) lengths.push(Math.floor(length));
+  for (let length = largest / 2; length >= MIN_CONTEXT; length /= 2) lengths.push(Math.floor(length));
   return lengths;
 }
 

@@ -8,7 +8,7 @@ interface Slot {
 /** llama.cpp's own threshold: less of the prompt in common with a slot, and it takes the least recently used. */
 const SIMILAR = 0.1;
 /** Saved states that are remembered. llama.cpp drops the oldest when memory is short. */
-const MOST_SAVED = 64;
+const MAX_SAVED = 64;
 
 /**
  * Predicts which slot llama.cpp's server picks for a prompt; the server does not report it. The server takes the idle slot
@@ -77,7 +77,7 @@ export class SlotPredictor {
 
   #save(text: string): void {
     if (!text || this.#saved.includes(text)) return;
-    this.#saved = [...this.#saved.filter((each) => !text.startsWith(each)), text].slice(-MOST_SAVED);
+    this.#saved = [...this.#saved.filter((each) => !text.startsWith(each)), text].slice(-MAX_SAVED);
   }
 
   #similar(prompt: string): Slot | undefined {

@@ -6,7 +6,7 @@ const good = new Set<string>();
 const begun = new Set<string>();
 
 /** An engine that has not come up by then may be waiting forever. */
-const PATIENCE_MS = 5000;
+const START_TIMEOUT_MS = 5000;
 
 /**
  * Watches over the start of an engine that waits forever for a file that is missing or broken: the beginning is looked at
@@ -16,7 +16,7 @@ const PATIENCE_MS = 5000;
 export async function watchWasm(url: string, signal: AbortSignal): Promise<void> {
   if (!begun.has(url)) await read(url, signal);
   begun.add(url);
-  await delay(PATIENCE_MS, signal);
+  await delay(START_TIMEOUT_MS, signal);
   await checkWasm(url, signal);
 }
 
