@@ -36,6 +36,7 @@ export class WeightStore {
   readonly #busy = new Map<string, Promise<unknown>>();
   readonly #checking = new Map<string, Promise<boolean>>();
   readonly #removing = new Map<string, Promise<void>>();
+  readonly #salvaging = new Map<string, Promise<void>>();
   readonly #gates = new Map<string, { gate: Gate; users: number }>();
 
   /** Files are common to all apps of the origin; paths and notes are those of the app of this scope. */
@@ -214,8 +215,7 @@ export class WeightStore {
     if (!record) return null;
     const blob = await this.shelf.read(file.sha256);
     if (blob?.size === file.bytes) return blob;
-    const receipt = blob && readReceipt(await record.text(), file.sha256);
-    await this.#salvage(file, receipt ? await intactPieces(blob, receipt) : []);
+    await this.#salvage(file);
     return null;
   }
 
@@ -241,11 +241,26 @@ export class WeightStore {
     return false;
   }
 
-  /** Makes a damaged file a part to go on from: its intact pieces stay, and the others alone are fetched again. */
-  async #salvage(file: WeightFile, intact: number[]): Promise<void> {
+  /**
+   * Makes a damaged file a part to resume: its intact chunks stay, and the others alone are fetched again. Called again
+   * meanwhile, it is done once: a second one would find the part's record open, and drop the file.
+   * @param intact where they are known; else a file of the wrong length is examined
+   */
+  #salvage(file: WeightFile, intact?: number[]): Promise<void> {
+    const before = this.#salvaging.get(file.sha256);
+    if (before) return before;
+    const salvaging = this.#salvageNow(file, intact).finally(() => this.#salvaging.delete(file.sha256));
+    this.#salvaging.set(file.sha256, salvaging);
+    return salvaging;
+  }
+
+  async #salvageNow(file: WeightFile, known?: number[]): Promise<void> {
     this.#checked.delete(file.sha256);
-    // Another worker may have found the damage too, and be fetching already.
-    if (!(await this.shelf.read(receiptName(file.sha256)))) return;
+    const record = await this.shelf.read(receiptName(file.sha256));
+    // Another caller may have found the damage too, and be fetching already.
+    if (!record) return;
+    const intact = known ?? (await this.#intactOfShort(file, record));
+    if (intact === null) return;
     const part: PartRecord = { version: null, pieces: intact };
     const kept =
       intact.length > 0 &&
@@ -255,6 +270,14 @@ export class WeightStore {
       ));
     if (kept) await this.shelf.remove(receiptName(file.sha256));
     else await this.remove(file);
+  }
+
+  /** null: the file has its length, as it was fetched again meanwhile. */
+  async #intactOfShort(file: WeightFile, record: Blob): Promise<number[] | null> {
+    const blob = await this.shelf.read(file.sha256);
+    if (blob?.size === file.bytes) return null;
+    const receipt = blob && readReceipt(await record.text(), file.sha256);
+    return receipt ? intactPieces(blob, receipt) : [];
   }
 
   async #hashes(file: WeightFile, blob: Blob, signal = new AbortController().signal): Promise<boolean> {

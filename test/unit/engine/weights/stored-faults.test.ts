@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { WeightFile } from '../../../../src/catalog/catalog.ts';
 import { MemoryShelf } from '../../../../src/engine/weights/memory-shelf.ts';
 import { receiptName } from '../../../../src/engine/weights/receipt.ts';
-import { PIECE_BYTES, replace } from '../../../../src/engine/weights/shelf.ts';
+import { PIECE_BYTES, replace, type ShelfWriter } from '../../../../src/engine/weights/shelf.ts';
 import { WeightStore } from '../../../../src/engine/weights/weight-store.ts';
 import { storedFaults, type StoredFault } from '../../../support/stored-faults.ts';
 import { fileOf, serveFile, someBytes, type FileServer } from './file-server.ts';
@@ -12,6 +12,29 @@ const otherBody = Buffer.from(body.toReversed());
 const file = fileOf(body);
 const other = fileOf(otherBody, 'm/b.bin');
 const options = { signal: new AbortController().signal, onProgress: () => undefined };
+
+/** A file has one writer at a time, as in the origin private file system, and is not removed meanwhile. */
+class ExclusiveShelf extends MemoryShelf {
+  readonly #open = new Set<string>();
+
+  override async write(name: string): Promise<ShelfWriter> {
+    this.#refuseOpen(name);
+    this.#open.add(name);
+    // Opening takes milliseconds there.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const writer = await super.write(name);
+    return { ...writer, close: async () => void this.#open.delete(name) };
+  }
+
+  override async remove(name: string): Promise<void> {
+    this.#refuseOpen(name);
+    await super.remove(name);
+  }
+
+  #refuseOpen(name: string): void {
+    if (this.#open.has(name)) throw new DOMException(`${name} is open`, 'NoModificationAllowedError');
+  }
+}
 
 let server: FileServer | null = null;
 afterEach(() => server?.close());
@@ -77,4 +100,24 @@ test.for(storedFaults)('stored bytes with this fault: $name', async ({ damage, c
   expect(await later.missing([file])).toEqual([]);
   expect(await (await new WeightStore(shelf, site.url).file(file, options)).intact).toBe(true);
   expect(site.asked).toEqual([]);
+});
+
+test('a file cut short that several callers find at once is salvaged once', async () => {
+  const site = (server = await serveFile({ body, etag: '"1"' }));
+  const shelf = new ExclusiveShelf();
+  await new WeightStore(shelf, site.url).file(file, options);
+  // As it is after the engine worker has ended: nothing is open.
+  await MemoryShelf.prototype.remove.call(shelf, file.sha256);
+  const cut = await MemoryShelf.prototype.write.call(shelf, file.sha256);
+  for (const at of [0, PIECE_BYTES]) await cut.write(new Uint8Array(body.subarray(at, at + PIECE_BYTES)), at);
+  site.asked.length = 0;
+  const later = new WeightStore(shelf, site.url);
+  const [stored] = await Promise.all([
+    whole(later, file),
+    later.missing([file]),
+    later.storedBytes(file),
+    later.storedBytes(file),
+  ]);
+  expect(stored.equals(body)).toBe(true);
+  expect(site.asked).toHaveLength(4);
 });
