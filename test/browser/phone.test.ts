@@ -1,0 +1,90 @@
+import { readdir } from 'node:fs/promises';
+
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { SlowSite } from '../support/slow-site.ts';
+import { AlteredSite } from './lifetime/support/altered-site.ts';
+
+/** A phone on a metered connection: 4 GB, 4 processors, touch, 390 px. */
+
+const PHONE = `Object.defineProperties(Object.getPrototypeOf(navigator), {
+  deviceMemory: { get: () => 4 },
+  hardwareConcurrency: { get: () => 4 },
+  connection: { get: () => ({ saveData: true }) },
+});`;
+const WEIGHTS = '/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
+/** The chat's weights take some 5 s. */
+const BYTES_PER_SECOND = 30e6;
+
+let persistent: BrowserContext;
+let context: BrowserContext;
+let site: AlteredSite;
+let slow: SlowSite;
+let page: Page;
+
+beforeAll(async () => {
+  slow = await SlowSite.start(inject('siteUrl'), BYTES_PER_SECOND);
+  [persistent, site] = await Promise.all([launch(), AlteredSite.start(slow.url)]);
+  const phone = { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true };
+  context = (await persistent.browser()?.newContext(phone)) ?? persistent;
+  for (const name of await readdir('dist/test-site/assets'))
+    if (/^worker-.*\.js$/.test(name)) site.files.set(`/assets/${name}`, (text) => `${PHONE}\n${text}`);
+  await context.addInitScript(PHONE);
+  page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  await page.goto(site.url);
+});
+afterAll(async () => {
+  await persistent.close();
+  await site.stop();
+  await slow.stop();
+});
+
+const downloads = (): string[] => site.asked.filter((path) => path.startsWith(WEIGHTS));
+
+test('asks before it downloads, and takes the smallest variant', async () => {
+  const load = page.getByRole('button', { name: 'Load amber-phoenix-4' });
+  await load.waitFor();
+  await page.getByText('145 MB of weights are downloaded once').waitFor();
+  expect(downloads()).toEqual([]);
+
+  // Also where larger ones may come from the model hub.
+  await page.evaluate(() => localStorage.setItem('localtext-playground:model-hub', 'true'));
+  await page.reload();
+  await load.waitFor();
+  const models = await page.evaluate(async () => (await (await window.localtext).status()).models);
+  const reasons = models.flatMap((model) => model.reasons ?? []);
+  expect(new Set(reasons.flatMap(({ chosen, variant }) => (chosen ? variant : [])))).toEqual(
+    new Set(['smollm2-135m-instruct-q8_0', 'all-minilm-l6-v2-f32']),
+  );
+  expect(reasons.map(({ reason }) => reason)).toContain('needs 6 processor cores, and this device has 4');
+  expect(downloads()).toEqual([]);
+  await page.evaluate(() => localStorage.removeItem('localtext-playground:model-hub'));
+  await page.reload();
+});
+
+test('controls are large enough for iOS not to zoom, and nothing is wider than the screen', async () => {
+  const sizes = await page.evaluate(() =>
+    [...document.querySelectorAll('input, select, textarea')].map((each) =>
+      parseFloat(getComputedStyle(each).fontSize),
+    ),
+  );
+  expect(Math.min(...sizes)).toBeGreaterThanOrEqual(16);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+});
+
+test('a load goes on in a tab that is hidden and frozen for a while', async () => {
+  await page.getByRole('button', { name: 'Load amber-phoenix-4' }).tap();
+  await expect.poll(() => downloads().length, { timeout: 30_000 }).toBeGreaterThan(0);
+  const session = await context.newCDPSession(page);
+  await session.send('Page.setWebLifecycleState', { state: 'frozen' });
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  await session.send('Page.setWebLifecycleState', { state: 'active' });
+  await page.getByText('amber-phoenix-4 is loaded').waitFor();
+  await page.getByRole('textbox', { name: 'Message' }).fill('Say hello.');
+  await page.getByRole('button', { name: 'Send', exact: true }).tap();
+  await page.locator('.turn-stats').waitFor();
+  expect(await page.locator('.turn .error-text').count()).toBe(0);
+});
