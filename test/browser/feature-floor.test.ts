@@ -79,7 +79,7 @@ test('where localStorage throws, start() works', async () => {
 });
 
 test('without the origin private file system, weights are kept in the Cache API over a reload', async () => {
-  // At another origin: the other's service worker has kept the worker's script.
+  // At another origin: the service worker of the first has kept the worker's script.
   const fresh = await AlteredSite.start(inject('siteUrl'));
   const remove = 'delete StorageManager.prototype.getDirectory;';
   const scripts = await readdir('dist/test-site/assets');

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** Resident bytes of the processes of a group, summed by program. Linux. */
+/** Bytes in memory of the processes of a group, summed by program. Linux. */
 export async function memoryOf(group: number): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const pid of await readdir('/proc')) {

@@ -95,7 +95,7 @@ export class WebKit implements Browser {
     await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
   }
 
-  /** Resident bytes, by program. */
+  /** Bytes in memory, by program. */
   memory(): Promise<Record<string, number>> {
     return memoryOf(this.#group);
   }

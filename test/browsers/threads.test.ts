@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { counting } from '../browser/lifetime/support/site-of-tabs.ts';
+import { AlteredSite } from '../browser/lifetime/support/altered-site.ts';
+import { selectedBrowsers } from './support/browsers.ts';
+import { SiteTab } from './support/site-tab.ts';
+import { launchWebKit, type WebKit } from './support/webkit.ts';
+
+/** Linux cuts the names of programs. */
+const PAGE_PROCESS = 'WebKitWebProces';
+
+/** Safari has SharedArrayBuffer; WebKitGTK has it once it is switched on. */
+describe.each(selectedBrowsers().filter(({ name }) => name === 'webkit'))('$name', () => {
+  let browser: WebKit;
+  let tab: SiteTab;
+  let site: AlteredSite;
+
+  beforeAll(async () => {
+    [browser, site] = await Promise.all([
+      launchWebKit({ sharedMemory: true }),
+      AlteredSite.start(inject('siteUrl'), { isolated: true }),
+    ]);
+    tab = await SiteTab.open(browser, site.url, {});
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await site?.stop();
+  });
+
+  test('145 MB of weights are downloaded in 230 MB of memory at most', async () => {
+    const memory: number[] = [];
+    await tab.beginLoad('amber-phoenix-4');
+    for (let phase = ''; phase === '' || phase === 'download'; phase = await tab.loadPhase()) {
+      memory.push((await browser.memory())[PAGE_PROCESS] ?? 0);
+    }
+    const growth = Math.max(...memory) - (memory[0] ?? 0);
+    console.log(`the page's process grew by ${Math.round(growth / 1e6)} MB at most`);
+    expect(memory.length).toBeGreaterThan(5);
+    expect(memory[0]).toBeGreaterThan(0);
+    // What was stored is not collected at once. Held whole, the weights and their parts would take 290 MB.
+    expect(growth).toBeLessThan(230e6);
+    await tab.ready('amber-phoenix-4');
+  });
+
+  test('with SharedArrayBuffer: chat and embeddings with two threads', async () => {
+    const run = await tab.run(counting({ max_tokens: 8 }), 120_000);
+    expect(run).toMatchObject({ finish: { 0: 'length' }, usage: { completion_tokens: 8 }, error: null });
+    expect(run?.text[0]).toMatch(/\w/);
+    // It reports 4 processors, whatever there are.
+    expect(await tab.fingerprint('amber-phoenix-4')).toMatch(/-wllama-wasm-2t$/);
+    expect(site.asked.some((path) => path.includes('wllama-compat'))).toBe(true);
+    const [vector = []] = await tab.embed(['The weather is lovely today.']);
+    expect(Math.hypot(...vector)).toBeCloseTo(1, 3);
+  });
+});
