@@ -79,6 +79,12 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
       await show(view.toLowerCase(), view);
       const widths = await tab.evaluate(() => [innerWidth, document.documentElement.scrollWidth]);
       expect(widths).toEqual([width, width]);
+      const cut = await tab.evaluate(() =>
+        [...document.querySelectorAll('.composer textarea')].some(
+          ({ scrollHeight, clientHeight }) => scrollHeight > clientHeight + 1,
+        ),
+      );
+      expect(cut).toBe(false);
       expect(await unreachable(tab)).toEqual([]);
     }
     expect(await tab.evaluate(() => window.faults)).toEqual([]);
