@@ -2,7 +2,9 @@ import { defineConfig } from 'astro/config';
 import localtext from 'localtext/vite';
 
 export default defineConfig({
-  base: '/astro',
+  base: '/astro/',
+  // Pages above the service worker's scope, as /astro is, cannot use it.
+  trailingSlash: 'always',
   devToolbar: { enabled: false },
   vite: { plugins: [localtext()], build: { target: 'es2023' } },
 });
