@@ -146,12 +146,18 @@ async function evaluate<Value>(driver: WebDriver, source: string, argument: unkn
   return reply.value;
 }
 
-/** WebDriver sets the window's size, and the page is smaller by the browser's own bars. */
+/** WebDriver sets the window's size, and the page is smaller by the browser's own bars. It may follow a moment later. */
 async function resize(driver: WebDriver, width: number, height: number): Promise<void> {
   const window = driver.manage().window();
-  await window.setRect({ x: 0, y: 0, width, height });
-  const [innerWidth, innerHeight] = await driver.executeScript<[number, number]>(
-    'return [innerWidth, innerHeight]',
-  );
-  await window.setRect({ x: 0, y: 0, width: 2 * width - innerWidth, height: 2 * height - innerHeight });
+  let bars = [0, 0];
+  for (let attempt = 0; attempt < 20; attempt++) {
+    await window.setRect({ x: 0, y: 0, width: width + (bars[0] ?? 0), height: height + (bars[1] ?? 0) });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const [innerWidth, innerHeight, outerWidth, outerHeight] = await driver.executeScript<
+      [number, number, number, number]
+    >('return [innerWidth, innerHeight, outerWidth, outerHeight]');
+    if (innerWidth === width && innerHeight === height) return;
+    bars = [outerWidth - innerWidth, outerHeight - innerHeight];
+  }
+  throw new Error(`The window cannot be ${width} by ${height} pixels.`);
 }
