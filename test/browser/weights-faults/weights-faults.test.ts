@@ -78,6 +78,9 @@ describe('stored bytes with this fault', () => {
 });
 
 describe('tabs', () => {
+  // The tab that is left would lead.
+  afterAll(() => rig.closeTabs());
+
   test('two that want a model at once: each chunk comes once', async () => {
     const tabs = await openTwo();
     const loads = await Promise.all(tabs.map((tab) => tab.ready()));
