@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
+import type { VariantReason } from '../../src/protocol/control.ts';
 import { launch } from '../support/launch.ts';
 import { SlowSite } from '../support/slow-site.ts';
 import { AlteredSite } from './lifetime/support/altered-site.ts';
@@ -42,6 +43,19 @@ afterAll(async () => {
   await slow.stop();
 });
 
+/** Of all models. There are none until the engine of the reloaded page has reported its status. */
+async function variantReasons(): Promise<VariantReason[]> {
+  let reasons: VariantReason[] = [];
+  await expect
+    .poll(async () => {
+      const { models } = await page.evaluate(async () => (await window.localtext).status());
+      reasons = models.flatMap((model) => model.reasons ?? []);
+      return reasons.length;
+    })
+    .toBeGreaterThan(0);
+  return reasons;
+}
+
 const downloads = (): string[] => site.asked.filter((path) => path.startsWith(WEIGHTS));
 
 test('asks before it downloads, and takes the smallest variant', async () => {
@@ -54,8 +68,7 @@ test('asks before it downloads, and takes the smallest variant', async () => {
   await page.evaluate(() => localStorage.setItem('localtext-playground:model-hub', 'true'));
   await page.reload();
   await load.waitFor();
-  const models = await page.evaluate(async () => (await (await window.localtext).status()).models);
-  const reasons = models.flatMap((model) => model.reasons ?? []);
+  const reasons = await variantReasons();
   expect(new Set(reasons.flatMap(({ chosen, variant }) => (chosen ? variant : [])))).toEqual(
     new Set(['smollm2-135m-instruct-q8_0', 'all-minilm-l6-v2-f32']),
   );
