@@ -29,7 +29,7 @@ export async function memory({ site, rounds }: Stage): Promise<Row> {
     return {
       name: 'peak memory while one tab chats: 6 tabs ÷ 1 tab',
       measures:
-        "Proportional set sizes of all of the browser's processes, sampled every 200 ms while a reply of 100 tokens comes; every tab has started localtext and an OpenAI client.",
+        "Proportional set sizes of all of the browser's processes, without pages of files, sampled every 200 ms while a reply of 100 tokens comes; every tab has started localtext and an OpenAI client.",
       unit: 'ratio',
       values: quotients(six, one),
       goal: { atMost: 1.1 },
