@@ -2,6 +2,7 @@ import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
+import { storedConversation } from '../support/stored-conversation.ts';
 
 /** What a model, a file, a link or the storage may hold must leave the playground usable. */
 
@@ -40,31 +41,6 @@ beforeAll(async () => {
 
 afterAll(async () => context.close());
 
-const conversation = (id: string, content: string, chosen: object = { '': 'a', a: 'b' }): object => {
-  const stats = {
-    firstTokenMs: 1,
-    totalMs: 1,
-    promptTokens: 1,
-    cachedTokens: 0,
-    completionTokens: 1,
-    tokensPerSecond: 1,
-    fingerprint: null,
-  };
-  const reply = {
-    model: 'amber-phoenix-4',
-    problem: null,
-    finishReason: 'stop',
-    toolCalls: [],
-    logprobs: [],
-    stats,
-  };
-  const turns = {
-    a: { id: 'a', parent: null, createdAt: 1, content: 'Question', role: 'user' },
-    b: { id: 'b', parent: 'a', createdAt: 2, content, role: 'assistant', ...reply },
-  };
-  return { id, title: id, createdAt: 1, updatedAt: 2, turns, chosen };
-};
-
 async function importFile(conversations: object[]): Promise<string> {
   await page.goto(`${siteUrl}/#/chat`);
   await page.getByRole('button', { name: 'Conversations' }).click();
@@ -98,7 +74,7 @@ async function longestPause(work: () => Promise<void>): Promise<number> {
 }
 
 test('replies that are huge, or nested deep, are shown, and the tab stays responsive', async () => {
-  const all = Object.entries(REPLIES).map(([id, content]) => conversation(id, content));
+  const all = Object.entries(REPLIES).map(([id, content]) => storedConversation(id, content));
   expect(await importFile(all)).toBe(`Imported ${all.length} conversations.`);
   for (const [id, content] of Object.entries(REPLIES)) {
     const pause = await longestPause(async () => {
@@ -117,7 +93,7 @@ test('replies that are huge, or nested deep, are shown, and the tab stays respon
 });
 
 test('an import whose turns go in a circle is refused by name, and so is what is no export', async () => {
-  expect(await importFile([conversation('circle', 'x', { '': 'a', a: 'a' })])).toMatch(
+  expect(await importFile([storedConversation('circle', 'x', { '': 'a', a: 'a' })])).toMatch(
     /^hostile\.json cannot be imported: conversations\.0\.chosen: a turn is chosen that .* Nothing was imported\.$/,
   );
   expect(await importFile([{ id: 'x' }])).toMatch(/^hostile\.json cannot be imported: conversations\.0\./);
@@ -139,7 +115,7 @@ test('a conversation in the storage that is none is not opened', async () => {
         };
       }),
     [
-      conversation('stored-circle', 'x', { '': 'a', a: 'a' }),
+      storedConversation('stored-circle', 'x', { '': 'a', a: 'a' }),
       { id: 'no-conversation', updatedAt: 1e300, title: { a: 1 } },
     ],
   );

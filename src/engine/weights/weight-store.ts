@@ -7,6 +7,7 @@ import { Gate } from './gate.ts';
 import { partBytes, partName, type PartRecord } from './part-record.ts';
 import { hashBlob } from './piece-hash.ts';
 import { intactPieces, readReceipt, receiptName, type Receipt } from './receipt.ts';
+import { SharedRuns } from './shared-runs.ts';
 import { PIECE_BYTES, readPiece, replace, type Shelf } from './shelf.ts';
 import { noteOf, pathNote, type StoredPath } from './stored-path.ts';
 
@@ -34,9 +35,9 @@ export class WeightStore {
   /** Names found whole in this worker's life. */
   readonly #checked = new Set<string>();
   readonly #busy = new Map<string, Promise<unknown>>();
-  readonly #checking = new Map<string, Promise<boolean>>();
-  readonly #removing = new Map<string, Promise<void>>();
-  readonly #salvaging = new Map<string, Promise<void>>();
+  readonly #checking = new SharedRuns<boolean>();
+  readonly #removing = new SharedRuns<void>();
+  readonly #salvaging = new SharedRuns<void>();
   readonly #gates = new Map<string, { gate: Gate; users: number }>();
 
   /** Files are common to all apps of the origin; paths and notes are those of the app of this scope. */
@@ -147,11 +148,7 @@ export class WeightStore {
 
   /** Called again meanwhile, it is done once. */
   remove(file: WeightFile): Promise<void> {
-    const before = this.#removing.get(file.sha256);
-    if (before) return before;
-    const removing = this.#remove(file).finally(() => this.#removing.delete(file.sha256));
-    this.#removing.set(file.sha256, removing);
-    return removing;
+    return this.#removing.run(file.sha256, () => this.#remove(file));
   }
 
   async #remove(file: WeightFile): Promise<void> {
@@ -222,11 +219,7 @@ export class WeightStore {
   /** Called again meanwhile, it is done once. */
   #check(file: WeightFile, blob: Blob): Promise<boolean> {
     if (this.#checked.has(file.sha256)) return Promise.resolve(true);
-    const before = this.#checking.get(file.sha256);
-    if (before) return before;
-    const checking = this.#checkNow(file, blob).finally(() => this.#checking.delete(file.sha256));
-    this.#checking.set(file.sha256, checking);
-    return checking;
+    return this.#checking.run(file.sha256, () => this.#checkNow(file, blob));
   }
 
   async #checkNow(file: WeightFile, blob: Blob): Promise<boolean> {
@@ -247,11 +240,7 @@ export class WeightStore {
    * @param intact where they are known; else a file of the wrong length is examined
    */
   #salvage(file: WeightFile, intact?: number[]): Promise<void> {
-    const before = this.#salvaging.get(file.sha256);
-    if (before) return before;
-    const salvaging = this.#salvageNow(file, intact).finally(() => this.#salvaging.delete(file.sha256));
-    this.#salvaging.set(file.sha256, salvaging);
-    return salvaging;
+    return this.#salvaging.run(file.sha256, () => this.#salvageNow(file, intact));
   }
 
   async #salvageNow(file: WeightFile, known?: number[]): Promise<void> {

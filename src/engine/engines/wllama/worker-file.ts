@@ -4,32 +4,7 @@ import { workerBlocked } from '../../blocked-worker.ts';
 import { EngineError } from '../../engine-error.ts';
 import { onBlockedWorker } from '../../../protocol/policy-violations.ts';
 import { trustedScriptUrl } from '../../../protocol/trusted-urls.ts';
-
-interface Task {
-  reject(error: unknown): void;
-}
-
-/** The package's own link to its worker. Its version is pinned, and a test compares its script with our file. */
-interface WorkerProxy {
-  resources: { wasmPath: string; compat: boolean; noWebGPU?: boolean };
-  nbThread: number;
-  useAsyncFile: boolean;
-  taskId: number;
-  taskQueue: Task[];
-  resultQueue: Task[];
-  fileBlobs: Map<string, Blob>;
-  worker?: Worker;
-  moduleInit(files: ModelFile[]): Promise<void>;
-  onRecvMsg(event: MessageEvent): void;
-  pushTask(task: { verb: string; args: unknown[]; callbackId: number }): Promise<void>;
-  fileAlloc(name: string, bytes: number, inMemory: boolean): Promise<number>;
-  fileWrite(id: number, blob: Blob): Promise<void>;
-}
-
-interface ModelFile {
-  name: string;
-  blob: Blob;
-}
+import { runTask, type ModelFile, type WorkerProxy } from './worker-proxy.ts';
 
 /**
  * Makes a `Wllama` start its worker, and that its threads, from a file of this origin: the package's own way is a `blob:`
@@ -56,9 +31,7 @@ async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: strin
     for (const { reject } of [...proxy.resultQueue.splice(0), ...proxy.taskQueue.splice(0)]) reject(error);
   });
   proxy.worker.onmessage = (event) => proxy.onRecvMsg(event);
-  const task = (verb: string, args: unknown[]): Promise<void> =>
-    proxy.pushTask({ verb, args, callbackId: proxy.taskId++ });
-  await task('module.init', [url, proxy.useAsyncFile]);
+  await runTask(proxy, 'module.init', [url, proxy.useAsyncFile]);
   const ids: number[] = [];
   for (const { name, blob } of files) {
     ids.push(await proxy.fileAlloc(name, blob.size, !proxy.useAsyncFile));
