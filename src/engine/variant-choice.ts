@@ -11,7 +11,7 @@ export interface ChoicePreferences {
 
 /** What is known of a variant beyond the device: whether its weights can be fetched, and how it fared before. */
 export interface VariantState {
-  /** Why it cannot be fetched or has failed, in words that follow its name; none: nothing is known against it. */
+  /** Why it cannot be fetched or has failed, as a phrase that follows its name; none: nothing is known against it. */
   fault?: string;
   /** All its files are in the store, so that nothing need be downloaded. */
   stored?: boolean;
@@ -19,7 +19,7 @@ export interface VariantState {
 
 export interface VariantChoice {
   variant: Variant | null;
-  /** The chosen first in words, then every variant that was passed over before it, with the reason. */
+  /** Why the first was chosen, then every variant that was passed over before it, with the reason. */
   reasons: VariantReason[];
 }
 

@@ -41,7 +41,7 @@ export function matchV1(target: Addressed): boolean {
 }
 
 /**
- * Answers what `matchV1` matched; never rejects for its own fault.
+ * Answers what `matchV1` matched. An internal error becomes an answer: it never rejects because of one.
  * @param target the event, what Workbox gives a route's handler, or a Request alone: then the log of requests cannot
  *   tell who asked
  * @example

@@ -15,8 +15,8 @@ export interface DeviceNavigator {
 const PATIENCE_MS = 3000;
 
 /**
- * iOS does not report memory, and ends a tab that takes more than some 1 GB (older phones) to 1.5 GB: counted as a device of 1.5 GiB, of which models may take 0.6. An iPad
- * reports itself as a Mac, and has more.
+ * iOS does not report memory. It ends a tab that takes more than about 1 GB (older phones) to 1.5 GB. An iPhone is counted
+ * as a device of 1.5 GiB, of which models may take 0.6. An iPad reports itself as a Mac, and has more.
  */
 const IPHONE_GIB = 1.5;
 

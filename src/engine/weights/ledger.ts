@@ -34,7 +34,7 @@ export class Ledger {
     if ((await this.entries()).delete(variant)) await this.#write();
   }
 
-  /** Torn or of another hand, it is restarted: the weights themselves are still there. */
+  /** An index that is damaged or cannot be read is begun again: the weights do not depend on it. */
   async #read(): Promise<Map<string, LedgerEntry>> {
     const entries = new Map<string, LedgerEntry>();
     try {

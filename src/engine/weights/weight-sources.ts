@@ -32,7 +32,7 @@ export class WeightSources {
     this.#hub = hub === true ? DEFAULT_HUB : hub === false ? null : hub.replace(/\/+$/, '');
   }
 
-  /** Why a variant's weights cannot be fetched, in words that follow its name; undefined: they can, as far as is known. */
+  /** Why a variant's weights cannot be fetched, as a phrase that follows its name; undefined: they can, as far as is known. */
   async fault(variant: Variant): Promise<string | undefined> {
     const { hub } = variant;
     if (!hub || (await this.#known(variant))) return undefined;

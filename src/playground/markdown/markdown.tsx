@@ -17,7 +17,10 @@ const marked = new Marked({
   },
 });
 
-/** A model's Markdown, or its plain text where that is too large, or too deep, for a page to stay responsive. Only the blocks whose text changed are rendered again, so that a long reply streams smoothly. */
+/**
+ * A model's Markdown, or its plain text where Markdown is too large or too deep for the page to stay responsive. Only blocks
+ * whose text changed are rendered again, so that a long reply streams smoothly.
+ */
 export function Markdown({ text }: { text: string }) {
   const tokens = useMemo(() => (isRenderable(text) ? marked.lexer(text) : null), [text]);
   if (tokens === null) return <p class="markdown markdown-plain">{text}</p>;

@@ -1,8 +1,8 @@
 import type { Sampling, TokenLogprob } from '../../../protocol/job.ts';
 
 /**
- * Chooses tokens as OpenAI's parameters say. Own code: transformers.js has neither `top_p` nor seeds, penalties other
- * than one of the engine's kind, nor log probabilities.
+ * Chooses tokens as OpenAI's parameters say. transformers.js has no `top_p`, seeds or log probabilities, and neither of
+ * OpenAI's penalties.
  */
 export class Sampler {
   readonly #sampling: Sampling;

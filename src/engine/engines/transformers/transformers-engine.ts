@@ -103,7 +103,7 @@ export class TransformersEngine implements EmbeddingEngine {
       await this.#running;
       await yieldToEventLoop();
     }
-    // In the same yieldToEventLoop as the look that found nothing, so that no request comes in between and is left lying.
+    // In the same task as the check that found no request: one that came in between would never be run.
     this.#pumping = false;
   }
 
