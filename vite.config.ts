@@ -11,7 +11,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 /** They start Python or other programs, or hash many megabytes. `npm run test:unit` leaves them out; `npm test` does not. */
 const SLOW = [
   'test/unit/node/{cli,pull,pull-variant,wheels}.test.ts',
-  'test/unit/engine/weights/{download,full-storage,server-faults,stored-faults}.test.ts',
+  'test/unit/weights/{download,full-storage,server-faults,stored-faults}.test.ts',
   'test/unit/engine/wllama/read-ahead-blob.test.ts',
 ];
 

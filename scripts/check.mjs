@@ -5,9 +5,11 @@ import { join } from 'node:path';
 
 const environments = [
   'sw',
+  'scripts',
   'test',
   'test/unit/engine',
-  ...readdirSync('src').map((name) => join('src', name)),
+  'test/unit/weights',
+  ...readdirSync('src', { recursive: true }).map((name) => join('src', name)),
 ].filter((folder) => existsSync(join(folder, 'tsconfig.json')));
 
 const steps = [

@@ -3,5 +3,5 @@ import { runnerImport } from 'vite';
 
 import { writeOrCheck } from './lib/write-or-check.mjs';
 
-const { module } = await runnerImport('./src/service/compatibility.ts');
+const { module } = await runnerImport('./scripts/compatibility.ts');
 writeOrCheck('docs/compatibility.md', module.compatibilityDocument());

@@ -23,7 +23,7 @@ const entries = [
   'index',
   'store/index',
   'react/index',
-  'sw-entry/index',
+  'service-worker/index',
   'catalog/index',
   'node/vite-plugin',
 ];

@@ -10,7 +10,7 @@ export type { Localtext, LocaltextStatus } from './page/localtext.ts';
 export type { ExportedFile } from './page/model-files.ts';
 export { start } from './page/start.ts';
 export type { StartOptions } from './page/start-options.ts';
-export type { Weights } from './page/weights.ts';
+export type { Weights } from './page/weights-handle.ts';
 export type { Catalog } from './catalog/catalog.ts';
 export type {
   DeviceLimits,
@@ -19,8 +19,8 @@ export type {
   ModelStatus,
   SourceOptions,
   VariantReason,
-} from './protocol/control.ts';
+} from './protocol/worker-control.ts';
 export type { ErrorCode } from './protocol/error-codes.ts';
-export type { ImportedFile, StoredVariant, WeightsOverview } from './protocol/weights.ts';
+export type { ImportedFile, StoredVariant, WeightsOverview } from './protocol/weights-messages.ts';
 export type { IssuedKey, IssueOptions, KeyAdministrator, KeyInfo } from './keys/key-administrator.ts';
-export type { KeyLimits } from './keys/key-record.ts';
+export type { KeyLimits } from './storage/key-record.ts';

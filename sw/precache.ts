@@ -1,4 +1,4 @@
-import { SiteFiles, type SiteFile } from '../src/sw-entry/site-files.ts';
+import { SiteFiles, type SiteFile } from '../src/service-worker/site-files.ts';
 
 /** The files of this build, put before the script by the Vite plugin and by `localtext init`. */
 declare const __LOCALTEXT_PRECACHE__: readonly SiteFile[] | undefined;

@@ -1,5 +1,5 @@
 /// Listeners only. Nothing is kept in memory that a restart would miss: the browser stops this worker at will.
-import { addLocaltext } from '../src/sw-entry/index.ts';
+import { addLocaltext } from '../src/service-worker/index.ts';
 import { addIsolationHeaders, decidesIsolation } from './isolation.ts';
 import { precached, respondFromPrecache } from './precache.ts';
 

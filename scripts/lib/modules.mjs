@@ -3,9 +3,9 @@ import { rolldown } from 'rolldown';
 /** One bundle an environment: none loads code of another. */
 const bundles = {
   page: { index: 'src/index.ts' },
-  sw: { index: 'src/sw-entry/index.ts' },
+  sw: { index: 'src/service-worker/index.ts' },
   worker: { worker: 'src/engine/worker.ts' },
-  broker: { broker: 'src/broker/broker.ts' },
+  broker: { broker: 'src/tabs/broker/broker.ts' },
   catalog: { index: 'src/catalog/index.ts' },
   store: { index: 'src/store/index.ts' },
   react: { index: 'src/react/index.ts' },
@@ -51,7 +51,7 @@ const workerUrls = {
   transform(code) {
     const built = code
       .replaceAll(`'../engine/worker.ts'`, `'../worker/worker.js'`)
-      .replaceAll(`'../broker/broker.ts'`, `'../broker/broker.js'`);
+      .replaceAll(`'./broker/broker.ts'`, `'../broker/broker.js'`);
     return built === code ? null : { code: built, map: null };
   },
 };

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 
 const entries = {
   page: 'src/index.ts',
-  sw: 'src/sw-entry/index.ts',
+  sw: 'src/service-worker/index.ts',
   catalog: 'src/catalog/index.ts',
   store: 'src/store/index.ts',
   react: 'src/react/index.ts',

@@ -44,3 +44,5 @@ export interface EngineContext {
 }
 
 export type LoadEngine<V extends Variant, E> = (variant: V, context: EngineContext) => Promise<E>;
+
+export type Engine = ChatEngine | EmbeddingEngine;

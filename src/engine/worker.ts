@@ -1,27 +1,27 @@
 // oxlint-disable-next-line import/no-unassigned-import -- first: schemas read the setting when they are made
-import './no-eval.ts';
+import './worker/no-eval.ts';
 import { expose } from 'comlink';
 
-import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/control.ts';
+import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/worker-control.ts';
 import type { ServePort } from '../protocol/discovery.ts';
 import { engineLock } from '../protocol/locks.ts';
 import { hasTrustedTypes, trusting } from '../protocol/trusted-urls.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { detectDevice } from './device/detect-device.ts';
-import { badRequest } from './engine-error.ts';
-import { KeepAlive } from './keep-alive.ts';
-import { defaultBudget } from './memory-budget.ts';
-import { loadIntact, variantLoader } from './load-variant.ts';
-import { BackendBenchmark } from './backend-benchmark.ts';
-import { ModelManager } from './model-manager.ts';
-import { servePort, type Serving } from './serve-port.ts';
-import { StatusChannel } from './status-channel.ts';
-import { VariantPlanner } from './variant-planner.ts';
-import { Library } from './weights/library.ts';
-import { Transfer } from './weights/transfer.ts';
-import { WeightSources } from './weights/weight-sources.ts';
-import { openShelf } from './weights/open-shelf.ts';
-import { WeightStore } from './weights/weight-store.ts';
+import { badRequest } from '../protocol/engine-error.ts';
+import { KeepAlive } from './worker/keep-alive.ts';
+import { defaultBudget } from './models/memory-budget.ts';
+import { loadIntact, variantLoader } from './models/load-variant.ts';
+import { BackendBenchmark } from './benchmark/backend-benchmark.ts';
+import { ModelManager } from './models/model-manager.ts';
+import { servePort, type Serving } from './requests/serve-port.ts';
+import { StatusChannel } from './worker/status-channel.ts';
+import { VariantPlanner } from './models/variant-planner.ts';
+import { Library } from '../weights/model-storage.ts';
+import { Transfer } from '../weights/model-import-export.ts';
+import { WeightSources } from '../weights/sources/weight-sources.ts';
+import { openShelf } from '../weights/backends/open-backend.ts';
+import { WeightStore } from '../weights/weight-store.ts';
 
 // onnxruntime-web starts its threads by a plain URL.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);

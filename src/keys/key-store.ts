@@ -8,8 +8,8 @@ import type {
 } from '../service/service-dependencies.ts';
 import type { InFlight } from './in-flight.ts';
 import { hashKey, isWholeKey } from './key-format.ts';
-import type { KeyRecord } from './key-record.ts';
-import { refill, untilLevel, type BucketState } from './token-bucket.ts';
+import type { BucketState, KeyRecord } from '../storage/key-record.ts';
+import { refill, untilLevel } from './token-bucket.ts';
 
 /** How stale `lastUsed` may get on calls that take nothing from a limit: those need no write otherwise. */
 const LAST_USED_STALE_MS = 60_000;

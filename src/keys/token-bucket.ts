@@ -1,13 +1,7 @@
+import type { BucketState } from '../storage/key-record.ts';
+
 const MINUTE = 60_000;
 const ROUNDING_MS = 0.01;
-
-/** A bucket that holds one minute's worth and fills steadily. Kept in the database, so that a restart changes nothing. */
-export interface BucketState {
-  /** Below zero: more was used than was reserved. */
-  level: number;
-  /** When it had that level, in milliseconds since 1970. */
-  at: number;
-}
 
 export const fullBucket = (perMinute: number, now: number): BucketState => ({ level: perMinute, at: now });
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { CommandError } from './command-error.ts';
 import { describeFileError } from './files.ts';
 import { packageFile } from './package-files.ts';
-import { PullError } from './weights/pull-error.ts';
+import { PullError } from './pull/pull-error.ts';
 import { StartError } from './start-error.ts';
 import { UsageError } from './usage-error.ts';
 

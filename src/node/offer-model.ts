@@ -4,11 +4,11 @@ import { join } from 'node:path';
 
 import { defaultCatalog } from '../catalog/default-catalog.ts';
 import { ask, isInteractive } from './ask.ts';
-import { cacheFolder } from './weights/cache-folder.ts';
+import { cacheFolder } from './pull/cache-folder.ts';
 import { makeFolder, naming } from './files.ts';
-import { probeHub } from './weights/hub.ts';
-import { recommend, thisMachine } from './weights/recommend.ts';
-import { DEFAULT_HUB } from './weights/sources.ts';
+import { probeHub } from './pull/pull-hub.ts';
+import { recommend, thisMachine } from './pull/recommend.ts';
+import { DEFAULT_HUB } from './pull/sources.ts';
 
 /**
  * The name of a larger model for this machine, on request: asked once for each machine, on a terminal.

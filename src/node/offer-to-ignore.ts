@@ -3,7 +3,7 @@ import { join, relative, resolve } from 'node:path';
 
 import { ask, isInteractive } from './ask.ts';
 import { naming } from './files.ts';
-import { wouldBeCommitted } from './weights/git-ignore.ts';
+import { wouldBeCommitted } from './pull/git-ignore.ts';
 
 /**
  * Keeps weights out of git.

@@ -2,10 +2,10 @@ import { defaultCatalog } from '../catalog/default-catalog.ts';
 import { parseFlags } from './flags.ts';
 import { offerModel } from './offer-model.ts';
 import { offerToIgnore } from './offer-to-ignore.ts';
-import { cacheFolder } from './weights/cache-folder.ts';
-import { Progress } from './weights/progress.ts';
-import { pull } from './weights/pull.ts';
-import { defaultSources } from './weights/sources.ts';
+import { cacheFolder } from './pull/cache-folder.ts';
+import { Progress } from './pull/progress.ts';
+import { pull } from './pull/pull.ts';
+import { defaultSources } from './pull/sources.ts';
 
 export const DEFAULT_FOLDER = 'public/models';
 

@@ -1,7 +1,7 @@
-import { joinElection } from './join.ts';
+import { joinElection } from '../tabs/join.ts';
 import { missingApis, requireBrowser } from './requirements.ts';
 import { siteScope } from './site.ts';
-import type { StartOptions } from './start-options.ts';
+import { engineSettings, type StartOptions } from './start-options.ts';
 
 /**
  * A `fetch` whose `/v1` is answered in this page: for browsers that allow no service worker. Everything else goes to
@@ -13,7 +13,7 @@ import type { StartOptions } from './start-options.ts';
 export function createFetch(options: Omit<StartOptions, 'serviceWorker' | 'isolation'> = {}): typeof fetch {
   // A browser that cannot work refuses each request, with the reason.
   if (missingApis().length > 0) return async () => requireBrowser() as Promise<never>;
-  const { leader } = joinElection(siteScope(), options);
+  const { leader } = joinElection(siteScope(), engineSettings(options));
   let service: Promise<(request: Request) => Promise<Response>> | null = null;
 
   return async (input, init) => {

@@ -1,4 +1,4 @@
-import type { EngineStatus, LoadProgress } from '../protocol/control.ts';
+import type { EngineStatus, LoadProgress } from '../protocol/worker-control.ts';
 import { LOAD_PATH, STATUS_PATH, type LoadLine } from '../protocol/local-paths.ts';
 import { fetchLocal, fromWire, toError } from './fetch-local.ts';
 import { LocaltextError } from './localtext-error.ts';

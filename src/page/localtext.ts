@@ -1,12 +1,12 @@
-import type { EngineStatus, LoadProgress, ModelStatus } from '../protocol/control.ts';
-import { statusChannel, type StatusMessage } from '../protocol/control.ts';
+import type { EngineStatus, LoadProgress, ModelStatus } from '../protocol/worker-control.ts';
+import { statusChannel, type StatusMessage } from '../protocol/worker-control.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineAccess } from './engine-access.ts';
 import { keysOf, type Keys } from './keys.ts';
-import type { Membership } from './join.ts';
+import type { Membership } from '../tabs/join.ts';
 import { persistOnce } from './persist.ts';
 import { applyUpdate } from './update.ts';
-import { Weights } from './weights.ts';
+import { Weights } from './weights-handle.ts';
 
 export interface LocaltextStatus extends EngineStatus {
   /** This tab's worker is the engine of all tabs. */

@@ -1,4 +1,4 @@
-import { DESCRIPTION_FILE, type ImportedFile, type WeightsReply } from '../protocol/weights.ts';
+import { DESCRIPTION_FILE, type ImportedFile, type WeightsReply } from '../protocol/weights-messages.ts';
 import { LocaltextError } from './localtext-error.ts';
 
 /** One file of a model on its way out. */

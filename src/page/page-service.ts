@@ -1,8 +1,8 @@
-import { browserService } from '../sw-entry/v1.ts';
+import { browserService } from '../v1/v1.ts';
 import { writeCatalog } from '../storage/settings.ts';
-import type { ElectionMember } from './election-member.ts';
+import type { ElectionMember } from '../tabs/election-member.ts';
 import { withStorage } from './requirements.ts';
-import { pageTransport } from './page-transport.ts';
+import { pageTransport } from '../tabs/page-transport.ts';
 import type { StartOptions } from './start-options.ts';
 
 /** The service in this page, behaving as `fetch` does when a request is aborted. */

@@ -1,4 +1,4 @@
-import type { EngineStatus } from '../protocol/control.ts';
+import type { EngineStatus } from '../protocol/worker-control.ts';
 
 let asked = false;
 

@@ -1,5 +1,5 @@
 import { WEIGHTS_PATH } from '../protocol/local-paths.ts';
-import type { WeightsReply } from '../protocol/weights.ts';
+import type { WeightsReply } from '../protocol/weights-messages.ts';
 import { fetchLocal, toError } from './fetch-local.ts';
 
 /** Through the service worker to the engine, whichever tab it is in. @throws LocaltextError */

@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import type { DeviceLimits, SourceOptions } from '../protocol/control.ts';
+import type { DeviceLimits, SourceOptions } from '../protocol/worker-control.ts';
+import type { EngineSettings } from '../tabs/engine-settings.ts';
 import { siteBase } from './site.ts';
 
 export interface StartOptions {
@@ -44,18 +45,6 @@ export interface StartOptions {
    * (WASM with threads) from their next visit on. `reload`: reload once for it. `off`: leave the headers alone.
    */
   isolation?: 'next-visit' | 'reload' | 'off';
-}
-
-export interface EngineSettings {
-  catalog: Catalog | null;
-  modelsUrl: string;
-  wasmUrl: string;
-  /** Null: the package's own. */
-  workerUrl: string | null;
-  sources: SourceOptions;
-  prefer: string[];
-  upstreamKeys: Record<string, string>;
-  limits: DeviceLimits;
 }
 
 /** With every URL absolute: the worker that gets them has another base. */

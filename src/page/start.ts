@@ -1,12 +1,12 @@
 import { scopeOf } from '../protocol/scope.ts';
 import { throughServiceWorker } from './engine-access.ts';
-import { joinElection } from './join.ts';
+import { joinElection } from '../tabs/join.ts';
 import { Localtext } from './localtext.ts';
-import { onControlLost, takeControl } from './control.ts';
+import { onControlLost, takeControl } from './take-control.ts';
 import { requireBrowser, requireCache, withStorage } from './requirements.ts';
 import { reloadForIsolation } from './isolation.ts';
 import { register } from './registration.ts';
-import type { StartOptions } from './start-options.ts';
+import { engineSettings, type StartOptions } from './start-options.ts';
 
 let started: Promise<Localtext> | null = null;
 
@@ -44,7 +44,7 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   const registration = await install();
   reloadForIsolation(options);
   const handle = new Localtext({
-    membership: joinElection(scopeOf(registration.scope), options),
+    membership: joinElection(scopeOf(registration.scope), engineSettings(options)),
     engine: throughServiceWorker,
     registration,
   });

@@ -1,6 +1,6 @@
-import type { EngineStatus, LoadProgress } from './control.ts';
+import type { EngineStatus, LoadProgress } from './worker-control.ts';
 import type { ChatEvent, EmbeddingResult, Job } from './job.ts';
-import type { WeightsCommand, WeightsReply } from './weights.ts';
+import type { WeightsCommand, WeightsReply } from './weights-messages.ts';
 import type { WireError } from './wire-error.ts';
 
 /**

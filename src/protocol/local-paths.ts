@@ -1,4 +1,4 @@
-import type { LoadProgress } from './control.ts';
+import type { LoadProgress } from './worker-control.ts';
 import type { WireError } from './wire-error.ts';
 
 /**

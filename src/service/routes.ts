@@ -1,9 +1,9 @@
 import { PatternRouter } from 'hono/router/pattern-router';
-import type { Call } from './call.ts';
-import { createChatCompletion } from './chat.ts';
+import type { Call } from './http/call.ts';
+import { createChatCompletion } from './chat/chat.ts';
 import { createCompletion } from './completions/completions.ts';
-import { createEmbeddings } from './embeddings.ts';
-import { listModels, retrieveModel } from './models.ts';
+import { createEmbeddings } from './embeddings/embeddings.ts';
+import { listModels, retrieveModel } from './models/models.ts';
 import { createResponse, deleteResponse, listInputItems, retrieveResponse } from './responses/responses.ts';
 import { ServiceError } from './service-error.ts';
 

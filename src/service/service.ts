@@ -1,9 +1,9 @@
 import { config } from 'zod/mini';
-import { authenticate } from './authentication.ts';
-import { followSignal, requestIdOf, type Call } from './call.ts';
+import { authenticate } from './http/authentication.ts';
+import { followSignal, requestIdOf, type Call } from './http/call.ts';
 import type { RequestClient } from '../protocol/request-log.ts';
-import { RequestTrace } from './request-trace.ts';
-import { addCommonHeaders } from './response-headers.ts';
+import { RequestTrace } from './http/request-trace.ts';
+import { addCommonHeaders } from './http/response-headers.ts';
 import { Routes } from './routes.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 import { asServiceError } from './service-error.ts';

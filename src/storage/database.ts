@@ -1,7 +1,7 @@
 import { openDB, type DBSchema, type IDBPDatabase } from 'idb';
-import type { KeyRecord } from '../keys/key-record.ts';
+import type { KeyRecord } from './key-record.ts';
 import { nameIn } from '../protocol/scope.ts';
-import type { ResponseRecord } from './response-store.ts';
+import type { ResponseRecord } from './response-record.ts';
 
 const VERSION = 2;
 

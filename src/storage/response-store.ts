@@ -1,10 +1,6 @@
-import type { ResponseStore, StoredResponse } from '../service/service-dependencies.ts';
+import type { ResponseStore } from '../service/service-dependencies.ts';
 import { withDatabase } from './database.ts';
-
-export interface ResponseRecord extends StoredResponse {
-  /** Of all of it as JSON, about its size. */
-  characters: number;
-}
+import type { ResponseRecord } from './response-record.ts';
 
 /** How long an answer is kept, as OpenAI's service keeps them. */
 export const RESPONSE_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;

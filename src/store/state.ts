@@ -1,5 +1,5 @@
 import type { Localtext, LocaltextStatus } from '../page/localtext.ts';
-import type { LoadProgress } from '../protocol/control.ts';
+import type { LoadProgress } from '../protocol/worker-control.ts';
 
 export interface LocaltextState {
   /** The page's handle; null until `start()` has resolved, and on a server. */

@@ -4,7 +4,7 @@ import type { Catalog } from '../../src/catalog/catalog.ts';
 import { localInFlight } from '../../src/keys/in-flight.ts';
 import { KeyAdministrator, type IssueOptions } from '../../src/keys/key-administrator.ts';
 import { createKeyStore } from '../../src/keys/key-store.ts';
-import { catalogDirectory } from '../../src/service/catalog-directory.ts';
+import { catalogDirectory } from '../../src/service/models/catalog-directory.ts';
 import { createService } from '../../src/service/service.ts';
 import type { ServiceDependencies } from '../../src/service/service-dependencies.ts';
 import { createResponseStore } from '../../src/storage/response-store.ts';

@@ -90,7 +90,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
   test('what its code imports is exported', async () => {
     const sources: Record<string, string> = {
       localtext: await readFile('src/index.ts', 'utf8'),
-      'localtext/sw': await readFile('src/sw-entry/index.ts', 'utf8'),
+      'localtext/sw': await readFile('src/service-worker/index.ts', 'utf8'),
       'localtext/catalog': Object.keys(catalog).join(' '),
       'localtext/vite': 'localtext',
       'localtext/store': await readFile('src/store/index.ts', 'utf8'),

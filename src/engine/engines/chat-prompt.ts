@@ -1,7 +1,7 @@
 import { Template } from '@huggingface/jinja';
 
 import type { ChatMessage, Resume } from '../../protocol/job.ts';
-import { badRequest } from '../engine-error.ts';
+import { badRequest } from '../../protocol/engine-error.ts';
 
 /** For models whose file names no template: the notation that most are trained on. */
 const CHATML =

@@ -1,5 +1,5 @@
 import type { ChatJob } from '../../protocol/job.ts';
-import { badRequest } from '../engine-error.ts';
+import { badRequest } from '../../protocol/engine-error.ts';
 
 /**
  * Characters of a prompt for each token of the context. Text has about 4; the longest tokens are runs of one sign. To

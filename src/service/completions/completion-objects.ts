@@ -1,8 +1,8 @@
 import type OpenAI from 'openai';
 import type { TokenLogprob } from '../../protocol/job.ts';
-import type { StreamFormat } from '../answer-format.ts';
-import { toUsage, type AnswerHead, type ChoiceResult } from '../chat-objects.ts';
-import type { FinishReason } from '../choices.ts';
+import type { StreamFormat } from '../generation/answer-format.ts';
+import { toUsage, type AnswerHead, type ChoiceResult } from '../chat/chat-objects.ts';
+import type { FinishReason } from '../generation/reply.ts';
 import type { ChatUsage } from '../../protocol/job.ts';
 import type { ServiceError } from '../service-error.ts';
 

@@ -1,8 +1,8 @@
-import { wellFormed } from '../chat-messages.ts';
-import { MAX_CHOICES } from '../fields.ts';
-import type { Generation } from '../generation.ts';
-import { refuseUnsupported, toIncludeUsage, toSampling } from '../request-fields.ts';
-import { parseBody } from '../parse-body.ts';
+import { wellFormed } from '../chat/chat-messages.ts';
+import { MAX_CHOICES } from '../body/fields.ts';
+import type { Generation } from '../generation/generation.ts';
+import { refuseUnsupported, toIncludeUsage, toSampling } from '../body/request-fields.ts';
+import { parseBody } from '../body/parse-body.ts';
 import { invalidRequest, unsupported } from '../service-error.ts';
 import { COMPLETION_REFUSED, completionSchema, type CompletionBody } from './completion-schema.ts';
 

@@ -1,5 +1,13 @@
 import * as z from 'zod/mini';
-import { atLeastOne, choicesField, flag, samplingFields, stopField, streamOptions, text } from '../fields.ts';
+import {
+  atLeastOne,
+  choicesField,
+  flag,
+  samplingFields,
+  stopField,
+  streamOptions,
+  text,
+} from '../body/fields.ts';
 
 /** What a completion without a conversation may be: the older endpoint. */
 

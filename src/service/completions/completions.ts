@@ -1,10 +1,10 @@
-import type { AnswerFormat } from '../answer-format.ts';
-import type { Call } from '../call.ts';
-import { inputOf } from '../generation.ts';
-import { admitGeneration } from '../generation-run.ts';
-import { readJsonObject } from '../request-body.ts';
-import { streamAnswer } from '../streamed-answer.ts';
-import { completeAnswer } from '../whole-answer.ts';
+import type { AnswerFormat } from '../generation/answer-format.ts';
+import type { Call } from '../http/call.ts';
+import { inputOf } from '../generation/generation.ts';
+import { admitGeneration } from '../generation/generation-run.ts';
+import { readJsonObject } from '../body/request-body.ts';
+import { streamAnswer } from '../generation/streamed-answer.ts';
+import { completeAnswer } from '../generation/whole-answer.ts';
 import { CompletionEncoder, toCompletion } from './completion-objects.ts';
 import { parseCompletionRequest } from './completion-request.ts';
 

@@ -1,6 +1,6 @@
 import type { ChatUsage, TokenLogprob } from '../../protocol/job.ts';
-import type { StreamFormat } from '../answer-format.ts';
-import type { FinishReason } from '../choices.ts';
+import type { StreamFormat } from '../generation/answer-format.ts';
+import type { FinishReason } from '../generation/reply.ts';
 import type { ServiceError } from '../service-error.ts';
 import type { OutputItem, ResponseObject, ResponseState } from './response-object.ts';
 import { ResponseOutput, type Unnumbered } from './response-output.ts';

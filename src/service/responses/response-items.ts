@@ -1,5 +1,5 @@
 import type { ChatMessage, ToolCall } from '../../protocol/job.ts';
-import { wellFormed } from '../chat-messages.ts';
+import { wellFormed } from '../chat/chat-messages.ts';
 import { invalidRequest, unsupported } from '../service-error.ts';
 import type { ItemBody, ResponseBody } from './response-schema.ts';
 

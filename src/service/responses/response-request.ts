@@ -1,8 +1,8 @@
 import type { ChatMessage } from '../../protocol/job.ts';
-import { wellFormed } from '../chat-messages.ts';
-import type { Generation } from '../generation.ts';
-import { refuseUnsupported, toJsonConstraint, toSampling } from '../request-fields.ts';
-import { parseBody } from '../parse-body.ts';
+import { wellFormed } from '../chat/chat-messages.ts';
+import type { Generation } from '../generation/generation.ts';
+import { refuseUnsupported, toJsonConstraint, toSampling } from '../body/request-fields.ts';
+import { parseBody } from '../body/parse-body.ts';
 import { withToolPrompt } from '../tools/call-prompt.ts';
 import { toToolUse, type ToolRequest, type ToolUse } from '../tools/tool-use.ts';
 import { RESPONSE_REFUSED, responseSchema, type ResponseBody } from './response-schema.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { atLeastOne, flag, metadata, schemaFormatFields, temperatureFields, text } from '../fields.ts';
+import { atLeastOne, flag, metadata, schemaFormatFields, temperatureFields, text } from '../body/fields.ts';
 import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
 
 /** What a request to /v1/responses may be. Fields not named here are ignored. */

@@ -1,4 +1,4 @@
-import type { ChatBody } from '../chat-schema.ts';
+import type { ChatBody } from '../chat/chat-schema.ts';
 import { toToolUse, type ToolRequest, type ToolUse } from './tool-use.ts';
 
 /** The tools of a chat completion. @throws ServiceError 400 that names the field. */

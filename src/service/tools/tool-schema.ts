@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { flag, schemaFormatFields, text } from '../fields.ts';
+import { flag, schemaFormatFields, text } from '../body/fields.ts';
 
 /** What tools and the choice among them may be, as chat completions write them. */
 

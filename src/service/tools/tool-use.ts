@@ -1,6 +1,6 @@
-import { checkJsonSchema } from '../json-schema.ts';
-import { SchemaBudget } from '../schema-bounds.ts';
-import { describe } from '../schema-issues.ts';
+import { checkJsonSchema } from '../body/json-schema.ts';
+import { SchemaBudget } from '../body/schema-bounds.ts';
+import { describe } from '../body/schema-issues.ts';
 import { invalidRequest } from '../service-error.ts';
 
 /** A function that the model may call. */

@@ -3,7 +3,7 @@ import { type LoadModelParams, Wllama } from '@wllama/wllama';
 import { once } from './once.ts';
 
 /**
- * `ours`: as src/engine/engines/wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.
+ * `ours`: as src/engine/engines/wllama/load-wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.
  * `plain`: its own settings, but for the context's length.
  */
 export type RawSettings = 'ours' | 'large-batches' | 'plain';

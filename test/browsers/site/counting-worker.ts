@@ -1,14 +1,14 @@
 /// An engine worker like the library's own, with an engine that counts: it needs no weights, and is as quick everywhere.
 import { expose } from 'comlink';
 
-import type { EngineStatus, WorkerControl } from '../../../src/protocol/control.ts';
+import type { EngineStatus, WorkerControl } from '../../../src/protocol/worker-control.ts';
 import type { ServePort } from '../../../src/protocol/discovery.ts';
 import { engineLock } from '../../../src/protocol/locks.ts';
-import { delay } from '../../../src/engine/abort.ts';
+import { delay } from '../../../src/protocol/abort.ts';
 import type { ChatEngine } from '../../../src/engine/engine.ts';
-import { ModelManager } from '../../../src/engine/model-manager.ts';
-import { servePort, type Serving } from '../../../src/engine/serve-port.ts';
-import { StatusChannel } from '../../../src/engine/status-channel.ts';
+import { ModelManager } from '../../../src/engine/models/model-manager.ts';
+import { servePort, type Serving } from '../../../src/engine/requests/serve-port.ts';
+import { StatusChannel } from '../../../src/engine/worker/status-channel.ts';
 
 const TOKEN_MS = 20;
 

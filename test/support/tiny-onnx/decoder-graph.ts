@@ -1,4 +1,4 @@
-import { GraphBuilder } from '../../../src/node/onnx/graph-builder.ts';
+import { GraphBuilder } from '../../../src/convert/onnx/graph-builder.ts';
 
 export interface TinyConfig {
   vocabulary: number;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { refuseOversized } from '../../../src/engine/engines/prompt-bounds.ts';
-import { EngineError } from '../../../src/engine/engine-error.ts';
+import { EngineError } from '../../../src/protocol/engine-error.ts';
 import type { ChatMessage } from '../../../src/protocol/job.ts';
 
 const said = (content: string): ChatMessage => ({ role: 'user', content });

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { describeFileError } from '../../../src/node/files.ts';
-import { download } from '../../../src/node/weights/hub.ts';
-import { withPullLock } from '../../../src/node/weights/pull-lock.ts';
+import { download } from '../../../src/node/pull/pull-hub.ts';
+import { withPullLock } from '../../../src/node/pull/pull-lock.ts';
 import { HubDouble } from './hub-double.ts';
 
 const signal = new AbortController().signal;

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { parseFlags, parsePort } from '../../../src/node/flags.ts';
 import { UsageError } from '../../../src/node/usage-error.ts';
-import { cacheFolder } from '../../../src/node/weights/cache-folder.ts';
+import { cacheFolder } from '../../../src/node/pull/cache-folder.ts';
 
 describe('flags', () => {
   test('unknown ones are a usage error', () => {

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import type { Catalog } from '../../../src/catalog/catalog.ts';
-import { requantizeToQ8_0 } from '../../../src/node/gguf/requantize.ts';
-import { Progress } from '../../../src/node/weights/progress.ts';
-import { pull, type PullOptions } from '../../../src/node/weights/pull.ts';
+import { requantizeToQ8_0 } from '../../../src/convert/gguf/requantize.ts';
+import { Progress } from '../../../src/node/pull/progress.ts';
+import { pull, type PullOptions } from '../../../src/node/pull/pull.ts';
 import { HubDouble } from './hub-double.ts';
-import { tinyGguf } from './tiny-gguf.ts';
+import { tinyGguf } from '../convert/tiny-gguf.ts';
 
 const PATH = 'tiny/model.gguf';
 const URL_PATH = '/owner/tiny/resolve/abc/model.gguf';

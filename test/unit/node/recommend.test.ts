@@ -6,11 +6,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { offerModel } from '../../../src/node/offer-model.ts';
 import { fakeTerminal, realTerminal } from './fake-terminal.ts';
-import { recommend } from '../../../src/node/weights/recommend.ts';
+import { recommend } from '../../../src/node/pull/recommend.ts';
 import { HubDouble } from './hub-double.ts';
 
 // The offer's machine; `vi.mock` is hoisted to before the imports.
-vi.mock(import('../../../src/node/weights/recommend.ts'), async (original) => ({
+vi.mock(import('../../../src/node/pull/recommend.ts'), async (original) => ({
   ...(await original()),
   thisMachine: () => ({ gpu: true, memoryBytes: 16e9, cores: 8 }),
 }));

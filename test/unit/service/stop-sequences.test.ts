@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StopSequences } from '../../../src/service/stop-sequences.ts';
+import { StopSequences } from '../../../src/service/generation/stop-sequences.ts';
 
 function run(sequences: string[], deltas: string[]): { text: string; stopped: boolean } {
   const stops = new StopSequences(sequences);

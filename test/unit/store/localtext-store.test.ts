@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 
 import type { Localtext, LocaltextStatus } from '../../../src/page/localtext.ts';
-import type { ModelStatus } from '../../../src/protocol/control.ts';
+import type { ModelStatus } from '../../../src/protocol/worker-control.ts';
 import { createStore } from '../../../src/store/index.ts';
 
 const idle: ModelStatus = {

@@ -1,4 +1,4 @@
-import { deviceLost, engineCrashed, type EngineError } from '../../engine-error.ts';
+import { deviceLost, engineCrashed, type EngineError } from '../../../protocol/engine-error.ts';
 
 const LOST = /device (is |was )?lost|lost the device|external Instance reference|device.*destroyed/i;
 

@@ -3,7 +3,7 @@ import type { PreTrainedTokenizer } from '@huggingface/transformers';
 import type { OnnxVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../../engine.ts';
 import { ChatPrompt } from '../chat-prompt.ts';
-import { corrupt, folderOf } from './model-files.ts';
+import { corrupt, folderOf } from './transformers-files.ts';
 
 const TEMPLATE = 'chat_template.jinja';
 

@@ -2,8 +2,8 @@ import { env, PreTrainedModel, type Tensor } from '@huggingface/transformers';
 
 import { hasThreads, processors } from '../../device/threads.ts';
 import type { EngineContext } from '../../engine.ts';
-import { EngineError } from '../../engine-error.ts';
-import { whenThreadBlocked } from '../../blocked-worker.ts';
+import { EngineError } from '../../../protocol/engine-error.ts';
+import { whenThreadBlocked } from '../../worker/blocked-worker.ts';
 import { SCRIPT, startFailure, WASM } from './runtime-files.ts';
 import { serveBlob } from './weight-files.ts';
 

@@ -1,5 +1,5 @@
 import type { EngineContext } from '../../engine.ts';
-import { EngineError } from '../../engine-error.ts';
+import { EngineError } from '../../../protocol/engine-error.ts';
 import { takesPlainBuild } from './runtime-build.ts';
 import { checkWasm } from '../wllama/wasm-file.ts';
 

@@ -1,7 +1,7 @@
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { EmbeddingJob } from '../../../protocol/job.ts';
 import type { EmbeddingEngine } from '../../engine.ts';
-import { badRequest, engineCrashed, type EngineError } from '../../engine-error.ts';
+import { badRequest, engineCrashed, type EngineError } from '../../../protocol/engine-error.ts';
 import { MAX_CHARACTERS } from '../prompt-bounds.ts';
 import { type BatchLimits, takeBatch } from './batches.ts';
 import { yieldToEventLoop } from './yield-to-event-loop.ts';

@@ -2,7 +2,7 @@ import { env } from '@huggingface/transformers';
 
 import type { OnnxVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../../engine.ts';
-import { folderOf, graphOf } from './model-files.ts';
+import { folderOf, graphOf } from './transformers-files.ts';
 
 type Source = (name: string) => Promise<Blob | null>;
 

@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import type { UpstreamVariant } from '../../../catalog/catalog.ts';
-import type { EngineError } from '../../engine-error.ts';
-import { asUpstreamFailure } from './failures.ts';
+import type { EngineError } from '../../../protocol/engine-error.ts';
+import { asUpstreamFailure } from './upstream-failures.ts';
 
 /** A model on a server: what chat and embeddings have in common. */
 export abstract class UpstreamEngine {

@@ -1,5 +1,5 @@
-import type { Chunk } from './reply-reader.ts';
-import { seed32, SEEDS } from './request.ts';
+import type { Chunk } from './wllama-reply.ts';
+import { seed32, SEEDS } from './wllama-request.ts';
 
 type Fields = Record<string, unknown>;
 type Timings = NonNullable<Chunk['timings']>;

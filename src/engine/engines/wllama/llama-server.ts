@@ -1,6 +1,6 @@
 import { afterFirst, type AfterFirst, firstTokenRequest, withFirst, withSeed } from './first-token.ts';
 import { shared, type Slot } from './slot-predictor.ts';
-import type { Chunk } from './reply-reader.ts';
+import type { Chunk } from './wllama-reply.ts';
 import { RequestRejectedError, type ServerCalls } from './server-calls.ts';
 import { SlotStates, WORTH_KEEPING } from './slot-states.ts';
 

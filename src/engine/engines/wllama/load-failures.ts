@@ -1,4 +1,4 @@
-import { EngineError } from '../../engine-error.ts';
+import { EngineError } from '../../../protocol/engine-error.ts';
 
 /** Below this a chat is of little use, and the next variant of more. */
 const MIN_CONTEXT = 1024;

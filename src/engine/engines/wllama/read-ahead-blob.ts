@@ -1,4 +1,4 @@
-import { PIECE_BYTES, readPiece } from '../../weights/shelf.ts';
+import { PIECE_BYTES, readPiece } from '../../../weights/backends/storage-backend.ts';
 
 /** llama.cpp takes a layer's tensors in another order than they lie in the file: back and forth in some megabytes. */
 const KEPT_PIECES = 6;

@@ -1,7 +1,7 @@
 import type { Wllama } from '@wllama/wllama';
 
 import type { NativeLog } from './native-log.ts';
-import type { Chunk } from './reply-reader.ts';
+import type { Chunk } from './wllama-reply.ts';
 
 /** The server's own answer that it will not, or cannot, do what was asked; it is as good as before. */
 export class RequestRejectedError extends Error {

@@ -1,5 +1,5 @@
-import { delay } from '../../abort.ts';
-import { EngineError } from '../../engine-error.ts';
+import { delay } from '../../../protocol/abort.ts';
+import { EngineError } from '../../../protocol/engine-error.ts';
 
 /** Found to be good in this worker's life: all of it, or its beginning. */
 const good = new Set<string>();

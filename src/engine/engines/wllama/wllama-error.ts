@@ -1,4 +1,9 @@
-import { EngineError, badRequest, contextLengthExceeded, engineCrashed } from '../../engine-error.ts';
+import {
+  EngineError,
+  badRequest,
+  contextLengthExceeded,
+  engineCrashed,
+} from '../../../protocol/engine-error.ts';
 import { RequestRejectedError } from './server-calls.ts';
 
 /** Its refusals of one request, distinguished; anything else has broken it. */

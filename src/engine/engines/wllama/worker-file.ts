@@ -1,7 +1,7 @@
 import type { Wllama } from '@wllama/wllama';
 
-import { workerBlocked } from '../../blocked-worker.ts';
-import { EngineError } from '../../engine-error.ts';
+import { workerBlocked } from '../../worker/blocked-worker.ts';
+import { EngineError } from '../../../protocol/engine-error.ts';
 import { onBlockedWorker } from '../../../protocol/policy-violations.ts';
 import { trustedScriptUrl } from '../../../protocol/trusted-urls.ts';
 import { runTask, type ModelFile, type WorkerProxy } from './worker-proxy.ts';

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
 import { detectDevice, type DeviceNavigator } from '../../../../src/engine/device/detect-device.ts';
-import { chooseVariant } from '../../../../src/engine/variant-choice.ts';
+import { chooseVariant } from '../../../../src/engine/models/variant-choice.ts';
 
 /** What a browser's own object gives, as far as it is read. */
 function adapter(info: Partial<GPUAdapterInfo>): GPUAdapter {

@@ -8,7 +8,7 @@ import {
   graphOf,
   readConfig,
   tokenizerFailure,
-} from '../../../../src/engine/engines/transformers/model-files.ts';
+} from '../../../../src/engine/engines/transformers/transformers-files.ts';
 
 const variantOf = (...names: string[]): TransformersChatVariant => ({
   engine: 'transformers',

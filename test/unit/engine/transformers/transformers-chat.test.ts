@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { TransformersChatEngine } from '../../../../src/engine/engines/transformers/chat-engine.ts';
+import { TransformersChatEngine } from '../../../../src/engine/engines/transformers/onnx-chat-engine.ts';
 import { ChatPrompt } from '../../../../src/engine/engines/chat-prompt.ts';
 import type { ChatEvent, ChatJob, ChatMessage } from '../../../../src/protocol/job.ts';
 import { END, FakeDecoder } from './fake-decoder.ts';

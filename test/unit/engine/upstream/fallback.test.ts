@@ -4,11 +4,11 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { Variant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEngine, EmbeddingEngine } from '../../../../src/engine/engine.ts';
-import { EngineError } from '../../../../src/engine/engine-error.ts';
-import { loadUpstream } from '../../../../src/engine/engines/upstream/load.ts';
-import { ModelManager } from '../../../../src/engine/model-manager.ts';
-import { serveChat } from '../../../../src/engine/serve-chat.ts';
-import { serveEmbedding } from '../../../../src/engine/serve-embedding.ts';
+import { EngineError } from '../../../../src/protocol/engine-error.ts';
+import { loadUpstream } from '../../../../src/engine/engines/upstream/load-upstream.ts';
+import { ModelManager } from '../../../../src/engine/models/model-manager.ts';
+import { serveChat } from '../../../../src/engine/requests/serve-chat.ts';
+import { serveEmbedding } from '../../../../src/engine/requests/serve-embedding.ts';
 import type { ChatEvent } from '../../../../src/protocol/job.ts';
 
 const never = new AbortController().signal;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import type { UpstreamVariant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEngine, EmbeddingEngine } from '../../../../src/engine/engine.ts';
-import { loadUpstream } from '../../../../src/engine/engines/upstream/load.ts';
+import { loadUpstream } from '../../../../src/engine/engines/upstream/load-upstream.ts';
 import type { ChatEvent, ChatJob } from '../../../../src/protocol/job.ts';
 
 const KEY = 'sk-secret-of-the-site';

@@ -1,6 +1,6 @@
 import * as webLlm from '@mlc-ai/web-llm';
-import { WebLlmChatEngine } from '../../../../src/engine/engines/web-llm/chat-engine.ts';
-import type { MlcChatConfig } from '../../../../src/engine/engines/web-llm/model-files.ts';
+import { WebLlmChatEngine } from '../../../../src/engine/engines/web-llm/web-llm-engine.ts';
+import type { MlcChatConfig } from '../../../../src/engine/engines/web-llm/web-llm-files.ts';
 import {
   PipelineWatch,
   watchedEngine,

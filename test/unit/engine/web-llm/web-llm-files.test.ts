@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import type { WebLlmVariant } from '../../../../src/catalog/catalog.ts';
 import { serveArtifacts } from '../../../../src/engine/engines/web-llm/artifact-cache.ts';
-import { asLoadFailure } from '../../../../src/engine/engines/web-llm/failures.ts';
-import { LIBRARY, openModelFiles } from '../../../../src/engine/engines/web-llm/model-files.ts';
+import { asLoadFailure } from '../../../../src/engine/engines/web-llm/web-llm-failures.ts';
+import { LIBRARY, openModelFiles } from '../../../../src/engine/engines/web-llm/web-llm-files.ts';
 
 const variant: WebLlmVariant = {
   engine: 'web-llm',

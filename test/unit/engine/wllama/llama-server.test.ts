@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { LlamaServer } from '../../../../src/engine/engines/wllama/llama-server.ts';
-import type { Chunk } from '../../../../src/engine/engines/wllama/reply-reader.ts';
+import type { Chunk } from '../../../../src/engine/engines/wllama/wllama-reply.ts';
 import {
   RequestRejectedError,
   type ServerCalls,

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
-import { EngineError } from '../../../../src/engine/engine-error.ts';
+import { EngineError } from '../../../../src/protocol/engine-error.ts';
 import { asLoadFailure, contextLengths } from '../../../../src/engine/engines/wllama/load-failures.ts';
 import { checkWasm, watchWasm } from '../../../../src/engine/engines/wllama/wasm-file.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { ChatPrompt } from '../../../../src/engine/engines/chat-prompt.ts';
-import { completionRequest } from '../../../../src/engine/engines/wllama/request.ts';
+import { completionRequest } from '../../../../src/engine/engines/wllama/wllama-request.ts';
 import type { ChatJob } from '../../../../src/protocol/job.ts';
 
 const job: ChatJob = {

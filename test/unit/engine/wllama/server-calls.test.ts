@@ -2,7 +2,7 @@ import type { Wllama } from '@wllama/wllama';
 import { expect, test } from 'vitest';
 
 import { NativeLog } from '../../../../src/engine/engines/wllama/native-log.ts';
-import { ReplyReader } from '../../../../src/engine/engines/wllama/reply-reader.ts';
+import { ReplyReader } from '../../../../src/engine/engines/wllama/wllama-reply.ts';
 import { RequestRejectedError, serverCalls } from '../../../../src/engine/engines/wllama/server-calls.ts';
 
 /** What each browser makes of an answer that was never written. */

@@ -1,0 +1,189 @@
+import type OpenAI from 'openai';
+import * as z from 'zod/mini';
+import { MAX_VALUES } from '../src/service/body/body-bounds.ts';
+import { CHAT_REFUSED, chatAccepted, chatEnforced, chatPassedOn } from '../src/service/chat/chat-schema.ts';
+import {
+  COMPLETION_REFUSED,
+  completionAccepted,
+  completionEnforced,
+  completionPassedOn,
+} from '../src/service/completions/completion-schema.ts';
+import {
+  embeddingsAccepted,
+  embeddingsEnforced,
+  embeddingsPassedOn,
+} from '../src/service/embeddings/embeddings-request.ts';
+import {
+  RESPONSE_REFUSED,
+  responseAccepted,
+  responseEnforced,
+  responsePassedOn,
+} from '../src/service/responses/response-schema.ts';
+
+/** docs/compatibility.md, from the schemas and tables that decide. Not part of the service itself. */
+
+type Shape = Record<string, z.ZodMiniType>;
+
+interface Endpoint {
+  path: string;
+  enforced: Shape;
+  passedOn: Shape;
+  accepted: Shape;
+  refused: Record<string, string>;
+  /** Fields of OpenAI's client that no schema names. */
+  unread: Record<string, true>;
+}
+
+/** What is left of the client's parameters: its types tell when one is missing here, or is here for nothing. */
+type Unread<Parameters, Known> = Record<Exclude<keyof Parameters, keyof Known>, true>;
+
+type Chat = OpenAI.ChatCompletionCreateParams;
+type KnownChat = typeof chatEnforced & typeof chatPassedOn & typeof chatAccepted & typeof CHAT_REFUSED;
+const chatUnread: Unread<Chat, KnownChat> = {
+  moderation: true,
+  prediction: true,
+  prompt_cache_key: true,
+  prompt_cache_options: true,
+  prompt_cache_retention: true,
+  reasoning_effort: true,
+  safety_identifier: true,
+  verbosity: true,
+};
+
+type Responses = OpenAI.Responses.ResponseCreateParams;
+type KnownResponses = typeof responseEnforced &
+  typeof responsePassedOn &
+  typeof responseAccepted &
+  typeof RESPONSE_REFUSED;
+const responseUnread: Unread<Responses, KnownResponses> = {
+  context_management: true,
+  moderation: true,
+  prompt_cache_options: true,
+  prompt_cache_retention: true,
+  reasoning: true,
+};
+
+type KnownCompletions = typeof completionEnforced &
+  typeof completionPassedOn &
+  typeof completionAccepted &
+  typeof COMPLETION_REFUSED;
+const completionUnread: Unread<OpenAI.CompletionCreateParams, KnownCompletions> = {};
+
+type KnownEmbeddings = typeof embeddingsEnforced & typeof embeddingsPassedOn & typeof embeddingsAccepted;
+const embeddingsUnread: Unread<OpenAI.EmbeddingCreateParams, KnownEmbeddings> = {};
+
+const ENDPOINTS: Endpoint[] = [
+  {
+    path: 'POST /v1/chat/completions',
+    enforced: chatEnforced,
+    passedOn: chatPassedOn,
+    accepted: chatAccepted,
+    refused: CHAT_REFUSED,
+    unread: chatUnread,
+  },
+  {
+    path: 'POST /v1/responses',
+    enforced: responseEnforced,
+    passedOn: responsePassedOn,
+    accepted: responseAccepted,
+    refused: RESPONSE_REFUSED,
+    unread: responseUnread,
+  },
+  {
+    path: 'POST /v1/completions',
+    enforced: completionEnforced,
+    passedOn: completionPassedOn,
+    accepted: completionAccepted,
+    refused: COMPLETION_REFUSED,
+    unread: completionUnread,
+  },
+  {
+    path: 'POST /v1/embeddings',
+    enforced: embeddingsEnforced,
+    passedOn: embeddingsPassedOn,
+    accepted: embeddingsAccepted,
+    refused: {},
+    unread: embeddingsUnread,
+  },
+];
+
+const INTRODUCTION = `# Compatibility
+
+What the service does with each parameter of OpenAI's. Written by \`node scripts/compatibility.mjs\` from the schemas that
+decide; a test fails when it is stale.
+
+- **enforced**: the service sees to it, whatever the engine.
+- **passed on**: the engine does it. What the engine in charge cannot do is a 400 that names the parameter.
+- **accepted**: no effect on the reply.
+- **refused**: a 400 that names the parameter, as ignoring it would change what the reply means.
+
+Fields that are not in these tables are ignored. Where a value is not allowed, the answer is a 400 that names the field.
+
+A body may have 8 MiB, ${MAX_VALUES.toLocaleString('en')} values (array elements and object members; embeddings: 300,000 token ids besides) and 200 levels of
+nesting. A prompt may have 32 characters for each token of the model's context. \`metadata\` may have 16 members with keys of 64 and values of 512 characters, \`logit_bias\` 1,024 members.
+`;
+
+export function compatibilityDocument(): string {
+  return [INTRODUCTION, ...ENDPOINTS.map(section)].join('\n');
+}
+
+function section({ path, enforced, passedOn, accepted, refused, unread }: Endpoint): string {
+  const rows = [
+    ...shapeRows(enforced, 'enforced'),
+    ...shapeRows(passedOn, 'passed on'),
+    ...shapeRows(accepted, 'accepted'),
+    ...Object.keys(unread).map((name) => row(name, 'accepted', 'anything')),
+    ...Object.entries(refused).map(([name, reason]) => row(name, 'refused', reason)),
+  ];
+  return [`## ${path}`, '', '| parameter | | allowed |', '|---|---|---|', ...rows, ''].join('\n');
+}
+
+function shapeRows(shape: Shape, effect: string): string[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(z.object(shape), {
+    unrepresentable: 'any',
+    io: 'input',
+  });
+  return Object.entries(properties).map(([name, schema]) =>
+    row(name, effect, `${allowed(schema)}${required.includes(name) ? '; required' : ''}`),
+  );
+}
+
+const row = (name: string, effect: string, what: string): string =>
+  `| \`${name}\` | ${effect} | ${what.replaceAll('|', String.raw`\|`)} |`;
+
+type JsonSchema = z.core.JSONSchema._JSONSchema;
+
+/** A schema in a few words: alternatives of the same words are told once. */
+function allowed(schema: JsonSchema): string {
+  if (typeof schema === 'boolean') return 'anything';
+  const { anyOf, oneOf, enum: values, const: constant } = schema;
+  const type = [schema.type].flat().find((name) => name !== 'null');
+  const alternatives = anyOf ?? oneOf;
+  if (alternatives) {
+    const words = alternatives.map(allowed).filter((word) => word !== 'null');
+    return [...new Set(words)].join(', or ');
+  }
+  if (constant !== undefined) return `\`${JSON.stringify(constant)}\``;
+  if (values) return values.map((value) => `\`${JSON.stringify(value)}\``).join(', ');
+  if (type === 'number' || type === 'integer') return `${type}${range(schema.minimum, schema.maximum)}`;
+  if (type === 'string') return schema.minLength ? 'string, not empty' : 'string';
+  if (type === 'array') {
+    const { items = true } = schema;
+    const item = Array.isArray(items) ? 'anything' : allowed(items);
+    return `array${range(schema.minItems, schema.maxItems)} of ${item}`;
+  }
+  if (type === 'object') {
+    const kind = schema.properties?.['type'] ?? schema.properties?.['role'];
+    const named = kind === undefined ? '' : ` (${allowed(kind)})`;
+    return `object${named}`;
+  }
+  return type ?? 'anything';
+}
+
+function range(low: number | undefined, high: number | undefined): string {
+  const most = high === undefined || high >= Number.MAX_SAFE_INTEGER ? null : high;
+  const least = low === undefined || low <= Number.MIN_SAFE_INTEGER ? null : low;
+  if (least !== null && most !== null) return ` (${least} to ${most})`;
+  if (least !== null) return ` (at least ${least})`;
+  return most === null ? '' : ` (at most ${most})`;
+}

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+
+import type { OnnxVariant } from '../../../catalog/catalog.ts';
+import type { EngineContext } from '../../engine.ts';
+import { EngineError } from '../../../protocol/engine-error.ts';
+
+const CONFIG = 'config.json';
+const TOKENIZER_FILES = ['tokenizer_config.json', 'tokenizer.json'];
+const GRAPH = /^onnx\/([\w.-]+)\.onnx$/;
+
+/** No model is larger, and transformers.js counts up to these. */
+const layers = z.int().positive().max(4096).optional();
+const size = z.int().positive().max(16_777_216).optional();
+const configSchema = z.looseObject({
+  model_type: z.string().min(1),
+  vocab_size: size,
+  hidden_size: size,
+  head_dim: size,
+  num_hidden_layers: layers,
+  num_attention_heads: layers,
+  num_key_value_heads: layers,
+  n_layer: layers,
+  layer_types: z.array(z.string()).max(4096).optional(),
+  max_position_embeddings: z.int().positive().optional(),
+});
+export type ModelConfig = z.output<typeof configSchema>;
+
+/** Folder of the model's files, ending in `/`; ''. */
+export function folderOf({ files }: OnnxVariant): string {
+  const config = files.find(({ path }) => /(^|\/)config\.json$/.test(path));
+  return config ? config.path.slice(0, -CONFIG.length) : '';
+}
+
+/** Name of the graph's file without its ending: which quantization is loaded is said by the catalog's list alone. */
+export function graphOf(variant: OnnxVariant): string {
+  return names(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? [])[0] ?? 'model';
+}
+
+/** In how many files the graph's tensors lie beside it. */
+export function dataFilesOf(variant: OnnxVariant): number {
+  const start = `onnx/${graphOf(variant)}.onnx_data`;
+  const parts = names(variant).filter((name) => name.startsWith(start)).length;
+  return parts || (names(variant).includes('model.safetensors') ? 1 : 0);
+}
+
+const names = (variant: OnnxVariant): string[] => {
+  const folder = folderOf(variant);
+  return variant.files.flatMap(({ path }) => (path.startsWith(folder) ? [path.slice(folder.length)] : []));
+};
+
+/**
+ * Before transformers.js sees it: a config whose numbers lie would keep it busy without end.
+ * @throws EngineError `weights_corrupt` naming the file, `weights_unavailable` naming one that the catalog lacks
+ */
+export async function readConfig(variant: OnnxVariant, context: EngineContext): Promise<ModelConfig> {
+  const has = names(variant);
+  const missing = [CONFIG, ...TOKENIZER_FILES].find((name) => !has.includes(name));
+  if (missing !== undefined || !has.some((name) => GRAPH.test(name))) {
+    const lacking = missing ?? 'onnx/model.onnx';
+    const message = `${variant.name} needs the file ${folderOf(variant)}${lacking}, which the catalog does not list.`;
+    throw new EngineError({ code: 'weights_unavailable', message });
+  }
+  const path = folderOf(variant) + CONFIG;
+  const parsed = configSchema.safeParse(await readJson(path, context));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw corrupt(path, `is no model's config: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+}
+
+/** Why no tokenizer could be made of the files. */
+export async function tokenizerFailure(
+  error: unknown,
+  variant: OnnxVariant,
+  context: EngineContext,
+): Promise<EngineError> {
+  if (error instanceof EngineError) return error;
+  const folder = folderOf(variant);
+  try {
+    for (const name of TOKENIZER_FILES) await readJson(folder + name, context);
+  } catch (cause) {
+    if (cause instanceof EngineError) return cause;
+    throw cause;
+  }
+  return corrupt(`${folder}tokenizer.json`, 'is no tokenizer that transformers.js can use', error);
+}
+
+const OUT_OF_MEMORY = /bad_alloc|out of memory|failed to allocate|allocation failed|memory access|^\d+$/i;
+const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementation|unsupported|adapter/i;
+
+/** Why the runtime could not load the graph. */
+export function graphFailure(error: unknown, variant: OnnxVariant): EngineError {
+  if (error instanceof EngineError) return error;
+  const said = error instanceof Error ? error.message : String(error);
+  if (/unsupported model type/i.test(said)) {
+    const path = folderOf(variant) + CONFIG;
+    return corrupt(path, `is of a kind of model that transformers.js does not know (${brief(said)})`, error);
+  }
+  if (OUT_OF_MEMORY.test(said)) {
+    const message = `There is too little memory for ${variant.name}. Close other tabs, or choose a smaller model.`;
+    return new EngineError({ code: 'out_of_memory', message }, error);
+  }
+  if (UNSUPPORTED.test(said)) {
+    const message = `${variant.name} uses what ONNX Runtime cannot run on ${variant.device ?? 'wasm'} here: ${brief(said)}`;
+    return new EngineError({ code: 'device_unsupported', message }, error);
+  }
+  const path = `${folderOf(variant)}onnx/${graphOf(variant)}.onnx`;
+  return corrupt(path, `cannot be loaded by ONNX Runtime (${brief(said)})`, error);
+}
+
+const brief = (message: string): string =>
+  message
+    .replace(/^.*ERROR_MESSAGE: /s, '')
+    .replaceAll(/\s+/g, ' ')
+    .slice(0, 200)
+    .trim();
+
+async function readJson(path: string, context: EngineContext): Promise<unknown> {
+  const text = await (await context.file(path)).text();
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw corrupt(path, 'is not JSON, or cut short', error);
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw corrupt(path, 'is not a JSON object');
+}
+
+export function corrupt(path: string, how: string, cause?: unknown): EngineError {
+  const message = `The file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`;
+  return new EngineError({ code: 'weights_corrupt', message }, cause);
+}

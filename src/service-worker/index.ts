@@ -1,0 +1,92 @@
+/**
+ * What a site's own service worker imports.
+ * @module localtext/sw
+ */
+
+import type { EngineClientDependencies } from '../tabs/client/call-engine.ts';
+import { scopeOf } from '../protocol/scope.ts';
+import { largeFiles } from './large-files.ts';
+import { isLocalPath } from './local-request.ts';
+import { handleLocalRoute } from './local-routes.ts';
+import { handleMessage } from './messages.ts';
+import { asksForWeights, respondStored } from './stored-weights.ts';
+import { serviceWorkerTransport } from './service-worker-transport.ts';
+import { browserService, isV1Path } from '../v1/v1.ts';
+import { watchClient } from './watch-client.ts';
+
+export { handleMessage };
+
+declare const self: ServiceWorkerGlobalScope;
+
+/** What localtext looks at in a request; Workbox hands its routes an object that has it too. */
+export type Addressed = URL | { url: URL };
+export type Requested = Request | FetchEvent | { request: Request; event?: ExtendableEvent };
+
+const scope = scopeOf(self.registration.scope);
+const engine: EngineClientDependencies = {
+  scope,
+  transport: serviceWorkerTransport(self.clients, scope),
+  locks: navigator.locks,
+};
+const service = browserService(engine);
+
+/**
+ * Whether a request is localtext's: this origin's `/v1` and all below it, and the page library's own paths (loading,
+ * status, keep-alive). Another origin's is not.
+ * @param target a URL, or what Workbox gives a route's match callback
+ */
+export function matchV1(target: Addressed): boolean {
+  const url = target instanceof URL ? target : target.url;
+  return url.origin === self.location.origin && (isV1Path(url) || isLocalPath(url));
+}
+
+/**
+ * Answers what `matchV1` matched. An internal error becomes an answer: it never rejects because of one.
+ * @param target the event, what Workbox gives a route's handler, or a Request alone: then the log of requests cannot
+ *   tell who asked
+ * @example
+ * // A Workbox route has one method:
+ * for (const method of ['GET', 'POST', 'DELETE'] as const) registerRoute(matchV1, handleV1, method);
+ */
+export async function handleV1(target: Requested): Promise<Response> {
+  const asked: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
+  const { request } = asked;
+  const { clientId = '' } = (('event' in asked && asked.event) || asked) as Partial<FetchEvent>;
+  const local = await handleLocalRoute(request, engine);
+  if (local) return local;
+  if (!clientId) return service(request);
+  const watch = watchClient(self.clients, clientId);
+  try {
+    const signal = AbortSignal.any([request.signal, watch.gone]);
+    return await service(request, { id: clientId, url: request.referrer }, signal);
+  } finally {
+    watch.stop();
+  }
+}
+
+/**
+ * Adds localtext to the site's own service worker. Call it first: later listeners do not see what it answers. It keeps the
+ * engines' WASM files when they are first used, and answers `models/` from the stored weights. It leaves install and updates
+ * to the site, and takes control of a page only when the page library asks for it.
+ * @example
+ * import { addLocaltext } from 'localtext/sw';
+ * addLocaltext();
+ * precacheAndRoute(self.__WB_MANIFEST);
+ */
+export function addLocaltext(): void {
+  self.addEventListener('message', (event) => {
+    if (handleMessage(event)) event.stopImmediatePropagation();
+  });
+  self.addEventListener('activate', (event) => event.waitUntil(largeFiles.deleteOutdated()));
+  self.addEventListener('fetch', (event) => {
+    const { request } = event;
+    const answer = matchV1(new URL(request.url))
+      ? handleV1(event)
+      : asksForWeights(request)
+        ? respondStored(request)
+        : request.method === 'GET' && largeFiles.has(request.url) && largeFiles.respond(request);
+    if (!answer) return;
+    event.stopImmediatePropagation();
+    event.respondWith(answer);
+  });
+}

@@ -1,0 +1,99 @@
+import * as z from 'zod/mini';
+import { protocolMismatch } from '../tabs/client/engine-errors.ts';
+import {
+  KEEP_ALIVE_PATH,
+  LOAD_PATH,
+  PROTOCOL_HEADER,
+  STATUS_PATH,
+  WEIGHTS_PATH,
+} from '../protocol/local-paths.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { WeightsCommand } from '../protocol/weights-messages.ts';
+import { invalidRequest, ServiceError } from '../service/service-error.ts';
+
+/** Each of the page library's paths, with the one method that it answers. */
+const METHODS: ReadonlyMap<string, string> = new Map([
+  [KEEP_ALIVE_PATH, 'GET'],
+  [LOAD_PATH, 'POST'],
+  [STATUS_PATH, 'GET'],
+  [WEIGHTS_PATH, 'POST'],
+]);
+
+const MAX_COMMAND_BYTES = 64 * 1024;
+const MAX_NAME_LENGTH = 1024;
+
+const name = z.string().check(z.minLength(1), z.maxLength(MAX_NAME_LENGTH));
+const commandSchema = z.union([
+  z.strictObject({ type: z.literal('list') }),
+  z.strictObject({ type: z.enum(['delete', 'pause', 'resume', 'cancel', 'describe']), target: name }),
+]);
+
+export const isLocalPath = ({ pathname }: URL): boolean => METHODS.has(pathname);
+
+/**
+ * Other sites can navigate here and post forms here with any method, body and form content type. They cannot set a
+ * header. `<img>` and the like of this site's own pages cannot either.
+ * @throws ServiceError 403, 405, or 400 `protocol_mismatch`, for what the page library did not send
+ */
+export function requirePageLibrary(request: Request): void {
+  const { pathname } = new URL(request.url);
+  const version = request.headers.get(PROTOCOL_HEADER);
+  if (request.mode === 'navigate' || request.destination !== '' || version === null) {
+    throw rejected(403, `${pathname} answers only the localtext page library. Use the handle of start().`);
+  }
+  const allow = METHODS.get(pathname) ?? '';
+  if (request.method !== allow) {
+    throw rejected(405, `${request.method} is not possible at ${pathname}. Use ${allow}.`, { allow });
+  }
+  if (version !== String(PROTOCOL_VERSION)) {
+    throw new ServiceError({ ...protocolMismatch().wire, status: 400 });
+  }
+}
+
+/** The value of a query parameter that names a model or a file. @throws ServiceError 400 */
+export function readName(url: URL, param: string): string {
+  const parsed = name.safeParse(url.searchParams.get(param));
+  if (parsed.success) return parsed.data;
+  throw invalidRequest(param, `\`${param}\` must have 1 to ${MAX_NAME_LENGTH} characters.`);
+}
+
+/** @throws ServiceError 400, 413, 415 */
+export async function readWeightsCommand(request: Request): Promise<WeightsCommand> {
+  const url = new URL(request.url);
+  if (url.searchParams.has('import')) {
+    requireType(request, 'application/octet-stream');
+    return { type: 'import', name: readName(url, 'import'), blob: await request.blob() };
+  }
+  requireType(request, 'application/json');
+  const parsed = commandSchema.safeParse(parseJson(await readShort(request)));
+  if (parsed.success) return parsed.data;
+  throw invalidRequest(
+    null,
+    'The body must be one of the commands `list`, `delete`, `pause`, `resume`, `cancel` and `describe`; all but `list` with a `target`.',
+  );
+}
+
+function requireType(request: Request, type: string): void {
+  const given = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
+  if (given !== type) throw rejected(415, `The content type must be ${type}.`);
+}
+
+async function readShort(request: Request): Promise<string> {
+  const message = `The body is larger than ${MAX_COMMAND_BYTES} bytes.`;
+  if (Number(request.headers.get('content-length')) > MAX_COMMAND_BYTES) throw rejected(413, message);
+  // The browser keeps a large blob out of memory until it is read.
+  const blob = await request.blob();
+  if (blob.size > MAX_COMMAND_BYTES) throw rejected(413, message);
+  return blob.text();
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const rejected = (status: number, message: string, headers: Record<string, string> = {}): ServiceError =>
+  new ServiceError({ status, type: 'invalid_request_error', code: null, param: null, message }, headers);

@@ -1,0 +1,75 @@
+import type { EngineClientDependencies } from '../tabs/client/call-engine.ts';
+import { commandWeights, loadModel, readStatus } from '../tabs/client/load-model.ts';
+import { LOAD_PATH, STATUS_PATH, WEIGHTS_PATH, type LoadLine } from '../protocol/local-paths.ts';
+import { afterCancel } from '../service/http/after-cancel.ts';
+import { asServiceError } from '../service/service-error.ts';
+import { isLocalPath, readName, readWeightsCommand, requirePageLibrary } from './local-request.ts';
+
+/** How long a page waits to hear of an engine's status, in milliseconds. */
+const STATUS_DEADLINE_MS = 5000;
+
+/** Answers the page library's own paths; null for every other path. */
+export async function handleLocalRoute(
+  request: Request,
+  dependencies: EngineClientDependencies,
+): Promise<Response | null> {
+  const url = new URL(request.url);
+  if (!isLocalPath(url)) return null;
+  try {
+    requirePageLibrary(request);
+    switch (url.pathname) {
+      case LOAD_PATH:
+        return streamLoad(readName(url, 'model'), dependencies);
+      case STATUS_PATH:
+        return await answerStatus({ ...dependencies, deadlineMs: STATUS_DEADLINE_MS });
+      case WEIGHTS_PATH:
+        return await answerWeights(request, dependencies);
+      default:
+        return new Response(null, { status: 204 });
+    }
+  } catch (error) {
+    return asServiceError(error).toResponse();
+  }
+}
+
+async function answerWeights(request: Request, dependencies: EngineClientDependencies): Promise<Response> {
+  const command = await readWeightsCommand(request);
+  return Response.json(await commandWeights(dependencies, command, request.signal));
+}
+
+/** 204 while no engine answers, as after a start: browsers would log a status of 500 as an error of the page. */
+async function answerStatus(dependencies: EngineClientDependencies): Promise<Response> {
+  try {
+    return Response.json(await readStatus(dependencies, AbortSignal.timeout(2 * STATUS_DEADLINE_MS)));
+  } catch (error) {
+    if (asServiceError(error).wire.code !== 'engine_unavailable') throw error;
+    return new Response(null, { status: 204 });
+  }
+}
+
+function streamLoad(model: string, dependencies: EngineClientDependencies): Response {
+  const left = new AbortController();
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      const write = (line: LoadLine): void => {
+        if (!left.signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`));
+      };
+      const { signal } = left;
+      loadModel(dependencies, model, {
+        signal,
+        onProgress: (progress) => write({ type: 'progress', progress }),
+      })
+        .then(
+          () => write({ type: 'loaded' }),
+          (error: unknown) => write({ type: 'error', error: asServiceError(error).wire }),
+        )
+        .then(() => !signal.aborted && controller.close())
+        .catch(() => {});
+    },
+    cancel: () => afterCancel(() => left.abort()),
+  });
+  return new Response(body, {
+    headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
+  });
+}

@@ -1,0 +1,70 @@
+import { readPieces, WEIGHTS_CACHE } from '../weights/backends/cache-backend.ts';
+import { openWeightsFolder } from '../weights/backends/opfs-folder.ts';
+import { receiptName } from '../weights/integrity/integrity-record.ts';
+import { scopeOf } from '../protocol/scope.ts';
+import { pathNote, type StoredPath } from '../weights/backends/stored-path.ts';
+
+declare const self: ServiceWorkerGlobalScope;
+
+/** Whether a request is for `models/` below this scope. The store's own downloads, which want no copy, are not. */
+export function asksForWeights({ method, url, cache }: Request): boolean {
+  return method === 'GET' && cache !== 'no-store' && pathBelow(url) !== null;
+}
+
+function pathBelow(url: string): string | null {
+  const folder = new URL('models/', self.registration.scope).href;
+  const bare = url.replace(/[?#].*/, '');
+  return bare.startsWith(folder) && bare.length > folder.length ? bare.slice(folder.length) : null;
+}
+
+/** The stored file, or a part of it; from the network when it is not here whole. */
+export async function respondStored(request: Request): Promise<Response> {
+  const stored = await find(request.url).catch(() => null);
+  if (!stored) return fetch(request);
+  const { blob, sha256 } = stored;
+  const headers = new Headers({
+    'accept-ranges': 'bytes',
+    'content-type': request.url.endsWith('.json') ? 'application/json' : 'application/octet-stream',
+    'cross-origin-resource-policy': 'same-origin',
+    etag: `"${sha256}"`,
+  });
+  const condition = request.headers.get('if-range');
+  const wanted =
+    condition === null || condition === headers.get('etag') ? request.headers.get('range') : null;
+  const range = wanted === null ? null : readRange(wanted, blob.size);
+  if (range === 'unsatisfiable') {
+    headers.set('content-range', `bytes */${blob.size}`);
+    return new Response(null, { status: 416, headers });
+  }
+  const [from, to] = range ?? [0, blob.size];
+  headers.set('content-length', String(to - from));
+  if (range) headers.set('content-range', `bytes ${from}-${to - 1}/${blob.size}`);
+  return new Response(blob.slice(from, to), { status: range ? 206 : 200, headers });
+}
+
+async function find(url: string): Promise<{ blob: Blob; sha256: string } | null> {
+  const path = decodeURIComponent(pathBelow(url) ?? '');
+  const note = await read(await pathNote(scopeOf(self.registration.scope), path));
+  if (!note) return null;
+  const { sha256, bytes } = JSON.parse(await note.text()) as StoredPath;
+  const [receipt, blob] = await Promise.all([read(receiptName(sha256)), read(sha256)]);
+  return receipt && blob?.size === bytes ? { blob, sha256 } : null;
+}
+
+async function read(name: string): Promise<Blob | null> {
+  try {
+    return await (await (await openWeightsFolder()).getFileHandle(name)).getFile();
+  } catch {
+    return readPieces(await caches.open(WEIGHTS_CACHE), name);
+  }
+}
+
+/** First byte, and the one after the last; null: a form that may be passed over (several ranges, other units). */
+function readRange(header: string, size: number): [number, number] | 'unsatisfiable' | null {
+  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header) ?? [];
+  if (first === '' && last === '') return null;
+  const from = first === '' ? Math.max(0, size - Number(last)) : Number(first);
+  const to = first === '' || last === '' ? size : Math.min(size, Number(last) + 1);
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return null;
+  return from < to ? [from, to] : 'unsatisfiable';
+}

@@ -1,0 +1,145 @@
+import { describe, shortened } from './schema-issues.ts';
+import { invalidRequest } from '../service-error.ts';
+
+type Schema = Record<string, unknown>;
+
+/**
+ * What a grammar of these sizes costs an engine: docs/decisions/schema-bounds.md. Each schema of a request draws on one
+ * budget.
+ */
+const MAX_NODES = 2000;
+export const MAX_DEPTH = 32;
+const MAX_LITERAL_CHARACTERS = 32_768;
+const MAX_NAME_CHARACTERS = 256;
+const MAX_ALTERNATIVES = 256;
+const MAX_PROPERTIES = 256;
+const MAX_OPTIONAL = 64;
+const MAX_REPEATS = 1000;
+const MAX_PATTERN_CHARACTERS = 256;
+
+/** Lengths and counts: grammars have a rule for each repetition. */
+const REPEATS = [
+  ['minLength', 'maxLength'],
+  ['minItems', 'maxItems'],
+  ['minProperties', 'maxProperties'],
+] as const;
+
+export class SchemaBudget {
+  #nodes = 0;
+  #literals = 0;
+
+  /** One schema, as often as references lead to it. @throws ServiceError 400 that names the place */
+  add(schema: Schema, at: string): void {
+    this.#nodes += 1;
+    if (this.#nodes > MAX_NODES) {
+      throw invalidSchema(
+        at,
+        `is more than the ${MAX_NODES} schemas that a request may have, references followed`,
+      );
+    }
+    checkAlternatives(schema, at);
+    checkProperties(schema, at);
+    this.#addLiterals(schema, at);
+    for (const [low, high] of REPEATS) {
+      checkRepeats(schema, low, at);
+      checkRepeats(schema, high, at);
+      checkOrder(schema, low, high, at);
+    }
+    checkOrder(schema, 'minimum', 'maximum', at);
+    checkPattern(schema, at);
+  }
+
+  #addLiterals({ enum: values, const: constant, properties }: Schema, at: string): void {
+    if (values === undefined && constant === undefined && properties === undefined) return;
+    const names = isObject(properties) ? Object.keys(properties) : [];
+    const long = names.find((name) => name.length > MAX_NAME_CHARACTERS);
+    if (long !== undefined) {
+      throw invalidSchema(
+        `${at}.properties`,
+        `may have names of ${MAX_NAME_CHARACTERS} characters, and ${describe(long)} is longer`,
+      );
+    }
+    this.#literals += JSON.stringify([values, constant, names]).length;
+    if (this.#literals <= MAX_LITERAL_CHARACTERS) return;
+    throw invalidSchema(
+      at,
+      `is too large: a request may have ${MAX_LITERAL_CHARACTERS} characters of property names, enum and const values`,
+    );
+  }
+}
+
+/** Every one of them is tried for each token. */
+function checkAlternatives(schema: Schema, at: string): void {
+  for (const key of ['enum', 'anyOf', 'oneOf', 'allOf', 'prefixItems', 'type']) {
+    const list = schema[key];
+    if (!Array.isArray(list) || list.length <= MAX_ALTERNATIVES) continue;
+    throw invalidSchema(
+      `${at}.${key}`,
+      `must have at most ${MAX_ALTERNATIVES} elements, but has ${list.length}`,
+    );
+  }
+}
+
+/** Each optional property may be followed by each one after it. */
+function checkProperties({ properties, required }: Schema, at: string): void {
+  if (!isObject(properties)) return;
+  const names = Object.keys(properties);
+  if (names.length > MAX_PROPERTIES) {
+    throw invalidSchema(
+      `${at}.properties`,
+      `must have at most ${MAX_PROPERTIES} members, but has ${names.length}`,
+    );
+  }
+  const needed = new Set<unknown>(Array.isArray(required) ? required : []);
+  const optional = names.filter((name) => !needed.has(name)).length;
+  if (optional <= MAX_OPTIONAL) return;
+  throw invalidSchema(
+    `${at}.properties`,
+    `must have at most ${MAX_OPTIONAL} optional members, but has ${optional}: name more of them in \`required\``,
+  );
+}
+
+function checkRepeats(schema: Schema, key: string, at: string): void {
+  const value = schema[key];
+  if (value === undefined) return;
+  if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_REPEATS) return;
+  throw invalidSchema(
+    `${at}.${key}`,
+    `must be an integer from 0 to ${MAX_REPEATS}, but ${describe(value)} was given`,
+  );
+}
+
+/** No text would do, and the engine would look for one until the context is full. */
+function checkOrder(schema: Schema, low: string, high: string, at: string): void {
+  const [least, most] = [schema[low], schema[high]];
+  if (typeof least !== 'number' || typeof most !== 'number' || least <= most) return;
+  throw invalidSchema(`${at}.${low}`, `must be at most \`${high}\` (${most}), but ${least} was given`);
+}
+
+function checkPattern({ pattern }: Schema, at: string): void {
+  if (pattern === undefined) return;
+  const param = `${at}.pattern`;
+  if (typeof pattern !== 'string') {
+    throw invalidSchema(param, `must be a string, but ${describe(pattern)} was given`);
+  }
+  if (pattern.length > MAX_PATTERN_CHARACTERS) {
+    throw invalidSchema(
+      param,
+      `must have at most ${MAX_PATTERN_CHARACTERS} characters, but has ${pattern.length}`,
+    );
+  }
+  // Repetitions within each other multiply.
+  const counts = [...pattern.matchAll(/\{(\d*)(?:,(\d*))?\}/g)].map(([, least, most]) =>
+    Number(most || least || 1),
+  );
+  if (counts.reduce((product, count) => product * Math.max(1, count), 1) <= MAX_REPEATS) return;
+  throw invalidSchema(param, `must repeat at most ${MAX_REPEATS} times, its repetitions multiplied`);
+}
+
+const isObject = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export function invalidSchema(at: string, rule: string) {
+  const param = shortened(at, 300);
+  return invalidRequest(param, `\`${param}\` ${rule}.`, 'invalid_json_schema');
+}

@@ -1,0 +1,69 @@
+import type OpenAI from 'openai';
+import type { ChatUsage, TokenLogprob, ToolCall } from '../../protocol/job.ts';
+import type { FinishReason } from '../generation/reply.ts';
+
+/** OpenAI's shapes, checked against the types of OpenAI's client library. */
+
+/** What all objects of one answer have in common. */
+export interface AnswerHead {
+  id: string;
+  /** Unix seconds. */
+  created: number;
+  model: string;
+  fingerprint: string;
+}
+
+export interface ChoiceResult {
+  text: string;
+  calls: ToolCall[];
+  logprobs: TokenLogprob[] | null;
+  reason: FinishReason;
+}
+
+export function toUsage({ promptTokens, cachedTokens, completionTokens }: ChatUsage) {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: cachedTokens },
+  } satisfies OpenAI.CompletionUsage;
+}
+
+export function toLogprobs(logprobs: readonly TokenLogprob[]) {
+  return {
+    content: logprobs.map(({ token, logprob, bytes, top }) => ({ token, logprob, bytes, top_logprobs: top })),
+    refusal: null,
+  } satisfies OpenAI.ChatCompletion.Choice.Logprobs;
+}
+
+export function toChatCompletion(head: AnswerHead, choices: readonly ChoiceResult[], usage: ChatUsage) {
+  return {
+    id: head.id,
+    object: 'chat.completion',
+    created: head.created,
+    model: head.model,
+    system_fingerprint: head.fingerprint,
+    choices: choices.map(({ text, calls, logprobs, reason }, index) => ({
+      index,
+      message: {
+        role: 'assistant' as const,
+        content: text === '' && calls.length > 0 ? null : text,
+        refusal: null,
+        ...(calls.length > 0 ? { tool_calls: calls.map(toToolCall) } : {}),
+      },
+      logprobs: logprobs && toLogprobs(logprobs),
+      finish_reason: reason,
+    })),
+    usage: toUsage(usage),
+  } satisfies OpenAI.ChatCompletion;
+}
+
+const toToolCall = ({ id, name, arguments: json }: ToolCall) =>
+  ({
+    id,
+    type: 'function',
+    function: { name, arguments: json },
+  }) satisfies OpenAI.ChatCompletionMessageFunctionToolCall;
+
+/** Unique, so that the result that comes back is distinguished from others. */
+export const newCallId = (): string => `call_${crypto.randomUUID().replaceAll('-', '')}`;

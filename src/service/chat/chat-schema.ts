@@ -1,0 +1,111 @@
+import * as z from 'zod/mini';
+import {
+  atLeastOne,
+  choicesField,
+  flag,
+  metadata,
+  samplingFields,
+  schemaFormatFields,
+  stopField,
+  streamOptions,
+  text,
+} from '../body/fields.ts';
+import { chatToolChoice, chatTools } from '../tools/tool-schema.ts';
+
+/** What a chat request may be. Fields not named here are ignored: newer SDKs send some. */
+
+const textPart = z.object({ type: z.literal('text'), text: z.string() });
+const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
+/** Known to OpenAI, not to a text model: refused by name once the shape has been found right. */
+const otherPart = z.object({ type: z.enum(['image_url', 'input_audio', 'file']) });
+
+/** Past any context. */
+const MAX_MESSAGES = 8192;
+const MAX_PARTS = 1024;
+/** As many as there may be tools. */
+const MAX_CALLS = 128;
+const MAX_ID_CHARACTERS = 256;
+
+const parts = <Part extends z.ZodMiniType>(part: Part) =>
+  z.union(
+    [z.string(), z.array(part).check(z.minLength(1), z.maxLength(MAX_PARTS))],
+    'must be a string or an array of text parts',
+  );
+
+const part = (types: string) => `must be one of ${types}`;
+const textParts = parts(
+  z.discriminatedUnion('type', [textPart, otherPart], part('"text", or a part that the model can read')),
+);
+const assistantParts = parts(
+  z.discriminatedUnion('type', [textPart, refusalPart], part('"text", "refusal"')),
+);
+
+const toolCall = z.object({
+  id: z.string().check(z.minLength(1), z.maxLength(MAX_ID_CHARACTERS)),
+  type: z.literal('function'),
+  function: z.object({ name: z.string().check(z.minLength(1)), arguments: z.string() }),
+});
+
+const message = z.discriminatedUnion(
+  'role',
+  [
+    z.object({ role: z.enum(['system', 'developer', 'user']), content: textParts, name: text }),
+    z.object({
+      role: z.literal('assistant'),
+      content: z.nullish(assistantParts),
+      name: text,
+      tool_calls: z.nullish(z.array(toolCall).check(z.maxLength(MAX_CALLS))),
+    }),
+    z.object({ role: z.literal('tool'), content: textParts, tool_call_id: z.string() }),
+  ],
+  'must be one of "system", "developer", "user", "assistant", "tool"',
+);
+
+const responseFormat = z.discriminatedUnion(
+  'type',
+  [
+    z.object({ type: z.literal('text') }),
+    z.object({ type: z.literal('json_object') }),
+    z.object({ type: z.literal('json_schema'), json_schema: z.object(schemaFormatFields) }),
+  ],
+  'must be one of "text", "json_object", "json_schema"',
+);
+
+/** What the service itself sees to. */
+export const chatEnforced = {
+  model: z.string(),
+  messages: z.array(message).check(z.minLength(1), z.maxLength(MAX_MESSAGES)),
+  n: choicesField,
+  max_tokens: atLeastOne,
+  max_completion_tokens: atLeastOne,
+  stop: stopField,
+  stream: flag,
+  stream_options: streamOptions,
+  response_format: z.nullish(responseFormat),
+  tools: chatTools,
+  tool_choice: chatToolChoice,
+  parallel_tool_calls: flag,
+  modalities: z.nullish(z.array(z.enum(['text', 'audio'])).check(z.maxLength(2))),
+};
+
+export const chatPassedOn = {
+  ...samplingFields,
+  logprobs: flag,
+  top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
+};
+
+export const chatAccepted = { user: text, metadata, store: flag, service_tier: text };
+
+/** What OpenAI's service does with these changes the reply, so that ignoring them would mislead. */
+export const CHAT_REFUSED = {
+  functions: 'It has been replaced by `tools`. Leave it out.',
+  function_call: 'It has been replaced by `tool_choice`. Leave it out.',
+  audio: 'The models write text alone. Leave it out.',
+  web_search_options: 'The models run on this device and search nothing. Leave it out.',
+};
+
+export const chatSchema = z.object({ ...chatEnforced, ...chatPassedOn, ...chatAccepted });
+
+/** What is accepted without effect is not in it, so that it has none. */
+export type ChatBody = z.infer<z.ZodMiniObject<typeof chatEnforced & typeof chatPassedOn>>;
+export type MessageBody = z.infer<typeof message>;

@@ -1,0 +1,90 @@
+import * as z from 'zod/mini';
+import type { EmbeddingJob } from '../../protocol/job.ts';
+import { wellFormed } from '../chat/chat-messages.ts';
+import { parseBody } from '../body/parse-body.ts';
+import { invalidRequest } from '../service-error.ts';
+
+const MAX_INPUTS = 2048;
+/** Of one request; OpenAI's own limit. */
+const MAX_TOKENS = 300_000;
+/** The tokens, their arrays, and the other fields. */
+export const MAX_EMBEDDING_VALUES = MAX_TOKENS + MAX_INPUTS + 100;
+
+const text = z.string().check(z.minLength(1));
+const tokens = tokenList();
+
+const INPUT = `must be a string, not empty, or an array of 1 to ${MAX_INPUTS} of them, or token ids as an array, or an array of such arrays`;
+
+export const embeddingsEnforced = {
+  model: z.string(),
+  input: z.union(
+    [
+      text,
+      z.array(text).check(z.minLength(1), z.maxLength(MAX_INPUTS)),
+      tokens,
+      z.array(tokens).check(z.minLength(1), z.maxLength(MAX_INPUTS)),
+    ],
+    INPUT,
+  ),
+  encoding_format: z.nullish(z.enum(['float', 'base64'])),
+};
+
+export const embeddingsPassedOn = { dimensions: z.nullish(z.int().check(z.gte(1))) };
+
+export const embeddingsAccepted = { user: z.nullish(z.string()) };
+
+const schema = z.object({ ...embeddingsEnforced, ...embeddingsPassedOn, ...embeddingsAccepted });
+
+export interface EmbeddingsRequest {
+  /** As the client gave it; the answer repeats it. */
+  model: string;
+  input: EmbeddingJob['input'];
+  encoding: 'float' | 'base64';
+  dimensions: number | null;
+}
+
+/** @throws ServiceError 400 that names the field. */
+export function parseEmbeddingsRequest(body: Record<string, unknown>): EmbeddingsRequest {
+  refuseTooMany(body);
+  const { model, input, encoding_format: encoding, dimensions } = parseBody(schema, body);
+  return { model, input: toJobInput(input), encoding: encoding ?? 'float', dimensions: dimensions ?? null };
+}
+
+/** Before the schema, whose alternatives have separate limits, and would each be named. */
+function refuseTooMany(body: Record<string, unknown>): void {
+  const input = Object.hasOwn(body, 'input') ? body['input'] : undefined;
+  if (!Array.isArray(input)) return;
+  const most = typeof input[0] === 'number' ? MAX_TOKENS : MAX_INPUTS;
+  if (input.length <= most) return;
+  const rule = `must have at most ${most} elements, but has ${input.length}`;
+  throw invalidRequest('input', `\`input\` ${rule}. Send several requests.`, 'invalid_value');
+}
+
+function toJobInput(input: z.infer<typeof schema>['input']): EmbeddingJob['input'] {
+  if (typeof input === 'string') return { texts: [wellFormed(input)] };
+  if (isTexts(input)) return { texts: input.map(wellFormed) };
+  return { tokens: isNested(input) ? input : [input] };
+}
+
+const isTexts = (input: string[] | number[] | number[][]): input is string[] => typeof input[0] === 'string';
+const isNested = (input: number[] | number[][]): input is number[][] => Array.isArray(input[0]);
+
+/** Token ids in one pass: zod's own takes a microsecond for each, and there may be very many. */
+function tokenList() {
+  const token = z.int().check(z.gte(0));
+  const list = z.array(token).check(z.minLength(1), z.maxLength(MAX_TOKENS));
+  const { _zod: internals } = list;
+  const { parse } = internals;
+  internals.parse = (payload, context) => {
+    const input: unknown = payload.value;
+    if (!Array.isArray(input)) return parse(payload, context);
+    const fault = input.findIndex((id) => !Number.isSafeInteger(id) || id < 0);
+    if (fault === -1) return payload;
+    const one = parse({ ...payload, value: [input[fault]], issues: [] }, context);
+    if (one instanceof Promise) return one;
+    for (const issue of one.issues)
+      payload.issues.push({ ...issue, path: [fault, ...(issue.path?.slice(1) ?? [])] });
+    return payload;
+  };
+  return list;
+}

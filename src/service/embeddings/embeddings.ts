@@ -1,0 +1,59 @@
+import type OpenAI from 'openai';
+import type { WaitingStage } from '../../protocol/engine-port.ts';
+import type { EmbeddingResult } from '../../protocol/job.ts';
+import { toBase64 } from './base64.ts';
+import type { Call } from '../http/call.ts';
+import {
+  MAX_EMBEDDING_VALUES,
+  parseEmbeddingsRequest,
+  type EmbeddingsRequest,
+} from './embeddings-request.ts';
+import { answerJson } from '../http/json-answer.ts';
+import { requireModel } from '../models/model-access.ts';
+import { readJsonObject } from '../body/request-body.ts';
+import { answerHeaders, JSON_TYPE } from '../http/response-headers.ts';
+
+/** POST /v1/embeddings */
+export async function createEmbeddings(call: Call): Promise<Response> {
+  const request = parseEmbeddingsRequest(await readJsonObject(call, MAX_EMBEDDING_VALUES));
+  const { models, engine } = call.dependencies;
+  const model = await requireModel(models, request.model, 'embedding', call.admitted);
+  const { input, dimensions } = request;
+  const job = {
+    kind: 'embedding' as const,
+    model: model.id,
+    input,
+    ...(dimensions === null ? {} : { dimensions }),
+  };
+  let isComputing = false;
+  const onWaiting = (stage: WaitingStage): void => {
+    isComputing = stage === 'prefill';
+  };
+  const result = engine.embed(job, { id: call.id, signal: call.abort.signal, onWaiting });
+  let timings = {};
+  const answer = async (): Promise<string> => {
+    const embedded = await result;
+    ({ timings } = embedded);
+    return JSON.stringify(toEmbeddingList(request, embedded));
+  };
+  return answerJson(call, answer(), {
+    isComputing: () => isComputing,
+    headers: () => answerHeaders(call, JSON_TYPE, timings),
+  });
+}
+
+function toEmbeddingList(request: EmbeddingsRequest, { vectors, promptTokens }: EmbeddingResult) {
+  const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens };
+  const base64 = request.encoding === 'base64';
+  return {
+    object: 'list',
+    data: vectors.map((vector, index) => ({
+      object: 'embedding' as const,
+      index,
+      // The client's types know the decoded vector alone; on the wire it may be base64.
+      embedding: (base64 ? toBase64(vector) : Array.from(vector)) as number[],
+    })),
+    model: request.model,
+    usage,
+  } satisfies OpenAI.CreateEmbeddingResponse;
+}

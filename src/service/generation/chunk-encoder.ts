@@ -1,0 +1,91 @@
+import type OpenAI from 'openai';
+import type { ChatUsage, TokenLogprob } from '../../protocol/job.ts';
+import { toLogprobs, toUsage, type AnswerHead } from '../chat/chat-objects.ts';
+import type { StreamFormat } from './answer-format.ts';
+import type { FinishReason } from './reply.ts';
+import type { ServiceError } from '../service-error.ts';
+
+type Chunk = OpenAI.ChatCompletionChunk;
+type ChunkChoice = Chunk['choices'][number];
+
+const CONTENT = '"content":""';
+
+/** The chunks of one streamed answer, as server-sent events. Encoding a delta costs its text alone. */
+export class ChunkEncoder implements StreamFormat {
+  readonly #head: AnswerHead;
+  readonly #includeUsage: boolean;
+  readonly #mayCall: boolean;
+  readonly #templates: (readonly [before: string, after: string])[] = [];
+
+  /** `mayCall`: the reply may have no text at all, only calls. */
+  constructor(head: AnswerHead, includeUsage: boolean, mayCall: boolean) {
+    this.#head = head;
+    this.#includeUsage = includeUsage;
+    this.#mayCall = mayCall;
+  }
+
+  begin(index: number): string {
+    const content = this.#mayCall ? null : '';
+    return this.#event([choice(index, { role: 'assistant', content, refusal: null }, null)]);
+  }
+
+  text(index: number, text: string, logprobs: readonly TokenLogprob[]): string {
+    if (logprobs.length > 0) {
+      return this.#event([{ ...choice(index, { content: text }, null), logprobs: toLogprobs(logprobs) }]);
+    }
+    const [before, after] = (this.#templates[index] ??= this.#template(index));
+    return before + JSON.stringify(text) + after;
+  }
+
+  finish(index: number, reason: FinishReason): string {
+    return this.#event([choice(index, {}, reason)]);
+  }
+
+  /** Clients gather a call's pieces by its index: the id and the name come once. */
+  call(index: number, call: number, id: string, name: string): string {
+    const started = { index: call, id, type: 'function' as const, function: { name, arguments: '' } };
+    return this.#event([choice(index, { tool_calls: [started] }, null)]);
+  }
+
+  callArguments(index: number, call: number, text: string): string {
+    const piece = { index: call, function: { arguments: text } };
+    return this.#event([choice(index, { tool_calls: [piece] }, null)]);
+  }
+
+  end(usage: ChatUsage): string {
+    return `${this.#includeUsage ? this.#event([], toUsage(usage)) : ''}data: [DONE]\n\n`;
+  }
+
+  /** Without `[DONE]` after it the SDKs throw. */
+  failure(error: ServiceError): string {
+    return `data: ${JSON.stringify(error)}\n\n`;
+  }
+
+  #template(index: number): readonly [string, string] {
+    const event = this.#event([choice(index, { content: '' }, null)]);
+    // Quotes inside other strings are escaped, so that the first is the only one.
+    const at = event.indexOf(CONTENT) + CONTENT.length;
+    return [event.slice(0, at - 2), event.slice(at)];
+  }
+
+  #event(choices: ChunkChoice[], usage: OpenAI.CompletionUsage | null = null): string {
+    const { id, created, model, fingerprint } = this.#head;
+    const chunk = {
+      id,
+      object: 'chat.completion.chunk',
+      created,
+      model,
+      system_fingerprint: fingerprint,
+      choices,
+      ...(this.#includeUsage ? { usage } : {}),
+    } satisfies Chunk;
+    return `data: ${JSON.stringify(chunk)}\n\n`;
+  }
+}
+
+const choice = (index: number, delta: ChunkChoice['delta'], reason: FinishReason | null): ChunkChoice => ({
+  index,
+  delta,
+  logprobs: null,
+  finish_reason: reason,
+});

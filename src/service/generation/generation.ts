@@ -1,0 +1,51 @@
+import type { ChatJob, Constraint, Sampling } from '../../protocol/job.ts';
+import { callConstraint } from '../tools/call-schema.ts';
+import type { ToolUse } from '../tools/tool-use.ts';
+
+/** What to generate, whichever endpoint asked for it. */
+export interface Generation {
+  /** As the client gave it; the answer repeats it. */
+  model: string;
+  /** One, or several prompts of one request. */
+  inputs: ChatJob['input'][];
+  /** For each input. */
+  choices: number;
+  /** What the request names; the rest is the model's defaults, then OpenAI's. */
+  sampling: Partial<Sampling>;
+  maxTokens: number | null;
+  constraint: Constraint | null;
+  /** Alternatives for each token; null: no log probabilities. */
+  topLogprobs: number | null;
+  stop: string[];
+  tools: ToolUse | null;
+}
+
+/** Choices of all inputs, numbered through: those of the first input first. */
+export const choiceCount = ({ inputs, choices }: Generation): number => inputs.length * choices;
+
+export const inputOf = ({ choices }: Generation, index: number): number => Math.floor(index / choices);
+
+/** For what neither the request nor the model names. */
+export const OPENAI_DEFAULTS = { temperature: 1, topP: 1 };
+
+/** The job of one choice. Choices of a seeded request differ from each other, and the first is as without `n`. */
+export function toChatJob(generation: Generation, model: string, index: number): ChatJob {
+  const { inputs, choices, sampling, maxTokens, topLogprobs } = generation;
+  const seed = sampling.seed === undefined ? {} : { seed: sampling.seed + (index % choices) };
+  const constraint = formOf(generation);
+  return {
+    kind: 'chat',
+    model,
+    input: inputs[inputOf(generation, index)] ?? { messages: [] },
+    sampling: { ...OPENAI_DEFAULTS, ...sampling, ...seed },
+    ...(maxTokens === null ? {} : { maxTokens }),
+    ...(constraint === null ? {} : { constraint }),
+    ...(topLogprobs === null ? {} : { topLogprobs }),
+  };
+}
+
+function formOf({ tools, constraint }: Generation): Constraint | null {
+  if (tools === null) return constraint;
+  if (tools.mustCall) return callConstraint(tools);
+  return constraint === null ? null : callConstraint(tools, constraint);
+}

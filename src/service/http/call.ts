@@ -1,0 +1,34 @@
+import type { RequestTrace } from './request-trace.ts';
+import type { Admitted, ServiceDependencies } from '../service-dependencies.ts';
+
+/** One request under way: who asks, since when, and how it is given up. */
+export interface Call {
+  /** Unique: jobs and locks are named after it. */
+  id: string;
+  /** For the client: its own `x-request-id` when it sent a sane one. */
+  requestId: string;
+  request: Request;
+  /** Aborts when the client is known to have left before the headers. */
+  signal: AbortSignal;
+  admitted: Admitted;
+  /** Milliseconds since 1970. */
+  receivedAt: number;
+  /** Aborts everything that is done for it. */
+  abort: AbortController;
+  /** Null: nobody listens. */
+  trace: RequestTrace | null;
+  dependencies: ServiceDependencies;
+}
+
+const REQUEST_ID = /^[\w.:-]{1,128}$/;
+
+export function requestIdOf(request: Request, id: string): string {
+  const given = request.headers.get('x-request-id');
+  return given !== null && REQUEST_ID.test(given) ? given : id;
+}
+
+/** A page that calls the service itself can abort before the headers; a service worker never sees that. */
+export function followSignal(signal: AbortSignal, abort: AbortController): void {
+  if (signal.aborted) abort.abort(signal.reason);
+  else signal.addEventListener('abort', () => abort.abort(signal.reason), { once: true });
+}

@@ -1,0 +1,293 @@
+import type { WeightFile } from '../../catalog/catalog.ts';
+import { delay } from '../../protocol/abort.ts';
+import { EngineError } from '../../protocol/engine-error.ts';
+import { checkResponse } from './check-response.ts';
+import { downloadFailed, isQuotaError, sizeDiffers, wrongHash } from './download-errors.ts';
+import { PieceHash } from './chunk-hash.ts';
+import { keepPart, partName, readPart, type PartRecord } from './download-checkpoint.ts';
+import { PieceReader } from './chunk-reader.ts';
+import { MAX_ATTEMPTS, pauseBeforeRetry } from './retry.ts';
+import { PIECE_BYTES, type Shelf, type ShelfWriter } from '../backends/storage-backend.ts';
+import { StallWatch } from './idle-timeout.ts';
+
+/** At once, for a file of many pieces: one often gets less than the line can carry. */
+const CONNECTIONS = 4;
+
+export interface DownloadOptions {
+  url: string;
+  /** Under which the bytes lie on the shelf. */
+  name: string;
+  signal: AbortSignal;
+  onProgress(loadedBytes: number): void;
+  /** How long a connection may deliver nothing, in milliseconds. */
+  stallMs?: number | undefined;
+}
+
+/**
+ * Downloads a file to the shelf, going on from the pieces that are there, over several connections where the server
+ * gives parts, and checks its hash as it comes. What has come stays when it is aborted, with its record, which the
+ * caller removes once the file is recorded as whole.
+ * @returns the SHA-256 of each piece, in hex
+ * @throws EngineError; the signal's reason
+ */
+export async function download(shelf: Shelf, file: WeightFile, options: DownloadOptions): Promise<string[]> {
+  let running: Download | null = null;
+  try {
+    const first = (running = await Download.open(shelf, file, options));
+    const outcome = await first.run();
+    if (typeof outcome === 'object') return outcome.pieces;
+    // The file may have changed on the server since a part came, or that part was torn: once more, from nothing.
+    await forget(shelf, options.name);
+    if (outcome === 'wrong' && first.isOneVersion) throw wrongHash(file);
+    // A server of several machines may give each its own version: from here on the hash alone decides.
+    running = await Download.open(shelf, file, options, { anyVersion: true });
+    const second = await running.run();
+    if (typeof second === 'object') return second.pieces;
+    await forget(shelf, options.name);
+    throw wrongHash(file);
+  } catch (error) {
+    options.signal.throwIfAborted();
+    throw downloadFailed(file, error, running?.keptBytes ?? 0);
+  }
+}
+
+async function forget(shelf: Shelf, name: string): Promise<void> {
+  await shelf.remove(partName(name));
+  await shelf.remove(name);
+}
+
+/** The pieces' hashes of a file that is whole. */
+type Outcome = { pieces: string[] } | 'changed' | 'wrong';
+
+class Changed extends Error {}
+
+interface DownloadParts {
+  shelf: Shelf;
+  file: WeightFile;
+  options: DownloadOptions;
+  writer: ShelfWriter;
+  hash: PieceHash;
+  record: PartRecord | null;
+  anyVersion: boolean;
+}
+
+class Download {
+  readonly #resumed: boolean;
+  readonly #shelf: Shelf;
+  readonly #file: WeightFile;
+  readonly #options: DownloadOptions;
+  readonly #writer: ShelfWriter;
+  readonly #hash: PieceHash;
+  readonly #count: number;
+  readonly #taken = new Set<number>();
+  readonly #done: Set<number>;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #anyVersion: boolean;
+  /** Of the file on the server. */
+  #version: string | null;
+  /** Bytes of pieces under way. */
+  #flying = 0;
+  #reported = 0;
+  #keeping: Promise<void> = Promise.resolve();
+  /** Opened once: Chromium at times never opens a file that was closed a moment before. */
+  #part: ShelfWriter | null = null;
+
+  static async open(
+    shelf: Shelf,
+    file: WeightFile,
+    options: DownloadOptions,
+    { anyVersion = false } = {},
+  ): Promise<Download> {
+    const count = Math.ceil(file.bytes / PIECE_BYTES);
+    const record = await readPart(shelf, options.name, count);
+    // Bytes that nothing is known of are no help.
+    if (!record) await forget(shelf, options.name);
+    const writer = await shelf.write(options.name);
+    try {
+      await writer.resize(file.bytes);
+    } catch (error) {
+      await writer.close();
+      if (!record) await forget(shelf, options.name);
+      throw error;
+    }
+    return new Download({ shelf, file, options, writer, hash: await PieceHash.create(), record, anyVersion });
+  }
+
+  private constructor({ shelf, file, options, writer, hash, record, anyVersion }: DownloadParts) {
+    this.#shelf = shelf;
+    this.#file = file;
+    this.#options = options;
+    this.#writer = writer;
+    this.#hash = hash;
+    this.#anyVersion = anyVersion;
+    this.#count = Math.ceil(file.bytes / PIECE_BYTES);
+    this.#done = new Set(record?.pieces);
+    this.#version = record?.version ?? null;
+    this.#resumed = this.#done.size > 0;
+    this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
+  }
+
+  async run(): Promise<Outcome> {
+    try {
+      await this.#hash.advance(this.#done, (index) => this.#stored(index), this.#signal);
+      this.#report();
+      await this.#lane(true);
+      await this.#hash.advance(this.#done, (index) => this.#stored(index), this.#signal);
+    } catch (error) {
+      if (error instanceof Changed) return 'changed';
+      throw error;
+    } finally {
+      await this.#writer.close();
+      // What has come is worth going on from.
+      if (this.#done.size < this.#count) this.#keep().catch(() => undefined);
+      await this.#keeping.catch(() => undefined);
+      await this.#part?.close();
+    }
+    const { sha256, pieces } = await this.#hash.digest();
+    return sha256 === this.#file.sha256 ? { pieces } : 'wrong';
+  }
+
+  /** Downloads one piece after another; the first lane opens the others once the server has shown that it gives parts. */
+  async #lane(first: boolean): Promise<void> {
+    const others: Promise<void>[] = [];
+    try {
+      for (let index = this.#next(); index !== null; index = this.#next()) {
+        const whole = await this.#tryBring(index);
+        if (whole || !first || others.length > 0) continue;
+        const lanes = Math.min(CONNECTIONS, this.#count - this.#done.size + 1) - 1;
+        for (let count = 0; count < lanes; count++) {
+          const lane = this.#lane(false);
+          lane.catch(() => undefined);
+          others.push(lane);
+        }
+      }
+      await Promise.all(others);
+    } catch (error) {
+      this.#stop.abort(error);
+      await Promise.allSettled(others);
+      throw error;
+    }
+  }
+
+  #next(): number | null {
+    for (let index = 0; index < this.#count; index++) {
+      if (this.#done.has(index) || this.#taken.has(index)) continue;
+      this.#taken.add(index);
+      return index;
+    }
+    return null;
+  }
+
+  /** True when the answer was the whole file, which no range can be asked of. */
+  async #tryBring(index: number): Promise<boolean> {
+    for (let failures = 0; ;) {
+      const before = this.#done.size;
+      try {
+        return await this.#fetchPiece(index);
+      } catch (error) {
+        this.#signal.throwIfAborted();
+        if (error instanceof EngineError || error instanceof Changed || isQuotaError(error)) throw error;
+        if (this.#done.has(index)) return false;
+        failures = this.#done.size > before ? 1 : failures + 1;
+        if (failures >= MAX_ATTEMPTS) throw error;
+        await delay(pauseBeforeRetry(failures, error), this.#signal);
+      }
+    }
+  }
+
+  async #fetchPiece(index: number): Promise<boolean> {
+    const from = index * PIECE_BYTES;
+    const watch = new StallWatch(this.#signal, this.#options.stallMs);
+    const asked = fetch(this.#options.url, {
+      signal: watch.signal,
+      // The store is the only copy: the HTTP cache would keep another.
+      cache: 'no-store',
+      headers: this.#count > 1 ? { range: `bytes=${from}-${from + this.#length(index) - 1}` } : {},
+    });
+    const response = await watch.during(asked);
+    await checkResponse(this.#file, response, { from, to: from + this.#length(index) });
+    this.#checkVersion(response);
+    if (!response.body) throw new Error('the answer has no body');
+    const reader = new PieceReader(response.body, watch, (bytes) => this.#fly(bytes));
+    try {
+      if (response.status === 206) {
+        await this.#keepPiece(index, await reader.piece(this.#length(index)));
+        return false;
+      }
+      for (let at = 0; at < this.#count; at++) {
+        const bytes = await reader.piece(this.#length(at));
+        if (this.#done.has(at)) this.#flying -= bytes.length;
+        else await this.#keepPiece(at, bytes);
+      }
+      if (!(await reader.ended())) throw sizeDiffers(this.#file, 'is longer');
+      return true;
+    } finally {
+      this.#flying -= reader.partial;
+      await reader.close();
+    }
+  }
+
+  /** Without either header the hash alone tells. */
+  #checkVersion({ headers }: Response): void {
+    const version = headers.get('etag') ?? headers.get('last-modified');
+    if (!this.#anyVersion && this.#version !== null && version !== null && version !== this.#version) {
+      throw new Changed('the file has changed on the server');
+    }
+    this.#version ??= version;
+  }
+
+  /** All bytes are of one answer, or of one version as the server names it: a wrong hash will be wrong again. */
+  get isOneVersion(): boolean {
+    return !this.#resumed && (this.#count === 1 || this.#version !== null);
+  }
+
+  async #keepPiece(index: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    this.#flying -= bytes.length;
+    await this.#writer.write(bytes, index * PIECE_BYTES);
+    this.#done.add(index);
+    this.#report();
+    await this.#hash.advance(this.#done, (at) => this.#stored(at), this.#signal, { index, bytes });
+    if (this.#count > 1) {
+      await this.#writer.flush();
+      await this.#keep();
+    }
+  }
+
+  /** One after the other: lanes end in any order. */
+  #keep(): Promise<void> {
+    this.#keeping = this.#keeping.then(() => this.#keepNow());
+    return this.#keeping;
+  }
+
+  async #keepNow(): Promise<void> {
+    this.#part ??= await this.#shelf.write(partName(this.#options.name));
+    await keepPart(this.#part, { version: this.#version, pieces: [...this.#done] });
+  }
+
+  #stored(index: number): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#writer.read(index * PIECE_BYTES, this.#length(index));
+  }
+
+  #length(index: number): number {
+    return Math.min(PIECE_BYTES, this.#file.bytes - index * PIECE_BYTES);
+  }
+
+  #fly(bytes: number): void {
+    this.#flying += bytes;
+    this.#report();
+  }
+
+  /** Bytes that are on the shelf, to go on from. */
+  get keptBytes(): number {
+    let sum = 0;
+    for (const index of this.#done) sum += this.#length(index);
+    return sum;
+  }
+
+  #report(): void {
+    const sum = this.keptBytes + this.#flying;
+    this.#reported = Math.max(this.#reported, Math.min(sum, this.#file.bytes));
+    this.#options.onProgress(this.#reported);
+  }
+}

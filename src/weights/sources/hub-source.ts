@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
+import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
+import { EngineError } from '../../protocol/engine-error.ts';
+import { startHash } from '../integrity/hash.ts';
+import { StallWatch } from '../download/idle-timeout.ts';
+
+export const DEFAULT_HUB = 'https://huggingface.co';
+
+/** Of an MLC repository, what web-llm reads. */
+const MLC_FILES =
+  /^(mlc-chat-config\.json|tensor-cache\.json|tokenizer\.(json|model)|params_shard_\d+\.bin)$/;
+/** Small files have no SHA-256 on the hub: they are read to be hashed, so they should be small. */
+const LARGEST_UNHASHED = 64 * 2 ** 20;
+
+const treeSchema = z.array(
+  z.object({
+    type: z.string(),
+    path: z.string(),
+    size: z.number(),
+    lfs: z.object({ oid: sha256Hex, size: byteCount }).optional(),
+  }),
+);
+
+const infoSchema = z.object({ sha: commitHash });
+
+/** Whether a revision names its content, which a branch or a tag does not. */
+export const isCommit = (revision: string): boolean => commitHash.safeParse(revision).success;
+
+/**
+ * The commit that a revision stands for. A branch moves: its commit is asked for once, so that all files are of one
+ * commit, and a download that is resumed later finds the same bytes.
+ */
+export async function commitOf(
+  variant: Variant,
+  { repository, revision }: HubSource,
+  endpoint: string,
+  signal: AbortSignal,
+): Promise<string> {
+  if (isCommit(revision)) return revision;
+  const watch = new StallWatch(signal);
+  const info = await fetchOk(`${endpoint}/api/models/${repository}/revision/${revision}`, watch);
+  const parsed = infoSchema.safeParse(await watch.during(info.json()));
+  if (parsed.success) return parsed.data.sha;
+  throw unavailable(variant, `the model hub names no commit for ${revision} of ${repository}`);
+}
+
+/** Lists a variant's files as the hub has them, with sizes, hashes and where to fetch them. */
+export async function listHubFiles(
+  variant: Variant,
+  hub: HubSource,
+  endpoint: string,
+  signal: AbortSignal,
+): Promise<WeightFile[]> {
+  const { repository, folder } = hub;
+  const revision = await commitOf(variant, hub, endpoint, signal);
+  const watch = new StallWatch(signal);
+  const tree = await fetchOk(`${endpoint}/api/models/${repository}/tree/${revision}?recursive=true`, watch);
+  const parsed = treeSchema.safeParse(await watch.during(tree.json()));
+  if (!parsed.success)
+    throw unavailable(variant, 'the model hub answered something else than a list of files');
+  const wanted = (path: string): boolean => hub.files?.includes(path) ?? MLC_FILES.test(path);
+  const entries = parsed.data.filter(({ type, path }) => type === 'file' && wanted(path));
+  const missing = hub.files?.find((path) => !entries.some((entry) => entry.path === path));
+  if (missing !== undefined || entries.length === 0) {
+    throw unavailable(variant, `${repository} has no ${missing ?? 'MLC model'} at ${revision}`);
+  }
+  const files = entries.map(async ({ path, lfs }): Promise<WeightFile> => {
+    const url = `${endpoint}/${repository}/resolve/${revision}/${path}`;
+    const place = { path: weightPath.parse(`${folder}/${path}`), url };
+    return lfs
+      ? { ...place, bytes: lfs.size, sha256: lfs.oid }
+      : { ...place, ...(await hashed(url, signal)) };
+  });
+  return Promise.all(files);
+}
+
+/** The compiled library of an MLC model, which lies elsewhere than its weights. */
+export async function describeLibrary(path: string, url: string, signal: AbortSignal): Promise<WeightFile> {
+  return { path, url, ...(await hashed(url, signal)) };
+}
+
+async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
+  const watch = new StallWatch(signal);
+  const reader = (await fetchOk(url, watch)).body?.getReader();
+  const hash = await startHash();
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = (await (reader && watch.during(reader.read()))) ?? { done: true };
+    if (done) return { bytes, sha256: hash.digest() };
+    hash.update(value);
+    bytes += value.length;
+    if (bytes <= LARGEST_UNHASHED) continue;
+    await reader?.cancel();
+    throw new EngineError({
+      code: 'weights_unavailable',
+      message: `${url} is too large to download without a hash. Pin its SHA-256 in the catalog.`,
+    });
+  }
+}
+
+async function fetchOk(url: string, watch: StallWatch): Promise<Response> {
+  const response = await watch.during(fetch(url, { signal: watch.signal }));
+  if (response.ok) return response;
+  await response.body?.cancel();
+  throw new EngineError({
+    code: 'weights_unavailable',
+    message: `The model hub answered ${response.status} for ${new URL(url).pathname}.`,
+  });
+}
+
+function unavailable({ name }: Variant, why: string): EngineError {
+  return new EngineError({
+    code: 'weights_unavailable',
+    message: `The weights of ${name} cannot be downloaded: ${why}.`,
+  });
+}

@@ -1,0 +1,221 @@
+import { expect, test } from 'vitest';
+import type { TransformersChatVariant, TransformersVariant } from '../../../../src/catalog/catalog.ts';
+import type { Device } from '../../../../src/engine/device/device.ts';
+import type { ChatEngine, EmbeddingEngine } from '../../../../src/engine/engine.ts';
+import { BackendBenchmark, type ProberOptions } from '../../../../src/engine/benchmark/backend-benchmark.ts';
+import { MemoryShelf } from '../../../../src/weights/backends/memory-backend.ts';
+import { WeightStore } from '../../../../src/weights/weight-store.ts';
+import { plainDevice } from '../device/plain-device.ts';
+
+const variant: TransformersVariant = {
+  engine: 'transformers',
+  name: 'v',
+  license: 'MIT',
+  contextLength: 9,
+  files: [],
+  dimensions: 2,
+  pooling: 'mean',
+};
+const device = (fallback: boolean): Device => ({
+  ...plainDevice,
+  gpu: { ...plainDevice.gpu, fallback },
+});
+
+/** Takes that long for each call, and gives the same vector for each text. */
+const embedder = (ms: number, vector: [number, number] = [1, 0]): EmbeddingEngine => ({
+  fingerprint: 'v',
+  embed: async ({ input }) => {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    const texts = 'texts' in input ? input.texts : [];
+    return { vectors: texts.map(() => Float32Array.from(vector)), tokens: 1 };
+  },
+  unload: async () => undefined,
+});
+
+/** Says that many tokens, each with two likely ones; `ms` for all. */
+const chatter = (ms: number, shares: [string, number][][]): ChatEngine => ({
+  fingerprint: 'c',
+  slots: 1,
+  async *generate(_, signal) {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    signal.throwIfAborted();
+    yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: 'c' } };
+    for (const likely of shares) {
+      const top = likely.map(([token, share]) => ({ token, logprob: Math.log(share), bytes: null }));
+      const [best] = top;
+      if (best) yield { type: 'delta', delta: { text: best.token, tokens: 1, logprobs: [{ ...best, top }] } };
+    }
+  },
+  unload: async () => undefined,
+});
+
+const chatVariant: TransformersChatVariant = {
+  engine: 'transformers',
+  name: 'c',
+  license: 'MIT',
+  contextLength: 9,
+  files: [],
+};
+
+function setUp(gpu: EmbeddingEngine | ChatEngine, options: Partial<ProberOptions> = {}) {
+  const results: string[] = [];
+  const store = new WeightStore(new MemoryShelf(), 'http://127.0.0.1:9/');
+  const given: ProberOptions = {
+    device: Promise.resolve(device(false)),
+    store: Promise.resolve(store),
+    which: 'real-gpu',
+    version: '1',
+    load: async () => gpu,
+    busy: () => false,
+    idleMs: 120,
+    onResult: (_, result) => void results.push(result.device),
+    ...options,
+  };
+  return { benchmark: new BackendBenchmark(given), results, given };
+}
+
+test('a GPU that is faster and agrees is kept, also for the next worker; not for another version', async () => {
+  const { benchmark, results, given } = setUp(embedder(2));
+  expect(await benchmark.backend(variant)).toBe('wasm');
+  await benchmark.maybeRun(variant, embedder(60));
+  expect(results).toEqual(['webgpu']);
+  expect(benchmark.note('v')).toMatch(
+    /^on the GPU, the faster of the two \(measured: \d+ ms on WASM, \d+ ms on the GPU/,
+  );
+  expect(await new BackendBenchmark(given).backend(variant)).toBe('webgpu');
+  expect(await new BackendBenchmark({ ...given, version: '2' }).backend(variant)).toBe('wasm');
+});
+
+test('a GPU that is slower is not', async () => {
+  const { benchmark, results } = setUp(embedder(60));
+  await benchmark.maybeRun(variant, embedder(2));
+  expect(results).toEqual(['wasm']);
+  expect(benchmark.note('v')).toMatch(/^on WASM, the faster/);
+});
+
+test.each<[string, [number, number]]>([
+  ['other vectors', [0.6, 0.8]],
+  ['no numbers', [Number.NaN, 0]],
+])('a GPU that is faster and computes %s is not trusted', async (_, vector) => {
+  const { benchmark, results } = setUp(embedder(1, vector));
+  await benchmark.maybeRun(variant, embedder(60));
+  expect(results).toEqual(['wasm']);
+  expect(benchmark.note('v')).toMatch(/^on WASM, as the GPU computes other numbers/);
+});
+
+test('a GPU in software is not measured, and the reason says so', async () => {
+  const { benchmark, results } = setUp(embedder(1), { device: Promise.resolve(device(true)) });
+  await benchmark.maybeRun(variant, embedder(60));
+  expect(results).toEqual([]);
+  expect(benchmark.note('v')).toBe('on WASM, as WebGPU runs in software here');
+});
+
+test('a measured GPU that fails later is left alone', async () => {
+  const { benchmark } = setUp(embedder(1));
+  await benchmark.maybeRun(variant, embedder(60));
+  benchmark.disable(variant);
+  expect(await benchmark.backend(variant)).toBe('wasm');
+});
+
+test('nothing is measured while requests run', async () => {
+  let busy = true;
+  const { benchmark, results } = setUp(embedder(1), { busy: () => busy });
+  const considered = benchmark.maybeRun(variant, embedder(60));
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  expect(results).toEqual([]);
+  busy = false;
+  await considered;
+  expect(results).toEqual(['webgpu']);
+});
+
+const said: [string, number][][] = [
+  [
+    ['a', 0.7],
+    ['b', 0.2],
+  ],
+  [
+    ['c', 0.45],
+    ['d', 0.44],
+  ],
+  [
+    ['e', 0.9],
+    ['f', 0.05],
+  ],
+];
+
+test('a GPU that chats faster is kept when its first tokens are as likely as WASM’s', async () => {
+  // Of two about as likely, it takes the other: what comes after that is another text.
+  const other: [string, number][][] = [
+    ...said.slice(0, 1),
+    [
+      ['d', 0.45],
+      ['c', 0.44],
+    ],
+    [
+      ['z', 0.9],
+      ['y', 0.1],
+    ],
+  ];
+  const { benchmark, results } = setUp(chatter(2, other));
+  await benchmark.maybeRun(chatVariant, chatter(60, said));
+  expect(results).toEqual(['webgpu']);
+  expect(await benchmark.backend(chatVariant)).toBe('webgpu');
+});
+
+test.each<[string, [string, number][][]]>([
+  [
+    'other tokens',
+    [
+      [
+        ['x', 0.7],
+        ['b', 0.2],
+      ],
+    ],
+  ],
+  [
+    'other shares',
+    [
+      [
+        ['a', 0.5],
+        ['b', 0.5],
+      ],
+    ],
+  ],
+  ['fewer', said.slice(0, 2)],
+  ['nothing', []],
+  ['no numbers', [[['a', Number.NaN]]]],
+])('a GPU that chats faster and says %s is not trusted', async (_, shares) => {
+  const { benchmark, results } = setUp(chatter(1, shares));
+  await benchmark.maybeRun(chatVariant, chatter(60, said));
+  expect(results).toEqual(['wasm']);
+  expect(benchmark.note('c')).toMatch(/^on WASM, as the GPU computes other numbers/);
+});
+
+test('what is too large to be in memory twice is not measured', async () => {
+  const { benchmark, results } = setUp(chatter(1, said));
+  const files = [{ path: 'c/onnx/model.onnx', bytes: 2e9, sha256: 'a'.repeat(64) }];
+  await benchmark.maybeRun({ ...chatVariant, files }, chatter(60, said));
+  expect(results).toEqual([]);
+  expect(benchmark.note('c')).toMatch(/^on WASM: it is too large/);
+});
+
+test('a request ends the measurement, which restarts when all is quiet', async () => {
+  let busy = false;
+  let runs = 0;
+  const slow: ChatEngine = {
+    ...chatter(0, said),
+    async *generate(job, signal) {
+      busy = ++runs === 1;
+      yield* chatter(100, said).generate(job, signal);
+    },
+  };
+  const { benchmark, results } = setUp(chatter(1, said), { busy: () => busy });
+  const considered = benchmark.maybeRun(chatVariant, slow);
+  await expect.poll(() => runs, { timeout: 6000 }).toBe(1);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(results).toEqual([]);
+  busy = false;
+  await considered;
+  expect(results).toEqual(['webgpu']);
+  expect(runs).toBe(4);
+});

@@ -1,0 +1,158 @@
+import { expect, test } from 'vitest';
+import type { CatalogModel, Variant } from '../../../../src/catalog/catalog.ts';
+import type { Device } from '../../../../src/engine/device/device.ts';
+import {
+  chooseVariant,
+  type ChoicePreferences,
+  type VariantState,
+} from '../../../../src/engine/models/variant-choice.ts';
+
+const GB = 1e9;
+const hub = (approximateBytes: number) => ({
+  repository: 'o/r',
+  revision: 'main',
+  folder: 'f',
+  approximateBytes,
+});
+const base = { license: 'Apache-2.0', contextLength: 4096, files: [] };
+const big: Variant = {
+  ...base,
+  engine: 'web-llm',
+  name: 'big-f16',
+  library: 'l.wasm',
+  hub: hub(2.5 * GB),
+  needs: { webgpu: true, features: ['shader-f16'], memoryBytes: 4 * GB, bufferBytes: 2 ** 30 },
+};
+const wide: Variant = { ...big, name: 'big-f32', needs: { webgpu: true, memoryBytes: 5 * GB } };
+const small: Variant = {
+  ...base,
+  engine: 'wllama',
+  name: 'small',
+  files: [{ path: 'small.gguf', bytes: 98e6, sha256: '0'.repeat(64) }],
+};
+const model: CatalogModel = { id: 'm', kind: 'chat', created: 0, variants: [big, wide, small] };
+
+const device = (more: Partial<Device> = {}): Device => ({
+  gpu: {
+    name: 'acme',
+    fallback: false,
+    features: ['shader-f16'],
+    maxBufferSize: 2 ** 31,
+    maxStorageBufferBindingSize: 2 ** 31,
+  },
+  memoryGiB: 8,
+  cores: 8,
+  crossOriginIsolated: true,
+  storage: { quotaBytes: 100 * GB, usedBytes: 0 },
+  saveData: false,
+  battery: null,
+  ...more,
+});
+const gpu = (more: Partial<NonNullable<Device['gpu']>>): Partial<Device> => {
+  const whole = device().gpu;
+  return { gpu: whole && { ...whole, ...more } };
+};
+
+function choose(
+  more: Partial<Device> = {},
+  preferences: ChoicePreferences = {},
+  states: Record<string, VariantState> = {},
+) {
+  const { variant, reasons } = chooseVariant(model, device(more), preferences, states);
+  return {
+    name: variant?.name,
+    why: (name: string) => reasons.find((reason) => reason.variant === name)?.reason,
+    reasons,
+  };
+}
+
+test('the first that the device can run is taken, and says so', () => {
+  const { name, reasons } = choose();
+  expect(name).toBe('big-f16');
+  expect(reasons).toEqual([
+    {
+      variant: 'big-f16',
+      engine: 'web-llm',
+      chosen: true,
+      reason: 'the first that this device can run, on its GPU (acme)',
+    },
+  ]);
+});
+
+test.each<[string, Partial<Device>, string, RegExp]>([
+  ['no half floats', gpu({ features: [] }), 'big-f32', /^needs shader-f16, which this GPU lacks$/],
+  ['no GPU', { gpu: null }, 'small', /^needs WebGPU, which this browser does not offer here$/],
+  ['a GPU in software', gpu({ fallback: true }), 'small', /^needs a GPU, and WebGPU runs in software here$/],
+  [
+    'small buffers',
+    gpu({ maxStorageBufferBindingSize: 2 ** 27 }),
+    'big-f32',
+    /^needs GPU buffers of 1\.1 GB, .* at most 134 MB$/,
+  ],
+  [
+    'little memory',
+    { memoryGiB: 4 },
+    'small',
+    /^needs 4\.0 GB of memory, and this device has about 4 GB in all$/,
+  ],
+  [
+    'little storage',
+    { storage: { quotaBytes: GB, usedBytes: 0.5 * GB } },
+    'small',
+    /^needs 2\.5 GB of storage, and 500 MB are free$/,
+  ],
+  [
+    'saving data',
+    { saveData: true },
+    'small',
+    /^is a download of 2\.5 GB, and this device is asked to save data$/,
+  ],
+  [
+    'a low battery',
+    { battery: { level: 0.1, charging: false } },
+    'small',
+    /^is heavy work, and the battery is at 10 %$/,
+  ],
+])('%s: passed over with the reason in words', (_, more, taken, reason) => {
+  const { name, why } = choose(more);
+  expect(name).toBe(taken);
+  expect(why('big-f16')).toMatch(reason);
+});
+
+test('what is stored is not downloaded: neither storage nor saving data speak against it', () => {
+  const states = { 'big-f16': { stored: true } };
+  expect(choose({ saveData: true, storage: { quotaBytes: 1, usedBytes: 1 } }, {}, states).name).toBe(
+    'big-f16',
+  );
+});
+
+test('faults known of before are told as they were', () => {
+  const { name, why } = choose({}, {}, { 'big-f16': { fault: 'weights not reachable' } });
+  expect(name).toBe('big-f32');
+  expect(why('big-f16')).toBe('weights not reachable');
+});
+
+test('a page prefers a variant, but not against what the device can do', () => {
+  expect(choose({}, { prefer: ['small'] }).name).toBe('small');
+  expect(choose(gpu({ features: [] }), { prefer: ['big-f16'] }).name).toBe('big-f32');
+  expect(choose(gpu({ fallback: true }), { allowFallbackGpu: true }).name).toBe('big-f16');
+});
+
+test('a variant that is only for pages that prefer it is left to them', () => {
+  const reserved: CatalogModel = { ...model, variants: [{ ...big, onlyPreferred: true }] };
+  const { variant, reasons } = chooseVariant(reserved, device());
+  expect(variant).toBeNull();
+  expect(reasons[0]?.reason).toBe('is taken only when a page prefers it');
+  expect(chooseVariant(reserved, device(), { prefer: ['big-f16'] }).variant?.name).toBe('big-f16');
+});
+
+test('none left: no variant, and every reason', () => {
+  const lost = { fault: 'lost' };
+  const { name, reasons } = choose({}, {}, { 'big-f16': lost, 'big-f32': lost, small: lost });
+  expect(name).toBeUndefined();
+  expect(reasons.map(({ variant, chosen }) => [variant, chosen])).toEqual([
+    ['big-f16', false],
+    ['big-f32', false],
+    ['small', false],
+  ]);
+});

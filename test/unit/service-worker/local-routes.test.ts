@@ -1,0 +1,23 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import { PROTOCOL_HEADER, STATUS_PATH } from '../../../src/protocol/local-paths.ts';
+import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
+import { handleLocalRoute } from '../../../src/service-worker/local-routes.ts';
+import { FakeLocks } from '../../support/fake-locks.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
+
+test('the status while no engine answers is 204, which browsers do not log as an error', async () => {
+  const request = new Request(`https://site.test${STATUS_PATH}`, {
+    headers: { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) },
+  });
+  const answered = handleLocalRoute(request, {
+    scope: 'https://site.test/',
+    transport: { offer: async () => undefined },
+    locks: new FakeLocks().manager,
+  });
+  await vi.advanceTimersByTimeAsync(10_000);
+  const response = await answered;
+  expect([response?.status, await response?.text()]).toEqual([204, '']);
+});
