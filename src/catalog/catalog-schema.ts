@@ -82,6 +82,7 @@ const variant = z.discriminatedUnion(
       baseUrl: httpUrl,
       model: z.string().min(1),
       dimensions: dimensions.optional(),
+      passThrough: z.array(z.int().min(400).max(599)).optional(),
     }),
   ],
   { error: 'must be one of the engines web-llm, wllama, transformers and upstream' },

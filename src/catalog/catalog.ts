@@ -139,6 +139,8 @@ export interface UpstreamVariant extends VariantBase {
   model: string;
   /** Length of a vector: an embedding model. None: a chat model. */
   dimensions?: number;
+  /** Statuses of the server that the caller gets, where the next variant would answer: `[401, 429]`. */
+  passThrough?: number[];
 }
 
 /** One file of a model, at `<models URL>/<path>`. */

@@ -66,6 +66,12 @@ beforeAll(async () => {
       { id: 'behind', kind: 'chat', created: 1, variants: [server('proxied', proxy.url), small] },
       { id: 'alone', kind: 'chat', created: 1, variants: [server('proxied-alone', proxy.url)] },
       { id: 'refused', kind: 'chat', created: 1, variants: [server('wrong-key', llama.url)] },
+      {
+        id: 'told',
+        kind: 'chat',
+        created: 1,
+        variants: [{ ...server('proxied-told', proxy.url), passThrough: [401, 503] }, small],
+      },
       { id: 'limited', kind: 'chat', created: 1, variants: [server('gateway', gateway.url)] },
     ],
   };
@@ -73,6 +79,7 @@ beforeAll(async () => {
     llama: SECRET,
     proxied: SECRET,
     'proxied-alone': SECRET,
+    'proxied-told': SECRET,
     'wrong-key': 'sk-an-old-one',
     gateway: SECRET,
   };
@@ -323,6 +330,11 @@ test('without another variant the status is the server’s, and a 400 always is'
   }
   proxy.fault = { type: 'status', status: 400 };
   expect(await fateOf('behind', false)).toMatchObject({ status: 400 });
+  // The site can choose more of them.
+  proxy.fault = { type: 'status', status: 503 };
+  expect(await fateOf('told', true)).toMatchObject({ status: 500, code: 'upstream_failed' });
+  proxy.fault = { type: 'status', status: 500 };
+  expect((await fateOf('told', true)).fingerprint).toMatch(new RegExp(`^${small.name}`));
   proxy.fault = { type: 'none' };
   expect((await fateOf('behind', false)).fingerprint).toBe('proxied-upstream');
 });

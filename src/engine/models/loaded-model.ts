@@ -4,6 +4,7 @@ import { showSpan } from '../../protocol/user-timing.ts';
 import { abortable } from '../../protocol/abort.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
 import type { Engine } from '../engine.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
 import { SlotQueue } from './scheduler.ts';
 
 export interface LoadVariantOptions {
@@ -26,6 +27,8 @@ const EMBEDDING_SLOTS = Number.POSITIVE_INFINITY;
 export class LoadedModel {
   readonly variant: Variant;
   readonly queue: SlotQueue;
+  /** Opened for servers alone. */
+  readonly circuit = new CircuitBreaker();
   engine: Engine | null = null;
   error: unknown = null;
   progress: Progress | null = null;
@@ -82,13 +85,6 @@ export class LoadedModel {
     this.progress = null;
     this.#onChange();
     await engine.unload().catch(() => undefined);
-  }
-
-  /** The engine is of no use for that long: it is dropped, and until then a load fails with this error. */
-  async suspend(engine: Engine, error: unknown, pauseMs: number): Promise<void> {
-    this.error = error;
-    this.#notBefore = performance.now() + pauseMs;
-    await this.drop(engine);
   }
 
   /** Circumstances have changed: a load that failed may be tried again at once. */

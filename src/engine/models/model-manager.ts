@@ -3,6 +3,7 @@ import type { LoadProgress, ModelStatus, VariantReason } from '../../protocol/wo
 import { abortable } from '../../protocol/abort.ts';
 import type { Engine } from '../engine.ts';
 import { EngineError, badRequest, toWireError } from '../../protocol/engine-error.ts';
+import { UpstreamError } from '../engines/upstream/upstream-error.ts';
 import { MemoryBudget, weightBytes } from './memory-budget.ts';
 import { LoadedModel, type LoadVariant } from './loaded-model.ts';
 import type { Plan } from './variant-planner.ts';
@@ -12,12 +13,6 @@ export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, str
 
 /** An engine with such an error is of no more use; the next request reloads it, or the variant after it. */
 const FATAL = new Set(['engine_crashed', 'device_lost']);
-
-/** A server that failed is asked again after this time, or after what it asked for. */
-const UPSTREAM_PAUSE_MS = 10_000;
-
-/** A 429 that asks for a shorter pause is passed on: its client waits and asks again. */
-const LONG_RETRY_AFTER_MS = 5000;
 
 /** Failures of a load that would be the same a second time. */
 const PERMANENT_FAILURES = new Set(['out_of_memory', 'device_unsupported']);
@@ -62,8 +57,7 @@ export class ModelManager {
   /** The model that answers for this id: the first variant that has not failed for good. */
   loadedModel(id: string, kind?: CatalogModel['kind']): LoadedModel {
     const model = this.#model(id, kind);
-    const variants = this.#plans.get(id)?.candidates ?? model.variants;
-    const loadedModels = variants.map((variant) => this.#loadedModelOf(variant, model.kind));
+    const loadedModels = this.#inTurn(model, this.#plans.get(id)?.candidates);
     const loadedModel = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels[0];
     if (!loadedModel)
       throw new EngineError({
@@ -80,16 +74,15 @@ export class ModelManager {
   async ready(id: string, signal: AbortSignal, onProgress?: OnProgress): Promise<LoadedModel> {
     const model = this.#model(id);
     const plan = await abortable(this.#planned(model), signal);
-    let failure: unknown = noneFits(id, plan);
-    for (const [at, variant] of plan.candidates.entries()) {
-      const loadedModel = this.#loadedModelOf(variant, model.kind);
-      const later = plan.candidates.slice(at + 1);
-      if (
-        loadedModel.state === 'failed' &&
-        later.some(({ name }) => this.#loadedModels.get(name)?.state === 'ready')
-      ) {
-        // A server may be back: that is found out beside the request, which need not wait for it.
-        if (variant.engine === 'upstream') retry(loadedModel);
+    let failure: unknown = null;
+    const candidates = this.#inTurn(model, plan.candidates);
+    if (candidates.length > 1) candidates.forEach(probe);
+    for (const [at, loadedModel] of candidates.entries()) {
+      const { variant, circuit } = loadedModel;
+      const later = candidates.slice(at + 1);
+      if (loadedModel.state === 'failed' && later.some(({ state }) => state === 'ready')) continue;
+      if (circuit.isOpen && candidates.length > 1) {
+        failure ??= circuit.error;
         continue;
       }
       const load = () =>
@@ -107,6 +100,7 @@ export class ModelManager {
           await load();
         });
         loadedModel.lastUsed = performance.now();
+        circuit.close();
         // With what has failed before it, so that the status tells of that.
         await this.#planned(model);
         return loadedModel;
@@ -114,10 +108,10 @@ export class ModelManager {
         signal.throwIfAborted();
         failure = error;
         if (later.length > 0) this.#giveUp(variant, error);
-        if (later.length > 0 && variant.engine === 'upstream') this.#warnOnce(variant.name, error);
+        if (later.length > 0 && variant.engine === 'upstream') this.#passOver(loadedModel, error);
       }
     }
-    throw failure;
+    throw failure ?? noneFits(id, plan);
   }
 
   /** What this device cannot run is not tried a second time. */
@@ -139,24 +133,26 @@ export class ModelManager {
    * server that failed is passed over for a while, where the model has another variant.
    * @returns whether another variant can answer in its place, from now on
    */
-  async failed(loadedModel: LoadedModel, engine: Engine, error: unknown, model: string): Promise<boolean> {
-    if (loadedModel.variant.engine === 'upstream') return this.#passOver(loadedModel, engine, error, model);
-    await this.#dropFailed(loadedModel, engine, toWireError(error).code);
-    return false;
-  }
-
-  async #passOver(loadedModel: LoadedModel, engine: Engine, error: unknown, id: string): Promise<boolean> {
-    const { code, status, retryAfterMs = 0 } = toWireError(error);
-    const isLong = status === 429 && retryAfterMs > LONG_RETRY_AFTER_MS;
+  async failed(loadedModel: LoadedModel, engine: Engine, error: unknown, id: string): Promise<boolean> {
     const { variant } = loadedModel;
+    if (variant.engine !== 'upstream') {
+      await this.#dropFailed(loadedModel, engine, toWireError(error).code);
+      return false;
+    }
     const candidates = this.#plans.get(id)?.candidates ?? [];
-    const others = candidates.slice(candidates.indexOf(variant) + 1);
-    if (!(code?.startsWith('upstream_') || isLong) || others.length === 0) return false;
+    const isLast = candidates.at(-1) === variant;
+    if (isLast || !(error instanceof UpstreamError) || error.isForCaller) return false;
     if (loadedModel.engine === engine) {
-      this.#warnOnce(variant.name, error);
-      await loadedModel.suspend(engine, error, Math.max(UPSTREAM_PAUSE_MS, retryAfterMs));
+      this.#passOver(loadedModel, error);
+      await loadedModel.drop(engine);
     }
     return true;
+  }
+
+  #passOver({ variant, circuit }: LoadedModel, error: unknown): void {
+    if (!circuit.isClosed) return;
+    circuit.open(error, toWireError(error).retryAfterMs);
+    this.#warnOnce(variant.name, error);
   }
 
   /** A server that stays away need not fill the console. */
@@ -183,7 +179,10 @@ export class ModelManager {
   /** Name of the variant that answers for a model, or would; undefined: not chosen yet. */
   chosen(id: string): string | undefined {
     const candidates = this.#plans.get(id)?.candidates ?? [];
-    const working = candidates.find(({ name }) => this.#loadedModels.get(name)?.state !== 'failed');
+    const working = candidates.find(({ name }) => {
+      const loadedModel = this.#loadedModels.get(name);
+      return !loadedModel || (loadedModel.circuit.isClosed && loadedModel.state !== 'failed');
+    });
     return (working ?? candidates[0])?.name;
   }
 
@@ -231,7 +230,7 @@ export class ModelManager {
       const { id, kind } = model;
       const plan = this.#plans.get(id);
       const variants = plan?.candidates ?? model.variants;
-      const loadedModels = variants.flatMap((variant) => this.#loadedModels.get(variant.name) ?? []);
+      const loadedModels = inTurn(variants.flatMap(({ name }) => this.#loadedModels.get(name) ?? []));
       const shown = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels.at(-1);
       return {
         id,
@@ -270,7 +269,8 @@ export class ModelManager {
   }
 
   #failure({ variant }: VariantReason): string {
-    const { error, variant: which } = this.#loadedModels.get(variant) ?? {};
+    const { circuit, variant: which, error: ofLoad } = this.#loadedModels.get(variant) ?? {};
+    const error = circuit?.error ?? ofLoad;
     const what = which?.engine === 'upstream' ? 'does not answer' : 'could not be loaded';
     return error ? `${what}: ${toWireError(error).message}` : what;
   }
@@ -283,6 +283,11 @@ export class ModelManager {
     return model;
   }
 
+  /** In the order in which they are to answer. */
+  #inTurn({ kind, variants }: CatalogModel, candidates = variants): LoadedModel[] {
+    return inTurn(candidates.map((variant) => this.#loadedModelOf(variant, kind)));
+  }
+
   #loadedModelOf(variant: Variant, kind: CatalogModel['kind']): LoadedModel {
     const known = this.#loadedModels.get(variant.name);
     if (known) return known;
@@ -292,8 +297,20 @@ export class ModelManager {
   }
 }
 
-function retry(loadedModel: LoadedModel): void {
-  loadedModel.load(new AbortController().signal, () => undefined).catch(() => undefined);
+/** Servers that failed come last: they are asked only where nothing else can answer. */
+const inTurn = (loadedModels: LoadedModel[]): LoadedModel[] =>
+  loadedModels.toSorted((a, b) => Number(b.circuit.isClosed) - Number(a.circuit.isClosed));
+
+/** A server may be back: that is found out beside a request, which need not wait for it. */
+function probe(loadedModel: LoadedModel): void {
+  const { circuit } = loadedModel;
+  if (!circuit.startProbe()) return;
+  loadedModel
+    .load(new AbortController().signal, () => undefined)
+    .then(
+      () => circuit.close(),
+      (error: unknown) => circuit.open(error),
+    );
 }
 
 const inOrder: PlanVariants = async ({ variants }) => ({ candidates: variants, reasons: [] });

@@ -37,6 +37,7 @@ export async function* serveChat(
         sent = true;
         yield event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event;
       }
+      loadedModel.circuit.succeed();
       return;
     } catch (error) {
       const another = await modelManager.failed(loadedModel, engine, error, job.model);

@@ -24,7 +24,11 @@ export async function serveEmbedding(
         // What the server said is told where no variant can stand in for it.
         throw signal.aborted ? error : (failure ?? error);
       });
-      if (loaded === loadedModel && loaded.engine) return await run((used = loaded.engine));
+      if (loaded === loadedModel && loaded.engine) {
+        const result = await run((used = loaded.engine));
+        loaded.circuit.succeed();
+        return result;
+      }
       loadedModel = loaded;
     } catch (error) {
       if (signal.aborted || !used || !(await modelManager.failed(loadedModel, used, error, job.model)))

@@ -1,4 +1,4 @@
-import { NotFoundError, OpenAI } from 'openai';
+import { APIError, OpenAI } from 'openai';
 import type { UpstreamVariant } from '../../../catalog/catalog.ts';
 import type { ChatEngine, EmbeddingEngine, EngineContext } from '../../engine.ts';
 import { UpstreamChatEngine } from './upstream-chat.ts';
@@ -30,16 +30,20 @@ export async function loadUpstream(
     // The server's own CORS rules need not know the SDK's headers.
     defaultHeaders: OWN_HEADERS,
   });
+  const { passThrough } = variant;
+  const failures = { key, ...(passThrough && { passThrough }) };
   try {
     await client.models.list({ signal: context.signal, timeout: PROBE_MS });
   } catch (error) {
     context.signal.throwIfAborted();
-    // A server that is there but keeps no list is good enough.
-    if (!(error instanceof NotFoundError)) throw asUpstreamFailure(error, key);
+    // A server that is there but gives no list is good enough.
+    const isThere =
+      error instanceof APIError && [404, 429, ...(passThrough ?? [])].includes(error.status ?? 0);
+    if (!isThere) throw asUpstreamFailure(error, failures);
   }
   return variant.dimensions === undefined
-    ? new UpstreamChatEngine(client, variant, key)
-    : new UpstreamEmbeddingEngine(client, variant, key);
+    ? new UpstreamChatEngine(client, variant, failures)
+    : new UpstreamEmbeddingEngine(client, variant, failures);
 }
 
 /** Followed, a redirect would take the text to a host that the site did not name. */

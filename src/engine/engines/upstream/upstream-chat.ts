@@ -3,7 +3,7 @@ import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
 import type { Completion } from 'openai/resources/completions';
 import type { ChatEvent, ChatJob, TokenLogprob } from '../../../protocol/job.ts';
 import type { ChatEngine } from '../../engine.ts';
-import { EngineError } from '../../../protocol/engine-error.ts';
+import { cutShort } from './upstream-failures.ts';
 import { toUpstreamRequest } from './upstream-request.ts';
 import { UpstreamEngine } from './upstream-engine.ts';
 
@@ -82,12 +82,6 @@ export class UpstreamChatEngine extends UpstreamEngine implements ChatEngine {
       left.abort();
     }
   }
-}
-
-/** A stream that ends without a finish reason would pass for a whole reply. */
-function cutShort(cause?: unknown): EngineError {
-  const message = 'The server behind this model ended its reply before the end. Try again.';
-  return new EngineError({ code: 'upstream_failed', message }, cause);
 }
 
 function toLogprob({ token, logprob, bytes, top_logprobs: top }: Logprobs[number]): TokenLogprob {

@@ -1,6 +1,6 @@
 import type { EmbeddingJob } from '../../../protocol/job.ts';
 import type { EmbeddingEngine } from '../../engine.ts';
-import { EngineError } from '../../../protocol/engine-error.ts';
+import { fault } from './upstream-failures.ts';
 import { UpstreamEngine } from './upstream-engine.ts';
 
 export class UpstreamEmbeddingEngine extends UpstreamEngine implements EmbeddingEngine {
@@ -23,7 +23,8 @@ export class UpstreamEmbeddingEngine extends UpstreamEngine implements Embedding
       const ordered = data
         .toSorted((a, b) => a.index - b.index)
         .map(({ embedding }) => normalised(embedding));
-      if (ordered.length !== input.length) throw wrongCount(ordered.length, input.length);
+      if (ordered.length !== input.length)
+        throw fault('upstream_failed', `gave ${ordered.length} vectors for ${input.length} inputs.`);
       return { vectors: ordered, tokens: usage.prompt_tokens };
     } catch (error) {
       signal.throwIfAborted();
@@ -35,9 +36,4 @@ export class UpstreamEmbeddingEngine extends UpstreamEngine implements Embedding
 function normalised(vector: number[]): Float32Array<ArrayBuffer> {
   const length = Math.hypot(...vector) || 1;
   return Float32Array.from(vector, (value) => value / length);
-}
-
-function wrongCount(came: number, asked: number): EngineError {
-  const message = `The server behind this model gave ${came} vectors for ${asked} inputs.`;
-  return new EngineError({ code: 'upstream_failed', message });
 }

@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import type { UpstreamVariant } from '../../../catalog/catalog.ts';
 import type { EngineError } from '../../../protocol/engine-error.ts';
-import { asUpstreamFailure } from './upstream-failures.ts';
+import { asUpstreamFailure, type FailureOptions } from './upstream-failures.ts';
 
 /** A model on a server: what chat and embeddings have in common. */
 export abstract class UpstreamEngine {
@@ -9,17 +9,17 @@ export abstract class UpstreamEngine {
   protected readonly client: OpenAI;
   /** The model's name on the server. */
   protected readonly model: string;
-  readonly #key: string | undefined;
+  readonly #failures: FailureOptions;
 
-  constructor(client: OpenAI, variant: UpstreamVariant, key: string | undefined) {
+  constructor(client: OpenAI, variant: UpstreamVariant, failures: FailureOptions) {
     this.client = client;
     this.model = variant.model;
-    this.#key = key;
+    this.#failures = failures;
     this.fingerprint = `${variant.name}-upstream`;
   }
 
   protected failure(error: unknown): EngineError {
-    return asUpstreamFailure(error, this.#key);
+    return asUpstreamFailure(error, this.#failures);
   }
 
   unload(): Promise<void> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEngine } from '../../../../src/engine/engine.ts';
 import { EngineError } from '../../../../src/protocol/engine-error.ts';
@@ -219,17 +219,30 @@ test('a server that is down is asked again beside the requests, and answers once
     baseUrl: 'http://127.0.0.1:9/v1',
     model: 'm',
   };
-  let up = false;
+  let probes = 0;
+  let arrive = (): void => undefined;
   const models = modelManager([server, small], async (variant) => {
-    if (variant.name === 'server' && !up)
-      throw new EngineError({ code: 'upstream_unavailable', message: 'down' });
+    if (variant.name !== 'server') return engine(variant);
+    probes += 1;
+    if (probes === 1) throw new EngineError({ code: 'upstream_unavailable', message: 'down' });
+    await new Promise<void>((resolve) => (arrive = resolve));
     return engine(variant);
   });
-  expect((await models.ready('m', never)).variant.name).toBe('small');
-  up = true;
-  await expect
-    .poll(async () => (await models.ready('m', never)).variant.name, { timeout: 5000 })
-    .toBe('server');
+  const answering = async () => (await models.ready('m', never)).variant.name;
+  expect(await answering()).toBe('small');
+  const later = performance.now() + 6000;
+  vi.spyOn(performance, 'now').mockImplementation(() => later);
+  // While the probe is under way, no request waits for it.
+  expect([await answering(), await answering()]).toEqual(['small', 'small']);
+  expect(models.loadedModel('m').variant.name).toBe('small');
+  expect(probes).toBe(2);
+  expect(models.status()[0]).toMatchObject({ state: 'ready', fingerprint: 'small' });
+  expect(models.status()[0]?.reasons).toContainEqual(
+    expect.objectContaining({ variant: 'server', reason: 'does not answer: down' }),
+  );
+  arrive();
+  await expect.poll(answering).toBe('server');
+  vi.restoreAllMocks();
 });
 
 test('a GPU lost once is reloaded; lost twice, the next variant answers', async () => {

@@ -87,9 +87,20 @@ const onDevice: ChatEngine & EmbeddingEngine = {
 };
 
 /** A model on a server, and behind it one on the device: `none`, or one that `fails` to load. */
-function models(next: 'device' | 'none' | 'fails' = 'device', kind: 'chat' | 'embedding' = 'chat') {
+function models(
+  next: 'device' | 'none' | 'fails' = 'device',
+  kind: 'chat' | 'embedding' = 'chat',
+  passThrough?: number[],
+) {
   const common = { license: 'MIT', contextLength: 10, files: [] };
-  const upstream = { ...common, engine: 'upstream' as const, name: 'server', baseUrl, model: 'theirs' };
+  const upstream = {
+    ...common,
+    engine: 'upstream' as const,
+    name: 'server',
+    baseUrl,
+    model: 'theirs',
+    ...(passThrough && { passThrough }),
+  };
   const server: Variant = kind === 'chat' ? upstream : { ...upstream, dimensions: 1 };
   const small: Variant = { ...common, engine: 'wllama', name: 'small' };
   const variants = next === 'none' ? [server] : [server, small];
@@ -173,6 +184,26 @@ test.each([
   await expect(ask(modelManager)).rejects.toMatchObject({ wire });
   answer = whole;
   expect(await ask(modelManager)).toEqual(server);
+});
+
+test.each([
+  [401, 'chat', { status: 401, code: 'upstream_refused' }],
+  [429, 'chat', { status: 429, retryAfterMs: 60_000 }],
+  [503, 'embedding', { status: 500, code: 'upstream_failed' }],
+] as const)('a %i that the site passes through goes to the caller of a %s', async (code, kind, wire) => {
+  const modelManager = models('device', kind, [401, 429, 503]);
+  answer = status(code, { 'retry-after': '60' });
+  const embedding = { kind: 'embedding' as const, model: 'm', input: { texts: ['a'] } };
+  const request = () =>
+    kind === 'chat'
+      ? ask(modelManager)
+      : serveEmbedding(modelManager, { id: 'r', job: embedding }, never, () => undefined);
+  await expect(request()).rejects.toMatchObject({ wire });
+  await expect(request()).rejects.toMatchObject({ wire });
+  expect(asked).toBe(2);
+  // Other faults still go to the next variant.
+  answer = status(500);
+  expect((await request()).fingerprint).toBe('device');
 });
 
 test.each([

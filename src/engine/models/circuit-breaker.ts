@@ -1,0 +1,55 @@
+/** Pauses double with each failure in a row. */
+const FIRST_PAUSE_MS = 5000;
+const MAX_PAUSE_MS = 60_000;
+
+/** `failures` in a row: a probe that succeeds does not reset them, an answered request does. */
+type Circuit =
+  | { state: 'closed'; failures: number }
+  /** No request goes to the server until then, in `performance.now()`. */
+  | { state: 'open'; failures: number; error: unknown; until: number }
+  /** A probe is under way, and still no request goes to the server. */
+  | { state: 'half-open'; failures: number; error: unknown };
+
+/** Keeps requests from a server that fails, where another variant can answer them. */
+export class CircuitBreaker {
+  #circuit: Circuit = { state: 'closed', failures: 0 };
+
+  get isClosed(): boolean {
+    return this.#circuit.state === 'closed';
+  }
+
+  get isOpen(): boolean {
+    return this.#circuit.state === 'open';
+  }
+
+  /** What opened it; undefined while it is closed. */
+  get error(): unknown {
+    return this.#circuit.state === 'closed' ? undefined : this.#circuit.error;
+  }
+
+  /** A request or a probe failed. */
+  open(error: unknown, retryAfterMs = 0): void {
+    const failures = this.#circuit.failures + 1;
+    const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));
+    const until = performance.now() + Math.max(pause, retryAfterMs);
+    this.#circuit = { state: 'open', failures, error, until };
+  }
+
+  /** @returns true once the pause is over, and to one caller alone: it probes the server */
+  startProbe(): boolean {
+    const circuit = this.#circuit;
+    if (circuit.state !== 'open' || performance.now() < circuit.until) return false;
+    this.#circuit = { state: 'half-open', failures: circuit.failures, error: circuit.error };
+    return true;
+  }
+
+  /** The server is there: the next request goes to it. */
+  close(): void {
+    this.#circuit = { state: 'closed', failures: this.#circuit.failures };
+  }
+
+  /** A request was answered. */
+  succeed(): void {
+    if (this.isClosed) this.#circuit = { state: 'closed', failures: 0 };
+  }
+}
