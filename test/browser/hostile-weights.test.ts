@@ -159,7 +159,7 @@ test('hostile weights of the right hash: each is refused by name, and what is so
     [
       'long-head',
       'weights_corrupt',
-      /^The weight file all-minilm-l6-v2\/model\.safetensors gives .* length of its head/,
+      /^The weight file all-minilm-l6-v2\/model\.safetensors gives .* length of its header/,
     ],
     ['torn-tokenizer', 'weights_corrupt', /all-minilm-l6-v2\/tokenizer\.json is not JSON, or cut short/],
     ['torn-graph', 'weights_corrupt', /all-minilm-l6-v2\/onnx\/model\.onnx/],

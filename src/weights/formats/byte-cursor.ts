@@ -1,18 +1,18 @@
-/** A file is not what its name says; the message follows the file's name. */
-export class Fault extends Error {}
+/** A malformed file. The message is a phrase that follows the file's name. */
+export class FormatError extends Error {}
 
-/** The part of the file that was read ends before the head does. */
-export class EndOfHead extends Error {
+/** The bytes that were read end before the header does. */
+export class NeedMoreBytes extends Error {
   readonly needed: number;
 
   constructor(needed: number) {
-    super('the head goes on');
+    super(`the header needs ${needed} bytes`);
     this.needed = needed;
   }
 }
 
-/** Reads the head of a file of `size` bytes off its first ones. Little-endian. Whatever it says of itself may be a lie. */
-export class Head {
+/** Reads the header of a file of `size` bytes from its first bytes. Little-endian. No value in it is trusted. */
+export class ByteCursor {
   readonly size: number;
   position = 0;
   readonly #bytes: Uint8Array;
@@ -29,16 +29,16 @@ export class Head {
     return this.#view.getUint32(at, true);
   }
 
-  /** Beyond 2^53 not exact: too large for anything here in any case. */
+  /** Not exact above 2^53, which exceeds every valid value here. */
   u64(): number {
     const at = this.#take(8);
     return Number(this.#view.getBigUint64(at, true));
   }
 
-  /** A number of things of which each takes a byte at least. */
+  /** The number of items that take at least one byte each. */
   count(what: string): number {
     const count = this.u64();
-    if (count > this.size) throw new Fault(`gives ${count} as the ${what}, and has ${this.size} bytes`);
+    if (count > this.size) throw new FormatError(`gives ${count} as the ${what}, and has ${this.size} bytes`);
     return count;
   }
 
@@ -49,13 +49,13 @@ export class Head {
 
   skip(bytes: number): void {
     this.position += bytes;
-    if (this.position > this.size) throw new Fault(`ends within its head, after ${this.size} bytes`);
+    if (this.position > this.size) throw new FormatError(`ends within its header, after ${this.size} bytes`);
   }
 
   #take(bytes: number): number {
     const at = this.position;
     this.skip(bytes);
-    if (this.position > this.#bytes.length) throw new EndOfHead(this.position);
+    if (this.position > this.#bytes.length) throw new NeedMoreBytes(this.position);
     return at;
   }
 }

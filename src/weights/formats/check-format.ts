@@ -1,21 +1,21 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
 import { checkGguf } from './check-gguf.ts';
-import { EndOfHead, Fault, Head } from './byte-cursor.ts';
+import { ByteCursor, FormatError, NeedMoreBytes } from './byte-cursor.ts';
 import { checkSafetensors } from './check-safetensors.ts';
 
-/** Enough for most heads: a vocabulary takes some megabytes. */
+/** Enough for most headers: a vocabulary takes some megabytes. */
 const FIRST_BYTES = 8 * 2 ** 20;
-const LONGEST_HEAD = 128 * 2 ** 20;
+const MAX_HEADER_BYTES = 128 * 2 ** 20;
 
-const CHECKS: [RegExp, (head: Head) => void][] = [
+const CHECKS: [RegExp, (cursor: ByteCursor) => void][] = [
   [/\.gguf$/i, checkGguf],
   [/\.safetensors$/i, checkSafetensors],
 ];
 
 /**
- * Looks at the head of a file before an engine does: that its bytes are those of the catalog does not make them sound, and
- * an engine at best says nothing of use about one that is not.
+ * Checks the header of a file before an engine reads it: bytes with the catalog's hash may still be malformed, and
+ * an engine's own error does not name the file.
  * @throws EngineError `weights_corrupt` naming the file
  */
 export async function checkFormat(file: WeightFile, blob: Blob): Promise<void> {
@@ -24,28 +24,29 @@ export async function checkFormat(file: WeightFile, blob: Blob): Promise<void> {
   try {
     for (let length = FIRST_BYTES; ;) {
       const bytes = new Uint8Array(await blob.slice(0, length).arrayBuffer());
-      const needed = tryCheck(check, new Head(bytes, blob.size));
+      const needed = tryCheck(check, new ByteCursor(bytes, blob.size));
       if (needed === null) return;
-      if (needed > LONGEST_HEAD) throw new Fault(`has a head of more than ${LONGEST_HEAD} bytes`);
+      if (needed > MAX_HEADER_BYTES)
+        throw new FormatError(`has a header of more than ${MAX_HEADER_BYTES} bytes`);
       length = Math.max(needed, 2 * length);
     }
   } catch (error) {
-    throw error instanceof Fault ? unsound(file, error) : error;
+    throw error instanceof FormatError ? corruptFile(file, error) : error;
   }
 }
 
-/** null: it is sound; else how many bytes of it are needed to tell. */
-function tryCheck(check: (head: Head) => void, head: Head): number | null {
+/** null: valid; otherwise the number of bytes needed to decide. */
+function tryCheck(check: (cursor: ByteCursor) => void, cursor: ByteCursor): number | null {
   try {
-    check(head);
+    check(cursor);
     return null;
   } catch (error) {
-    if (error instanceof EndOfHead) return error.needed;
+    if (error instanceof NeedMoreBytes) return error.needed;
     throw error;
   }
 }
 
-/** After a load that failed without saying of what: the first file that is no JSON, and should be. */
+/** After a load that failed without naming a file: the first `.json` file that is not JSON. */
 export async function findBrokenJson(
   files: readonly { file: WeightFile; blob: Blob }[],
 ): Promise<EngineError | null> {
@@ -56,13 +57,13 @@ export async function findBrokenJson(
     try {
       JSON.parse(text);
     } catch {
-      return unsound(file, new Fault('is not JSON, or cut short'));
+      return corruptFile(file, new FormatError('is not JSON, or cut short'));
     }
   }
   return null;
 }
 
-function unsound({ path }: WeightFile, { message }: Fault): EngineError {
+function corruptFile({ path }: WeightFile, { message }: FormatError): EngineError {
   return new EngineError({
     code: 'weights_corrupt',
     message: `The weight file ${path} ${message}. Put the right file into the models folder, or correct the catalog.`,

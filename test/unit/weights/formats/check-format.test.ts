@@ -21,7 +21,7 @@ const u64 = (position: number, value: bigint) =>
   altered((gguf) => void gguf.writeBigUInt64LE(value, position));
 const u32 = (position: number, value: number) => altered((gguf) => void gguf.writeUInt32LE(value, position));
 
-test('a sound GGUF passes, and one whose head is longer than what is read first', async () => {
+test('a sound GGUF passes, and one whose header is longer than what is read first', async () => {
   await checked('m/a.gguf', tiny());
   const long = tiny();
   const extra = Buffer.alloc(9 * 2 ** 20, 'x');
@@ -56,7 +56,7 @@ test.each<[string, Buffer<ArrayBuffer>, RegExp]>([
     altered((gguf) => gguf.subarray(0, gguf.length - 8)),
     /tensor norm ends at byte/,
   ],
-  ['cut short in its head', altered((gguf) => gguf.subarray(0, BLK + 6)), /ends within its head/],
+  ['cut short in its header', altered((gguf) => gguf.subarray(0, BLK + 6)), /ends within its header/],
 ])('a GGUF %s is refused by its name', async (_, bytes, message) => {
   const failure = checked('m/a.gguf', bytes);
   await expect(failure).rejects.toMatchObject({ wire: { code: 'weights_corrupt' } });
@@ -82,12 +82,12 @@ test('a sound safetensors file passes', async () => {
 test.each<[string, Buffer<ArrayBuffer>, RegExp]>([
   ['of three bytes', Buffer.from('abc'), /is no safetensors file: it has 3 bytes/],
   [
-    'whose head is longer than it',
+    'whose header is longer than it',
     safetensors(tensor(), { length: 2n ** 62n }),
-    /as the length of its head, and has/,
+    /as the length of its header, and has/,
   ],
-  ['whose head is not JSON', safetensors('{"w": '), /a head that is not JSON/],
-  ['whose head is a number', safetensors('7'), /a head that lists no tensors/],
+  ['whose header is not JSON', safetensors('{"w": '), /a header that is not JSON/],
+  ['whose header is a number', safetensors('7'), /a header that lists no tensors/],
   [
     'with a tensor behind its end',
     safetensors(tensor({ data_offsets: [2 ** 40, 2 ** 40 + 8] })),
