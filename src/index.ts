@@ -10,6 +10,7 @@ export type { Localtext, LocaltextStatus } from './page/localtext.ts';
 export type { ExportedFile } from './page/model-files.ts';
 export { start } from './page/start.ts';
 export type { StartOptions } from './page/start-options.ts';
+export { watchRequests } from './page/watch-requests.ts';
 export type { Weights } from './page/weights-handle.ts';
 export type { Catalog } from './catalog/catalog.ts';
 export type {
@@ -20,6 +21,7 @@ export type {
   SourceOptions,
   VariantReason,
 } from './protocol/worker-control.ts';
+export type { LoggedBody, RequestClient, RequestLogEntry } from './protocol/request-log.ts';
 export type { ErrorCode } from './protocol/error-codes.ts';
 export type { ImportedFile, StoredVariant, WeightsOverview } from './protocol/weights-messages.ts';
 export type { IssuedKey, IssueOptions, KeyAdministrator, KeyInfo } from './keys/key-administrator.ts';

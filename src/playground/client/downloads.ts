@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { LoadProgress } from '../../protocol/worker-control.ts';
+import type { LoadProgress } from '../../index.ts';
 import { handle, modelStatuses } from './localtext.ts';
 import { idsWithTheSameWeights } from './model-facts.ts';
 import { holdDownload } from './stored-weights.ts';

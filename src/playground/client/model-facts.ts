@@ -1,6 +1,6 @@
 import { computed } from '@preact/signals';
-import { defaultCatalog } from '../../catalog/default-catalog.ts';
-import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
+import { defaultCatalog } from '../../catalog/index.ts';
+import type { CatalogModel, Variant } from '../../catalog/index.ts';
 import { modelStatuses } from './localtext.ts';
 import { modelIds } from './models.ts';
 

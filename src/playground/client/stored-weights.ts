@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { StoredVariant } from '../../protocol/weights-messages.ts';
+import type { StoredVariant } from '../../index.ts';
 import { handle } from './localtext.ts';
 
 /** Variants of which anything lies in this browser; null until the engine has told. */

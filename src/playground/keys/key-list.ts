@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { handle } from '../client/localtext.ts';
-import type { KeyInfo } from '../../keys/key-administrator.ts';
+import type { KeyInfo } from '../../index.ts';
 
 /** The newest first, revoked ones last. */
 export const keyList = signal<KeyInfo[]>([]);

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import type { KeyInfo } from '../../keys/key-administrator.ts';
+import type { KeyInfo } from '../../index.ts';
 import { handle } from '../client/localtext.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { count, timeAgo } from '../format.ts';

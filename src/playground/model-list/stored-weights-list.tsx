@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import type { StoredVariant } from '../../protocol/weights-messages.ts';
+import type { StoredVariant } from '../../index.ts';
 import { downloads } from '../client/downloads.ts';
 import {
   deleteWeights,

@@ -1,5 +1,5 @@
 import { hubAllowed } from '../client/model-hub.ts';
-import type { VariantReason } from '../../protocol/worker-control.ts';
+import type { VariantReason } from '../../index.ts';
 
 /** The engine's own account of its choice: why these weights, and what kept it from those before. */
 export function WhyThese({ reasons }: { reasons: VariantReason[] }) {

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { RequestLogEntry } from '../../protocol/request-log.ts';
+import type { RequestLogEntry } from '../../index.ts';
 import { takeOwnRequest } from '../client/own-requests.ts';
 
 /** This page's own id among clients; null until its first request has come back in the log. */

@@ -1,4 +1,4 @@
-import type { RequestLogEntry } from '../../protocol/request-log.ts';
+import type { RequestLogEntry } from '../../index.ts';
 import { aiSdkChat, aiSdkEmbed } from './samples/ai-sdk-sample.ts';
 import { curlSample } from './samples/curl-sample.ts';
 import { langChainChat, langChainEmbed } from './samples/langchain-sample.ts';

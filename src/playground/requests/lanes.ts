@@ -1,4 +1,4 @@
-import type { RequestLogEntry } from '../../protocol/request-log.ts';
+import type { RequestLogEntry } from '../../index.ts';
 
 export type Lane = RequestLogEntry[];
 

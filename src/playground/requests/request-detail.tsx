@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { LOGGED_BODY_CHARACTERS, type LoggedBody, type RequestLogEntry } from '../../protocol/request-log.ts';
+import type { LoggedBody, RequestLogEntry } from '../../index.ts';
 import { CodeBlock } from '../markdown/code-block.tsx';
 import '../markdown/markdown.css';
 import { SelectField } from '../components/field.tsx';
@@ -60,8 +60,7 @@ function Body({ title, body }: { title: string; body: LoggedBody | null }) {
   return (
     <CodeBlock
       text={
-        pretty(body.text) +
-        (body.truncated ? `\n… (cut after ${count(LOGGED_BODY_CHARACTERS)} characters)` : '')
+        pretty(body.text) + (body.truncated ? `\n… (cut after ${count(body.text.length)} characters)` : '')
       }
       lang={title}
     />

@@ -1,11 +1,5 @@
 import { signal } from '@preact/signals';
-import {
-  requestLogChannel,
-  type RequestLogEntry,
-  type RequestLogMessage,
-} from '../../protocol/request-log.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import { siteScope } from '../../page/site.ts';
+import { watchRequests, type RequestLogEntry } from '../../index.ts';
 import { oncePerFrame } from '../once-per-frame.ts';
 import { noteClient } from './clients.ts';
 
@@ -20,12 +14,10 @@ const publish = oncePerFrame(() => {
 });
 
 export function listenForRequests(): void {
-  const channel = new BroadcastChannel(requestLogChannel(siteScope()));
-  channel.addEventListener('message', ({ data }: MessageEvent<RequestLogMessage>) => {
-    if (data.version !== PROTOCOL_VERSION) return;
+  watchRequests((entry) => {
     // A map keeps the place of a key that is set again: the order of arrival.
-    entries.set(data.entry.id, data.entry);
-    noteClient(data.entry);
+    entries.set(entry.id, entry);
+    noteClient(entry);
     const oldest = entries.keys().next().value;
     if (entries.size > KEPT && oldest !== undefined) entries.delete(oldest);
     publish.request();

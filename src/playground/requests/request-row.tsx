@@ -1,4 +1,4 @@
-import type { RequestLogEntry } from '../../protocol/request-log.ts';
+import type { RequestLogEntry } from '../../index.ts';
 import { hueOf } from '../client/models.ts';
 import { clockTime, duration } from '../format.ts';
 import { clientName } from './clients.ts';

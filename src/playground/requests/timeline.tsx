@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { RequestLogEntry } from '../../protocol/request-log.ts';
+import type { RequestLogEntry } from '../../index.ts';
 import { hueOf } from '../client/models.ts';
 import { duration } from '../format.ts';
 import { lanes, type Lane } from './lanes.ts';

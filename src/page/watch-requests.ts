@@ -1,0 +1,23 @@
+import { requestLogChannel, type RequestLogEntry, type RequestLogMessage } from '../protocol/request-log.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { siteScope } from './site.ts';
+
+/**
+ * Calls `onEntry` for every `/v1` request of the app, from any tab: when the request arrives, and again whenever more is
+ * known of it. Each entry replaces the earlier one with the same id. Keys are never part of it; bodies are cut at 16,384
+ * characters.
+ * @example
+ * ```ts
+ * import { watchRequests } from 'localtext';
+ *
+ * const stop = watchRequests(({ path, state, totalMs }) => console.log(path, state, totalMs));
+ * ```
+ * @returns a function that stops it
+ */
+export function watchRequests(onEntry: (entry: RequestLogEntry) => void): () => void {
+  const channel = new BroadcastChannel(requestLogChannel(siteScope()));
+  channel.addEventListener('message', ({ data }: MessageEvent<RequestLogMessage>) => {
+    if (data.version === PROTOCOL_VERSION) onEntry(data.entry);
+  });
+  return () => channel.close();
+}
