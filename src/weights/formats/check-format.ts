@@ -1,15 +1,12 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
-import { checkGguf } from './check-gguf.ts';
-import { ByteCursor, FormatError, NeedMoreBytes } from './byte-cursor.ts';
+import { FormatError, type ByteCursor } from '../../gguf/byte-cursor.ts';
+import { readGguf } from '../../gguf/read-gguf.ts';
+import { readHeader, startOfBlob } from '../../gguf/read-header.ts';
 import { checkSafetensors } from './check-safetensors.ts';
 
-/** Enough for most headers: a vocabulary takes some megabytes. */
-const FIRST_BYTES = 8 * 2 ** 20;
-const MAX_HEADER_BYTES = 128 * 2 ** 20;
-
-const CHECKS: [RegExp, (cursor: ByteCursor) => void][] = [
-  [/\.gguf$/i, checkGguf],
+const CHECKS: [RegExp, (cursor: ByteCursor) => unknown][] = [
+  [/\.gguf$/i, readGguf],
   [/\.safetensors$/i, checkSafetensors],
 ];
 
@@ -22,27 +19,9 @@ export async function checkFormat(file: WeightFile, blob: Blob): Promise<void> {
   const [, check] = CHECKS.find(([pattern]) => pattern.test(file.path)) ?? [];
   if (!check) return;
   try {
-    for (let length = FIRST_BYTES; ;) {
-      const bytes = new Uint8Array(await blob.slice(0, length).arrayBuffer());
-      const needed = tryCheck(check, new ByteCursor(bytes, blob.size));
-      if (needed === null) return;
-      if (needed > MAX_HEADER_BYTES)
-        throw new FormatError(`has a header of more than ${MAX_HEADER_BYTES} bytes`);
-      length = Math.max(needed, 2 * length);
-    }
+    await readHeader(startOfBlob(blob), check);
   } catch (error) {
     throw error instanceof FormatError ? corruptFile(file, error) : error;
-  }
-}
-
-/** null: valid; otherwise the number of bytes needed to decide. */
-function tryCheck(check: (cursor: ByteCursor) => void, cursor: ByteCursor): number | null {
-  try {
-    check(cursor);
-    return null;
-  } catch (error) {
-    if (error instanceof NeedMoreBytes) return error.needed;
-    throw error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FormatError, type ByteCursor } from './byte-cursor.ts';
+import { FormatError, type ByteCursor } from '../../gguf/byte-cursor.ts';
 
 /** The format's own limit. */
 const MAX_HEADER_BYTES = 100_000_000;

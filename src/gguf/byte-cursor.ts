@@ -35,6 +35,14 @@ export class ByteCursor {
     return Number(this.#view.getBigUint64(at, true));
   }
 
+  /** An unsigned number of 1, 2, 4 or 8 bytes. */
+  unsigned(bytes: number): number {
+    if (bytes === 8) return this.u64();
+    const at = this.#take(bytes);
+    if (bytes === 4) return this.#view.getUint32(at, true);
+    return bytes === 2 ? this.#view.getUint16(at, true) : this.#view.getUint8(at);
+  }
+
   /** The number of items that take at least one byte each. */
   count(what: string): number {
     const count = this.u64();

@@ -1,0 +1,114 @@
+import { FormatError } from './byte-cursor.ts';
+import { CHAT_ARCHITECTURES, OTHER_ARCHITECTURES } from './architectures.ts';
+import { tensorBytes, type Gguf } from './read-gguf.ts';
+import { TENSOR_TYPES } from './tensor-types.ts';
+
+/** What the header of a GGUF file says of its model. */
+export interface GgufFacts {
+  architecture: string;
+  /** null: the file names none. */
+  name: string | null;
+  /** SPDX id of its licence; null: the file names none. */
+  license: string | null;
+  /** Tokens that the model was trained on at most. */
+  contextLength: number;
+  /** `Q4_K_M`. */
+  quantization: string;
+  /** Jinja; null: none. */
+  chatTemplate: string | null;
+  tensors: number;
+  /** Bytes of its tensors. */
+  tensorBytes: number;
+  /** Values that the KV cache holds for each token. */
+  kvValues: number;
+  /** Of a model that is split over several files; null: it is whole. */
+  split: { index: number; count: number } | null;
+}
+
+/** llama.cpp's names of file types, from each number on. */
+const FILE_TYPES: [number, string][] = [
+  [0, 'F32 F16 Q4_0 Q4_1'],
+  [7, 'Q8_0 Q5_0 Q5_1 Q2_K Q3_K_S Q3_K_M Q3_K_L Q4_K_S Q4_K_M Q5_K_S Q5_K_M'],
+  [18, 'Q6_K IQ2_XXS IQ2_XS Q2_K_S IQ3_XS IQ3_XXS IQ1_S IQ4_NL IQ3_S IQ3_M'],
+  [28, 'IQ2_S IQ2_M IQ4_XS IQ1_M BF16'],
+  [36, 'TQ1_0 TQ2_0 MXFP4_MOE'],
+];
+const fileTypes = new Map(
+  FILE_TYPES.flatMap(([first, names]) =>
+    names.split(' ').map((name, index): [number, string] => [first + index, name]),
+  ),
+);
+
+const MAX_CONTEXT = 2 ** 27;
+const MAX_LAYERS = 10_000;
+const MAX_WIDTH = 2 ** 20;
+const MAX_SPLITS = 1000;
+const DEFAULT_CONTEXT = 2048;
+
+/** @throws FormatError for a model that the chat engine cannot run */
+export function ggufFacts(gguf: Gguf): GgufFacts {
+  const { metadata, tensors } = gguf;
+  const text = (key: string): string | null => {
+    const value = metadata.get(key)?.value;
+    return typeof value === 'string' && value !== '' ? value : null;
+  };
+  const number = (key: string, max: number): number | null => {
+    const value = metadata.get(key)?.value;
+    if (typeof value !== 'number') return null;
+    if (value > max) throw new FormatError(`gives ${value} as ${key}; at most ${max} is allowed`);
+    return value;
+  };
+  const count = number('split.count', MAX_SPLITS) ?? 1;
+  const index = number('split.no', MAX_SPLITS) ?? 0;
+  const split = count > 1 ? { index, count } : null;
+  if (split && index >= count) throw new FormatError(`is part ${index + 1} of ${count}`);
+  const architecture = text('general.architecture') ?? '';
+  // Of a split model, the first file alone describes it.
+  if (index === 0) requireChat(architecture);
+  requireTensorTypes(gguf);
+  const of = (key: string, max: number): number => number(`${architecture}.${key}`, max) ?? 0;
+  const heads = of('attention.head_count', MAX_WIDTH);
+  const headSize = heads > 0 ? of('embedding_length', MAX_WIDTH) / heads : 0;
+  const keyValueSize =
+    (of('attention.key_length', MAX_WIDTH) || headSize) +
+    (of('attention.value_length', MAX_WIDTH) || headSize);
+  return {
+    architecture,
+    name: text('general.name'),
+    license: text('general.license'),
+    contextLength: of('context_length', MAX_CONTEXT) || DEFAULT_CONTEXT,
+    quantization: fileTypes.get(number('general.file_type', 2 ** 31) ?? -1) ?? mostBytes(gguf),
+    chatTemplate: text('tokenizer.chat_template'),
+    tensors: tensors.length,
+    tensorBytes: tensors.reduce((sum, tensor) => sum + tensorBytes(tensor), 0),
+    kvValues:
+      of('block_count', MAX_LAYERS) * (of('attention.head_count_kv', MAX_WIDTH) || heads) * keyValueSize,
+    split,
+  };
+}
+
+function requireChat(architecture: string): void {
+  if (architecture === '') throw new FormatError('names no architecture: it is no language model');
+  const other = OTHER_ARCHITECTURES.get(architecture);
+  if (other !== undefined) throw new FormatError(`is ${other} (${architecture}), and no chat model`);
+  if (CHAT_ARCHITECTURES.has(architecture)) return;
+  throw new FormatError(
+    `has the architecture ${architecture.slice(0, 40)}, which this version of llama.cpp does not have`,
+  );
+}
+
+function requireTensorTypes({ tensors }: Gguf): void {
+  const unknown = tensors.find(({ type }) => !TENSOR_TYPES.has(type));
+  if (!unknown) return;
+  throw new FormatError(
+    `has a quantization that this version of llama.cpp does not have (element type ${unknown.type} of ${unknown.name})`,
+  );
+}
+
+/** The element type that most of the file is. */
+function mostBytes({ tensors }: Gguf): string {
+  const bytes = new Map<number, number>();
+  for (const tensor of tensors) bytes.set(tensor.type, (bytes.get(tensor.type) ?? 0) + tensorBytes(tensor));
+  const [type] = [...bytes].toSorted(([, a], [, b]) => b - a)[0] ?? [];
+  return TENSOR_TYPES.get(type ?? -1)?.name ?? 'unknown';
+}

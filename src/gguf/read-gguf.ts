@@ -1,0 +1,154 @@
+import { FormatError, type ByteCursor } from './byte-cursor.ts';
+import { TENSOR_TYPES } from './tensor-types.ts';
+
+/** Format: GGUF, as its specification in the ggml project has it. Little-endian. Version 1 is no longer in use. */
+const VERSIONS = new Set([2, 3]);
+const MAX_NAME_BYTES = 65_535;
+const MAX_TEXT_BYTES = 2 ** 20;
+const MAX_DIMENSIONS = 4;
+/** The largest models have some hundred entries and some thousand tensors. */
+const MAX_ENTRIES = 65_536;
+const DEFAULT_ALIGNMENT = 32;
+
+/** Bytes of a metadata value by its type; strings (8) and arrays (9) have their length in front. */
+const SCALAR_BYTES = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
+const FLOATS = new Set([6, 12]);
+const STRING = 8;
+const ARRAY = 9;
+
+export interface GgufValue {
+  /** Where the value starts in the file; of an array, its element type and length. */
+  at: number;
+  /** null: an array, a fraction, or a text of more than 1 MiB. */
+  value: number | string | null;
+}
+
+export interface GgufTensor {
+  name: string;
+  /** Row length first. */
+  shape: number[];
+  /** ggml's number for the element type. */
+  type: number;
+  /** From the start of the tensor data. */
+  offset: number;
+}
+
+export interface Gguf {
+  metadata: Map<string, GgufValue>;
+  /** Where the list of tensors starts in the file. */
+  tensorsAt: number;
+  tensors: GgufTensor[];
+  alignment: number;
+  /** Where the tensor data starts in the file. */
+  dataOffset: number;
+}
+
+/**
+ * Reads the header of a GGUF file, and checks that its tensors lie within the file.
+ * @throws FormatError; NeedMoreBytes
+ */
+export function readGguf(cursor: ByteCursor): Gguf {
+  if (cursor.size < 24) throw new FormatError('is not a GGUF');
+  const magic = cursor.text(4);
+  if (magic === 'PK\u0003\u0004') throw new FormatError('is not a GGUF, but a ZIP archive');
+  if (magic !== 'GGUF') throw new FormatError('is not a GGUF');
+  const version = cursor.u32();
+  if (!VERSIONS.has(version)) throw new FormatError(`is a GGUF of version ${version}, and not of 2 or 3`);
+  const tensorCount = entryCount(cursor, 'number of tensors');
+  const entries = entryCount(cursor, 'number of metadata entries');
+  const metadata = new Map<string, GgufValue>();
+  for (let entry = 0; entry < entries; entry++) {
+    const key = name(cursor);
+    const type = cursor.u32();
+    metadata.set(key, { at: cursor.position, value: readValue(cursor, key, type) });
+  }
+  const alignment = metadata.get('general.alignment')?.value ?? DEFAULT_ALIGNMENT;
+  if (typeof alignment !== 'number' || alignment === 0 || alignment % 8 !== 0)
+    throw new FormatError(`gives ${alignment} as its tensors' alignment`);
+  const tensorsAt = cursor.position;
+  const tensors = Array.from({ length: tensorCount }, () => readTensor(cursor));
+  const dataOffset = align(cursor.position, alignment);
+  for (const tensor of tensors) {
+    const end = dataOffset + tensor.offset + tensorBytes(tensor);
+    if (end <= cursor.size) continue;
+    throw new FormatError(`says that its tensor ${tensor.name} ends at byte ${end}, and has ${cursor.size}`);
+  }
+  return { metadata, tensorsAt, tensors, alignment, dataOffset };
+}
+
+export const align = (position: number, alignment: number): number =>
+  Math.ceil(position / alignment) * alignment;
+
+/** 0 for an element type that is not known: only the tensor's start is checked. */
+export function tensorBytes({ type, shape }: GgufTensor): number {
+  const { elements, bytes } = TENSOR_TYPES.get(type) ?? { elements: 1, bytes: 0 };
+  return (shape.reduce((product, length) => product * length, 1) / elements) * bytes;
+}
+
+/** Those texts of an array of strings whose index is in `wanted`. @param at the array's place in the metadata */
+export function readTexts(
+  cursor: ByteCursor,
+  at: number,
+  wanted: ReadonlySet<number>,
+): ReadonlyMap<number, string> {
+  cursor.position = at;
+  const texts = new Map<number, string>();
+  if (cursor.u32() !== STRING) return texts;
+  const length = Math.min(cursor.count('length of a list'), Math.max(...wanted) + 1);
+  for (let index = 0; index < length; index++) {
+    const bytes = cursor.count('length of a text');
+    if (wanted.has(index)) texts.set(index, cursor.text(bytes));
+    else cursor.skip(bytes);
+  }
+  return texts;
+}
+
+function entryCount(cursor: ByteCursor, what: string): number {
+  const count = cursor.count(what);
+  if (count > MAX_ENTRIES) throw new FormatError(`gives ${count} as the ${what}; ${MAX_ENTRIES} are allowed`);
+  return count;
+}
+
+function name(cursor: ByteCursor): string {
+  const length = cursor.count('length of a name');
+  if (length > MAX_NAME_BYTES) throw new FormatError(`has a name of ${length} bytes in its header`);
+  return cursor.text(length);
+}
+
+function readValue(cursor: ByteCursor, key: string, type: number): GgufValue['value'] {
+  const what = `length of ${key}`;
+  if (type === STRING) {
+    const length = cursor.count(what);
+    if (length <= MAX_TEXT_BYTES) return cursor.text(length);
+    cursor.skip(length);
+    return null;
+  }
+  if (type === ARRAY) {
+    skipArray(cursor, key, what);
+    return null;
+  }
+  const bytes = SCALAR_BYTES[type];
+  if (bytes === undefined) throw new FormatError(`has a value of unknown type ${type} for ${key}`);
+  if (!FLOATS.has(type)) return cursor.unsigned(bytes);
+  cursor.skip(bytes);
+  return null;
+}
+
+function skipArray(cursor: ByteCursor, key: string, what: string): void {
+  const element = cursor.u32();
+  const length = cursor.count(what);
+  const bytes = SCALAR_BYTES[element] ?? 0;
+  if (bytes > 0) cursor.skip(bytes * length);
+  // Only a hostile file has a list of lists.
+  else if (element !== STRING) throw new FormatError(`has elements of unknown type ${element} in ${key}`);
+  else for (let i = 0; i < length; i++) cursor.skip(cursor.count(what));
+}
+
+function readTensor(cursor: ByteCursor): GgufTensor {
+  const tensor = name(cursor);
+  const dimensions = cursor.u32();
+  if (dimensions > MAX_DIMENSIONS)
+    throw new FormatError(`gives its tensor ${tensor} ${dimensions} dimensions`);
+  const shape = Array.from({ length: dimensions }, () => cursor.u64());
+  return { name: tensor, shape, type: cursor.u32(), offset: cursor.u64() };
+}
