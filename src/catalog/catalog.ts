@@ -14,6 +14,8 @@ export interface CatalogModel {
   created: number;
   /** In order of preference: the first that this device can run, and whose weights can be fetched, is taken. */
   variants: Variant[];
+  /** Which side answers when both can. Default: the order of the variants. */
+  route?: 'device-first' | 'server-first';
   /** For requests that name none; default 1 for both, as OpenAI's API has it. */
   defaults?: SamplingDefaults;
 }

@@ -46,7 +46,7 @@ const control: WorkerControl = {
     const abort = new AbortController();
     loads.set(loadId, abort);
     try {
-      await started().modelManager.ready(model, abort.signal, onProgress);
+      await started().modelManager.ready(model, abort.signal, { onProgress });
     } finally {
       loads.delete(loadId);
     }

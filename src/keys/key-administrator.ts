@@ -10,6 +10,8 @@ export interface IssueOptions {
   expiresAt?: number;
   /** Ids that it may use; none: all. */
   models?: string[];
+  /** True: its requests never leave the browser, and no upstream server answers them. */
+  deviceOnly?: boolean;
   limits?: Partial<KeyLimits>;
 }
 
@@ -29,6 +31,7 @@ export interface KeyInfo {
   lastUsed: number | null;
   expiresAt: number | null;
   models: string[] | null;
+  deviceOnly: boolean;
   limits: KeyLimits;
 }
 
@@ -57,7 +60,7 @@ export class KeyAdministrator {
 
   /**
    * The key that the page keeps under this label: the same after a reload and in every tab. Issued when there is none,
-   * or when the one before was revoked or has expired. `models` and `limits` are updated.
+   * or when the one before was revoked or has expired. `models`, `deviceOnly` and `limits` are updated.
    *
    * The key itself is stored, not its hash alone: every script of the origin can read it.
    */
@@ -70,10 +73,13 @@ export class KeyAdministrator {
       const kept = records.find(
         (each) => each.label === record.label && each.key && stateOf(each, record.created) === 'active',
       );
-      const { models, limits } = record;
+      const { models, deviceOnly = false, limits } = record;
+      const { deviceOnly: before = false } = kept ?? {};
       if (!kept?.key) transaction.store.add({ ...record, key }).catch(silent);
-      else if (JSON.stringify([kept.models, kept.limits]) !== JSON.stringify([models, limits]))
-        transaction.store.put({ ...kept, models, limits }).catch(silent);
+      else if (
+        JSON.stringify([kept.models, before, kept.limits]) !== JSON.stringify([models, deviceOnly, limits])
+      )
+        transaction.store.put({ ...kept, models, deviceOnly, limits }).catch(silent);
       await transaction.done;
       return kept?.key ? { id: kept.id, key: kept.key } : { id: record.id, key };
     });
@@ -116,7 +122,7 @@ export class KeyAdministrator {
 
   /** A new key and its record, not yet stored. */
   async #create(options: IssueOptions): Promise<{ key: string; record: KeyRecord }> {
-    const { label, expiresAt = null, models = null } = options;
+    const { label, expiresAt = null, models = null, deviceOnly = false } = options;
     const limits = checkLimits({ ...DEFAULT_LIMITS, ...options.limits });
     if (typeof label !== 'string' || label.trim() === '') {
       throw new TypeError('`label` must name the application that the key is for.');
@@ -134,6 +140,7 @@ export class KeyAdministrator {
       expiresAt,
       revokedAt: null,
       models,
+      deviceOnly,
       limits,
       requests: fullBucket(limits.requestsPerMinute, created),
       tokens: fullBucket(limits.tokensPerMinute, created),
@@ -169,6 +176,6 @@ function stateOf({ expiresAt, revokedAt }: KeyRecord, now: number): KeyInfo['sta
 }
 
 function toInfo(record: KeyRecord, now: number): KeyInfo {
-  const { id, label, created, lastUsed, expiresAt, models, limits } = record;
-  return { id, label, state: stateOf(record, now), created, lastUsed, expiresAt, models, limits };
+  const { id, label, created, lastUsed, expiresAt, models, deviceOnly = false, limits } = record;
+  return { id, label, state: stateOf(record, now), created, lastUsed, expiresAt, models, deviceOnly, limits };
 }

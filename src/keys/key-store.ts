@@ -123,12 +123,13 @@ async function update(
   });
 }
 
-function admission({ id, label, models, limits }: KeyRecord): Admitted {
+function admission({ id, label, models, deviceOnly = false, limits }: KeyRecord): Admitted {
   return {
     admitted: true,
     keyId: id,
     label,
     models,
+    deviceOnly,
     inFlightLimit: limits.inFlight,
     limits: null,
     exceeded: null,

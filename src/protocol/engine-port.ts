@@ -26,8 +26,8 @@ export type WaitingStage = 'queued' | 'loading' | 'checking' | 'prefill';
 export type EngineMessage =
   /** The worker has taken the port; the asker now watches `engineLock(epoch)` to learn of its death. */
   | { type: 'taken'; version: number; epoch: string }
-  /** Shown to the client as a heartbeat: nothing has been generated yet, and why. */
-  | { type: 'waiting'; stage: WaitingStage }
+  /** Nothing has been generated yet, and why. `servedBy`: with `prefill`, the fingerprint of the variant that computes. */
+  | { type: 'waiting'; stage: WaitingStage; servedBy?: string }
   | { type: 'event'; event: ChatEvent }
   | { type: 'result'; result: EmbeddingResult }
   | { type: 'progress'; progress: LoadProgress }

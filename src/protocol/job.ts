@@ -52,6 +52,8 @@ export interface ChatJob {
    * the continuation alone, and `maxTokens` is what is left: the resuming side adds them up.
    */
   resume?: Resume;
+  /** No server may answer: the text must not leave the browser. */
+  deviceOnly?: boolean;
 }
 
 export interface Resume {
@@ -114,6 +116,8 @@ export interface EmbeddingJob {
   input: { texts: string[] } | { tokens: number[][] };
   /** Length of the vectors, for models trained to be cut; none: the model's own. */
   dimensions?: number;
+  /** No server may answer: the text must not leave the browser. */
+  deviceOnly?: boolean;
 }
 
 export interface EmbeddingResult {

@@ -41,6 +41,8 @@ export interface RequestLogEntry {
   promptTokens: number | null;
   cachedTokens: number | null;
   completionTokens: number | null;
+  /** Fingerprint of the variant that answers; null until it is known. */
+  servedBy: string | null;
   /** The request's body as it came, cut after `LOGGED_BODY_CHARACTERS`. */
   requestBody: LoggedBody | null;
   /** What was answered: the JSON, or the text of a streamed reply's first choice. */

@@ -35,7 +35,7 @@ export interface EngineRequestOptions {
   /** The request's id, also its `x-request-id`; one choice of several has `-<index>` after it. */
   id: string;
   signal: AbortSignal;
-  onWaiting?(stage: WaitingStage): void;
+  onWaiting?(stage: WaitingStage, servedBy?: string): void;
 }
 
 export interface ModelDirectory {
@@ -130,6 +130,8 @@ export interface Admitted {
   label: string;
   /** Ids that the key may use; null: all. */
   models: string[] | null;
+  /** No server may answer its requests. */
+  deviceOnly: boolean;
   /** Chats that may run at once. */
   inFlightLimit: number;
   /** For chat alone. */

@@ -1,5 +1,6 @@
 import { config } from 'zod/mini';
 import { authenticate } from './http/authentication.ts';
+import { engineFor } from './http/device-only.ts';
 import { followSignal, requestIdOf, type Call } from './http/call.ts';
 import type { RequestClient } from '../protocol/request-log.ts';
 import { RequestTrace } from './http/request-trace.ts';
@@ -48,7 +49,20 @@ export function createService(dependencies: ServiceDependencies): Service {
       trace?.key(admitted.label);
       const abort = new AbortController();
       followSignal(signal, abort);
-      call = { id, requestId, request, signal, admitted, receivedAt, abort, trace, dependencies };
+      call = {
+        id,
+        requestId,
+        request,
+        signal,
+        admitted,
+        receivedAt,
+        abort,
+        trace,
+        dependencies,
+        servedBy: null,
+      };
+      const engine = engineFor(request.headers, admitted, dependencies.engine);
+      call.dependencies = { ...dependencies, engine };
       const response = await routes.answer(call);
       addCommonHeaders(response.headers, call);
       trace?.headers(response.status);

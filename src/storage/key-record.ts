@@ -13,6 +13,8 @@ export interface KeyRecord {
   revokedAt: number | null;
   /** Ids that it may use; null: all. */
   models: string[] | null;
+  /** No server may answer its requests; absent in older records. */
+  deviceOnly?: boolean;
   limits: KeyLimits;
   requests: BucketState;
   tokens: BucketState;

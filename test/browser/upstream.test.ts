@@ -350,6 +350,52 @@ test('a reply that breaks off is an error, streamed or not, and the device answe
   }
 });
 
+test('a request, or a key, that is limited to the device reaches no server, and a header says who answers', async () => {
+  proxy.fault = { type: 'none' };
+  await recovered();
+  const before = proxy.requests;
+  const answers = await page.evaluate(
+    async ({ apiKey, body }) => {
+      const { keys } = await window.localtext;
+      const limited = (await keys.issue({ label: 'limited', deviceOnly: true })).key;
+      const ask = async (bearer: string, route: string | null, model: string, stream: boolean) => {
+        const response = await fetch('/v1/chat/completions', {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${bearer}`,
+            'content-type': 'application/json',
+            ...(route !== null && { 'localtext-route': route }),
+          },
+          body: JSON.stringify({ ...body, model, stream, max_tokens: 4 }),
+        });
+        const text = await response.text();
+        return { status: response.status, by: response.headers.get('localtext-served-by'), text };
+      };
+      return {
+        device: [
+          await ask(apiKey, 'device', 'behind', false),
+          await ask(apiKey, 'device', 'behind', true),
+          await ask(limited, null, 'behind', true),
+        ],
+        refused: [await ask(apiKey, 'device', 'alone', true), await ask(limited, null, 'alone', false)],
+        server: [await ask(apiKey, null, 'served', false), await ask(apiKey, null, 'served', true)],
+      };
+    },
+    { apiKey: key, body: request },
+  );
+  for (const { status, by } of answers.device) {
+    expect(status).toBe(200);
+    expect(by).toMatch(new RegExp(`^${small.name}`));
+  }
+  for (const { status, text } of answers.refused) {
+    expect(status).toBe(500);
+    expect(text).toContain('model_unavailable');
+    expect(text).toContain('limited to this device');
+  }
+  expect(answers.server.map(({ by }) => by)).toEqual(['llama-upstream', 'llama-upstream']);
+  expect(proxy.requests).toBe(before);
+});
+
 test('when the server goes down, the device answers', async () => {
   await llama.stop();
   const { text, fingerprint } = await page.evaluate(

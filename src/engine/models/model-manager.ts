@@ -55,10 +55,11 @@ export class ModelManager {
   }
 
   /** The model that answers for this id: the first variant that has not failed for good. */
-  loadedModel(id: string, kind?: CatalogModel['kind']): LoadedModel {
+  loadedModel(id: string, kind?: CatalogModel['kind'], deviceOnly = false): LoadedModel {
     const model = this.#model(id, kind);
-    const loadedModels = this.#inTurn(model, this.#plans.get(id)?.candidates);
+    const loadedModels = this.#inTurn(model, deviceOnly, this.#plans.get(id)?.candidates);
     const loadedModel = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels[0];
+    if (!loadedModel && deviceOnly) throw onServersOnly(id, this.#reasons(id));
     if (!loadedModel)
       throw new EngineError({
         code: 'model_unavailable',
@@ -71,11 +72,15 @@ export class ModelManager {
    * Loads the model unless it is in memory, going through its variants in order.
    * @throws the last variant's error, when none could be loaded
    */
-  async ready(id: string, signal: AbortSignal, onProgress?: OnProgress): Promise<LoadedModel> {
+  async ready(
+    id: string,
+    signal: AbortSignal,
+    { onProgress, deviceOnly = false }: { onProgress?: OnProgress; deviceOnly?: boolean } = {},
+  ): Promise<LoadedModel> {
     const model = this.#model(id);
     const plan = await abortable(this.#planned(model), signal);
     let failure: unknown = null;
-    const candidates = this.#inTurn(model, plan.candidates);
+    const candidates = this.#inTurn(model, deviceOnly, plan.candidates);
     if (candidates.length > 1) candidates.forEach(probe);
     for (const [at, loadedModel] of candidates.entries()) {
       const { variant, circuit } = loadedModel;
@@ -111,7 +116,7 @@ export class ModelManager {
         if (later.length > 0 && variant.engine === 'upstream') this.#passOver(loadedModel, error);
       }
     }
-    throw failure ?? noneFits(id, plan);
+    throw failure ?? (deviceOnly ? onServersOnly(id, plan.reasons) : noneFits(id, plan));
   }
 
   /** What this device cannot run is not tried a second time. */
@@ -284,8 +289,9 @@ export class ModelManager {
   }
 
   /** In the order in which they are to answer. */
-  #inTurn({ kind, variants }: CatalogModel, candidates = variants): LoadedModel[] {
-    return inTurn(candidates.map((variant) => this.#loadedModelOf(variant, kind)));
+  #inTurn({ kind, variants }: CatalogModel, deviceOnly: boolean, candidates = variants): LoadedModel[] {
+    const allowed = candidates.filter(({ engine }) => !deviceOnly || engine !== 'upstream');
+    return inTurn(allowed.map((variant) => this.#loadedModelOf(variant, kind)));
   }
 
   #loadedModelOf(variant: Variant, kind: CatalogModel['kind']): LoadedModel {
@@ -314,6 +320,15 @@ function probe(loadedModel: LoadedModel): void {
 }
 
 const inOrder: PlanVariants = async ({ variants }) => ({ candidates: variants, reasons: [] });
+
+function onServersOnly(id: string, reasons: VariantReason[]): EngineError {
+  const others = reasons.filter(({ engine }) => engine !== 'upstream');
+  const why = others.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
+  return new EngineError({
+    code: 'model_unavailable',
+    message: `The request or its key is limited to this device, which can run no variant of ${id}: ${why || 'only servers run it'}. Use another model, or send the request without the limit.`,
+  });
+}
 
 function noneFits(id: string, { reasons }: Plan): EngineError {
   const why = reasons.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');

@@ -31,7 +31,7 @@ export function chooseVariant(
   states: Readonly<Record<string, VariantState>> = {},
 ): VariantChoice {
   const reasons: VariantReason[] = [];
-  for (const variant of inOrder(model.variants, preferences.prefer ?? [])) {
+  for (const variant of inOrder(model, preferences.prefer ?? [])) {
     const state = states[variant.name] ?? {};
     const fault = state.fault ?? unmetNeed(variant, device, preferences, state);
     const { name, engine } = variant;
@@ -47,10 +47,13 @@ export function chooseVariant(
   return { variant: null, reasons };
 }
 
-function inOrder(variants: Variant[], prefer: string[]): Variant[] {
-  const rank = ({ name }: Variant): number => {
+/** Those that the page prefers, then the side that the model's route names, each in the catalog's order. */
+function inOrder({ variants, route }: CatalogModel, prefer: string[]): Variant[] {
+  const rank = ({ name, engine }: Variant): number => {
     const place = prefer.indexOf(name);
-    return place === -1 ? prefer.length : place;
+    if (place >= 0) return place;
+    const comesLast = engine === 'upstream' ? route === 'device-first' : route === 'server-first';
+    return prefer.length + Number(comesLast);
   };
   return variants.toSorted((a, b) => rank(a) - rank(b));
 }

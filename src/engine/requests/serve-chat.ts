@@ -6,7 +6,7 @@ import { EngineError } from '../../protocol/engine-error.ts';
 import type { ModelManager } from '../models/model-manager.ts';
 import type { LoadedModel } from '../models/loaded-model.ts';
 
-type OnStage = (stage: WaitingStage) => void;
+type OnStage = (stage: WaitingStage, servedBy?: string) => void;
 
 /**
  * Runs one chat: waits for the model and for a slot in it, then passes the engine's events on. Where a server fails before
@@ -32,7 +32,8 @@ export async function* serveChat(
       const queueMs = performance.now() - began;
       const detail = { requestId: id, model: job.model };
       showSpan('queue', queueMs, detail);
-      for await (const event of engine.generate(job, signal, () => onStage('prefill'))) {
+      const onPrefill = () => onStage('prefill', engine.fingerprint);
+      for await (const event of engine.generate(job, signal, onPrefill)) {
         if (event.type === 'done') showGeneration(event.timings, detail);
         sent = true;
         yield event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event;
@@ -65,12 +66,12 @@ interface Place {
 /** A place in line is taken before the model is there, so that the line is bounded while it loads, too. */
 async function enter(
   modelManager: ModelManager,
-  { model }: ChatJob,
+  { model, deviceOnly = false }: ChatJob,
   signal: AbortSignal,
   onStage: OnStage,
 ): Promise<Place> {
   for (;;) {
-    const loadedModel = modelManager.loadedModel(model, 'chat');
+    const loadedModel = modelManager.loadedModel(model, 'chat', deviceOnly);
     const given = new AbortController();
     const line = loadedModel.queue.enter(AbortSignal.any([signal, given.signal]));
     const giveUp = () => {
@@ -81,7 +82,7 @@ async function enter(
       );
     };
     if (loadedModel.state !== 'ready') onStage('loading');
-    const ready = modelManager.ready(model, signal);
+    const ready = modelManager.ready(model, signal, { deviceOnly });
     try {
       // The first to settle: a line that is full refuses at once, whatever the load does.
       await Promise.race([line, ready]);

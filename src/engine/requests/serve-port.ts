@@ -1,4 +1,5 @@
 import type { EngineStatus } from '../../protocol/worker-control.ts';
+import type { LoadProgress } from '../../protocol/worker-control.ts';
 import type { AskerMessage, EngineMessage, WaitingStage } from '../../protocol/engine-port.ts';
 import { requestLock } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
@@ -88,17 +89,18 @@ export function servePort(port: MessagePort, serving: Serving): void {
       send({ type: 'weights', reply: await serveWeights(serving.weights, question.command, signal) });
     } else if (question.type === 'load') {
       let last = 0;
-      await modelManager.ready(question.model, signal, (progress) => {
+      const onProgress = (progress: LoadProgress): void => {
         const now = performance.now();
         if (now - last < PROGRESS_MS && progress.loadedBytes < progress.totalBytes) return;
         last = now;
         send({ type: 'progress', progress });
-      });
+      };
+      await modelManager.ready(question.model, signal, { onProgress });
       send({ type: 'loaded' });
     } else if (question.job.kind === 'chat') {
       const { id, job } = question;
-      const events = serveChat(modelManager, { id, job }, signal, (stage) =>
-        send({ type: 'waiting', stage }),
+      const events = serveChat(modelManager, { id, job }, signal, (stage, servedBy) =>
+        send({ type: 'waiting', stage, ...(servedBy !== undefined && { servedBy }) }),
       );
       for await (const event of events) {
         if (event.type === 'delta') await credit.take(signal);

@@ -26,6 +26,8 @@ export function RequestDetail({ entry }: { entry: RequestLogEntry }) {
         <dd>{entry.keyLabel ?? 'none that is valid'}</dd>
         <dt>Model</dt>
         <dd>{entry.model ?? '–'}</dd>
+        <dt>Answered by</dt>
+        <dd>{entry.servedBy ?? '–'}</dd>
         <dt>Began</dt>
         <dd>{clockTime(entry.startedAt)}</dd>
         <dt>Figures</dt>

@@ -34,6 +34,8 @@ export async function createEmbeddings(call: Call): Promise<Response> {
   const answer = async (): Promise<string> => {
     const embedded = await result;
     ({ timings } = embedded);
+    call.servedBy = embedded.fingerprint;
+    call.trace?.accepted(embedded.fingerprint);
     return JSON.stringify(toEmbeddingList(request, embedded));
   };
   return answerJson(call, answer(), {

@@ -30,7 +30,7 @@ export interface ChoicesRun {
   sink: ChoiceSink;
   trace: RequestTrace | null;
   params: ParamNames;
-  onWaiting(stage: WaitingStage, index: number): void;
+  onWaiting(stage: WaitingStage, index: number, servedBy?: string): void;
 }
 
 /** Choices of one request that are at the engine at once: more would fill its queue for everyone else. */
@@ -71,7 +71,7 @@ async function runChoice({ engine, generation, model, ...run }: ChoicesRun, inde
       const options = {
         id: again ? `${id}-call` : id,
         signal,
-        onWaiting: (stage: WaitingStage) => onWaiting(stage, index),
+        onWaiting: (stage: WaitingStage, servedBy?: string) => onWaiting(stage, index, servedBy),
       };
       return again || index >= CONCURRENT_CHOICES
         ? patientChat(engine, job, options)
@@ -82,7 +82,7 @@ async function runChoice({ engine, generation, model, ...run }: ChoicesRun, inde
     index,
     sink: {
       accepted(accepted) {
-        trace?.accepted();
+        trace?.accepted(accepted.fingerprint);
         sink.accepted(index, accepted);
       },
       text(text, logprobs) {

@@ -45,6 +45,7 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
   const sink: ChoiceSink = {
     accepted(index, accepted) {
       waitingFor = 'prefill';
+      call.servedBy = accepted.fingerprint;
       events ??= format.stream(answerHead(run, format.idPrefix, accepted));
       void stream.send(events.begin(index));
       onChecked(index);
@@ -71,8 +72,9 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
     sink,
     trace: call.trace,
     params: format.params,
-    onWaiting(stage, index) {
+    onWaiting(stage, index, servedBy) {
       waitingFor = stage;
+      call.servedBy = servedBy ?? call.servedBy;
       deadline.enter(stage);
       if (stage === 'prefill') onChecked(index);
       // The engine has gone in the middle of the reply, and another one loads.

@@ -19,6 +19,7 @@ export async function completeAnswer(run: GenerationRun, format: AnswerFormat): 
   let isPrefilling = false;
   const sink: ChoiceSink = {
     accepted(_, accepted) {
+      call.servedBy = accepted.fingerprint;
       head ??= answerHead(run, format.idPrefix, accepted);
     },
     text(index, text, logprobs) {

@@ -18,6 +18,8 @@ export interface Call {
   /** Null: nobody listens. */
   trace: RequestTrace | null;
   dependencies: ServiceDependencies;
+  /** Fingerprint of the variant that answers, once it is known. */
+  servedBy: string | null;
 }
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;

@@ -35,6 +35,7 @@ export class RequestTrace {
       promptTokens: null,
       cachedTokens: null,
       completionTokens: null,
+      servedBy: null,
       requestBody: null,
       responseBody: null,
     };
@@ -57,7 +58,8 @@ export class RequestTrace {
     this.#open = true;
   }
 
-  accepted(): void {
+  accepted(servedBy: string): void {
+    this.#entry.servedBy = servedBy;
     this.#entry.queueMs ??= this.#spent();
   }
 

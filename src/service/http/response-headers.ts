@@ -32,6 +32,7 @@ export const EVENT_STREAM = 'text/event-stream';
 /** What every answer to a good key has, errors too. */
 export function addCommonHeaders(headers: Headers, call: Call): void {
   headers.set('x-request-id', call.requestId);
+  if (call.servedBy !== null) headers.set('localtext-served-by', call.servedBy);
   headers.set(
     'openai-processing-ms',
     String(Math.max(0, Math.round(call.dependencies.now() - call.receivedAt))),

@@ -24,7 +24,7 @@ export function createEngineClient(dependencies: EngineClientDependencies): Engi
         {
           question: () => ({ type: 'job', version, id, job }),
           receive(message) {
-            if (message.type === 'waiting') onWaiting?.(message.stage);
+            if (message.type === 'waiting') onWaiting?.(message.stage, message.servedBy);
             if (message.type === 'result') answer = message.result;
             return answer !== null;
           },
@@ -75,7 +75,7 @@ function startChat(
           else taken(message.event);
           return message.event.type === 'done';
         }
-        if (message.type === 'waiting') onWaiting?.(message.stage);
+        if (message.type === 'waiting') onWaiting?.(message.stage, message.servedBy);
         return false;
       },
       received: () => progress.deltas,

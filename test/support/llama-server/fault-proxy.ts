@@ -18,9 +18,16 @@ export type Fault =
 
 /** Stands before a server, and does to its answers what servers and networks do. */
 export async function startFaultProxy(target: string) {
-  const proxy = { url: '', fault: { type: 'none' } as Fault, completions: 0, close: () => server.close() };
+  const proxy = {
+    url: '',
+    fault: { type: 'none' } as Fault,
+    requests: 0,
+    completions: 0,
+    close: () => server.close(),
+  };
   const server = createServer((asked, answer) => {
     const { fault } = proxy;
+    proxy.requests += 1;
     if (fault.type !== 'no CORS')
       for (const [name, value] of Object.entries(CORS)) answer.setHeader(name, value);
     if (asked.method === 'OPTIONS') return answer.end();

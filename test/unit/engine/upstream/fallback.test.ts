@@ -9,7 +9,7 @@ import { loadUpstream } from '../../../../src/engine/engines/upstream/load-upstr
 import { ModelManager } from '../../../../src/engine/models/model-manager.ts';
 import { serveChat } from '../../../../src/engine/requests/serve-chat.ts';
 import { serveEmbedding } from '../../../../src/engine/requests/serve-embedding.ts';
-import type { ChatEvent } from '../../../../src/protocol/job.ts';
+import type { ChatEvent, ChatJob } from '../../../../src/protocol/job.ts';
 
 const never = new AbortController().signal;
 const job = {
@@ -43,6 +43,8 @@ let servers: Server[] = [];
 let answer: Answer;
 /** Requests but for the list of models. */
 let asked: number;
+/** Requests of any kind. */
+let connections: number;
 let baseUrl: string;
 
 async function listen(handle: (path: string, response: ServerResponse) => void): Promise<string> {
@@ -58,8 +60,10 @@ async function listen(handle: (path: string, response: ServerResponse) => void):
 
 beforeEach(async () => {
   asked = 0;
+  connections = 0;
   vi.spyOn(console, 'warn').mockReturnValue();
   baseUrl = await listen((path, response) => {
+    connections += 1;
     if (path === '/v1/models') return response.end('{"object":"list","data":[]}');
     asked += 1;
     return answer(response);
@@ -121,9 +125,17 @@ function models(
   );
 }
 
-async function ask(modelManager: ModelManager): Promise<{ text: string; fingerprint: string | null }> {
+async function ask(
+  modelManager: ModelManager,
+  more: Partial<ChatJob> = {},
+): Promise<{ text: string; fingerprint: string | null }> {
   const events: ChatEvent[] = [];
-  for await (const event of serveChat(modelManager, { id: 'r', job }, never, () => undefined))
+  for await (const event of serveChat(
+    modelManager,
+    { id: 'r', job: { ...job, ...more } },
+    never,
+    () => undefined,
+  ))
     events.push(event);
   const text = events.flatMap((event) => (event.type === 'delta' ? event.delta.text : [])).join('');
   const accepted = events.find((event) => event.type === 'accepted');
@@ -241,6 +253,29 @@ test('a server that recovers answers again', async () => {
   const later = performance.now() + 11_000;
   vi.spyOn(performance, 'now').mockImplementation(() => later);
   await expect.poll(() => ask(modelManager)).toEqual(server);
+});
+
+test('a request limited to the device reaches no server, whatever happens to the device', async () => {
+  answer = whole;
+  const embedding = { kind: 'embedding' as const, model: 'm', input: { texts: ['a'] }, deviceOnly: true };
+  const embed = (modelManager: ModelManager) =>
+    serveEmbedding(modelManager, { id: 'r', job: embedding }, never, () => undefined);
+  expect(await ask(models(), { deviceOnly: true })).toEqual(device);
+  expect(await embed(models('device', 'embedding'))).toMatchObject({ fingerprint: 'device' });
+  await expect(ask(models('none'), { deviceOnly: true })).rejects.toMatchObject({
+    wire: { code: 'model_unavailable', message: expect.stringMatching(/limited to this device/) as string },
+  });
+  await expect(embed(models('none', 'embedding'))).rejects.toThrow(/limited to this device/);
+  await expect(ask(models('fails'), { deviceOnly: true })).rejects.toMatchObject({
+    wire: { code: 'out_of_memory' },
+  });
+  expect(connections).toBe(0);
+  // A server that others use, and that is in memory, is left out as well.
+  const shared = models();
+  expect(await ask(shared)).toEqual(server);
+  const before = connections;
+  expect(await ask(shared, { deviceOnly: true })).toEqual(device);
+  expect(connections).toBe(before);
 });
 
 test('a redirect is refused, and the other host hears nothing', async () => {

@@ -1,0 +1,22 @@
+import type { Admitted, EngineClient } from '../service-dependencies.ts';
+import { invalidRequest } from '../service-error.ts';
+
+/** A request's own rule. Its value is `device`. */
+const HEADER = 'localtext-route';
+
+/**
+ * The engine as one request may use it: limited to the device where the request or its key demands it.
+ * @throws ServiceError 400
+ */
+export function engineFor(headers: Headers, { deviceOnly }: Admitted, engine: EngineClient): EngineClient {
+  const route = headers.get(HEADER);
+  if (route !== null && route !== 'device') {
+    const rule = `The header \`${HEADER}\` must be \`device\`, or absent.`;
+    throw invalidRequest(HEADER, rule, 'invalid_value');
+  }
+  if (!deviceOnly && route === null) return engine;
+  return {
+    chat: (job, options) => engine.chat({ ...job, deviceOnly: true }, options),
+    embed: (job, options) => engine.embed({ ...job, deviceOnly: true }, options),
+  };
+}
