@@ -17,10 +17,10 @@ import { ModelManager } from './models/model-manager.ts';
 import { servePort, type Serving } from './requests/serve-port.ts';
 import { StatusChannel } from './worker/status-channel.ts';
 import { VariantPlanner } from './models/variant-planner.ts';
-import { Library } from '../weights/model-storage.ts';
-import { Transfer } from '../weights/model-import-export.ts';
+import { ModelStorage } from '../weights/model-storage.ts';
+import { ModelImportExport } from '../weights/model-import-export.ts';
 import { WeightSources } from '../weights/sources/weight-sources.ts';
-import { openShelf } from '../weights/backends/open-backend.ts';
+import { openBackend } from '../weights/backends/open-backend.ts';
 import { WeightStore } from '../weights/weight-store.ts';
 
 // onnxruntime-web starts its threads by a plain URL.
@@ -73,9 +73,9 @@ function begin({
 }: WorkerOptions): Serving {
   const status = (): EngineStatus => ({ epoch, models: modelManager.status() });
   const channel = new StatusChannel(scope, status);
-  const store = openShelf().then((shelf) => new WeightStore(shelf, modelsUrl, navigator.locks, scope));
+  const store = openBackend().then((backend) => new WeightStore(backend, modelsUrl, navigator.locks, scope));
   const sources = new WeightSources(store, modelsUrl, options.sources);
-  const library = new Library({
+  const modelStorage = new ModelStorage({
     catalog,
     store,
     sources,
@@ -88,7 +88,7 @@ function begin({
   const loadVariant = variantLoader({
     store,
     sources,
-    library,
+    modelStorage,
     benchmark: () => benchmark,
     wasmUrl,
     upstreamKeys,
@@ -130,8 +130,8 @@ function begin({
     locks: navigator.locks,
     weights: {
       store,
-      library,
-      transfer: new Transfer(store, library, sources),
+      modelStorage,
+      importExport: new ModelImportExport(store, modelStorage, sources),
       onChange: () => channel.changed(),
     },
     onRequest() {

@@ -1,6 +1,6 @@
-import { readPieces, WEIGHTS_CACHE } from '../weights/backends/cache-backend.ts';
+import { readChunks, WEIGHTS_CACHE } from '../weights/backends/cache-backend.ts';
 import { openWeightsFolder } from '../weights/backends/opfs-folder.ts';
-import { receiptName } from '../weights/integrity/integrity-record.ts';
+import { recordName } from '../weights/integrity/integrity-record.ts';
 import { scopeOf } from '../protocol/scope.ts';
 import { pathNote, type StoredPath } from '../weights/backends/stored-path.ts';
 
@@ -47,15 +47,15 @@ async function find(url: string): Promise<{ blob: Blob; sha256: string } | null>
   const note = await read(await pathNote(scopeOf(self.registration.scope), path));
   if (!note) return null;
   const { sha256, bytes } = JSON.parse(await note.text()) as StoredPath;
-  const [receipt, blob] = await Promise.all([read(receiptName(sha256)), read(sha256)]);
-  return receipt && blob?.size === bytes ? { blob, sha256 } : null;
+  const [record, blob] = await Promise.all([read(recordName(sha256)), read(sha256)]);
+  return record && blob?.size === bytes ? { blob, sha256 } : null;
 }
 
 async function read(name: string): Promise<Blob | null> {
   try {
     return await (await (await openWeightsFolder()).getFileHandle(name)).getFile();
   } catch {
-    return readPieces(await caches.open(WEIGHTS_CACHE), name);
+    return readChunks(await caches.open(WEIGHTS_CACHE), name);
   }
 }
 

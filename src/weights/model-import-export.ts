@@ -3,7 +3,7 @@ import type { WeightFile } from '../catalog/catalog.ts';
 import { byteCount, sha256Hex, weightPath } from '../catalog/weight-path.ts';
 import { DESCRIPTION_FILE, type ImportedFile, type ModelDescription } from '../protocol/weights-messages.ts';
 import { badRequest } from '../protocol/engine-error.ts';
-import type { Library } from './model-storage.ts';
+import type { ModelStorage } from './model-storage.ts';
 import type { WeightSources } from './sources/weight-sources.ts';
 import type { WeightStore } from './weight-store.ts';
 
@@ -19,12 +19,12 @@ const descriptionSchema = z.object({
 const LARGEST_DESCRIPTION = 4 * 2 ** 20;
 
 /** Takes models in and gives them out as files, for machines that never see a network. */
-export class Transfer {
+export class ModelImportExport {
   readonly #store: Promise<WeightStore>;
-  readonly #library: Library;
+  readonly #library: ModelStorage;
   readonly #sources: Pick<WeightSources, 'keepFiles'>;
 
-  constructor(store: Promise<WeightStore>, library: Library, sources: Pick<WeightSources, 'keepFiles'>) {
+  constructor(store: Promise<WeightStore>, library: ModelStorage, sources: Pick<WeightSources, 'keepFiles'>) {
     this.#store = store;
     this.#library = library;
     this.#sources = sources;

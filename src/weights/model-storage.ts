@@ -2,11 +2,11 @@ import type { Catalog, Variant, WeightFile } from '../catalog/catalog.ts';
 import type { StoredVariant, WeightsOverview } from '../protocol/weights-messages.ts';
 import { badRequest } from '../protocol/engine-error.ts';
 import { storageFull } from './download/download-errors.ts';
-import { Ledger } from './usage-index.ts';
+import { UsageIndex } from './usage-index.ts';
 import type { WeightSources } from './sources/weight-sources.ts';
 import type { WeightStore } from './weight-store.ts';
 
-export interface LibraryOptions {
+export interface ModelStorageOptions {
   catalog: Catalog;
   store: Promise<WeightStore>;
   sources: Pick<WeightSources, 'files' | 'forget'>;
@@ -22,12 +22,12 @@ export interface LibraryOptions {
 }
 
 /** The stored weights as models: what is there, what may go, and for how long nobody has asked for it. */
-export class Library {
-  readonly #options: LibraryOptions;
+export class ModelStorage {
+  readonly #options: ModelStorageOptions;
   readonly #variants: Map<string, { variant: Variant; models: string[] }>;
-  #ledger: Promise<Ledger> | null = null;
+  #index: Promise<UsageIndex> | null = null;
 
-  constructor(options: LibraryOptions) {
+  constructor(options: ModelStorageOptions) {
     this.#options = options;
     this.#variants = new Map();
     for (const { id, variants } of options.catalog.models) {
@@ -40,14 +40,14 @@ export class Library {
   }
 
   async overview(): Promise<WeightsOverview> {
-    const { kind } = (await this.#options.store).shelf;
+    const { kind } = (await this.#options.store).backend;
     const { usage = null, quota = null } = await estimate();
     const persisted = await isPersisted();
     return { kind, usedBytes: usage, quotaBytes: quota, persisted, variants: await this.variants() };
   }
 
   async variants(): Promise<StoredVariant[]> {
-    const entries = await (await this.#openLedger()).entries();
+    const entries = await (await this.#openIndex()).entries();
     const known = [...this.#variants].map(([name, { variant, models }]) =>
       this.#describe(name, { models, engine: variant.engine, license: variant.license }, variant),
     );
@@ -73,14 +73,14 @@ export class Library {
     for (const file of await this.files(name)) if (!shared.has(file.sha256)) await store.delete(file);
     const known = this.#variants.get(name);
     if (known) await this.#options.sources.forget(known.variant);
-    await (await this.#openLedger()).delete(name);
+    await (await this.#openIndex()).delete(name);
   }
 
   /** Of the variant, as far as they are known without a network. */
   async files(name: string): Promise<WeightFile[]> {
     const known = this.#variants.get(name);
     const listed = known ? await this.#options.sources.files(known.variant) : null;
-    return listed ?? (await (await this.#openLedger()).entries()).get(name)?.files ?? [];
+    return listed ?? (await (await this.#openIndex()).entries()).get(name)?.files ?? [];
   }
 
   /** @throws EngineError 400 */
@@ -88,7 +88,7 @@ export class Library {
     if (this.#variants.has(target)) return target;
     const chosen = this.#options.chosen(target);
     if (chosen !== undefined) return chosen;
-    if ((await (await this.#openLedger()).entries()).has(target)) return target;
+    if ((await (await this.#openIndex()).entries()).has(target)) return target;
     throw badRequest(`There is no model or variant ${target} here.`, 'target', 'model_not_found');
   }
 
@@ -142,20 +142,20 @@ export class Library {
 
   /** After a load: remembers the use, and drops what these weights have taken the place of. */
   async used({ name, files }: Variant): Promise<void> {
-    const ledger = await this.#openLedger();
+    const index = await this.#openIndex();
     const models = this.#variants.get(name)?.models ?? [];
-    const before = (await ledger.entries()).get(name);
+    const before = (await index.entries()).get(name);
     const plain = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
-    await ledger.set(name, { models, used: (this.#options.now ?? Date.now)(), files: plain });
+    await index.set(name, { models, used: (this.#options.now ?? Date.now)(), files: plain });
     await this.#dropOutdated(name, models, before?.files ?? []);
   }
 
   async #dropOutdated(name: string, models: string[], earlier: WeightFile[]): Promise<void> {
     const store = await this.#options.store;
-    const ledger = await this.#openLedger();
+    const index = await this.#openIndex();
     const current = await this.#sharedWith(null);
     for (const { sha256 } of await this.files(name)) current.add(sha256);
-    const old = [...(await ledger.entries())].filter(
+    const old = [...(await index.entries())].filter(
       ([other, entry]) =>
         other !== name &&
         !this.#variants.has(other) &&
@@ -165,7 +165,7 @@ export class Library {
     for (const file of [...earlier, ...old.flatMap(([, { files }]) => files)]) {
       if (!current.has(file.sha256)) await store.remove(file);
     }
-    for (const [other] of old) await ledger.delete(other);
+    for (const [other] of old) await index.delete(other);
   }
 
   /** Hashes of files that the catalog's other variants are made of. */
@@ -194,12 +194,12 @@ export class Library {
       state: variant ? state : 'outdated',
       paused: store.paused(files),
       inUse: this.#options.inUse(name),
-      lastUsed: (await (await this.#openLedger()).entries()).get(name)?.used ?? null,
+      lastUsed: (await (await this.#openIndex()).entries()).get(name)?.used ?? null,
     };
   }
 
-  #openLedger(): Promise<Ledger> {
-    return (this.#ledger ??= this.#options.store.then((store) => new Ledger(store)));
+  #openIndex(): Promise<UsageIndex> {
+    return (this.#index ??= this.#options.store.then((store) => new UsageIndex(store)));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { WeightStore } from './weight-store.ts';
 
 /** What is remembered of a variant that was loaded once. */
-export interface LedgerEntry {
+export interface UsageEntry {
   /** Ids that it answered for. */
   models: string[];
   /** Milliseconds since 1970. */
@@ -12,20 +12,20 @@ export interface LedgerEntry {
 const NOTE = 'ledger';
 
 /** Which variants were loaded, and when: kept beside the weights, so that outdated ones are still known. */
-export class Ledger {
+export class UsageIndex {
   readonly #store: WeightStore;
-  #entries: Promise<Map<string, LedgerEntry>> | null = null;
+  #entries: Promise<Map<string, UsageEntry>> | null = null;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(store: WeightStore) {
     this.#store = store;
   }
 
-  entries(): Promise<Map<string, LedgerEntry>> {
+  entries(): Promise<Map<string, UsageEntry>> {
     return (this.#entries ??= this.#read());
   }
 
-  async set(variant: string, entry: LedgerEntry): Promise<void> {
+  async set(variant: string, entry: UsageEntry): Promise<void> {
     (await this.entries()).set(variant, entry);
     await this.#write();
   }
@@ -35,8 +35,8 @@ export class Ledger {
   }
 
   /** An index that is damaged or cannot be read is begun again: the weights do not depend on it. */
-  async #read(): Promise<Map<string, LedgerEntry>> {
-    const entries = new Map<string, LedgerEntry>();
+  async #read(): Promise<Map<string, UsageEntry>> {
+    const entries = new Map<string, UsageEntry>();
     try {
       const parsed: unknown = JSON.parse((await this.#store.note(NOTE)) ?? '{}');
       for (const [variant, entry] of Object.entries(parsed ?? {})) {
@@ -58,8 +58,8 @@ export class Ledger {
   }
 }
 
-function isEntry(value: unknown): value is LedgerEntry {
-  const { models, used, files } = (value ?? {}) as Partial<LedgerEntry>;
+function isEntry(value: unknown): value is UsageEntry {
+  const { models, used, files } = (value ?? {}) as Partial<UsageEntry>;
   return (
     Array.isArray(models) &&
     typeof used === 'number' &&

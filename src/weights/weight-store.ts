@@ -3,12 +3,12 @@ import { abortable } from '../protocol/abort.ts';
 import { badRequest } from '../protocol/engine-error.ts';
 import { download } from './download/download.ts';
 import { asStorageFull, storageFull, wrongHash } from './download/download-errors.ts';
-import { Gate } from './download/pausable-download.ts';
-import { partBytes, partName, type PartRecord } from './download/download-checkpoint.ts';
+import { PausableDownload } from './download/pausable-download.ts';
+import { checkpointName, checkpointText, readCheckpoint } from './download/download-checkpoint.ts';
 import { hashBlob } from './download/chunk-hash.ts';
-import { intactPieces, readReceipt, receiptName, type Receipt } from './integrity/integrity-record.ts';
+import { intactChunks, parseRecord, recordName, recordText } from './integrity/integrity-record.ts';
 import { SharedRuns } from './shared-runs.ts';
-import { PIECE_BYTES, readPiece, replace, type Shelf } from './backends/storage-backend.ts';
+import { CHUNK_BYTES, readChunk, replace, type StorageBackend } from './backends/storage-backend.ts';
 import { noteOf, pathNote, type StoredPath } from './backends/stored-path.ts';
 
 /** One for the whole origin: all its apps share the files. */
@@ -26,9 +26,9 @@ export interface StoredFile {
   intact: Promise<boolean>;
 }
 
-/** The one place for weights below all engines. Files lie under their SHA-256, a receipt beside each whole one. */
+/** The one place for weights below all engines. Files lie under their SHA-256, a record beside each whole one. */
 export class WeightStore {
-  readonly shelf: Shelf;
+  readonly backend: StorageBackend;
   readonly #modelsUrl: string;
   readonly #locks: LockManager | null;
   readonly #scope: string;
@@ -38,11 +38,11 @@ export class WeightStore {
   readonly #checking = new SharedRuns<boolean>();
   readonly #removing = new SharedRuns<void>();
   readonly #salvaging = new SharedRuns<void>();
-  readonly #gates = new Map<string, { gate: Gate; users: number }>();
+  readonly #downloads = new Map<string, { download: PausableDownload; users: number }>();
 
   /** Files are common to all apps of the origin; paths and notes are those of the app of this scope. */
-  constructor(shelf: Shelf, modelsUrl: string, locks: LockManager | null = null, scope = '/') {
-    this.shelf = shelf;
+  constructor(backend: StorageBackend, modelsUrl: string, locks: LockManager | null = null, scope = '/') {
+    this.backend = backend;
     this.#modelsUrl = modelsUrl;
     this.#locks = locks;
     this.#scope = scope;
@@ -57,15 +57,17 @@ export class WeightStore {
   /** Bytes of a file that are here. */
   async storedBytes(file: WeightFile): Promise<number> {
     const blob = await this.#stored(file);
-    return blob ? file.bytes : partBytes(this.shelf, file.sha256, file.bytes);
+    if (blob) return file.bytes;
+    const checkpoint = await readCheckpoint(this.backend, file.sha256, file.bytes);
+    return Math.min(file.bytes, (checkpoint?.chunks.length ?? 0) * CHUNK_BYTES);
   }
 
   /** Bytes that are still to be stored for these files, and how many may be; null: unknown. */
   async room(files: readonly WeightFile[]): Promise<{ needed: number; free: number | null }> {
     // Of a part, too: it may have its whole room already.
-    const blobs = await Promise.all(files.map(({ sha256 }) => this.shelf.read(sha256)));
+    const blobs = await Promise.all(files.map(({ sha256 }) => this.backend.read(sha256)));
     const needed = files.reduce((sum, { bytes }, at) => sum + Math.max(0, bytes - (blobs[at]?.size ?? 0)), 0);
-    return { needed, free: needed > 0 ? await this.shelf.free() : null };
+    return { needed, free: needed > 0 ? await this.backend.free() : null };
   }
 
   /**
@@ -74,35 +76,35 @@ export class WeightStore {
    * @throws EngineError `weights_unavailable`, `weights_corrupt`, `storage_full` or `download_cancelled`
    */
   async file(file: WeightFile, options: FileOptions): Promise<StoredFile> {
-    const entry = this.#gates.get(file.sha256) ?? { gate: new Gate(), users: 0 };
-    this.#gates.set(file.sha256, entry);
+    const entry = this.#downloads.get(file.sha256) ?? { download: new PausableDownload(), users: 0 };
+    this.#downloads.set(file.sha256, entry);
     entry.users++;
     try {
-      return await entry.gate.pass(options.signal, (signal) => this.#file(file, { ...options, signal }));
+      return await entry.download.run(options.signal, (signal) => this.#file(file, { ...options, signal }));
     } catch (error) {
       throw asStorageFull(error, `${file.path} (${file.bytes} bytes)`);
     } finally {
       entry.users--;
-      if (entry.users === 0) this.#gates.delete(file.sha256);
+      if (entry.users === 0) this.#downloads.delete(file.sha256);
     }
   }
 
   /** Holds the downloads of these files that are under way; what has come is kept. */
   pause(files: readonly WeightFile[]): void {
-    for (const { sha256 } of files) this.#gates.get(sha256)?.gate.pause();
+    for (const { sha256 } of files) this.#downloads.get(sha256)?.download.pause();
   }
 
   resume(files: readonly WeightFile[]): void {
-    for (const { sha256 } of files) this.#gates.get(sha256)?.gate.resume();
+    for (const { sha256 } of files) this.#downloads.get(sha256)?.download.resume();
   }
 
   paused(files: readonly WeightFile[]): boolean {
-    return files.some(({ sha256 }) => this.#gates.get(sha256)?.gate.paused);
+    return files.some(({ sha256 }) => this.#downloads.get(sha256)?.download.paused);
   }
 
   /** Gives these downloads up, for all who wait, and drops what has come. Whole files stay. */
   async cancel(files: readonly WeightFile[]): Promise<void> {
-    for (const { sha256 } of files) this.#gates.get(sha256)?.gate.cancel();
+    for (const { sha256 } of files) this.#downloads.get(sha256)?.download.cancel();
     await Promise.all(files.map(({ sha256 }) => this.#busy.get(sha256)));
     for (const file of await this.missing(files)) await this.remove(file);
   }
@@ -111,23 +113,23 @@ export class WeightStore {
   async put(file: WeightFile, blob: Blob, signal: AbortSignal): Promise<void> {
     await this.#locked(file, signal, async () => {
       if (blob.size !== file.bytes) throw wrongHash(file);
-      const { sha256, pieces } = await hashBlob(blob, signal);
+      const { sha256, chunks } = await hashBlob(blob, signal);
       if (sha256 !== file.sha256) throw wrongHash(file);
       if (await this.#stored(file)) return this.#keepPath(file);
-      const free = await this.shelf.free();
+      const free = await this.backend.free();
       if (free !== null && free < file.bytes) throw storageFull(file.bytes, free, []);
       await this.remove(file);
-      const writer = await this.shelf.write(file.sha256);
+      const writer = await this.backend.write(file.sha256);
       try {
         await writer.resize(file.bytes);
-        for (const index of pieces.keys()) {
+        for (const index of chunks.keys()) {
           signal.throwIfAborted();
-          await writer.write(await readPiece(blob, index), index * PIECE_BYTES);
+          await writer.write(await readChunk(blob, index), index * CHUNK_BYTES);
         }
       } finally {
         await writer.close();
       }
-      await this.#finish(file, pieces);
+      await this.#finish(file, chunks);
     }).catch((error: unknown) => {
       throw asStorageFull(error, `${file.path} (${file.bytes} bytes)`);
     });
@@ -153,11 +155,11 @@ export class WeightStore {
 
   async #remove(file: WeightFile): Promise<void> {
     this.#checked.delete(file.sha256);
-    // The receipt first: should the tab die in between, what is left is a part and no lie.
-    await this.shelf.remove(receiptName(file.sha256));
+    // The record first: should the tab die in between, what is left is a part and no lie.
+    await this.backend.remove(recordName(file.sha256));
     await this.#removePath(file.path, file.sha256);
-    await this.shelf.remove(partName(file.sha256));
-    await this.shelf.remove(file.sha256);
+    await this.backend.remove(checkpointName(file.sha256));
+    await this.backend.remove(file.sha256);
   }
 
   /** A small text of this app, kept beside the weights; null: none of that name. */
@@ -168,18 +170,18 @@ export class WeightStore {
   /** @throws EngineError `storage_full` */
   async keepNote(name: string, text: string): Promise<void> {
     try {
-      await replace(this.shelf, await noteOf(this.#scope, name), text);
+      await replace(this.backend, await noteOf(this.#scope, name), text);
     } catch (error) {
       throw asStorageFull(error, `a note about the weights (${text.length} bytes)`);
     }
   }
 
   async dropNote(name: string): Promise<void> {
-    await this.shelf.remove(await noteOf(this.#scope, name));
+    await this.backend.remove(await noteOf(this.#scope, name));
   }
 
   async #read(name: string): Promise<string | null> {
-    return (await (await this.shelf.read(name))?.text()) ?? null;
+    return (await (await this.backend.read(name))?.text()) ?? null;
   }
 
   async #file(file: WeightFile, options: FileOptions): Promise<StoredFile> {
@@ -208,9 +210,9 @@ export class WeightStore {
   }
 
   async #stored(file: WeightFile): Promise<Blob | null> {
-    const record = await this.shelf.read(receiptName(file.sha256));
+    const record = await this.backend.read(recordName(file.sha256));
     if (!record) return null;
-    const blob = await this.shelf.read(file.sha256);
+    const blob = await this.backend.read(file.sha256);
     if (blob?.size === file.bytes) return blob;
     await this.#salvage(file);
     return null;
@@ -223,10 +225,10 @@ export class WeightStore {
   }
 
   async #checkNow(file: WeightFile, blob: Blob): Promise<boolean> {
-    const receipt = readReceipt(await this.#read(receiptName(file.sha256)), file.sha256);
-    const intact = receipt ? await intactPieces(blob, receipt) : [];
+    const record = parseRecord(await this.#read(recordName(file.sha256)), file.sha256);
+    const intact = record ? await intactChunks(blob, record) : [];
     // The record itself may be damaged, or be an older version's: the hash of the whole file decides.
-    if (intact.length === receipt?.pieces.length || (await this.#hashes(file, blob))) {
+    if (intact.length === record?.chunks.length || (await this.#hashes(file, blob))) {
       this.#checked.add(file.sha256);
       return true;
     }
@@ -245,36 +247,39 @@ export class WeightStore {
 
   async #salvageNow(file: WeightFile, known?: number[]): Promise<void> {
     this.#checked.delete(file.sha256);
-    const record = await this.shelf.read(receiptName(file.sha256));
+    const record = await this.backend.read(recordName(file.sha256));
     // Another caller may have found the damage too, and be fetching already.
     if (!record) return;
     const intact = known ?? (await this.#intactOfShort(file, record));
     if (intact === null) return;
-    const part: PartRecord = { version: null, pieces: intact };
     const kept =
       intact.length > 0 &&
-      (await replace(this.shelf, partName(file.sha256), JSON.stringify(part)).then(
+      (await replace(
+        this.backend,
+        checkpointName(file.sha256),
+        checkpointText({ version: null, chunks: intact }),
+      ).then(
         () => true,
         () => false,
       ));
-    if (kept) await this.shelf.remove(receiptName(file.sha256));
+    if (kept) await this.backend.remove(recordName(file.sha256));
     else await this.remove(file);
   }
 
   /** null: the file has its length, as it was fetched again meanwhile. */
   async #intactOfShort(file: WeightFile, record: Blob): Promise<number[] | null> {
-    const blob = await this.shelf.read(file.sha256);
+    const blob = await this.backend.read(file.sha256);
     if (blob?.size === file.bytes) return null;
-    const receipt = blob && readReceipt(await record.text(), file.sha256);
-    return receipt ? intactPieces(blob, receipt) : [];
+    const parsed = blob && parseRecord(await record.text(), file.sha256);
+    return parsed ? intactChunks(blob, parsed) : [];
   }
 
   async #hashes(file: WeightFile, blob: Blob, signal = new AbortController().signal): Promise<boolean> {
     const digest = await hashBlob(blob, signal).catch(() => null);
     signal.throwIfAborted();
     if (digest?.sha256 !== file.sha256) return false;
-    // Without a new receipt it is hashed as a whole the next time, too.
-    await this.#finish(file, digest.pieces).catch(() => undefined);
+    // Without a new record it is hashed as a whole the next time, too.
+    await this.#finish(file, digest.chunks).catch(() => undefined);
     return true;
   }
 
@@ -289,13 +294,13 @@ export class WeightStore {
     if (unrecorded) return unrecorded;
     const { needed, free } = await this.room([file]);
     if (free !== null && free < needed) throw storageFull(needed, free, []);
-    const pieces = await download(this.shelf, file, {
+    const chunks = await download(this.backend, file, {
       ...options,
       url: new URL(file.url ?? file.path, this.#modelsUrl).href,
       name: file.sha256,
     });
-    await this.#finish(file, pieces);
-    const blob = await this.shelf.read(file.sha256);
+    await this.#finish(file, chunks);
+    const blob = await this.backend.read(file.sha256);
     if (!blob) throw new Error(`${file.path} was gone right after it had been stored`);
     this.#checked.add(file.sha256);
     return blob;
@@ -303,32 +308,31 @@ export class WeightStore {
 
   /** The file's bytes when they are whole, and only their integrity record has been lost. */
   async #unrecorded(file: WeightFile, signal: AbortSignal): Promise<Blob | null> {
-    const blob = await this.shelf.read(file.sha256);
-    if (blob?.size !== file.bytes || (await this.shelf.read(partName(file.sha256)))) return null;
+    const blob = await this.backend.read(file.sha256);
+    if (blob?.size !== file.bytes || (await this.backend.read(checkpointName(file.sha256)))) return null;
     if (!(await this.#hashes(file, blob, signal))) return null;
     this.#checked.add(file.sha256);
     return blob;
   }
 
-  /** The receipt after the note: before it, the file does not count as whole. The part's record goes last. */
-  async #finish(file: WeightFile, pieces: string[]): Promise<void> {
+  /** The record after the note: before it, the file does not count as whole. The part's record goes last. */
+  async #finish(file: WeightFile, chunks: string[]): Promise<void> {
     const { path, bytes, sha256 } = file;
-    const receipt: Receipt = { sha256, path, bytes, pieces };
     await this.#keepPath(file);
-    await replace(this.shelf, receiptName(sha256), JSON.stringify(receipt));
-    await this.shelf.remove(partName(sha256));
+    await replace(this.backend, recordName(sha256), recordText({ sha256, path, bytes, chunks }));
+    await this.backend.remove(checkpointName(sha256));
   }
 
   /** Another app, or another version of this one, may have stored the file. */
   async #keepPath({ path, bytes, sha256 }: WeightFile): Promise<void> {
     const name = await pathNote(this.#scope, path);
     const text = JSON.stringify({ sha256, bytes } satisfies StoredPath);
-    if ((await this.#read(name)) !== text) await replace(this.shelf, name, text);
+    if ((await this.#read(name)) !== text) await replace(this.backend, name, text);
   }
 
   /** A newer version may lie at the path by now. */
   async #removePath(path: string, sha256: string): Promise<void> {
     const name = await pathNote(this.#scope, path);
-    if ((await this.#read(name))?.includes(sha256)) await this.shelf.remove(name);
+    if ((await this.#read(name))?.includes(sha256)) await this.backend.remove(name);
   }
 }

@@ -4,7 +4,7 @@ import type { EngineContext } from '../engine.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
 import type { LoadVariant, LoadVariantOptions } from './loaded-model.ts';
 import type { Engine } from '../engine.ts';
-import type { Library } from '../../weights/model-storage.ts';
+import type { ModelStorage } from '../../weights/model-storage.ts';
 import type { BackendBenchmark } from '../benchmark/backend-benchmark.ts';
 import { checkFormat, findBrokenJson } from '../../weights/formats/check-format.ts';
 import { loadProgress, onlyForward } from './load-progress.ts';
@@ -14,7 +14,7 @@ import type { StoredFile, WeightStore } from '../../weights/weight-store.ts';
 export interface LoaderSettings {
   store: Promise<WeightStore>;
   sources: WeightSources;
-  library: Pick<Library, 'makeRoom' | 'makeMoreRoom' | 'used'>;
+  modelStorage: Pick<ModelStorage, 'makeRoom' | 'makeMoreRoom' | 'used'>;
   benchmark: () => Pick<BackendBenchmark, 'backend' | 'maybeRun' | 'disable'>;
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
   wasmUrl: string;
@@ -26,7 +26,7 @@ export interface LoaderSettings {
 export function variantLoader({
   store,
   sources,
-  library,
+  modelStorage,
   benchmark,
   wasmUrl,
   upstreamKeys,
@@ -42,10 +42,10 @@ export function variantLoader({
     const variant: Variant = isOnnx(resolved)
       ? { ...resolved, device: await benchmark().backend(resolved) }
       : resolved;
-    await library.makeRoom(variant.files);
+    await modelStorage.makeRoom(variant.files);
     const used = (engine: Engine): Engine => {
       // Housekeeping: an answer waits for none of it, nor fails with it.
-      library
+      modelStorage
         .used(variant)
         .catch((error: unknown) => console.error('localtext: weights were not tidied', error));
       if (isOnnx(resolved)) {
@@ -62,7 +62,7 @@ export function variantLoader({
         } catch (error) {
           const full = error instanceof EngineError && error.code === 'storage_full';
           if (!full || options.signal.aborted) throw error;
-          await library.makeMoreRoom(which.files);
+          await modelStorage.makeMoreRoom(which.files);
         }
       }
     };

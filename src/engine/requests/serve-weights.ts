@@ -1,44 +1,44 @@
 import type { WeightsCommand, WeightsReply } from '../../protocol/weights-messages.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
-import type { Library } from '../../weights/model-storage.ts';
-import type { Transfer } from '../../weights/model-import-export.ts';
+import type { ModelStorage } from '../../weights/model-storage.ts';
+import type { ModelImportExport } from '../../weights/model-import-export.ts';
 import type { WeightStore } from '../../weights/weight-store.ts';
 
 export interface WeightsService {
   store: Promise<WeightStore>;
-  library: Library;
-  transfer: Transfer;
+  modelStorage: ModelStorage;
+  importExport: ModelImportExport;
   /** Something has changed that the status tells of. */
   onChange(): void;
 }
 
 /** Does what a page asks of the weight store. @throws EngineError */
 export async function serveWeights(
-  { store, library, transfer, onChange }: WeightsService,
+  { store, modelStorage, importExport, onChange }: WeightsService,
   command: WeightsCommand,
   signal: AbortSignal,
 ): Promise<WeightsReply> {
   switch (command.type) {
     case 'list':
-      return { type: 'list', store: await library.overview() };
+      return { type: 'list', store: await modelStorage.overview() };
     case 'describe':
-      return { type: 'described', description: await transfer.describe(command.target) };
+      return { type: 'described', description: await importExport.describe(command.target) };
     case 'import': {
-      const imported = await transfer.take(command.name, command.blob, signal);
+      const imported = await importExport.take(command.name, command.blob, signal);
       onChange();
       return { type: 'imported', imported };
     }
     case 'delete':
-      await library.delete(command.target);
+      await modelStorage.delete(command.target);
       break;
     case 'pause':
-      (await store).pause(await library.files(await library.name(command.target)));
+      (await store).pause(await modelStorage.files(await modelStorage.name(command.target)));
       break;
     case 'resume':
-      (await store).resume(await library.files(await library.name(command.target)));
+      (await store).resume(await modelStorage.files(await modelStorage.name(command.target)));
       break;
     case 'cancel':
-      await (await store).cancel(await library.files(await library.name(command.target)));
+      await (await store).cancel(await modelStorage.files(await modelStorage.name(command.target)));
       break;
     default:
       throw badRequest('Unknown command for stored weights.', 'type', 'unsupported_value');

@@ -1,18 +1,18 @@
-import { freeBytes, PIECE_BYTES, type Shelf, type ShelfWriter } from './storage-backend.ts';
+import { freeBytes, CHUNK_BYTES, type StorageBackend, type BackendWriter } from './storage-backend.ts';
 
 export const WEIGHTS_CACHE = 'localtext-weights';
 
 /** The Cache API, where there is no file system; null where there is neither. */
-export async function openCacheShelf(): Promise<Shelf | null> {
+export async function openCacheBackend(): Promise<StorageBackend | null> {
   try {
-    return new CacheShelf(await caches.open(WEIGHTS_CACHE));
+    return new CacheBackend(await caches.open(WEIGHTS_CACHE));
   } catch {
     return null;
   }
 }
 
-/** A piece an entry: an entry is there whole or not at all, and nothing can be added to it. */
-class CacheShelf implements Shelf {
+/** A chunk an entry: an entry is there whole or not at all, and nothing can be added to it. */
+class CacheBackend implements StorageBackend {
   readonly kind = 'cache';
   readonly #cache: Cache;
 
@@ -21,17 +21,17 @@ class CacheShelf implements Shelf {
   }
 
   read(name: string): Promise<Blob | null> {
-    return readPieces(this.#cache, name);
+    return readChunks(this.#cache, name);
   }
 
-  async write(name: string): Promise<ShelfWriter> {
+  async write(name: string): Promise<BackendWriter> {
     return {
-      write: (bytes, at) => this.#cache.put(pieceUrl(name, at), new Response(bytes)),
+      write: (bytes, at) => this.#cache.put(chunkUrl(name, at), new Response(bytes)),
       read: async (at) => {
-        const piece = await this.#cache.match(pieceUrl(name, at));
-        return new Uint8Array((await piece?.arrayBuffer()) ?? new ArrayBuffer(0));
+        const chunk = await this.#cache.match(chunkUrl(name, at));
+        return new Uint8Array((await chunk?.arrayBuffer()) ?? new ArrayBuffer(0));
       },
-      // A piece is put whole in the place of the one before.
+      // A chunk is put whole in the place of the one before.
       resize: async () => undefined,
       flush: async () => undefined,
       close: async () => undefined,
@@ -53,19 +53,19 @@ class CacheShelf implements Shelf {
   }
 }
 
-/** The pieces of a file as one blob, without a copy. */
-export async function readPieces(cache: Cache, name: string): Promise<Blob | null> {
+/** The chunks of a file as one blob, without a copy. */
+export async function readChunks(cache: Cache, name: string): Promise<Blob | null> {
   const parts: Blob[] = [];
-  for (let at = 0; ; at += PIECE_BYTES) {
-    const piece = await cache.match(pieceUrl(name, at));
-    if (!piece) return at === 0 ? null : new Blob(parts);
-    parts.push(await piece.blob());
+  for (let at = 0; ; at += CHUNK_BYTES) {
+    const chunk = await cache.match(chunkUrl(name, at));
+    if (!chunk) return at === 0 ? null : new Blob(parts);
+    parts.push(await chunk.blob());
   }
 }
 
 /** Cache keys are addresses; these are never fetched. */
 const FOLDER = '/localtext/weights/';
-const pieceUrl = (name: string, at: number): string => `${FOLDER}${name}/${at}`;
+const chunkUrl = (name: string, at: number): string => `${FOLDER}${name}/${at}`;
 
 function nameOf({ url }: Request): string {
   const [name = ''] = new URL(url).pathname.slice(FOLDER.length).split('/');

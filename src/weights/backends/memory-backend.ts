@@ -1,29 +1,29 @@
-import { PIECE_BYTES, type Shelf, type ShelfWriter } from './storage-backend.ts';
+import { CHUNK_BYTES, type StorageBackend, type BackendWriter } from './storage-backend.ts';
 
 /** The last resort: the weights are gone with the tab. */
-export class MemoryShelf implements Shelf {
+export class MemoryBackend implements StorageBackend {
   readonly kind = 'memory';
-  /** Pieces by where they begin. */
+  /** Chunks by where they begin. */
   readonly #files = new Map<string, Map<number, Blob>>();
 
   async read(name: string): Promise<Blob | null> {
-    const pieces = this.#files.get(name);
-    const first = pieces?.get(0);
-    if (!pieces || !first) return null;
+    const chunks = this.#files.get(name);
+    const first = chunks?.get(0);
+    if (!chunks || !first) return null;
     const parts: Blob[] = [first];
-    for (let at = PIECE_BYTES, next = pieces.get(at); next; at += PIECE_BYTES, next = pieces.get(at)) {
+    for (let at = CHUNK_BYTES, next = chunks.get(at); next; at += CHUNK_BYTES, next = chunks.get(at)) {
       parts.push(next);
     }
     return new Blob(parts);
   }
 
-  async write(name: string): Promise<ShelfWriter> {
-    const pieces = this.#files.get(name) ?? new Map<number, Blob>();
-    this.#files.set(name, pieces);
+  async write(name: string): Promise<BackendWriter> {
+    const chunks = this.#files.get(name) ?? new Map<number, Blob>();
+    this.#files.set(name, chunks);
     return {
-      write: async (bytes, at) => void pieces.set(at, new Blob([bytes])),
-      read: async (at) => new Uint8Array((await pieces.get(at)?.arrayBuffer()) ?? new ArrayBuffer(0)),
-      // A piece is put whole in the place of the one before.
+      write: async (bytes, at) => void chunks.set(at, new Blob([bytes])),
+      read: async (at) => new Uint8Array((await chunks.get(at)?.arrayBuffer()) ?? new ArrayBuffer(0)),
+      // A chunk is put whole in the place of the one before.
       resize: async () => undefined,
       flush: async () => undefined,
       close: async () => undefined,

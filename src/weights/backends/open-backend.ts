@@ -1,13 +1,13 @@
-import type { Shelf } from './storage-backend.ts';
+import type { StorageBackend } from './storage-backend.ts';
 
-/** The best shelf that this browser has. */
-export async function openShelf(): Promise<Shelf> {
-  const { openOpfsShelf } = await import('./opfs-backend.ts');
-  const opfs = await openOpfsShelf();
+/** The best backend that this browser has. */
+export async function openBackend(): Promise<StorageBackend> {
+  const { openOpfsBackend } = await import('./opfs-backend.ts');
+  const opfs = await openOpfsBackend();
   if (opfs) return opfs;
-  const { openCacheShelf } = await import('./cache-backend.ts');
-  const cache = await openCacheShelf();
+  const { openCacheBackend } = await import('./cache-backend.ts');
+  const cache = await openCacheBackend();
   if (cache) return cache;
-  const { MemoryShelf } = await import('./memory-backend.ts');
-  return new MemoryShelf();
+  const { MemoryBackend } = await import('./memory-backend.ts');
+  return new MemoryBackend();
 }

@@ -1,19 +1,19 @@
 import { openAccess } from './open-access.ts';
 import { openWeightsFolder } from './opfs-folder.ts';
-import { freeBytes, type Shelf, type ShelfWriter } from './storage-backend.ts';
+import { freeBytes, type StorageBackend, type BackendWriter } from './storage-backend.ts';
 
 /** The origin private file system; null where there is none (private windows, some WebKit builds). */
-export async function openOpfsShelf(): Promise<Shelf | null> {
+export async function openOpfsBackend(): Promise<StorageBackend | null> {
   try {
     const folder = await openWeightsFolder({ create: true });
     if (!('createSyncAccessHandle' in FileSystemFileHandle.prototype)) return null;
-    return new OpfsShelf(folder);
+    return new OpfsBackend(folder);
   } catch {
     return null;
   }
 }
 
-class OpfsShelf implements Shelf {
+class OpfsBackend implements StorageBackend {
   readonly kind = 'opfs';
   #folder: FileSystemDirectoryHandle;
 
@@ -30,7 +30,7 @@ class OpfsShelf implements Shelf {
     }
   }
 
-  async write(name: string): Promise<ShelfWriter> {
+  async write(name: string): Promise<BackendWriter> {
     // A writable stream keeps its bytes aside until it is closed; this one leaves a part to resume from.
     const access = await openAccess(() => this.#create(name));
     return {

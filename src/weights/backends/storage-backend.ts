@@ -1,32 +1,32 @@
 /**
  * Where weight files lie: a flat place of blobs by name. A file is on it whole or in part; only the store knows
- * which, by the receipt that it puts beside a whole one.
+ * which, by the record that it puts beside a whole one.
  */
-export interface Shelf {
+export interface StorageBackend {
   readonly kind: 'opfs' | 'cache' | 'memory';
   /** What is there under that name; of a part, with gaps or up to the first one. null: nothing. */
   read(name: string): Promise<Blob | null>;
   /** Opens for writing; what is there stays. One writer a name at a time. */
-  write(name: string): Promise<ShelfWriter>;
+  write(name: string): Promise<BackendWriter>;
   remove(name: string): Promise<void>;
   names(): Promise<string[]>;
   /** Bytes that may still be written; null: unknown. */
   free(): Promise<number | null>;
 }
 
-/** Bytes come and go in pieces of this size, the last one of a file excepted; each begins at a multiple of it. */
-export const PIECE_BYTES = 4 * 2 ** 20;
+/** Bytes come and go in chunks of this size, the last one of a file excepted; each begins at a multiple of it. */
+export const CHUNK_BYTES = 4 * 2 ** 20;
 
-/** A piece of a file that is whole. */
-export async function readPiece(blob: Blob, index: number): Promise<Uint8Array<ArrayBuffer>> {
-  const from = index * PIECE_BYTES;
-  return new Uint8Array(await blob.slice(from, from + PIECE_BYTES).arrayBuffer());
+/** A chunk of a file that is whole. */
+export async function readChunk(blob: Blob, index: number): Promise<Uint8Array<ArrayBuffer>> {
+  const from = index * CHUNK_BYTES;
+  return new Uint8Array(await blob.slice(from, from + CHUNK_BYTES).arrayBuffer());
 }
 
-export interface ShelfWriter {
-  /** One piece. */
+export interface BackendWriter {
+  /** One chunk. */
   write(bytes: Uint8Array<ArrayBuffer>, at: number): Promise<void>;
-  /** A piece that is there. */
+  /** A chunk that is there. */
   read(at: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
   /**
    * Gives the file its size, where there are files: room for what is to come, which is refused now rather than when half
@@ -39,20 +39,20 @@ export interface ShelfWriter {
 }
 
 /** Puts a small file in place of what was there. */
-export async function replace(shelf: Shelf, name: string, text: string): Promise<void> {
-  const writer = await shelf.write(name);
+export async function replace(backend: StorageBackend, name: string, text: string): Promise<void> {
+  const writer = await backend.write(name);
   try {
     await overwrite(writer, text);
   } catch (error) {
     await writer.close().catch(() => undefined);
     // An empty file would be taken for the real one.
-    if ((await shelf.read(name))?.size === 0) await shelf.remove(name);
+    if ((await backend.read(name))?.size === 0) await backend.remove(name);
     throw error;
   }
   await writer.close();
 }
 
-export async function overwrite(writer: ShelfWriter, text: string): Promise<void> {
+export async function overwrite(writer: BackendWriter, text: string): Promise<void> {
   const bytes = new TextEncoder().encode(text);
   await writer.write(bytes, 0);
   await writer.resize(bytes.length);

@@ -6,7 +6,7 @@ export interface StoredPath {
   bytes: number;
 }
 
-/** Name of the note that leads from an app's path to its bytes; beside it, a receipt says that they are whole. */
+/** Name of the note that leads from an app's path to its bytes; beside it, a record says that they are whole. */
 export async function pathNote(scope: string, path: string): Promise<string> {
   return `path-${await hashText(scope === '/' ? path : `${scope}\n${path}`)}`;
 }

@@ -1,17 +1,17 @@
-import type { StallWatch } from './idle-timeout.ts';
+import type { IdleTimeout } from './idle-timeout.ts';
 
-/** Cuts a body into pieces of given lengths. */
-export class PieceReader {
+/** Cuts a body into chunks of given lengths. */
+export class ChunkReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
-  readonly #watch: StallWatch;
+  readonly #watch: IdleTimeout;
   readonly #onBytes: (bytes: number) => void;
   #rest = new Uint8Array(0);
-  /** Bytes of a piece that is not whole yet. */
+  /** Bytes of a chunk that is not whole yet. */
   partial = 0;
 
   constructor(
     body: ReadableStream<Uint8Array<ArrayBuffer>>,
-    watch: StallWatch,
+    watch: IdleTimeout,
     onBytes: (bytes: number) => void = () => undefined,
   ) {
     this.#reader = body.getReader();
@@ -20,21 +20,21 @@ export class PieceReader {
   }
 
   /** @throws Error when the body ends before */
-  async piece(length: number): Promise<Uint8Array<ArrayBuffer>> {
-    const piece = new Uint8Array(length);
+  async chunk(length: number): Promise<Uint8Array<ArrayBuffer>> {
+    const chunk = new Uint8Array(length);
     this.partial = 0;
     while (this.partial < length) {
       if (this.#rest.length === 0 && !(await this.#more())) {
         throw new Error(`the connection ended ${length - this.partial} bytes early`);
       }
       const taken = this.#rest.subarray(0, length - this.partial);
-      piece.set(taken, this.partial);
+      chunk.set(taken, this.partial);
       this.#rest = this.#rest.subarray(taken.length);
       this.partial += taken.length;
       this.#onBytes(taken.length);
     }
     this.partial = 0;
-    return piece;
+    return chunk;
   }
 
   async ended(): Promise<boolean> {

@@ -1,36 +1,33 @@
-import { overwrite, PIECE_BYTES, type Shelf, type ShelfWriter } from '../backends/storage-backend.ts';
+import { CHUNK_BYTES, type StorageBackend } from '../backends/storage-backend.ts';
 
-/** What is known of a download that has not ended: kept beside its bytes, to go on from. */
-export interface PartRecord {
-  /** The file's version on the server (ETag, else Last-Modified), where it told one. */
+/** The state of an unfinished download, kept beside its bytes so that it can be resumed. */
+export interface DownloadCheckpoint {
+  /** The file's version on the server (ETag, else Last-Modified); null: unknown. */
   version: string | null;
-  /** Numbers of the pieces that are on the shelf. */
-  pieces: number[];
+  /** Numbers of the chunks that are stored. */
+  chunks: number[];
 }
 
-export const partName = (name: string): string => `${name}.part`;
+export const checkpointName = (name: string): string => `${name}.part`;
 
-/** null: none, or none that can be trusted. */
-export async function readPart(shelf: Shelf, name: string, pieces: number): Promise<PartRecord | null> {
-  const text = await (await shelf.read(partName(name)))?.text();
+/** Stored as `pieces`, the name that earlier versions read and wrote. */
+export const checkpointText = ({ version, chunks }: DownloadCheckpoint): string =>
+  JSON.stringify({ version, pieces: chunks });
+
+/** null: none, or an invalid one. */
+export async function readCheckpoint(
+  backend: StorageBackend,
+  name: string,
+  bytes: number,
+): Promise<DownloadCheckpoint | null> {
+  const text = await (await backend.read(checkpointName(name)))?.text();
   try {
-    const record = JSON.parse(text ?? '') as Partial<PartRecord> | null;
-    const isPiece = (index: unknown): boolean =>
-      Number.isInteger(index) && Number(index) >= 0 && Number(index) < pieces;
-    if (!Array.isArray(record?.pieces) || !record.pieces.every(isPiece)) return null;
-    return { version: typeof record.version === 'string' ? record.version : null, pieces: record.pieces };
+    const { version, pieces } = Object(JSON.parse(text ?? '')) as Record<string, unknown>;
+    const isChunk = (index: unknown): boolean =>
+      Number.isInteger(index) && Number(index) >= 0 && Number(index) * CHUNK_BYTES < bytes;
+    if (!Array.isArray(pieces) || !pieces.every(isChunk)) return null;
+    return { version: typeof version === 'string' ? version : null, chunks: pieces as number[] };
   } catch {
     return null;
   }
-}
-
-/** @param writer of the file `partName` */
-export async function keepPart(writer: ShelfWriter, record: PartRecord): Promise<void> {
-  await overwrite(writer, JSON.stringify(record));
-}
-
-/** Bytes of a file that are here already, about. */
-export async function partBytes(shelf: Shelf, name: string, bytes: number): Promise<number> {
-  const record = await readPart(shelf, name, Math.ceil(bytes / PIECE_BYTES));
-  return Math.min(bytes, (record?.pieces.length ?? 0) * PIECE_BYTES);
 }

@@ -1,7 +1,7 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
 import { TransientStatusError, WrongRangeError } from './retry.ts';
-import { Stalled } from './idle-timeout.ts';
+import { IdleTimeoutError } from './idle-timeout.ts';
 
 export function unavailable({ path }: WeightFile, status: number): EngineError {
   return new EngineError({
@@ -79,7 +79,7 @@ export function downloadFailed(file: WeightFile, error: unknown, keptBytes: numb
 }
 
 function reason(error: unknown): string {
-  if (error instanceof Stalled) return `the server sent nothing for ${error.seconds} s`;
+  if (error instanceof IdleTimeoutError) return `the server sent nothing for ${error.seconds} s`;
   if (error instanceof TransientStatusError || error instanceof WrongRangeError) return error.message;
   if (error instanceof DOMException) return `the browser's storage failed (${error.name})`;
   return 'the connection broke';

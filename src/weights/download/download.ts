@@ -3,47 +3,61 @@ import { delay } from '../../protocol/abort.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
 import { checkResponse } from './check-response.ts';
 import { downloadFailed, isQuotaError, sizeDiffers, wrongHash } from './download-errors.ts';
-import { PieceHash } from './chunk-hash.ts';
-import { keepPart, partName, readPart, type PartRecord } from './download-checkpoint.ts';
-import { PieceReader } from './chunk-reader.ts';
+import { ChunkHash } from './chunk-hash.ts';
+import {
+  checkpointName,
+  checkpointText,
+  readCheckpoint,
+  type DownloadCheckpoint,
+} from './download-checkpoint.ts';
+import { ChunkReader } from './chunk-reader.ts';
 import { MAX_ATTEMPTS, pauseBeforeRetry } from './retry.ts';
-import { PIECE_BYTES, type Shelf, type ShelfWriter } from '../backends/storage-backend.ts';
-import { StallWatch } from './idle-timeout.ts';
+import {
+  CHUNK_BYTES,
+  overwrite,
+  type StorageBackend,
+  type BackendWriter,
+} from '../backends/storage-backend.ts';
+import { IdleTimeout } from './idle-timeout.ts';
 
-/** At once, for a file of many pieces: one often gets less than the line can carry. */
+/** At once, for a file of many chunks: one often gets less than the line can carry. */
 const CONNECTIONS = 4;
 
 export interface DownloadOptions {
   url: string;
-  /** Under which the bytes lie on the shelf. */
+  /** Under which the bytes lie on the backend. */
   name: string;
   signal: AbortSignal;
   onProgress(loadedBytes: number): void;
   /** How long a connection may deliver nothing, in milliseconds. */
-  stallMs?: number | undefined;
+  idleTimeoutMs?: number | undefined;
 }
 
 /**
- * Downloads a file to the shelf, going on from the pieces that are there, over several connections where the server
+ * Downloads a file to the backend, going on from the chunks that are there, over several connections where the server
  * gives parts, and checks its hash as it comes. What has come stays when it is aborted, with its record, which the
  * caller removes once the file is recorded as whole.
- * @returns the SHA-256 of each piece, in hex
+ * @returns the SHA-256 of each chunk, in hex
  * @throws EngineError; the signal's reason
  */
-export async function download(shelf: Shelf, file: WeightFile, options: DownloadOptions): Promise<string[]> {
+export async function download(
+  backend: StorageBackend,
+  file: WeightFile,
+  options: DownloadOptions,
+): Promise<string[]> {
   let running: Download | null = null;
   try {
-    const first = (running = await Download.open(shelf, file, options));
+    const first = (running = await Download.open(backend, file, options));
     const outcome = await first.run();
-    if (typeof outcome === 'object') return outcome.pieces;
+    if (typeof outcome === 'object') return outcome.chunks;
     // The file may have changed on the server since a part came, or that part was torn: once more, from nothing.
-    await forget(shelf, options.name);
+    await forget(backend, options.name);
     if (outcome === 'wrong' && first.isOneVersion) throw wrongHash(file);
     // A server of several machines may give each its own version: from here on the hash alone decides.
-    running = await Download.open(shelf, file, options, { anyVersion: true });
+    running = await Download.open(backend, file, options, { anyVersion: true });
     const second = await running.run();
-    if (typeof second === 'object') return second.pieces;
-    await forget(shelf, options.name);
+    if (typeof second === 'object') return second.chunks;
+    await forget(backend, options.name);
     throw wrongHash(file);
   } catch (error) {
     options.signal.throwIfAborted();
@@ -51,33 +65,33 @@ export async function download(shelf: Shelf, file: WeightFile, options: Download
   }
 }
 
-async function forget(shelf: Shelf, name: string): Promise<void> {
-  await shelf.remove(partName(name));
-  await shelf.remove(name);
+async function forget(backend: StorageBackend, name: string): Promise<void> {
+  await backend.remove(checkpointName(name));
+  await backend.remove(name);
 }
 
-/** The pieces' hashes of a file that is whole. */
-type Outcome = { pieces: string[] } | 'changed' | 'wrong';
+/** The chunks' hashes of a file that is whole. */
+type Outcome = { chunks: string[] } | 'changed' | 'wrong';
 
 class Changed extends Error {}
 
 interface DownloadParts {
-  shelf: Shelf;
+  backend: StorageBackend;
   file: WeightFile;
   options: DownloadOptions;
-  writer: ShelfWriter;
-  hash: PieceHash;
-  record: PartRecord | null;
+  writer: BackendWriter;
+  hash: ChunkHash;
+  record: DownloadCheckpoint | null;
   anyVersion: boolean;
 }
 
 class Download {
   readonly #resumed: boolean;
-  readonly #shelf: Shelf;
+  readonly #backend: StorageBackend;
   readonly #file: WeightFile;
   readonly #options: DownloadOptions;
-  readonly #writer: ShelfWriter;
-  readonly #hash: PieceHash;
+  readonly #writer: BackendWriter;
+  readonly #hash: ChunkHash;
   readonly #count: number;
   readonly #taken = new Set<number>();
   readonly #done: Set<number>;
@@ -86,43 +100,50 @@ class Download {
   readonly #anyVersion: boolean;
   /** Of the file on the server. */
   #version: string | null;
-  /** Bytes of pieces under way. */
+  /** Bytes of chunks under way. */
   #flying = 0;
   #reported = 0;
   #keeping: Promise<void> = Promise.resolve();
   /** Opened once: Chromium at times never opens a file that was closed a moment before. */
-  #part: ShelfWriter | null = null;
+  #part: BackendWriter | null = null;
 
   static async open(
-    shelf: Shelf,
+    backend: StorageBackend,
     file: WeightFile,
     options: DownloadOptions,
     { anyVersion = false } = {},
   ): Promise<Download> {
-    const count = Math.ceil(file.bytes / PIECE_BYTES);
-    const record = await readPart(shelf, options.name, count);
+    const record = await readCheckpoint(backend, options.name, file.bytes);
     // Bytes that nothing is known of are no help.
-    if (!record) await forget(shelf, options.name);
-    const writer = await shelf.write(options.name);
+    if (!record) await forget(backend, options.name);
+    const writer = await backend.write(options.name);
     try {
       await writer.resize(file.bytes);
     } catch (error) {
       await writer.close();
-      if (!record) await forget(shelf, options.name);
+      if (!record) await forget(backend, options.name);
       throw error;
     }
-    return new Download({ shelf, file, options, writer, hash: await PieceHash.create(), record, anyVersion });
+    return new Download({
+      backend,
+      file,
+      options,
+      writer,
+      hash: await ChunkHash.create(),
+      record,
+      anyVersion,
+    });
   }
 
-  private constructor({ shelf, file, options, writer, hash, record, anyVersion }: DownloadParts) {
-    this.#shelf = shelf;
+  private constructor({ backend, file, options, writer, hash, record, anyVersion }: DownloadParts) {
+    this.#backend = backend;
     this.#file = file;
     this.#options = options;
     this.#writer = writer;
     this.#hash = hash;
     this.#anyVersion = anyVersion;
-    this.#count = Math.ceil(file.bytes / PIECE_BYTES);
-    this.#done = new Set(record?.pieces);
+    this.#count = Math.ceil(file.bytes / CHUNK_BYTES);
+    this.#done = new Set(record?.chunks);
     this.#version = record?.version ?? null;
     this.#resumed = this.#done.size > 0;
     this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
@@ -144,16 +165,16 @@ class Download {
       await this.#keeping.catch(() => undefined);
       await this.#part?.close();
     }
-    const { sha256, pieces } = await this.#hash.digest();
-    return sha256 === this.#file.sha256 ? { pieces } : 'wrong';
+    const { sha256, chunks } = await this.#hash.digest();
+    return sha256 === this.#file.sha256 ? { chunks } : 'wrong';
   }
 
-  /** Downloads one piece after another; the first lane opens the others once the server has shown that it gives parts. */
+  /** Downloads one chunk after another; the first lane opens the others once the server has shown that it gives parts. */
   async #lane(first: boolean): Promise<void> {
     const others: Promise<void>[] = [];
     try {
       for (let index = this.#next(); index !== null; index = this.#next()) {
-        const whole = await this.#tryBring(index);
+        const whole = await this.#fetchWithRetries(index);
         if (whole || !first || others.length > 0) continue;
         const lanes = Math.min(CONNECTIONS, this.#count - this.#done.size + 1) - 1;
         for (let count = 0; count < lanes; count++) {
@@ -180,11 +201,11 @@ class Download {
   }
 
   /** True when the answer was the whole file, which no range can be asked of. */
-  async #tryBring(index: number): Promise<boolean> {
+  async #fetchWithRetries(index: number): Promise<boolean> {
     for (let failures = 0; ;) {
       const before = this.#done.size;
       try {
-        return await this.#fetchPiece(index);
+        return await this.#fetchChunk(index);
       } catch (error) {
         this.#signal.throwIfAborted();
         if (error instanceof EngineError || error instanceof Changed || isQuotaError(error)) throw error;
@@ -196,9 +217,9 @@ class Download {
     }
   }
 
-  async #fetchPiece(index: number): Promise<boolean> {
-    const from = index * PIECE_BYTES;
-    const watch = new StallWatch(this.#signal, this.#options.stallMs);
+  async #fetchChunk(index: number): Promise<boolean> {
+    const from = index * CHUNK_BYTES;
+    const watch = new IdleTimeout(this.#signal, this.#options.idleTimeoutMs);
     const asked = fetch(this.#options.url, {
       signal: watch.signal,
       // The store is the only copy: the HTTP cache would keep another.
@@ -209,16 +230,16 @@ class Download {
     await checkResponse(this.#file, response, { from, to: from + this.#length(index) });
     this.#checkVersion(response);
     if (!response.body) throw new Error('the answer has no body');
-    const reader = new PieceReader(response.body, watch, (bytes) => this.#fly(bytes));
+    const reader = new ChunkReader(response.body, watch, (bytes) => this.#fly(bytes));
     try {
       if (response.status === 206) {
-        await this.#keepPiece(index, await reader.piece(this.#length(index)));
+        await this.#storeChunk(index, await reader.chunk(this.#length(index)));
         return false;
       }
       for (let at = 0; at < this.#count; at++) {
-        const bytes = await reader.piece(this.#length(at));
+        const bytes = await reader.chunk(this.#length(at));
         if (this.#done.has(at)) this.#flying -= bytes.length;
-        else await this.#keepPiece(at, bytes);
+        else await this.#storeChunk(at, bytes);
       }
       if (!(await reader.ended())) throw sizeDiffers(this.#file, 'is longer');
       return true;
@@ -242,9 +263,9 @@ class Download {
     return !this.#resumed && (this.#count === 1 || this.#version !== null);
   }
 
-  async #keepPiece(index: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+  async #storeChunk(index: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     this.#flying -= bytes.length;
-    await this.#writer.write(bytes, index * PIECE_BYTES);
+    await this.#writer.write(bytes, index * CHUNK_BYTES);
     this.#done.add(index);
     this.#report();
     await this.#hash.advance(this.#done, (at) => this.#stored(at), this.#signal, { index, bytes });
@@ -261,16 +282,16 @@ class Download {
   }
 
   async #keepNow(): Promise<void> {
-    this.#part ??= await this.#shelf.write(partName(this.#options.name));
-    await keepPart(this.#part, { version: this.#version, pieces: [...this.#done] });
+    this.#part ??= await this.#backend.write(checkpointName(this.#options.name));
+    await overwrite(this.#part, checkpointText({ version: this.#version, chunks: [...this.#done] }));
   }
 
   #stored(index: number): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#writer.read(index * PIECE_BYTES, this.#length(index));
+    return this.#writer.read(index * CHUNK_BYTES, this.#length(index));
   }
 
   #length(index: number): number {
-    return Math.min(PIECE_BYTES, this.#file.bytes - index * PIECE_BYTES);
+    return Math.min(CHUNK_BYTES, this.#file.bytes - index * CHUNK_BYTES);
   }
 
   #fly(bytes: number): void {
@@ -278,7 +299,7 @@ class Download {
     this.#report();
   }
 
-  /** Bytes that are on the shelf, to go on from. */
+  /** Bytes that are on the backend, to go on from. */
   get keptBytes(): number {
     let sum = 0;
     for (const index of this.#done) sum += this.#length(index);

@@ -1,10 +1,10 @@
 import { abortable } from '../../protocol/abort.ts';
 
 /** A connection on which nothing has come for this long is dead, whatever the browser takes it for. */
-const STALL_MS = 30_000;
+const IDLE_TIMEOUT_MS = 30_000;
 
 /** Nothing came on a connection, which the browser itself would have waited on forever. */
-export class Stalled extends Error {
+export class IdleTimeoutError extends Error {
   readonly seconds: number;
 
   constructor(ms: number) {
@@ -14,20 +14,20 @@ export class Stalled extends Error {
 }
 
 /** Watches one connection, and ends it when nothing comes. Time that its reader takes for itself does not count. */
-export class StallWatch {
+export class IdleTimeout {
   /** For `fetch()`. */
   readonly signal: AbortSignal;
   readonly #stop = new AbortController();
   readonly #ms: number;
 
-  constructor(signal: AbortSignal, ms = STALL_MS) {
+  constructor(signal: AbortSignal, ms = IDLE_TIMEOUT_MS) {
     this.signal = AbortSignal.any([signal, this.#stop.signal]);
     this.#ms = ms;
   }
 
-  /** @throws what the arrival fails of; `Stalled`; the signal's reason */
+  /** @throws what the arrival fails of; `IdleTimeoutError`; the signal's reason */
   async during<T>(arrival: Promise<T>): Promise<T> {
-    const timer = setTimeout(() => this.#stop.abort(new Stalled(this.#ms)), this.#ms);
+    const timer = setTimeout(() => this.#stop.abort(new IdleTimeoutError(this.#ms)), this.#ms);
     try {
       return await abortable(arrival, this.signal);
     } finally {

@@ -4,7 +4,7 @@ import { EngineError } from '../../protocol/engine-error.ts';
 const PAUSED = new DOMException('The download was paused.', 'AbortError');
 
 /** What may be done to the download of one file while it is wanted: hold it, let it go on, or give it up. */
-export class Gate {
+export class PausableDownload {
   readonly #cancel = new AbortController();
   readonly #runs = new Set<AbortController>();
   #open: { promise: Promise<void>; resolve: () => void } | null = null;
@@ -39,7 +39,7 @@ export class Gate {
   }
 
   /** Runs `work` as often as it is held and let go on. @throws what it throws; the signals' reasons */
-  async pass<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async run<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const wanted = AbortSignal.any([signal, this.#cancel.signal]);
     for (;;) {
       if (this.#open) await abortable(this.#open.promise, wanted);

@@ -1,40 +1,40 @@
-import { PIECE_BYTES, readPiece } from '../backends/storage-backend.ts';
+import { CHUNK_BYTES, readChunk } from '../backends/storage-backend.ts';
 import { sha256 } from './sha256.ts';
 
-/** The integrity record of a file, as JSON: it lies beside a file that is whole. */
-export interface Receipt {
-  /** Of the file, and its name in the store: a record under another name is not believed. */
+/** Lies as JSON beside each complete file. */
+export interface IntegrityRecord {
+  /** Of the file, which is also its name in the store: a record under another name is not accepted. */
   sha256: string;
   path: string;
   bytes: number;
-  /** SHA-256 of each piece, taken of the very bytes whose hash as a whole was right. Hex. */
-  pieces: string[];
+  /** SHA-256 of each chunk in hex, computed from the bytes whose hash as a whole was right. */
+  chunks: string[];
 }
 
-export const receiptName = (hash: string): string => `${hash}.json`;
+export const recordName = (hash: string): string => `${hash}.json`;
 
-/** null: none that tells of the pieces of the file with this hash. */
-export function readReceipt(text: string | null, hash: string): Receipt | null {
+/** Stored as `pieces`, the name that earlier versions read and wrote. */
+export const recordText = ({ chunks, ...rest }: IntegrityRecord): string =>
+  JSON.stringify({ ...rest, pieces: chunks });
+
+/** null: not a valid record of the file with this hash. */
+export function parseRecord(text: string | null, hash: string): IntegrityRecord | null {
   try {
-    const receipt = JSON.parse(text ?? '') as Partial<Receipt> | null;
-    const { path, bytes, pieces } = receipt ?? {};
-    if (receipt?.sha256 !== hash) return null;
-    if (typeof path !== 'string' || typeof bytes !== 'number' || !Array.isArray(pieces)) return null;
-    return pieces.length === Math.ceil(bytes / PIECE_BYTES) ? { sha256: hash, path, bytes, pieces } : null;
+    const { sha256: stored, path, bytes, pieces } = Object(JSON.parse(text ?? '')) as Record<string, unknown>;
+    if (stored !== hash || typeof path !== 'string' || typeof bytes !== 'number') return null;
+    const complete = Array.isArray(pieces) && pieces.length === Math.ceil(bytes / CHUNK_BYTES);
+    return complete ? { sha256: hash, path, bytes, chunks: pieces as string[] } : null;
   } catch {
     return null;
   }
 }
 
-/**
- * Numbers of the pieces whose bytes are still those that the record was written for; one that cannot be read is not.
- * WebCrypto hashes them, so the thread is hardly kept by it.
- */
-export async function intactPieces(blob: Blob, { pieces }: Receipt): Promise<number[]> {
+/** Numbers of the chunks that still have their hash. WebCrypto does not block this thread. */
+export async function intactChunks(blob: Blob, { chunks }: IntegrityRecord): Promise<number[]> {
   const intact: number[] = [];
-  for (const [index, piece] of pieces.entries()) {
-    const bytes = await readPiece(blob, index).catch(() => null);
-    if (bytes && (await sha256(bytes)) === piece) intact.push(index);
+  for (const [index, expected] of chunks.entries()) {
+    const bytes = await readChunk(blob, index).catch(() => null);
+    if (bytes && (await sha256(bytes)) === expected) intact.push(index);
   }
   return intact;
 }

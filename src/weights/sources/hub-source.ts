@@ -3,7 +3,7 @@ import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
 import { startHash } from '../integrity/hash.ts';
-import { StallWatch } from '../download/idle-timeout.ts';
+import { IdleTimeout } from '../download/idle-timeout.ts';
 
 export const DEFAULT_HUB = 'https://huggingface.co';
 
@@ -38,7 +38,7 @@ export async function commitOf(
   signal: AbortSignal,
 ): Promise<string> {
   if (isCommit(revision)) return revision;
-  const watch = new StallWatch(signal);
+  const watch = new IdleTimeout(signal);
   const info = await fetchOk(`${endpoint}/api/models/${repository}/revision/${revision}`, watch);
   const parsed = infoSchema.safeParse(await watch.during(info.json()));
   if (parsed.success) return parsed.data.sha;
@@ -54,7 +54,7 @@ export async function listHubFiles(
 ): Promise<WeightFile[]> {
   const { repository, folder } = hub;
   const revision = await commitOf(variant, hub, endpoint, signal);
-  const watch = new StallWatch(signal);
+  const watch = new IdleTimeout(signal);
   const tree = await fetchOk(`${endpoint}/api/models/${repository}/tree/${revision}?recursive=true`, watch);
   const parsed = treeSchema.safeParse(await watch.during(tree.json()));
   if (!parsed.success)
@@ -81,7 +81,7 @@ export async function describeLibrary(path: string, url: string, signal: AbortSi
 }
 
 async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
-  const watch = new StallWatch(signal);
+  const watch = new IdleTimeout(signal);
   const reader = (await fetchOk(url, watch)).body?.getReader();
   const hash = await startHash();
   let bytes = 0;
@@ -99,7 +99,7 @@ async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number
   }
 }
 
-async function fetchOk(url: string, watch: StallWatch): Promise<Response> {
+async function fetchOk(url: string, watch: IdleTimeout): Promise<Response> {
   const response = await watch.during(fetch(url, { signal: watch.signal }));
   if (response.ok) return response;
   await response.body?.cancel();

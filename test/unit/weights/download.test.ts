@@ -1,11 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
 import { download } from '../../../src/weights/download/download.ts';
-import { MemoryShelf } from '../../../src/weights/backends/memory-backend.ts';
-import { PIECE_BYTES } from '../../../src/weights/backends/storage-backend.ts';
+import { MemoryBackend } from '../../../src/weights/backends/memory-backend.ts';
+import { CHUNK_BYTES } from '../../../src/weights/backends/storage-backend.ts';
 import { WeightStore } from '../../../src/weights/weight-store.ts';
 import { fileOf, serveFile, someBytes, type Behaviour, type FileServer } from './file-server.ts';
 
-const body = someBytes(5 * PIECE_BYTES + 1000);
+const body = someBytes(5 * CHUNK_BYTES + 1000);
 const file = fileOf(body);
 const never = new AbortController().signal;
 
@@ -14,14 +14,14 @@ afterEach(() => server?.close());
 
 async function setUp(behaviour: Partial<Behaviour> = {}) {
   server = await serveFile({ body, etag: '"1"', ...behaviour });
-  const shelf = new MemoryShelf();
-  return { server, shelf, store: new WeightStore(shelf, server.url) };
+  const backend = new MemoryBackend();
+  return { server, backend, store: new WeightStore(backend, server.url) };
 }
 
 const whole = async (blob: Blob): Promise<boolean> => Buffer.from(await blob.arrayBuffer()).equals(body);
 
 /** Downloads until that many bytes have come, and then aborts. */
-async function bringPart(store: WeightStore, bytes: number): Promise<void> {
+async function downloadPart(store: WeightStore, bytes: number): Promise<void> {
   const abort = new AbortController();
   const onProgress = (loaded: number): void => {
     if (loaded >= bytes) abort.abort(new Error('enough'));
@@ -29,30 +29,30 @@ async function bringPart(store: WeightStore, bytes: number): Promise<void> {
   await expect(store.file(file, { signal: abort.signal, onProgress })).rejects.toThrow('enough');
 }
 
-const pieceRange = (index: number): string =>
-  `bytes=${index * PIECE_BYTES}-${Math.min((index + 1) * PIECE_BYTES, body.length) - 1}`;
+const chunkRange = (index: number): string =>
+  `bytes=${index * CHUNK_BYTES}-${Math.min((index + 1) * CHUNK_BYTES, body.length) - 1}`;
 
-test('a large file comes over several connections, in pieces, and adds up', async () => {
+test('a large file comes over several connections, in chunks, and adds up', async () => {
   const { server: site, store } = await setUp({ delayMs: 20 });
   const progress: number[] = [];
   const { blob } = await store.file(file, { signal: never, onProgress: (bytes) => progress.push(bytes) });
   expect(await whole(blob)).toBe(true);
-  expect(site.asked.toSorted()).toEqual([0, 1, 2, 3, 4, 5].map(pieceRange).toSorted());
+  expect(site.asked.toSorted()).toEqual([0, 1, 2, 3, 4, 5].map(chunkRange).toSorted());
   expect(site.most).toBe(4);
   expect(progress).toEqual(progress.toSorted((a, b) => a - b));
   expect(progress.at(-1)).toBe(body.length);
 });
 
-test('an aborted download goes on with the pieces that are missing, in a later worker too', async () => {
-  const { server: site, shelf, store } = await setUp({ delayMs: 5 });
-  await bringPart(store, 3 * PIECE_BYTES);
+test('an aborted download goes on with the chunks that are missing, in a later worker too', async () => {
+  const { server: site, backend, store } = await setUp({ delayMs: 5 });
+  await downloadPart(store, 3 * CHUNK_BYTES);
   site.asked.length = 0;
-  const { blob } = await new WeightStore(shelf, site.url).file(file, {
+  const { blob } = await new WeightStore(backend, site.url).file(file, {
     signal: never,
     onProgress: () => undefined,
   });
   expect(await whole(blob)).toBe(true);
-  expect(site.asked).not.toContain(pieceRange(0));
+  expect(site.asked).not.toContain(chunkRange(0));
   expect(site.asked.length).toBeLessThan(6);
 });
 
@@ -65,32 +65,40 @@ test('connections that break are taken up again where they broke', async () => {
 });
 
 test('connections on which nothing comes any more are given up, and the rest is requested again', async () => {
-  const { server: site, shelf } = await setUp({ stallAfter: 1000 });
-  const options = { url: site.url, name: 'x', signal: never, stallMs: 100, onProgress: () => undefined };
+  const { server: site, backend } = await setUp({ stallAfter: 1000 });
+  const options = {
+    url: site.url,
+    name: 'x',
+    signal: never,
+    idleTimeoutMs: 100,
+    onProgress: () => undefined,
+  };
   setTimeout(() => delete site.behaviour.stallAfter, 300);
-  await download(shelf, file, options);
-  const blob = await shelf.read('x');
+  await download(backend, file, options);
+  const blob = await backend.read('x');
   expect(blob && (await whole(blob))).toBe(true);
 });
 
 test('a server that stalls again and again: said with how much has come, which a later visit goes on from', async () => {
-  const { server: site, shelf } = await setUp();
+  const { server: site, backend } = await setUp();
   const options = { url: site.url, name: 'x', signal: never };
   const onProgress = (bytes: number): void => {
-    if (bytes >= PIECE_BYTES) site.behaviour.stallAfter = 1000;
+    if (bytes >= CHUNK_BYTES) site.behaviour.stallAfter = 1000;
   };
-  const failure: unknown = await download(shelf, file, { ...options, onProgress, stallMs: 100 }).catch(
-    (error: unknown) => error,
-  );
+  const failure: unknown = await download(backend, file, {
+    ...options,
+    onProgress,
+    idleTimeoutMs: 100,
+  }).catch((error: unknown) => error);
   expect(failure).toMatchObject({ wire: { code: 'weights_unavailable' } });
   const [, kept = ''] =
     /m\/a\.bin .* nothing for 0\.1 s, .* (\d+) of its \d+ bytes are stored/.exec(String(failure)) ?? [];
-  expect(Number(kept)).toBeGreaterThanOrEqual(PIECE_BYTES);
+  expect(Number(kept)).toBeGreaterThanOrEqual(CHUNK_BYTES);
   expect(Number(kept)).toBeLessThan(body.length);
   delete site.behaviour.stallAfter;
   site.asked.length = 0;
-  await download(shelf, file, { ...options, onProgress: () => undefined });
-  expect(site.asked).toHaveLength(6 - Math.ceil(Number(kept) / PIECE_BYTES));
+  await download(backend, file, { ...options, onProgress: () => undefined });
+  expect(site.asked).toHaveLength(6 - Math.ceil(Number(kept) / CHUNK_BYTES));
 });
 
 test('a server without ranges: the whole file comes in one answer', async () => {
@@ -100,39 +108,39 @@ test('a server without ranges: the whole file comes in one answer', async () => 
   expect(site.asked).toHaveLength(1);
 });
 
-test('a server that ignores the range of a later visit: the pieces that are there are kept', async () => {
-  const { server: site, shelf, store } = await setUp();
-  await bringPart(store, 2 * PIECE_BYTES);
+test('a server that ignores the range of a later visit: the chunks that are there are kept', async () => {
+  const { server: site, backend, store } = await setUp();
+  await downloadPart(store, 2 * CHUNK_BYTES);
   site.behaviour.ignoresRange = true;
   site.asked.length = 0;
-  const { blob } = await new WeightStore(shelf, site.url).file(file, {
+  const { blob } = await new WeightStore(backend, site.url).file(file, {
     signal: never,
     onProgress: () => undefined,
   });
   expect(await whole(blob)).toBe(true);
 });
 
-test('a file that has changed since: restarted, and its old pieces are not mixed in', async () => {
-  const { server: site, shelf, store } = await setUp();
+test('a file that has changed since: restarted, and its old chunks are not mixed in', async () => {
+  const { server: site, backend, store } = await setUp();
   const changed = Buffer.from(body);
   changed[7] = (changed[7] ?? 0) ^ 1;
   site.behaviour.body = changed;
   site.behaviour.etag = '"0"';
-  await bringPart(store, 2 * PIECE_BYTES);
+  await downloadPart(store, 2 * CHUNK_BYTES);
   site.behaviour = { body, etag: '"1"' };
-  const later = new WeightStore(shelf, site.url);
+  const later = new WeightStore(backend, site.url);
   const { blob } = await later.file(file, { signal: never, onProgress: () => undefined });
   expect(await whole(blob)).toBe(true);
 });
 
 test('a part that was torn, without anything telling so: fetched again, alone', async () => {
-  const { server: site, shelf, store } = await setUp();
+  const { server: site, backend, store } = await setUp();
   delete site.behaviour.etag;
-  await bringPart(store, 2 * PIECE_BYTES);
-  const writer = await shelf.write(file.sha256);
-  await writer.write(new Uint8Array(PIECE_BYTES), 0);
+  await downloadPart(store, 2 * CHUNK_BYTES);
+  const writer = await backend.write(file.sha256);
+  await writer.write(new Uint8Array(CHUNK_BYTES), 0);
   await writer.close();
-  const later = new WeightStore(shelf, site.url);
+  const later = new WeightStore(backend, site.url);
   const { blob } = await later.file(file, { signal: never, onProgress: () => undefined });
   expect(await whole(blob)).toBe(true);
 });
@@ -143,14 +151,14 @@ test.each<[string, Partial<Behaviour>, RegExp]>([
   ['shorter, in one answer', { body: body.subarray(0, 3000), ignoresRange: true }, /has 3000 bytes/],
   ['other bytes', { body: Buffer.alloc(body.length) }, /m\/a\.bin does not have the SHA-256/],
 ])('a file on the server that is %s: an error that names it', async (_, behaviour, message) => {
-  const { shelf, store } = await setUp(behaviour);
+  const { backend, store } = await setUp(behaviour);
   const failure = store.file(file, { signal: never, onProgress: () => undefined });
   await expect(failure).rejects.toMatchObject({
     message: expect.stringMatching(message) as string,
     wire: { code: 'weights_corrupt' },
   });
   expect(await store.missing([file])).toEqual([file]);
-  expect((await shelf.read(file.sha256))?.size ?? 0).toBeLessThan(body.length);
+  expect((await backend.read(file.sha256))?.size ?? 0).toBeLessThan(body.length);
 });
 
 test('an answer that is no file: said with its status', async () => {
@@ -161,8 +169,8 @@ test('an answer that is no file: said with its status', async () => {
 });
 
 test('no room: refused before anything is fetched, with the figures', async () => {
-  const { server: site, shelf, store } = await setUp();
-  shelf.free = async () => 1000;
+  const { server: site, backend, store } = await setUp();
+  backend.free = async () => 1000;
   await expect(store.file(file, { signal: never, onProgress: () => undefined })).rejects.toMatchObject({
     message: expect.stringContaining(`${body.length} bytes more are needed`) as string,
     wire: { code: 'storage_full' },
@@ -176,7 +184,7 @@ test('pause holds a download for all who wait, resume lets it go on', async () =
   let once = false;
   const onProgress = (bytes: number): void => {
     loaded = bytes;
-    if (bytes < 2 * PIECE_BYTES || once) return;
+    if (bytes < 2 * CHUNK_BYTES || once) return;
     once = true;
     store.pause([file]);
   };
@@ -192,11 +200,11 @@ test('pause holds a download for all who wait, resume lets it go on', async () =
   store.resume([file]);
   expect(await whole((await first).blob)).toBe(true);
   expect(await whole((await second).blob)).toBe(true);
-  expect(site.asked.filter((range) => range === pieceRange(0))).toHaveLength(1);
+  expect(site.asked.filter((range) => range === chunkRange(0))).toHaveLength(1);
 });
 
 test('cancel gives a download up for all who wait, and drops what has come', async () => {
-  const { shelf, store } = await setUp({ delayMs: 30 });
+  const { backend, store } = await setUp({ delayMs: 30 });
   const waiting = [1, 2].map(() => store.file(file, { signal: never, onProgress: () => undefined }));
   const outcomes = Promise.allSettled(waiting);
   await new Promise((resolve) => setTimeout(resolve, 80));
@@ -204,5 +212,5 @@ test('cancel gives a download up for all who wait, and drops what has come', asy
   for (const outcome of await outcomes) {
     expect(outcome).toMatchObject({ status: 'rejected', reason: { wire: { code: 'download_cancelled' } } });
   }
-  expect(await shelf.names()).toEqual([]);
+  expect(await backend.names()).toEqual([]);
 });

@@ -1,19 +1,19 @@
 import { afterEach, expect, test } from 'vitest';
-import { MemoryShelf } from '../../../src/weights/backends/memory-backend.ts';
-import { PIECE_BYTES, type ShelfWriter } from '../../../src/weights/backends/storage-backend.ts';
+import { MemoryBackend } from '../../../src/weights/backends/memory-backend.ts';
+import { CHUNK_BYTES, type BackendWriter } from '../../../src/weights/backends/storage-backend.ts';
 import { WeightStore } from '../../../src/weights/weight-store.ts';
 import { fileOf, serveFile, someBytes, type FileServer } from './file-server.ts';
 
-const body = someBytes(PIECE_BYTES + 1000);
+const body = someBytes(CHUNK_BYTES + 1000);
 const file = fileOf(body);
 const options = { signal: new AbortController().signal, onProgress: () => undefined };
 
 /** Storage that is full from its n-th change on: opening, growing, writing, flushing and closing fail, as they do in browsers. */
-class FullShelf extends MemoryShelf {
+class FullBackend extends MemoryBackend {
   changes = 0;
   fullFrom = Number.POSITIVE_INFINITY;
 
-  override async write(name: string): Promise<ShelfWriter> {
+  override async write(name: string): Promise<BackendWriter> {
     this.#change();
     const writer = await super.write(name);
     const { write, resize, flush, close } = writer;
@@ -41,13 +41,13 @@ afterEach(() => server?.close());
 
 test('storage that is full from any change on: storage_full, and all is well once there is room', async () => {
   const site = (server = await serveFile({ body, etag: '"1"' }));
-  const sound = new FullShelf();
+  const sound = new FullBackend();
   await new WeightStore(sound, site.url).file(file, options);
   expect(sound.changes).toBeGreaterThan(15);
   for (let fullFrom = 0; fullFrom < sound.changes; fullFrom++) {
-    const shelf = new FullShelf();
-    shelf.fullFrom = fullFrom;
-    const failure: unknown = await new WeightStore(shelf, site.url).file(file, options).then(
+    const backend = new FullBackend();
+    backend.fullFrom = fullFrom;
+    const failure: unknown = await new WeightStore(backend, site.url).file(file, options).then(
       () => null,
       (error: unknown) => error,
     );
@@ -55,8 +55,8 @@ test('storage that is full from any change on: storage_full, and all is well onc
       message: expect.stringMatching(/storage is full: m\/a\.bin \(\d+ bytes\) did not fit/) as string,
       wire: { code: 'storage_full' },
     });
-    shelf.fullFrom = Number.POSITIVE_INFINITY;
-    const { blob, intact } = await new WeightStore(shelf, site.url).file(file, options);
+    backend.fullFrom = Number.POSITIVE_INFINITY;
+    const { blob, intact } = await new WeightStore(backend, site.url).file(file, options);
     expect(await intact).toBe(true);
     expect(Buffer.from(await blob.arrayBuffer()).equals(body)).toBe(true);
   }
@@ -64,26 +64,26 @@ test('storage that is full from any change on: storage_full, and all is well onc
 
 test('no room for the record of a file that has come: nothing is fetched again once there is', async () => {
   const site = (server = await serveFile({ body, etag: '"1"' }));
-  const sound = new FullShelf();
+  const sound = new FullBackend();
   await new WeightStore(sound, site.url).file(file, options);
-  const shelf = new FullShelf();
+  const backend = new FullBackend();
   // Two notes are written last, each opened, written, cut, flushed and closed.
-  shelf.fullFrom = sound.changes - 10;
-  await expect(new WeightStore(shelf, site.url).file(file, options)).rejects.toMatchObject({
+  backend.fullFrom = sound.changes - 10;
+  await expect(new WeightStore(backend, site.url).file(file, options)).rejects.toMatchObject({
     wire: { code: 'storage_full' },
   });
-  shelf.fullFrom = Number.POSITIVE_INFINITY;
+  backend.fullFrom = Number.POSITIVE_INFINITY;
   site.asked.length = 0;
-  const later = new WeightStore(shelf, site.url);
+  const later = new WeightStore(backend, site.url);
   expect(await later.storedBytes(file)).toBe(file.bytes);
   expect(await (await later.file(file, options)).intact).toBe(true);
   expect(site.asked).toEqual([]);
 });
 
 test('a file given by hand that does not fit: storage_full', async () => {
-  const shelf = new FullShelf();
-  shelf.fullFrom = 3;
-  const store = new WeightStore(shelf, 'http://site.test/');
+  const backend = new FullBackend();
+  backend.fullFrom = 3;
+  const store = new WeightStore(backend, 'http://site.test/');
   await expect(store.put(file, new Blob([body]), options.signal)).rejects.toMatchObject({
     wire: { code: 'storage_full' },
   });

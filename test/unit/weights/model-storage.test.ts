@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
 import { serveWeights } from '../../../src/engine/requests/serve-weights.ts';
-import { MemoryShelf } from '../../../src/weights/backends/memory-backend.ts';
+import { MemoryBackend } from '../../../src/weights/backends/memory-backend.ts';
 import { DESCRIPTION_FILE, type WeightsCommand } from '../../../src/protocol/weights-messages.ts';
 import { fileOf, serveFile, someBytes, type FileServer } from './file-server.ts';
 import { weightsService } from './weights-service.ts';
@@ -38,8 +38,8 @@ async function store(service: Service, { files }: Variant, ...texts: string[]): 
   }
 }
 
-const states = async ({ library }: Service) =>
-  (await library.variants()).map(({ variant: name, state, storedBytes }) => [name, state, storedBytes]);
+const states = async ({ modelStorage }: Service) =>
+  (await modelStorage.variants()).map(({ variant: name, state, storedBytes }) => [name, state, storedBytes]);
 
 test('lists what is here: whole, in part, absent', async () => {
   const catalog = catalogOf(variant('a', 'a'), variant('b', 'b0', 'b1'), variant('c', 'c'));
@@ -47,7 +47,7 @@ test('lists what is here: whole, in part, absent', async () => {
   if (!a || !b) throw new Error('no variants');
   const service = weightsService(catalog, { now: () => 42 });
   await store(service, a, 'a');
-  await service.library.used(a);
+  await service.modelStorage.used(a);
   await store(service, { ...b, files: b.files.slice(0, 1) }, 'b0');
   const reply = await ask(service, { type: 'list' });
   expect(reply).toMatchObject({
@@ -92,8 +92,8 @@ test('no room: the error says what is needed, what is free, and what could be de
   const [a, b] = [variant('a', 'a'), variant('b', 'b')];
   const service = weightsService(catalogOf(a, b));
   await store(service, a, 'a');
-  service.shelf.free = async () => 50;
-  await expect(service.library.makeRoom(b.files)).rejects.toMatchObject({
+  service.backend.free = async () => 50;
+  await expect(service.modelStorage.makeRoom(b.files)).rejects.toMatchObject({
     message: expect.stringMatching(/200 bytes more are needed.*store 50\..*a \(200 bytes\)/) as string,
     wire: { code: 'storage_full' },
   });
@@ -102,9 +102,9 @@ test('no room: the error says what is needed, what is free, and what could be de
 test('where the site allows it, the least recently used goes, and what is in use stays', async () => {
   const [a, b, c, d] = [variant('a', 'a'), variant('b', 'b'), variant('c', 'c'), variant('d', 'd')];
   let now = 0;
-  const shelf = new MemoryShelf();
+  const backend = new MemoryBackend();
   const service = weightsService(catalogOf(a, b, c, d), {
-    shelf,
+    backend,
     evict: true,
     inUse: (name) => name === 'a',
     now: () => ++now,
@@ -115,10 +115,10 @@ test('where the site allows it, the least recently used goes, and what is in use
     [b, 'b'],
   ] as const) {
     await store(service, each, text);
-    await service.library.used(each);
+    await service.modelStorage.used(each);
   }
-  shelf.free = async () => 50;
-  await service.library.makeRoom(d.files);
+  backend.free = async () => 50;
+  await service.modelStorage.makeRoom(d.files);
   expect(await states(service)).toEqual([
     ['a', 'whole', 200],
     ['b', 'whole', 200],
@@ -136,15 +136,15 @@ test('the storage turns out to be full: the least recently used goes, one at a t
     [a, 'a'],
   ] as const) {
     await store(service, each, text);
-    await service.library.used(each);
+    await service.modelStorage.used(each);
   }
   const whole = async () =>
     (await states(service)).flatMap(([name, state]) => (state === 'whole' ? name : []));
-  await service.library.makeMoreRoom(c.files);
+  await service.modelStorage.makeMoreRoom(c.files);
   expect(await whole()).toEqual(['a']);
-  await service.library.makeMoreRoom(c.files);
+  await service.modelStorage.makeMoreRoom(c.files);
   expect(await whole()).toEqual([]);
-  await expect(service.library.makeMoreRoom(c.files)).rejects.toMatchObject({
+  await expect(service.modelStorage.makeMoreRoom(c.files)).rejects.toMatchObject({
     message: expect.stringMatching(/^200 bytes more are needed, .* full\. No model can be deleted/) as string,
     wire: { code: 'storage_full' },
   });
@@ -153,42 +153,42 @@ test('the storage turns out to be full: the least recently used goes, one at a t
 test('a part that has its whole room already needs no more', async () => {
   const a = variant('a', 'a');
   const service = weightsService(catalogOf(a));
-  const writer = await service.shelf.write(a.files[0]?.sha256 ?? '');
+  const writer = await service.backend.write(a.files[0]?.sha256 ?? '');
   await writer.write(new Uint8Array(200), 0);
-  service.shelf.free = async () => 0;
+  service.backend.free = async () => 0;
   expect(await service.weights.room(a.files)).toEqual({ needed: 0, free: null });
-  await service.library.makeRoom(a.files);
+  await service.modelStorage.makeRoom(a.files);
 });
 
 test('weights of an older version go once the new ones are whole, and not before', async () => {
   const old = variant('v1', 'one');
-  const shelf = new MemoryShelf();
-  const before = weightsService(catalogOf(old), { shelf });
+  const backend = new MemoryBackend();
+  const before = weightsService(catalogOf(old), { backend });
   await store(before, old, 'one');
-  await before.library.used(old);
+  await before.modelStorage.used(old);
 
   const next = variant('v2', 'two');
-  const after = weightsService(catalogOf(next), { shelf });
+  const after = weightsService(catalogOf(next), { backend });
   expect(await states(after)).toEqual([
     ['v2', 'absent', 0],
     ['v1', 'outdated', 200],
   ]);
   await store(after, next, 'two');
-  await after.library.used(next);
+  await after.modelStorage.used(next);
   expect(await states(after)).toEqual([['v2', 'whole', 200]]);
-  expect(await shelf.read(old.files[0]?.sha256 ?? '')).toBeNull();
+  expect(await backend.read(old.files[0]?.sha256 ?? '')).toBeNull();
 });
 
 test('other bytes under the same name: the old ones go', async () => {
-  const shelf = new MemoryShelf();
+  const backend = new MemoryBackend();
   const [old, next] = [variant('v', 'one'), variant('v', 'two')];
-  const before = weightsService(catalogOf(old), { shelf });
+  const before = weightsService(catalogOf(old), { backend });
   await store(before, old, 'one');
-  await before.library.used(old);
-  const after = weightsService(catalogOf(next), { shelf });
+  await before.modelStorage.used(old);
+  const after = weightsService(catalogOf(next), { backend });
   await store(after, next, 'two');
-  await after.library.used(next);
-  expect(await shelf.read(old.files[0]?.sha256 ?? '')).toBeNull();
+  await after.modelStorage.used(next);
+  expect(await backend.read(old.files[0]?.sha256 ?? '')).toBeNull();
   expect(await states(after)).toEqual([['v', 'whole', 200]]);
 });
 
@@ -248,11 +248,11 @@ test('an imported description never replaces hashes that are known: the catalog�
   await ask(service, describing('h', files));
   await ask(service, describing('h', files));
   await expect(ask(service, describing('h', planted('h')))).rejects.toMatchObject(conflict);
-  expect(await service.library.files('h')).toEqual(files);
+  expect(await service.modelStorage.files('h')).toEqual(files);
   // A wrong one is not kept forever.
   await ask(service, { type: 'delete', target: 'h' });
   await ask(service, describing('h', planted('h')));
-  expect(await service.library.files('h')).toEqual(planted('h'));
+  expect(await service.modelStorage.files('h')).toEqual(planted('h'));
 });
 
 test('an imported description cannot place a file at another variant’s path', async () => {
@@ -261,7 +261,7 @@ test('an imported description cannot place a file at another variant’s path', 
   await expect(ask(service, describing('h', variant('p', 'planted').files))).rejects.toMatchObject({
     message: 'p/0.gguf is no file of h. Its files lie below h/.',
   });
-  expect(await service.library.files('h')).toEqual([]);
+  expect(await service.modelStorage.files('h')).toEqual([]);
 });
 
 test('what is not stored whole is not given out', async () => {
@@ -295,14 +295,14 @@ test.each([
   await expect(failure).rejects.toThrow(DESCRIPTION_FILE);
 });
 
-test('a ledger that was torn is restarted; the weights stay', async () => {
+test('a index that was torn is restarted; the weights stay', async () => {
   const a = variant('a', 'a');
-  const shelf = new MemoryShelf();
-  const before = weightsService(catalogOf(a), { shelf });
+  const backend = new MemoryBackend();
+  const before = weightsService(catalogOf(a), { backend });
   await store(before, a, 'a');
-  await before.library.used(a);
+  await before.modelStorage.used(a);
   await before.weights.keepNote('ledger', '{"a": {"models": 3');
-  const after = weightsService(catalogOf(a), { shelf });
+  const after = weightsService(catalogOf(a), { backend });
   expect(await states(after)).toEqual([['a', 'whole', 200]]);
 });
 
@@ -317,7 +317,7 @@ test('pause and cancel reach a download that is under way', async () => {
     service.weights.file(file, { signal: never, onProgress: () => undefined }),
   ]);
   await ask(service, { type: 'pause', target: 'a' });
-  expect((await service.library.variants())[0]).toMatchObject({ paused: true });
+  expect((await service.modelStorage.variants())[0]).toMatchObject({ paused: true });
   await ask(service, { type: 'cancel', target: 'a' });
   expect((await outcome)[0]).toMatchObject({ reason: { wire: { code: 'download_cancelled' } } });
   expect(await states(service)).toEqual([['a', 'absent', 0]]);

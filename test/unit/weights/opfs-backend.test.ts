@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { openOpfsShelf } from '../../../src/weights/backends/opfs-backend.ts';
+import { openOpfsBackend } from '../../../src/weights/backends/opfs-backend.ts';
 import { replace } from '../../../src/weights/backends/storage-backend.ts';
 
 /** Bytes that a write takes at most; 0: the disk is full. */
@@ -69,31 +69,31 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllGlobals());
 
 test('once the storage has been cleared, the same worker stores again', async () => {
-  const shelf = await openOpfsShelf();
-  if (!shelf) throw new Error('no shelf');
-  await replace(shelf, 'a', 'before');
+  const backend = await openOpfsBackend();
+  if (!backend) throw new Error('no backend');
+  await replace(backend, 'a', 'before');
   root.clear();
-  expect(await shelf.read('a')).toBeNull();
-  await replace(shelf, 'a', 'after');
-  expect(await (await shelf.read('a'))?.text()).toBe('after');
+  expect(await backend.read('a')).toBeNull();
+  await replace(backend, 'a', 'after');
+  expect(await (await backend.read('a'))?.text()).toBe('after');
 });
 
 test('writes that take less than was given go on; one that takes nothing means that the storage is full', async () => {
-  const shelf = await openOpfsShelf();
-  if (!shelf) throw new Error('no shelf');
+  const backend = await openOpfsBackend();
+  if (!backend) throw new Error('no backend');
   accepted = 2;
-  await replace(shelf, 'a', 'abcde');
-  expect(await (await shelf.read('a'))?.text()).toBe('abcde');
+  await replace(backend, 'a', 'abcde');
+  expect(await (await backend.read('a'))?.text()).toBe('abcde');
   accepted = 0;
-  await expect(replace(shelf, 'b', 'abcde')).rejects.toThrow(/no more bytes/);
+  await expect(replace(backend, 'b', 'abcde')).rejects.toThrow(/no more bytes/);
   // An empty record would be taken for a real one.
   accepted = Number.POSITIVE_INFINITY;
-  expect(await shelf.read('b')).toBeNull();
+  expect(await backend.read('b')).toBeNull();
 });
 
-test('where files are refused there is no such shelf', async () => {
+test('where files are refused there is no such backend', async () => {
   vi.stubGlobal('navigator', {
     storage: { getDirectory: () => Promise.reject(new DOMException('refused', 'SecurityError')) },
   });
-  expect(await openOpfsShelf()).toBeNull();
+  expect(await openOpfsBackend()).toBeNull();
 });

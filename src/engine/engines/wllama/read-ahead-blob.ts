@@ -1,7 +1,7 @@
-import { PIECE_BYTES, readPiece } from '../../../weights/backends/storage-backend.ts';
+import { CHUNK_BYTES, readChunk } from '../../../weights/backends/storage-backend.ts';
 
 /** llama.cpp takes a layer's tensors in another order than they lie in the file: back and forth in some megabytes. */
-const KEPT_PIECES = 6;
+const KEPT_CHUNKS = 6;
 
 /**
  * A blob for a reader that asks for a megabyte at a time and waits for it: what it asks for next is there already, and
@@ -10,7 +10,7 @@ const KEPT_PIECES = 6;
 export class ReadAheadBlob extends Blob {
   readonly #blob: Blob;
   /** By when they were last read, the latest at the end. */
-  readonly #pieces = new Map<number, Promise<Uint8Array>>();
+  readonly #chunks = new Map<number, Promise<Uint8Array>>();
 
   constructor(blob: Blob) {
     super();
@@ -33,29 +33,29 @@ export class ReadAheadBlob extends Blob {
 
   /** Lets go of what it keeps, once all has been read. */
   forget(): void {
-    this.#pieces.clear();
+    this.#chunks.clear();
   }
 
   async #read(start: number, end: number): Promise<ArrayBuffer> {
     const bytes = new Uint8Array(end - start);
     for (let at = start; at < end;) {
-      const index = Math.floor(at / PIECE_BYTES);
-      const piece = this.#piece(index);
-      if ((index + 1) * PIECE_BYTES < this.size) this.#piece(index + 1).catch(() => undefined);
-      const from = at - index * PIECE_BYTES;
-      const part = (await piece).subarray(from, from + end - at);
+      const index = Math.floor(at / CHUNK_BYTES);
+      const chunk = this.#chunk(index);
+      if ((index + 1) * CHUNK_BYTES < this.size) this.#chunk(index + 1).catch(() => undefined);
+      const from = at - index * CHUNK_BYTES;
+      const part = (await chunk).subarray(from, from + end - at);
       bytes.set(part, at - start);
       at += part.length;
     }
     return bytes.buffer;
   }
 
-  #piece(index: number): Promise<Uint8Array> {
-    const piece = this.#pieces.get(index) ?? readPiece(this.#blob, index);
-    this.#pieces.delete(index);
-    this.#pieces.set(index, piece);
-    const [oldest] = this.#pieces.keys();
-    if (oldest !== undefined && this.#pieces.size > KEPT_PIECES) this.#pieces.delete(oldest);
-    return piece;
+  #chunk(index: number): Promise<Uint8Array> {
+    const chunk = this.#chunks.get(index) ?? readChunk(this.#blob, index);
+    this.#chunks.delete(index);
+    this.#chunks.set(index, chunk);
+    const [oldest] = this.#chunks.keys();
+    if (oldest !== undefined && this.#chunks.size > KEPT_CHUNKS) this.#chunks.delete(oldest);
+    return chunk;
   }
 }

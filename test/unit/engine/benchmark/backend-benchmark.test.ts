@@ -3,7 +3,7 @@ import type { TransformersChatVariant, TransformersVariant } from '../../../../s
 import type { Device } from '../../../../src/engine/device/device.ts';
 import type { ChatEngine, EmbeddingEngine } from '../../../../src/engine/engine.ts';
 import { BackendBenchmark, type ProberOptions } from '../../../../src/engine/benchmark/backend-benchmark.ts';
-import { MemoryShelf } from '../../../../src/weights/backends/memory-backend.ts';
+import { MemoryBackend } from '../../../../src/weights/backends/memory-backend.ts';
 import { WeightStore } from '../../../../src/weights/weight-store.ts';
 import { plainDevice } from '../device/plain-device.ts';
 
@@ -59,7 +59,7 @@ const chatVariant: TransformersChatVariant = {
 
 function setUp(gpu: EmbeddingEngine | ChatEngine, options: Partial<ProberOptions> = {}) {
   const results: string[] = [];
-  const store = new WeightStore(new MemoryShelf(), 'http://127.0.0.1:9/');
+  const store = new WeightStore(new MemoryBackend(), 'http://127.0.0.1:9/');
   const given: ProberOptions = {
     device: Promise.resolve(device(false)),
     store: Promise.resolve(store),

@@ -7,7 +7,7 @@ import type { ChatEngine } from '../../../../src/engine/engine.ts';
 import { EngineError } from '../../../../src/protocol/engine-error.ts';
 import { ModelManager } from '../../../../src/engine/models/model-manager.ts';
 import { VariantPlanner } from '../../../../src/engine/models/variant-planner.ts';
-import { MemoryShelf } from '../../../../src/weights/backends/memory-backend.ts';
+import { MemoryBackend } from '../../../../src/weights/backends/memory-backend.ts';
 import { WeightSources } from '../../../../src/weights/sources/weight-sources.ts';
 import { WeightStore } from '../../../../src/weights/weight-store.ts';
 import { plainDevice } from '../device/plain-device.ts';
@@ -71,8 +71,8 @@ const hubFiles = {
   '/lib/big.wasm': 'wasm',
 };
 
-function planning(siteUrl: string, hub?: string | boolean, shelf = new MemoryShelf()) {
-  const store = Promise.resolve(new WeightStore(shelf, `${siteUrl}/models/`));
+function planning(siteUrl: string, hub?: string | boolean, backend = new MemoryBackend()) {
+  const store = Promise.resolve(new WeightStore(backend, `${siteUrl}/models/`));
   const sources = new WeightSources(store, `${siteUrl}/models/`, hub === undefined ? {} : { hub });
   const planner = new VariantPlanner(Promise.resolve(plainDevice), sources);
   return {
@@ -116,9 +116,9 @@ test('what the device cannot run is not looked for anywhere', async () => {
 test('the hub tells files of one commit, sizes and hashes; small files are hashed here; all is remembered without it', async () => {
   const site = await serve({});
   const hub = await serve(hubFiles);
-  const shelf = new MemoryShelf();
+  const backend = new MemoryBackend();
   const variant = big(`${hub.url}/lib/big.wasm`);
-  const { sources, plan } = planning(site.url, hub.url, shelf);
+  const { sources, plan } = planning(site.url, hub.url, backend);
   expect(names(await plan([variant, small]))).toEqual(['big', 'small']);
   const { files } = await sources.resolve(variant, never);
   expect(files).toEqual([
@@ -136,7 +136,7 @@ test('the hub tells files of one commit, sizes and hashes; small files are hashe
     },
     { path: 'mlc/big/big.wasm', url: `${hub.url}/lib/big.wasm`, bytes: 4, sha256: sha256('wasm') },
   ]);
-  const later = planning(site.url, false, shelf);
+  const later = planning(site.url, false, backend);
   expect(names(await later.plan([variant, small]))).toEqual(['big', 'small']);
   expect((await later.sources.resolve(variant, never)).files).toEqual(files);
 });

@@ -9,7 +9,7 @@ const blob = new Blob([bytes]);
 const read = async (from: Blob, start: number, end: number): Promise<Buffer> =>
   Buffer.from(await from.slice(start, end).arrayBuffer());
 
-test('gives the bytes of the blob, within a piece, across pieces and at the end', async () => {
+test('gives the bytes of the blob, within a chunk, across chunks and at the end', async () => {
   const ahead = new ReadAheadBlob(blob);
   expect(ahead.size).toBe(blob.size);
   for (const [start, end] of [
@@ -25,16 +25,16 @@ test('gives the bytes of the blob, within a piece, across pieces and at the end'
   expect(Buffer.from(streamed).equals(bytes)).toBe(true);
 });
 
-test('reads a piece once, while a reader goes back and forth among a few', async () => {
+test('reads a chunk once, while a reader goes back and forth among a few', async () => {
   const slice = vi.spyOn(blob, 'slice');
   const ahead = new ReadAheadBlob(blob);
   for (let at = 0; at < 40; at++) {
     await read(ahead, at * MIB, (at + 1) * MIB);
     await read(ahead, Math.max(0, at - 7) * MIB + 1, (at + 1) * MIB);
   }
-  // Its own slices are as long as a piece; those that it is asked for are not read.
-  const pieces = slice.mock.calls.filter(([start = 0, end = 0]) => end - start === 4 * MIB);
-  expect(pieces.map(([start = 0]) => start / (4 * MIB))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  // Its own slices are as long as a chunk; those that it is asked for are not read.
+  const chunks = slice.mock.calls.filter(([start = 0, end = 0]) => end - start === 4 * MIB);
+  expect(chunks.map(([start = 0]) => start / (4 * MIB))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   ahead.forget();
   await read(ahead, 0, 10);
   expect(slice.mock.lastCall).toEqual([4 * MIB, 8 * MIB]);
