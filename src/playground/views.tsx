@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import type { IconName } from './components/icon.tsx';
+import { ChatView } from './chat/chat-view.tsx';
 import { lazyView } from './components/lazy-view.tsx';
 
 export interface View {
@@ -15,7 +16,8 @@ export const CHAT: View = {
   name: 'chat',
   title: 'Chat',
   icon: 'chat',
-  component: lazyView(async () => (await import('./chat/chat-view.tsx')).ChatView),
+  // Part of the first paint: the others are loaded when they are shown.
+  component: ChatView,
   primary: true,
 };
 

@@ -8,6 +8,7 @@ import { firstTokenParts } from './parts-row.ts';
 import type { Row } from './row.ts';
 import { firstTokenStopped, modelsStopped, modelsWarm } from './service-worker-rows.ts';
 import type { Stage } from './stage.ts';
+import { visit } from './visit-row.ts';
 import { warmStart } from './warm-start-row.ts';
 import { webLlm } from './web-llm-row.ts';
 
@@ -43,6 +44,7 @@ export const measurements: Record<string, Measurement> = {
   'embeddings-concurrent': inPage('concurrent'),
   memory,
   bytes: async () => bytes(),
+  visit,
   messages,
   inputs,
   'in-flight': inPage('inFlight'),

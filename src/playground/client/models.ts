@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { openai } from './openai.ts';
 
 /** A colour for each model, so that its replies, bars and dots are known at a glance. */
 export type Hue = 'crimson' | 'indigo' | 'amber' | 'jade' | 'slate';
@@ -14,7 +15,6 @@ export const modelsError = signal<string | null>(null);
 
 export async function refreshModels(): Promise<void> {
   try {
-    const { openai } = await import('./openai.ts');
     const client = await openai();
     const page = await client.models.list();
     modelIds.value = page.data.map((model) => model.id);

@@ -1,4 +1,4 @@
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import { handle } from './localtext.ts';
 import { ownRequestId } from './own-requests.ts';
 import { playgroundKey, renewKey } from './playground-key.ts';
@@ -12,8 +12,8 @@ export function openai(): Promise<OpenAI> {
 }
 
 async function create(): Promise<OpenAI> {
-  const { baseURL } = await handle;
-  return new OpenAI({
+  const [{ default: Client }, { baseURL }] = await Promise.all([import('openai'), handle]);
+  return new Client({
     baseURL,
     apiKey: playgroundKey,
     dangerouslyAllowBrowser: true,

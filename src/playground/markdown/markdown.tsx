@@ -1,52 +1,20 @@
 import './markdown.css';
-import { Marked, type Token, type Tokens } from 'marked';
-import { memo } from 'preact/compat';
-import { useMemo } from 'preact/hooks';
-import { CodeBlock } from './code-block.tsx';
-import { isRenderable } from './markdown-bounds.ts';
-import { sanitize } from './sanitize.ts';
+import { signal } from '@preact/signals';
+import type { FunctionComponent } from 'preact';
+import { useEffect } from 'preact/hooks';
 
-const marked = new Marked({
-  gfm: true,
-  // The words under an image are kept, the image is not fetched.
-  renderer: { image: ({ text }) => escapeHtml(text) },
-  // The reply's own headings stand below the page's.
-  walkTokens: (token) => {
-    if (token.type === 'heading')
-      (token as Tokens.Heading).depth = Math.min(6, (token as Tokens.Heading).depth + 2);
-  },
-});
+const rendered = signal<FunctionComponent<{ text: string }> | null>(null);
+let loading: Promise<void> | null = null;
 
-/**
- * A model's Markdown, or its plain text where Markdown is too large or too deep for the page to stay responsive. Only blocks
- * whose text changed are rendered again, so that a long reply streams smoothly.
- */
+/** A model's Markdown; its plain text until the renderer is loaded, which the first paint need not wait for. */
 export function Markdown({ text }: { text: string }) {
-  const tokens = useMemo(() => (isRenderable(text) ? marked.lexer(text) : null), [text]);
-  if (tokens === null) return <p class="markdown markdown-plain">{text}</p>;
-  return (
-    <div class="markdown">
-      {tokens.map((token, index) => (
-        // Blocks are only ever added at the end, or the last one grows.
-        <Block key={index} raw={token.raw} token={token} />
-      ))}
-    </div>
-  );
+  useEffect(() => {
+    loading ??= load();
+  }, []);
+  const Rendered = rendered.value;
+  return Rendered ? <Rendered text={text} /> : <p class="markdown markdown-plain">{text}</p>;
 }
 
-const Block = memo(
-  function Block({ token }: { raw: string; token: Token }) {
-    if (token.type === 'space') return null;
-    if (token.type === 'code') {
-      const { text, lang } = token as Tokens.Code;
-      return <CodeBlock text={text} lang={lang ?? ''} />;
-    }
-    const html = sanitize(marked.parser([token]));
-    return <div class="markdown-block" dangerouslySetInnerHTML={{ __html: html }} />;
-  },
-  (before, after) => before.raw === after.raw && before.token.type === after.token.type,
-);
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+async function load(): Promise<void> {
+  rendered.value = (await import('./rendered-markdown.tsx')).RenderedMarkdown;
 }

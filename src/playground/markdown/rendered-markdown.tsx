@@ -1,0 +1,51 @@
+import { Marked, type Token, type Tokens } from 'marked';
+import { memo } from 'preact/compat';
+import { useMemo } from 'preact/hooks';
+import { CodeBlock } from './code-block.tsx';
+import { isRenderable } from './markdown-bounds.ts';
+import { sanitize } from './sanitize.ts';
+
+const marked = new Marked({
+  gfm: true,
+  // The words under an image are kept, the image is not fetched.
+  renderer: { image: ({ text }) => escapeHtml(text) },
+  // The reply's own headings stand below the page's.
+  walkTokens: (token) => {
+    if (token.type === 'heading')
+      (token as Tokens.Heading).depth = Math.min(6, (token as Tokens.Heading).depth + 2);
+  },
+});
+
+/**
+ * A model's Markdown, or its plain text where Markdown is too large or too deep for the page to stay responsive. Only blocks
+ * whose text changed are rendered again, so that a long reply streams smoothly.
+ */
+export function RenderedMarkdown({ text }: { text: string }) {
+  const tokens = useMemo(() => (isRenderable(text) ? marked.lexer(text) : null), [text]);
+  if (tokens === null) return <p class="markdown markdown-plain">{text}</p>;
+  return (
+    <div class="markdown">
+      {tokens.map((token, index) => (
+        // Blocks are only ever added at the end, or the last one grows.
+        <Block key={index} raw={token.raw} token={token} />
+      ))}
+    </div>
+  );
+}
+
+const Block = memo(
+  function Block({ token }: { raw: string; token: Token }) {
+    if (token.type === 'space') return null;
+    if (token.type === 'code') {
+      const { text, lang } = token as Tokens.Code;
+      return <CodeBlock text={text} lang={lang ?? ''} />;
+    }
+    const html = sanitize(marked.parser([token]));
+    return <div class="markdown-block" dangerouslySetInnerHTML={{ __html: html }} />;
+  },
+  (before, after) => before.raw === after.raw && before.token.type === after.token.type,
+);
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
