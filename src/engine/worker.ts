@@ -4,7 +4,7 @@ import { expose } from 'comlink';
 
 import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/worker-control.ts';
 import type { ServePort } from '../protocol/discovery.ts';
-import { engineLock } from '../protocol/locks.ts';
+import { engineLock, holdLock } from '../protocol/locks.ts';
 import { hasTrustedTypes, trusting } from '../protocol/trusted-urls.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { detectDevice } from './device/detect-device.ts';
@@ -37,7 +37,7 @@ const control: WorkerControl = {
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
     }
     // The lock first: an asker watches it as soon as its port is taken.
-    await holdLock(engineLock(options.epoch));
+    await holdLock(navigator.locks, engineLock(options.epoch));
     serving = begin(options);
     for (const port of early.splice(0)) servePort(port, serving);
   },
@@ -143,18 +143,6 @@ function begin({
       };
     },
   };
-}
-
-/** Resolves once the lock is held; it is let go when this worker dies, however it dies. */
-function holdLock(name: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    navigator.locks
-      .request(name, () => {
-        resolve();
-        return new Promise<never>(() => undefined);
-      })
-      .catch(reject);
-  });
 }
 
 function started(): Serving {

@@ -1,3 +1,5 @@
+import { holdLock } from '../protocol/locks.ts';
+
 const PREFIX = 'localtext:in-flight:';
 
 /** Counts what a key has running. */
@@ -14,7 +16,7 @@ export function lockedInFlight(locks: LockManager): InFlight {
   return {
     async enter(keyId, requestId, limit) {
       const prefix = `${PREFIX}${keyId}:`;
-      const leave = await hold(locks, prefix + requestId);
+      const leave = await holdLock(locks, prefix + requestId);
       // Counted once it is held: two that come together may both be refused, never both let in past the limit.
       const { held = [] } = await locks.query();
       if (held.filter((lock) => lock.name?.startsWith(prefix)).length <= limit) return leave;
@@ -40,10 +42,4 @@ export function localInFlight(): InFlight {
       };
     },
   };
-}
-
-function hold(locks: LockManager, name: string): Promise<() => void> {
-  return new Promise((resolve, reject) => {
-    locks.request(name, () => new Promise<void>((leave) => resolve(() => leave()))).catch(reject);
-  });
 }

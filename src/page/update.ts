@@ -1,3 +1,4 @@
+import { delay } from '../protocol/abort.ts';
 import { requestsRun } from '../protocol/locks.ts';
 import { scopeOf } from '../protocol/scope.ts';
 import { LocaltextError } from './localtext-error.ts';
@@ -28,7 +29,7 @@ export async function applyUpdate(
         if (!(error instanceof LocaltextError) || error.code !== 'requests_running') throw error;
       }
     }
-    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
+    await delay(POLL_INTERVAL_MS, signal);
   }
   await activated;
   return true;

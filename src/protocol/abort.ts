@@ -13,10 +13,20 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
 }
 
 /** Resolves after that many milliseconds; rejects with the signal's reason when that aborts first. */
-export function delay(milliseconds: number, signal: AbortSignal): Promise<void> {
+export function delay(milliseconds: number, signal?: AbortSignal): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const slept = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, milliseconds);
   });
-  return abortable(slept, signal).finally(() => clearTimeout(timer));
+  return signal ? abortable(slept, signal).finally(() => clearTimeout(timer)) : slept;
+}
+
+/** What the promise resolves to, or null when it takes longer. @throws what it fails with before that */
+export async function withTimeout<T>(promise: Promise<T>, milliseconds: number): Promise<T | null> {
+  const settled = new AbortController();
+  const late = delay(Math.max(0, milliseconds), settled.signal).then(
+    () => null,
+    () => null,
+  );
+  return Promise.race([promise, late]).finally(() => settled.abort());
 }

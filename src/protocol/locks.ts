@@ -14,6 +14,14 @@ export const engineLock = (epoch: string): string => `localtext:engine:${epoch}`
 /** Held by the asker while its request runs. */
 export const requestLock = (scope: string, id: string): string => `${nameIn(scope)}:request:${id}`;
 
+/** Resolves once the lock is held, to the function that releases it; the end of the holder's thread releases it too. */
+export function holdLock(locks: LockManager, name: string, signal?: AbortSignal): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const held = () => new Promise<void>((release) => resolve(release));
+    locks.request(name, signal ? { signal } : {}, held).catch(reject);
+  });
+}
+
 /** Whether a request runs in any tab of the app. */
 export async function requestsRun(locks: LockManager, scope: string): Promise<boolean> {
   const { held = [] } = await locks.query();

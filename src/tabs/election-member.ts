@@ -1,3 +1,4 @@
+import { delay } from '../protocol/abort.ts';
 import { DEPARTURE_CHANNEL, type LeaderExit } from '../protocol/discovery.ts';
 import type { EngineMessage } from '../protocol/engine-port.ts';
 import type { ErrorCode } from '../protocol/error-codes.ts';
@@ -89,7 +90,7 @@ export class ElectionMember extends EventTarget {
     }
     if (signal.aborted || performance.now() - startedAt > SHORT_LIFE_MS) return;
     const pauseMs = Math.min(250 * 2 ** this.#failures, MAX_PAUSE_MS);
-    await Promise.race([new Promise((resolve) => setTimeout(resolve, pauseMs)), whenAborted(signal)]);
+    await delay(pauseMs, signal).catch(() => undefined);
   }
 
   #changed(): void {
@@ -98,10 +99,10 @@ export class ElectionMember extends EventTarget {
 }
 
 /** `first` is called as it aborts: a page that closes runs no further task. */
-const whenAborted = (signal: AbortSignal, first?: () => void): Promise<void> =>
+const whenAborted = (signal: AbortSignal, first: () => void): Promise<void> =>
   new Promise((resolve) => {
     const finish = (): void => {
-      first?.();
+      first();
       resolve();
     };
     if (signal.aborted) finish();

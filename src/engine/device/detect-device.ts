@@ -1,3 +1,4 @@
+import { withTimeout } from '../../protocol/abort.ts';
 import type { Device, Gpu } from './device.ts';
 
 /** What of `navigator` not every browser has. */
@@ -65,15 +66,9 @@ function isFallback(adapter: GPUAdapter & { isFallbackAdapter?: boolean }): bool
 }
 
 async function orNull<T>(ask: () => Promise<T> | undefined): Promise<T | null> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), PATIENCE_MS);
-  });
   try {
-    return (await Promise.race([ask(), late])) ?? null;
+    return (await withTimeout(Promise.resolve(ask()), PATIENCE_MS)) ?? null;
   } catch {
     return null;
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,5 +1,6 @@
 import type { Variant } from '../../catalog/catalog.ts';
 import { delay } from '../../protocol/abort.ts';
+import { Mutex } from '../../protocol/mutex.ts';
 import type { LoadedModel } from './loaded-model.ts';
 
 /** Where the browser does not tell how much there is: a modest device. */
@@ -29,7 +30,7 @@ function memoryCost(variant: Variant): number {
 export class MemoryBudget {
   readonly #bytes: Promise<number>;
   readonly #loadedModels: () => Iterable<LoadedModel>;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Mutex();
   /** Have got their room, and may still be loading. */
   readonly #admitted = new Set<Variant>();
 
@@ -40,9 +41,7 @@ export class MemoryBudget {
 
   /** Runs a load once there is room for it; one after another gets its room. */
   async admit<T>(variant: Variant, signal: AbortSignal, load: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(() => this.#makeRoom(variant, signal));
-    this.#turn = turn.catch(() => undefined);
-    await turn;
+    await this.#turns.run(() => this.#makeRoom(variant, signal));
     this.#admitted.add(variant);
     try {
       return await load();

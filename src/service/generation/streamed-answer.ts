@@ -6,7 +6,7 @@ import { EventStream } from '../http/event-stream.ts';
 import { choiceCount } from './generation.ts';
 import { answerHead, type GenerationRun } from './generation-run.ts';
 import { StreamDeadline } from '../http/headers-deadline.ts';
-import { createDeferred } from '../http/deferred.ts';
+import { createDeferred } from '../../protocol/deferred.ts';
 import { answerHeaders, EVENT_STREAM } from '../http/response-headers.ts';
 import { asServiceError } from '../service-error.ts';
 

@@ -37,16 +37,3 @@ export class StreamDeadline {
     clearTimeout(this.#timer);
   }
 }
-
-/** What `answer` resolves to, or null at the deadline. @throws what `answer` fails with before it */
-export async function beforeDeadline<T>(answer: Promise<T>, remainingMs: number): Promise<T | null> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const deadline = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, Math.max(0, remainingMs), null);
-  });
-  try {
-    return await Promise.race([answer, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

@@ -1,6 +1,7 @@
 import { afterCancel } from './after-cancel.ts';
 import type { Call } from './call.ts';
-import { beforeDeadline, HEADERS_DEADLINE_MS } from './headers-deadline.ts';
+import { withTimeout } from '../../protocol/abort.ts';
+import { HEADERS_DEADLINE_MS } from './headers-deadline.ts';
 import { ServiceError } from '../service-error.ts';
 
 /**
@@ -16,7 +17,7 @@ export async function answerJson(
   const { trace, receivedAt, dependencies } = call;
   trace?.open();
   const spentMs = dependencies.now() - receivedAt;
-  const whole = await beforeDeadline(answer, HEADERS_DEADLINE_MS - spentMs);
+  const whole = await withTimeout(answer, HEADERS_DEADLINE_MS - spentMs);
   if (whole !== null) {
     trace?.whole(whole);
     return new Response(whole, { headers: headers() });

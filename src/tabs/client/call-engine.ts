@@ -1,11 +1,10 @@
 import type { AskerMessage, EngineMessage } from '../../protocol/engine-port.ts';
-import { requestLock } from '../../protocol/locks.ts';
+import { holdLock, requestLock } from '../../protocol/locks.ts';
 import { ServiceError } from '../../service/service-error.ts';
 import { engineFailed } from './engine-errors.ts';
 import type { EngineTransport } from './engine-transport.ts';
 import { callOnPort } from './call-on-port.ts';
 import { findEngine } from './find-engine.ts';
-import { holdLock } from './web-locks.ts';
 
 export interface EngineClientDependencies {
   /** Of the app whose engine is asked. */

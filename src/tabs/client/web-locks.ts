@@ -1,12 +1,5 @@
 import { engineLock } from '../../protocol/locks.ts';
 
-/** Resolves once the lock is held, to the function that lets go of it. */
-export function holdLock(locks: LockManager, name: string, signal: AbortSignal): Promise<() => void> {
-  return new Promise((resolve, reject) => {
-    locks.request(name, { signal }, () => new Promise<void>((release) => resolve(release))).catch(reject);
-  });
-}
-
 /**
  * Calls back once the worker of that epoch is gone; the function returned stops the watch. Shared, so that all who
  * watch hear of it at once.

@@ -1,3 +1,4 @@
+import { delay, withTimeout } from '../../protocol/abort.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
 
 const TRIES = 4;
@@ -24,7 +25,7 @@ export async function openAccess(
     } catch (error) {
       if (tries === TRIES || !isHeld(error)) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    await delay(PAUSE_MS);
   }
 }
 
@@ -34,11 +35,7 @@ async function openWithin(
   ms: number,
 ): Promise<FileSystemSyncAccessHandle | null> {
   const opening = getFile().then((file) => file.createSyncAccessHandle());
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, ms, null);
-  });
-  const access = await Promise.race([opening, late]).finally(() => clearTimeout(timer));
+  const access = await withTimeout(opening, ms);
   if (!access) opening.then((opened) => opened.close()).catch(() => undefined);
   return access;
 }

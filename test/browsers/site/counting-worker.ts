@@ -3,7 +3,7 @@ import { expose } from 'comlink';
 
 import type { EngineStatus, WorkerControl } from '../../../src/protocol/worker-control.ts';
 import type { ServePort } from '../../../src/protocol/discovery.ts';
-import { engineLock } from '../../../src/protocol/locks.ts';
+import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/protocol/abort.ts';
 import type { ChatEngine } from '../../../src/engine/engine.ts';
 import { ModelManager } from '../../../src/engine/models/model-manager.ts';
@@ -36,7 +36,7 @@ const serving = new Promise<Serving>((resolve) => (resolveServing = resolve));
 
 const control: WorkerControl = {
   async start({ epoch, scope, catalog }) {
-    await holdLock(engineLock(epoch));
+    await holdLock(navigator.locks, engineLock(epoch));
     const status = (): EngineStatus => ({ epoch, models: modelManager.status() });
     const channel = new StatusChannel(scope, status);
     const modelManager = new ModelManager(
@@ -59,15 +59,6 @@ const control: WorkerControl = {
   cancelLoad: async () => {},
   status: async () => (await serving).status(),
 };
-
-function holdLock(name: string): Promise<void> {
-  return new Promise((resolve) => {
-    void navigator.locks.request(name, () => {
-      resolve();
-      return new Promise<never>(() => {});
-    });
-  });
-}
 
 addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
   if (data?.type === 'localtext:serve' && port) void serving.then((ready) => servePort(port, ready));

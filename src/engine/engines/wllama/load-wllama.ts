@@ -1,7 +1,7 @@
 import { CacheManager, Wllama, type LoadModelParams } from '@wllama/wllama';
 
 import type { WllamaVariant } from '../../../catalog/catalog.ts';
-import { abortable } from '../../../protocol/abort.ts';
+import { abortable, withTimeout } from '../../../protocol/abort.ts';
 import type { ChatEngine, EngineContext, LoadEngine } from '../../engine.ts';
 import { EngineError } from '../../../protocol/engine-error.ts';
 import { chatThreads, hasThreads } from '../../device/threads.ts';
@@ -100,7 +100,7 @@ async function start(
     return wllama;
   } catch (error) {
     // One that has not started does not answer that either.
-    await Promise.race([wllama.exit(), new Promise((resolve) => setTimeout(resolve, EXIT_MS))]);
+    await withTimeout(wllama.exit(), EXIT_MS);
     throw error;
   } finally {
     there.abort();

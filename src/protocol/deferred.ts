@@ -1,4 +1,4 @@
-/** A moment that can be waited for. */
+/** A promise with its own `resolve`. */
 export interface Deferred {
   promise: Promise<void>;
   resolve(): void;
