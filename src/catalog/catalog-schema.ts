@@ -64,9 +64,9 @@ const variant = z.discriminatedUnion(
     z.looseObject({
       ...base,
       engine: z.literal('transformers'),
-      dimensions: dimensions.optional(),
+      dimensions,
       shorterDimensions: z.array(dimensions).optional(),
-      pooling: z.enum(['mean', 'cls', 'last_token']).optional(),
+      pooling: z.enum(['mean', 'cls', 'last_token'], 'must be mean, cls or last_token'),
       maxBatchSize: z.int().positive('must be at least 1 text').optional(),
       device: z.enum(['wasm', 'webgpu'], 'must be wasm or webgpu').optional(),
     }),
@@ -122,15 +122,8 @@ export const catalogSchema = z
           report([...path, 'name'], `is taken already by other weights, of another model: ${each.name}`);
         }
         named.set(each.name, same);
-        if (
-          each.engine === 'transformers' &&
-          (each.dimensions === undefined) !== (each.pooling === undefined)
-        ) {
-          const lacking = each.dimensions === undefined ? 'dimensions' : 'pooling';
-          report([...path, lacking], 'must be given: an embedding model needs both dimensions and pooling');
-        }
         if (each.engine === 'transformers') {
-          const { dimensions: longest = 0, shorterDimensions = [] } = each;
+          const { dimensions: longest, shorterDimensions = [] } = each;
           const long = shorterDimensions.findIndex((shorter) => shorter >= longest);
           if (long >= 0) report([...path, 'shorterDimensions', long], 'must be less than dimensions');
         }
@@ -155,8 +148,8 @@ export const catalogSchema = z
     }
   });
 
-/** A variant with a vector length makes vectors. */
+/** A server's variant with a vector length makes vectors. */
 function makes(each: z.output<typeof variant>): 'chat' | 'embedding' {
-  const embeds = each.engine === 'transformers' || each.engine === 'upstream';
-  return embeds && each.dimensions !== undefined ? 'embedding' : 'chat';
+  const embeds = each.engine === 'transformers' || (each.engine === 'upstream' && each.dimensions !== undefined);
+  return embeds ? 'embedding' : 'chat';
 }

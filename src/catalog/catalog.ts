@@ -37,7 +37,7 @@ export interface VariantSampling {
   repeatPenalty?: number;
 }
 
-export type Variant = WllamaVariant | OnnxVariant | WebLlmVariant | UpstreamVariant;
+export type Variant = WllamaVariant | TransformersVariant | WebLlmVariant | UpstreamVariant;
 
 export interface VariantBase {
   /** Names the weights and their quantization in `system_fingerprint`: `smollm2-135m-instruct-q8_0`. */
@@ -89,14 +89,11 @@ export interface WllamaVariant extends VariantBase {
   sampling?: VariantSampling;
 }
 
-interface OnnxBase extends VariantBase {
+/** Embeddings by transformers.js on onnxruntime-web. */
+export interface TransformersVariant extends VariantBase {
   engine: 'transformers';
   /** Where it runs; when not given: WASM, or the GPU once it has been measured to be faster, and right. */
   device?: 'wasm' | 'webgpu';
-}
-
-/** Embeddings by transformers.js on onnxruntime-web. */
-export interface TransformersVariant extends OnnxBase {
   /** Length of a vector. */
   dimensions: number;
   /** Shorter lengths that its vectors are trained to be cut to, for requests that ask for them. */
@@ -108,20 +105,6 @@ export interface TransformersVariant extends OnnxBase {
    */
   maxBatchSize?: number;
 }
-
-/**
- * Chat by transformers.js on onnxruntime-web: an ONNX decoder with its KV cache as inputs and outputs, in the layout
- * of transformers.js (`config.json`, `tokenizer.json`, `tokenizer_config.json`, `onnx/model*.onnx`).
- */
-export interface TransformersChatVariant extends OnnxBase {
-  dimensions?: undefined;
-  shorterDimensions?: undefined;
-  pooling?: undefined;
-  maxBatchSize?: undefined;
-}
-
-/** What onnxruntime-web runs, on WASM or WebGPU. */
-export type OnnxVariant = TransformersVariant | TransformersChatVariant;
 
 /** Chat by MLC's web-llm on WebGPU: a folder with `mlc-chat-config.json`, and a model library compiled to WASM. */
 export interface WebLlmVariant extends VariantBase {

@@ -8,8 +8,6 @@ export type {
   CatalogModel,
   DeviceNeeds,
   HubSource,
-  OnnxVariant,
-  TransformersChatVariant,
   TransformersVariant,
   UpstreamVariant,
   Variant,

@@ -112,7 +112,9 @@ function begin({
     load: async (variant, backend, signal) => {
       const resolved = await sources.resolve(variant, signal);
       const loading = { signal, onProgress: () => undefined };
-      return loadIntact(await store, wasmUrl, { ...resolved, device: backend }, loading);
+      const engine = await loadIntact(await store, wasmUrl, { ...resolved, device: backend }, loading);
+      if ('embed' in engine) return engine;
+      throw new TypeError(`${variant.name} does not embed`);
     },
     busy: () => modelManager.busy,
     onResult: (variant, { device: faster }) => {

@@ -1,28 +1,28 @@
-import type { OnnxVariant } from '../../catalog/catalog.ts';
+import type { TransformersVariant } from '../../catalog/catalog.ts';
 import type { DeviceLimits } from '../../protocol/worker-control.ts';
 import { delay } from '../../protocol/abort.ts';
 import type { Device } from '../device/device.ts';
 import { weightBytes } from '../models/memory-budget.ts';
-import type { Engine } from '../engine.ts';
+import type { EmbeddingEngine } from '../engine.ts';
 import { describe, probe, probeResultSchema, type ProbeResult } from './probe.ts';
 import type { WeightStore } from '../../weights/weight-store.ts';
 
 type Backend = 'wasm' | 'webgpu';
 
-export interface ProberOptions {
+export interface BenchmarkOptions {
   device: Promise<Device>;
   store: Promise<Pick<WeightStore, 'note' | 'keepNote'>>;
   which: NonNullable<DeviceLimits['probe']>;
   /** Changes with the browser and with the packages: what was measured before it does not hold. */
   version: string;
   /** Loads a second engine beside the one that answers. */
-  load(variant: OnnxVariant, backend: Backend, signal: AbortSignal): Promise<Engine>;
+  load(variant: TransformersVariant, backend: Backend, signal: AbortSignal): Promise<EmbeddingEngine>;
   /** Whether any request runs. */
   busy(): boolean;
   /** The worker must have had nothing to do for so long; 3 s when not given. */
   idleMs?: number;
   /** A result has come: the variant should run there from now on. */
-  onResult(variant: OnnxVariant, result: ProbeResult): void;
+  onResult(variant: TransformersVariant, result: ProbeResult): void;
 }
 
 const IDLE_MS = 3000;
@@ -36,20 +36,20 @@ const MAX_BYTES = 2 ** 30;
 
 /** Finds out, once per device and model and beside the work, whether a GPU computes faster than WASM, and right. */
 export class BackendBenchmark {
-  readonly #options: ProberOptions;
+  readonly #options: BenchmarkOptions;
   readonly #results = new Map<string, ProbeResult>();
   readonly #notes = new Map<string, string>();
-  readonly #considered = new Set<string>();
-  readonly #distrusted = new Set<string>();
+  readonly #tried = new Set<string>();
+  readonly #disabled = new Set<string>();
 
-  constructor(options: ProberOptions) {
+  constructor(options: BenchmarkOptions) {
     this.#options = options;
   }
 
   /** Where a variant runs: as the catalog says, else as was measured, else on WASM. */
-  async backend(variant: OnnxVariant): Promise<Backend> {
+  async backend(variant: TransformersVariant): Promise<Backend> {
     if (variant.device) return variant.device;
-    if (this.#distrusted.has(variant.name)) return 'wasm';
+    if (this.#disabled.has(variant.name)) return 'wasm';
     const result = this.#results.get(variant.name) ?? (await this.#kept(variant));
     if (!result || (result.device === 'webgpu' && !(await this.#options.device).gpu)) return 'wasm';
     this.#know(variant, result);
@@ -62,10 +62,10 @@ export class BackendBenchmark {
   }
 
   /** Called when a variant has been loaded: measures it when that has not been done, and once nothing else runs. */
-  async maybeRun(variant: OnnxVariant, engine: Engine): Promise<void> {
+  async maybeRun(variant: TransformersVariant, engine: EmbeddingEngine): Promise<void> {
     const { name } = variant;
-    if (variant.device || this.#results.has(name) || this.#considered.has(name)) return;
-    this.#considered.add(name);
+    if (variant.device || this.#results.has(name) || this.#tried.has(name)) return;
+    this.#tried.add(name);
     const { which, load, onResult, store } = this.#options;
     const { gpu } = await this.#options.device;
     if (!gpu || which === 'off') return;
@@ -91,7 +91,11 @@ export class BackendBenchmark {
   }
 
   /** A request that comes ends the measurement, which restarts when all is quiet again. */
-  async #measure(wasm: Engine, gpu: Engine, signal: AbortSignal): Promise<ProbeResult> {
+  async #measure(
+    wasm: EmbeddingEngine,
+    gpu: EmbeddingEngine,
+    signal: AbortSignal,
+  ): Promise<ProbeResult> {
     for (;;) {
       const interrupted = new AbortController();
       const look = setInterval(() => {
@@ -110,19 +114,19 @@ export class BackendBenchmark {
   }
 
   /** A measured GPU has failed since: on WASM, until this worker ends. */
-  disable({ name }: OnnxVariant): void {
-    this.#considered.add(name);
+  disable({ name }: TransformersVariant): void {
+    this.#tried.add(name);
     this.#results.delete(name);
-    this.#distrusted.add(name);
+    this.#disabled.add(name);
     this.#notes.set(name, 'on WASM, as the GPU that was faster once failed to load it');
   }
 
-  #know({ name }: OnnxVariant, result: ProbeResult): void {
+  #know({ name }: TransformersVariant, result: ProbeResult): void {
     this.#results.set(name, result);
     this.#notes.set(name, describe(result));
   }
 
-  async #kept({ name }: OnnxVariant): Promise<ProbeResult | null> {
+  async #kept({ name }: TransformersVariant): Promise<ProbeResult | null> {
     try {
       const note = JSON.parse((await (await this.#options.store).note(noteName(name))) ?? '') as {
         key?: unknown;

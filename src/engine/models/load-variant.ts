@@ -1,4 +1,4 @@
-import type { OnnxVariant, Variant, WeightFile } from '../../catalog/catalog.ts';
+import type { TransformersVariant, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { abortable } from '../../protocol/abort.ts';
 import type { EngineContext } from '../engine.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
@@ -48,7 +48,7 @@ export function variantLoader({
       modelStorage
         .used(variant)
         .catch((error: unknown) => console.error('localtext: weights were not tidied', error));
-      if (isOnnx(resolved)) {
+      if (isOnnx(resolved) && 'embed' in engine) {
         benchmark()
           .maybeRun(resolved, engine)
           .catch((error: unknown) => console.warn('localtext: the GPU could not be measured', error));
@@ -78,7 +78,7 @@ export function variantLoader({
   };
 }
 
-const isOnnx = (variant: Variant): variant is OnnxVariant => variant.engine === 'transformers';
+const isOnnx = (variant: Variant): variant is TransformersVariant => variant.engine === 'transformers';
 
 const onGpu = (variant: Variant): boolean => variant.engine === 'transformers' && variant.device === 'webgpu';
 
@@ -187,13 +187,8 @@ async function loadEngine(variant: Variant, context: EngineContext): Promise<Eng
   switch (variant.engine) {
     case 'wllama':
       return (await import('../engines/wllama/load-wllama.ts')).loadWllama(variant, context);
-    case 'transformers': {
-      const { loadTransformers, loadTransformersChat } =
-        await import('../engines/transformers/load-transformers.ts');
-      return variant.dimensions === undefined
-        ? loadTransformersChat(variant, context)
-        : loadTransformers(variant, context);
-    }
+    case 'transformers':
+      return (await import('../engines/transformers/load-transformers.ts')).loadTransformers(variant, context);
     case 'web-llm':
       return (await import('../engines/web-llm/load-web-llm.ts')).loadWebLlm(variant, context);
     default:

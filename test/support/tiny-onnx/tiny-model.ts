@@ -1,28 +1,14 @@
 import { createHash } from 'node:crypto';
 
-import type { TransformersChatVariant } from '../../../src/catalog/catalog.ts';
-import { decoderGraph, type TinyConfig } from './decoder-graph.ts';
+import type { TransformersVariant } from '../../../src/catalog/catalog.ts';
+import { bertGraph } from '../../../src/convert/onnx/bert-graph.ts';
 
 /** Ids after the 256 bytes. */
-const SPECIAL = ['<|start|>', '<|end|>', '<|stop|>'];
-export const STOP = 258;
-
+const SPECIAL = ['<|start|>', '<|end|>'];
 const FOLDER = 'tiny';
-const CONTEXT = 256;
-
-const config: TinyConfig = {
-  vocabulary: 256 + SPECIAL.length,
-  hidden: 64,
-  heads: 4,
-  layers: 2,
-  intermediate: 96,
-  positions: CONTEXT,
-  // Small letters and spaces alone, so that replies are text; the turn ends only by a bias of the request's.
-  bias: Array.from({ length: 256 + SPECIAL.length }, (_, id) => {
-    if (id === STOP) return -20;
-    return (id >= 97 && id <= 122) || id === 32 ? 0 : -1e4;
-  }),
-};
+const CONTEXT = 64;
+const HIDDEN = 16;
+const VOCABULARY = 256 + SPECIAL.length;
 
 /** GPT-2's way to write bytes as visible characters (`bytes_to_unicode`): the vocabulary of byte-level tokenizers. */
 function byteCharacters(): string[] {
@@ -56,56 +42,109 @@ const tokenizer = {
   },
 };
 
-const tokenizerConfig = {
-  tokenizer_class: 'GPT2Tokenizer',
-  bos_token: '<|start|>',
-  eos_token: '<|stop|>',
-  chat_template:
-    '{% for message in messages %}<|start|>{{ message.role }}\n{{ message.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|start|>assistant\n{% endif %}',
-};
+const tokenizerConfig = { tokenizer_class: 'GPT2Tokenizer', bos_token: '<|start|>', eos_token: '<|end|>' };
 
 const modelConfig = {
-  architectures: ['LlamaForCausalLM'],
-  model_type: 'llama',
-  vocab_size: config.vocabulary,
-  hidden_size: config.hidden,
-  num_hidden_layers: config.layers,
-  num_attention_heads: config.heads,
-  num_key_value_heads: config.heads,
+  architectures: ['BertModel'],
+  model_type: 'bert',
+  vocab_size: VOCABULARY,
+  hidden_size: HIDDEN,
+  intermediate_size: HIDDEN,
+  num_hidden_layers: 1,
+  num_attention_heads: 2,
   max_position_embeddings: CONTEXT,
+  type_vocab_size: 2,
+  layer_norm_eps: 1e-12,
 };
+
+/** Shapes of the model's tensors, by name. */
+function shapes(): Map<string, number[]> {
+  const layer = 'encoder.layer.0';
+  const dense = ['attention.self.query', 'attention.self.key', 'attention.self.value', 'attention.output.dense'];
+  const norms = ['embeddings.LayerNorm', `${layer}.attention.output.LayerNorm`, `${layer}.output.LayerNorm`];
+  return new Map([
+    ['embeddings.word_embeddings.weight', [VOCABULARY, HIDDEN]],
+    ['embeddings.position_embeddings.weight', [CONTEXT, HIDDEN]],
+    ['embeddings.token_type_embeddings.weight', [2, HIDDEN]],
+    ...[...dense, 'intermediate.dense', 'output.dense'].flatMap((name): [string, number[]][] => [
+      [`${layer}.${name}.weight`, [HIDDEN, HIDDEN]],
+      [`${layer}.${name}.bias`, [HIDDEN]],
+    ]),
+    ...norms.flatMap((name): [string, number[]][] => [
+      [`${name}.weight`, [HIDDEN]],
+      [`${name}.bias`, [HIDDEN]],
+    ]),
+  ]);
+}
+
+/** Numbers in [-1, 1), the same in every run: the "weights" (xorshift, Marsaglia 2003). */
+function randomNumbers(length: number): Float32Array {
+  let state = 20_261_121;
+  return Float32Array.from({ length }, () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 31 - 1;
+  });
+}
+
+function weights(): { graph: Uint8Array; safetensors: Uint8Array } {
+  let end = 0;
+  const tensors = [...shapes()].map(([name, shape]) => {
+    const begin = end;
+    end += shape.reduce((product, each) => product * each, 4);
+    return { name, shape, begin, length: end - begin };
+  });
+  const header = json(
+    Object.fromEntries(
+      tensors.map(({ name, shape, begin, length }) => [
+        name,
+        { dtype: 'F32', shape, data_offsets: [begin, begin + length] },
+      ]),
+    ),
+  );
+  const prefix = Buffer.alloc(8);
+  prefix.writeBigUInt64LE(BigInt(header.length));
+  const start = prefix.length + header.length;
+  const external = new Map(
+    tensors.map(({ name, shape, begin, length }) => [name, { name, shape, offset: start + begin, length }]),
+  );
+  return {
+    graph: bertGraph(modelConfig, external, 'model.onnx_data'),
+    safetensors: Buffer.concat([prefix, header, new Uint8Array(randomNumbers(end / 4).buffer)]),
+  };
+}
 
 export type TinyFiles = Record<string, Uint8Array>;
 
 const json = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
 
-/** The files of a chat model of 2 layers with random weights, by their names; the same in every run. */
+/** The files of an embedding model of 1 layer with random weights, by their names; the same in every run. */
 export function tinyModel(): TinyFiles {
+  const { graph, safetensors } = weights();
   return {
     'config.json': json(modelConfig),
-    'generation_config.json': json({ eos_token_id: [STOP] }),
     'tokenizer.json': json(tokenizer),
     'tokenizer_config.json': json(tokenizerConfig),
-    'onnx/model.onnx': decoderGraph(config),
+    'onnx/model.onnx': graph,
+    'model.safetensors': safetensors,
   };
 }
 
 /** A variant over such files, at `url` and below. */
-export function tinyVariant(
-  files: TinyFiles,
-  url: string,
-  more: Pick<TransformersChatVariant, 'name' | 'device'>,
-): TransformersChatVariant {
+export function tinyVariant(files: TinyFiles, url: string, name: string): TransformersVariant {
   return {
     engine: 'transformers',
+    name,
     license: 'CC0-1.0',
     contextLength: CONTEXT,
-    files: Object.entries(files).map(([name, bytes]) => ({
-      path: `${FOLDER}/${more.name}/${name}`,
+    dimensions: HIDDEN,
+    pooling: 'mean',
+    files: Object.entries(files).map(([file, bytes]) => ({
+      path: `${FOLDER}/${name}/${file}`,
       bytes: bytes.length,
       sha256: createHash('sha256').update(bytes).digest('hex'),
-      url: `${url}/${more.name}/${name}`,
+      url: `${url}/${name}/${file}`,
     })),
-    ...more,
   };
 }

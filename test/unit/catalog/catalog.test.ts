@@ -58,8 +58,7 @@ test('the default catalog is sound, and every last variant is small, pinned and 
   }
 });
 
-test('an ONNX model without dimensions chats', () => {
-  expect(faults(withVariant({ engine: 'transformers', device: 'webgpu' }))).toEqual([]);
+test('an ONNX model is for embeddings', () => {
   expect(faults(withVariant({ engine: 'transformers', dimensions: 8, pooling: 'cls' }))).toEqual([
     'models[0].variants[0].engine: makes an embedding model, and own-1 is for chat',
   ]);
@@ -123,7 +122,7 @@ test.each<[string, unknown, RegExp]>([
   [
     'dimensions without pooling',
     withVariant({ engine: 'transformers', dimensions: 8 }),
-    /variants\[0\]\.pooling: must be given: an embedding model needs both/,
+    /variants\[0\]\.pooling: must be mean, cls or last_token/,
   ],
   [
     'shorter dimensions that are not',

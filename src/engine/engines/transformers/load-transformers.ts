@@ -1,25 +1,14 @@
 import {
   AutoModel,
-  AutoModelForCausalLM,
   AutoTokenizer,
   env,
   type PreTrainedModel,
   type PreTrainedTokenizer,
 } from '@huggingface/transformers';
 
-import type { OnnxVariant, TransformersChatVariant, TransformersVariant } from '../../../catalog/catalog.ts';
-import type { ChatEngine, EmbeddingEngine, EngineContext, LoadEngine } from '../../engine.ts';
-import { TransformersChatEngine } from './onnx-chat-engine.ts';
-import { loadChatPrompt } from './load-chat-prompt.ts';
-import {
-  dataFilesOf,
-  graphFailure,
-  graphOf,
-  readConfig,
-  tokenizerFailure,
-  type ModelConfig,
-} from './transformers-files.ts';
-import { OnnxDecoder } from './onnx-decoder.ts';
+import type { TransformersVariant } from '../../../catalog/catalog.ts';
+import type { EmbeddingEngine, EngineContext, LoadEngine } from '../../engine.ts';
+import { checkConfig, dataFilesOf, graphFailure, graphOf, tokenizerFailure } from './transformers-files.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
 import { checkSessions, startRuntime } from './onnx-runtime.ts';
 import { TransformersEngine } from './transformers-engine.ts';
@@ -27,50 +16,22 @@ import { serveFiles } from './weight-files.ts';
 
 /** WASM until a GPU has been measured: it is right everywhere, and quick for models of this size. */
 const DEFAULT_DEVICE = 'wasm';
-/** Tokens of a prompt computed at once; an abort waits for one such step to end. */
-const STEP_TOKENS = { wasm: 32, webgpu: 256 };
 
-export const loadTransformers: LoadEngine<TransformersVariant, EmbeddingEngine> = (variant, context) =>
-  load(variant, context, AutoModel, async ({ model, tokenizer }) => {
-    const embedder = new OnnxEmbedder(model, tokenizer, variant);
-    return new TransformersEngine(embedder, variant, fingerprint(variant));
-  });
-
-export const loadTransformersChat: LoadEngine<TransformersChatVariant, ChatEngine> = (variant, context) =>
-  load(variant, context, AutoModelForCausalLM, async ({ model, tokenizer, config }) => {
-    const chatPrompt = await loadChatPrompt(tokenizer, variant, context);
-    const longest = config.max_position_embeddings ?? Number.POSITIVE_INFINITY;
-    const decoder = new OnnxDecoder({
-      model,
-      tokenizer,
-      contextLength: Math.min(variant.contextLength, longest),
-      stepTokens: STEP_TOKENS[variant.device ?? DEFAULT_DEVICE],
-    });
-    return new TransformersChatEngine(decoder, chatPrompt, fingerprint(variant));
-  });
-
-interface Loaded {
-  model: PreTrainedModel;
-  tokenizer: PreTrainedTokenizer;
-  config: ModelConfig;
-}
-
-async function load<E>(
-  variant: OnnxVariant,
-  context: EngineContext,
-  kind: Pick<typeof AutoModel, 'from_pretrained'>,
-  make: (loaded: Loaded) => Promise<E>,
-): Promise<E> {
-  const config = await readConfig(variant, context);
+export const loadTransformers: LoadEngine<TransformersVariant, EmbeddingEngine> = async (
+  variant,
+  context,
+) => {
+  await checkConfig(variant, context);
   await startRuntime(context);
   const { stop, failed } = serveFiles(variant, context);
   try {
     const tokenizer = await Promise.race([loadTokenizer(variant, context), failed]);
     context.signal.throwIfAborted();
-    const model = await Promise.race([loadModel(kind, variant), failed]);
+    const model = await Promise.race([loadModel(variant), failed]);
     try {
       context.signal.throwIfAborted();
-      return await make({ model, tokenizer, config });
+      const embedder = new OnnxEmbedder(model, tokenizer, variant);
+      return new TransformersEngine(embedder, variant, fingerprint(variant));
     } catch (error) {
       await model.dispose();
       throw error;
@@ -78,12 +39,15 @@ async function load<E>(
   } finally {
     stop();
   }
-}
+};
 
-async function loadTokenizer(variant: OnnxVariant, context: EngineContext): Promise<PreTrainedTokenizer> {
+async function loadTokenizer(
+  variant: TransformersVariant,
+  context: EngineContext,
+): Promise<PreTrainedTokenizer> {
   try {
     const tokenizer = await AutoTokenizer.from_pretrained(variant.name);
-    // Some that are broken are only found out by their first text.
+    // Some broken tokenizers load, and fail only on their first text.
     if (tokenizer.encode('a').some((id) => !Number.isInteger(id))) throw new Error('a token has no id');
     return tokenizer;
   } catch (error) {
@@ -92,18 +56,15 @@ async function loadTokenizer(variant: OnnxVariant, context: EngineContext): Prom
   }
 }
 
-async function loadModel(
-  kind: Pick<typeof AutoModel, 'from_pretrained'>,
-  variant: OnnxVariant,
-): Promise<PreTrainedModel> {
+async function loadModel(variant: TransformersVariant): Promise<PreTrainedModel> {
   try {
-    const model = (await kind.from_pretrained(variant.name, {
+    const model = await AutoModel.from_pretrained(variant.name, {
       device: variant.device ?? DEFAULT_DEVICE,
-      // The graph is named as a whole: nothing is to be appended to its name.
+      // `model_file_name` is the whole name: transformers.js appends nothing for this type.
       dtype: 'fp32',
       model_file_name: graphOf(variant),
       use_external_data_format: dataFilesOf(variant),
-    })) as PreTrainedModel;
+    });
     await checkSessions(model);
     return model;
   } catch (error) {
@@ -111,7 +72,7 @@ async function loadModel(
   }
 }
 
-function fingerprint({ name, device = DEFAULT_DEVICE }: OnnxVariant): string {
+function fingerprint({ name, device = DEFAULT_DEVICE }: TransformersVariant): string {
   const threads = env.backends.onnx.wasm?.numThreads ?? 1;
   return `${name}-transformers-${device === 'wasm' ? `wasm-${threads}t` : 'webgpu'}`;
 }

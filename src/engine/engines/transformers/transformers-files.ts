@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { OnnxVariant } from '../../../catalog/catalog.ts';
+import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../../engine.ts';
 import { EngineError } from '../../../protocol/engine-error.ts';
 
@@ -21,29 +21,27 @@ const configSchema = z.looseObject({
   num_key_value_heads: layers,
   n_layer: layers,
   layer_types: z.array(z.string()).max(4096).optional(),
-  max_position_embeddings: z.int().positive().optional(),
 });
-export type ModelConfig = z.output<typeof configSchema>;
 
 /** Folder of the model's files, ending in `/`; ''. */
-export function folderOf({ files }: OnnxVariant): string {
+export function folderOf({ files }: TransformersVariant): string {
   const config = files.find(({ path }) => /(^|\/)config\.json$/.test(path));
   return config ? config.path.slice(0, -CONFIG.length) : '';
 }
 
 /** Name of the graph's file without its ending: which quantization is loaded is said by the catalog's list alone. */
-export function graphOf(variant: OnnxVariant): string {
+export function graphOf(variant: TransformersVariant): string {
   return names(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? [])[0] ?? 'model';
 }
 
 /** In how many files the graph's tensors lie beside it. */
-export function dataFilesOf(variant: OnnxVariant): number {
+export function dataFilesOf(variant: TransformersVariant): number {
   const start = `onnx/${graphOf(variant)}.onnx_data`;
   const parts = names(variant).filter((name) => name.startsWith(start)).length;
   return parts || (names(variant).includes('model.safetensors') ? 1 : 0);
 }
 
-const names = (variant: OnnxVariant): string[] => {
+const names = (variant: TransformersVariant): string[] => {
   const folder = folderOf(variant);
   return variant.files.flatMap(({ path }) => (path.startsWith(folder) ? [path.slice(folder.length)] : []));
 };
@@ -52,7 +50,7 @@ const names = (variant: OnnxVariant): string[] => {
  * Before transformers.js sees it: a config whose numbers lie would keep it busy without end.
  * @throws EngineError `weights_corrupt` naming the file, `weights_unavailable` naming one that the catalog lacks
  */
-export async function readConfig(variant: OnnxVariant, context: EngineContext): Promise<ModelConfig> {
+export async function checkConfig(variant: TransformersVariant, context: EngineContext): Promise<void> {
   const has = names(variant);
   const missing = [CONFIG, ...TOKENIZER_FILES].find((name) => !has.includes(name));
   if (missing !== undefined || !has.some((name) => GRAPH.test(name))) {
@@ -62,7 +60,7 @@ export async function readConfig(variant: OnnxVariant, context: EngineContext): 
   }
   const path = folderOf(variant) + CONFIG;
   const parsed = configSchema.safeParse(await readJson(path, context));
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return;
   const [issue] = parsed.error.issues;
   throw corrupt(path, `is no model's config: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
 }
@@ -70,7 +68,7 @@ export async function readConfig(variant: OnnxVariant, context: EngineContext): 
 /** Why no tokenizer could be made of the files. */
 export async function tokenizerFailure(
   error: unknown,
-  variant: OnnxVariant,
+  variant: TransformersVariant,
   context: EngineContext,
 ): Promise<EngineError> {
   if (error instanceof EngineError) return error;
@@ -88,7 +86,7 @@ const OUT_OF_MEMORY = /bad_alloc|out of memory|failed to allocate|allocation fai
 const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementation|unsupported|adapter/i;
 
 /** Why the runtime could not load the graph. */
-export function graphFailure(error: unknown, variant: OnnxVariant): EngineError {
+export function graphFailure(error: unknown, variant: TransformersVariant): EngineError {
   if (error instanceof EngineError) return error;
   const said = error instanceof Error ? error.message : String(error);
   if (/unsupported model type/i.test(said)) {
@@ -126,7 +124,7 @@ async function readJson(path: string, context: EngineContext): Promise<unknown> 
   throw corrupt(path, 'is not a JSON object');
 }
 
-export function corrupt(path: string, how: string, cause?: unknown): EngineError {
+function corrupt(path: string, how: string, cause?: unknown): EngineError {
   const message = `The file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`;
   return new EngineError({ code: 'weights_corrupt', message }, cause);
 }

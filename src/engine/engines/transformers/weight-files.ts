@@ -1,6 +1,6 @@
 import { env } from '@huggingface/transformers';
 
-import type { OnnxVariant } from '../../../catalog/catalog.ts';
+import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../../engine.ts';
 import { folderOf, graphOf } from './transformers-files.ts';
 
@@ -19,7 +19,7 @@ export interface Served {
  * Lets transformers.js find a variant's files under the variant's name, in the store, until they are served no more.
  * What the catalog does not list does not exist: nothing is fetched.
  */
-export function serveFiles(variant: OnnxVariant, context: EngineContext): Served {
+export function serveFiles(variant: TransformersVariant, context: EngineContext): Served {
   const folder = folderOf(variant);
   const paths = new Set(variant.files.map(({ path }) => path));
   const dataOfGraph = `onnx/${graphOf(variant)}.onnx_data`;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { TransformersChatVariant, TransformersVariant } from '../../../../src/catalog/catalog.ts';
+import type { TransformersVariant } from '../../../../src/catalog/catalog.ts';
 import type { Device } from '../../../../src/engine/device/device.ts';
-import type { ChatEngine, EmbeddingEngine } from '../../../../src/engine/engine.ts';
-import { BackendBenchmark, type ProberOptions } from '../../../../src/engine/benchmark/backend-benchmark.ts';
+import type { EmbeddingEngine } from '../../../../src/engine/engine.ts';
+import { BackendBenchmark, type BenchmarkOptions } from '../../../../src/engine/benchmark/backend-benchmark.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/memory-backend.ts';
 import { WeightStore } from '../../../../src/weights/weight-store.ts';
 import { plainDevice } from '../device/plain-device.ts';
@@ -32,35 +32,10 @@ const embedder = (ms: number, vector: [number, number] = [1, 0]): EmbeddingEngin
   unload: async () => undefined,
 });
 
-/** Says that many tokens, each with two likely ones; `ms` for all. */
-const chatter = (ms: number, shares: [string, number][][]): ChatEngine => ({
-  fingerprint: 'c',
-  slots: 1,
-  async *generate(_, signal) {
-    await new Promise((resolve) => setTimeout(resolve, ms));
-    signal.throwIfAborted();
-    yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: 'c' } };
-    for (const likely of shares) {
-      const top = likely.map(([token, share]) => ({ token, logprob: Math.log(share), bytes: null }));
-      const [best] = top;
-      if (best) yield { type: 'delta', delta: { text: best.token, tokens: 1, logprobs: [{ ...best, top }] } };
-    }
-  },
-  unload: async () => undefined,
-});
-
-const chatVariant: TransformersChatVariant = {
-  engine: 'transformers',
-  name: 'c',
-  license: 'MIT',
-  contextLength: 9,
-  files: [],
-};
-
-function setUp(gpu: EmbeddingEngine | ChatEngine, options: Partial<ProberOptions> = {}) {
+function setUp(gpu: EmbeddingEngine, options: Partial<BenchmarkOptions> = {}) {
   const results: string[] = [];
   const store = new WeightStore(new MemoryBackend(), 'http://127.0.0.1:9/');
-  const given: ProberOptions = {
+  const given: BenchmarkOptions = {
     device: Promise.resolve(device(false)),
     store: Promise.resolve(store),
     which: 'real-gpu',
@@ -128,89 +103,28 @@ test('nothing is measured while requests run', async () => {
   expect(results).toEqual(['webgpu']);
 });
 
-const said: [string, number][][] = [
-  [
-    ['a', 0.7],
-    ['b', 0.2],
-  ],
-  [
-    ['c', 0.45],
-    ['d', 0.44],
-  ],
-  [
-    ['e', 0.9],
-    ['f', 0.05],
-  ],
-];
-
-test('a GPU that chats faster is kept when its first tokens are as likely as WASM’s', async () => {
-  // Of two about as likely, it takes the other: what comes after that is another text.
-  const other: [string, number][][] = [
-    ...said.slice(0, 1),
-    [
-      ['d', 0.45],
-      ['c', 0.44],
-    ],
-    [
-      ['z', 0.9],
-      ['y', 0.1],
-    ],
-  ];
-  const { benchmark, results } = setUp(chatter(2, other));
-  await benchmark.maybeRun(chatVariant, chatter(60, said));
-  expect(results).toEqual(['webgpu']);
-  expect(await benchmark.backend(chatVariant)).toBe('webgpu');
-});
-
-test.each<[string, [string, number][][]]>([
-  [
-    'other tokens',
-    [
-      [
-        ['x', 0.7],
-        ['b', 0.2],
-      ],
-    ],
-  ],
-  [
-    'other shares',
-    [
-      [
-        ['a', 0.5],
-        ['b', 0.5],
-      ],
-    ],
-  ],
-  ['fewer', said.slice(0, 2)],
-  ['nothing', []],
-  ['no numbers', [[['a', Number.NaN]]]],
-])('a GPU that chats faster and says %s is not trusted', async (_, shares) => {
-  const { benchmark, results } = setUp(chatter(1, shares));
-  await benchmark.maybeRun(chatVariant, chatter(60, said));
-  expect(results).toEqual(['wasm']);
-  expect(benchmark.note('c')).toMatch(/^on WASM, as the GPU computes other numbers/);
-});
-
 test('what is too large to be in memory twice is not measured', async () => {
-  const { benchmark, results } = setUp(chatter(1, said));
-  const files = [{ path: 'c/onnx/model.onnx', bytes: 2e9, sha256: 'a'.repeat(64) }];
-  await benchmark.maybeRun({ ...chatVariant, files }, chatter(60, said));
+  const { benchmark, results } = setUp(embedder(1));
+  const files = [{ path: 'v/onnx/model.onnx', bytes: 2e9, sha256: 'a'.repeat(64) }];
+  await benchmark.maybeRun({ ...variant, files }, embedder(60));
   expect(results).toEqual([]);
-  expect(benchmark.note('c')).toMatch(/^on WASM: it is too large/);
+  expect(benchmark.note('v')).toMatch(/^on WASM: it is too large/);
 });
 
 test('a request ends the measurement, which restarts when all is quiet', async () => {
   let busy = false;
   let runs = 0;
-  const slow: ChatEngine = {
-    ...chatter(0, said),
-    async *generate(job, signal) {
+  const slow: EmbeddingEngine = {
+    ...embedder(0),
+    async embed(job, signal) {
       busy = ++runs === 1;
-      yield* chatter(100, said).generate(job, signal);
+      const embedded = await embedder(100).embed(job, signal);
+      signal.throwIfAborted();
+      return embedded;
     },
   };
-  const { benchmark, results } = setUp(chatter(1, said), { busy: () => busy });
-  const considered = benchmark.maybeRun(chatVariant, slow);
+  const { benchmark, results } = setUp(embedder(1), { busy: () => busy });
+  const considered = benchmark.maybeRun(variant, slow);
   await expect.poll(() => runs, { timeout: 6000 }).toBe(1);
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(results).toEqual([]);
