@@ -65,7 +65,6 @@ const variant = z.discriminatedUnion(
       ...base,
       engine: z.literal('transformers'),
       dimensions,
-      shorterDimensions: z.array(dimensions).optional(),
       pooling: z.enum(['mean', 'cls', 'last_token'], 'must be mean, cls or last_token'),
       maxBatchSize: z.int().positive('must be at least 1 text').optional(),
       device: z.enum(['wasm', 'webgpu'], 'must be wasm or webgpu').optional(),
@@ -122,11 +121,6 @@ export const catalogSchema = z
           report([...path, 'name'], `is taken already by other weights, of another model: ${each.name}`);
         }
         named.set(each.name, same);
-        if (each.engine === 'transformers') {
-          const { dimensions: longest, shorterDimensions = [] } = each;
-          const long = shorterDimensions.findIndex((shorter) => shorter >= longest);
-          if (long >= 0) report([...path, 'shorterDimensions', long], 'must be less than dimensions');
-        }
         if (makes(each) !== kind)
           report(
             [...path, 'engine'],

@@ -96,8 +96,6 @@ export interface TransformersVariant extends VariantBase {
   device?: 'wasm' | 'webgpu';
   /** Length of a vector. */
   dimensions: number;
-  /** Shorter lengths that its vectors are trained to be cut to, for requests that ask for them. */
-  shorterDimensions?: number[];
   pooling: 'mean' | 'cls' | 'last_token';
   /**
    * Texts that may be in the model at once; none: as many as are quickest. 1 for a graph that quantizes by all it is

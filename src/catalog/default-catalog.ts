@@ -1,6 +1,6 @@
 import type { Catalog, TransformersVariant, Variant, WeightFile, WllamaVariant } from './catalog.ts';
 import { defaultModels } from './default-models.ts';
-import { arcticEmbedM, qwen08B, qwen2B, qwen4B, qwenGguf05B, qwenGguf15B } from './hub-variants.ts';
+import { qwen08B, qwen2B, qwen4B, qwenGguf05B, qwenGguf15B } from './hub-variants.ts';
 
 /**
  * SmolLM2-135M-Instruct by Hugging Face TB: its Q4_1 weights as Q8_0, which WASM decodes 1.6 times as fast
@@ -118,7 +118,7 @@ const variants: Record<string, Variant[]> = {
   'crimson-falcon-4': [...qwen4B, ...qwen2B, qwenGguf15B, smolLm2],
   'indigo-owl-4': [...qwen2B, ...qwen08B, qwenGguf05B, smolLm2],
   'amber-phoenix-4': [...qwen08B, smolLm2],
-  'jade-mole-4': [arcticEmbedM, allMiniLmF32, allMiniLmInt8],
+  'jade-mole-4': [allMiniLmF32, allMiniLmInt8],
 };
 
 /**

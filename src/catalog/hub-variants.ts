@@ -1,4 +1,4 @@
-import type { TransformersVariant, WebLlmVariant, WllamaVariant } from './catalog.ts';
+import type { WebLlmVariant, WllamaVariant } from './catalog.ts';
 
 /**
  * Larger weights, from the model hub or downloaded to the site by `localtext pull`. Ids, libraries and memory are those of
@@ -116,33 +116,3 @@ export const qwenGguf05B: WllamaVariant = qwenGguf({
   cores: 6,
   revision: '9217f5db79a29953eb74d5343926648285ec7e67',
 });
-
-/**
- * snowflake-arctic-embed-m-v1.5 in float32: 109 million parameters against MiniLM's 22, made for retrieval, its
- * vectors trained to be cut to 256. The first token's state is the text's. A text that is searched with is to begin
- * with "Represent this sentence for searching relevant passages: ", which is the application's to add.
- */
-export const arcticEmbedM: TransformersVariant = {
-  engine: 'transformers',
-  name: 'snowflake-arctic-embed-m-v1.5-f32',
-  license: 'Apache-2.0',
-  contextLength: 512,
-  dimensions: 768,
-  shorterDimensions: [256],
-  pooling: 'cls',
-  files: [],
-  hub: {
-    repository: 'Snowflake/snowflake-arctic-embed-m-v1.5',
-    revision: '97eab2e17fcb7ccb8bb94d6e547898fa1a6a0f47',
-    folder: 'snowflake-arctic-embed-m-v1.5',
-    files: [
-      'config.json',
-      'tokenizer.json',
-      'tokenizer_config.json',
-      'special_tokens_map.json',
-      'onnx/model.onnx',
-    ],
-    approximateBytes: 0.437e9,
-  },
-  needs: { memoryBytes: 1.5e9, cores: 6 },
-};

@@ -25,10 +25,6 @@ const faults: Record<string, { files: TinyFiles; says: RegExp }> = {
     files: changed('config.json', (config) => ({ ...config, num_hidden_layers: 1e9 })),
     says: /config-lies\/config\.json is no model's config: num_hidden_layers/,
   },
-  'config-unknown': {
-    files: changed('config.json', (config) => ({ ...config, model_type: 'nonsense' })),
-    says: /config-unknown\/config\.json is of a kind of model that transformers\.js does not know/,
-  },
   'tokenizer-cut': {
     files: half('tokenizer.json'),
     says: /tokenizer-cut\/tokenizer\.json is not JSON, or cut short/,

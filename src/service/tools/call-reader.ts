@@ -15,11 +15,6 @@ export class CallReader {
   #inString = false;
   #escaped = false;
 
-  /** Calls whose name has been read. */
-  get calls(): number {
-    return this.#calls;
-  }
-
   push(text: string): CallPart[] {
     const parts: CallPart[] = [];
     for (let rest = text; rest !== '';) {

@@ -12,10 +12,7 @@ const TOKENIZE_MS = 20;
 
 type Vector = Float32Array<ArrayBuffer>;
 
-type EmbeddingFacts = Pick<
-  TransformersVariant,
-  'contextLength' | 'dimensions' | 'shorterDimensions' | 'maxBatchSize'
->;
+type EmbeddingFacts = Pick<TransformersVariant, 'contextLength' | 'dimensions' | 'maxBatchSize'>;
 
 interface Item {
   ids: number[];
@@ -57,8 +54,7 @@ export class TransformersEngine implements EmbeddingEngine {
     this.#checkDimensions(job.dimensions);
     const sequences = await this.#sequences(job, signal);
     const tokens = sequences.reduce((sum, { length }) => sum + length, 0);
-    const vectors = await this.#enqueue(sequences, signal);
-    return { vectors: vectors.map((vector) => shortened(vector, job.dimensions)), tokens };
+    return { vectors: await this.#enqueue(sequences, signal), tokens };
   }
 
   async unload(): Promise<void> {
@@ -157,11 +153,10 @@ export class TransformersEngine implements EmbeddingEngine {
   }
 
   #checkDimensions(asked: number | undefined): void {
-    const { dimensions, shorterDimensions = [] } = this.#variant;
-    if (asked === undefined || asked === dimensions || shorterDimensions.includes(asked)) return;
-    const shorter = shorterDimensions.length > 0 ? ` or ${shorterDimensions.join(', ')}` : '';
+    const { dimensions } = this.#variant;
+    if (asked === undefined || asked === dimensions) return;
     throw badRequest(
-      `\`dimensions\` must be left out, or ${dimensions}${shorter}: this model's vectors are not made to be cut to others.`,
+      `\`dimensions\` must be omitted or ${dimensions}: this model's vectors cannot be shortened.`,
       'dimensions',
       'unsupported_value',
     );
@@ -174,12 +169,4 @@ function tooLong(index: number, length: string, contextLength: number): EngineEr
     `input[${index}]`,
     'context_length_exceeded',
   );
-}
-
-/** The first numbers of a vector, of length 1 again. */
-function shortened(vector: Vector, dimensions: number | undefined): Vector {
-  if (dimensions === undefined || dimensions === vector.length) return vector;
-  const first = vector.slice(0, dimensions);
-  const length = Math.hypot(...first) || 1;
-  return first.map((value) => value / length);
 }

@@ -89,10 +89,6 @@ const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementat
 export function graphFailure(error: unknown, variant: TransformersVariant): EngineError {
   if (error instanceof EngineError) return error;
   const said = error instanceof Error ? error.message : String(error);
-  if (/unsupported model type/i.test(said)) {
-    const path = folderOf(variant) + CONFIG;
-    return corrupt(path, `is of a kind of model that transformers.js does not know (${brief(said)})`, error);
-  }
   if (OUT_OF_MEMORY.test(said)) {
     const message = `There is too little memory for ${variant.name}. Close other tabs, or choose a smaller model.`;
     return new EngineError({ code: 'out_of_memory', message }, error);

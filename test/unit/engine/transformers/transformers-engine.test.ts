@@ -117,15 +117,6 @@ test('names the input that is too long or holds no token, and the dimensions it 
   });
 });
 
-test('vectors that are trained for it are cut, and of length 1 again', async () => {
-  const variant = { contextLength: 40, dimensions: 2, shorterDimensions: [1] };
-  const engine = new TransformersEngine(new FakeEmbedder(), variant, 'fake');
-  const { vectors } = await engine.embed({ ...job('a b'), dimensions: 1 }, never);
-  expect(vectors.map((vector) => [...vector])).toEqual([[1]]);
-  const refused = engine.embed({ ...job('a'), dimensions: 3 }, never);
-  await expect(refused).rejects.toThrow('`dimensions` must be left out, or 2 or 1');
-});
-
 test('a batch that breaks the model fails its requests as a crash', async () => {
   const embedder = new FakeEmbedder();
   embedder.fails = true;
