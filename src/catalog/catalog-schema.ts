@@ -36,7 +36,6 @@ const needs = z.strictObject({
   features: z.array(z.string().min(1)).optional(),
   memoryBytes: byteCount.optional(),
   cores: z.int().positive().optional(),
-  bufferBytes: byteCount.optional(),
 });
 
 const base = {
@@ -46,7 +45,7 @@ const base = {
   files: z.array(file),
   hub: hub.optional(),
   needs: needs.optional(),
-  onlyPreferred: z.boolean().optional(),
+  optIn: z.boolean().optional(),
 };
 const share = z.number().min(0).max(1);
 const sampling = z.strictObject({

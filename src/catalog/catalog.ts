@@ -52,12 +52,12 @@ export interface VariantBase {
   hub?: HubSource;
   /** What the device must have; nothing named: any device. */
   needs?: DeviceNeeds;
-  /** Taken by pages that prefer it by name, and by no others, even where all variants before it fail. */
-  onlyPreferred?: boolean;
+  /** Used only by pages that prefer it by name, even where all variants before it fail. */
+  optIn?: boolean;
 }
 
 export interface DeviceNeeds {
-  /** A GPU that the browser offers through WebGPU, and not a software one. */
+  /** A GPU through WebGPU that is not a software one. Default for web-llm; false accepts a software GPU. */
   webgpu?: boolean;
   /** WebGPU features by their names in the specification: `shader-f16`. */
   features?: string[];
@@ -65,8 +65,6 @@ export interface DeviceNeeds {
   memoryBytes?: number;
   /** Logical processors, for what the CPU computes. */
   cores?: number;
-  /** Largest single GPU buffer bound in a shader (`maxStorageBufferBindingSize`), in bytes. */
-  bufferBytes?: number;
 }
 
 /** A repository of the model hub. Hashes: the hub's own for large files; a manifest written by `localtext pull`. */

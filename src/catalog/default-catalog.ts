@@ -83,7 +83,7 @@ const allMiniLmF32: TransformersVariant = {
 const allMiniLmInt8: TransformersVariant = {
   engine: 'transformers',
   device: 'wasm',
-  onlyPreferred: true,
+  optIn: true,
   name: 'all-minilm-l6-v2-int8',
   license: 'Apache-2.0',
   contextLength: 512,

@@ -94,7 +94,7 @@ function begin({
     upstreamKeys,
   });
   const device = detectDevice();
-  const planner = new VariantPlanner(device, sources, { prefer });
+  const planner = new VariantPlanner(device, sources, prefer);
   const modelManager = new ModelManager(
     catalog,
     loadVariant,

@@ -31,6 +31,7 @@ const absent: WebLlmVariant = {
     bytes: 10,
     sha256: 'a'.repeat(64),
   })),
+  needs: { webgpu: false },
 };
 const half: WebLlmVariant = {
   ...absent,

@@ -83,7 +83,6 @@ test('the device is described: a software GPU, without half floats', async () =>
   const device = await page.evaluate(() => window.webLlm.device());
   expect(device.gpu).toMatchObject({ fallback: true });
   expect(device.gpu?.features).not.toContain('shader-f16');
-  expect(device.gpu?.maxBufferSize).toBeGreaterThan(2 ** 27);
   expect(device.cores).toBeGreaterThan(0);
   expect(device.storage?.quotaBytes).toBeGreaterThan(0);
 });

@@ -36,5 +36,6 @@ export const mlcVariant = (files: Pick<WebLlmVariant, 'library' | 'files' | 'hub
   name: 'model-under-test',
   license: 'unknown',
   contextLength: 4096,
+  needs: { webgpu: false },
   ...files,
 });

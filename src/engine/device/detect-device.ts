@@ -1,7 +1,7 @@
 import { withTimeout } from '../../protocol/abort.ts';
 import type { Device, Gpu } from './device.ts';
 
-/** What of `navigator` not every browser has. */
+/** The parts of `navigator` that not every browser has. */
 export interface DeviceNavigator {
   gpu?: Pick<GPU, 'requestAdapter'>;
   deviceMemory?: number;
@@ -9,11 +9,10 @@ export interface DeviceNavigator {
   userAgent?: string;
   connection?: { saveData?: boolean };
   storage?: { estimate?(): Promise<{ quota?: number; usage?: number }> };
-  getBattery?(): Promise<{ level: number; charging: boolean }>;
 }
 
-/** No answer of the browser is waited for longer: some drivers never settle a request for an adapter. */
-const PATIENCE_MS = 3000;
+/** Some drivers never settle a request for an adapter. */
+const ANSWER_TIMEOUT_MS = 3000;
 
 /**
  * iOS does not report memory. It ends a tab that takes more than about 1 GB (older phones) to 1.5 GB. An iPhone is counted
@@ -21,25 +20,21 @@ const PATIENCE_MS = 3000;
  */
 const IPHONE_GIB = 1.5;
 
-/** Looks at the device; never throws, and knows less where the browser tells less. In workers there is no battery. */
+/** Never throws: what the browser does not report is null. */
 export async function detectDevice(
   navigator: DeviceNavigator = globalThis.navigator as DeviceNavigator,
-  isolated = globalThis.crossOriginIsolated === true,
 ): Promise<Device> {
-  const [gpu, estimate, battery] = await Promise.all([
+  const [gpu, estimate] = await Promise.all([
     orNull(() => findGpu(navigator)),
     orNull(() => navigator.storage?.estimate?.()),
-    orNull(() => navigator.getBattery?.()),
   ]);
   return {
     gpu,
     memoryGiB: navigator.deviceMemory ?? (/iPhone|iPod/.test(navigator.userAgent ?? '') ? IPHONE_GIB : null),
     cores: navigator.hardwareConcurrency ?? 1,
-    crossOriginIsolated: isolated,
     storage:
       estimate?.quota === undefined ? null : { quotaBytes: estimate.quota, usedBytes: estimate.usage ?? 0 },
     saveData: navigator.connection?.saveData === true,
-    battery: battery && { level: battery.level, charging: battery.charging },
   };
 }
 
@@ -51,12 +46,10 @@ async function findGpu(navigator: DeviceNavigator): Promise<Gpu | null> {
     name: description || [vendor, architecture].filter(Boolean).join(' ') || 'unnamed',
     fallback: isFallback(adapter),
     features: [...adapter.features].toSorted(),
-    maxBufferSize: adapter.limits.maxBufferSize,
-    maxStorageBufferBindingSize: adapter.limits.maxStorageBufferBindingSize,
   };
 }
 
-/** It moved from the adapter to its info; the software adapters of Chromium have names as well. */
+/** The flag moved from the adapter to its info; Chromium's software adapters can be told by their names as well. */
 function isFallback(adapter: GPUAdapter & { isFallbackAdapter?: boolean }): boolean {
   return (
     adapter.info.isFallbackAdapter === true ||
@@ -67,7 +60,7 @@ function isFallback(adapter: GPUAdapter & { isFallbackAdapter?: boolean }): bool
 
 async function orNull<T>(ask: () => Promise<T> | undefined): Promise<T | null> {
   try {
-    return (await withTimeout(Promise.resolve(ask()), PATIENCE_MS)) ?? null;
+    return (await withTimeout(Promise.resolve(ask()), ANSWER_TIMEOUT_MS)) ?? null;
   } catch {
     return null;
   }

@@ -1,13 +1,13 @@
 import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
 import type { VariantReason } from '../../protocol/worker-control.ts';
 import type { Device } from '../device/device.ts';
-import { chooseVariant, type ChoicePreferences, type VariantState } from './variant-choice.ts';
+import { chooseVariant, type VariantState } from './variant-choice.ts';
 import type { WeightSources } from '../../weights/sources/weight-sources.ts';
 
 export interface Plan {
-  /** Those that this device can run and whose weights can be fetched, the best first. */
+  /** Variants that this device can run and whose weights can be fetched, best first. */
   candidates: Variant[];
-  /** Why the first was taken, and every other not before it. */
+  /** Why the first was chosen, and why each one before it was skipped. */
   reasons: VariantReason[];
 }
 
@@ -15,16 +15,16 @@ export interface Plan {
 export class VariantPlanner {
   readonly #device: Promise<Device>;
   readonly #sources: Pick<WeightSources, 'fault' | 'stored'>;
-  readonly #preferences: ChoicePreferences;
+  readonly #prefer: readonly string[];
 
   constructor(
     device: Promise<Device>,
     sources: Pick<WeightSources, 'fault' | 'stored'>,
-    preferences: ChoicePreferences = {},
+    prefer: readonly string[] = [],
   ) {
     this.#device = device;
     this.#sources = sources;
-    this.#preferences = preferences;
+    this.#prefer = prefer;
   }
 
   /** `faults`: what is known against variants from having run them, by name. */
@@ -40,10 +40,10 @@ export class VariantPlanner {
     const candidates: Variant[] = [];
     let reasons: VariantReason[] | null = null;
     for (;;) {
-      const choice = chooseVariant(model, device, this.#preferences, states);
+      const choice = chooseVariant(model, device, this.#prefer, states);
       const { variant } = choice;
       if (!variant) return { candidates, reasons: reasons ?? choice.reasons };
-      // Asked only now: a hub, or a manifest, is not bothered for what the device cannot run.
+      // Asked only now: no request to a hub or for a manifest for what the device cannot run.
       if (!asked.has(variant.name)) {
         asked.add(variant.name);
         const fault = await this.#sources.fault(variant);

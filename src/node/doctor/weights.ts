@@ -15,17 +15,17 @@ export async function examineWeights(models: URL, page: URL): Promise<Finding[]>
       .filter(({ files }) => files.length > 0)
       .map((variant) => [variant.name, variant]),
   );
-  const perVariant = await eachOf([...variants], async ([name, { files, onlyPreferred = false }]) => {
+  const perVariant = await eachOf([...variants], async ([name, { files, optIn = false }]) => {
     const states = await eachOf(files, (file) => examine(file, models, page));
     const missing = states.filter((state) => state === 'missing').length;
-    return { name, whole: missing === 0, none: missing === states.length, onlyPreferred, states };
+    return { name, whole: missing === 0, none: missing === states.length, optIn, states };
   });
   const pull = `Download them: npx localtext pull --to <folder>, and deploy the folder at ${models.href} (or name another: start({ modelsUrl }), and --models here).`;
   if (perVariant.every(({ none }) => none)) return [fault(`There are no weights at ${models.href}`, pull)];
-  return perVariant.flatMap(({ name, whole, none, onlyPreferred, states }): Finding[] => {
+  return perVariant.flatMap(({ name, whole, none, optIn, states }): Finding[] => {
     const findings = states.filter((state) => typeof state !== 'string');
     // A site whose pages do not prefer it has no need of it.
-    if (none && onlyPreferred) return [];
+    if (none && optIn) return [];
     if (none)
       return [warning(`The weights of ${name} are missing: models that need them do not answer.`, pull)];
     if (!whole) return [fault(`Some of the weights of ${name} are missing.`, pull), ...findings];

@@ -86,8 +86,8 @@ async function filesOf(options: PullOptions): Promise<HubFiles> {
       throw new PullError(`There is no model or variant "${id}". ${known}`);
     }
     // A variant that only those pages use that prefer it comes by its own name alone.
-    for (const { files: pinned, onlyPreferred } of wanted)
-      if (variant || !onlyPreferred) for (const file of pinned) files.set(file.path, file);
+    for (const { files: pinned, optIn } of wanted)
+      if (variant || !optIn) for (const file of pinned) files.set(file.path, file);
     if (!variant?.hub) continue;
     const listed = await hubFilesOf(variant, hub, manifest, signal);
     for (const file of listed.files) files.set(file.path, file);

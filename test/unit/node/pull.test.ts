@@ -194,7 +194,7 @@ test('an unknown id names those that there are', async () => {
 test('a variant for pages that prefer it comes by its own name alone', async () => {
   const models = catalog.models.map((model) => ({
     ...model,
-    variants: model.variants.map((variant) => ({ ...variant, onlyPreferred: true })),
+    variants: model.variants.map((variant) => ({ ...variant, optIn: true })),
   }));
   const optIn = { catalog: { ...catalog, models } };
   expect(await pull(options(optIn))).toBe(0);

@@ -36,7 +36,7 @@ const catalog: Catalog = {
       ...model,
       variants: model.variants
         .filter(({ name }) => name === VARIANT)
-        .map((variant) => ({ ...variant, onlyPreferred: false })),
+        .map((variant) => ({ ...variant, optIn: false })),
     })),
 };
 const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;

@@ -9,7 +9,6 @@ function adapter(info: Partial<GPUAdapterInfo>): GPUAdapter {
   return {
     info: { vendor: 'acme', architecture: 'one', description: '', ...info },
     features: new Set(['subgroups', 'shader-f16']),
-    limits: { maxBufferSize: 2 ** 31, maxStorageBufferBindingSize: 2 ** 30 },
   } as unknown as GPUAdapter;
 }
 
@@ -23,24 +22,18 @@ test('a device in full', async () => {
       hardwareConcurrency: 4,
       connection: { saveData: true },
       storage: { estimate: async () => ({ quota: 100, usage: 40 }) },
-      getBattery: async () => ({ level: 0.5, charging: false }),
     },
-    true,
   );
   expect(device).toEqual({
     gpu: {
       name: 'acme one',
       fallback: false,
       features: ['shader-f16', 'subgroups'],
-      maxBufferSize: 2 ** 31,
-      maxStorageBufferBindingSize: 2 ** 30,
     },
     memoryGiB: 8,
     cores: 4,
-    crossOriginIsolated: true,
     storage: { quotaBytes: 100, usedBytes: 40 },
     saveData: true,
-    battery: { level: 0.5, charging: false },
   });
 });
 
@@ -51,24 +44,21 @@ test('a browser that tells nothing, or fails at it', async () => {
     gpu: null,
     memoryGiB: null,
     cores: 1,
-    crossOriginIsolated: false,
     storage: null,
     saveData: false,
-    battery: null,
   };
-  expect(await detectDevice({}, false)).toEqual(nothing);
+  expect(await detectDevice({})).toEqual(nothing);
   expect(
     await detectDevice(
-      { gpu: { requestAdapter: refuses }, storage: { estimate: refuses }, getBattery: refuses },
-      false,
+      { gpu: { requestAdapter: refuses }, storage: { estimate: refuses } },
     ),
   ).toEqual(nothing);
-  expect((await detectDevice(withGpu(null), false)).gpu).toBeNull();
+  expect((await detectDevice(withGpu(null))).gpu).toBeNull();
 });
 
 test('a software GPU is distinguished, by flag or by name', async () => {
-  expect((await detectDevice(withGpu(adapter({ isFallbackAdapter: true })), false)).gpu?.fallback).toBe(true);
-  expect((await detectDevice(withGpu(adapter({ architecture: 'swiftshader' })), false)).gpu?.fallback).toBe(
+  expect((await detectDevice(withGpu(adapter({ isFallbackAdapter: true })))).gpu?.fallback).toBe(true);
+  expect((await detectDevice(withGpu(adapter({ architecture: 'swiftshader' })))).gpu?.fallback).toBe(
     true,
   );
 });
@@ -76,7 +66,7 @@ test('a software GPU is distinguished, by flag or by name', async () => {
 test('a driver that never answers counts as no GPU', async () => {
   vi.useFakeTimers();
   try {
-    const detecting = detectDevice({ gpu: { requestAdapter: () => new Promise(() => undefined) } }, false);
+    const detecting = detectDevice({ gpu: { requestAdapter: () => new Promise(() => undefined) } });
     await vi.advanceTimersByTimeAsync(3000);
     expect((await detecting).gpu).toBeNull();
   } finally {
@@ -87,7 +77,7 @@ test('a driver that never answers counts as no GPU', async () => {
 test('an iPhone, which does not report memory, is counted as a small device', async () => {
   const iPhone =
     'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Mobile/15E148 Safari/604.1';
-  const device = await detectDevice({ userAgent: iPhone, hardwareConcurrency: 8 }, false);
+  const device = await detectDevice({ userAgent: iPhone, hardwareConcurrency: 8 });
   expect(device.memoryGiB).toBe(1.5);
   for (const model of defaultCatalog.models) {
     const { variant } = chooseVariant(model, device);
@@ -96,5 +86,5 @@ test('an iPhone, which does not report memory, is counted as a small device', as
   }
   const mac =
     'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/18.6 Safari/605.1.15';
-  expect((await detectDevice({ userAgent: mac }, false)).memoryGiB).toBeNull();
+  expect((await detectDevice({ userAgent: mac })).memoryGiB).toBeNull();
 });

@@ -1,11 +1,7 @@
 import { expect, test } from 'vitest';
 import type { CatalogModel, Variant } from '../../../../src/catalog/catalog.ts';
 import type { Device } from '../../../../src/engine/device/device.ts';
-import {
-  chooseVariant,
-  type ChoicePreferences,
-  type VariantState,
-} from '../../../../src/engine/models/variant-choice.ts';
+import { chooseVariant, type VariantState } from '../../../../src/engine/models/variant-choice.ts';
 
 const GB = 1e9;
 const hub = (approximateBytes: number) => ({
@@ -21,7 +17,7 @@ const big: Variant = {
   name: 'big-f16',
   library: 'l.wasm',
   hub: hub(2.5 * GB),
-  needs: { webgpu: true, features: ['shader-f16'], memoryBytes: 4 * GB, bufferBytes: 2 ** 30 },
+  needs: { webgpu: true, features: ['shader-f16'], memoryBytes: 4 * GB },
 };
 const wide: Variant = { ...big, name: 'big-f32', needs: { webgpu: true, memoryBytes: 5 * GB } };
 const small: Variant = {
@@ -37,15 +33,11 @@ const device = (more: Partial<Device> = {}): Device => ({
     name: 'acme',
     fallback: false,
     features: ['shader-f16'],
-    maxBufferSize: 2 ** 31,
-    maxStorageBufferBindingSize: 2 ** 31,
   },
   memoryGiB: 8,
   cores: 8,
-  crossOriginIsolated: true,
   storage: { quotaBytes: 100 * GB, usedBytes: 0 },
   saveData: false,
-  battery: null,
   ...more,
 });
 const gpu = (more: Partial<NonNullable<Device['gpu']>>): Partial<Device> => {
@@ -55,10 +47,10 @@ const gpu = (more: Partial<NonNullable<Device['gpu']>>): Partial<Device> => {
 
 function choose(
   more: Partial<Device> = {},
-  preferences: ChoicePreferences = {},
+  prefer: string[] = [],
   states: Record<string, VariantState> = {},
 ) {
-  const { variant, reasons } = chooseVariant(model, device(more), preferences, states);
+  const { variant, reasons } = chooseVariant(model, device(more), prefer, states);
   return {
     name: variant?.name,
     why: (name: string) => reasons.find((reason) => reason.variant === name)?.reason,
@@ -84,12 +76,6 @@ test.each<[string, Partial<Device>, string, RegExp]>([
   ['no GPU', { gpu: null }, 'small', /^needs WebGPU, which this browser does not offer here$/],
   ['a GPU in software', gpu({ fallback: true }), 'small', /^needs a GPU, and WebGPU runs in software here$/],
   [
-    'small buffers',
-    gpu({ maxStorageBufferBindingSize: 2 ** 27 }),
-    'big-f32',
-    /^needs GPU buffers of 1\.1 GB, .* at most 134 MB$/,
-  ],
-  [
     'little memory',
     { memoryGiB: 4 },
     'small',
@@ -107,12 +93,6 @@ test.each<[string, Partial<Device>, string, RegExp]>([
     'small',
     /^is a download of 2\.5 GB, and this device is asked to save data$/,
   ],
-  [
-    'a low battery',
-    { battery: { level: 0.1, charging: false } },
-    'small',
-    /^is heavy work, and the battery is at 10 %$/,
-  ],
 ])('%s: passed over with the reason in words', (_, more, taken, reason) => {
   const { name, why } = choose(more);
   expect(name).toBe(taken);
@@ -121,21 +101,31 @@ test.each<[string, Partial<Device>, string, RegExp]>([
 
 test('what is stored is not downloaded: neither storage nor saving data speak against it', () => {
   const states = { 'big-f16': { stored: true } };
-  expect(choose({ saveData: true, storage: { quotaBytes: 1, usedBytes: 1 } }, {}, states).name).toBe(
+  expect(choose({ saveData: true, storage: { quotaBytes: 1, usedBytes: 1 } }, [], states).name).toBe(
     'big-f16',
   );
 });
 
 test('faults known of before are told as they were', () => {
-  const { name, why } = choose({}, {}, { 'big-f16': { fault: 'weights not reachable' } });
+  const { name, why } = choose({}, [], { 'big-f16': { fault: 'weights not reachable' } });
   expect(name).toBe('big-f32');
   expect(why('big-f16')).toBe('weights not reachable');
 });
 
 test('a page prefers a variant, but not against what the device can do', () => {
-  expect(choose({}, { prefer: ['small'] }).name).toBe('small');
-  expect(choose(gpu({ features: [] }), { prefer: ['big-f16'] }).name).toBe('big-f32');
-  expect(choose(gpu({ fallback: true }), { allowFallbackGpu: true }).name).toBe('big-f16');
+  expect(choose({}, ['small']).name).toBe('small');
+  expect(choose(gpu({ features: [] }), ['big-f16']).name).toBe('big-f32');
+});
+
+test('web-llm needs a real GPU, unless its variant says otherwise', () => {
+  const chosen = (needs?: Variant['needs']) => {
+    const first: Variant = { ...wide, ...(needs ? { needs } : { needs: undefined }) };
+    const own = { ...model, variants: [first, small] };
+    return chooseVariant(own, device(gpu({ fallback: true }))).variant?.name;
+  };
+  expect(chosen()).toBe('small');
+  expect(chosen({ memoryBytes: 1 })).toBe('small');
+  expect(chosen({ webgpu: false })).toBe('big-f32');
 });
 
 test.each([
@@ -162,16 +152,16 @@ test.each([
 });
 
 test('a variant that is only for pages that prefer it is left to them', () => {
-  const reserved: CatalogModel = { ...model, variants: [{ ...big, onlyPreferred: true }] };
+  const reserved: CatalogModel = { ...model, variants: [{ ...big, optIn: true }] };
   const { variant, reasons } = chooseVariant(reserved, device());
   expect(variant).toBeNull();
-  expect(reasons[0]?.reason).toBe('is taken only when a page prefers it');
-  expect(chooseVariant(reserved, device(), { prefer: ['big-f16'] }).variant?.name).toBe('big-f16');
+  expect(reasons[0]?.reason).toBe('is used only when a page prefers it');
+  expect(chooseVariant(reserved, device(), ['big-f16']).variant?.name).toBe('big-f16');
 });
 
 test('none left: no variant, and every reason', () => {
   const lost = { fault: 'lost' };
-  const { name, reasons } = choose({}, {}, { 'big-f16': lost, 'big-f32': lost, small: lost });
+  const { name, reasons } = choose({}, [], { 'big-f16': lost, 'big-f32': lost, small: lost });
   expect(name).toBeUndefined();
   expect(reasons.map(({ variant, chosen }) => [variant, chosen])).toEqual([
     ['big-f16', false],
