@@ -143,6 +143,7 @@ export const catalogSchema = z
 
 /** A server's variant with a vector length makes vectors. */
 function makes(each: z.output<typeof variant>): 'chat' | 'embedding' {
-  const embeds = each.engine === 'transformers' || (each.engine === 'upstream' && each.dimensions !== undefined);
+  const embeds =
+    each.engine === 'transformers' || (each.engine === 'upstream' && each.dimensions !== undefined);
   return embeds ? 'embedding' : 'chat';
 }

@@ -62,7 +62,12 @@ test('a file that is cut short, lies or is another is named, and all other model
   const embedding = defaultCatalog.models.find(({ kind }) => kind === 'embedding');
   const catalog: Catalog = {
     ownedBy: 'test',
-    models: variants.map((variant) => ({ id: variant.name, kind: 'embedding', created: 1, variants: [variant] })),
+    models: variants.map((variant) => ({
+      id: variant.name,
+      kind: 'embedding',
+      created: 1,
+      variants: [variant],
+    })),
   };
   if (embedding) catalog.models.push(embedding);
   const options = encodeURIComponent(JSON.stringify({ catalog }));

@@ -91,11 +91,7 @@ export class BackendBenchmark {
   }
 
   /** A request that comes ends the measurement, which restarts when all is quiet again. */
-  async #measure(
-    wasm: EmbeddingEngine,
-    gpu: EmbeddingEngine,
-    signal: AbortSignal,
-  ): Promise<ProbeResult> {
+  async #measure(wasm: EmbeddingEngine, gpu: EmbeddingEngine, signal: AbortSignal): Promise<ProbeResult> {
     for (;;) {
       const interrupted = new AbortController();
       const look = setInterval(() => {

@@ -188,7 +188,10 @@ async function loadEngine(variant: Variant, context: EngineContext): Promise<Eng
     case 'wllama':
       return (await import('../engines/wllama/load-wllama.ts')).loadWllama(variant, context);
     case 'transformers':
-      return (await import('../engines/transformers/load-transformers.ts')).loadTransformers(variant, context);
+      return (await import('../engines/transformers/load-transformers.ts')).loadTransformers(
+        variant,
+        context,
+      );
     case 'web-llm':
       return (await import('../engines/web-llm/load-web-llm.ts')).loadWebLlm(variant, context);
     default:

@@ -60,7 +60,12 @@ const modelConfig = {
 /** Shapes of the model's tensors, by name. */
 function shapes(): Map<string, number[]> {
   const layer = 'encoder.layer.0';
-  const dense = ['attention.self.query', 'attention.self.key', 'attention.self.value', 'attention.output.dense'];
+  const dense = [
+    'attention.self.query',
+    'attention.self.key',
+    'attention.self.value',
+    'attention.output.dense',
+  ];
   const norms = ['embeddings.LayerNorm', `${layer}.attention.output.LayerNorm`, `${layer}.output.LayerNorm`];
   return new Map([
     ['embeddings.word_embeddings.weight', [VOCABULARY, HIDDEN]],

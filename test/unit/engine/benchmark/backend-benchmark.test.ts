@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import type { TransformersVariant } from '../../../../src/catalog/catalog.ts';
 import type { Device } from '../../../../src/engine/device/device.ts';
 import type { EmbeddingEngine } from '../../../../src/engine/engine.ts';
-import { BackendBenchmark, type BenchmarkOptions } from '../../../../src/engine/benchmark/backend-benchmark.ts';
+import {
+  BackendBenchmark,
+  type BenchmarkOptions,
+} from '../../../../src/engine/benchmark/backend-benchmark.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/memory-backend.ts';
 import { WeightStore } from '../../../../src/weights/weight-store.ts';
 import { plainDevice } from '../device/plain-device.ts';

@@ -15,15 +15,13 @@ function adapter(info: Partial<GPUAdapterInfo>): GPUAdapter {
 const withGpu = (gpu: GPUAdapter | null): DeviceNavigator => ({ gpu: { requestAdapter: async () => gpu } });
 
 test('a device in full', async () => {
-  const device = await detectDevice(
-    {
-      ...withGpu(adapter({})),
-      deviceMemory: 8,
-      hardwareConcurrency: 4,
-      connection: { saveData: true },
-      storage: { estimate: async () => ({ quota: 100, usage: 40 }) },
-    },
-  );
+  const device = await detectDevice({
+    ...withGpu(adapter({})),
+    deviceMemory: 8,
+    hardwareConcurrency: 4,
+    connection: { saveData: true },
+    storage: { estimate: async () => ({ quota: 100, usage: 40 }) },
+  });
   expect(device).toEqual({
     gpu: {
       name: 'acme one',
@@ -48,19 +46,15 @@ test('a browser that tells nothing, or fails at it', async () => {
     saveData: false,
   };
   expect(await detectDevice({})).toEqual(nothing);
-  expect(
-    await detectDevice(
-      { gpu: { requestAdapter: refuses }, storage: { estimate: refuses } },
-    ),
-  ).toEqual(nothing);
+  expect(await detectDevice({ gpu: { requestAdapter: refuses }, storage: { estimate: refuses } })).toEqual(
+    nothing,
+  );
   expect((await detectDevice(withGpu(null))).gpu).toBeNull();
 });
 
 test('a software GPU is distinguished, by flag or by name', async () => {
   expect((await detectDevice(withGpu(adapter({ isFallbackAdapter: true })))).gpu?.fallback).toBe(true);
-  expect((await detectDevice(withGpu(adapter({ architecture: 'swiftshader' })))).gpu?.fallback).toBe(
-    true,
-  );
+  expect((await detectDevice(withGpu(adapter({ architecture: 'swiftshader' })))).gpu?.fallback).toBe(true);
 });
 
 test('a driver that never answers counts as no GPU', async () => {

@@ -119,8 +119,8 @@ test('a page prefers a variant, but not against what the device can do', () => {
 
 test('web-llm needs a real GPU, unless its variant says otherwise', () => {
   const chosen = (needs?: Variant['needs']) => {
-    const first: Variant = { ...wide, ...(needs ? { needs } : { needs: undefined }) };
-    const own = { ...model, variants: [first, small] };
+    const { needs: _, ...bare } = wide;
+    const own = { ...model, variants: [{ ...bare, ...(needs && { needs }) }, small] };
     return chooseVariant(own, device(gpu({ fallback: true }))).variant?.name;
   };
   expect(chosen()).toBe('small');
@@ -146,9 +146,9 @@ test.each([
   const order = route === 'server-first' ? [...variants, server] : [server, ...variants];
   const routed: CatalogModel = { ...model, variants: order, ...(route && { route }) };
   const states = Object.fromEntries(variants.map(({ name }) => [name, lost ? { fault: lost } : {}]));
-  expect(chooseVariant(routed, device(), {}, states).variant?.name).toBe(expected);
+  expect(chooseVariant(routed, device(), [], states).variant?.name).toBe(expected);
   // What a page prefers comes before either side.
-  expect(chooseVariant(routed, device(), { prefer: ['small'] }).variant?.name).toBe('small');
+  expect(chooseVariant(routed, device(), ['small']).variant?.name).toBe('small');
 });
 
 test('a variant that is only for pages that prefer it is left to them', () => {
