@@ -1,34 +1,54 @@
 // Formatting, lint, unused exports, words, generated documents and the types of every environment. All are run, so that one call shows every fault.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
+const MAX_AT_ONCE = 4;
+
 const environments = [
-  'sw',
-  'scripts',
   'test',
   'test/unit/engine',
   'test/unit/weights',
+  'scripts',
+  'sw',
   ...readdirSync('src', { recursive: true }).map((name) => join('src', name)),
 ].filter((folder) => existsSync(join(folder, 'tsconfig.json')));
 
+// The slowest first: they take one core while the others take turns at the next.
 const steps = [
-  ['prettier', '--check', '--log-level', 'warn', '.'],
-  ['oxlint', '--deny-warnings'],
+  ['prettier', '--check', '--cache', '--log-level', 'warn', '.'],
+  ...environments.map((folder) => ['tsc', '--noEmit', '-p', folder]),
   ['knip', '--no-progress'],
+  ['oxlint', '--deny-warnings'],
   ['node', 'scripts/words.mjs'],
   ...['compatibility', 'errors', 'docs'].map((name) => ['node', `scripts/${name}.mjs`, '--check']),
-  ...environments.map((folder) => ['tsc', '--noEmit', '-p', folder]),
 ];
 
-const failed = steps.filter(([command, ...args]) => {
+/** @returns whether the step passed; what it printed is shown at once, when it has ended */
+function run([command, ...args]) {
   const program = command === 'node' ? process.execPath : join('node_modules', '.bin', command);
-  const { status } = spawnSync(program, args, {
-    stdio: 'inherit',
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
     shell: command !== 'node' && process.platform === 'win32',
   });
-  return status !== 0;
-});
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (output !== '') process.stdout.write(output);
+      resolve(code === 0);
+    });
+  });
+}
+
+const waiting = [...steps];
+const failed = [];
+const lane = async () => {
+  for (let step = waiting.shift(); step; step = waiting.shift()) if (!(await run(step))) failed.push(step);
+};
+await Promise.all(Array.from({ length: Math.min(availableParallelism(), MAX_AT_ONCE) }, lane));
 
 for (const step of failed)
   console.error(`check failed: ${step[0] === 'node' ? '' : 'npx '}${step.join(' ')}`);
