@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { localInFlight, lockedInFlight } from '../../../src/keys/in-flight.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
+import { sleep, virtualTime } from '../../support/virtual-time.ts';
+
+virtualTime();
 
 const locked = (locks = new FakeLocks()) => lockedInFlight(locks.manager);
 
@@ -17,7 +20,7 @@ describe.each([
     expect(await inFlight.enter('key_b', '4', 2)).not.toBeNull();
     first?.();
     first?.();
-    await new Promise((resolve) => setTimeout(resolve));
+    await sleep(0);
     expect(await inFlight.enter('key_a', '5', 2)).not.toBeNull();
     expect(await inFlight.enter('key_a', '6', 2)).toBeNull();
   });

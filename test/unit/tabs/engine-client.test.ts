@@ -16,6 +16,9 @@ import {
   type Question,
 } from './fake-leader.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
+import { sleep, virtualTime } from '../../support/virtual-time.ts';
+
+virtualTime();
 
 const chatJob: ChatJob = {
   kind: 'chat',
@@ -51,8 +54,7 @@ const ask = (id = 'r1', signal = new AbortController().signal): { id: string; si
   id,
   signal,
 });
-const tick = (milliseconds = 10): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, milliseconds));
+const tick = (milliseconds = 10): Promise<void> => sleep(milliseconds);
 
 afterEach(() => {
   for (const leader of leaders.splice(0)) leader.die();
@@ -147,7 +149,7 @@ async function handOver(job: ChatJob, said: EngineMessage[], then: EngineMessage
     asked.push(question);
     for (const message of said) send(message);
     site.leader = null;
-    setTimeout(() => first.die(), 20);
+    void sleep(20).then(() => first.die());
   });
   const events = collect(client.chat(job, ask()));
   await tick(100);
@@ -179,7 +181,7 @@ describe('when the engine dies', () => {
     const first = lead(({ send }) => {
       for (const message of [accepted(7), delta('One '), delta('two ')]) send(message);
       site.leader = null;
-      setTimeout(() => first.die(), 20);
+      void sleep(20).then(() => first.die());
     });
     const events = collect(client.chat({ ...chatJob, maxTokens: 10 }, ask()));
     await tick(100);
@@ -197,7 +199,7 @@ describe('when the engine dies', () => {
     const client = setUp();
     const first = lead(({ send }) => {
       for (const message of [accepted(), delta('a'), delta('b')]) send(message);
-      setTimeout(() => first.die(), 20);
+      void sleep(20).then(() => first.die());
     });
     const events = collect(client.chat({ ...chatJob, maxTokens: 2 }, ask()));
     await tick(30);
@@ -232,7 +234,7 @@ describe('when the engine dies', () => {
     const first = lead(({ send }) => {
       for (const message of [accepted(), ...many]) send(message);
       site.leader = null;
-      setTimeout(() => first.die(), 20);
+      void sleep(20).then(() => first.die());
     });
     const events = collect(client.chat(constrained, ask()));
     await tick(100);
@@ -241,8 +243,9 @@ describe('when the engine dies', () => {
       port = asked;
       for (const message of [accepted(), ...many]) asked.send(message);
     });
-    await tick(300);
-    expect(port).toMatchObject({ heard: [{ type: 'job' }, { type: 'credit' }, { type: 'credit' }] });
+    await expect
+      .poll(() => port?.heard)
+      .toMatchObject([{ type: 'job' }, { type: 'credit' }, { type: 'credit' }]);
     leaders.at(-1)?.die();
     lead(({ send }) => [accepted(), ...many, done(40)].forEach((message) => send(message)));
     expect(textOf(await events)).toBe('x'.repeat(40));

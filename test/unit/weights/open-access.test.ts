@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
 import { openAccess } from '../../../src/weights/backends/open-access.ts';
+import { sleep, virtualTime } from '../../support/virtual-time.ts';
+
+virtualTime();
 
 const OPEN_MS = 20;
 
@@ -22,7 +25,7 @@ const held = () => Promise.reject(new DOMException('held', 'NoModificationAllowe
 test('a file that does not open is asked for again; one that opens too late is closed', async () => {
   const late = handle();
   const good = handle();
-  const slow = () => new Promise((resolve) => setTimeout(resolve, 5 * OPEN_MS, late));
+  const slow = () => sleep(5 * OPEN_MS).then(() => late);
   const { open } = fileThat(never, slow, async () => good);
   expect(await openAccess(open, OPEN_MS)).toBe(good);
   await expect.poll(() => late.closed).toBe(true);

@@ -9,6 +9,9 @@ import {
 import { MemoryBackend } from '../../../../src/weights/backends/memory-backend.ts';
 import { WeightStore } from '../../../../src/weights/weight-store.ts';
 import { plainDevice } from '../device/plain-device.ts';
+import { sleep, virtualTime } from '../../../support/virtual-time.ts';
+
+virtualTime();
 
 const variant: TransformersVariant = {
   engine: 'transformers',
@@ -28,7 +31,7 @@ const device = (fallback: boolean): Device => ({
 const embedder = (ms: number, vector: [number, number] = [1, 0]): EmbeddingEngine => ({
   fingerprint: 'v',
   embed: async ({ input }) => {
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    await sleep(ms);
     const texts = 'texts' in input ? input.texts : [];
     return { vectors: texts.map(() => Float32Array.from(vector)), tokens: 1 };
   },
@@ -99,7 +102,7 @@ test('nothing is measured while requests run', async () => {
   let busy = true;
   const { benchmark, results } = setUp(embedder(1), { busy: () => busy });
   const considered = benchmark.maybeRun(variant, embedder(60));
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  await sleep(400);
   expect(results).toEqual([]);
   busy = false;
   await considered;
@@ -129,7 +132,7 @@ test('a request ends the measurement, which restarts when all is quiet', async (
   const { benchmark, results } = setUp(embedder(1), { busy: () => busy });
   const considered = benchmark.maybeRun(variant, slow);
   await expect.poll(() => runs, { timeout: 6000 }).toBe(1);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await sleep(300);
   expect(results).toEqual([]);
   busy = false;
   await considered;

@@ -4,6 +4,9 @@ import { EngineError } from '../../../../src/protocol/engine-error.ts';
 import type { ErrorCode } from '../../../../src/protocol/error-codes.ts';
 import { ModelManager } from '../../../../src/engine/models/model-manager.ts';
 import type { Engine } from '../../../../src/engine/engine.ts';
+import { sleep, virtualTime } from '../../../support/virtual-time.ts';
+
+virtualTime();
 
 const never = new AbortController().signal;
 const variant = (name: string, memoryBytes = 100): Variant => ({
@@ -55,6 +58,7 @@ test('the least recently used goes when the next does not fit', async () => {
   const { modelManager, inMemory, most } = setUp(250);
   await modelManager.ready('a', never);
   await modelManager.ready('b', never);
+  await sleep(1);
   await modelManager.ready('a', never);
   await modelManager.ready('c', never);
   expect(inMemory()).toEqual(['a', 'c']);
@@ -66,7 +70,7 @@ test('what answers a request is not unloaded; the next model waits for it', asyn
   const a = await modelManager.ready('a', never);
   const leave = await a.queue.enter(never);
   const b = modelManager.ready('b', never);
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await sleep(200);
   expect(inMemory()).toEqual(['a']);
   leave();
   await b;
@@ -79,7 +83,7 @@ test('a caller that waits for memory can leave', async () => {
   await a.queue.enter(never);
   const abort = new AbortController();
   const b = modelManager.ready('b', abort.signal);
-  setTimeout(() => abort.abort(new Error('left')), 50);
+  void sleep(50).then(() => abort.abort(new Error('left')));
   await expect(b).rejects.toThrow('left');
   expect(inMemory()).toEqual(['a']);
 });

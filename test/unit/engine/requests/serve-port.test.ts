@@ -10,6 +10,9 @@ import type { ChatEvent, ChatJob } from '../../../../src/protocol/job.ts';
 import { requestLock } from '../../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
 import { weightsService } from '../../weights/weights-service.ts';
+import { sleep, virtualTime } from '../../../support/virtual-time.ts';
+
+virtualTime();
 
 const job: ChatJob = {
   kind: 'chat',
@@ -49,7 +52,7 @@ class FakeEngine implements ChatEngine {
     yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: this.fingerprint } };
     signal.addEventListener('abort', () => (this.aborted = true));
     for (; this.given < this.#tokens; this.given++) {
-      await new Promise((resolve) => setTimeout(resolve));
+      await sleep(0);
       signal.throwIfAborted();
       yield { type: 'delta', delta: { text: 't', tokens: 1 } };
     }
@@ -132,7 +135,7 @@ test('sends what there is credit for, and goes on when more is given', async () 
   const { ask, running } = serve([new FakeEngine(CREDIT_WINDOW + 8)]);
   const { messages, port } = ask({ type: 'job', job });
   await expect.poll(() => deltas(messages)).toBe(CREDIT_WINDOW);
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await sleep(20);
   expect(deltas(messages)).toBe(CREDIT_WINDOW);
   port.postMessage({ type: 'credit', count: 16 });
   await expect.poll(() => ended(messages)).toBe(true);

@@ -6,6 +6,9 @@ import {
   RequestRejectedError,
   type ServerCalls,
 } from '../../../../src/engine/engines/wllama/server-calls.ts';
+import { sleep, virtualTime } from '../../../support/virtual-time.ts';
+
+virtualTime();
 
 const never = new AbortController().signal;
 
@@ -177,7 +180,7 @@ test('what runs when the server is stopped fails, though its call never settles'
   fake.step = () => new Promise(() => undefined);
   const server = new LlamaServer(fake, 4, false);
   const running = server.run(ask(100, 1), () => undefined, never);
-  await new Promise((resolve) => setTimeout(resolve));
+  await sleep(0);
   server.stop(new Error('unloaded'));
   await expect(running).rejects.toThrow('unloaded');
 });
