@@ -1,5 +1,6 @@
 import { abort } from './abort-row.ts';
 import { bytes } from './bytes.ts';
+import { gpuChat, gpuEmbeddings } from './gpu-rows.ts';
 import { inputs, messages, tabs } from './growth-rows.ts';
 import { memory } from './memory-row.ts';
 import { native } from './native-row.ts';
@@ -24,6 +25,8 @@ export const measurements: Record<string, Measurement> = {
   decode: inPage('decode'),
   'decode-plain': inPage('decodePlain'),
   'web-llm': webLlm,
+  'gpu-embeddings': gpuEmbeddings,
+  'gpu-chat': gpuChat,
   native,
   'first-token': inPage('firstToken'),
   'first-token-stopped': firstTokenStopped,

@@ -5,6 +5,7 @@ import { build } from 'vite';
 import { pullTestWeights } from '../support/pull-test-weights.ts';
 import { mlcListed, type MlcUrls, mlcUrls } from '../support/mlc-model.ts';
 import { writeDocument } from './document/write-document.ts';
+import { GPU_ROWS } from './gpu-rows.ts';
 import { circumstances, describeMachine } from './machine.ts';
 import { measurements } from './measurements.ts';
 import { HEAD, line } from './report.ts';
@@ -23,7 +24,9 @@ const USAGE = `npm run bench [-- [--row <name>] … [--rounds <number>] [--mlc-m
 
 ${mlcListed('mlc-')}
 
-Rows: ${Object.keys(measurements).join(', ')}`;
+Rows: ${Object.keys(measurements).join(', ')}
+
+Without --row all are measured but ${GPU_ROWS.join(' and ')}, which need a GPU.`;
 
 /** Every row in one run, ours beside the raw engine. */
 export async function bench(args: string[]): Promise<void> {
@@ -46,7 +49,7 @@ export async function bench(args: string[]): Promise<void> {
   const rounds = Number(values.rounds);
   if (!Number.isInteger(rounds) || rounds < 1)
     throw new RangeError(`--rounds takes a whole number from 1, not ${values.rounds}`);
-  const wanted = values.row ?? Object.keys(measurements);
+  const wanted = values.row ?? Object.keys(measurements).filter((name) => !GPU_ROWS.includes(name));
   const unknown = wanted.filter((name) => !(name in measurements));
   if (unknown.length > 0) throw new RangeError(`no row ${unknown.join(', ')}\n\n${USAGE}`);
 

@@ -1,9 +1,9 @@
 import { serveFolder } from '../examples/support/plain-server.ts';
-import { launch } from '../support/launch.ts';
 import { mlcListed, mlcOptions, type MlcUrls } from '../support/mlc-model.ts';
+import { type GpuPage, onGpu } from './gpu-stage.ts';
 import { bringMlcFiles } from './mlc-files.ts';
 import { quotients, type Row } from './row.ts';
-import { openBenchPage, type Stage } from './stage.ts';
+import type { Stage } from './stage.ts';
 
 const DECODED = 64;
 
@@ -19,21 +19,10 @@ const CORS = {
 /** In its own browser, which may use the GPU. */
 export async function webLlm({ site, mlc, rounds }: Stage): Promise<Row> {
   if (mlc === null) throw new Error(`No model was given. ${WEB_LLM_HOW}`);
-  const context = await launch({ webgpu: 'hardware' });
-  try {
-    const opened = await openBenchPage(context, site);
-    const gpu = await opened.page.evaluate(() => window.bench.calls.gpu());
-    if (gpu === null) throw new Error(`The browser offers no GPU by WebGPU here. ${WEB_LLM_HOW}`);
-    if (gpu.fallback) throw new Error(`WebGPU runs in software here (${gpu.name}). ${WEB_LLM_HOW}`);
-    return await compare(opened, mlc, rounds, gpu.name);
-  } finally {
-    await context.close();
-  }
+  return onGpu(site, WEB_LLM_HOW, (opened) => compare(opened, mlc, rounds));
 }
 
-type Opened = Pick<Stage, 'page' | 'reload'>;
-
-async function compare({ page, reload }: Opened, mlc: MlcUrls, rounds: number, gpu: string): Promise<Row> {
+async function compare({ page, reload, gpu }: GpuPage, mlc: MlcUrls, rounds: number): Promise<Row> {
   const files = await bringMlcFiles(mlc);
   const server = await serveFolder(files.folder, CORS);
   try {

@@ -21,7 +21,13 @@ const QUIET = [
 const HARDWARE = [
   '--enable-unsafe-webgpu',
   ...(process.platform === 'linux'
-    ? ['--use-angle=vulkan', '--enable-features=Vulkan', '--disable-vulkan-surface']
+    ? [
+        '--use-angle=vulkan',
+        '--enable-features=Vulkan',
+        '--disable-vulkan-surface',
+        // Chromium leaves shader-f16 out on NVIDIA's GPUs here; llama.cpp's kernels need it.
+        '--enable-dawn-features=vulkan_enable_f16_on_nvidia',
+      ]
     : []),
 ];
 

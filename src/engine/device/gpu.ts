@@ -7,3 +7,12 @@ export async function realAdapter(): Promise<GPUAdapter | null> {
     return null;
   }
 }
+
+/** Whether the browser offers any GPU now: after several losses it may offer none until it is restarted. */
+export async function hasAdapter(): Promise<boolean> {
+  try {
+    return Boolean(await navigator.gpu?.requestAdapter());
+  } catch {
+    return false;
+  }
+}

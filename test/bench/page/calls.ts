@@ -8,11 +8,13 @@ import {
   generateRaw,
   generateThroughV1,
   localtext,
+  type Messages,
   openai,
   story,
   tokensPerSecond,
 } from './engines.ts';
 import { longText } from './long-text.ts';
+import { embedOn } from './on-device.ts';
 import { warmStartOurs, warmStartRaw } from './warm-start.ts';
 import { webLlmOurs, webLlmRaw } from './web-llm.ts';
 
@@ -29,8 +31,23 @@ export const calls = {
   webLlmOurs,
   webLlmRaw,
 
-  /** As the engine's worker sees it; null: there is none. */
-  gpu: async (): Promise<Gpu | null> => (await detectDevice()).gpu,
+  embedOn,
+
+  /** As the engine's worker sees it; null: there is none. A browser that has just started may offer its GPU late. */
+  async gpu(): Promise<Gpu | null> {
+    for (let left = 10; left > 0; left--) {
+      const { gpu } = await detectDevice();
+      if (gpu) return gpu;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    return null;
+  },
+
+  /** As what the chat model is loaded. */
+  async chatFingerprint(): Promise<string> {
+    const { models } = await (await localtext()).status();
+    return models.find(({ id }) => id === CHAT_MODEL)?.fingerprint ?? '';
+  },
 
   /** Resolves when an engine's worker answers, in which nothing is loaded. */
   async start(): Promise<void> {
@@ -48,6 +65,12 @@ export const calls = {
 
   async decodeOurs(maxTokens: number): Promise<number> {
     return tokensPerSecond(await generateThroughV1(story, maxTokens));
+  },
+
+  /** Milliseconds to the first token of a new prompt of about 400 tokens. */
+  async prefillOurs(salt: string): Promise<number> {
+    const messages: Messages = [{ role: 'user', content: longText(55, salt) }];
+    return (await generateThroughV1(messages, 1)).firstTokenMs;
   },
 
   firstTokenRaw: async (): Promise<number> => (await generateRaw(story, 2, 'ours')).firstTokenMs,

@@ -1,5 +1,8 @@
-/** Padding costs as much as text: this many tokens a batch, padding included, was quickest on the CPU. */
-const BATCH_TOKENS = 512;
+/**
+ * Tokens of a batch, padding included. On the CPU padding costs as much as text, and 512 were quickest. On a GPU each
+ * batch costs its launches: docs/decisions/gpu.md.
+ */
+export const BATCH_TOKENS = { wasm: 512, webgpu: 2048 };
 
 export interface Sequence {
   readonly ids: readonly number[];
@@ -18,7 +21,7 @@ export interface BatchLimits {
 export function takeBatch<S extends Sequence>(
   waiting: S[],
   seed: S,
-  { tokens = BATCH_TOKENS, sequences = Number.POSITIVE_INFINITY }: BatchLimits = {},
+  { tokens = BATCH_TOKENS.wasm, sequences = Number.POSITIVE_INFINITY }: BatchLimits = {},
 ): S[] {
   const distance = ({ ids }: S) => Math.abs(ids.length - seed.ids.length);
   const candidates = waiting.filter((each) => each !== seed).toSorted((a, b) => distance(a) - distance(b));

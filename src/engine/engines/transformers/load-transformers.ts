@@ -7,6 +7,7 @@ import {
 } from '@huggingface/transformers';
 
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
+import { hasAdapter } from '../../device/gpu.ts';
 import type { EmbeddingEngine, EngineContext, LoadEngine } from '../../engine.ts';
 import { checkConfig, dataFilesOf, graphFailure, graphOf, tokenizerFailure } from './transformers-files.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
@@ -68,7 +69,7 @@ async function loadModel(variant: TransformersVariant): Promise<PreTrainedModel>
     await checkSessions(model);
     return model;
   } catch (error) {
-    throw graphFailure(error, variant);
+    throw graphFailure(error, variant, variant.device !== 'webgpu' || (await hasAdapter()));
   }
 }
 

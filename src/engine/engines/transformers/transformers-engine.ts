@@ -3,7 +3,7 @@ import type { EmbeddingJob } from '../../../protocol/job.ts';
 import type { EmbeddingEngine } from '../../engine.ts';
 import { badRequest, engineCrashed, type EngineError } from '../../../protocol/engine-error.ts';
 import { MAX_CHARACTERS } from '../prompt-bounds.ts';
-import { type BatchLimits, takeBatch } from './batches.ts';
+import { BATCH_TOKENS, type BatchLimits, takeBatch } from './batches.ts';
 import { yieldToEventLoop } from './yield-to-event-loop.ts';
 import type { Embedder } from './embedder.ts';
 
@@ -12,7 +12,7 @@ const TOKENIZE_MS = 20;
 
 type Vector = Float32Array<ArrayBuffer>;
 
-type EmbeddingFacts = Pick<TransformersVariant, 'contextLength' | 'dimensions' | 'maxBatchSize'>;
+type EmbeddingFacts = Pick<TransformersVariant, 'contextLength' | 'device' | 'dimensions' | 'maxBatchSize'>;
 
 interface Item {
   ids: number[];
@@ -45,7 +45,8 @@ export class TransformersEngine implements EmbeddingEngine {
   constructor(embedder: Embedder, variant: EmbeddingFacts, fingerprint: string) {
     this.#embedder = embedder;
     this.#variant = variant;
-    this.#limits = variant.maxBatchSize === undefined ? {} : { sequences: variant.maxBatchSize };
+    const { device = 'wasm', maxBatchSize: sequences } = variant;
+    this.#limits = { tokens: BATCH_TOKENS[device], ...(sequences !== undefined && { sequences }) };
     this.fingerprint = fingerprint;
   }
 

@@ -131,6 +131,20 @@ test('a batch is filled with what is nearest in length, within its limit', () =>
   expect(waiting.map(({ ids }) => ids.length)).toEqual([300, 290, 200]);
 });
 
+test('a batch on a GPU holds 2,048 tokens, as its launches cost more than padding', async () => {
+  const longest = async (device?: 'wasm' | 'webgpu'): Promise<number> => {
+    const embedder = new FakeEmbedder();
+    const variant = { contextLength: 40, dimensions: 2, ...(device && { device }) };
+    const engine = new TransformersEngine(embedder, variant, 'fake');
+    const text = Array.from({ length: 32 }, () => 'a').join(' ');
+    await engine.embed(job(...Array.from({ length: 80 }, () => text)), never);
+    return Math.max(...embedder.batches.map(({ length }) => length));
+  };
+  expect(await longest()).toBe(16);
+  expect(await longest('wasm')).toBe(16);
+  expect(await longest('webgpu')).toBe(64);
+});
+
 test('a text that is far too long is not tokenized, and other work goes on between long ones', async () => {
   const embedder = new FakeEmbedder();
   const engine = make(embedder);
