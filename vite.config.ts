@@ -29,9 +29,10 @@ const inBrowser = {
   sequence: { groupOrder: 1 },
   testTimeout: 240_000,
   hookTimeout: 180_000,
-  // Times of a shared machine: what fails twice is a fault. The report names what was run again.
-  retry: 1,
 };
+
+/** No test runs again but those of test/support/allowed-retries.ts. */
+const runner = here('./test/support/retry-runner.ts');
 
 export default defineConfig(({ mode }) => ({
   root: here('./src/playground'),
@@ -68,6 +69,7 @@ export default defineConfig(({ mode }) => ({
       {
         extends: false,
         test: {
+          runner,
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
           exclude: SLOW,
@@ -78,11 +80,19 @@ export default defineConfig(({ mode }) => ({
       },
       {
         extends: false,
-        test: { name: 'unit-slow', include: SLOW, root: here('./'), testTimeout: 30_000, maxWorkers: 2 },
+        test: {
+          runner,
+          name: 'unit-slow',
+          include: SLOW,
+          root: here('./'),
+          testTimeout: 30_000,
+          maxWorkers: 2,
+        },
       },
       {
         extends: false,
         test: {
+          runner,
           name: 'conformance',
           include: ['test/conformance/**/*.test.ts'],
           root: here('./'),
@@ -92,6 +102,7 @@ export default defineConfig(({ mode }) => ({
       {
         extends: false,
         test: {
+          runner,
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
           exclude: TIMED,
@@ -102,6 +113,7 @@ export default defineConfig(({ mode }) => ({
       {
         extends: false,
         test: {
+          runner,
           name: 'browsers',
           include: ['test/browsers/**/*.test.ts'],
           globalSetup: here('./test/support/browser-setup.ts'),
@@ -111,6 +123,7 @@ export default defineConfig(({ mode }) => ({
       {
         extends: false,
         test: {
+          runner,
           name: 'examples',
           include: ['test/examples/**/*.test.ts'],
           globalSetup: here('./test/examples/support/setup.ts'),
@@ -120,6 +133,7 @@ export default defineConfig(({ mode }) => ({
       {
         extends: false,
         test: {
+          runner,
           name: 'timed',
           include: TIMED,
           globalSetup: here('./test/support/browser-setup.ts'),
