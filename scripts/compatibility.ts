@@ -1,12 +1,12 @@
 import type OpenAI from 'openai';
 import * as z from 'zod/mini';
 import { MAX_VALUES } from '../src/service/body/body-bounds.ts';
-import { CHAT_REFUSED, chatAccepted, chatEnforced, chatPassedOn } from '../src/service/chat/chat-schema.ts';
+import { chatAccepted, chatEnforced, chatPassedOn, chatRules } from '../src/service/chat/chat-schema.ts';
 import {
-  COMPLETION_REFUSED,
   completionAccepted,
   completionEnforced,
   completionPassedOn,
+  completionRules,
 } from '../src/service/completions/completion-schema.ts';
 import {
   embeddingsAccepted,
@@ -14,10 +14,10 @@ import {
   embeddingsPassedOn,
 } from '../src/service/embeddings/embeddings-request.ts';
 import {
-  RESPONSE_REFUSED,
   responseAccepted,
   responseEnforced,
   responsePassedOn,
+  responseRules,
 } from '../src/service/responses/response-schema.ts';
 
 /** docs/compatibility.md, from the schemas and tables that decide. Not part of the service itself. */
@@ -38,7 +38,10 @@ interface Endpoint {
 type Unread<Parameters, Known> = Record<Exclude<keyof Parameters, keyof Known>, true>;
 
 type Chat = OpenAI.ChatCompletionCreateParams;
-type KnownChat = typeof chatEnforced & typeof chatPassedOn & typeof chatAccepted & typeof CHAT_REFUSED;
+type KnownChat = typeof chatEnforced &
+  typeof chatPassedOn &
+  typeof chatAccepted &
+  (typeof chatRules)['refused'];
 const chatUnread: Unread<Chat, KnownChat> = {
   moderation: true,
   prediction: true,
@@ -54,7 +57,7 @@ type Responses = OpenAI.Responses.ResponseCreateParams;
 type KnownResponses = typeof responseEnforced &
   typeof responsePassedOn &
   typeof responseAccepted &
-  typeof RESPONSE_REFUSED;
+  (typeof responseRules)['refused'];
 const responseUnread: Unread<Responses, KnownResponses> = {
   context_management: true,
   moderation: true,
@@ -66,7 +69,7 @@ const responseUnread: Unread<Responses, KnownResponses> = {
 type KnownCompletions = typeof completionEnforced &
   typeof completionPassedOn &
   typeof completionAccepted &
-  typeof COMPLETION_REFUSED;
+  (typeof completionRules)['refused'];
 const completionUnread: Unread<OpenAI.CompletionCreateParams, KnownCompletions> = {};
 
 type KnownEmbeddings = typeof embeddingsEnforced & typeof embeddingsPassedOn & typeof embeddingsAccepted;
@@ -78,7 +81,7 @@ const ENDPOINTS: Endpoint[] = [
     enforced: chatEnforced,
     passedOn: chatPassedOn,
     accepted: chatAccepted,
-    refused: CHAT_REFUSED,
+    refused: chatRules.refused,
     unread: chatUnread,
   },
   {
@@ -86,7 +89,7 @@ const ENDPOINTS: Endpoint[] = [
     enforced: responseEnforced,
     passedOn: responsePassedOn,
     accepted: responseAccepted,
-    refused: RESPONSE_REFUSED,
+    refused: responseRules.refused,
     unread: responseUnread,
   },
   {
@@ -94,7 +97,7 @@ const ENDPOINTS: Endpoint[] = [
     enforced: completionEnforced,
     passedOn: completionPassedOn,
     accepted: completionAccepted,
-    refused: COMPLETION_REFUSED,
+    refused: completionRules.refused,
     unread: completionUnread,
   },
   {

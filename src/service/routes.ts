@@ -1,72 +1,88 @@
 import { PatternRouter } from 'hono/router/pattern-router';
-import type { Call } from './http/call.ts';
+import type * as z from 'zod/mini';
+import { parseBody, type BodyRules } from './body/parse-body.ts';
+import { readJsonObject } from './body/request-body.ts';
 import { createChatCompletion } from './chat/chat.ts';
+import { chatRules } from './chat/chat-schema.ts';
 import { createCompletion } from './completions/completions.ts';
+import { completionRules } from './completions/completion-schema.ts';
 import { createEmbeddings } from './embeddings/embeddings.ts';
+import { embeddingsRules } from './embeddings/embeddings-request.ts';
+import type { Call } from './http/call.ts';
 import { listModels, retrieveModel } from './models/models.ts';
 import { createResponse, deleteResponse, listInputItems, retrieveResponse } from './responses/responses.ts';
-import { ServiceError } from './service-error.ts';
+import { responseRules } from './responses/response-schema.ts';
+import { badRequest, type ServiceError } from './service-error.ts';
 
-type Handler = (call: Call, id: string) => Promise<Response>;
-type Handlers = Partial<Record<'GET' | 'POST' | 'DELETE', Handler>>;
-
-/** Below the base path. */
-const ROUTES: Record<string, Handlers> = {
-  '/models': { GET: listModels },
-  '/models/:id{.+}': { GET: retrieveModel },
-  '/chat/completions': { POST: createChatCompletion },
-  '/completions': { POST: createCompletion },
-  '/responses': { POST: createResponse },
-  '/responses/:id': { GET: retrieveResponse, DELETE: deleteResponse },
-  '/responses/:id/input_items': { GET: listInputItems },
-  '/embeddings': { POST: createEmbeddings },
-};
-
-/** Hono's router without the rest of it: a service worker is fetched whole, and needs no more. */
-export class Routes {
-  readonly #router = new PatternRouter<Handlers>();
-  readonly #basePath: string;
-
-  constructor(basePath: string) {
-    this.#basePath = basePath;
-    for (const [path, handlers] of Object.entries(ROUTES)) this.#router.add('ALL', basePath + path, handlers);
-  }
-
-  /** @throws ServiceError 404, 405, or what the handler throws */
-  async answer(call: Call): Promise<Response> {
-    const { method, url } = call.request;
-    const { pathname } = new URL(url);
-    const [match] = this.#router.match('ALL', pathname)[0];
-    if (!match) throw this.#unknownPath(pathname);
-    const [handlers, groups] = match;
-    const allow = allowed(handlers);
-    if (method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow } });
-    const handler = handlers[(method === 'HEAD' ? 'GET' : method) as keyof Handlers];
-    if (!handler) throw wrongMethod(method, pathname, allow);
-    const id = (groups as Record<string, string>)['id'] ?? '';
-    const response = await handler(call, decoded(id));
-    return method === 'HEAD' ? new Response(null, response) : response;
-  }
-
-  #unknownPath(given: string): ServiceError {
-    const known = Object.keys(ROUTES).map((path) => this.#basePath + path.replace(/:id(\{.*\})?/, '{id}'));
-    return new ServiceError({
-      status: 404,
-      type: 'invalid_request_error',
-      code: null,
-      param: null,
-      message: `Unknown path ${given.slice(0, 200)}. Use one of ${known.join(', ')}.`,
-    });
-  }
+interface Endpoint {
+  /** `chat`: counts against the key's limits of requests, of tokens and of requests in flight. */
+  purpose: 'chat' | 'other';
+  answer(call: Call, id: string): Promise<Response>;
 }
 
-const allowed = (handlers: Handlers): string =>
+type Endpoints = Partial<Record<'GET' | 'POST' | 'DELETE', Endpoint>>;
+
+const ROUTES: Record<string, Endpoints> = {
+  '/v1/models': { GET: other(listModels) },
+  '/v1/models/:id{.+}': { GET: other(retrieveModel) },
+  '/v1/chat/completions': { POST: { purpose: 'chat', answer: withBody(chatRules, createChatCompletion) } },
+  '/v1/completions': { POST: { purpose: 'chat', answer: withBody(completionRules, createCompletion) } },
+  '/v1/responses': { POST: { purpose: 'chat', answer: withBody(responseRules, createResponse) } },
+  '/v1/responses/:id': { GET: other(retrieveResponse), DELETE: other(deleteResponse) },
+  '/v1/responses/:id/input_items': { GET: other(listInputItems) },
+  '/v1/embeddings': { POST: other(withBody(embeddingsRules, createEmbeddings)) },
+};
+
+function other<Answer extends Endpoint['answer']>(answer: Answer): { purpose: 'other'; answer: Answer } {
+  return { purpose: 'other', answer };
+}
+
+/** The body is read and checked first. `given`: also its fields that the schema does not name. */
+function withBody<Schema extends z.ZodMiniType>(
+  rules: BodyRules<Schema>,
+  answer: (call: Call, body: z.output<Schema>, given: Record<string, unknown>) => Promise<Response>,
+): Endpoint['answer'] {
+  return async (call) => {
+    const given = await readJsonObject(call, rules.maxValues);
+    return answer(call, parseBody(rules, given), given);
+  };
+}
+
+export interface Route {
+  purpose: Endpoint['purpose'];
+  /** @throws ServiceError 404, 405, or what the endpoint throws */
+  answer(call: Call): Promise<Response>;
+}
+
+/** Hono's router without the rest of it: a service worker is fetched whole, and needs no more. */
+const router = new PatternRouter<Endpoints>();
+for (const [path, endpoints] of Object.entries(ROUTES)) router.add('ALL', path, endpoints);
+
+/** A fault of path or method is the route's answer: the key is checked before it is told. */
+export function findRoute(method: string, path: string): Route {
+  const [match] = router.match('ALL', path)[0];
+  if (!match) return failing(unknownPath(path));
+  const [endpoints, groups] = match;
+  const allow = allowed(endpoints);
+  if (method === 'OPTIONS') return other(async () => new Response(null, { status: 204, headers: { allow } }));
+  const endpoint = endpoints[(method === 'HEAD' ? 'GET' : method) as keyof Endpoints];
+  if (!endpoint) return failing(wrongMethod(method, path, allow));
+  const id = decoded((groups as Record<string, string>)['id'] ?? '');
+  return { purpose: endpoint.purpose, answer: (call) => endpoint.answer(call, id) };
+}
+
+const failing = (error: ServiceError): Route =>
+  other(async () => {
+    throw error;
+  });
+
+const allowed = (endpoints: Endpoints): string =>
   [
-    ...Object.keys(handlers).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
+    ...Object.keys(endpoints).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
     'OPTIONS',
   ].join(', ');
 
-/** A broken escape stands for itself. */
+/** An invalid escape stands for itself. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -75,15 +91,12 @@ function decoded(part: string): string {
   }
 }
 
+function unknownPath(given: string): ServiceError {
+  const known = Object.keys(ROUTES).map((path) => path.replace(/:id(\{.*\})?/, '{id}'));
+  return badRequest(404, `Unknown path ${given.slice(0, 200)}. Use one of ${known.join(', ')}.`);
+}
+
 function wrongMethod(method: string, path: string, allow: string): ServiceError {
-  return new ServiceError(
-    {
-      status: 405,
-      type: 'invalid_request_error',
-      code: null,
-      param: null,
-      message: `The method ${method} is not allowed at ${path.slice(0, 200)}. Use ${allow}.`,
-    },
-    { allow },
-  );
+  const message = `The method ${method} is not allowed at ${path.slice(0, 200)}. Use ${allow}.`;
+  return badRequest(405, message, null, null, { allow });
 }

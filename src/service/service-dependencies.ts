@@ -1,6 +1,5 @@
 import type { WaitingStage } from '../protocol/engine-port.ts';
 import type { ChatEvent, ChatJob, ChatMessage, EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
-
 import type { RequestLogEntry } from '../protocol/request-log.ts';
 
 /** All that the service is given; everything else is computed from the request. */
@@ -14,28 +13,30 @@ export interface ServiceDependencies {
   log?: (entry: RequestLogEntry) => void;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Folder under which the service answers; `/v1` when not given. */
-  basePath?: string;
   /** Time between comments on a stream that has no token yet, in milliseconds; 5000 when not given. */
   heartbeatMs?: number;
 }
 
 /** How jobs reach an engine, wherever it is. */
 export interface EngineClient {
-  /**
-   * Yields `accepted`, deltas and `done`. Aborting the signal, or returning the iterator, frees the engine.
-   * `onWaiting` tells why nothing has come yet.
-   * @throws ServiceError
-   */
-  chat(job: ChatJob, options: EngineRequestOptions): AsyncIterable<ChatEvent>;
-  embed(job: EmbeddingJob, options: EngineRequestOptions): Promise<EmbeddingResult>;
+  /** Aborting the signal, or returning the iterator, frees the engine. @throws ServiceError */
+  chat(job: ChatJob, request: EngineRequest): AsyncIterable<EngineEvent>;
+  /** @throws ServiceError */
+  embed(job: EmbeddingJob, request: EngineRequest & { onWaiting?: OnWaiting }): Promise<EmbeddingResult>;
 }
 
-export interface EngineRequestOptions {
+/**
+ * Why nothing has come yet; also in the middle of a reply, when another engine takes over. `servedBy`: with `prefill`,
+ * the fingerprint of the variant that computes.
+ */
+export type Waiting = { type: 'waiting'; stage: WaitingStage; servedBy?: string };
+export type EngineEvent = Waiting | ChatEvent;
+export type OnWaiting = (stage: WaitingStage, servedBy?: string) => void;
+
+export interface EngineRequest {
   /** The request's id, also its `x-request-id`; one choice of several has `-<index>` after it. */
   id: string;
   signal: AbortSignal;
-  onWaiting?(stage: WaitingStage, servedBy?: string): void;
 }
 
 export interface ModelDirectory {

@@ -52,26 +52,24 @@ export function invalidRequest(
   message: string,
   code: ErrorCode | null = null,
 ): ServiceError {
-  return new ServiceError({ status: 400, type: 'invalid_request_error', code, param, message });
+  return badRequest(400, message, code, param);
 }
 
 /** A 400 for what OpenAI's service can do and this one, or the chosen model, cannot. */
-export function unsupported(param: string, message: string): ServiceError {
-  return invalidRequest(param, message, 'unsupported_value');
-}
+export const unsupported = (param: string, message: string): ServiceError =>
+  invalidRequest(param, message, 'unsupported_value');
 
-export function invalidKey(message: string): ServiceError {
-  return new ServiceError({
-    status: 401,
-    type: 'invalid_request_error',
-    code: 'invalid_api_key',
-    param: null,
-    message,
-  });
-}
+/** A fault of the request with another status than 400. */
+export const badRequest = (
+  status: number,
+  message: string,
+  code: ErrorCode | null = null,
+  param: string | null = null,
+  headers: Record<string, string> = {},
+): ServiceError => new ServiceError({ status, type: 'invalid_request_error', code, param, message }, headers);
 
-export function rateLimited(message: string, retryAfterMs: number): ServiceError {
-  return new ServiceError({
+export const rateLimited = (message: string, retryAfterMs: number): ServiceError =>
+  new ServiceError({
     status: 429,
     type: 'rate_limit_error',
     code: 'rate_limit_exceeded',
@@ -79,16 +77,22 @@ export function rateLimited(message: string, retryAfterMs: number): ServiceError
     message,
     retryAfterMs,
   });
-}
 
-/** Anything that was thrown, as an error that may be shown: what is not ours says nothing of the inside. */
-export function asServiceError(thrown: unknown): ServiceError {
-  if (thrown instanceof ServiceError) return thrown;
-  return new ServiceError({
-    status: 500,
-    type: 'server_error',
-    code: 'internal_error',
-    param: null,
-    message: 'Something failed inside the service. Try again; if it fails again, reload the page.',
-  });
-}
+export const serverError = (code: ErrorCode, message: string): ServiceError =>
+  new ServiceError({ status: 500, type: 'server_error', code, param: null, message });
+
+/** Private windows and full disks: the browser's own error says things that no client should see. */
+export const storageUnavailable = (): ServiceError =>
+  serverError(
+    'storage_unavailable',
+    'The key store of this browser cannot be read. Free disk space, or leave private browsing, and reload.',
+  );
+
+/** Anything that was thrown, as an error that may be shown: an unknown one tells nothing of the inside. */
+export const asServiceError = (thrown: unknown): ServiceError =>
+  thrown instanceof ServiceError
+    ? thrown
+    : serverError(
+        'internal_error',
+        'Something failed inside the service. Try again; if it fails again, reload the page.',
+      );

@@ -1,11 +1,11 @@
 import { config } from 'zod/mini';
+import type { RequestClient } from '../protocol/request-log.ts';
 import { authenticate } from './http/authentication.ts';
 import { engineFor } from './http/device-only.ts';
 import { followSignal, requestIdOf, type Call } from './http/call.ts';
-import type { RequestClient } from '../protocol/request-log.ts';
 import { RequestTrace } from './http/request-trace.ts';
 import { addCommonHeaders } from './http/response-headers.ts';
-import { Routes } from './routes.ts';
+import { findRoute } from './routes.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 import { asServiceError } from './service-error.ts';
 
@@ -30,25 +30,23 @@ export type Service = (
  * const response = await service(new Request('https://site.example/v1/models', { headers }));
  */
 export function createService(dependencies: ServiceDependencies): Service {
-  const routes = new Routes(dependencies.basePath ?? '/v1');
+  const { keys, log, now } = dependencies;
 
   return async (request, client = null, signal = request.signal) => {
+    const { method, url } = request;
+    const path = new URL(url).pathname;
     const id = crypto.randomUUID();
     const requestId = requestIdOf(request, id);
-    const receivedAt = dependencies.now();
-    const trace = dependencies.log
-      ? startTrace(dependencies.log, dependencies.now, request, requestId, client)
-      : null;
+    const receivedAt = now();
+    const trace = log ? new RequestTrace(log, now, { id: requestId, method, path, client }) : null;
     let call: Call | null = null;
     try {
-      const admitted = await authenticate(
-        request.headers.get('authorization'),
-        dependencies.keys,
-        generates(request) ? 'chat' : 'other',
-      );
+      const route = findRoute(method, path);
+      const admitted = await authenticate(request.headers.get('authorization'), keys, route.purpose);
       trace?.key(admitted.label);
-      const abort = new AbortController();
-      followSignal(signal, abort);
+      const abort = followSignal(signal);
+      const engine = engineFor(request.headers, admitted, dependencies.engine);
+      const own = { ...dependencies, engine };
       call = {
         id,
         requestId,
@@ -58,36 +56,23 @@ export function createService(dependencies: ServiceDependencies): Service {
         receivedAt,
         abort,
         trace,
-        dependencies,
+        dependencies: own,
         servedBy: null,
       };
-      const engine = engineFor(request.headers, admitted, dependencies.engine);
-      call.dependencies = { ...dependencies, engine };
-      const response = await routes.answer(call);
+      const response = await route.answer(call);
       addCommonHeaders(response.headers, call);
       trace?.headers(response.status);
-      return response;
+      return withoutBody(method, response);
     } catch (error) {
       const response = asServiceError(error).toResponse();
       trace?.refused(error, response.status, signal.aborted);
       if (signal.aborted) throw signal.reason;
       if (call) addCommonHeaders(response.headers, call);
       else response.headers.set('x-request-id', requestId);
-      return request.method === 'HEAD' ? new Response(null, response) : response;
+      return withoutBody(method, response);
     }
   };
 }
 
-function startTrace(
-  publish: NonNullable<ServiceDependencies['log']>,
-  now: () => number,
-  { method, url }: Request,
-  id: string,
-  client: RequestClient | null,
-): RequestTrace {
-  return new RequestTrace(publish, now, { id, method, path: new URL(url).pathname, client });
-}
-
-/** What generates text counts against a key's limits. */
-const generates = ({ method, url }: Request): boolean =>
-  method === 'POST' && /\/(completions|responses)\/?$/.test(new URL(url).pathname);
+const withoutBody = (method: string, response: Response): Response =>
+  method === 'HEAD' ? new Response(null, response) : response;

@@ -1,6 +1,11 @@
 import type { WaitingStage } from '../../src/protocol/engine-port.ts';
-import type { ChatEvent, ChatJob, EmbeddingJob, EmbeddingResult } from '../../src/protocol/job.ts';
-import type { EngineClient, EngineRequestOptions } from '../../src/service/service-dependencies.ts';
+import type { ChatJob, EmbeddingJob, EmbeddingResult } from '../../src/protocol/job.ts';
+import type {
+  EngineClient,
+  EngineEvent,
+  EngineRequest,
+  OnWaiting,
+} from '../../src/service/service-dependencies.ts';
 import { sampleOf } from './sample-json.ts';
 
 const FAKE_FINGERPRINT = 'fake-weights-f32-node';
@@ -39,7 +44,7 @@ export class FakeEngine implements EngineClient {
     this.reply = typeof reply === 'function' ? reply : () => reply;
   }
 
-  async *chat(job: ChatJob, options: EngineRequestOptions): AsyncGenerator<ChatEvent, void, undefined> {
+  async *chat(job: ChatJob, options: EngineRequest): AsyncGenerator<EngineEvent, void, undefined> {
     const reply = this.reply(job, this.jobs.length);
     this.jobs.push(job);
     this.ids.push(options.id);
@@ -54,13 +59,9 @@ export class FakeEngine implements EngineClient {
     }
   }
 
-  async *#run(
-    job: ChatJob,
-    reply: FakeReply,
-    { signal, onWaiting }: EngineRequestOptions,
-  ): AsyncGenerator<ChatEvent> {
+  async *#run(job: ChatJob, reply: FakeReply, { signal }: EngineRequest): AsyncGenerator<EngineEvent> {
     const { deltas = deltasFor(job), delayMs = 0, promptTokens = 7, cachedTokens = 0 } = reply;
-    if (reply.waiting) onWaiting?.(reply.waiting);
+    if (reply.waiting) yield { type: 'waiting', stage: reply.waiting };
     await pause(reply.acceptAfterMs ?? 0, signal);
     if (reply.refuse) throw reply.refuse;
     yield { type: 'accepted', accepted: { promptTokens, fingerprint: FAKE_FINGERPRINT } };
@@ -70,7 +71,7 @@ export class FakeEngine implements EngineClient {
       this.yielded += 1;
       yield { type: 'delta', delta: { text, tokens: 1, ...logprobsOf(job, text) } };
       if (this.yielded !== reply.handOver?.after) continue;
-      onWaiting?.('loading');
+      yield { type: 'waiting', stage: 'loading' };
       await pause(reply.handOver.loadMs, signal);
     }
     if (reply.fail) throw reply.fail;
@@ -83,7 +84,10 @@ export class FakeEngine implements EngineClient {
     };
   }
 
-  async embed(job: EmbeddingJob, { signal, onWaiting }: EngineRequestOptions): Promise<EmbeddingResult> {
+  async embed(
+    job: EmbeddingJob,
+    { signal, onWaiting }: EngineRequest & { onWaiting?: OnWaiting },
+  ): Promise<EmbeddingResult> {
     this.jobs.push(job);
     if (this.embedding.waiting) onWaiting?.(this.embedding.waiting);
     await pause(this.embedding.acceptAfterMs ?? 0, signal);

@@ -1,6 +1,6 @@
 import { checkBodyBounds, MAX_VALUES } from './body-bounds.ts';
 import type { Call } from '../http/call.ts';
-import { invalidRequest, ServiceError } from '../service-error.ts';
+import { badRequest, invalidRequest, type ServiceError } from '../service-error.ts';
 
 /** What 2,048 inputs of 512 tokens take, the largest request that a model can answer. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
@@ -85,12 +85,5 @@ function parseJson(text: string, contentType: string | null): unknown {
   }
 }
 
-function tooLarge(): ServiceError {
-  return new ServiceError({
-    status: 413,
-    type: 'invalid_request_error',
-    code: null,
-    param: null,
-    message: `The request body is larger than ${MAX_BODY_BYTES} bytes. Send less text in one request.`,
-  });
-}
+const tooLarge = (): ServiceError =>
+  badRequest(413, `The request body is larger than ${MAX_BODY_BYTES} bytes. Send less text in one request.`);

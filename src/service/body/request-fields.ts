@@ -1,6 +1,6 @@
 import type { Constraint, Sampling } from '../../protocol/job.ts';
 import { checkJsonSchema } from './json-schema.ts';
-import { invalidRequest, unsupported } from '../service-error.ts';
+import { invalidRequest } from '../service-error.ts';
 
 /** What several endpoints make of the same fields. */
 
@@ -41,16 +41,6 @@ export function toJsonConstraint(format: TextFormat | null | undefined, at = '')
   if (format.type !== 'json_schema' || format.schema == null) return { kind: 'json_object' };
   checkJsonSchema(format.schema, at, format.strict ?? false);
   return { kind: 'json_schema', schema: format.schema };
-}
-
-/** @throws ServiceError 400 for a field that is given and would change the reply. */
-export function refuseUnsupported(body: Record<string, unknown>, refused: Record<string, string>): void {
-  for (const [param, reason] of Object.entries(refused)) {
-    const given = Object.hasOwn(body, param) ? body[param] : null;
-    if (given == null || given === false || given === '' || (Array.isArray(given) && given.length === 0))
-      continue;
-    throw unsupported(param, `\`${param}\` cannot be used here. ${reason}`);
-  }
 }
 
 /** @throws ServiceError 400 */

@@ -1,24 +1,8 @@
 import type OpenAI from 'openai';
 import type { ChatUsage, TokenLogprob, ToolCall } from '../../protocol/job.ts';
-import type { FinishReason } from '../generation/reply.ts';
+import type { AnswerHead, ChoiceResult } from '../generation/answer-format.ts';
 
 /** OpenAI's shapes, checked against the types of OpenAI's client library. */
-
-/** What all objects of one answer have in common. */
-export interface AnswerHead {
-  id: string;
-  /** Unix seconds. */
-  created: number;
-  model: string;
-  fingerprint: string;
-}
-
-export interface ChoiceResult {
-  text: string;
-  calls: ToolCall[];
-  logprobs: TokenLogprob[] | null;
-  reason: FinishReason;
-}
 
 export function toUsage({ promptTokens, cachedTokens, completionTokens }: ChatUsage) {
   return {
@@ -64,6 +48,3 @@ const toToolCall = ({ id, name, arguments: json }: ToolCall) =>
     type: 'function',
     function: { name, arguments: json },
   }) satisfies OpenAI.ChatCompletionMessageFunctionToolCall;
-
-/** Unique, so that the result that comes back is distinguished from others. */
-export const newCallId = (): string => `call_${crypto.randomUUID().replaceAll('-', '')}`;

@@ -96,15 +96,15 @@ export const chatPassedOn = {
 
 export const chatAccepted = { user: text, metadata, store: flag, service_tier: text };
 
-/** What OpenAI's service does with these changes the reply, so that ignoring them would mislead. */
-export const CHAT_REFUSED = {
-  functions: 'It has been replaced by `tools`. Leave it out.',
-  function_call: 'It has been replaced by `tool_choice`. Leave it out.',
-  audio: 'The models write text alone. Leave it out.',
-  web_search_options: 'The models run on this device and search nothing. Leave it out.',
+export const chatRules = {
+  schema: z.object({ ...chatEnforced, ...chatPassedOn, ...chatAccepted }),
+  refused: {
+    functions: 'It has been replaced by `tools`. Leave it out.',
+    function_call: 'It has been replaced by `tool_choice`. Leave it out.',
+    audio: 'The models write text alone. Leave it out.',
+    web_search_options: 'The models run on this device and search nothing. Leave it out.',
+  },
 };
-
-export const chatSchema = z.object({ ...chatEnforced, ...chatPassedOn, ...chatAccepted });
 
 /** What is accepted without effect is not in it, so that it has none. */
 export type ChatBody = z.infer<z.ZodMiniObject<typeof chatEnforced & typeof chatPassedOn>>;

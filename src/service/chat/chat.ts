@@ -1,22 +1,81 @@
+import type { Constraint } from '../../protocol/job.ts';
+import { toIncludeUsage, toJsonConstraint, toSampling } from '../body/request-fields.ts';
+import { admitGeneration } from '../generation/admission.ts';
 import type { AnswerFormat } from '../generation/answer-format.ts';
-import type { Call } from '../http/call.ts';
-import { toChatCompletion } from './chat-objects.ts';
-import { parseChatRequest } from './chat-request.ts';
-import { ChunkEncoder } from '../generation/chunk-encoder.ts';
-import { admitGeneration } from '../generation/generation-run.ts';
-import { readJsonObject } from '../body/request-body.ts';
+import type { Generation } from '../generation/generation.ts';
 import { streamAnswer } from '../generation/streamed-answer.ts';
-import { completeAnswer } from '../generation/whole-answer.ts';
+import { wholeAnswer } from '../generation/whole-answer.ts';
+import type { Call } from '../http/call.ts';
+import { invalidRequest, unsupported } from '../service-error.ts';
+import { withToolPrompt } from '../tools/call-prompt.ts';
+import { chatToolUse } from '../tools/chat-tools.ts';
+import { toChatMessages, wellFormed } from './chat-messages.ts';
+import { toChatCompletion } from './chat-objects.ts';
+import type { ChatBody } from './chat-schema.ts';
+import { ChunkEncoder } from './chunk-encoder.ts';
 
 /** POST /v1/chat/completions */
-export async function createChatCompletion(call: Call): Promise<Response> {
-  const request = parseChatRequest(await readJsonObject(call));
+export async function createChatCompletion(call: Call, request: ChatBody): Promise<Response> {
+  const generation = toGeneration(request);
+  const includeUsage = toIncludeUsage(request);
   const format: AnswerFormat = {
     idPrefix: 'chatcmpl-',
-    params: { messages: 'messages', response_format: 'response_format' },
-    stream: (head) => new ChunkEncoder(head, request.includeUsage, request.generation.tools !== null),
+    stream: (head) => new ChunkEncoder(head, includeUsage, generation.tools !== null),
     whole: toChatCompletion,
   };
-  const run = await admitGeneration(call, request.generation);
-  return request.stream ? streamAnswer(run, format) : completeAnswer(run, format);
+  const run = await admitGeneration(call, generation);
+  return request.stream ? streamAnswer(run, format) : wholeAnswer(run, format);
+}
+
+/** @throws ServiceError 400 that names the field. */
+function toGeneration(request: ChatBody): Generation {
+  if (request.modalities?.includes('audio')) {
+    throw unsupported('modalities', '`modalities` must be ["text"]: the models generate only text.');
+  }
+  const tools = chatToolUse(request);
+  const messages = toChatMessages(request.messages);
+  return {
+    model: request.model,
+    inputs: [{ messages: tools ? withToolPrompt(messages, tools) : messages }],
+    choices: request.n ?? 1,
+    sampling: toSampling(request),
+    maxTokens: toMaxTokens(request),
+    constraint: toConstraint(request.response_format),
+    topLogprobs: toTopLogprobs(request),
+    stop: [request.stop ?? []].flat().map(wellFormed),
+    tools,
+    params: { messages: 'messages', responseFormat: 'response_format' },
+  };
+}
+
+function toMaxTokens(request: ChatBody): number | null {
+  const { max_tokens: older, max_completion_tokens: newer } = request;
+  if (older != null && newer != null) {
+    throw invalidRequest(
+      'max_tokens',
+      '`max_tokens` and `max_completion_tokens` mean the same: give one of them.',
+      'invalid_parameter_combination',
+    );
+  }
+  return newer ?? older ?? null;
+}
+
+function toConstraint(format: ChatBody['response_format']): Constraint | null {
+  if (format?.type !== 'json_schema') return toJsonConstraint(format);
+  return toJsonConstraint(
+    { type: 'json_schema', ...format.json_schema },
+    'response_format.json_schema.schema',
+  );
+}
+
+function toTopLogprobs({ logprobs, top_logprobs: top }: ChatBody): number | null {
+  if (logprobs) return top ?? 0;
+  if (top) {
+    throw invalidRequest(
+      'top_logprobs',
+      '`top_logprobs` needs `logprobs`: set `logprobs` to true.',
+      'invalid_parameter_combination',
+    );
+  }
+  return null;
 }

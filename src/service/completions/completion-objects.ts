@@ -1,9 +1,8 @@
 import type OpenAI from 'openai';
-import type { TokenLogprob } from '../../protocol/job.ts';
-import type { StreamFormat } from '../generation/answer-format.ts';
-import { toUsage, type AnswerHead, type ChoiceResult } from '../chat/chat-objects.ts';
-import type { FinishReason } from '../generation/reply.ts';
-import type { ChatUsage } from '../../protocol/job.ts';
+import type { ChatUsage, TokenLogprob } from '../../protocol/job.ts';
+import { toUsage } from '../chat/chat-objects.ts';
+import type { AnswerHead, ChoiceEvent, ChoiceResult, StreamEncoder } from '../generation/answer-format.ts';
+import type { FinishReason } from '../generation/reply-event.ts';
 import type { ServiceError } from '../service-error.ts';
 
 type Choice = OpenAI.CompletionChoice;
@@ -59,7 +58,7 @@ function toLegacyLogprobs(logprobs: readonly TokenLogprob[], offset: number): Ch
 }
 
 /** The chunks of a streamed completion: each its own completion with the text that is new. */
-export class CompletionEncoder implements StreamFormat {
+export class CompletionEncoder implements StreamEncoder {
   readonly #head: AnswerHead;
   readonly #includeUsage: boolean;
   readonly #echo: (index: number) => string;
@@ -72,28 +71,12 @@ export class CompletionEncoder implements StreamFormat {
     this.#echo = echo;
   }
 
-  begin(index: number): string {
-    const echo = this.#echo(index);
-    return echo === '' ? '' : this.text(index, echo, []);
-  }
-
-  text(index: number, text: string, logprobs: readonly TokenLogprob[]): string {
-    const offset = this.#sent[index] ?? 0;
-    this.#sent[index] = offset + text.length;
-    const shown = logprobs.length > 0 ? toLegacyLogprobs(logprobs, offset) : null;
-    return this.#event(index, text, null, shown);
-  }
-
-  call(): string {
-    return '';
-  }
-
-  callArguments(): string {
-    return '';
-  }
-
-  finish(index: number, reason: FinishReason): string {
-    return this.#event(index, '', toReason(reason), null);
+  encode(event: ChoiceEvent): string {
+    const { index } = event;
+    if (event.type === 'text') return this.#text(index, event.text, event.logprobs);
+    if (event.type === 'finished') return this.#event(index, '', toReason(event.reason), null);
+    const echo = event.type === 'accepted' ? this.#echo(index) : '';
+    return echo === '' ? '' : this.#text(index, echo, []);
   }
 
   end(usage: ChatUsage): string {
@@ -103,6 +86,13 @@ export class CompletionEncoder implements StreamFormat {
 
   failure(error: ServiceError): string {
     return `data: ${JSON.stringify(error)}\n\n`;
+  }
+
+  #text(index: number, text: string, logprobs: readonly TokenLogprob[]): string {
+    const offset = this.#sent[index] ?? 0;
+    this.#sent[index] = offset + text.length;
+    const shown = logprobs.length > 0 ? toLegacyLogprobs(logprobs, offset) : null;
+    return this.#event(index, text, null, shown);
   }
 
   #event(

@@ -35,14 +35,9 @@ export const completionPassedOn = {
 
 export const completionAccepted = { user: text };
 
-export const COMPLETION_REFUSED = {
-  suffix: 'The models write on from the prompt, and fill nothing in. Leave it out.',
+export const completionRules = {
+  schema: z.object({ ...completionEnforced, ...completionPassedOn, ...completionAccepted }),
+  refused: { suffix: 'The models write on from the prompt, and fill nothing in. Leave it out.' },
 };
-
-export const completionSchema = z.object({
-  ...completionEnforced,
-  ...completionPassedOn,
-  ...completionAccepted,
-});
 
 export type CompletionBody = z.infer<z.ZodMiniObject<typeof completionEnforced & typeof completionPassedOn>>;

@@ -1,23 +1,67 @@
+import { MAX_CHOICES } from '../body/fields.ts';
+import { toIncludeUsage, toSampling } from '../body/request-fields.ts';
+import { wellFormed } from '../chat/chat-messages.ts';
+import { admitGeneration } from '../generation/admission.ts';
 import type { AnswerFormat } from '../generation/answer-format.ts';
-import type { Call } from '../http/call.ts';
-import { inputOf } from '../generation/generation.ts';
-import { admitGeneration } from '../generation/generation-run.ts';
-import { readJsonObject } from '../body/request-body.ts';
+import { inputOf, type Generation } from '../generation/generation.ts';
 import { streamAnswer } from '../generation/streamed-answer.ts';
-import { completeAnswer } from '../generation/whole-answer.ts';
+import { wholeAnswer } from '../generation/whole-answer.ts';
+import type { Call } from '../http/call.ts';
+import { invalidRequest, unsupported } from '../service-error.ts';
 import { CompletionEncoder, toCompletion } from './completion-objects.ts';
-import { parseCompletionRequest } from './completion-request.ts';
+import type { CompletionBody } from './completion-schema.ts';
+
+/** OpenAI's default, older than its endpoint for chats. */
+const DEFAULT_MAX_TOKENS = 16;
 
 /** POST /v1/completions */
-export async function createCompletion(call: Call): Promise<Response> {
-  const { generation, echoes, stream, includeUsage } = parseCompletionRequest(await readJsonObject(call));
-  const echo = (index: number): string => echoes[inputOf(generation, index)] ?? '';
+export async function createCompletion(call: Call, request: CompletionBody): Promise<Response> {
+  refuseCombinations(request);
+  const prompts = [request.prompt].flat().map(wellFormed);
+  const generation: Generation = {
+    model: request.model,
+    inputs: prompts.map((prompt) => ({ prompt })),
+    choices: request.n ?? 1,
+    sampling: toSampling(request),
+    maxTokens: request.max_tokens ?? DEFAULT_MAX_TOKENS,
+    constraint: null,
+    topLogprobs: request.logprobs ?? null,
+    stop: [request.stop ?? []].flat().map(wellFormed),
+    tools: null,
+    params: { messages: 'prompt', responseFormat: 'prompt' },
+  };
+  const includeUsage = toIncludeUsage(request);
+  const echo = (index: number): string => (request.echo ? (prompts[inputOf(generation, index)] ?? '') : '');
   const format: AnswerFormat = {
     idPrefix: 'cmpl-',
-    params: { messages: 'prompt', response_format: 'prompt' },
     stream: (head) => new CompletionEncoder(head, includeUsage, echo),
     whole: (head, choices, usage) => toCompletion(head, choices, usage, echo),
   };
   const run = await admitGeneration(call, generation);
-  return stream ? streamAnswer(run, format) : completeAnswer(run, format);
+  return request.stream ? streamAnswer(run, format) : wholeAnswer(run, format);
+}
+
+function refuseCombinations({ prompt, n, best_of: best, echo, logprobs }: CompletionBody): void {
+  if ([prompt].flat().includes('')) {
+    throw invalidRequest('prompt', '`prompt` must not be empty: give the text to continue.', 'invalid_value');
+  }
+  if ([prompt].flat().length * (n ?? 1) > MAX_CHOICES) {
+    throw invalidRequest(
+      'n',
+      `\`n\` must be smaller: a request may have ${MAX_CHOICES} choices for all of its prompts together.`,
+      'invalid_value',
+    );
+  }
+  if (best != null && best !== (n ?? 1)) {
+    throw unsupported(
+      'best_of',
+      '`best_of` must equal `n`: every generated choice is returned. Leave it out.',
+    );
+  }
+  if (echo && logprobs != null) {
+    throw unsupported(
+      'echo',
+      '`echo` cannot be used with `logprobs`: log probabilities of the prompt are not computed. Leave one of them out.',
+    );
+  }
 }

@@ -1,14 +1,13 @@
 import * as z from 'zod/mini';
 import type { EmbeddingJob } from '../../protocol/job.ts';
 import { wellFormed } from '../chat/chat-messages.ts';
-import { parseBody } from '../body/parse-body.ts';
 import { invalidRequest } from '../service-error.ts';
 
 const MAX_INPUTS = 2048;
 /** Of one request; OpenAI's own limit. */
 const MAX_TOKENS = 300_000;
 /** The tokens, their arrays, and the other fields. */
-export const MAX_EMBEDDING_VALUES = MAX_TOKENS + MAX_INPUTS + 100;
+const MAX_VALUES = MAX_TOKENS + MAX_INPUTS + 100;
 
 const text = z.string().check(z.minLength(1));
 const tokens = tokenList();
@@ -33,22 +32,13 @@ export const embeddingsPassedOn = { dimensions: z.nullish(z.int().check(z.gte(1)
 
 export const embeddingsAccepted = { user: z.nullish(z.string()) };
 
-const schema = z.object({ ...embeddingsEnforced, ...embeddingsPassedOn, ...embeddingsAccepted });
+export const embeddingsRules = {
+  schema: z.object({ ...embeddingsEnforced, ...embeddingsPassedOn, ...embeddingsAccepted }),
+  maxValues: MAX_VALUES,
+  precheck: refuseTooMany,
+};
 
-export interface EmbeddingsRequest {
-  /** As the client gave it; the answer repeats it. */
-  model: string;
-  input: EmbeddingJob['input'];
-  encoding: 'float' | 'base64';
-  dimensions: number | null;
-}
-
-/** @throws ServiceError 400 that names the field. */
-export function parseEmbeddingsRequest(body: Record<string, unknown>): EmbeddingsRequest {
-  refuseTooMany(body);
-  const { model, input, encoding_format: encoding, dimensions } = parseBody(schema, body);
-  return { model, input: toJobInput(input), encoding: encoding ?? 'float', dimensions: dimensions ?? null };
-}
+export type EmbeddingsBody = z.infer<z.ZodMiniObject<typeof embeddingsEnforced & typeof embeddingsPassedOn>>;
 
 /** Before the schema, whose alternatives have separate limits, and would each be named. */
 function refuseTooMany(body: Record<string, unknown>): void {
@@ -60,7 +50,7 @@ function refuseTooMany(body: Record<string, unknown>): void {
   throw invalidRequest('input', `\`input\` ${rule}. Send several requests.`, 'invalid_value');
 }
 
-function toJobInput(input: z.infer<typeof schema>['input']): EmbeddingJob['input'] {
+export function toJobInput(input: EmbeddingsBody['input']): EmbeddingJob['input'] {
   if (typeof input === 'string') return { texts: [wellFormed(input)] };
   if (isTexts(input)) return { texts: input.map(wellFormed) };
   return { tokens: isNested(input) ? input : [input] };

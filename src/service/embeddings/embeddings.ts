@@ -3,27 +3,21 @@ import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { EmbeddingResult } from '../../protocol/job.ts';
 import { toBase64 } from './base64.ts';
 import type { Call } from '../http/call.ts';
-import {
-  MAX_EMBEDDING_VALUES,
-  parseEmbeddingsRequest,
-  type EmbeddingsRequest,
-} from './embeddings-request.ts';
+import { toJobInput, type EmbeddingsBody } from './embeddings-request.ts';
 import { answerJson } from '../http/json-answer.ts';
 import { requireModel } from '../models/model-access.ts';
-import { readJsonObject } from '../body/request-body.ts';
 import { answerHeaders, JSON_TYPE } from '../http/response-headers.ts';
 
 /** POST /v1/embeddings */
-export async function createEmbeddings(call: Call): Promise<Response> {
-  const request = parseEmbeddingsRequest(await readJsonObject(call, MAX_EMBEDDING_VALUES));
+export async function createEmbeddings(call: Call, request: EmbeddingsBody): Promise<Response> {
   const { models, engine } = call.dependencies;
   const model = await requireModel(models, request.model, 'embedding', call.admitted);
-  const { input, dimensions } = request;
+  const { dimensions } = request;
   const job = {
     kind: 'embedding' as const,
     model: model.id,
-    input,
-    ...(dimensions === null ? {} : { dimensions }),
+    input: toJobInput(request.input),
+    ...(dimensions == null ? {} : { dimensions }),
   };
   let isComputing = false;
   const onWaiting = (stage: WaitingStage): void => {
@@ -44,9 +38,9 @@ export async function createEmbeddings(call: Call): Promise<Response> {
   });
 }
 
-function toEmbeddingList(request: EmbeddingsRequest, { vectors, promptTokens }: EmbeddingResult) {
+function toEmbeddingList(request: EmbeddingsBody, { vectors, promptTokens }: EmbeddingResult) {
   const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens };
-  const base64 = request.encoding === 'base64';
+  const base64 = request.encoding_format === 'base64';
   return {
     object: 'list',
     data: vectors.map((vector, index) => ({

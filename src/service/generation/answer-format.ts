@@ -1,32 +1,40 @@
-import type { ChatUsage, TokenLogprob } from '../../protocol/job.ts';
-import type { AnswerHead, ChoiceResult } from '../chat/chat-objects.ts';
-import type { FinishReason } from './reply.ts';
+import type { ChatUsage, TokenLogprob, ToolCall } from '../../protocol/job.ts';
 import type { ServiceError } from '../service-error.ts';
+import type { FinishReason, ReplyEvent } from './reply-event.ts';
 
-/** What an endpoint calls the fields that engines know under other names. */
-export interface ParamNames {
-  messages: string;
-  response_format: string;
+/** What all objects of one answer have in common. */
+export interface AnswerHead {
+  id: string;
+  /** Unix seconds. */
+  created: number;
+  model: string;
+  fingerprint: string;
+}
+
+/** One choice of a whole answer. */
+export interface ChoiceResult {
+  text: string;
+  calls: ToolCall[];
+  logprobs: TokenLogprob[] | null;
+  reason: FinishReason;
 }
 
 /** How one endpoint writes what has been generated. */
 export interface AnswerFormat {
   /** Of the answer's id: `chatcmpl-`. */
   idPrefix: string;
-  params: ParamNames;
-  stream(head: AnswerHead): StreamFormat;
+  stream(head: AnswerHead): StreamEncoder;
   /** The whole answer, to be sent as JSON. */
   whole(head: AnswerHead, choices: readonly ChoiceResult[], usage: ChatUsage): object | Promise<object>;
 }
 
-/** The events of one streamed answer: each method gives what is to be sent, empty for nothing. */
-export interface StreamFormat {
-  begin(index: number): string;
-  text(index: number, text: string, logprobs: readonly TokenLogprob[]): string;
-  call(index: number, call: number, id: string, name: string): string;
-  callArguments(index: number, call: number, text: string): string;
-  finish(index: number, reason: FinishReason): string;
+export type ChoiceEvent = Exclude<ReplyEvent, { type: 'waiting' }>;
+
+/** The server-sent events of one streamed answer. */
+export interface StreamEncoder {
+  /** Empty: nothing is sent. */
+  encode(event: ChoiceEvent): string;
   end(usage: ChatUsage): string | Promise<string>;
-  /** The status has gone out: the error is an event. */
+  /** The status has been sent: the error is an event. */
   failure(error: ServiceError, usage: ChatUsage): string;
 }

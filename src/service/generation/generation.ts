@@ -2,7 +2,7 @@ import type { ChatJob, Constraint, Sampling } from '../../protocol/job.ts';
 import { callConstraint } from '../tools/call-schema.ts';
 import type { ToolUse } from '../tools/tool-use.ts';
 
-/** What to generate, whichever endpoint asked for it. */
+/** What to generate, for every endpoint alike. */
 export interface Generation {
   /** As the client gave it; the answer repeats it. */
   model: string;
@@ -18,9 +18,11 @@ export interface Generation {
   topLogprobs: number | null;
   stop: string[];
   tools: ToolUse | null;
+  /** The endpoint's names of the fields that engines refuse. */
+  params: { messages: string; responseFormat: string };
 }
 
-/** Choices of all inputs, numbered through: those of the first input first. */
+/** Choices of all inputs. They are numbered from those of the first input to those of the last. */
 export const choiceCount = ({ inputs, choices }: Generation): number => inputs.length * choices;
 
 export const inputOf = ({ choices }: Generation, index: number): number => Math.floor(index / choices);
@@ -32,7 +34,7 @@ export const OPENAI_DEFAULTS = { temperature: 1, topP: 1 };
 export function toChatJob(generation: Generation, model: string, index: number): ChatJob {
   const { inputs, choices, sampling, maxTokens, topLogprobs } = generation;
   const seed = sampling.seed === undefined ? {} : { seed: sampling.seed + (index % choices) };
-  const constraint = formOf(generation);
+  const constraint = toConstraint(generation);
   return {
     kind: 'chat',
     model,
@@ -44,7 +46,7 @@ export function toChatJob(generation: Generation, model: string, index: number):
   };
 }
 
-function formOf({ tools, constraint }: Generation): Constraint | null {
+function toConstraint({ tools, constraint }: Generation): Constraint | null {
   if (tools === null) return constraint;
   if (tools.mustCall) return callConstraint(tools);
   return constraint === null ? null : callConstraint(tools, constraint);

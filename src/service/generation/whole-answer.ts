@@ -1,73 +1,46 @@
-import type { AnswerFormat } from './answer-format.ts';
-import { newCallId, type AnswerHead, type ChoiceResult } from '../chat/chat-objects.ts';
-import { runChoices, type ChoiceSink } from './choices.ts';
-import { choiceCount } from './generation.ts';
-import { answerHead, type GenerationRun } from './generation-run.ts';
+import type { WaitingStage } from '../../protocol/engine-port.ts';
 import { answerJson } from '../http/json-answer.ts';
 import { answerHeaders, JSON_TYPE } from '../http/response-headers.ts';
+import { answerHead, type GenerationRun } from './admission.ts';
+import type { AnswerFormat, ChoiceEvent, ChoiceResult } from './answer-format.ts';
+import { choiceCount } from './generation.ts';
+import { generate } from './generate.ts';
 
-/** An answer in one piece. */
-export async function completeAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
-  const { call, generation, model, counter, settle } = run;
-  const results: ChoiceResult[] = Array.from({ length: choiceCount(generation) }, () => ({
-    text: '',
-    calls: [],
-    logprobs: generation.topLogprobs === null ? null : [],
-    reason: 'stop',
-  }));
-  let head: AnswerHead | null = null;
-  let isPrefilling = false;
-  const sink: ChoiceSink = {
-    accepted(_, accepted) {
-      call.servedBy = accepted.fingerprint;
-      head ??= answerHead(run, format.idPrefix, accepted);
-    },
-    text(index, text, logprobs) {
-      const result = results[index];
-      if (!result) return;
-      result.text += text;
-      result.logprobs?.push(...logprobs);
-    },
-    call(index, part) {
-      const calls = results[index]?.calls ?? [];
-      if (part.type === 'call') calls.push({ id: newCallId(), name: part.name, arguments: '' });
-      else {
-        const last = calls[part.call];
-        if (last) last.arguments += part.text;
-      }
-    },
-    finished(index, reason) {
-      const result = results[index];
-      if (result) result.reason = reason;
-    },
-  };
-  const generate = async (): Promise<string> => {
+/** An answer in one piece: the events of a stream, gathered. */
+export async function wholeAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
+  const { call, generation, counter } = run;
+  let stage: WaitingStage | 'accepted' = 'loading';
+  const gather = async (): Promise<string> => {
+    const choices = Array.from({ length: choiceCount(generation) }, (): ChoiceResult => {
+      return { text: '', calls: [], logprobs: generation.topLogprobs === null ? null : [], reason: 'stop' };
+    });
     try {
-      const { engine } = call.dependencies;
-      const { id, abort } = call;
-      const { params } = format;
-      await runChoices({
-        trace: call.trace,
-        engine,
-        generation,
-        model,
-        id,
-        abort,
-        counter,
-        sink,
-        params,
-        onWaiting(stage) {
-          isPrefilling = stage === 'prefill';
-        },
-      });
+      for await (const event of generate(run)) {
+        if (event.type === 'accepted') stage = 'accepted';
+        else if (event.type !== 'waiting') add(event, choices[event.index]);
+        else if (stage !== 'accepted') stage = event.stage;
+      }
     } finally {
-      await settle();
+      await run.settle();
     }
-    const known = head ?? answerHead(run, format.idPrefix, { fingerprint: model });
-    return JSON.stringify(await format.whole(known, results, counter.usage));
+    const head = answerHead(run, format.idPrefix);
+    return JSON.stringify(await format.whole(head, choices, counter.usage));
   };
-  return answerJson(call, generate(), {
-    isComputing: () => isPrefilling || head !== null,
+  return answerJson(call, gather(), {
+    isComputing: () => stage === 'prefill' || stage === 'accepted',
     headers: () => answerHeaders(call, JSON_TYPE, counter.timings),
   });
+}
+
+function add(event: ChoiceEvent, choice: ChoiceResult | undefined): void {
+  if (!choice) return;
+  if (event.type === 'text') {
+    choice.text += event.text;
+    choice.logprobs?.push(...event.logprobs);
+  } else if (event.type === 'call') {
+    choice.calls.push({ id: event.id, name: event.name, arguments: '' });
+  } else if (event.type === 'arguments') {
+    const call = choice.calls[event.call];
+    if (call) call.arguments += event.text;
+  } else if (event.type === 'finished') choice.reason = event.reason;
 }

@@ -1,7 +1,5 @@
 import type { Admitted, KeyStore } from '../service-dependencies.ts';
-import { invalidKey, ServiceError } from '../service-error.ts';
-
-const WHERE = 'Send `Authorization: Bearer lt_…` with a key that the site’s administrator has issued.';
+import { badRequest, storageUnavailable, type ServiceError } from '../service-error.ts';
 
 const REASONS = {
   malformed: 'Malformed API key (checksum mismatch). It may be truncated or mistyped.',
@@ -16,25 +14,19 @@ export async function authenticate(
   keys: KeyStore,
   purpose: 'chat' | 'other',
 ): Promise<Admitted> {
-  if (authorization === null || authorization.trim() === '')
-    throw invalidKey(`The API key is missing. ${WHERE}`);
+  if (authorization === null || authorization.trim() === '') throw invalidKey('The API key is missing.');
   const token = /^bearer +(\S+)$/i.exec(authorization.trim())?.[1];
-  if (token === undefined) throw invalidKey(`The Authorization header is not a bearer token. ${WHERE}`);
+  if (token === undefined) throw invalidKey('The Authorization header is not a bearer token.');
   const admission = await keys.admit(token, purpose).catch(() => {
     throw storageUnavailable();
   });
-  if (!admission.admitted) throw invalidKey(`${REASONS[admission.reason]} ${WHERE}`);
+  if (!admission.admitted) throw invalidKey(REASONS[admission.reason]);
   return admission;
 }
 
-/** Private windows and full disks: the browser's own error says things that no client should see. */
-export function storageUnavailable(): ServiceError {
-  return new ServiceError({
-    status: 500,
-    type: 'server_error',
-    code: 'storage_unavailable',
-    param: null,
-    message:
-      'The key store of this browser cannot be read. Free disk space, or leave private browsing, and reload.',
-  });
-}
+const invalidKey = (reason: string): ServiceError =>
+  badRequest(
+    401,
+    `${reason} Send \`Authorization: Bearer lt_…\` with a key that the site’s administrator has issued.`,
+    'invalid_api_key',
+  );

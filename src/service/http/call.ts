@@ -1,11 +1,11 @@
 import type { RequestTrace } from './request-trace.ts';
 import type { Admitted, ServiceDependencies } from '../service-dependencies.ts';
 
-/** One request under way: who asks, since when, and how it is given up. */
+/** One request that is being answered. */
 export interface Call {
   /** Unique: jobs and locks are named after it. */
   id: string;
-  /** For the client: its own `x-request-id` when it sent a sane one. */
+  /** For the client: its own `x-request-id` where that is valid. */
   requestId: string;
   request: Request;
   /** Aborts when the client is known to have left before the headers. */
@@ -15,7 +15,7 @@ export interface Call {
   receivedAt: number;
   /** Aborts everything that is done for it. */
   abort: AbortController;
-  /** Null: nobody listens. */
+  /** Null: there is no log. */
   trace: RequestTrace | null;
   dependencies: ServiceDependencies;
   /** Fingerprint of the variant that answers, once it is known. */
@@ -30,7 +30,9 @@ export function requestIdOf(request: Request, id: string): string {
 }
 
 /** A page that calls the service itself can abort before the headers; a service worker never sees that. */
-export function followSignal(signal: AbortSignal, abort: AbortController): void {
+export function followSignal(signal: AbortSignal): AbortController {
+  const abort = new AbortController();
   if (signal.aborted) abort.abort(signal.reason);
   else signal.addEventListener('abort', () => abort.abort(signal.reason), { once: true });
+  return abort;
 }

@@ -3,12 +3,13 @@ import { afterCancel } from './after-cancel.ts';
 /** Events that may lie unread before the engine waits for the reader. */
 const HIGH_WATER_MARK = 64;
 
-/** The body of a streamed answer: text in, server-sent events out, and word of a reader that has left. */
+/** The body of an answer that is sent while it is made. */
 export class EventStream {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly #encoder = new TextEncoder();
+  /** Null: the reader has cancelled, or the body has ended. */
   #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | null = null;
-  #room: (() => void) | null = null;
+  #onRoom = (): void => {};
 
   constructor(onCancel: () => void) {
     this.body = new ReadableStream(
@@ -16,10 +17,10 @@ export class EventStream {
         start: (controller) => {
           this.#controller = controller;
         },
-        pull: () => this.#goOn(),
+        pull: () => this.#onRoom(),
         cancel: () => {
           this.#controller = null;
-          this.#goOn();
+          this.#onRoom();
           afterCancel(onCancel);
         },
       },
@@ -27,41 +28,33 @@ export class EventStream {
     );
   }
 
-  /** Once the reader has left, nothing is sent. A promise tells when there is room for more. */
-  send(text: string): void | Promise<void> {
-    const controller = this.#controller;
-    if (!controller) return;
-    controller.enqueue(this.#encoder.encode(text));
-    if ((controller.desiredSize ?? 1) > 0) return;
+  /** Does nothing once the body is closed. */
+  send(text: string): void {
+    if (text !== '') this.#controller?.enqueue(this.#encoder.encode(text));
+  }
+
+  get isFull(): boolean {
+    return (this.#controller?.desiredSize ?? 1) <= 0;
+  }
+
+  /** Resolves when the reader has read, or has cancelled. For one caller at a time. */
+  room(): Promise<void> {
     return new Promise((resolve) => {
-      const earlier = this.#room;
-      this.#room = () => {
-        earlier?.();
-        resolve();
-      };
+      this.#onRoom = resolve;
     });
   }
 
-  /** The reader has left, or all has been said. */
-  get left(): boolean {
+  get isClosed(): boolean {
     return this.#controller === null;
   }
 
   end(): void {
     this.#controller?.close();
     this.#controller = null;
-    this.#goOn();
   }
 
   fail(reason: unknown): void {
     this.#controller?.error(reason);
     this.#controller = null;
-    this.#goOn();
-  }
-
-  #goOn(): void {
-    const room = this.#room;
-    this.#room = null;
-    room?.();
   }
 }

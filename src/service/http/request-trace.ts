@@ -1,5 +1,6 @@
 import type { ChatUsage } from '../../protocol/job.ts';
 import { LOGGED_BODY_CHARACTERS, type LoggedBody, type RequestLogEntry } from '../../protocol/request-log.ts';
+import type { ReplyPart } from '../generation/reply-event.ts';
 import { asServiceError } from '../service-error.ts';
 
 type Publish = (entry: RequestLogEntry) => void;
@@ -64,7 +65,8 @@ export class RequestTrace {
   }
 
   /** Of the first choice. */
-  text(text: string): void {
+  part(part: ReplyPart): void {
+    const text = part.type === 'call' ? `${part.name} ` : part.text;
     if (this.#text.length <= LOGGED_BODY_CHARACTERS) this.#text += text;
     if (this.#entry.firstTokenMs !== null) return;
     this.#entry.firstTokenMs = this.#spent();

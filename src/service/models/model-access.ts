@@ -1,6 +1,6 @@
 import { shortened } from '../body/schema-issues.ts';
 import type { Admitted, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
-import { ServiceError } from '../service-error.ts';
+import { badRequest, type ServiceError } from '../service-error.ts';
 
 /** @throws ServiceError 404 for a model that there is not, that this key may not use, or of the other kind. */
 export async function requireModel(
@@ -31,12 +31,4 @@ export function noSuchModel(id: string, hint: string): ServiceError {
 export const mayUse = ({ models }: Admitted, entry: ModelEntry, id = entry.id): boolean =>
   models === null || models.includes(entry.id) || models.includes(id);
 
-function modelNotFound(message: string): ServiceError {
-  return new ServiceError({
-    status: 404,
-    type: 'invalid_request_error',
-    code: 'model_not_found',
-    param: 'model',
-    message,
-  });
-}
+const modelNotFound = (message: string): ServiceError => badRequest(404, message, 'model_not_found', 'model');

@@ -1,6 +1,5 @@
-import type { ChatUsage, TokenLogprob } from '../../protocol/job.ts';
-import type { StreamFormat } from '../generation/answer-format.ts';
-import type { FinishReason } from '../generation/reply.ts';
+import type { ChatUsage } from '../../protocol/job.ts';
+import type { ChoiceEvent, StreamEncoder } from '../generation/answer-format.ts';
 import type { ServiceError } from '../service-error.ts';
 import type { OutputItem, ResponseObject, ResponseState } from './response-object.ts';
 import { ResponseOutput, type Unnumbered } from './response-output.ts';
@@ -13,48 +12,38 @@ export interface ResponseEventsOptions {
 }
 
 /** The typed events of one streamed response. */
-export class ResponseEvents implements StreamFormat {
+export class ResponseEvents implements StreamEncoder {
   readonly #options: ResponseEventsOptions;
   readonly #output = new ResponseOutput();
   #sequence = 0;
   #begun = false;
-  #cutOff = false;
+  #status: 'completed' | 'incomplete' = 'completed';
 
   constructor(options: ResponseEventsOptions) {
     this.#options = options;
   }
 
-  begin(): string {
-    this.#begun = true;
-    const response = this.#render('in_progress', null);
-    return this.#write([
-      { type: 'response.created', response },
-      { type: 'response.in_progress', response },
-    ]);
-  }
-
-  text(_: number, text: string, logprobs: readonly TokenLogprob[]): string {
-    return this.#write(this.#output.text(text, logprobs));
-  }
-
-  call(_: number, __: number, id: string, name: string): string {
-    return this.#write(this.#output.call(id, name));
-  }
-
-  callArguments(_: number, __: number, text: string): string {
-    return this.#write(this.#output.callArguments(text));
-  }
-
-  finish(_: number, reason: FinishReason): string {
-    this.#cutOff = reason === 'length';
-    const empty = this.#output.items.length === 0 ? this.text(0, '', []) : '';
-    return empty + this.#write(this.#output.close(this.#cutOff ? 'incomplete' : 'completed'));
+  encode(event: ChoiceEvent): string {
+    switch (event.type) {
+      case 'accepted':
+        return this.#begin();
+      case 'text':
+        return this.#write(this.#output.text(event.text, event.logprobs));
+      case 'call':
+        return this.#write(this.#output.call(event.id, event.name));
+      case 'arguments':
+        return this.#write(this.#output.callArguments(event.text));
+      case 'finished': {
+        this.#status = event.reason === 'length' ? 'incomplete' : 'completed';
+        const empty = this.#output.items.length === 0 ? this.#write(this.#output.text('', [])) : '';
+        return empty + this.#write(this.#output.close(this.#status));
+      }
+    }
   }
 
   async end(usage: ChatUsage): Promise<string> {
-    const status = this.#cutOff ? 'incomplete' : 'completed';
-    const response = (await this.#options.keep(this.#state(status, usage))) as never;
-    return this.#write([{ type: `response.${status}`, response }]);
+    const response = (await this.#options.keep(this.#state(this.#status, usage))) as never;
+    return this.#write([{ type: `response.${this.#status}`, response }]);
   }
 
   /** The SDKs throw at an `error` in an event's data, and take the rest of a stream for a whole reply without it. */
@@ -62,14 +51,19 @@ export class ResponseEvents implements StreamFormat {
     const { message, param, code } = failure.wire;
     const state = { ...this.#state('failed', usage), error: { code: 'server_error' as const, message } };
     const response = this.#options.render(state) as never;
-    const begin = this.#begun ? '' : this.begin();
+    const begin = this.#begun ? '' : this.#begin();
     const failed = this.#write([{ type: 'response.failed', response }]);
     return begin + failed + this.#write([{ type: 'error', message, param, code, ...failure.toJSON() }]);
   }
 
-  #render(status: ResponseState['status'], usage: ChatUsage | null) {
+  #begin(): string {
+    this.#begun = true;
     // The client's types count `output_text` in, which is put together by the client itself.
-    return this.#options.render(this.#state(status, usage)) as never;
+    const response = this.#options.render(this.#state('in_progress', null)) as never;
+    return this.#write([
+      { type: 'response.created', response },
+      { type: 'response.in_progress', response },
+    ]);
   }
 
   #state(status: ResponseState['status'], usage: ChatUsage | null): ResponseState {

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import type { ChatUsage, TokenLogprob } from '../../protocol/job.ts';
-import type { AnswerHead } from '../chat/chat-objects.ts';
+import type { AnswerHead } from '../generation/answer-format.ts';
 import type { ResponseBody } from './response-schema.ts';
 
 type Responses = OpenAI.Responses.Response;

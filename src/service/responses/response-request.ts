@@ -1,20 +1,12 @@
 import type { ChatMessage } from '../../protocol/job.ts';
 import { wellFormed } from '../chat/chat-messages.ts';
 import type { Generation } from '../generation/generation.ts';
-import { refuseUnsupported, toJsonConstraint, toSampling } from '../body/request-fields.ts';
-import { parseBody } from '../body/parse-body.ts';
+import { toJsonConstraint, toSampling } from '../body/request-fields.ts';
 import { withToolPrompt } from '../tools/call-prompt.ts';
 import { toToolUse, type ToolRequest, type ToolUse } from '../tools/tool-use.ts';
-import { RESPONSE_REFUSED, responseSchema, type ResponseBody } from './response-schema.ts';
+import type { ResponseBody } from './response-schema.ts';
 
 const LOGPROBS = 'message.output_text.logprobs';
-
-/** @throws ServiceError 400 that names the field. */
-export function parseResponseRequest(body: Record<string, unknown>): ResponseBody {
-  const request = parseBody(responseSchema, body);
-  refuseUnsupported(body, RESPONSE_REFUSED);
-  return request;
-}
 
 /** `conversation`: with this request's input. @throws ServiceError 400 */
 export function toGeneration(request: ResponseBody, conversation: ChatMessage[]): Generation {
@@ -34,6 +26,7 @@ export function toGeneration(request: ResponseBody, conversation: ChatMessage[])
     topLogprobs: include?.includes(LOGPROBS) || top ? (top ?? 0) : null,
     stop: [],
     tools,
+    params: { messages: 'input', responseFormat: 'text.format' },
   };
 }
 

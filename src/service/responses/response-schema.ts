@@ -108,13 +108,14 @@ export const responseAccepted = {
   ),
 };
 
-export const RESPONSE_REFUSED = {
-  background: 'Nothing runs on once its client has left. Leave it out, and read the answer as it comes.',
-  conversation: 'Go on from an earlier response with `previous_response_id` instead.',
-  prompt: 'There are no stored prompts. Give `instructions` and `input`.',
+export const responseRules = {
+  schema: z.object({ ...responseEnforced, ...responsePassedOn, ...responseAccepted }),
+  refused: {
+    background: 'Nothing runs on once its client has left. Leave it out, and read the answer as it comes.',
+    conversation: 'Go on from an earlier response with `previous_response_id` instead.',
+    prompt: 'There are no stored prompts. Give `instructions` and `input`.',
+  },
 };
-
-export const responseSchema = z.object({ ...responseEnforced, ...responsePassedOn, ...responseAccepted });
 
 export type ResponseBody = z.infer<z.ZodMiniObject<typeof responseEnforced & typeof responsePassedOn>>;
 export type ItemBody = z.infer<typeof item>;

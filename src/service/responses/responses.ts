@@ -1,24 +1,25 @@
 import type { ChatMessage } from '../../protocol/job.ts';
-import type { AnswerFormat } from '../generation/answer-format.ts';
+import { admitGeneration } from '../generation/admission.ts';
+import type { AnswerFormat, AnswerHead, ChoiceResult } from '../generation/answer-format.ts';
 import type { Call } from '../http/call.ts';
-import type { AnswerHead, ChoiceResult } from '../chat/chat-objects.ts';
-import { admitGeneration } from '../generation/generation-run.ts';
-import { readJsonObject } from '../body/request-body.ts';
 import { answerHeaders, JSON_TYPE } from '../http/response-headers.ts';
 import type { StoredResponse } from '../service-dependencies.ts';
-import { invalidRequest, ServiceError } from '../service-error.ts';
+import { badRequest, invalidRequest } from '../service-error.ts';
 import { streamAnswer } from '../generation/streamed-answer.ts';
-import { completeAnswer } from '../generation/whole-answer.ts';
+import { wholeAnswer } from '../generation/whole-answer.ts';
 import { ResponseEvents } from './response-events.ts';
 import { appendItems, toInputItems } from './response-items.ts';
 import { toResponse, type OutputItem, type ResponseObject, type ResponseState } from './response-object.ts';
 import { ResponseOutput } from './response-output.ts';
-import { parseResponseRequest, toGeneration } from './response-request.ts';
+import { toGeneration } from './response-request.ts';
+import type { ResponseBody } from './response-schema.ts';
 
 /** POST /v1/responses */
-export async function createResponse(call: Call): Promise<Response> {
-  const body = await readJsonObject(call);
-  const given = parseResponseRequest(body);
+export async function createResponse(
+  call: Call,
+  given: ResponseBody,
+  { input }: Record<string, unknown>,
+): Promise<Response> {
   const before = await earlierMessages(call, given.previous_response_id ?? null);
   const conversation = appendItems(before, given.input);
   const run = await admitGeneration(call, toGeneration(given, conversation));
@@ -35,7 +36,7 @@ export async function createResponse(call: Call): Promise<Response> {
       keyId: call.admitted.keyId,
       created: call.receivedAt,
       response,
-      input: toInputItems(body['input']),
+      input: toInputItems(input),
       messages: [...conversation, toMessage(state.output)],
     };
     try {
@@ -48,7 +49,6 @@ export async function createResponse(call: Call): Promise<Response> {
   };
   const format: AnswerFormat = {
     idPrefix: 'resp_',
-    params: { messages: 'input', response_format: 'text.format' },
     stream: (head) =>
       new ResponseEvents({
         render: (state) => toResponse(head, request, wanted, state),
@@ -56,7 +56,7 @@ export async function createResponse(call: Call): Promise<Response> {
       }),
     whole: (head, [choice], usage) => keep(head, { ...toState(choice), usage }),
   };
-  return request.stream ? streamAnswer(run, format) : completeAnswer(run, format);
+  return request.stream ? streamAnswer(run, format) : wholeAnswer(run, format);
 }
 
 async function earlierMessages({ dependencies, admitted }: Call, id: string | null): Promise<ChatMessage[]> {
@@ -122,13 +122,10 @@ export async function listInputItems(call: Call, id: string): Promise<Response> 
 async function requireResponse({ dependencies, admitted }: Call, id: string): Promise<StoredResponse> {
   const stored = await dependencies.responses.get(id);
   if (stored?.keyId === admitted.keyId) return stored;
-  throw new ServiceError({
-    status: 404,
-    type: 'invalid_request_error',
-    code: null,
-    param: null,
-    message: `There is no response ${JSON.stringify(id.slice(0, 80))} here. It may be too old, deleted, or made without \`store\`.`,
-  });
+  throw badRequest(
+    404,
+    `There is no response ${JSON.stringify(id.slice(0, 80))} here. It may be too old, deleted, or made without \`store\`.`,
+  );
 }
 
 const answer = (call: Call, body: object): Response =>

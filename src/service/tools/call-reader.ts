@@ -1,13 +1,12 @@
-/** A part of a reply that calls functions, in the order in which it is written. */
-export type CallPart =
-  | { type: 'call'; call: number; name: string }
-  /** The next piece of that call's arguments: JSON text. */
-  | { type: 'arguments'; call: number; text: string };
+import type { EngineFinishReason, TokenLogprob } from '../../protocol/job.ts';
+import type { FinishReason, ReplyPart, ReplyReader } from '../generation/reply-event.ts';
+import { TextReader } from '../generation/text-reader.ts';
 
 const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"arguments"\s*:\s*(?=\S)/;
 
 /** Parses a list of calls (`[{"name":…,"arguments":…},…]`) while it is written. */
-export class CallReader {
+export class CallReader implements ReplyReader {
+  readonly ended = null;
   #calls = 0;
   /** Text between the arguments of two calls; null: within arguments. */
   #between: string | null = '';
@@ -15,15 +14,23 @@ export class CallReader {
   #inString = false;
   #escaped = false;
 
-  push(text: string): CallPart[] {
-    const parts: CallPart[] = [];
+  push(text: string): ReplyPart[] {
+    const parts: ReplyPart[] = [];
     for (let rest = text; rest !== '';) {
       rest = this.#between === null ? this.#readArguments(rest, parts) : this.#readHead(rest, parts);
     }
     return parts;
   }
 
-  #readHead(text: string, parts: CallPart[]): string {
+  flush(): ReplyPart[] {
+    return [];
+  }
+
+  finishReason(reason: EngineFinishReason): FinishReason {
+    return reason === 'length' ? 'length' : 'tool_calls';
+  }
+
+  #readHead(text: string, parts: ReplyPart[]): string {
     const between = (this.#between ?? '') + text;
     const start = between.indexOf('{');
     const head = start === -1 ? null : HEAD.exec(between.slice(start));
@@ -32,12 +39,14 @@ export class CallReader {
       return '';
     }
     this.#between = null;
-    parts.push({ type: 'call', call: this.#calls, name: JSON.parse(head[1]) as string });
+    // Unique, so that the result that comes back is distinguished from others.
+    const id = `call_${crypto.randomUUID().replaceAll('-', '')}`;
+    parts.push({ type: 'call', call: this.#calls, id, name: JSON.parse(head[1]) as string });
     this.#calls += 1;
     return between.slice(start + head[0].length);
   }
 
-  #readArguments(text: string, parts: CallPart[]): string {
+  #readArguments(text: string, parts: ReplyPart[]): string {
     const end = this.#endOfValue(text);
     const piece = text.slice(0, end);
     if (piece !== '') parts.push({ type: 'arguments', call: this.#calls - 1, text: piece });
@@ -65,5 +74,37 @@ export class CallReader {
       }
     }
     return text.length;
+  }
+}
+
+/** A reply under a schema that has both forms: its first character tells a list of calls from an answer. */
+export class CallOrTextReader implements ReplyReader {
+  readonly #stop: readonly string[];
+  #beginning = '';
+  #reader: ReplyReader | null = null;
+
+  constructor(stop: readonly string[]) {
+    this.#stop = stop;
+  }
+
+  get ended(): ReplyReader['ended'] {
+    return this.#reader?.ended ?? null;
+  }
+
+  push(text: string, logprobs?: readonly TokenLogprob[]): ReplyPart[] {
+    if (this.#reader) return this.#reader.push(text, logprobs);
+    this.#beginning += text;
+    const first = this.#beginning.trimStart().charAt(0);
+    if (first === '') return [];
+    this.#reader = first === '[' ? new CallReader() : new TextReader(this.#stop);
+    return this.#reader.push(this.#beginning, logprobs);
+  }
+
+  flush(): ReplyPart[] {
+    return this.#reader?.flush() ?? [];
+  }
+
+  finishReason(reason: EngineFinishReason): FinishReason {
+    return this.#reader?.finishReason(reason) ?? reason;
   }
 }

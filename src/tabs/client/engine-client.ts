@@ -1,7 +1,7 @@
 import { CREDIT_WINDOW, type AskerMessage } from '../../protocol/engine-port.ts';
-import type { ChatEvent, ChatJob, EmbeddingResult } from '../../protocol/job.ts';
+import type { ChatJob, EmbeddingResult } from '../../protocol/job.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import type { EngineClient, EngineRequestOptions } from '../../service/service-dependencies.ts';
+import type { EngineClient, EngineEvent, EngineRequest } from '../../service/service-dependencies.ts';
 import { callEngine, type EngineClientDependencies } from './call-engine.ts';
 import { ChatProgress } from './chat-progress.ts';
 import { engineFailed } from './engine-errors.ts';
@@ -15,7 +15,7 @@ const CREDIT_STEP = CREDIT_WINDOW / 2;
 /** Reaches the one engine of all tabs, and the next one when it dies. Keeps nothing between requests. */
 export function createEngineClient(dependencies: EngineClientDependencies): EngineClient {
   return {
-    chat: (job, options) => ({ [Symbol.asyncIterator]: () => startChat(dependencies, job, options) }),
+    chat: (job, request) => ({ [Symbol.asyncIterator]: () => startChat(dependencies, job, request) }),
     async embed(job, { id, signal, onWaiting }) {
       let answer: EmbeddingResult | null = null;
       await callEngine(
@@ -41,21 +41,21 @@ export function createEngineClient(dependencies: EngineClientDependencies): Engi
 function startChat(
   dependencies: EngineClientDependencies,
   job: ChatJob,
-  options: EngineRequestOptions,
-): AsyncIterator<ChatEvent, undefined> {
-  const { id, onWaiting } = options;
+  request: EngineRequest,
+): AsyncIterator<EngineEvent, undefined> {
+  const { id } = request;
   const left = new AbortController();
-  const signal = AbortSignal.any([options.signal, left.signal]);
+  const signal = AbortSignal.any([request.signal, left.signal]);
   const progress = new ChatProgress(job);
   let port: MessagePort | null = null;
   let owed = 0;
 
-  const taken = ({ type }: ChatEvent): void => {
+  const taken = ({ type }: EngineEvent): void => {
     if (type !== 'delta' || ++owed < CREDIT_STEP) return;
     port?.postMessage({ type: 'credit', count: owed } satisfies AskerMessage);
     owed = 0;
   };
-  const queue = new EventQueue<ChatEvent>({ onTaken: taken, onReturn: () => left.abort() });
+  const queue = new EventQueue<EngineEvent>({ onTaken: taken, onReturn: () => left.abort() });
 
   callEngine(
     dependencies,
@@ -75,14 +75,14 @@ function startChat(
           else taken(message.event);
           return message.event.type === 'done';
         }
-        if (message.type === 'waiting') onWaiting?.(message.stage, message.servedBy);
+        if (message.type === 'waiting') queue.push(message);
         return false;
       },
       received: () => progress.deltas,
       onLost() {
         port = null;
         owed = 0;
-        onWaiting?.('loading');
+        queue.push({ type: 'waiting', stage: 'loading' });
       },
     },
   ).then(

@@ -144,6 +144,15 @@ describe('a streamed reply', () => {
     expect(order.lastIndexOf(0)).toBeGreaterThan(order.indexOf(1));
   });
 
+  test('choices take turns, however fast each is', async () => {
+    const deltas = Array.from({ length: 20 }, () => 'x');
+    const { fetch } = await fakeService({ engine: new FakeEngine({ deltas }) });
+    const chunks = chunksOf(await (await fetch(PATH, chat({ stream: true, n: 4 }))).text());
+    const order = chunks.flatMap((chunk) => chunk.choices).map((choice) => choice.index);
+    for (let at = 0; at + 8 <= order.length; at += 8)
+      expect(new Set(order.slice(at, at + 8)), `from ${at}`).toEqual(new Set([0, 1, 2, 3]));
+  });
+
   test('more choices than run at once all come', async () => {
     const { fetch } = await fakeService();
     const chunks = chunksOf(await (await fetch(PATH, chat({ stream: true, n: 9 }))).text());

@@ -83,6 +83,15 @@ describe('a key that is over its limit', () => {
     expect((await fetch(PATH, chat())).status).toBe(429);
   });
 
+  test('counts what generates, and no other path or method', async () => {
+    const { fetch } = await fakeService({ issue: { limits: { requestsPerMinute: 1 } } });
+    expect((await fetch('/v1/engines/a/completions', chat())).status).toBe(404);
+    expect((await fetch(PATH, { method: 'DELETE' })).status).toBe(405);
+    expect((await fetch('/v1/responses', { method: 'HEAD' })).status).toBe(405);
+    expect((await fetch(PATH, chat())).status).toBe(200);
+    expect((await fetch(PATH, chat())).status).toBe(429);
+  });
+
   test('may still embed and list', async () => {
     const { fetch } = await fakeService({ issue: { limits: { requestsPerMinute: 1 } } });
     await fetch(PATH, chat());

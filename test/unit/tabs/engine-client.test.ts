@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createEngineClient } from '../../../src/tabs/client/engine-client.ts';
 import { loadModel } from '../../../src/tabs/client/load-model.ts';
 import type { EngineMessage } from '../../../src/protocol/engine-port.ts';
+import type { EngineEvent } from '../../../src/service/service-dependencies.ts';
 import type { ChatEvent, ChatJob } from '../../../src/protocol/job.ts';
 import { requestLock } from '../../../src/protocol/locks.ts';
 import {
@@ -44,9 +45,9 @@ function lead(onQuestion: (port: FakePort) => void): FakeLeader {
   return leader;
 }
 
-async function collect(events: AsyncIterable<ChatEvent>): Promise<ChatEvent[]> {
+async function collect(events: AsyncIterable<EngineEvent>): Promise<ChatEvent[]> {
   const all: ChatEvent[] = [];
-  for await (const event of events) all.push(event);
+  for await (const event of events) if (event.type !== 'waiting') all.push(event);
   return all;
 }
 
@@ -161,6 +162,23 @@ async function handOver(job: ChatJob, said: EngineMessage[], then: EngineMessage
 }
 
 describe('when the engine dies', () => {
+  it('tells that the next one loads', async () => {
+    const client = setUp();
+    const first = lead(({ send }) => {
+      send({ type: 'waiting', stage: 'queued' });
+      site.leader = null;
+      setTimeout(() => first.die(), 20);
+    });
+    const stages: string[] = [];
+    for await (const event of client.chat(chatJob, ask())) {
+      if (event.type !== 'waiting') continue;
+      stages.push(event.stage);
+      if (event.stage === 'loading')
+        lead(({ send }) => [accepted(), delta('whole'), done(1)].forEach((message) => send(message)));
+    }
+    expect(stages).toEqual(['queued', 'loading']);
+  });
+
   it('asks the next one the same when nothing had come', async () => {
     const client = setUp();
     const first = lead(() => {

@@ -1,21 +1,19 @@
-import type { Accepted } from '../../protocol/job.ts';
-import { storageUnavailable } from '../http/authentication.ts';
+import type { AnswerHead } from './answer-format.ts';
 import type { Call } from '../http/call.ts';
-import type { AnswerHead } from '../chat/chat-objects.ts';
-import type { Generation } from './generation.ts';
 import { requireModel } from '../models/model-access.ts';
-import { rateLimited, type ServiceError } from '../service-error.ts';
+import { rateLimited, storageUnavailable, type ServiceError } from '../service-error.ts';
+import type { Generation } from './generation.ts';
 import { estimateTokens } from './token-estimate.ts';
 import { UsageCounter } from './usage-counter.ts';
 
-/** A generation that has been let in and is about to begin. */
+/** A generation that the key's limits admit, and that is about to begin. */
 export interface GenerationRun {
   call: Call;
   generation: Generation;
   /** Id in the catalog. */
   model: string;
   counter: UsageCounter;
-  /** Gives the place in flight back and counts the tokens; to be called once, however the run ends. Never rejects. */
+  /** Ends the count in flight and corrects the reserved tokens. To be called once, however the run ends. Never rejects. */
   settle(): Promise<void>;
 }
 
@@ -24,10 +22,10 @@ export async function admitGeneration(call: Call, generation: Generation): Promi
   const { dependencies, admitted } = call;
   const model = await requireModel(dependencies.models, generation.model, 'chat', admitted);
   const reserved = estimateTokens(generation);
-  const leave = await takePlace(call, reserved);
+  const release = await reserve(call, reserved);
   const counter = new UsageCounter(generation, call.receivedAt, dependencies.now);
   const settle = async (): Promise<void> => {
-    leave();
+    release();
     call.trace?.usage(counter.usage);
     // The reply is good even where its tokens cannot be counted.
     await dependencies.keys.settle(admitted.keyId, reserved, counter.totalTokens).catch(() => {});
@@ -36,13 +34,13 @@ export async function admitGeneration(call: Call, generation: Generation): Promi
   return { call, generation: { ...generation, sampling }, model: model.id, counter, settle };
 }
 
-/** @throws ServiceError 429 */
-async function takePlace(call: Call, tokens: number): Promise<() => void> {
+/** Counts the request as in flight, and takes its tokens from the key's limit. @throws ServiceError 429 */
+async function reserve(call: Call, tokens: number): Promise<() => void> {
   const { admitted, dependencies, id } = call;
   const { exceeded, inFlightLimit, keyId } = admitted;
   if (exceeded) throw usedUp(call, 'requests', exceeded.retryAfterMs);
-  const leave = await dependencies.keys.enter(admitted, id);
-  if (!leave) {
+  const release = await dependencies.keys.enter(admitted, id);
+  if (!release) {
     const limit = `${inFlightLimit} request${inFlightLimit === 1 ? '' : 's'}`;
     throw rateLimited(`This key is limited to ${limit} in flight. Retry when one of them has ended.`, 1000);
   }
@@ -52,9 +50,9 @@ async function takePlace(call: Call, tokens: number): Promise<() => void> {
     });
     admitted.limits = limits;
     if (retryAfterMs !== null) throw usedUp(call, 'tokens', retryAfterMs);
-    return leave;
+    return release;
   } catch (error) {
-    leave();
+    release();
     throw error;
   }
 }
@@ -65,11 +63,8 @@ function usedUp({ admitted }: Call, what: 'requests' | 'tokens', retryAfterMs: n
   return rateLimited(`This key's limit${limit} is used up. Retry in ${wait} s.`, retryAfterMs);
 }
 
-export function answerHead(
-  { call, generation }: GenerationRun,
-  prefix: string,
-  { fingerprint }: Pick<Accepted, 'fingerprint'>,
-): AnswerHead {
+export function answerHead({ call, generation, model }: GenerationRun, idPrefix: string): AnswerHead {
   const created = Math.floor(call.receivedAt / 1000);
-  return { id: `${prefix}${call.id}`, created, model: generation.model, fingerprint };
+  const fingerprint = call.servedBy ?? model;
+  return { id: `${idPrefix}${call.id}`, created, model: generation.model, fingerprint };
 }

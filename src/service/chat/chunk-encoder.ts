@@ -1,9 +1,9 @@
 import type OpenAI from 'openai';
 import type { ChatUsage, TokenLogprob } from '../../protocol/job.ts';
-import { toLogprobs, toUsage, type AnswerHead } from '../chat/chat-objects.ts';
-import type { StreamFormat } from './answer-format.ts';
-import type { FinishReason } from './reply.ts';
+import type { AnswerHead, ChoiceEvent, StreamEncoder } from '../generation/answer-format.ts';
+import type { FinishReason } from '../generation/reply-event.ts';
 import type { ServiceError } from '../service-error.ts';
+import { toLogprobs, toUsage } from './chat-objects.ts';
 
 type Chunk = OpenAI.ChatCompletionChunk;
 type ChunkChoice = Chunk['choices'][number];
@@ -11,7 +11,7 @@ type ChunkChoice = Chunk['choices'][number];
 const CONTENT = '"content":""';
 
 /** The chunks of one streamed answer, as server-sent events. Encoding a delta costs its text alone. */
-export class ChunkEncoder implements StreamFormat {
+export class ChunkEncoder implements StreamEncoder {
   readonly #head: AnswerHead;
   readonly #includeUsage: boolean;
   readonly #mayCall: boolean;
@@ -24,32 +24,28 @@ export class ChunkEncoder implements StreamFormat {
     this.#mayCall = mayCall;
   }
 
-  begin(index: number): string {
-    const content = this.#mayCall ? null : '';
-    return this.#event([choice(index, { role: 'assistant', content, refusal: null }, null)]);
-  }
-
-  text(index: number, text: string, logprobs: readonly TokenLogprob[]): string {
-    if (logprobs.length > 0) {
-      return this.#event([{ ...choice(index, { content: text }, null), logprobs: toLogprobs(logprobs) }]);
+  encode(event: ChoiceEvent): string {
+    const { index } = event;
+    switch (event.type) {
+      case 'accepted': {
+        const content = this.#mayCall ? null : '';
+        return this.#event([choice(index, { role: 'assistant', content, refusal: null }, null)]);
+      }
+      case 'text':
+        return this.#text(index, event.text, event.logprobs);
+      case 'call': {
+        // Clients gather a call's pieces by its index: the id and the name are sent once.
+        const { call, id, name } = event;
+        const started = { index: call, id, type: 'function' as const, function: { name, arguments: '' } };
+        return this.#event([choice(index, { tool_calls: [started] }, null)]);
+      }
+      case 'arguments': {
+        const piece = { index: event.call, function: { arguments: event.text } };
+        return this.#event([choice(index, { tool_calls: [piece] }, null)]);
+      }
+      case 'finished':
+        return this.#event([choice(index, {}, event.reason)]);
     }
-    const [before, after] = (this.#templates[index] ??= this.#template(index));
-    return before + JSON.stringify(text) + after;
-  }
-
-  finish(index: number, reason: FinishReason): string {
-    return this.#event([choice(index, {}, reason)]);
-  }
-
-  /** Clients gather a call's pieces by its index: the id and the name come once. */
-  call(index: number, call: number, id: string, name: string): string {
-    const started = { index: call, id, type: 'function' as const, function: { name, arguments: '' } };
-    return this.#event([choice(index, { tool_calls: [started] }, null)]);
-  }
-
-  callArguments(index: number, call: number, text: string): string {
-    const piece = { index: call, function: { arguments: text } };
-    return this.#event([choice(index, { tool_calls: [piece] }, null)]);
   }
 
   end(usage: ChatUsage): string {
@@ -59,6 +55,14 @@ export class ChunkEncoder implements StreamFormat {
   /** Without `[DONE]` after it the SDKs throw. */
   failure(error: ServiceError): string {
     return `data: ${JSON.stringify(error)}\n\n`;
+  }
+
+  #text(index: number, text: string, logprobs: readonly TokenLogprob[]): string {
+    if (logprobs.length > 0) {
+      return this.#event([{ ...choice(index, { content: text }, null), logprobs: toLogprobs(logprobs) }]);
+    }
+    const [before, after] = (this.#templates[index] ??= this.#template(index));
+    return before + JSON.stringify(text) + after;
   }
 
   #template(index: number): readonly [string, string] {
