@@ -9,7 +9,7 @@ import {
 } from '../protocol/local-paths.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WeightsCommand } from '../protocol/weights-messages.ts';
-import { invalidRequest, ServiceError } from '../service/service-error.ts';
+import { invalidField, requestError, ServiceError } from '../service/service-error.ts';
 
 /** Each of the page library's paths, with the one method that it answers. */
 const METHODS: ReadonlyMap<string, string> = new Map([
@@ -39,11 +39,15 @@ export function requirePageLibrary(request: Request): void {
   const { pathname } = new URL(request.url);
   const version = request.headers.get(PROTOCOL_HEADER);
   if (request.mode === 'navigate' || request.destination !== '' || version === null) {
-    throw rejected(403, `${pathname} answers only the localtext page library. Use the handle of start().`);
+    throw requestError(
+      403,
+      `${pathname} answers only the localtext page library. Use the handle of start().`,
+    );
   }
   const allow = METHODS.get(pathname) ?? '';
   if (request.method !== allow) {
-    throw rejected(405, `${request.method} is not possible at ${pathname}. Use ${allow}.`, { allow });
+    const message = `${request.method} is not possible at ${pathname}. Use ${allow}.`;
+    throw requestError(405, message, null, null, { allow });
   }
   if (version !== String(PROTOCOL_VERSION)) {
     throw new ServiceError({ ...protocolMismatch().wire, status: 400 });
@@ -54,7 +58,7 @@ export function requirePageLibrary(request: Request): void {
 export function readName(url: URL, param: string): string {
   const parsed = name.safeParse(url.searchParams.get(param));
   if (parsed.success) return parsed.data;
-  throw invalidRequest(param, `\`${param}\` must have 1 to ${MAX_NAME_LENGTH} characters.`);
+  throw invalidField(param, `must have 1 to ${MAX_NAME_LENGTH} characters`);
 }
 
 /** @throws ServiceError 400, 413, 415 */
@@ -67,23 +71,23 @@ export async function readWeightsCommand(request: Request): Promise<WeightsComma
   requireType(request, 'application/json');
   const parsed = commandSchema.safeParse(parseJson(await readShort(request)));
   if (parsed.success) return parsed.data;
-  throw invalidRequest(
-    null,
+  throw requestError(
+    400,
     'The body must be one of the commands `list`, `delete`, `pause`, `resume`, `cancel` and `describe`; all but `list` with a `target`.',
   );
 }
 
 function requireType(request: Request, type: string): void {
   const given = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
-  if (given !== type) throw rejected(415, `The content type must be ${type}.`);
+  if (given !== type) throw requestError(415, `The content type must be ${type}.`);
 }
 
 async function readShort(request: Request): Promise<string> {
   const message = `The body is larger than ${MAX_COMMAND_BYTES} bytes.`;
-  if (Number(request.headers.get('content-length')) > MAX_COMMAND_BYTES) throw rejected(413, message);
+  if (Number(request.headers.get('content-length')) > MAX_COMMAND_BYTES) throw requestError(413, message);
   // The browser keeps a large blob out of memory until it is read.
   const blob = await request.blob();
-  if (blob.size > MAX_COMMAND_BYTES) throw rejected(413, message);
+  if (blob.size > MAX_COMMAND_BYTES) throw requestError(413, message);
   return blob.text();
 }
 
@@ -94,6 +98,3 @@ function parseJson(text: string): unknown {
     return undefined;
   }
 }
-
-const rejected = (status: number, message: string, headers: Record<string, string> = {}): ServiceError =>
-  new ServiceError({ status, type: 'invalid_request_error', code: null, param: null, message }, headers);

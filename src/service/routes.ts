@@ -12,7 +12,7 @@ import type { Call } from './http/call.ts';
 import { listModels, retrieveModel } from './models/models.ts';
 import { createResponse, deleteResponse, listInputItems, retrieveResponse } from './responses/responses.ts';
 import { responseRules } from './responses/response-schema.ts';
-import { badRequest, type ServiceError } from './service-error.ts';
+import { requestError, type ServiceError } from './service-error.ts';
 
 interface Endpoint {
   /** `chat`: counts against the key's limits of requests, of tokens and of requests in flight. */
@@ -93,10 +93,10 @@ function decoded(part: string): string {
 
 function unknownPath(given: string): ServiceError {
   const known = Object.keys(ROUTES).map((path) => path.replace(/:id(\{.*\})?/, '{id}'));
-  return badRequest(404, `Unknown path ${given.slice(0, 200)}. Use one of ${known.join(', ')}.`);
+  return requestError(404, `Unknown path ${given.slice(0, 200)}. Use one of ${known.join(', ')}.`);
 }
 
 function wrongMethod(method: string, path: string, allow: string): ServiceError {
   const message = `The method ${method} is not allowed at ${path.slice(0, 200)}. Use ${allow}.`;
-  return badRequest(405, message, null, null, { allow });
+  return requestError(405, message, null, null, { allow });
 }

@@ -46,27 +46,26 @@ export class ServiceError extends Error {
   }
 }
 
-/** A 400 that names the field. */
-export function invalidRequest(
-  param: string | null,
-  message: string,
-  code: ErrorCode | null = null,
-): ServiceError {
-  return badRequest(400, message, code, param);
-}
-
-/** A 400 for what OpenAI's service can do and this one, or the chosen model, cannot. */
-export const unsupported = (param: string, message: string): ServiceError =>
-  invalidRequest(param, message, 'unsupported_value');
-
-/** A fault of the request with another status than 400. */
-export const badRequest = (
+/** A fault of the request. */
+export const requestError = (
   status: number,
   message: string,
   code: ErrorCode | null = null,
   param: string | null = null,
   headers: Record<string, string> = {},
 ): ServiceError => new ServiceError({ status, type: 'invalid_request_error', code, param, message }, headers);
+
+/** A 400 that names the field. `rule`: what the field must be, without a period. */
+export const invalidField = (param: string, rule: string, code: ErrorCode = 'invalid_value'): ServiceError =>
+  requestError(400, `\`${param}\` ${rule}.`, code, param);
+
+/** A 400 for what OpenAI's service can do and this one, or the chosen model, cannot. */
+export const unsupported = (param: string, rule: string): ServiceError =>
+  invalidField(param, rule, 'unsupported_value');
+
+/** A 400 for fields that exclude or need each other. */
+export const conflicting = (param: string, rule: string): ServiceError =>
+  invalidField(param, rule, 'invalid_parameter_combination');
 
 export const rateLimited = (message: string, retryAfterMs: number): ServiceError =>
   new ServiceError({

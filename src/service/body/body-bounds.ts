@@ -1,4 +1,4 @@
-import { invalidRequest } from '../service-error.ts';
+import { invalidField, requestError } from '../service-error.ts';
 
 /** Array elements and object members of one body: validation costs about a microsecond for each. */
 export const MAX_VALUES = 50_000;
@@ -69,7 +69,9 @@ function fieldName(quoted: Uint8Array): string | null {
   return /^"([a-z]\w*)"$/i.exec(new TextDecoder().decode(quoted))?.[1] ?? null;
 }
 
-function exceededBy(field: string | null, rule: string) {
-  const subject = field === null ? 'The request body' : `\`${field}\``;
-  return invalidRequest(field, `${subject} ${rule}. Send less in one request.`, 'invalid_value');
+function exceededBy(field: string | null, bound: string) {
+  const rule = `${bound}. Send less in one request`;
+  return field === null
+    ? requestError(400, `The request body ${rule}.`, 'invalid_value')
+    : invalidField(field, rule);
 }

@@ -1,4 +1,11 @@
-import { invalidSchema, MAX_DEPTH, SchemaBudget } from './schema-bounds.ts';
+import {
+  invalidSchema,
+  isObject,
+  MAX_DEPTH,
+  SchemaBudget,
+  wrongValue,
+  type Schema,
+} from './schema-bounds.ts';
 import { describe } from './schema-issues.ts';
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
@@ -8,8 +15,6 @@ const MAX_REFERENCE = 1024;
 const SCHEMA_MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
 const SCHEMA_LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 const SCHEMAS = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'];
-
-type Schema = Record<string, unknown>;
 
 interface Node {
   schema: unknown;
@@ -36,9 +41,7 @@ export function checkJsonSchema(
     if (depth > MAX_DEPTH)
       throw invalidSchema(param, `is nested deeper than ${MAX_DEPTH} levels, references followed`);
     if (typeof schema === 'boolean') continue;
-    if (!isObject(schema)) {
-      throw invalidSchema(at, `must be a schema (an object), but ${describe(schema)} was given`);
-    }
+    if (!isObject(schema)) throw wrongValue(at, 'must be a schema (an object)', schema);
     budget.add(schema, at);
     checkNode(schema, at, root, strict);
     addChildren(node, schema, open);
@@ -60,47 +63,35 @@ function addTarget({ at, depth, via }: Node, schema: unknown, open: Node[]): voi
 
 function checkNode(schema: Schema, at: string, root: Schema, strict: boolean): void {
   const { type, enum: values, required, properties, $ref } = schema;
-  for (const name of type === undefined ? [] : [type].flat()) {
-    if (!TYPES.includes(name as string)) {
-      throw invalidSchema(
-        `${at}.type`,
-        `must be one of ${TYPES.join(', ')}, but ${describe(name)} was given`,
-      );
-    }
-  }
-  if (values !== undefined && !(Array.isArray(values) && values.length > 0)) {
-    throw invalidSchema(
-      `${at}.enum`,
-      `must be an array that is not empty, but ${describe(values)} was given`,
-    );
-  }
+  const unknown = (type === undefined ? [] : [type].flat()).find((name) => !TYPES.includes(name as string));
+  if (unknown !== undefined) throw wrongValue(`${at}.type`, `must be one of ${TYPES.join(', ')}`, unknown);
+  if (values !== undefined) requireList(values, `${at}.enum`);
   if (required !== undefined && !isStrings(required)) {
     throw invalidSchema(`${at}.required`, 'must be an array of property names');
   }
-  if (
-    $ref !== undefined &&
-    !(typeof $ref === 'string' && $ref.length <= MAX_REFERENCE && target($ref, root) !== undefined)
-  ) {
-    throw invalidSchema(
-      `${at}.$ref`,
-      `must point into this schema (\`#/$defs/…\`), but ${describe($ref)} does not`,
-    );
+  if ($ref !== undefined && !isReference($ref, root)) {
+    const rule = `must point into this schema (\`#/$defs/…\`), but ${describe($ref)} does not`;
+    throw invalidSchema(`${at}.$ref`, rule);
   }
   if (!strict || !(type === 'object' || properties !== undefined)) return;
   if (schema['additionalProperties'] !== false) {
-    throw invalidSchema(
-      `${at}.additionalProperties`,
-      'must be false with `strict`: set it, or leave `strict` out',
-    );
+    const rule = 'must be false with `strict`: set it, or leave `strict` out';
+    throw invalidSchema(`${at}.additionalProperties`, rule);
   }
   const needed = new Set(isStrings(required) ? required : []);
   const optional = Object.keys(isObject(properties) ? properties : {}).find((key) => !needed.has(key));
   if (optional !== undefined) {
-    throw invalidSchema(
-      `${at}.required`,
-      `must name every property with \`strict\`, and lacks ${describe(optional)}`,
-    );
+    const rule = `must name every property with \`strict\`, and lacks ${describe(optional)}`;
+    throw invalidSchema(`${at}.required`, rule);
   }
+}
+
+const isReference = (value: unknown, root: Schema): boolean =>
+  typeof value === 'string' && value.length <= MAX_REFERENCE && target(value, root) !== undefined;
+
+function requireList(value: unknown, at: string): unknown[] {
+  if (Array.isArray(value) && value.length > 0) return value;
+  throw wrongValue(at, 'must be an array that is not empty', value);
 }
 
 function addChildren({ at, depth, via }: Node, schema: Schema, open: Node[]): void {
@@ -110,20 +101,12 @@ function addChildren({ at, depth, via }: Node, schema: Schema, open: Node[]): vo
   for (const key of SCHEMA_MAPS) {
     const map = schema[key];
     if (map === undefined) continue;
-    if (!isObject(map)) {
-      throw invalidSchema(`${at}.${key}`, `must be an object, but ${describe(map)} was given`);
-    }
+    if (!isObject(map)) throw wrongValue(`${at}.${key}`, 'must be an object', map);
     for (const [name, child] of Object.entries(map)) add(child, `${key}.${name}`);
   }
   for (const key of SCHEMA_LISTS) {
-    const list = schema[key];
-    if (list === undefined) continue;
-    if (!Array.isArray(list) || list.length === 0) {
-      throw invalidSchema(
-        `${at}.${key}`,
-        `must be an array that is not empty, but ${describe(list)} was given`,
-      );
-    }
+    if (schema[key] === undefined) continue;
+    const list = requireList(schema[key], `${at}.${key}`);
     for (const [index, child] of list.entries()) add(child, `${key}[${index}]`);
   }
   for (const key of SCHEMAS) {
@@ -143,9 +126,6 @@ function target(reference: string, root: Schema): unknown {
   }
   return isObject(value) || typeof value === 'boolean' ? value : undefined;
 }
-
-const isObject = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');

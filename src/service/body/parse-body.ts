@@ -26,7 +26,7 @@ export function parseBody<Schema extends z.ZodMiniType>(
   if (!parsed.success) throw schemaError(parsed.error, body);
   for (const [param, reason] of Object.entries(refused)) {
     if (Object.hasOwn(body, param) && !isEmpty(body[param])) {
-      throw unsupported(param, `\`${param}\` cannot be used here. ${reason}`);
+      throw unsupported(param, `cannot be used here. ${reason}`);
     }
   }
   return parsed.data;

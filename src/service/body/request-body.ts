@@ -1,6 +1,6 @@
 import { checkBodyBounds, MAX_VALUES } from './body-bounds.ts';
 import type { Call } from '../http/call.ts';
-import { badRequest, invalidRequest, type ServiceError } from '../service-error.ts';
+import { requestError, type ServiceError } from '../service-error.ts';
 
 /** What 2,048 inputs of 512 tokens take, the largest request that a model can answer. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
@@ -17,13 +17,13 @@ export async function readJsonObject(
   const bytes = await readBytes(request);
   const text = decodeUtf8(bytes);
   if (text.trim() === '') {
-    throw invalidRequest(null, 'The request body is empty. Send a JSON object.');
+    throw requestError(400, 'The request body is empty. Send a JSON object.');
   }
   checkBodyBounds(bytes, maxValues);
   const value = parseJson(text, request.headers.get('content-type'));
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const given = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`;
-    throw invalidRequest(null, `The request body must be a JSON object, not ${given}.`);
+    throw requestError(400, `The request body must be a JSON object, not ${given}.`);
   }
   const body = value as Record<string, unknown>;
   trace?.body(text, body);
@@ -66,10 +66,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw invalidRequest(
-      null,
-      'The request body is not UTF-8 text. Send JSON encoded as UTF-8, uncompressed.',
-    );
+    throw requestError(400, 'The request body is not UTF-8 text. Send JSON encoded as UTF-8, uncompressed.');
   }
 }
 
@@ -81,9 +78,12 @@ function parseJson(text: string, contentType: string | null): unknown {
       contentType && !/json|text\/plain/i.test(contentType)
         ? ' Its content type is not application/json either.'
         : '';
-    throw invalidRequest(null, `The request body is not valid JSON.${hint} Send a JSON object.`);
+    throw requestError(400, `The request body is not valid JSON.${hint} Send a JSON object.`);
   }
 }
 
 const tooLarge = (): ServiceError =>
-  badRequest(413, `The request body is larger than ${MAX_BODY_BYTES} bytes. Send less text in one request.`);
+  requestError(
+    413,
+    `The request body is larger than ${MAX_BODY_BYTES} bytes. Send less text in one request.`,
+  );

@@ -1,6 +1,6 @@
 import type { Constraint, Sampling } from '../../protocol/job.ts';
 import { checkJsonSchema } from './json-schema.ts';
-import { invalidRequest } from '../service-error.ts';
+import { conflicting } from '../service-error.ts';
 
 /** What several endpoints make of the same fields. */
 
@@ -50,11 +50,7 @@ export function toIncludeUsage(request: {
 }): boolean {
   const { stream, stream_options: options } = request;
   if (options != null && !stream) {
-    throw invalidRequest(
-      'stream_options',
-      '`stream_options` needs `stream`: set `stream` to true, or leave it out.',
-      'invalid_parameter_combination',
-    );
+    throw conflicting('stream_options', 'needs `stream`: set `stream` to true, or leave it out');
   }
   return options?.include_usage ?? false;
 }

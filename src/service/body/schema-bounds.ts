@@ -1,7 +1,7 @@
 import { describe, shortened } from './schema-issues.ts';
-import { invalidRequest } from '../service-error.ts';
+import { invalidField, type ServiceError } from '../service-error.ts';
 
-type Schema = Record<string, unknown>;
+export type Schema = Record<string, unknown>;
 
 /**
  * What a grammar of these sizes costs an engine: docs/decisions/schema-bounds.md. Each schema of a request draws on one
@@ -24,6 +24,9 @@ const REPEATS = [
   ['minProperties', 'maxProperties'],
 ] as const;
 
+/** Every element is tried for each token. */
+const LISTS = ['enum', 'anyOf', 'oneOf', 'allOf', 'prefixItems', 'type'];
+
 export class SchemaBudget {
   #nodes = 0;
   #literals = 0;
@@ -32,12 +35,13 @@ export class SchemaBudget {
   add(schema: Schema, at: string): void {
     this.#nodes += 1;
     if (this.#nodes > MAX_NODES) {
-      throw invalidSchema(
-        at,
-        `is more than the ${MAX_NODES} schemas that a request may have, references followed`,
-      );
+      const rule = `is more than the ${MAX_NODES} schemas that a request may have, references followed`;
+      throw invalidSchema(at, rule);
     }
-    checkAlternatives(schema, at);
+    for (const key of LISTS) {
+      const list = schema[key];
+      if (Array.isArray(list)) requireAtMost(MAX_ALTERNATIVES, list.length, 'elements', `${at}.${key}`);
+    }
     checkProperties(schema, at);
     this.#addLiterals(schema, at);
     for (const [low, high] of REPEATS) {
@@ -54,29 +58,13 @@ export class SchemaBudget {
     const names = isObject(properties) ? Object.keys(properties) : [];
     const long = names.find((name) => name.length > MAX_NAME_CHARACTERS);
     if (long !== undefined) {
-      throw invalidSchema(
-        `${at}.properties`,
-        `may have names of ${MAX_NAME_CHARACTERS} characters, and ${describe(long)} is longer`,
-      );
+      const rule = `may have names of ${MAX_NAME_CHARACTERS} characters, and ${describe(long)} is longer`;
+      throw invalidSchema(`${at}.properties`, rule);
     }
     this.#literals += JSON.stringify([values, constant, names]).length;
     if (this.#literals <= MAX_LITERAL_CHARACTERS) return;
-    throw invalidSchema(
-      at,
-      `is too large: a request may have ${MAX_LITERAL_CHARACTERS} characters of property names, enum and const values`,
-    );
-  }
-}
-
-/** Every one of them is tried for each token. */
-function checkAlternatives(schema: Schema, at: string): void {
-  for (const key of ['enum', 'anyOf', 'oneOf', 'allOf', 'prefixItems', 'type']) {
-    const list = schema[key];
-    if (!Array.isArray(list) || list.length <= MAX_ALTERNATIVES) continue;
-    throw invalidSchema(
-      `${at}.${key}`,
-      `must have at most ${MAX_ALTERNATIVES} elements, but has ${list.length}`,
-    );
+    const rule = `is too large: a request may have ${MAX_LITERAL_CHARACTERS} characters of property names, enum and const values`;
+    throw invalidSchema(at, rule);
   }
 }
 
@@ -84,50 +72,32 @@ function checkAlternatives(schema: Schema, at: string): void {
 function checkProperties({ properties, required }: Schema, at: string): void {
   if (!isObject(properties)) return;
   const names = Object.keys(properties);
-  if (names.length > MAX_PROPERTIES) {
-    throw invalidSchema(
-      `${at}.properties`,
-      `must have at most ${MAX_PROPERTIES} members, but has ${names.length}`,
-    );
-  }
+  const param = `${at}.properties`;
+  requireAtMost(MAX_PROPERTIES, names.length, 'members', param);
   const needed = new Set<unknown>(Array.isArray(required) ? required : []);
   const optional = names.filter((name) => !needed.has(name)).length;
-  if (optional <= MAX_OPTIONAL) return;
-  throw invalidSchema(
-    `${at}.properties`,
-    `must have at most ${MAX_OPTIONAL} optional members, but has ${optional}: name more of them in \`required\``,
-  );
+  requireAtMost(MAX_OPTIONAL, optional, 'optional members', param, ': name more of them in `required`');
 }
 
 function checkRepeats(schema: Schema, key: string, at: string): void {
   const value = schema[key];
   if (value === undefined) return;
   if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_REPEATS) return;
-  throw invalidSchema(
-    `${at}.${key}`,
-    `must be an integer from 0 to ${MAX_REPEATS}, but ${describe(value)} was given`,
-  );
+  throw wrongValue(`${at}.${key}`, `must be an integer from 0 to ${MAX_REPEATS}`, value);
 }
 
-/** No text would do, and the engine would look for one until the context is full. */
+/** No text would match, and the engine would generate until the context is full. */
 function checkOrder(schema: Schema, low: string, high: string, at: string): void {
   const [least, most] = [schema[low], schema[high]];
   if (typeof least !== 'number' || typeof most !== 'number' || least <= most) return;
-  throw invalidSchema(`${at}.${low}`, `must be at most \`${high}\` (${most}), but ${least} was given`);
+  throw wrongValue(`${at}.${low}`, `must be at most \`${high}\` (${most})`, least);
 }
 
 function checkPattern({ pattern }: Schema, at: string): void {
   if (pattern === undefined) return;
   const param = `${at}.pattern`;
-  if (typeof pattern !== 'string') {
-    throw invalidSchema(param, `must be a string, but ${describe(pattern)} was given`);
-  }
-  if (pattern.length > MAX_PATTERN_CHARACTERS) {
-    throw invalidSchema(
-      param,
-      `must have at most ${MAX_PATTERN_CHARACTERS} characters, but has ${pattern.length}`,
-    );
-  }
+  if (typeof pattern !== 'string') throw wrongValue(param, 'must be a string', pattern);
+  requireAtMost(MAX_PATTERN_CHARACTERS, pattern.length, 'characters', param);
   // Repetitions within each other multiply.
   const counts = [...pattern.matchAll(/\{(\d*)(?:,(\d*))?\}/g)].map(([, least, most]) =>
     Number(most || least || 1),
@@ -136,10 +106,16 @@ function checkPattern({ pattern }: Schema, at: string): void {
   throw invalidSchema(param, `must repeat at most ${MAX_REPEATS} times, its repetitions multiplied`);
 }
 
-const isObject = (value: unknown): value is Schema =>
+export const isObject = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export function invalidSchema(at: string, rule: string) {
-  const param = shortened(at, 300);
-  return invalidRequest(param, `\`${param}\` ${rule}.`, 'invalid_json_schema');
+function requireAtMost(maximum: number, count: number, noun: string, at: string, hint = ''): void {
+  if (count > maximum)
+    throw invalidSchema(at, `must have at most ${maximum} ${noun}, but has ${count}${hint}`);
 }
+
+export const wrongValue = (at: string, rule: string, given: unknown): ServiceError =>
+  invalidSchema(at, `${rule}, but ${describe(given)} was given`);
+
+export const invalidSchema = (at: string, rule: string): ServiceError =>
+  invalidField(shortened(at, 300), rule, 'invalid_json_schema');

@@ -1,19 +1,19 @@
 import type * as z from 'zod/mini';
 import type { ErrorCode } from '../../protocol/error-codes.ts';
-import { invalidRequest, type ServiceError } from '../service-error.ts';
+import { invalidField, requestError, type ServiceError } from '../service-error.ts';
 
 type Issue = z.core.$ZodIssue;
 
 /** The first fault that a schema found, in the client's notation: the field, what was given, what is allowed. */
 export function schemaError(error: z.core.$ZodError, body: unknown): ServiceError {
   const issue = error.issues[0];
-  if (!issue) return invalidRequest(null, 'The request body is not what this endpoint takes.');
+  if (!issue) return requestError(400, 'The request body is not what this endpoint takes.');
   const { path, rule } = explain(issue, []);
   const param = notation(path);
   const { value, exists } = valueAt(body, path);
   const code = codeOf(issue, exists);
-  if (!exists) return invalidRequest(param, `\`${param}\` is required: it ${rule}.`, code);
-  return invalidRequest(param, `\`${param}\` ${rule}, but ${describe(value)} was given.`, code);
+  if (!exists) return invalidField(param, `is required: it ${rule}`, code);
+  return invalidField(param, `${rule}, but ${describe(value)} was given`, code);
 }
 
 /** `messages[1].role` */

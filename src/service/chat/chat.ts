@@ -6,7 +6,7 @@ import type { Generation } from '../generation/generation.ts';
 import { streamAnswer } from '../generation/streamed-answer.ts';
 import { wholeAnswer } from '../generation/whole-answer.ts';
 import type { Call } from '../http/call.ts';
-import { invalidRequest, unsupported } from '../service-error.ts';
+import { conflicting, unsupported } from '../service-error.ts';
 import { withToolPrompt } from '../tools/call-prompt.ts';
 import { chatToolUse } from '../tools/chat-tools.ts';
 import { toChatMessages, wellFormed } from './chat-messages.ts';
@@ -30,7 +30,7 @@ export async function createChatCompletion(call: Call, request: ChatBody): Promi
 /** @throws ServiceError 400 that names the field. */
 function toGeneration(request: ChatBody): Generation {
   if (request.modalities?.includes('audio')) {
-    throw unsupported('modalities', '`modalities` must be ["text"]: the models generate only text.');
+    throw unsupported('modalities', 'must be ["text"]: the models generate only text');
   }
   const tools = chatToolUse(request);
   const messages = toChatMessages(request.messages);
@@ -51,11 +51,7 @@ function toGeneration(request: ChatBody): Generation {
 function toMaxTokens(request: ChatBody): number | null {
   const { max_tokens: older, max_completion_tokens: newer } = request;
   if (older != null && newer != null) {
-    throw invalidRequest(
-      'max_tokens',
-      '`max_tokens` and `max_completion_tokens` mean the same: give one of them.',
-      'invalid_parameter_combination',
-    );
+    throw conflicting('max_tokens', 'and `max_completion_tokens` mean the same: give one of them');
   }
   return newer ?? older ?? null;
 }
@@ -70,12 +66,6 @@ function toConstraint(format: ChatBody['response_format']): Constraint | null {
 
 function toTopLogprobs({ logprobs, top_logprobs: top }: ChatBody): number | null {
   if (logprobs) return top ?? 0;
-  if (top) {
-    throw invalidRequest(
-      'top_logprobs',
-      '`top_logprobs` needs `logprobs`: set `logprobs` to true.',
-      'invalid_parameter_combination',
-    );
-  }
+  if (top) throw conflicting('top_logprobs', 'needs `logprobs`: set `logprobs` to true');
   return null;
 }

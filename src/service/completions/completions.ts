@@ -7,7 +7,7 @@ import { inputOf, type Generation } from '../generation/generation.ts';
 import { streamAnswer } from '../generation/streamed-answer.ts';
 import { wholeAnswer } from '../generation/whole-answer.ts';
 import type { Call } from '../http/call.ts';
-import { invalidRequest, unsupported } from '../service-error.ts';
+import { invalidField, unsupported } from '../service-error.ts';
 import { CompletionEncoder, toCompletion } from './completion-objects.ts';
 import type { CompletionBody } from './completion-schema.ts';
 
@@ -43,25 +43,17 @@ export async function createCompletion(call: Call, request: CompletionBody): Pro
 
 function refuseCombinations({ prompt, n, best_of: best, echo, logprobs }: CompletionBody): void {
   if ([prompt].flat().includes('')) {
-    throw invalidRequest('prompt', '`prompt` must not be empty: give the text to continue.', 'invalid_value');
+    throw invalidField('prompt', 'must not be empty: give the text to continue');
   }
   if ([prompt].flat().length * (n ?? 1) > MAX_CHOICES) {
-    throw invalidRequest(
-      'n',
-      `\`n\` must be smaller: a request may have ${MAX_CHOICES} choices for all of its prompts together.`,
-      'invalid_value',
-    );
+    const rule = `must be smaller: a request may have ${MAX_CHOICES} choices for all of its prompts together`;
+    throw invalidField('n', rule);
   }
   if (best != null && best !== (n ?? 1)) {
-    throw unsupported(
-      'best_of',
-      '`best_of` must equal `n`: every generated choice is returned. Leave it out.',
-    );
+    throw unsupported('best_of', 'must equal `n`: every generated choice is returned. Leave it out');
   }
   if (echo && logprobs != null) {
-    throw unsupported(
-      'echo',
-      '`echo` cannot be used with `logprobs`: log probabilities of the prompt are not computed. Leave one of them out.',
-    );
+    const rule = 'cannot be used with `logprobs`: log probabilities of the prompt are not computed';
+    throw unsupported('echo', `${rule}. Leave one of them out`);
   }
 }

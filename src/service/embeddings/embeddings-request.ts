@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { EmbeddingJob } from '../../protocol/job.ts';
 import { wellFormed } from '../chat/chat-messages.ts';
-import { invalidRequest } from '../service-error.ts';
+import { invalidField } from '../service-error.ts';
 
 const MAX_INPUTS = 2048;
 /** Of one request; OpenAI's own limit. */
@@ -47,7 +47,7 @@ function refuseTooMany(body: Record<string, unknown>): void {
   const most = typeof input[0] === 'number' ? MAX_TOKENS : MAX_INPUTS;
   if (input.length <= most) return;
   const rule = `must have at most ${most} elements, but has ${input.length}`;
-  throw invalidRequest('input', `\`input\` ${rule}. Send several requests.`, 'invalid_value');
+  throw invalidField('input', `${rule}. Send several requests`);
 }
 
 export function toJobInput(input: EmbeddingsBody['input']): EmbeddingJob['input'] {

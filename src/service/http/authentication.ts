@@ -1,5 +1,5 @@
 import type { Admitted, KeyStore } from '../service-dependencies.ts';
-import { badRequest, storageUnavailable, type ServiceError } from '../service-error.ts';
+import { requestError, storageUnavailable, type ServiceError } from '../service-error.ts';
 
 const REASONS = {
   malformed: 'Malformed API key (checksum mismatch). It may be truncated or mistyped.',
@@ -25,7 +25,7 @@ export async function authenticate(
 }
 
 const invalidKey = (reason: string): ServiceError =>
-  badRequest(
+  requestError(
     401,
     `${reason} Send \`Authorization: Bearer lt_…\` with a key that the site’s administrator has issued.`,
     'invalid_api_key',

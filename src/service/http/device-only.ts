@@ -1,5 +1,5 @@
 import type { Admitted, EngineClient } from '../service-dependencies.ts';
-import { invalidRequest } from '../service-error.ts';
+import { requestError } from '../service-error.ts';
 
 /** A request's own rule. Its value is `device`. */
 const HEADER = 'localtext-route';
@@ -12,7 +12,7 @@ export function engineFor(headers: Headers, { deviceOnly }: Admitted, engine: En
   const route = headers.get(HEADER);
   if (route !== null && route !== 'device') {
     const rule = `The header \`${HEADER}\` must be \`device\`, or absent.`;
-    throw invalidRequest(HEADER, rule, 'invalid_value');
+    throw requestError(400, rule, 'invalid_value', HEADER);
   }
   if (!deviceOnly && route === null) return engine;
   return {

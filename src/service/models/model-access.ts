@@ -1,6 +1,6 @@
 import { shortened } from '../body/schema-issues.ts';
 import type { Admitted, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
-import { badRequest, type ServiceError } from '../service-error.ts';
+import { requestError, type ServiceError } from '../service-error.ts';
 
 /** @throws ServiceError 404 for a model that there is not, that this key may not use, or of the other kind. */
 export async function requireModel(
@@ -31,4 +31,5 @@ export function noSuchModel(id: string, hint: string): ServiceError {
 export const mayUse = ({ models }: Admitted, entry: ModelEntry, id = entry.id): boolean =>
   models === null || models.includes(entry.id) || models.includes(id);
 
-const modelNotFound = (message: string): ServiceError => badRequest(404, message, 'model_not_found', 'model');
+const modelNotFound = (message: string): ServiceError =>
+  requestError(404, message, 'model_not_found', 'model');

@@ -1,7 +1,7 @@
 import type { ChatMessage, ToolCall } from '../../protocol/job.ts';
-import { wellFormed } from '../chat/chat-messages.ts';
-import { invalidRequest, unsupported } from '../service-error.ts';
-import type { ItemBody, ResponseBody } from './response-schema.ts';
+import { toText, wellFormed } from '../chat/chat-messages.ts';
+import { invalidField } from '../service-error.ts';
+import type { ResponseBody } from './response-schema.ts';
 
 /**
  * Items of a request as messages after those that were there before: calls belong to the message of the assistant
@@ -18,7 +18,7 @@ export function appendItems(before: readonly ChatMessage[], input: ResponseBody[
       case 'message':
       case undefined: {
         const role = item.role === 'developer' ? 'system' : item.role;
-        messages.push({ role, content: toText(item.content, `${at}.content`) });
+        messages.push({ role, content: toText(item.content, `${at}.content`, 'input_text') });
         break;
       }
       case 'function_call':
@@ -28,11 +28,11 @@ export function appendItems(before: readonly ChatMessage[], input: ResponseBody[
       case 'function_call_output':
         if (!calls.has(item.call_id)) {
           const rule = 'must be the `call_id` of a function_call before this one';
-          throw invalidRequest(`${at}.call_id`, `\`${at}.call_id\` ${rule}.`, 'invalid_value');
+          throw invalidField(`${at}.call_id`, rule);
         }
         messages.push({
           role: 'tool',
-          content: toText(item.output, `${at}.output`),
+          content: toText(item.output, `${at}.output`, 'input_text'),
           toolCallId: item.call_id,
         });
     }
@@ -47,20 +47,6 @@ function addCall(messages: ChatMessage[], call: ToolCall): void {
   if (last?.role !== 'assistant') messages.push({ role: 'assistant', content: '', toolCalls: [call] });
   else if (last.toolCalls) last.toolCalls.push(call);
   else last.toolCalls = [call];
-}
-
-function toText(content: Extract<ItemBody, { role: string }>['content'], at: string): string {
-  if (typeof content === 'string') return wellFormed(content);
-  const texts = content.map((part, index) => {
-    if (part.type === 'refusal') return part.refusal;
-    if ('text' in part) return part.text;
-    const param = `${at}[${index}].type`;
-    throw unsupported(
-      param,
-      `\`${param}\` is ${JSON.stringify(part.type)}, which this model cannot read: it takes parts of type "input_text".`,
-    );
-  });
-  return wellFormed(texts.join('\n'));
 }
 
 /** The items of a request as a client may list them later: each with an id. */

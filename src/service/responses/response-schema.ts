@@ -118,4 +118,3 @@ export const responseRules = {
 };
 
 export type ResponseBody = z.infer<z.ZodMiniObject<typeof responseEnforced & typeof responsePassedOn>>;
-export type ItemBody = z.infer<typeof item>;

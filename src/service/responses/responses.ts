@@ -4,7 +4,7 @@ import type { AnswerFormat, AnswerHead, ChoiceResult } from '../generation/answe
 import type { Call } from '../http/call.ts';
 import { answerHeaders, JSON_TYPE } from '../http/response-headers.ts';
 import type { StoredResponse } from '../service-dependencies.ts';
-import { badRequest, invalidRequest } from '../service-error.ts';
+import { requestError, invalidField } from '../service-error.ts';
 import { streamAnswer } from '../generation/streamed-answer.ts';
 import { wholeAnswer } from '../generation/whole-answer.ts';
 import { ResponseEvents } from './response-events.ts';
@@ -66,7 +66,7 @@ async function earlierMessages({ dependencies, admitted }: Call, id: string | nu
   const param = 'previous_response_id';
   const rule =
     'names no response that is kept here: it may be too old, deleted, made without `store`, or another key’s';
-  throw invalidRequest(param, `\`${param}\` ${rule}.`, 'previous_response_not_found');
+  throw invalidField(param, rule, 'previous_response_not_found');
 }
 
 function toState(choice: ChoiceResult | undefined): Omit<ResponseState, 'usage'> {
@@ -122,7 +122,7 @@ export async function listInputItems(call: Call, id: string): Promise<Response> 
 async function requireResponse({ dependencies, admitted }: Call, id: string): Promise<StoredResponse> {
   const stored = await dependencies.responses.get(id);
   if (stored?.keyId === admitted.keyId) return stored;
-  throw badRequest(
+  throw requestError(
     404,
     `There is no response ${JSON.stringify(id.slice(0, 80))} here. It may be too old, deleted, or made without \`store\`.`,
   );

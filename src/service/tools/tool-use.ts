@@ -1,7 +1,7 @@
 import { checkJsonSchema } from '../body/json-schema.ts';
 import { SchemaBudget } from '../body/schema-bounds.ts';
 import { describe } from '../body/schema-issues.ts';
-import { invalidRequest } from '../service-error.ts';
+import { conflicting, invalidField, requestError } from '../service-error.ts';
 
 /** A function that the model may call. */
 export interface ToolFunction {
@@ -50,11 +50,8 @@ export function toToolUse(request: ToolRequest): ToolUse | null {
   const budget = new SchemaBudget();
   for (const { name, description, parameters, strict, at } of functions) {
     if (known.has(name)) {
-      throw invalidRequest(
-        `${at}.name`,
-        `Duplicate function name ${describe(name)} in \`${at}.name\`. Give each function its own name.`,
-        'invalid_value',
-      );
+      const message = `Duplicate function name ${describe(name)} in \`${at}.name\`. Give each function its own name.`;
+      throw requestError(400, message, 'invalid_value', `${at}.name`);
     }
     if (parameters != null) checkJsonSchema(parameters, `${at}.parameters`, strict ?? false, budget);
     known.set(name, {
@@ -64,22 +61,13 @@ export function toToolUse(request: ToolRequest): ToolUse | null {
     });
   }
   if (mode !== 'auto' && mode !== 'none' && known.size === 0) {
-    throw invalidRequest(
-      'tool_choice',
-      '`tool_choice` needs `tools`: give the functions that may be called, or leave it out.',
-      'invalid_parameter_combination',
-    );
+    throw conflicting('tool_choice', 'needs `tools`: give the functions that may be called, or leave it out');
   }
   if (mode === 'none' || known.size === 0) return null;
-  for (const name of allowed?.names ?? []) {
-    if (!known.has(name)) {
-      const at = allowed?.at ?? 'tool_choice';
-      throw invalidRequest(
-        at,
-        `\`${at}\` must name functions of \`tools\`, but ${describe(name)} is not one of them.`,
-        'invalid_value',
-      );
-    }
+  const unknown = allowed?.names.find((name) => !known.has(name));
+  if (allowed && unknown !== undefined) {
+    const rule = `must name functions of \`tools\`, but ${describe(unknown)} is not one of them`;
+    throw invalidField(allowed.at, rule);
   }
   return {
     functions: [...known.values()].filter(({ name }) => allowed?.names.includes(name) ?? true),
