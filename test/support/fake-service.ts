@@ -1,7 +1,7 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
 import 'fake-indexeddb/auto';
 import type { Catalog } from '../../src/catalog/catalog.ts';
-import { localInFlight } from '../../src/keys/in-flight.ts';
+import { lockedInFlight } from '../../src/keys/in-flight.ts';
 import { KeyAdministrator, type IssueOptions } from '../../src/keys/key-administrator.ts';
 import { createKeyStore } from '../../src/keys/key-store.ts';
 import { catalogDirectory } from '../../src/service/models/catalog-directory.ts';
@@ -9,6 +9,7 @@ import { createService } from '../../src/service/service.ts';
 import type { ServiceDependencies } from '../../src/service/service-dependencies.ts';
 import { createResponseStore } from '../../src/storage/response-store.ts';
 import { FakeEngine } from './fake-engine.ts';
+import { FakeLocks } from './fake-locks.ts';
 
 const model = (id: string, kind: 'chat' | 'embedding') => ({
   id,
@@ -49,7 +50,7 @@ export async function fakeService(
   const { key } = await keys.issue({ label: 'test', ...issue });
   const service = createService({
     engine,
-    keys: createKeyStore({ scope: '/', now, inFlight: localInFlight() }),
+    keys: createKeyStore({ scope: '/', now, inFlight: lockedInFlight(new FakeLocks().manager) }),
     models: catalogDirectory(async () => FAKE_CATALOG),
     responses: createResponseStore('/', now),
     now,

@@ -1,5 +1,4 @@
 import * as z from 'zod/mini';
-import { recordOf } from './bounded-record.ts';
 
 /** Fields that several endpoints share. */
 
@@ -7,6 +6,15 @@ const between = (low: number, high: number) => z.nullish(z.number().check(z.gte(
 export const atLeastOne = z.nullish(z.int().check(z.gte(1)));
 export const flag = z.nullish(z.boolean());
 export const text = z.nullish(z.string());
+
+/** Past any context. */
+const MAX_PARTS = 1024;
+
+export const textOrParts = <Part extends z.ZodMiniType>(part: Part) =>
+  z.union(
+    [z.string(), z.array(part).check(z.minLength(1), z.maxLength(MAX_PARTS))],
+    'must be a string or an array of text parts',
+  );
 
 /** Most choices of one request. */
 export const MAX_CHOICES = 128;
@@ -59,3 +67,26 @@ export const schemaFormatFields = {
   schema: z.nullish(recordOf(z.string(), z.unknown(), 100)),
   strict: flag,
 };
+
+/** A record of at most so many members. They are counted first: zod goes through all members and keeps every fault. */
+function recordOf<Key extends z.core.$ZodRecordKey, Value extends z.ZodMiniType>(
+  key: Key,
+  value: Value,
+  maximum: number,
+  error?: string,
+): z.ZodMiniRecord<Key, Value> {
+  const record = z.record(key, value, error);
+  const { _zod: internals } = record;
+  const { parse } = internals;
+  const bounded: typeof parse = (payload, context) => {
+    const input: unknown = payload.value;
+    if (typeof input !== 'object' || input === null || Object.keys(input).length <= maximum) {
+      return parse(payload, context);
+    }
+    payload.issues.push({ code: 'too_big', origin: 'object', maximum, inclusive: true, input, inst: record });
+    return payload;
+  };
+  internals.parse = bounded;
+  internals.run = bounded;
+  return record;
+}

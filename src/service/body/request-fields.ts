@@ -1,30 +1,29 @@
+import type * as z from 'zod/mini';
 import type { Constraint, Sampling } from '../../protocol/job.ts';
+import type { samplingFields } from './fields.ts';
 import { checkJsonSchema } from './json-schema.ts';
 import { conflicting } from '../service-error.ts';
 
 /** What several endpoints make of the same fields. */
 
-interface SamplingFields {
-  temperature?: number | null | undefined;
-  top_p?: number | null | undefined;
-  seed?: number | null | undefined;
-  presence_penalty?: number | null | undefined;
-  frequency_penalty?: number | null | undefined;
-  logit_bias?: Record<string, number> | null | undefined;
-}
+type SamplingFields = Partial<z.infer<z.ZodMiniObject<typeof samplingFields>>>;
 
 /** Without what the request leaves to the model's defaults. */
-export function toSampling(request: SamplingFields): Partial<Sampling> {
-  const { temperature, top_p, seed, presence_penalty, frequency_penalty, logit_bias } = request;
-  return {
-    ...(temperature == null ? {} : { temperature }),
-    ...(top_p == null ? {} : { topP: top_p }),
-    ...(seed == null ? {} : { seed }),
-    ...(presence_penalty == null ? {} : { presencePenalty: presence_penalty }),
-    ...(frequency_penalty == null ? {} : { frequencyPenalty: frequency_penalty }),
-    ...(logit_bias == null ? {} : { logitBias: logit_bias }),
+export const toSampling = (request: SamplingFields): Partial<Sampling> =>
+  given({
+    temperature: request.temperature,
+    topP: request.top_p,
+    seed: request.seed,
+    presencePenalty: request.presence_penalty,
+    frequencyPenalty: request.frequency_penalty,
+    logitBias: request.logit_bias,
+  });
+
+/** Without the fields that are null or undefined. */
+export const given = <Fields extends object>(fields: Fields) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
+    [Key in keyof Fields]?: NonNullable<Fields[Key]>;
   };
-}
 
 type TextFormat =
   | { type: 'text' }

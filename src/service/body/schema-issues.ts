@@ -81,11 +81,12 @@ function ruleOf(issue: Issue): string {
   }
 }
 
+const NOUNS: Record<string, string> = { array: 'element', object: 'member', string: 'character' };
+
 function bound(side: 'at least' | 'at most', limit: number | bigint, origin: string): string {
-  if (origin === 'array') return `must have ${side} ${limit} element${Number(limit) === 1 ? '' : 's'}`;
-  if (origin === 'object') return `must have ${side} ${limit} members`;
-  if (origin === 'string') return `must have ${side} ${limit} character${Number(limit) === 1 ? '' : 's'}`;
-  return `must be ${side} ${limit}`;
+  const noun = NOUNS[origin];
+  if (noun === undefined) return `must be ${side} ${limit}`;
+  return `must have ${side} ${limit} ${noun}${Number(limit) === 1 ? '' : 's'}`;
 }
 
 function codeOf(issue: Issue, exists: boolean): ErrorCode {

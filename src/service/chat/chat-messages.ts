@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../../protocol/job.ts';
 import type { MessageBody } from './chat-schema.ts';
+import { given } from '../body/request-fields.ts';
 import { invalidField, unsupported } from '../service-error.ts';
 
 /**
@@ -21,7 +22,7 @@ export function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] 
         toolCallId: message.tool_call_id,
       };
     }
-    const named = message.name == null ? {} : { name: message.name };
+    const named = given({ name: message.name });
     if (message.role !== 'assistant') {
       const role = message.role === 'developer' ? 'system' : message.role;
       return { role, content: toText(message.content, `${at}.content`, 'text'), ...named };
@@ -50,10 +51,10 @@ export function toText(content: Content, at: string, textType: 'text' | 'input_t
   const texts = content.map((part, index) => {
     if ('text' in part) return part.text;
     if ('refusal' in part) return part.refusal;
-    const given = JSON.stringify(part.type);
+    const type = JSON.stringify(part.type);
     throw unsupported(
       `${at}[${index}].type`,
-      `is ${given}, which this model cannot read: it takes parts of type "${textType}"`,
+      `is ${type}, which this model cannot read: it takes parts of type "${textType}"`,
     );
   });
   return wellFormed(texts.join('\n'));

@@ -9,6 +9,7 @@ import {
   stopField,
   streamOptions,
   text,
+  textOrParts,
 } from '../body/fields.ts';
 import { chatToolChoice, chatTools } from '../tools/tool-schema.ts';
 
@@ -21,22 +22,15 @@ const otherPart = z.object({ type: z.enum(['image_url', 'input_audio', 'file']) 
 
 /** Past any context. */
 const MAX_MESSAGES = 8192;
-const MAX_PARTS = 1024;
 /** As many as there may be tools. */
 const MAX_CALLS = 128;
 const MAX_ID_CHARACTERS = 256;
 
-const parts = <Part extends z.ZodMiniType>(part: Part) =>
-  z.union(
-    [z.string(), z.array(part).check(z.minLength(1), z.maxLength(MAX_PARTS))],
-    'must be a string or an array of text parts',
-  );
-
 const part = (types: string) => `must be one of ${types}`;
-const textParts = parts(
+const textParts = textOrParts(
   z.discriminatedUnion('type', [textPart, otherPart], part('"text", or a part that the model can read')),
 );
-const assistantParts = parts(
+const assistantParts = textOrParts(
   z.discriminatedUnion('type', [textPart, refusalPart], part('"text", "refusal"')),
 );
 

@@ -73,10 +73,10 @@ export class CompletionEncoder implements StreamEncoder {
 
   encode(event: ChoiceEvent): string {
     const { index } = event;
-    if (event.type === 'text') return this.#text(index, event.text, event.logprobs);
-    if (event.type === 'finished') return this.#event(index, '', toReason(event.reason), null);
+    if (event.type === 'text') return this.#event(index, event.text, null, event.logprobs);
+    if (event.type === 'finished') return this.#event(index, '', toReason(event.reason));
     const echo = event.type === 'accepted' ? this.#echo(index) : '';
-    return echo === '' ? '' : this.#text(index, echo, []);
+    return echo === '' ? '' : this.#event(index, echo, null);
   }
 
   end(usage: ChatUsage): string {
@@ -88,21 +88,21 @@ export class CompletionEncoder implements StreamEncoder {
     return `data: ${JSON.stringify(error)}\n\n`;
   }
 
-  #text(index: number, text: string, logprobs: readonly TokenLogprob[]): string {
-    const offset = this.#sent[index] ?? 0;
-    this.#sent[index] = offset + text.length;
-    const shown = logprobs.length > 0 ? toLegacyLogprobs(logprobs, offset) : null;
-    return this.#event(index, text, null, shown);
-  }
-
   #event(
     index: number,
     text: string,
     reason: Choice['finish_reason'] | null,
-    logprobs: Choice['logprobs'],
+    logprobs: readonly TokenLogprob[] = [],
   ): string {
-    // The client's types know the finished choice alone; until then the reason is null.
-    const choice = { text, index, logprobs, finish_reason: reason as Choice['finish_reason'] };
+    const offset = this.#sent[index] ?? 0;
+    this.#sent[index] = offset + text.length;
+    const choice = {
+      text,
+      index,
+      logprobs: logprobs.length > 0 ? toLegacyLogprobs(logprobs, offset) : null,
+      // The client's types know the finished choice alone; until then the reason is null.
+      finish_reason: reason as Choice['finish_reason'],
+    };
     const chunk = completion(this.#head, [choice], null);
     return `data: ${JSON.stringify(this.#includeUsage ? { ...chunk, usage: null } : chunk)}\n\n`;
   }

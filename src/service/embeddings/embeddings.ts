@@ -1,23 +1,22 @@
 import type OpenAI from 'openai';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { EmbeddingResult } from '../../protocol/job.ts';
-import { toBase64 } from './base64.ts';
+import { given } from '../body/request-fields.ts';
 import type { Call } from '../http/call.ts';
 import { toJobInput, type EmbeddingsBody } from './embeddings-request.ts';
 import { answerJson } from '../http/json-answer.ts';
-import { requireModel } from '../models/model-access.ts';
+import { requireModel } from '../models/models.ts';
 import { answerHeaders, JSON_TYPE } from '../http/response-headers.ts';
 
 /** POST /v1/embeddings */
 export async function createEmbeddings(call: Call, request: EmbeddingsBody): Promise<Response> {
   const { models, engine } = call.dependencies;
   const model = await requireModel(models, request.model, 'embedding', call.admitted);
-  const { dimensions } = request;
   const job = {
     kind: 'embedding' as const,
     model: model.id,
     input: toJobInput(request.input),
-    ...(dimensions == null ? {} : { dimensions }),
+    ...given({ dimensions: request.dimensions }),
   };
   let isComputing = false;
   const onWaiting = (stage: WaitingStage): void => {
@@ -52,4 +51,25 @@ function toEmbeddingList(request: EmbeddingsBody, { vectors, promptTokens }: Emb
     model: request.model,
     usage,
   } satisfies OpenAI.CreateEmbeddingResponse;
+}
+
+/** ES2026, in the browsers of 2025 and later: sixty times as quick as what there was before. */
+interface Encodable extends Uint8Array {
+  toBase64?(): string;
+}
+
+const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+/** The float32 bytes, little-endian, as OpenAI's clients read them. */
+function toBase64(vector: Float32Array): string {
+  const bytes: Encodable = isLittleEndian
+    ? new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength)
+    : swapped(vector);
+  return bytes.toBase64?.() ?? btoa(String.fromCharCode(...bytes));
+}
+
+function swapped(vector: Float32Array): Uint8Array {
+  const view = new DataView(new ArrayBuffer(vector.byteLength));
+  vector.forEach((value, index) => view.setFloat32(index * 4, value, true));
+  return new Uint8Array(view.buffer);
 }

@@ -1,10 +1,18 @@
+import type { ChatJob } from '../../protocol/job.ts';
 import type { AnswerHead } from './answer-format.ts';
 import type { Call } from '../http/call.ts';
-import { requireModel } from '../models/model-access.ts';
+import { requireModel } from '../models/models.ts';
 import { rateLimited, storageUnavailable, type ServiceError } from '../service-error.ts';
-import type { Generation } from './generation.ts';
-import { estimateTokens } from './token-estimate.ts';
+import { choiceCount, type Generation } from './generation.ts';
 import { UsageCounter } from './usage-counter.ts';
+
+/** A reply without a limit is taken for this long until it has ended. */
+const DEFAULT_REPLY_TOKENS = 256;
+/** More for a prompt or a reply is more than most contexts hold: what comes of it is counted afterwards. */
+const MAX_TOKENS = 4096;
+const CHARACTERS_PER_TOKEN = 4;
+/** Role and delimiters of the chat template. */
+const TOKENS_PER_MESSAGE = 4;
 
 /** A generation that the key's limits admit, and that is about to begin. */
 export interface GenerationRun {
@@ -67,4 +75,18 @@ export function answerHead({ call, generation, model }: GenerationRun, idPrefix:
   const created = Math.floor(call.receivedAt / 1000);
   const fingerprint = call.servedBy ?? model;
   return { id: `${idPrefix}${call.id}`, created, model: generation.model, fingerprint };
+}
+
+/** About what a request will cost, known before its engine has counted: to be reserved, and corrected after it. */
+function estimateTokens(generation: Generation): number {
+  const { inputs, maxTokens } = generation;
+  const reply = Math.min(maxTokens ?? DEFAULT_REPLY_TOKENS, MAX_TOKENS);
+  const prompts = inputs.reduce((total, input) => total + Math.min(promptTokens(input), MAX_TOKENS), 0);
+  return prompts + reply * choiceCount(generation);
+}
+
+function promptTokens(input: ChatJob['input']): number {
+  if ('prompt' in input) return Math.ceil(input.prompt.length / CHARACTERS_PER_TOKEN);
+  const characters = input.messages.reduce((total, { content }) => total + content.length, 0);
+  return Math.ceil(characters / CHARACTERS_PER_TOKEN) + input.messages.length * TOKENS_PER_MESSAGE;
 }

@@ -1,4 +1,5 @@
 import type { ChatJob, Constraint, Sampling } from '../../protocol/job.ts';
+import { given } from '../body/request-fields.ts';
 import { callConstraint } from '../tools/call-schema.ts';
 import type { ToolUse } from '../tools/tool-use.ts';
 
@@ -34,15 +35,12 @@ export const OPENAI_DEFAULTS = { temperature: 1, topP: 1 };
 export function toChatJob(generation: Generation, model: string, index: number): ChatJob {
   const { inputs, choices, sampling, maxTokens, topLogprobs } = generation;
   const seed = sampling.seed === undefined ? {} : { seed: sampling.seed + (index % choices) };
-  const constraint = toConstraint(generation);
   return {
     kind: 'chat',
     model,
     input: inputs[inputOf(generation, index)] ?? { messages: [] },
     sampling: { ...OPENAI_DEFAULTS, ...sampling, ...seed },
-    ...(maxTokens === null ? {} : { maxTokens }),
-    ...(constraint === null ? {} : { constraint }),
-    ...(topLogprobs === null ? {} : { topLogprobs }),
+    ...given({ maxTokens, constraint: toConstraint(generation), topLogprobs }),
   };
 }
 

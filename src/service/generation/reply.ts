@@ -3,7 +3,7 @@ import type { EngineEvent } from '../service-dependencies.ts';
 import { serverError } from '../service-error.ts';
 import { CallReader, CallOrTextReader } from '../tools/call-reader.ts';
 import { callConstraint } from '../tools/call-schema.ts';
-import { toolCallPrefixes } from '../tools/tool-call-prefixes.ts';
+import { toolCallPrefixes } from '../tools/call-prompt.ts';
 import type { GenerationRun } from './admission.ts';
 import { toChatJob, type Generation } from './generation.ts';
 import type { FinishReason, ReplyEvent, ReplyPart, ReplyReader } from './reply-event.ts';

@@ -1,9 +1,10 @@
 import type OpenAI from 'openai';
 import type { Call } from '../http/call.ts';
-import { mayUse, noSuchModel } from './model-access.ts';
 import { answerHeaders, JSON_TYPE } from '../http/response-headers.ts';
 import { OPENAI_DEFAULTS } from '../generation/generation.ts';
-import type { ModelDescription, ModelEntry } from '../service-dependencies.ts';
+import { shortened } from '../body/schema-issues.ts';
+import type { Admitted, ModelDescription, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
+import { requestError, type ServiceError } from '../service-error.ts';
 
 /** GET /v1/models: those that the key may use, in the directory's order. */
 export async function listModels(call: Call): Promise<Response> {
@@ -34,3 +35,35 @@ function describe({ defaults }: ModelEntry, { sampling, ...description }: ModelD
 
 const toModel = ({ created, ownedBy }: ModelEntry, id: string) =>
   ({ id, object: 'model', created, owned_by: ownedBy }) satisfies OpenAI.Model;
+
+/** @throws ServiceError 404 for a model that there is not, that this key may not use, or of the other kind. */
+export async function requireModel(
+  directory: ModelDirectory,
+  id: string,
+  kind: ModelEntry['kind'],
+  admitted: Admitted,
+): Promise<ModelEntry> {
+  const model = await directory.find(id);
+  if (model?.kind === kind && mayUse(admitted, model, id)) return model;
+  const usable = (await directory.list()).filter((entry) => entry.kind === kind && mayUse(admitted, entry));
+  const choice = `Models for this: ${usable.map((entry) => entry.id).join(', ') || 'none'}.`;
+  if (model && model.kind !== kind) {
+    const other = model.kind === 'chat' ? 'a chat model' : 'an embedding model';
+    throw modelNotFound(
+      `\`model\` ${JSON.stringify(shortened(id, 80))} is ${other} and cannot be used here. ${choice}`,
+    );
+  }
+  throw noSuchModel(id, choice);
+}
+
+function noSuchModel(id: string, hint: string): ServiceError {
+  return modelNotFound(
+    `The model ${JSON.stringify(shortened(id, 80))} does not exist, or this key may not use it. ${hint}`,
+  );
+}
+
+const mayUse = ({ models }: Admitted, entry: ModelEntry, id = entry.id): boolean =>
+  models === null || models.includes(entry.id) || models.includes(id);
+
+const modelNotFound = (message: string): ServiceError =>
+  requestError(404, message, 'model_not_found', 'model');

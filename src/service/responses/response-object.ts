@@ -39,7 +39,7 @@ export function toResponse(head: AnswerHead, request: ResponseBody, stored: bool
     service_tier: 'default',
     temperature: request.temperature ?? 1,
     text: { format: toFormat(request) },
-    tool_choice: toToolChoice(request),
+    tool_choice: request.tool_choice ?? 'auto',
     tools: (request.tools ?? []).map((tool) => ({
       type: 'function' as const,
       name: tool.name,
@@ -66,10 +66,6 @@ function toFormat({ text }: ResponseBody): OpenAI.Responses.ResponseFormatTextCo
     strict: strict ?? false,
     ...(description == null ? {} : { description }),
   };
-}
-
-function toToolChoice({ tool_choice: choice }: ResponseBody): Responses['tool_choice'] {
-  return choice ?? 'auto';
 }
 
 function toResponseUsage({ promptTokens, cachedTokens, completionTokens }: ChatUsage) {

@@ -1,12 +1,19 @@
 import * as z from 'zod/mini';
-import { atLeastOne, flag, metadata, schemaFormatFields, temperatureFields, text } from '../body/fields.ts';
+import {
+  atLeastOne,
+  flag,
+  metadata,
+  schemaFormatFields,
+  temperatureFields,
+  text,
+  textOrParts,
+} from '../body/fields.ts';
 import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
 
 /** What a request to /v1/responses may be. Fields not named here are ignored. */
 
 /** Past any context. */
 const MAX_ITEMS = 8192;
-const MAX_PARTS = 1024;
 /** More than there are values. */
 const MAX_INCLUDE = 16;
 
@@ -15,20 +22,12 @@ const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() }
 /** Known to OpenAI, not to a text model: refused by name once the shape has been found right. */
 const otherPart = z.object({ type: z.enum(['input_image', 'input_file', 'input_audio']) });
 
-const content = z.union(
-  [
-    z.string(),
-    z
-      .array(
-        z.discriminatedUnion(
-          'type',
-          [textPart, refusalPart, otherPart],
-          'must be one of "input_text", "output_text", "refusal"',
-        ),
-      )
-      .check(z.minLength(1), z.maxLength(MAX_PARTS)),
-  ],
-  'must be a string or an array of text parts',
+const content = textOrParts(
+  z.discriminatedUnion(
+    'type',
+    [textPart, refusalPart, otherPart],
+    'must be one of "input_text", "output_text", "refusal"',
+  ),
 );
 
 const message = z.object({

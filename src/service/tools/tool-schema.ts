@@ -12,74 +12,43 @@ const functionFields = {
   strict: flag,
 };
 
-const toolList = <Tool extends z.ZodMiniType>(tool: Tool) =>
-  z.nullish(z.array(tool).check(z.maxLength(MAX_TOOLS)));
-
-const functionTool = z.object({ type: z.literal('function'), function: z.object(functionFields) });
-const named = z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) });
-
 const toolMode = z.enum(['none', 'auto', 'required']);
 const allowedMode = z.enum(['auto', 'required']);
+const isFunction = z.literal('function');
 
-export const chatTools = toolList(
-  z.discriminatedUnion(
-    'type',
-    [functionTool],
-    'must be "function": tools of other types cannot be used here',
-  ),
-);
+const toolList = <Tool extends z.ZodMiniObject<{ type: typeof isFunction }>>(tool: Tool) => {
+  const types = 'must be "function": tools of other types cannot be used here';
+  return z.nullish(z.array(z.discriminatedUnion('type', [tool], types)).check(z.maxLength(MAX_TOOLS)));
+};
 
-export const chatToolChoice = z.nullish(
-  z.union(
-    [
-      toolMode,
-      z.discriminatedUnion(
-        'type',
-        [
-          named,
-          z.object({
-            type: z.literal('allowed_tools'),
-            allowed_tools: z.object({
-              mode: allowedMode,
-              tools: z.array(named).check(z.minLength(1), z.maxLength(MAX_TOOLS)),
-            }),
-          }),
-        ],
-        'must be one of "function", "allowed_tools"',
-      ),
-    ],
-    'must be "none", "auto", "required", or an object that names a function',
-  ),
+const toolChoice = <
+  Named extends z.ZodMiniObject<{ type: typeof isFunction }>,
+  Allowed extends z.ZodMiniObject<{ type: z.ZodMiniLiteral<'allowed_tools'> }>,
+>(
+  named: Named,
+  allowed: Allowed,
+) => {
+  const types = 'must be one of "function", "allowed_tools"';
+  const rule = 'must be "none", "auto", "required", or an object that names a function';
+  return z.nullish(z.union([toolMode, z.discriminatedUnion('type', [named, allowed], types)], rule));
+};
+
+const allowedFields = <Named extends z.ZodMiniType>(named: Named) => ({
+  mode: allowedMode,
+  tools: z.array(named).check(z.minLength(1), z.maxLength(MAX_TOOLS)),
+});
+
+const named = z.object({ type: isFunction, function: z.object({ name: z.string() }) });
+export const chatTools = toolList(z.object({ type: isFunction, function: z.object(functionFields) }));
+export const chatToolChoice = toolChoice(
+  named,
+  z.object({ type: z.literal('allowed_tools'), allowed_tools: z.object(allowedFields(named)) }),
 );
 
 /** The same in the notation of the Responses API, which has no object around a function. */
-const flatNamed = z.object({ type: z.literal('function'), name: z.string() });
-
-export const responseTools = toolList(
-  z.discriminatedUnion(
-    'type',
-    [z.object({ type: z.literal('function'), ...functionFields })],
-    'must be "function": tools of other types cannot be used here',
-  ),
-);
-
-export const responseToolChoice = z.nullish(
-  z.union(
-    [
-      toolMode,
-      z.discriminatedUnion(
-        'type',
-        [
-          flatNamed,
-          z.object({
-            type: z.literal('allowed_tools'),
-            mode: allowedMode,
-            tools: z.array(flatNamed).check(z.minLength(1), z.maxLength(MAX_TOOLS)),
-          }),
-        ],
-        'must be one of "function", "allowed_tools"',
-      ),
-    ],
-    'must be "none", "auto", "required", or an object that names a function',
-  ),
+const flatNamed = z.object({ type: isFunction, name: z.string() });
+export const responseTools = toolList(z.object({ type: isFunction, ...functionFields }));
+export const responseToolChoice = toolChoice(
+  flatNamed,
+  z.object({ type: z.literal('allowed_tools'), ...allowedFields(flatNamed) }),
 );

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { localInFlight, lockedInFlight } from '../../../src/keys/in-flight.ts';
+import { expect, test } from 'vitest';
+import { lockedInFlight } from '../../../src/keys/in-flight.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { sleep, virtualTime } from '../../support/virtual-time.ts';
 
@@ -7,31 +7,24 @@ virtualTime();
 
 const locked = (locks = new FakeLocks()) => lockedInFlight(locks.manager);
 
-describe.each([
-  ['with Web Locks', locked],
-  ['without', localInFlight],
-])('%s', (_, create) => {
-  test('lets in as many as there may be, per key, and again once one has left', async () => {
-    const inFlight = create();
-    const first = await inFlight.enter('key_a', '1', 2);
-    expect(first).not.toBeNull();
-    expect(await inFlight.enter('key_a', '2', 2)).not.toBeNull();
-    expect(await inFlight.enter('key_a', '3', 2)).toBeNull();
-    expect(await inFlight.enter('key_b', '4', 2)).not.toBeNull();
-    first?.();
-    first?.();
-    await sleep(0);
-    expect(await inFlight.enter('key_a', '5', 2)).not.toBeNull();
-    expect(await inFlight.enter('key_a', '6', 2)).toBeNull();
-  });
+test('lets in as many as there may be, per key, and again once one has left', async () => {
+  const inFlight = locked();
+  const first = await inFlight.enter('key_a', '1', 2);
+  expect(first).not.toBeNull();
+  expect(await inFlight.enter('key_a', '2', 2)).not.toBeNull();
+  expect(await inFlight.enter('key_a', '3', 2)).toBeNull();
+  expect(await inFlight.enter('key_b', '4', 2)).not.toBeNull();
+  first?.();
+  first?.();
+  await sleep(0);
+  expect(await inFlight.enter('key_a', '5', 2)).not.toBeNull();
+  expect(await inFlight.enter('key_a', '6', 2)).toBeNull();
+});
 
-  test('never lets in more, however they come', async () => {
-    const inFlight = create();
-    const all = await Promise.all(
-      Array.from({ length: 20 }, (__, id) => inFlight.enter('key_a', `${id}`, 5)),
-    );
-    expect(all.filter((leave) => leave !== null).length).toBeLessThanOrEqual(5);
-  });
+test('never lets in more, however they come', async () => {
+  const inFlight = locked();
+  const all = await Promise.all(Array.from({ length: 20 }, (__, id) => inFlight.enter('key_a', `${id}`, 5)));
+  expect(all.filter((leave) => leave !== null).length).toBeLessThanOrEqual(5);
 });
 
 test('a holder that died is not counted', async () => {

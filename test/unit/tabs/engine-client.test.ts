@@ -167,7 +167,7 @@ describe('when the engine dies', () => {
     const first = lead(({ send }) => {
       send({ type: 'waiting', stage: 'queued' });
       site.leader = null;
-      setTimeout(() => first.die(), 20);
+      void sleep(20).then(() => first.die());
     });
     const stages: string[] = [];
     for await (const event of client.chat(chatJob, ask())) {
