@@ -20,6 +20,11 @@ const PERMANENT_FAILURES = new Set(['out_of_memory', 'device_unsupported']);
 /** Loads of a variant that ended in the loss of its GPU, before others are tried in its place. */
 const MAX_LOSSES = 2;
 
+/** Where a variant runs. */
+export type Side = 'device' | 'server';
+
+const sideOf = ({ engine }: Variant): Side => (engine === 'upstream' ? 'server' : 'device');
+
 type OnProgress = (progress: LoadProgress) => void;
 
 /** Which models are in memory. Ids that stand on the same weights share one engine and one queue. */
@@ -55,11 +60,11 @@ export class ModelManager {
   }
 
   /** The model that answers for this id: the first variant that has not failed for good. */
-  loadedModel(id: string, kind?: CatalogModel['kind'], deviceOnly = false): LoadedModel {
+  loadedModel(id: string, kind?: CatalogModel['kind'], side?: Side): LoadedModel {
     const model = this.#model(id, kind);
-    const loadedModels = this.#inTurn(model, deviceOnly, this.#plans.get(id)?.candidates);
+    const loadedModels = this.#inTurn(model, side, this.#plans.get(id)?.candidates);
     const loadedModel = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels[0];
-    if (!loadedModel && deviceOnly) throw onServersOnly(id, this.#reasons(id));
+    if (!loadedModel && side === 'device') throw onServersOnly(id, this.#reasons(id));
     if (!loadedModel)
       throw new EngineError({
         code: 'model_unavailable',
@@ -75,12 +80,12 @@ export class ModelManager {
   async ready(
     id: string,
     signal: AbortSignal,
-    { onProgress, deviceOnly = false }: { onProgress?: OnProgress; deviceOnly?: boolean } = {},
+    { onProgress, side }: { onProgress?: OnProgress; side?: Side | undefined } = {},
   ): Promise<LoadedModel> {
     const model = this.#model(id);
     const plan = await abortable(this.#planned(model), signal);
     let failure: unknown = null;
-    const candidates = this.#inTurn(model, deviceOnly, plan.candidates);
+    const candidates = this.#inTurn(model, side, plan.candidates);
     if (candidates.length > 1) candidates.forEach(probe);
     for (const [at, loadedModel] of candidates.entries()) {
       const { variant, circuit } = loadedModel;
@@ -116,7 +121,15 @@ export class ModelManager {
         if (later.length > 0 && variant.engine === 'upstream') this.#passOver(loadedModel, error);
       }
     }
-    throw failure ?? (deviceOnly ? onServersOnly(id, plan.reasons) : noneFits(id, plan));
+    throw failure ?? (side === 'device' ? onServersOnly(id, plan.reasons) : noneFits(id, plan));
+  }
+
+  /** Whether the model's route is a race, and both sides can run. */
+  async races(id: string): Promise<boolean> {
+    const model = this.#model(id);
+    if (model.route !== 'race') return false;
+    const { candidates } = await this.#planned(model);
+    return new Set(candidates.map(sideOf)).size === 2;
   }
 
   /** What this device cannot run is not tried a second time. */
@@ -289,8 +302,8 @@ export class ModelManager {
   }
 
   /** In the order in which they are to answer. */
-  #inTurn({ kind, variants }: CatalogModel, deviceOnly: boolean, candidates = variants): LoadedModel[] {
-    const allowed = candidates.filter(({ engine }) => !deviceOnly || engine !== 'upstream');
+  #inTurn({ kind, variants }: CatalogModel, side: Side | undefined, candidates = variants): LoadedModel[] {
+    const allowed = candidates.filter((each) => side === undefined || side === sideOf(each));
     return inTurn(allowed.map((variant) => this.#loadedModelOf(variant, kind)));
   }
 

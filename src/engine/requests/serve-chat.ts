@@ -3,25 +3,53 @@ import type { ChatEvent, ChatJob, Timings } from '../../protocol/job.ts';
 import { showSpan, type SpanDetail } from '../../protocol/user-timing.ts';
 import type { ChatEngine } from '../engine.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
-import type { ModelManager } from '../models/model-manager.ts';
+import type { ModelManager, Side } from '../models/model-manager.ts';
 import type { LoadedModel } from '../models/loaded-model.ts';
+import { raceChats, type Racer } from './race-chat.ts';
 
-type OnStage = (stage: WaitingStage, servedBy?: string) => void;
+export type OnStage = (stage: WaitingStage, servedBy?: string) => void;
 
-/**
- * Runs one chat: waits for the model and for a slot in it, then passes the engine's events on. Where a server fails before
- * anything was sent, the next variant answers.
- */
+interface ChatRequest {
+  id: string;
+  job: ChatJob;
+}
+
+/** Runs one chat, on the device and on a server at once where the model's route is a race. */
 export async function* serveChat(
   modelManager: ModelManager,
-  { id, job }: { id: string; job: ChatJob },
+  request: ChatRequest,
+  signal: AbortSignal,
+  onStage: OnStage,
+): AsyncGenerator<ChatEvent, void, undefined> {
+  const { model, deviceOnly } = request.job;
+  if (deviceOnly || !(await modelManager.races(model))) {
+    yield* runChat(modelManager, request, deviceOnly ? 'device' : undefined, signal, onStage);
+    return;
+  }
+  const sides: Side[] = ['server', 'device'];
+  const racers = sides.map(
+    (side): Racer =>
+      (...given) =>
+        runChat(modelManager, request, side, ...given),
+  );
+  yield* raceChats(racers, signal, onStage);
+}
+
+/**
+ * Waits for the model and for a slot in it, then passes the engine's events on. Where a server fails before anything was
+ * sent, the next variant answers.
+ */
+async function* runChat(
+  modelManager: ModelManager,
+  { id, job }: ChatRequest,
+  side: Side | undefined,
   signal: AbortSignal,
   onStage: OnStage,
 ): AsyncGenerator<ChatEvent, void, undefined> {
   const began = performance.now();
   let failure: unknown;
   for (;;) {
-    const place = await enter(modelManager, job, signal, onStage).catch((error: unknown) => {
+    const place = await enter(modelManager, job, side, signal, onStage).catch((error: unknown) => {
       // What the server said is told where no variant can stand in for it.
       throw signal.aborted ? error : (failure ?? error);
     });
@@ -66,12 +94,13 @@ interface Place {
 /** A place in line is taken before the model is there, so that the line is bounded while it loads, too. */
 async function enter(
   modelManager: ModelManager,
-  { model, deviceOnly = false }: ChatJob,
+  { model }: ChatJob,
+  side: Side | undefined,
   signal: AbortSignal,
   onStage: OnStage,
 ): Promise<Place> {
   for (;;) {
-    const loadedModel = modelManager.loadedModel(model, 'chat', deviceOnly);
+    const loadedModel = modelManager.loadedModel(model, 'chat', side);
     const given = new AbortController();
     const line = loadedModel.queue.enter(AbortSignal.any([signal, given.signal]));
     const giveUp = () => {
@@ -82,7 +111,7 @@ async function enter(
       );
     };
     if (loadedModel.state !== 'ready') onStage('loading');
-    const ready = modelManager.ready(model, signal, { deviceOnly });
+    const ready = modelManager.ready(model, signal, { side });
     try {
       // The first to settle: a line that is full refuses at once, whatever the load does.
       await Promise.race([line, ready]);

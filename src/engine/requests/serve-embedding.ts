@@ -12,7 +12,8 @@ export async function serveEmbedding(
   onStage: (stage: 'loading' | 'prefill') => void,
 ): Promise<EmbeddingResult> {
   const began = performance.now();
-  let loadedModel = modelManager.loadedModel(job.model, 'embedding', job.deviceOnly);
+  const side = job.deviceOnly ? 'device' : undefined;
+  let loadedModel = modelManager.loadedModel(job.model, 'embedding', side);
   let failure: unknown;
   for (;;) {
     if (loadedModel.state !== 'ready') onStage('loading');
@@ -20,7 +21,7 @@ export async function serveEmbedding(
     const leave = await loadedModel.queue.enter(signal);
     let used: Engine | null = null;
     try {
-      const loaded = await modelManager.ready(job.model, signal, job).catch((error: unknown) => {
+      const loaded = await modelManager.ready(job.model, signal, { side }).catch((error: unknown) => {
         // What the server said is told where no variant can stand in for it.
         throw signal.aborted ? error : (failure ?? error);
       });
@@ -34,7 +35,7 @@ export async function serveEmbedding(
       if (signal.aborted || !used || !(await modelManager.failed(loadedModel, used, error, job.model)))
         throw error;
       failure ??= error;
-      loadedModel = modelManager.loadedModel(job.model, 'embedding', job.deviceOnly);
+      loadedModel = modelManager.loadedModel(job.model, 'embedding', side);
     } finally {
       leave();
     }

@@ -6,6 +6,7 @@ import type { Variant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEngine, EmbeddingEngine } from '../../../../src/engine/engine.ts';
 import { EngineError } from '../../../../src/protocol/engine-error.ts';
 import { loadUpstream } from '../../../../src/engine/engines/upstream/load-upstream.ts';
+import { abortable } from '../../../../src/protocol/abort.ts';
 import { ModelManager } from '../../../../src/engine/models/model-manager.ts';
 import { serveChat } from '../../../../src/engine/requests/serve-chat.ts';
 import { serveEmbedding } from '../../../../src/engine/requests/serve-embedding.ts';
@@ -61,6 +62,7 @@ async function listen(handle: (path: string, response: ServerResponse) => void):
 beforeEach(async () => {
   asked = 0;
   connections = 0;
+  onDeviceAborts = 0;
   vi.spyOn(console, 'warn').mockReturnValue();
   baseUrl = await listen((path, response) => {
     connections += 1;
@@ -75,6 +77,19 @@ afterEach(() => {
   for (const server of servers) server.close();
   servers = [];
 });
+
+/** Replies on the device that were aborted before their first token. */
+let onDeviceAborts: number;
+/** Replies of the server whose client left before their end. */
+let left: number;
+
+async function* generateAfter(ms: number, until: AbortSignal): AsyncGenerator<ChatEvent> {
+  let waits = ms > 0;
+  until.addEventListener('abort', () => (onDeviceAborts += Number(waits)));
+  if (waits) await abortable(new Promise((resolve) => setTimeout(resolve, ms)), until);
+  waits = false;
+  yield* onDevice.generate(job, until);
+}
 
 const onDevice: ChatEngine & EmbeddingEngine = {
   fingerprint: 'device',
@@ -95,6 +110,7 @@ function models(
   next: 'device' | 'none' | 'fails' = 'device',
   kind: 'chat' | 'embedding' = 'chat',
   passThrough?: number[],
+  { route, deviceMs = 0 }: { route?: 'race'; deviceMs?: number } = {},
 ) {
   const common = { license: 'MIT', contextLength: 10, files: [] };
   const upstream = {
@@ -110,7 +126,7 @@ function models(
   const variants = next === 'none' ? [server] : [server, small];
   const reasons = [{ variant: 'server', engine: 'upstream', chosen: true, reason: 'a server runs it' }];
   return new ModelManager(
-    { ownedBy: 'us', models: [{ id: 'm', kind, created: 0, variants }] },
+    { ownedBy: 'us', models: [{ id: 'm', kind, created: 0, variants, ...(route && { route }) }] },
     async (variant, { signal }) => {
       if (variant.engine === 'upstream') {
         const file = () => Promise.reject(new Error('none'));
@@ -118,7 +134,7 @@ function models(
         return loadUpstream(variant, context, { key: 'k' });
       }
       if (next === 'fails') throw new EngineError({ code: 'out_of_memory', message: 'too little' });
-      return onDevice;
+      return { ...onDevice, generate: (_, until) => generateAfter(deviceMs, until) };
     },
     () => undefined,
     async () => ({ candidates: variants, reasons }),
@@ -276,6 +292,41 @@ test('a request limited to the device reaches no server, whatever happens to the
   const before = connections;
   expect(await ask(shared, { deviceOnly: true })).toEqual(device);
   expect(connections).toBe(before);
+});
+
+const slowly =
+  (answerAfter: Answer, ms: number): Answer =>
+  (response) => {
+    const timer = setTimeout(() => answerAfter(response), ms);
+    response.on('close', () => {
+      if (!response.writableEnded) left += 1;
+      clearTimeout(timer);
+    });
+  };
+
+test.each([
+  ['the server is first', whole, 200, server],
+  ['the device is first', slowly(whole, 20_000), 500, device],
+  ['the server fails', status(503), 50, device],
+  ['the server passes the status through', status(429, { 'retry-after': '1' }), 50, device],
+] as const)('in a race, %s: one answers, and the other is aborted', async (_, from, deviceMs, expected) => {
+  const modelManager = models('device', 'chat', undefined, { route: 'race', deviceMs });
+  answer = from;
+  left = 0;
+  await modelManager.ready('m', never, { side: 'server' });
+  expect(await ask(modelManager)).toEqual(expected);
+  expect(onDeviceAborts).toBe(expected === server ? 1 : 0);
+  await expect.poll(() => left).toBe(deviceMs === 500 ? 1 : 0);
+  expect(modelManager.busy).toBe(false);
+});
+
+test('in a race, a request limited to the device reaches no server; when both fail, the error is told', async () => {
+  answer = status(400);
+  const racing = models('device', 'chat', undefined, { route: 'race' });
+  expect(await ask(racing, { deviceOnly: true })).toEqual(device);
+  expect(connections).toBe(0);
+  const failing = models('fails', 'chat', undefined, { route: 'race' });
+  await expect(ask(failing)).rejects.toBeInstanceOf(EngineError);
 });
 
 test('a redirect is refused, and the other host hears nothing', async () => {
