@@ -193,6 +193,23 @@ test.each(faults)(
   },
 );
 
+test.each([
+  ['refuses connections', 'http://127.0.0.1:9/v1'],
+  ['has no address', 'http://no-such-host.invalid/v1'],
+  ['fails the TLS handshake', () => baseUrl.replace('http:', 'https:')],
+])('a server that %s from the start: the device answers', async (_, url) => {
+  baseUrl = typeof url === 'string' ? url : url();
+  const modelManager = models();
+  expect(await ask(modelManager)).toEqual(device);
+  expect(modelManager.status()[0]?.reasons).toContainEqual(
+    expect.objectContaining({
+      variant: 'server',
+      reason: expect.stringMatching(/^does not answer: .* cannot be reached/) as string,
+    }),
+  );
+  expect(console.warn).toHaveBeenCalledTimes(1);
+});
+
 test('several requests that meet the fault together are all answered by the device', async () => {
   const modelManager = models();
   answer = status(500);
