@@ -18,7 +18,7 @@ const SLOW = [
 /** Tests that measure or that load the whole machine: one file at a time, after all others. */
 const TIMED = [
   'test/browser/lifetime/{abort,service-worker}.test.ts',
-  'test/browser/{chat,engine,long-prompts,user-timing}.test.ts',
+  'test/browser/{chat,engine,long-prompts,ray-serve,user-timing}.test.ts',
   'test/{chaos,fuzz,soak}/**/*.test.ts',
 ];
 

@@ -30,6 +30,7 @@ const DOCUMENTS = [
     'astro',
     'openai-agents',
     'offline-chat',
+    'ray-serve',
   ].map((name) => `examples/${name}/README.md`),
 ];
 const COMMANDS: Record<string, { run(args: string[], signal: AbortSignal): Promise<unknown> }> = {
@@ -64,7 +65,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
   });
 
   test('its npm scripts are there', async () => {
-    const folder = path.startsWith('examples/') ? dirname(path) : '.';
+    const folder = existsSync(join(dirname(path), 'package.json')) ? dirname(path) : '.';
     const { scripts } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>;
     };

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -34,7 +35,9 @@ export async function packTarball(): Promise<string> {
 
 /** The examples, each with localtext from the tarball. @returns their folder */
 export async function installExamples(tarball: string): Promise<string> {
-  const names = await readdir('examples');
+  const names = (await readdir('examples')).filter((name) =>
+    existsSync(join('examples', name, 'package.json')),
+  );
   const overrides: Record<string, string> = {};
   for (const name of names) {
     const target = join(FOLDER, name);

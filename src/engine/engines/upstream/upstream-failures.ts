@@ -25,7 +25,9 @@ export function asUpstreamFailure(error: unknown, { key, passThrough = [] }: Fai
     return fault('upstream_unavailable', 'did not answer in time. Try again, or later.', { cause: error });
   }
   if (error instanceof APIConnectionError || !(error instanceof APIError)) return unreachable(error);
-  const status = error.status ?? 500;
+  // An error event in a stream has none.
+  if (error.status === undefined) return cutShort(error);
+  const { status } = error;
   const retryAfterMs = retryAfter(error.headers);
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
   const options = { cause: error, isForCaller: passThrough.includes(status) };

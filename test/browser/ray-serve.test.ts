@@ -1,0 +1,198 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
+import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { RayCluster } from '../support/ray-cluster.ts';
+import { freePort } from '../support/static-site.ts';
+
+/** The example `ray-serve`: two replicas of a chat model, and one for embeddings. */
+
+const SECRET = 'sk-of-the-cluster';
+const small = defaultCatalog.models[0]?.variants.at(-1);
+if (!small) throw new Error('the default catalog has no small weights');
+
+let context: BrowserContext;
+let cluster: RayCluster;
+let page: Page;
+let key: string;
+
+beforeAll(async () => {
+  cluster = new RayCluster(await freePort(), SECRET);
+  const server: UpstreamVariant = {
+    engine: 'upstream',
+    name: 'ray',
+    license: 'Apache-2.0',
+    contextLength: 4096,
+    files: [],
+    baseUrl: `${cluster.url}/v1`,
+    model: 'smollm2-135m-instruct',
+  };
+  const embedder: UpstreamVariant = { ...server, name: 'ray-embeddings', dimensions: 384 };
+  const catalog: Catalog = {
+    ownedBy: 'test',
+    models: [
+      { id: 'both', kind: 'chat', created: 1, variants: [server, small] },
+      { id: 'cluster', kind: 'chat', created: 1, variants: [{ ...server, name: 'ray-alone' }] },
+      { id: 'vectors', kind: 'embedding', created: 1, variants: [embedder] },
+    ],
+  };
+  const upstreamKeys = { ray: SECRET, 'ray-alone': SECRET, 'ray-embeddings': SECRET };
+  context = await launch();
+  const options = encodeURIComponent(JSON.stringify({ catalog, upstreamKeys }));
+  const opening = openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`);
+  await cluster.start();
+  ({ page, key } = await opening);
+}, 300_000);
+
+afterAll(async () => {
+  await context.close();
+  await cluster.stop();
+});
+
+/** Goes on for long: the model's end of turn is ruled out. */
+const endless = {
+  model: 'cluster',
+  messages: [{ role: 'user' as const, content: 'Count to a thousand.' }],
+  logit_bias: { 2: -100 },
+  max_tokens: 2000,
+  stream: true as const,
+};
+
+/** Starts this many streams in the page; resolves when each has a token. */
+const startStreams = (count: number) =>
+  page.evaluate(
+    async ({ apiKey, body, many }) => {
+      const client = window.client(apiKey);
+      window.streams = await Promise.all(
+        Array.from({ length: many }, async () => {
+          const stream = await client.chat.completions.create(body);
+          const chunks = stream[Symbol.asyncIterator]();
+          for (;;) {
+            const { value, done } = await chunks.next();
+            if (done || value.choices[0]?.delta.content)
+              return { stop: () => stream.controller.abort(), chunks };
+          }
+        }),
+      );
+    },
+    { apiKey: key, body: endless, many: count },
+  );
+
+/** One short answer, and who gave it. */
+const ask = (model: string) =>
+  page.evaluate(
+    async ({ apiKey, id }) => {
+      const response = await fetch('/v1/chat/completions', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: id, messages: [{ role: 'user', content: 'Hi.' }], max_tokens: 4 }),
+      });
+      const { headers, status } = response;
+      return {
+        status,
+        by: headers.get('localtext-served-by'),
+        retryAfter: headers.get('retry-after'),
+        text: await response.text(),
+      };
+    },
+    { apiKey: key, id: model },
+  );
+
+declare global {
+  interface Window {
+    streams: { stop(): void; chunks: AsyncIterator<unknown> }[];
+  }
+}
+
+test('the cluster streams, keeps to a schema, and embeds as the device does', async () => {
+  const answers = await page.evaluate(async (apiKey) => {
+    const client = window.client(apiKey);
+    const messages = [{ role: 'user' as const, content: 'Ann is 7. Who is she?' }];
+    const pieces: string[] = [];
+    const stream = await client.chat.completions.create({
+      model: 'both',
+      messages,
+      max_tokens: 12,
+      stream: true,
+    });
+    for await (const { choices } of stream) pieces.push(choices[0]?.delta.content ?? '');
+    const schema = {
+      type: 'object',
+      properties: { name: { type: 'string', maxLength: 10 } },
+      required: ['name'],
+      additionalProperties: false,
+    };
+    const held = await client.chat.completions.create({
+      model: 'both',
+      messages,
+      max_tokens: 40,
+      response_format: { type: 'json_schema', json_schema: { name: 'person', schema, strict: true } },
+    });
+    const input = ['That is a happy person', 'That is a happy dog'];
+    const { data } = await client.embeddings.create({ model: 'vectors', input });
+    const [a = [], b = []] = data.map(({ embedding }) => embedding);
+    const similarity = a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
+    return { pieces, person: held.choices[0]?.message.content, by: held.system_fingerprint, similarity };
+  }, key);
+  expect(answers.pieces.filter(Boolean).length).toBeGreaterThan(5);
+  expect(JSON.parse(answers.person ?? '')).toEqual({ name: expect.any(String) as string });
+  expect(answers.by).toBe('ray-upstream');
+  // As published for these weights.
+  expect(answers.similarity).toBeCloseTo(0.6946, 3);
+});
+
+test('a full cluster says 429 with its wait, and an abort frees the replicas', async () => {
+  // Two replicas with two slots each.
+  await startStreams(4);
+  const gone = new AbortController();
+  const waiting = Array.from({ length: 8 }, () => cluster.ask({ ...endless, max_tokens: 2 }, gone.signal));
+  const told = await Promise.race(waiting);
+  expect(told.status).toBe(429);
+  expect(await ask('cluster')).toMatchObject({ status: 429, retryAfter: '2' });
+  await page.evaluate(() => window.streams.forEach(({ stop }) => stop()));
+  const statuses = (await Promise.all(waiting)).map(({ status }) => status);
+  expect(statuses).toContain(200);
+  gone.abort();
+  expect(await ask('cluster')).toMatchObject({ status: 200, by: 'ray-alone-upstream' });
+});
+
+test('a replica that dies breaks its own streams with an error, and no others', async () => {
+  await startStreams(4);
+  cluster.killReplica();
+  const ends = await page.evaluate(() =>
+    Promise.all(
+      window.streams.map(async ({ chunks, stop }) => {
+        try {
+          for (let count = 0; count < 60; count++) if ((await chunks.next()).done) return 'ended';
+          stop();
+          return 'goes on';
+        } catch (error) {
+          return (error as { code?: string }).code ?? String(error);
+        }
+      }),
+    ),
+  );
+  expect(ends.toSorted()).toEqual(['goes on', 'goes on', 'upstream_failed', 'upstream_failed']);
+  // The other replica, or the one that takes the place.
+  expect(await ask('cluster')).toMatchObject({ status: 200 });
+});
+
+test('while the cluster is stopped the device answers, and the cluster once it is back', async () => {
+  expect(await ask('both')).toMatchObject({ status: 200, by: 'ray-upstream' });
+  await cluster.stop();
+  expect(await ask('both')).toMatchObject({
+    status: 200,
+    by: expect.stringMatching(new RegExp(`^${small.name}`)) as string,
+  });
+  expect(await ask('cluster')).toMatchObject({
+    status: 500,
+    text: expect.stringContaining('upstream_unavailable') as string,
+  });
+  await cluster.start();
+  await expect
+    .poll(async () => (await ask('both')).by, { timeout: 70_000, interval: 1000 })
+    .toBe('ray-upstream');
+});
