@@ -1,7 +1,9 @@
 import type { ChatEvent } from '../../protocol/job.ts';
-import type { OnStage } from './serve-chat.ts';
+import type { WaitingStage } from '../../protocol/engine-port.ts';
 
 type Events = AsyncGenerator<ChatEvent, void, undefined>;
+/** Why nothing has come yet; with `prefill`, the fingerprint of the variant that computes. */
+export type OnStage = (stage: WaitingStage, servedBy?: string) => void;
 export type Racer = (signal: AbortSignal, onStage: OnStage) => Events;
 
 /** Up to the first token: what came until then, and the rest. */

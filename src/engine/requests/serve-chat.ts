@@ -1,13 +1,10 @@
-import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { ChatEvent, ChatJob, Timings } from '../../protocol/job.ts';
 import { showSpan, type SpanDetail } from '../../protocol/user-timing.ts';
 import type { ChatEngine } from '../engine.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
 import type { ModelManager, Side } from '../models/model-manager.ts';
 import type { LoadedModel } from '../models/loaded-model.ts';
-import { raceChats, type Racer } from './race-chat.ts';
-
-export type OnStage = (stage: WaitingStage, servedBy?: string) => void;
+import { raceChats, type OnStage, type Racer } from './race-chat.ts';
 
 interface ChatRequest {
   id: string;
