@@ -15,10 +15,9 @@ const SLOW = [
   'test/unit/engine/wllama/read-ahead-blob.test.ts',
 ];
 
-/** Tests that measure or that load the whole machine: one file at a time, after all others. */
+/** Tests that hold times against fixed limits or that load the whole machine: one file at a time, after all others. */
 const TIMED = [
-  'test/browser/lifetime/{abort,service-worker}.test.ts',
-  'test/browser/{chat,engine,long-prompts,ray-serve,user-timing}.test.ts',
+  'test/browser/{lifetime/abort,long-prompts,ray-serve}.test.ts',
   'test/{chaos,fuzz,soak}/**/*.test.ts',
 ];
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { launch } from '../support/launch.ts';
 import { judge, percentile, type Outcome } from './outcome.ts';
 
-const requests = Number(process.env['LOCALTEXT_FUZZ_REQUESTS'] ?? 150);
+const requests = Number(process.env['LOCALTEXT_FUZZ_REQUESTS'] ?? 100);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 const only = process.env['LOCALTEXT_FUZZ_ONLY'];
 

@@ -6,7 +6,7 @@ import { expect, inject, test } from 'vitest';
 import { launch } from '../support/launch.ts';
 import { Soak } from './soak.ts';
 
-const minutes = Number(process.env['LOCALTEXT_SOAK_MINUTES'] ?? 1);
+const minutes = Number(process.env['LOCALTEXT_SOAK_MINUTES'] ?? 0.5);
 const seed = Number(process.env['LOCALTEXT_SOAK_SEED'] ?? 1);
 
 /** Caches fill in a shorter run, which says nothing of growth. */
