@@ -1,8 +1,8 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
-import { violations } from '../support/axe.ts';
-import { launch } from '../support/launch.ts';
+import { violations } from '../../support/axe.ts';
+import { launch } from '../../support/launch.ts';
 
 /** The playground as people see it, on real weights: what it says, what it keeps, and what axe finds in it. */
 

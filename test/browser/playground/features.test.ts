@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import type { BrowserContext, Locator, Page } from 'playwright';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 
-import { violations } from '../support/axe.ts';
-import { launch } from '../support/launch.ts';
+import { violations } from '../../support/axe.ts';
+import { launch } from '../../support/launch.ts';
 
 /** What the playground's settings do to a real reply, and what may be done with a conversation. */
 

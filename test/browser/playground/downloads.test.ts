@@ -1,9 +1,9 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 
-import { violations } from '../support/axe.ts';
-import { launch } from '../support/launch.ts';
-import { SlowSite } from '../support/slow-site.ts';
+import { violations } from '../../support/axe.ts';
+import { launch } from '../../support/launch.ts';
+import { SlowSite } from '../../support/slow-site.ts';
 
 /** A download as its user handles it, of real weights over a slow line. */
 

@@ -1,8 +1,8 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-import { launch } from '../support/launch.ts';
-import { storedConversation } from '../support/stored-conversation.ts';
+import { launch } from '../../support/launch.ts';
+import { storedConversation } from '../../support/stored-conversation.ts';
 
 /** What a model, a file, a link or the storage may hold must leave the playground usable. */
 

@@ -1,10 +1,10 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-import { violations } from '../support/axe.ts';
-import { bundleSamples } from '../support/bundle-samples.ts';
-import { launch } from '../support/launch.ts';
-import { openPage } from '../support/open-page.ts';
+import { violations } from '../../support/axe.ts';
+import { bundleSamples } from '../../support/bundle-samples.ts';
+import { launch } from '../../support/launch.ts';
+import { openPage } from '../../support/open-page.ts';
 
 /** The log of requests: who asked, and code that asks the same again, run with the real clients. */
 
