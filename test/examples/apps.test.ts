@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import type { Page } from 'playwright';
+import { expect, inject, onTestFinished, test } from 'vitest';
 
-import { launch } from '../support/launch.ts';
+import { browserOfFile } from '../support/browser-of-file.ts';
 import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
 import { linkModels } from './support/models.ts';
@@ -13,19 +13,11 @@ import { preview, startVite } from './support/vite-server.ts';
 /** Examples of whole apps, built and driven on real weights. */
 
 const examples = inject('examples');
-let context: BrowserContext;
-
-beforeAll(async () => {
-  context = await launch();
-});
-
-afterAll(async () => {
-  await context.close();
-});
+const browser = browserOfFile();
 
 /** The hooks show the load; then the agent in the page answers. */
 async function chatWithHooks(url: string): Promise<void> {
-  const { page, faults } = await openExample(context, url);
+  const { page, faults } = await openExample(browser.context, url);
   await page.locator('progress').waitFor();
   await page.getByRole('button', { name: 'Send' }).click({ timeout: 90_000 });
   expect(await page.locator('progress').count()).toBe(0);
@@ -55,7 +47,7 @@ test('react-ai-sdk on the dev server', async () => {
 
 test('langchain-rag: the right one of the chosen files is found, and the answer comes from it', async () => {
   const { url } = await preview('langchain-rag');
-  const { page, faults } = await openExample(context, url);
+  const { page, faults } = await openExample(browser.context, url);
   const folder = join(examples, 'langchain-rag/documents');
   const files = (await readdir(folder)).map((name) => join(folder, name));
   await page.locator('input[type=file]:enabled').waitFor({ timeout: 60_000 });
@@ -85,7 +77,7 @@ function chatBodies(page: Page): ChatBody[] {
 
 test('openai-agents: the model calls the tool of the page, and answers from its result', async () => {
   const { url } = await preview('openai-agents');
-  const { page, faults } = await openExample(context, url);
+  const { page, faults } = await openExample(browser.context, url);
   const bodies = chatBodies(page);
   const answer = await ask(page);
   const [call, ...others] = await page.locator('li').allInnerTexts();

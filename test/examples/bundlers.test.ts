@@ -1,11 +1,10 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { BrowserContext } from 'playwright';
 import { rolldown } from 'rolldown';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 
-import { launch } from '../support/launch.ts';
+import { browserOfFile } from '../support/browser-of-file.ts';
 import { ask, openExample } from './support/drive.ts';
 import { serveFolder } from './support/plain-server.ts';
 import { linkModels } from './support/models.ts';
@@ -14,15 +13,7 @@ import { run } from './support/workspace.ts';
 /** The packed package, built other ways than the examples are, on a host that sends no headers. */
 
 const examples = inject('examples');
-let context: BrowserContext;
-
-beforeAll(async () => {
-  context = await launch();
-});
-
-afterAll(async () => {
-  await context.close();
-});
+const browser = browserOfFile();
 
 /** Beside the examples, so that their packages are found. */
 async function workFolder(): Promise<string> {
@@ -58,7 +49,7 @@ test('Vite, with a base that is relative: the build runs in any folder, and with
   await rm(join(site, 'assets', lazy ?? ''));
   await linkModels(site);
   const url = `${await serve(folder)}/some/where/`;
-  const { page, faults } = await openExample(context, url);
+  const { page, faults } = await openExample(browser.context, url);
   expect(await ask(page)).toMatch(/Paris/);
   const scopes = await page.evaluate(async () =>
     (await navigator.serviceWorker.getRegistrations()).map(({ scope }) => scope),
@@ -113,7 +104,7 @@ test('a bundler that makes no workers: a worker of the site’s own, by workerUr
     await bundle.close();
   }
   await linkModels(site);
-  const { page: opened, faults } = await openExample(context, `${await serve(site)}/`);
+  const { page: opened, faults } = await openExample(browser.context, `${await serve(site)}/`);
   expect(await ask(opened)).toMatch(/Paris.*384$/s);
   expect(faults).toEqual([]);
   await opened.close();

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 
-import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
 
-import { launch } from '../support/launch.ts';
+import { browserOfFile } from '../support/browser-of-file.ts';
 import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
 import { serveFolder } from './support/plain-server.ts';
@@ -12,24 +11,16 @@ import { linkModels } from './support/models.ts';
 import { run } from './support/workspace.ts';
 
 const examples = inject('examples');
-let context: BrowserContext;
-
-beforeAll(async () => {
-  context = await launch();
-});
-
-afterAll(async () => {
-  await context.close();
-});
+const browser = browserOfFile();
 
 describe('vite-openai', () => {
   test('chats below its own base, isolated, and asks no other origin', async () => {
     const { url } = await preview('vite-openai', '/app/');
     const foreign: string[] = [];
-    context.on('request', (request) => {
+    browser.context.on('request', (request) => {
       if (!/^(http:\/\/localhost:|blob:|data:)/.test(request.url())) foreign.push(request.url());
     });
-    const { page, faults } = await openExample(context, url);
+    const { page, faults } = await openExample(browser.context, url);
     expect(await ask(page)).toMatch(/Paris/);
     expect(await page.evaluate(() => crossOriginIsolated)).toBe(true);
     const scopes = await page.evaluate(async () =>
@@ -45,7 +36,7 @@ describe('vite-openai', () => {
     await linkModels(join(folder, 'public'));
     const server = await startVite(folder, 'dev', await freePort(), '/app/');
     onTestFinished(() => server.stop());
-    const { page, faults } = await openExample(context, server.url);
+    const { page, faults } = await openExample(browser.context, server.url);
     expect(await ask(page)).toMatch(/Paris/);
     expect(faults).toEqual([]);
     await page.close();
@@ -59,7 +50,7 @@ test('plain-html: init copies all it needs; a host without headers still gets an
   await linkModels(join(folder, 'public'));
   const server = await serveFolder(join(folder, 'public'));
   onTestFinished(() => server.stop());
-  const { page, faults } = await openExample(context, `${server.url}/`);
+  const { page, faults } = await openExample(browser.context, `${server.url}/`);
   expect(await ask(page)).toMatch(/Paris/);
   await page.reload();
   expect(await page.evaluate(() => crossOriginIsolated)).toBe(true);

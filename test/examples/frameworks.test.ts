@@ -1,10 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { BrowserContext } from 'playwright';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 
-import { launch } from '../support/launch.ts';
+import { browserOfFile } from '../support/browser-of-file.ts';
 import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
 import { linkModels } from './support/models.ts';
@@ -15,15 +14,7 @@ import { run } from './support/workspace.ts';
 /** Other bundlers and frameworks, with no setting for the engines, behind nginx and its own table of MIME types. */
 
 const examples = inject('examples');
-let context: BrowserContext;
-
-beforeAll(async () => {
-  context = await launch();
-});
-
-afterAll(async () => {
-  await context.close();
-});
+const browser = browserOfFile();
 
 async function wasmFiles(folder: string): Promise<string[]> {
   const files = await readdir(folder, { recursive: true });
@@ -31,7 +22,7 @@ async function wasmFiles(folder: string): Promise<string[]> {
 }
 
 async function chat(url: string): Promise<void> {
-  const { page, faults } = await openExample(context, url);
+  const { page, faults } = await openExample(browser.context, url);
   expect(await ask(page)).toMatch(/Paris/);
   expect(faults).toEqual([]);
   await page.close();
@@ -39,7 +30,7 @@ async function chat(url: string): Promise<void> {
 
 /** Chats, and embeds by the page's own key, so that both WASM engines have run. */
 async function chatAndEmbed(url: string): Promise<void> {
-  const { page, faults } = await openExample(context, url);
+  const { page, faults } = await openExample(browser.context, url);
   const request = page.waitForRequest(/\/v1\/chat\/completions$/);
   expect(await ask(page)).toMatch(/Paris/);
   const authorization = (await request).headers()['authorization'] ?? '';

@@ -1,25 +1,17 @@
 import { appendFile, cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import type { Page } from 'playwright';
+import { expect, inject, onTestFinished, test } from 'vitest';
 
-import { launch } from '../support/launch.ts';
+import { browserOfFile } from '../support/browser-of-file.ts';
 import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
 import { startVite } from './support/vite-server.ts';
 import { linkModels } from './support/models.ts';
 import { run } from './support/workspace.ts';
 
-let context: BrowserContext;
-
-beforeAll(async () => {
-  context = await launch();
-});
-
-afterAll(async () => {
-  await context.close();
-});
+const browser = browserOfFile();
 
 /** A copy of the Workbox example, so that another test's build stays as it is. */
 async function variant(name: string, worker?: string): Promise<{ folder: string; url: string }> {
@@ -46,7 +38,7 @@ async function askAndReadKey(page: Page): Promise<string> {
 
 test("an update of the site's own worker waits for a reply that streams, then takes over", async () => {
   const { folder, url } = await variant('own-worker-update');
-  const { page, faults } = await openExample(context, url);
+  const { page, faults } = await openExample(browser.context, url);
   const authorization = await askAndReadKey(page);
 
   await appendFile(join(folder, 'dist/sw.js'), '\n// The next version.\n');
@@ -115,7 +107,7 @@ test('Workbox routes: registerRoute(matchV1, handleV1)', async () => {
      setDefaultHandler(new NetworkFirst());
      addEventListener('message', handleMessage);`,
   );
-  const { page, faults } = await openExample(context, url);
+  const { page, faults } = await openExample(browser.context, url);
   const authorization = await askAndReadKey(page);
   const statuses = await page.evaluate(async (key) => {
     const headers = { authorization: key };

@@ -1,0 +1,14 @@
+import type { BrowserContext } from 'playwright';
+import { afterAll, beforeAll } from 'vitest';
+
+import { launch, type LaunchOptions } from './launch.ts';
+
+/** One Chromium for all tests of a file. */
+export function browserOfFile(options?: LaunchOptions): { readonly context: BrowserContext } {
+  const browser = {} as { context: BrowserContext };
+  beforeAll(async () => {
+    browser.context = await launch(options);
+  });
+  afterAll(() => browser.context.close());
+  return browser;
+}
