@@ -115,8 +115,9 @@ test('an abort ends the reply, and the next one comes', async () => {
 });
 
 test('the second turn finds the first in the cache', async () => {
-  const first = await chat(job('Say hello.', { maxTokens: 100 }));
-  if (first.done?.finishReason !== 'stop') return expect(first.done?.finishReason).toBe('length');
+  // web-llm drops its cache after a reply that ended by length.
+  const first = await chat(job('Say hello.', { maxTokens: 200 }));
+  expect(first.done?.finishReason).toBe('stop');
   const second = await chat(
     job([
       { role: 'user', content: 'Say hello.' },

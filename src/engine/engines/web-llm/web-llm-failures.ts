@@ -84,8 +84,9 @@ export function asLoadFailure(
   }
   // The library runs before a GPU is opened: what fails so early is not MLC's.
   if (!deviceOpened) return corrupt(`The model library ${library} is none that web-llm can run.`, error);
+  const why = message.replaceAll(/\s+/g, ' ').slice(0, 200);
   return new EngineError(
-    { code: 'engine_failed', message: `${name} could not be loaded on this GPU.` },
+    { code: 'engine_failed', message: `${name} could not be loaded on this GPU: ${why}` },
     error,
   );
 }

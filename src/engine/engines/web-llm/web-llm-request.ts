@@ -11,12 +11,15 @@ import type { MlcChatConfig } from './web-llm-files.ts';
 /** A job in web-llm's terms. */
 export interface WebLlmRequest {
   input: { chat: ChatCompletionRequestStreaming } | { completion: CompletionCreateParamsStreaming };
-  /** What the reply already starts with; it is not generated again, nor part of the text that comes. */
+  /** The text that the reply already starts with; it is neither generated again nor sent. */
   replyStart: string;
 }
 
 /** More alternatives a token than these are refused by web-llm. */
 const MAX_TOP_LOGPROBS = 5;
+
+/** web-llm refuses 0. With this one, it takes the most probable token. */
+const MIN_TOP_P = 1e-5;
 
 export function toWebLlmRequest(job: ChatJob, config: MlcChatConfig, replyPrefix = ''): WebLlmRequest {
   const common = sampling(job, config);
@@ -38,10 +41,11 @@ export function toWebLlmRequest(job: ChatJob, config: MlcChatConfig, replyPrefix
   };
 }
 
-/** Everything is said: what is left out would come from the model's own configuration. */
+/** Every parameter is given: one left out would come from the model's own configuration. */
 function sampling(job: ChatJob, config: MlcChatConfig) {
   const { temperature, topP, seed, presencePenalty, frequencyPenalty, logitBias } = job.sampling;
   const top = job.topLogprobs;
+  const greedy = temperature === 0;
   if (top !== undefined && top > MAX_TOP_LOGPROBS) {
     throw badRequest(
       `This model gives at most ${MAX_TOP_LOGPROBS} top_logprobs.`,
@@ -59,9 +63,9 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
   return {
     stream: true as const,
     stream_options: { include_usage: true },
-    temperature,
-    // It refuses 0, and takes no less than this anyway.
-    top_p: Math.max(topP, 1e-5),
+    // It computes log probabilities after the temperature: at 0 they would be 0 and -Infinity.
+    temperature: greedy && top !== undefined ? 1 : temperature,
+    top_p: greedy ? MIN_TOP_P : Math.max(topP, MIN_TOP_P),
     presence_penalty: presencePenalty ?? 0,
     frequency_penalty: frequencyPenalty ?? 0,
     repetition_penalty: 1,

@@ -172,6 +172,14 @@ test('alternatives: as many as asked for, more than five refused by name', async
   });
 });
 
+test('log probabilities at temperature 0 are computed at temperature 1, from the most probable token alone', async () => {
+  const fake = fakeWebLlm();
+  await run(fake, ask('hi', { topLogprobs: 1 }));
+  expect(fake.pipeline.generation).toMatchObject({ temperature: 1, top_p: 1e-5 });
+  await run(fake, ask('hi'));
+  expect(fake.pipeline.generation).toMatchObject({ temperature: 0, top_p: 1e-5 });
+});
+
 test('sampling is passed on whole, and limits are ours to name', async () => {
   const fake = fakeWebLlm();
   await run(

@@ -130,7 +130,7 @@ test.each([
   ['WebGPUNotAvailableError', 'WebGPU is not supported', 'device_unsupported', /needs WebGPU/],
   ['DeviceLostError', 'The WebGPU device was lost while loading', 'out_of_memory', /too little memory/],
   ['Error', 'Cannot find function prefill', 'weights_corrupt', /library lib\.wasm does not belong/],
-  ['Error', 'something else', 'engine_failed', /could not be loaded/],
+  ['Error', 'something else', 'engine_failed', /could not be loaded on this GPU: something else/],
 ])('a %s while loading is told in words: %s', (name, message, code, words) => {
   const failed = asLoadFailure(Object.assign(new Error(message), { name }), 'tiny', 'lib.wasm');
   expect(failed).toMatchObject({ code });
