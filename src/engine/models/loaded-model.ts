@@ -23,23 +23,35 @@ const MAX_BACKOFF_MS = 30_000;
 /** Embeddings are batched inside their engine, across requests: nothing is gained by a line before it. */
 const EMBEDDING_SLOTS = Number.POSITIVE_INFINITY;
 
+/** One load, shared by all callers that wait for it. */
+interface Loading {
+  name: 'loading';
+  progress: Progress | null;
+  callers: Set<{ onProgress(progress: Progress): void }>;
+  abort: AbortController;
+  done: Promise<void>;
+}
+
+type State =
+  | { name: 'idle' }
+  | Loading
+  | { name: 'ready'; engine: Engine; progress: Progress }
+  /** Not loaded again before that time, in `performance.now()`. */
+  | { name: 'failed'; error: unknown; retryAt: number };
+
 /** One variant's place in memory: empty, being filled, or holding an engine. */
 export class LoadedModel {
   readonly variant: Variant;
   readonly queue: SlotQueue;
   /** Opened for servers alone. */
   readonly circuit = new CircuitBreaker();
-  engine: Engine | null = null;
-  error: unknown = null;
-  progress: Progress | null = null;
-  /** By `performance.now()`: when a request last got it. */
+  /** By `performance.now()`: when a request last used it. */
   lastUsed = 0;
   readonly #loadVariant: LoadVariant;
   readonly #onChange: () => void;
-  readonly #listeners = new Set<(progress: Progress) => void>();
-  #loading: { done: Promise<void>; abort: AbortController; waiters: number } | null = null;
+  #state: State = { name: 'idle' };
+  /** Failed loads in a row. */
   #failures = 0;
-  #notBefore = 0;
 
   constructor(variant: Variant, kind: CatalogModel['kind'], load: LoadVariant, onChange: () => void) {
     this.variant = variant;
@@ -49,31 +61,39 @@ export class LoadedModel {
   }
 
   get state(): ModelStatus['state'] {
-    if (this.engine) return 'ready';
-    if (this.#loading) return 'loading';
-    return this.error === null ? 'idle' : 'failed';
+    return this.#state.name;
+  }
+
+  get engine(): Engine | null {
+    return this.#state.name === 'ready' ? this.#state.engine : null;
+  }
+
+  get error(): unknown {
+    return this.#state.name === 'failed' ? this.#state.error : null;
+  }
+
+  get progress(): Progress | null {
+    return 'progress' in this.#state ? this.#state.progress : null;
   }
 
   /** Resolves when the engine is there. All callers share one load; it is given up when the last one has gone. */
   async load(signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<void> {
     signal.throwIfAborted();
-    if (this.engine) return;
-    if (!this.#loading && this.error !== null && performance.now() < this.#notBefore) throw this.error;
-    const loading = (this.#loading ??= this.#begin());
-    loading.waiters++;
-    this.#listeners.add(onProgress);
-    if (this.progress) onProgress(this.progress);
+    const state = this.#state;
+    if (state.name === 'ready') return;
+    if (state.name === 'failed' && performance.now() < state.retryAt) throw state.error;
+    const loading = state.name === 'loading' ? state : this.#begin();
+    const caller = { onProgress };
+    loading.callers.add(caller);
+    if (loading.progress) onProgress(loading.progress);
     try {
       await abortable(loading.done, signal);
     } finally {
-      this.#listeners.delete(onProgress);
-      loading.waiters--;
-      if (loading.waiters === 0 && this.#loading === loading) {
+      loading.callers.delete(caller);
+      if (loading.callers.size === 0 && this.#state === loading) {
         // A caller that comes now restarts rather than joining a load that is being given up.
-        this.#loading = null;
-        this.progress = null;
+        this.#become({ name: 'idle' });
         loading.abort.abort(new DOMException('Nobody waits for this model any more.', 'AbortError'));
-        this.#onChange();
       }
     }
   }
@@ -81,66 +101,69 @@ export class LoadedModel {
   /** The engine is of no more use: the next request reloads it. */
   async drop(engine: Engine): Promise<void> {
     if (this.engine !== engine) return;
-    this.engine = null;
-    this.progress = null;
-    this.#onChange();
+    this.#become({ name: 'idle' });
     await engine.unload().catch(() => undefined);
   }
 
   /** Circumstances have changed: a load that failed may be tried again at once. */
   resetBackoff(): void {
-    this.#notBefore = 0;
+    if (this.#state.name === 'failed') this.#state.retryAt = 0;
   }
 
-  #begin(): { done: Promise<void>; abort: AbortController; waiters: number } {
-    const abort = new AbortController();
-    this.error = null;
-    const loading = { done: Promise.resolve(), abort, waiters: 0 };
-    loading.done = this.#run(abort.signal, () => this.#loading === loading);
-    loading.done.catch(() => undefined);
+  #become(state: State): void {
+    this.#state = state;
     this.#onChange();
+  }
+
+  #begin(): Loading {
+    const loading: Loading = {
+      name: 'loading',
+      progress: null,
+      callers: new Set(),
+      abort: new AbortController(),
+      done: Promise.resolve(),
+    };
+    this.#become(loading);
+    loading.done = this.#run(loading);
+    loading.done.catch(() => undefined);
     return loading;
   }
 
-  async #run(signal: AbortSignal, isCurrent: () => boolean): Promise<void> {
+  async #run(loading: Loading): Promise<void> {
     const began = performance.now();
+    const { signal } = loading.abort;
+    const report = (progress: Progress) => {
+      for (const { onProgress } of loading.callers) onProgress(progress);
+    };
     try {
       const engine = await this.#loadVariant(this.variant, {
         signal,
         onProgress: (phase, loadedBytes, totalBytes) => {
-          if (isCurrent()) this.#report({ phase, loadedBytes, totalBytes });
+          if (this.#state !== loading) return;
+          loading.progress = { phase, loadedBytes, totalBytes };
+          report(loading.progress);
+          this.#onChange();
         },
       });
       if (signal.aborted) {
         await engine.unload();
         throw signal.reason as Error;
       }
-      this.engine = engine;
       this.#failures = 0;
       if ('slots' in engine) this.queue.slots = engine.slots;
       const totalBytes = this.variant.files.reduce((sum, { bytes }) => sum + bytes, 0);
-      this.#report({ phase: 'ready', loadedBytes: totalBytes, totalBytes });
-      this.#loading = null;
-    } catch (error) {
-      if (!signal.aborted && isCurrent()) {
-        this.error = error instanceof EngineError ? error : loadFailed(this.variant, error);
-        const pause = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#failures++);
-        this.#notBefore = performance.now() + pause;
-        this.#loading = null;
-        this.progress = null;
-        this.#onChange();
-        throw this.error;
-      }
+      const progress: Progress = { phase: 'ready', loadedBytes: totalBytes, totalBytes };
+      this.#become({ name: 'ready', engine, progress });
+      report(progress);
+    } catch (thrown) {
+      if (signal.aborted || this.#state !== loading) throw thrown;
+      const error = thrown instanceof EngineError ? thrown : loadFailed(this.variant, thrown);
+      const pause = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#failures++);
+      this.#become({ name: 'failed', error, retryAt: performance.now() + pause });
       throw error;
     } finally {
       showSpan('load', performance.now() - began, { model: this.variant.name });
     }
-  }
-
-  #report(progress: Progress): void {
-    this.progress = progress;
-    for (const listener of this.#listeners) listener(progress);
-    this.#onChange();
   }
 }
 

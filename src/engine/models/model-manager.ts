@@ -1,10 +1,11 @@
 import type { Catalog, CatalogModel, Variant } from '../../catalog/catalog.ts';
-import type { LoadProgress, ModelStatus, VariantReason } from '../../protocol/worker-control.ts';
+import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
 import { abortable } from '../../protocol/abort.ts';
 import type { Engine } from '../engine.ts';
 import { EngineError, badRequest, toWireError } from '../../protocol/engine-error.ts';
 import { UpstreamError } from '../engines/upstream/upstream-error.ts';
-import { MemoryBudget, weightBytes } from './memory-budget.ts';
+import { MemoryBudget } from './memory-budget.ts';
+import { modelStatus, noVariant } from './model-status.ts';
 import { LoadedModel, type LoadVariant } from './loaded-model.ts';
 import type { Plan } from './variant-planner.ts';
 
@@ -48,9 +49,9 @@ export class ModelManager {
     onChange: () => void,
     plan: PlanVariants = inOrder,
     budgetBytes: Promise<number> = Promise.resolve(Number.POSITIVE_INFINITY),
-    remark: (variant: string) => string | undefined = () => undefined,
+    note: (variant: string) => string | undefined = () => undefined,
   ) {
-    this.#note = remark;
+    this.#note = note;
     this.#catalog = catalog;
     this.#memory = new MemoryBudget(budgetBytes, () => this.#loadedModels.values());
     this.#load = (variant, options) =>
@@ -64,7 +65,7 @@ export class ModelManager {
     const model = this.#model(id, kind);
     const loadedModels = this.#inTurn(model, side, this.#plans.get(id)?.candidates);
     const loadedModel = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels[0];
-    if (!loadedModel && side === 'device') throw onServersOnly(id, this.#reasons(id));
+    if (!loadedModel && side === 'device') throw noVariant(id, this.#plans.get(id)?.reasons ?? [], true);
     if (!loadedModel)
       throw new EngineError({
         code: 'model_unavailable',
@@ -121,7 +122,7 @@ export class ModelManager {
         if (later.length > 0 && variant.engine === 'upstream') this.#passOver(loadedModel, error);
       }
     }
-    throw failure ?? (side === 'device' ? onServersOnly(id, plan.reasons) : noneFits(id, plan));
+    throw failure ?? noVariant(id, plan.reasons, side === 'device');
   }
 
   /** Whether the model's route is a race, and both sides can run. */
@@ -245,52 +246,11 @@ export class ModelManager {
 
   status(): ModelStatus[] {
     return this.#catalog.models.map((model) => {
-      const { id, kind } = model;
-      const plan = this.#plans.get(id);
+      const plan = this.#plans.get(model.id);
       const variants = plan?.candidates ?? model.variants;
       const loadedModels = inTurn(variants.flatMap(({ name }) => this.#loadedModels.get(name) ?? []));
-      const shown = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels.at(-1);
-      return {
-        id,
-        kind,
-        state: shown?.state ?? 'idle',
-        fingerprint: shown?.engine?.fingerprint ?? null,
-        progress: shown?.progress ? { model: id, ...shown.progress } : null,
-        queued: shown?.queue.queued ?? 0,
-        running: shown?.queue.running ?? 0,
-        error: shown?.error ? toWireError(shown.error).message : null,
-        ...(plan?.candidates[0] && { bytes: weightBytes(shown?.variant ?? plan.candidates[0]) }),
-        ...(shown && 'sampling' in shown.variant && { sampling: shown.variant.sampling }),
-        reasons: this.#reasons(id, shown),
-      };
+      return modelStatus(model, plan, loadedModels, this.#note);
     });
-  }
-
-  /** As planned, and as it went: the variant that answers may be a later one. */
-  #reasons(id: string, shown?: LoadedModel): VariantReason[] {
-    let reasons = this.#plans.get(id)?.reasons ?? [];
-    const planned = reasons.find(({ chosen }) => chosen)?.variant;
-    if (shown?.state === 'ready' && planned !== undefined && planned !== shown.variant.name) {
-      const { name, engine } = shown.variant;
-      const others = reasons.filter(({ variant }) => variant !== name);
-      reasons = [
-        { variant: name, engine, chosen: true, reason: 'the first that could be loaded' },
-        ...others.map((each) =>
-          each.chosen ? { ...each, chosen: false, reason: this.#failure(each) } : each,
-        ),
-      ];
-    }
-    return reasons.map((each) => {
-      const remark = each.chosen ? this.#note(each.variant) : undefined;
-      return remark === undefined ? each : { ...each, reason: `${each.reason}; ${remark}` };
-    });
-  }
-
-  #failure({ variant }: VariantReason): string {
-    const { circuit, variant: which, error: ofLoad } = this.#loadedModels.get(variant) ?? {};
-    const error = circuit?.error ?? ofLoad;
-    const what = which?.engine === 'upstream' ? 'does not answer' : 'could not be loaded';
-    return error ? `${what}: ${toWireError(error).message}` : what;
   }
 
   #model(id: string, kind?: CatalogModel['kind']): CatalogModel {
@@ -333,20 +293,3 @@ function probe(loadedModel: LoadedModel): void {
 }
 
 const inOrder: PlanVariants = async ({ variants }) => ({ candidates: variants, reasons: [] });
-
-function onServersOnly(id: string, reasons: VariantReason[]): EngineError {
-  const others = reasons.filter(({ engine }) => engine !== 'upstream');
-  const why = others.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
-  return new EngineError({
-    code: 'model_unavailable',
-    message: `The request or its key is limited to this device, which can run no variant of ${id}: ${why || 'only servers run it'}. Use another model, or send the request without the limit.`,
-  });
-}
-
-function noneFits(id: string, { reasons }: Plan): EngineError {
-  const why = reasons.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
-  return new EngineError({
-    code: 'model_unavailable',
-    message: `This device can run no variant of ${id}: ${why || 'the catalog names none'}. Use another model.`,
-  });
-}

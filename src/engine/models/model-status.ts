@@ -1,0 +1,72 @@
+import type { CatalogModel } from '../../catalog/catalog.ts';
+import { EngineError, toWireError } from '../../protocol/engine-error.ts';
+import type { ModelStatus, VariantReason } from '../../protocol/worker-control.ts';
+import type { LoadedModel } from './loaded-model.ts';
+import { weightBytes } from './memory-budget.ts';
+import type { Plan } from './variant-planner.ts';
+
+/**
+ * @param loadedModels the model's variants that were loaded or tried, in the order in which they answer
+ * @param note what is known of how a variant runs, beyond why it was chosen
+ */
+export function modelStatus(
+  { id, kind }: CatalogModel,
+  plan: Plan | undefined,
+  loadedModels: readonly LoadedModel[],
+  note: (variant: string) => string | undefined,
+): ModelStatus {
+  const shown = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels.at(-1);
+  const first = plan?.candidates[0];
+  const reasons = asItWent(plan?.reasons ?? [], shown, loadedModels);
+  return {
+    id,
+    kind,
+    state: shown?.state ?? 'idle',
+    fingerprint: shown?.engine?.fingerprint ?? null,
+    progress: shown?.progress ? { model: id, ...shown.progress } : null,
+    queued: shown?.queue.queued ?? 0,
+    running: shown?.queue.running ?? 0,
+    error: shown?.error ? toWireError(shown.error).message : null,
+    ...(first && { bytes: weightBytes(shown?.variant ?? first) }),
+    ...(shown && 'sampling' in shown.variant && { sampling: shown.variant.sampling }),
+    reasons: reasons.map((each) => {
+      const known = each.chosen ? note(each.variant) : undefined;
+      return known === undefined ? each : { ...each, reason: `${each.reason}; ${known}` };
+    }),
+  };
+}
+
+/** The variant that answers may be a later one than planned. */
+function asItWent(
+  planned: VariantReason[],
+  shown: LoadedModel | undefined,
+  loadedModels: readonly LoadedModel[],
+): VariantReason[] {
+  const first = planned.find(({ chosen }) => chosen);
+  if (shown?.state !== 'ready' || !first || first.variant === shown.variant.name) return planned;
+  const { name, engine } = shown.variant;
+  const others = planned.filter(({ variant }) => variant !== name);
+  return [
+    { variant: name, engine, chosen: true, reason: 'the first that could be loaded' },
+    ...others.map((each) =>
+      each.chosen ? { ...each, chosen: false, reason: failureOf(each, loadedModels) } : each,
+    ),
+  ];
+}
+
+function failureOf({ variant, engine }: VariantReason, loadedModels: readonly LoadedModel[]): string {
+  const failed = loadedModels.find((each) => each.variant.name === variant);
+  const error = failed?.circuit.error ?? failed?.error;
+  const what = engine === 'upstream' ? 'does not answer' : 'could not be loaded';
+  return error ? `${what}: ${toWireError(error).message}` : what;
+}
+
+/** @param deviceOnly the request, or its key, is limited to variants that run on this device */
+export function noVariant(id: string, reasons: readonly VariantReason[], deviceOnly: boolean): EngineError {
+  const told = deviceOnly ? reasons.filter(({ engine }) => engine !== 'upstream') : reasons;
+  const why = told.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
+  const message = deviceOnly
+    ? `The request or its key is limited to this device, which can run no variant of ${id}: ${why || 'only servers run it'}. Use another model, or send the request without the limit.`
+    : `This device can run no variant of ${id}: ${why || 'the catalog names none'}. Use another model.`;
+  return new EngineError({ code: 'model_unavailable', message });
+}
