@@ -3,11 +3,11 @@ import { EngineError } from '../../protocol/engine-error.ts';
 import { FormatError, type ByteCursor } from '../../gguf/byte-cursor.ts';
 import { readGguf } from '../../gguf/read-gguf.ts';
 import { readHeader, startOfBlob } from '../../gguf/read-header.ts';
-import { checkSafetensors } from './check-safetensors.ts';
+import { readSafetensors } from '../../gguf/read-safetensors.ts';
 
 const CHECKS: [RegExp, (cursor: ByteCursor) => unknown][] = [
   [/\.gguf$/i, readGguf],
-  [/\.safetensors$/i, checkSafetensors],
+  [/\.safetensors$/i, readSafetensors],
 ];
 
 /**

@@ -1,17 +1,16 @@
 import type { AppConfig, InitProgressReport } from '@mlc-ai/web-llm';
 import type { WebLlmVariant } from '../../../catalog/catalog.ts';
 import type { ChatEngine, EngineContext, LoadEngine } from '../../engine.ts';
+import { abortable } from '../../../protocol/abort.ts';
 import { EngineError } from '../../../protocol/engine-error.ts';
 import { serveArtifacts } from './artifact-cache.ts';
 import { WebLlmChatEngine } from './web-llm-engine.ts';
+import { halvedLengths, MIN_CONTEXT } from '../context-lengths.ts';
 import { asLoadFailure } from './web-llm-failures.ts';
 import { withGpuDevice } from './gpu-device.ts';
 import { LIBRARY, openModelFiles, type ModelFiles } from './web-llm-files.ts';
 import { libraryPath } from '../../../weights/sources/mlc-paths.ts';
 import { PipelineWatch, watchedEngine } from './pipeline-watch.ts';
-
-/** Below this a chat is of little use, and the next variant of more. */
-const MIN_CONTEXT = 1024;
 
 /** Loads an MLC model from the weight store, with as much context as the GPU's memory allows. */
 export const loadWebLlm: LoadEngine<WebLlmVariant, ChatEngine> = async (variant, context) => {
@@ -43,13 +42,12 @@ async function checkFeatures(gpu: GPU, variant: WebLlmVariant): Promise<void> {
   throw asLoadFailure(error, variant.name, variant.library);
 }
 
-/** The whole context first, then halves of it; null: what the model's own sliding window says. */
+/** null: as the model's own sliding window has it. */
 function contextLengths(variant: WebLlmVariant, { chatConfig }: ModelFiles): (number | null)[] {
   if (chatConfig.sliding_window_size > 0) return [null];
-  const largest = Math.min(variant.contextLength, Math.max(chatConfig.context_window_size, MIN_CONTEXT));
-  const lengths = [largest];
-  for (let length = largest / 2; length >= MIN_CONTEXT; length /= 2) lengths.push(Math.floor(length));
-  return lengths;
+  return halvedLengths(
+    Math.min(variant.contextLength, Math.max(chatConfig.context_window_size, MIN_CONTEXT)),
+  );
 }
 
 async function loadOnce(
@@ -83,11 +81,9 @@ async function loadOnce(
   const stop = (): void => void engine.unload();
   context.signal.addEventListener('abort', stop, { once: true });
   try {
+    const options = contextLength === null ? {} : { context_window_size: contextLength };
     await withGpuDevice(gpu, onDevice, () =>
-      Promise.race([
-        engine.reload(variant.name, contextLength === null ? {} : { context_window_size: contextLength }),
-        whenAborted(AbortSignal.any([context.signal, lost.signal])),
-      ]),
+      abortable(engine.reload(variant.name, options), AbortSignal.any([context.signal, lost.signal])),
     );
     // A load that was given up ends without an error.
     context.signal.throwIfAborted();
@@ -110,11 +106,4 @@ async function loadOnce(
     context.signal.removeEventListener('abort', stop);
     artifacts.close();
   }
-}
-
-function whenAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason as Error);
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
 }

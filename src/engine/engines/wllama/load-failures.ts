@@ -1,15 +1,5 @@
 import { EngineError } from '../../../protocol/engine-error.ts';
 
-/** Below this a chat is of little use, and the next variant of more. */
-const MIN_CONTEXT = 1024;
-
-/** The whole context first, then halves of it. */
-export function contextLengths(largest: number): number[] {
-  const lengths = [largest];
-  for (let length = largest / 2; length >= MIN_CONTEXT; length /= 2) lengths.push(Math.floor(length));
-  return lengths;
-}
-
 const MEMORY =
   /out of memory|bad_alloc|alloc(ate|ation)?\b.*fail|fail.*\balloc|could not allocate|memory access/i;
 

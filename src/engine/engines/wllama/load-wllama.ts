@@ -7,7 +7,8 @@ import { EngineError } from '../../../protocol/engine-error.ts';
 import { chatThreads, hasThreads } from '../../device/threads.ts';
 import { realAdapter } from '../../device/gpu.ts';
 import { ChatPrompt } from '../chat-prompt.ts';
-import { asLoadFailure, contextLengths } from './load-failures.ts';
+import { halvedLengths } from '../context-lengths.ts';
+import { asLoadFailure } from './load-failures.ts';
 import { NativeLog } from './native-log.ts';
 import { limitPromptStates } from './prompt-state-limit.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
@@ -38,7 +39,7 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
   context.onProgress(totalBytes, totalBytes);
 
   let failure: unknown;
-  for (const contextLength of contextLengths(variant.contextLength)) {
+  for (const contextLength of halvedLengths(variant.contextLength)) {
     try {
       const log = new NativeLog();
       const wllama = await start({ ...variant, contextLength }, context, blobs, gpu, log);
@@ -121,7 +122,7 @@ function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): 
     n_gpu_layers: gpu ? 99_999 : 0,
     n_parallel: SLOTS,
     kv_unified: true,
-    // States are copied where they are worth it (`LlamaServer`); this would move them out of every slot, each time.
+    // States are copied where they are worth it (`ReplyScheduler`); this would move them out of every slot, each time.
     cache_idle_slots: false,
     n_batch: gpu ? GPU_BATCH : CPU_BATCH,
     n_ubatch: gpu ? GPU_BATCH : CPU_BATCH,

@@ -2,7 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import { EngineError } from '../../../../src/protocol/engine-error.ts';
-import { asLoadFailure, contextLengths } from '../../../../src/engine/engines/wllama/load-failures.ts';
+import { halvedLengths } from '../../../../src/engine/engines/context-lengths.ts';
+import { asLoadFailure } from '../../../../src/engine/engines/wllama/load-failures.ts';
 import { checkWasm, watchWasm } from '../../../../src/engine/engines/wllama/wasm-file.ts';
 
 /** The smallest module. */
@@ -65,8 +66,8 @@ test('a server that is away, likewise', async () => {
 });
 
 test('the context is halved down to what a chat needs', () => {
-  expect(contextLengths(8192)).toEqual([8192, 4096, 2048, 1024]);
-  expect(contextLengths(512)).toEqual([512]);
+  expect(halvedLengths(8192)).toEqual([8192, 4096, 2048, 1024]);
+  expect(halvedLengths(512)).toEqual([512]);
 });
 
 test.each([
