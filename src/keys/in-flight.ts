@@ -17,7 +17,7 @@ export function lockedInFlight(locks: LockManager): InFlight {
     async enter(keyId, requestId, limit) {
       const prefix = `${PREFIX}${keyId}:`;
       const release = await holdLock(locks, prefix + requestId);
-      // Counted once it is held: two that come together may both be refused, never both let in past the limit.
+      // Counted while it is held: of two at once both may be refused, but they never exceed the limit together.
       const { held = [] } = await locks.query();
       if (held.filter((lock) => lock.name?.startsWith(prefix)).length <= limit) return release;
       release();

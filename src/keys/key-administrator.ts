@@ -35,7 +35,7 @@ export interface KeyInfo {
   limits: KeyLimits;
 }
 
-/** How long a replaced key stays good when nothing else is asked for: time to give the new one to the application. */
+/** How long a replaced key stays valid by default: time to give the new one to the application. */
 const DEFAULT_GRACE_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -111,7 +111,7 @@ export class KeyAdministrator {
     return { id, key };
   }
 
-  /** From the next request on, in every tab, the key and those that it replaced are refused. */
+  /** The key and those that it replaced are refused from the next request on, in every tab. */
   async revoke(id: string): Promise<void> {
     const now = this.#now();
     await this.#change(id, ({ key: _dropped, ...record }) => ({
@@ -159,7 +159,7 @@ export class KeyAdministrator {
   }
 }
 
-/** A write that fails fails its transaction, too, and is reported there. */
+/** A failed write also fails its transaction, which reports it. */
 const silent = (): void => {};
 
 function checkLimits(limits: KeyLimits): KeyLimits {

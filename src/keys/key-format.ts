@@ -9,7 +9,7 @@ export async function createKey(): Promise<string> {
   return `lt_${body}${await checksum(body)}`;
 }
 
-/** Whether it is whole: shape and checksum. Says nothing of whether it is known. */
+/** Whether shape and checksum are right. The key may still be unknown. */
 export async function isWholeKey(key: string): Promise<boolean> {
   const [, body, sum] = SHAPE.exec(key) ?? [];
   return body !== undefined && (await checksum(body)) === sum;
@@ -21,7 +21,7 @@ export async function hashKey(key: string): Promise<string> {
 }
 
 async function checksum(body: string): Promise<string> {
-  // Another text than the one whose hash is stored, so that the one tells nothing of the other.
+  // Not the text whose hash is stored, so that the checksum reveals nothing of that hash.
   const digest = await sha256(`localtext key checksum ${body}`);
   return base64url(digest.subarray(0, 3));
 }

@@ -11,10 +11,10 @@ import { hashKey, isWholeKey } from './key-format.ts';
 import type { BucketState, KeyRecord } from '../storage/key-record.ts';
 import { refill, untilLevel } from './token-bucket.ts';
 
-/** How stale `lastUsed` may get on calls that take nothing from a limit: those need no write otherwise. */
+/** Calls that count against no limit update `lastUsed` at most this often: it is their only write. */
 const LAST_USED_STALE_MS = 60_000;
 
-/** Keys as the service sees them. Nothing is kept in memory: a revoked key fails on the next request, in every tab. */
+/** Keys for the service. They are read at each request: a revoked key fails on the next one, in every tab. */
 export function createKeyStore(options: { scope: string; now: () => number; inFlight: InFlight }): KeyStore {
   const { scope, now, inFlight } = options;
   return {
@@ -45,7 +45,7 @@ function refusal(record: KeyRecord | undefined, hash: string, now: number): Refu
   return null;
 }
 
-/** Lookup and limit in one transaction, so that requests that come together never share what is left. */
+/** Lookup and limit in one transaction, so that concurrent requests never use the same token twice. */
 function admitChat(scope: string, hash: string, now: number): Promise<Admission> {
   return withDatabase(scope, async (database) => {
     const transaction = database.transaction('keys', 'readwrite', { durability: 'relaxed' });
@@ -98,7 +98,7 @@ async function reserve(scope: string, id: string, wanted: number, now: number): 
   return { retryAfterMs, limits: record && limitsOf(record) };
 }
 
-/** A reply that took more than was reserved for it is paid off by the requests after it. */
+/** The level falls below zero where a reply took more than was reserved: the requests after it wait longer. */
 async function settle(scope: string, id: string, extra: number, now: number): Promise<void> {
   await update(scope, id, (record) => {
     const { tokensPerMinute } = record.limits;

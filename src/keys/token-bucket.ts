@@ -5,13 +5,13 @@ const ROUNDING_MS = 0.01;
 
 export const fullBucket = (perMinute: number, now: number): BucketState => ({ level: perMinute, at: now });
 
-/** The bucket now. A clock that was set back adds nothing and takes nothing. */
+/** The bucket now. A clock that was set back changes nothing. */
 export function refill(state: BucketState, perMinute: number, now: number): BucketState {
   const added = (Math.max(0, now - state.at) * perMinute) / MINUTE;
   return { level: Math.min(perMinute, state.level + added), at: now };
 }
 
-/** Milliseconds until the level is at least `wanted`; 0 when it is, but for what rounding has lost. */
+/** Milliseconds until the level is at least `wanted`; 0 when it is, within rounding. */
 export function untilLevel(state: BucketState, wanted: number, perMinute: number): number {
   const ms = ((wanted - state.level) * MINUTE) / perMinute;
   return ms < ROUNDING_MS ? 0 : ms;

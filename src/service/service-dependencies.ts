@@ -9,7 +9,7 @@ export interface ServiceDependencies {
   models: ModelDirectory;
   /** Keeps the answers of /v1/responses. */
   responses: ResponseStore;
-  /** Told what is known of each request, whenever there is more. */
+  /** Receives each request's entry whenever it changes. */
   log?: (entry: RequestLogEntry) => void;
   /** Milliseconds since 1970. */
   now(): number;
@@ -44,7 +44,7 @@ export interface ModelDirectory {
   list(): Promise<ModelEntry[]>;
   /** The model with this id, or for which this is another name. */
   find(id: string): Promise<ModelEntry | null>;
-  /** What stands behind the model here, and why; null: nothing is known now. Never throws, nor takes long. */
+  /** The model's variant here, and why; null: not known now. Never throws, and takes a second at most. */
   describe?(id: string): Promise<ModelDescription | null>;
 }
 
@@ -73,15 +73,15 @@ export interface ModelEntry {
 }
 
 export interface ResponseStore {
-  /** The oldest make way where there are too many. */
+  /** Deletes the oldest where there are too many. */
   put(response: StoredResponse): Promise<void>;
-  /** Null: there is none, or its time is over. */
+  /** Null: there is none, or it has expired. */
   get(id: string): Promise<StoredResponse | null>;
   /** False: there was none. */
   delete(id: string): Promise<boolean>;
 }
 
-/** One answer of /v1/responses, with all that the next one needs to go on from it. */
+/** One answer of /v1/responses, with all that the next one needs to continue it. */
 export interface StoredResponse {
   id: string;
   /** Only the key that it was made with may see it. */
@@ -99,7 +99,7 @@ export interface StoredResponse {
 export interface KeyStore {
   /**
    * Checks a bearer token, and for chat takes one request from its rate limit, in one transaction.
-   * Never throws for a bad key: says why instead.
+   * A bad key is a result with the reason, not an exception.
    */
   admit(token: string, purpose: 'chat' | 'other'): Promise<Admission>;
   /**
@@ -109,7 +109,7 @@ export interface KeyStore {
   enter(admitted: Admitted, requestId: string): Promise<(() => void) | null>;
   /**
    * Takes a chat's estimated tokens from the key's limit before it runs, so that chats that run together keep to it. An
-   * estimate over the whole limit needs all of it, and is then let in: it is paid off by the chats after it.
+   * estimate above the whole limit waits until all of it is free; the chats after it wait longer.
    */
   reserve(keyId: string, tokens: number): Promise<Reservation>;
   /** Corrects a reservation by what the chat has used. */
@@ -117,7 +117,7 @@ export interface KeyStore {
 }
 
 export interface Reservation {
-  /** Null: the tokens are taken. Else none are, and the request that `admit` took is given back. */
+  /** Null: the tokens are reserved. Otherwise none are, and the request that `admit` counted is uncounted. */
   retryAfterMs: number | null;
   limits: LimitState | null;
 }
@@ -137,7 +137,7 @@ export interface Admitted {
   inFlightLimit: number;
   /** For chat alone. */
   limits: LimitState | null;
-  /** The key is good, but its requests are used up: told only once the request itself has been found good. */
+  /** The key is valid, but its requests are used up. Reported after the faults of the request itself. */
   exceeded: { retryAfterMs: number } | null;
 }
 

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../protocol/error-codes.ts';
 import type { WireError } from '../protocol/wire-error.ts';
 
-/** Failures that a second request would meet again: OpenAI's clients retry a 500 unless a header forbids it. */
+/** Failures that a retry would meet again. OpenAI's clients retry a 500 unless a header forbids it. */
 const LASTING = new Set<ErrorCode | null>([
   'device_unsupported',
   'model_load_failed',
@@ -25,7 +25,7 @@ export class ServiceError extends Error {
     this.#headers = headers;
   }
 
-  /** `{"error":{"message","type","param","code"}}`: OpenAI's shape, all four always there. */
+  /** `{"error":{"message","type","param","code"}}`: OpenAI's shape, always with all four fields. */
   toJSON(): { error: { message: string; type: string; param: string | null; code: ErrorCode | null } } {
     const { message, type, param, code } = this.wire;
     return { error: { message, type, param, code } };
@@ -80,14 +80,14 @@ export const rateLimited = (message: string, retryAfterMs: number): ServiceError
 export const serverError = (code: ErrorCode, message: string): ServiceError =>
   new ServiceError({ status: 500, type: 'server_error', code, param: null, message });
 
-/** Private windows and full disks: the browser's own error says things that no client should see. */
+/** In private windows and on full disks. The browser's own error is not shown: it may name files of the user. */
 export const storageUnavailable = (): ServiceError =>
   serverError(
     'storage_unavailable',
     'The key store of this browser cannot be read. Free disk space, or leave private browsing, and reload.',
   );
 
-/** Anything that was thrown, as an error that may be shown: an unknown one tells nothing of the inside. */
+/** Anything thrown, as an error that may be shown. An unknown error is replaced: its message may expose internals. */
 export const asServiceError = (thrown: unknown): ServiceError =>
   thrown instanceof ServiceError
     ? thrown

@@ -20,7 +20,7 @@ export interface KeyRecord {
   tokens: BucketState;
 }
 
-/** A bucket that holds one minute's worth and fills steadily. Kept in the database, so that a restart changes nothing. */
+/** A bucket of one minute's limit that fills steadily. It is stored, so that a restart changes nothing. */
 export interface BucketState {
   /** Below zero: more was used than was reserved. */
   level: number;
@@ -36,5 +36,5 @@ export interface KeyLimits {
   inFlight: number;
 }
 
-/** Generous: they stop an app gone wild, not one that works. */
+/** Generous: they stop an app in an endless loop, and no other. */
 export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinute: 200_000, inFlight: 64 };

@@ -2,10 +2,10 @@ import type { EngineClientDependencies } from '../tabs/client/call-engine.ts';
 import { readStatus } from '../tabs/client/load-model.ts';
 import type { ModelDescription } from '../service/service-dependencies.ts';
 
-/** A model can be told of without its engine: nothing waits longer for one. */
+/** The description is optional, so it waits for the engine no longer than this. */
 const ENGINE_TIMEOUT_MS = 500;
 
-/** What the engine says of its choice for a model; null where none answers at once, or it has not chosen yet. */
+/** The engine's choice of a variant; null if no engine answers in time, or it has not chosen yet. */
 export async function describeModel(
   engine: EngineClientDependencies,
   id: string,

@@ -15,7 +15,7 @@ import { describeModel } from './describe-model.ts';
 
 const now = (): number => Date.now();
 
-/** The service as the browser runs it, in the service worker or in a page; only the way to the engine differs. */
+/** The service in a browser: in the service worker, or in a page. They differ in how they reach the engine. */
 export function browserService(engine: EngineClientDependencies): Service {
   const { scope } = engine;
   const service = createService({
@@ -34,13 +34,13 @@ export function browserService(engine: EngineClientDependencies): Service {
       return await service(request, client, signal);
     } catch (error) {
       if (signal.aborted) throw error;
-      // A rejection would reach the client as a network error, which says nothing.
+      // A rejection would reach the client as a network error without a reason.
       return asServiceError(error).toResponse();
     }
   };
 }
 
-/** To the tabs that want to see it. Where none does, a message costs some microseconds. */
+/** To the tabs that show it. Where none does, a message costs some microseconds. */
 function publishRequest(scope: string): (entry: RequestLogEntry) => void {
   const channel = new BroadcastChannel(requestLogChannel(scope));
   return (entry) => {
@@ -49,7 +49,7 @@ function publishRequest(scope: string): (entry: RequestLogEntry) => void {
   };
 }
 
-/** In the browser's profiler, once it is over. */
+/** Shows a finished request in the browser's profiler. */
 function showRequest({ id, model, queueMs, firstTokenMs }: RequestLogEntry, totalMs: number): void {
   const began = performance.now() - totalMs;
   const detail = { requestId: id, model: model ?? '' };

@@ -2,7 +2,7 @@ import { invalidField, requestError } from '../service-error.ts';
 
 /** Array elements and object members of one body: validation costs about a microsecond for each. */
 export const MAX_VALUES = 50_000;
-/** Deeper than any schema that is accepted, and far from any engine's stack. */
+/** Deeper than any schema that is accepted, and far below what overflows a stack. */
 const MAX_DEPTH = 200;
 
 const QUOTE = 0x22;
@@ -63,7 +63,7 @@ function endOfString(json: Uint8Array, quote: number): number {
   return at;
 }
 
-/** Null: not a name that a field of the API could have. */
+/** Null: no field of the API has such a name. */
 function fieldName(quoted: Uint8Array): string | null {
   if (quoted.length > 64) return null;
   return /^"([a-z]\w*)"$/i.exec(new TextDecoder().decode(quoted))?.[1] ?? null;

@@ -20,13 +20,13 @@ interface Node {
   schema: unknown;
   at: string;
   depth: number;
-  /** The references that led here, the last one first. */
+  /** The references followed to get here, the last one first. */
   via: { target: unknown; before: Node['via'] } | null;
 }
 
 /**
- * Refuses a JSON Schema that no grammar could be made of, or only a large one, naming the place. `strict` also asks what
- * OpenAI's strict mode asks: every object closed, all of its properties required.
+ * Refuses a JSON Schema that cannot become a grammar, or only a large one, and names the place. `strict` adds the rules
+ * of OpenAI's strict mode: every object closed, all of its properties required.
  * @throws ServiceError 400
  */
 export function checkJsonSchema(
@@ -49,7 +49,7 @@ export function checkJsonSchema(
   }
 }
 
-/** A reference back to where it came from is a rule that names itself: it must have passed something else than references. */
+/** A reference may lead back to an earlier schema (a recursive rule), if there is more than references between them. */
 function addTarget({ at, depth, via }: Node, schema: unknown, open: Node[]): void {
   let onlyReferences = true;
   for (let each = via; each; each = each.before) {

@@ -13,7 +13,7 @@ export interface BodyRules<Schema extends z.ZodMiniType> {
   precheck?(body: Record<string, unknown>): void;
 }
 
-/** An array or object is left at its first fault: collecting every fault of a long one takes seconds. */
+/** The check of an array or object stops at its first fault: to collect every fault of a long one takes seconds. */
 const FIRST_FAULT: z.core.ParseContextInternal<z.core.$ZodIssue> = { abortEarly: true };
 
 /** @throws ServiceError 400 that names the field. */

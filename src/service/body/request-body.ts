@@ -6,7 +6,7 @@ import { requestError, type ServiceError } from '../service-error.ts';
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 /**
- * The body as a JSON object. Whatever content type it claims is not asked: clients that forget it are served.
+ * The body as a JSON object. The content type is not checked, for clients that omit it.
  * @throws ServiceError 413 past MAX_BODY_BYTES; 400 for what is not UTF-8, not JSON, not an object, or of too many values.
  */
 export async function readJsonObject(

@@ -4,11 +4,11 @@ import type { samplingFields } from './fields.ts';
 import { checkJsonSchema } from './json-schema.ts';
 import { conflicting } from '../service-error.ts';
 
-/** What several endpoints make of the same fields. */
+/** Fields that several endpoints share, as parts of a job. */
 
 type SamplingFields = Partial<z.infer<z.ZodMiniObject<typeof samplingFields>>>;
 
-/** Without what the request leaves to the model's defaults. */
+/** Only what the request names; the model's defaults fill in the rest. */
 export const toSampling = (request: SamplingFields): Partial<Sampling> =>
   given({
     temperature: request.temperature,

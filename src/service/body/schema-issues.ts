@@ -44,7 +44,7 @@ export function describe(value: unknown): string {
 function explain(issue: Issue, parents: PropertyKey[]): { path: PropertyKey[]; rule: string } {
   const path = [...parents, ...issue.path];
   if (issue.code === 'invalid_union') {
-    // The branch that got furthest is the one that the client meant.
+    // The client most likely meant the branch that failed deepest.
     const inner = issue.errors.map((branch) => branch[0]).filter((first) => first !== undefined);
     const deepest = inner.reduce<Issue | undefined>(
       (best, next) => (next.path.length > (best?.path.length ?? 0) ? next : best),
@@ -76,7 +76,7 @@ function ruleOf(issue: Issue): string {
     case 'too_big':
       return bound('at most', issue.maximum, issue.origin);
     default:
-      // Set with the schema, as for unions.
+      // The schema names its own message, as unions do.
       return issue.message;
   }
 }

@@ -37,10 +37,10 @@ function completion(head: AnswerHead, choices: Choice[], usage: ChatUsage | null
   } satisfies OpenAI.Completion;
 }
 
-/** Without tools there is no other. */
+/** This endpoint has no tools. */
 const toReason = (reason: FinishReason): Choice['finish_reason'] => (reason === 'length' ? 'length' : 'stop');
 
-/** Parallel arrays, as this endpoint has them; `offset`: characters before the first token. */
+/** This endpoint's parallel arrays; `offset`: characters before the first token. */
 function toLegacyLogprobs(logprobs: readonly TokenLogprob[], offset: number): Choice['logprobs'] {
   let at = offset;
   const offsets = logprobs.map(({ token }) => {

@@ -40,7 +40,7 @@ export const embeddingsRules = {
 
 export type EmbeddingsBody = z.infer<z.ZodMiniObject<typeof embeddingsEnforced & typeof embeddingsPassedOn>>;
 
-/** Before the schema, whose alternatives have separate limits, and would each be named. */
+/** Runs before the schema: that reports the limit of one alternative, maybe not of the one that the client meant. */
 function refuseTooMany(body: Record<string, unknown>): void {
   const input = Object.hasOwn(body, 'input') ? body['input'] : undefined;
   if (!Array.isArray(input)) return;

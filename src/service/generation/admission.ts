@@ -6,9 +6,9 @@ import { rateLimited, storageUnavailable, type ServiceError } from '../service-e
 import { choiceCount, type Generation } from './generation.ts';
 import { UsageCounter } from './usage-counter.ts';
 
-/** A reply without a limit is taken for this long until it has ended. */
+/** Reserved for a reply without a limit. */
 const DEFAULT_REPLY_TOKENS = 256;
-/** More for a prompt or a reply is more than most contexts hold: what comes of it is counted afterwards. */
+/** Most contexts hold less. Tokens above it are counted afterwards. */
 const MAX_TOKENS = 4096;
 const CHARACTERS_PER_TOKEN = 4;
 /** Role and delimiters of the chat template. */
@@ -77,7 +77,7 @@ export function answerHead({ call, generation, model }: GenerationRun, idPrefix:
   return { id: `${idPrefix}${call.id}`, created, model: generation.model, fingerprint };
 }
 
-/** About what a request will cost, known before its engine has counted: to be reserved, and corrected after it. */
+/** An estimate of the tokens, to be reserved before the engine counts them. */
 function estimateTokens(generation: Generation): number {
   const { inputs, maxTokens } = generation;
   const reply = Math.min(maxTokens ?? DEFAULT_REPLY_TOKENS, MAX_TOKENS);

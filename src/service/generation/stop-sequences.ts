@@ -1,6 +1,6 @@
 /**
  * Cuts a reply at the first stop sequence, also where it spans deltas. Text that may be the beginning of one is
- * withheld until it is decided.
+ * withheld until that is known.
  */
 export class StopSequences {
   readonly #sequences: readonly string[];
@@ -36,7 +36,7 @@ export class StopSequences {
     return this.#withheld !== '';
   }
 
-  /** What was withheld, once no more comes. */
+  /** The withheld text, when the reply has ended. */
   flush(): string {
     const text = this.#withheld;
     this.#withheld = '';

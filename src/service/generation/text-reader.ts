@@ -37,7 +37,7 @@ const toParts = (text: string, logprobs: TokenLogprob[]): ReplyPart[] =>
 /** Log probabilities of tokens whose text is withheld: they are shown with the text, and dropped with it. */
 class LogprobQueue {
   readonly #waiting: TokenLogprob[] = [];
-  /** Characters shown that no token taken so far accounts for. */
+  /** Characters shown beyond the tokens taken so far. */
   #surplus = 0;
 
   push(logprobs: readonly TokenLogprob[]): void {
@@ -45,8 +45,8 @@ class LogprobQueue {
   }
 
   /**
-   * The tokens that lie wholly in the text shown so far. Lengths tell only while there is `more` that is not shown:
-   * a token that is part of a character has no length.
+   * The tokens whose whole text has been shown. Lengths are compared only while there is `more` to show: a token that
+   * is part of a character has no length.
    */
   take(text: string, more: boolean): TokenLogprob[] {
     if (!more) return this.rest();

@@ -1,7 +1,7 @@
 import type { Accepted, ChatUsage, Timings } from '../../protocol/job.ts';
 import { inputOf, type Generation } from './generation.ts';
 
-/** What the choices of one request have cost so far, kept up to date so that a broken request is counted too. */
+/** Counts the tokens of a request's choices as they come, so that a request that fails is counted too. */
 export class UsageCounter {
   readonly #generation: Generation;
   /** By input: choices of the same prompt count it once. */
@@ -38,7 +38,7 @@ export class UsageCounter {
     const input = inputOf(this.#generation, index);
     if (earlierTokens === 0) {
       this.#prompts[input] = usage.promptTokens;
-      // Later choices find the prompt of the first in the cache; what the request was spared is told by the first.
+      // Later choices find the prompt of the first in the cache: only the first tells what the request reused.
       if (index % this.#generation.choices === 0) this.#cached[input] = usage.cachedTokens;
     }
     this.#completion[index] = earlierTokens + usage.completionTokens;
@@ -59,7 +59,7 @@ export class UsageCounter {
     return promptTokens + completionTokens;
   }
 
-  /** Of the first choice that ended, as its engine has measured; until then, what can be seen from here. */
+  /** Of the first choice that ended, as its engine has measured; until then, as measured here. */
   get timings(): Partial<Timings> {
     if (this.#timings) return this.#timings;
     if (this.#acceptedAt === null) return {};
@@ -69,6 +69,6 @@ export class UsageCounter {
   }
 }
 
-/** Choices that have not begun leave holes. */
+/** Choices that have not begun have no entry. */
 const sum = (counts: readonly (number | undefined)[]): number =>
   counts.reduce<number>((total, count) => total + (count ?? 0), 0);

@@ -1,7 +1,7 @@
 import type { Admitted, EngineClient } from '../service-dependencies.ts';
 import { requestError } from '../service-error.ts';
 
-/** A request's own rule. Its value is `device`. */
+/** Limits one request to the device. Its value is `device`. */
 const HEADER = 'localtext-route';
 
 /**

@@ -34,7 +34,7 @@ export async function answerJson(
   throw error;
 }
 
-/** Breaks off when the answer fails: its status has been sent. */
+/** Breaks the body when the answer fails: its status has been sent. */
 function lateBody({ trace, abort }: Call, answer: Promise<string>): EventStream['body'] {
   const stream = new EventStream(() => abort.abort(new Error('the client has left')));
   const send = async (): Promise<void> => {

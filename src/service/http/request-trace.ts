@@ -5,13 +5,13 @@ import { asServiceError } from '../service-error.ts';
 
 type Publish = (entry: RequestLogEntry) => void;
 
-/** What is known of one request, told each time that there is more: when it comes, at its first token, at its end. */
+/** The log's entry of one request. It is published when the request comes, at its first token and at its end. */
 export class RequestTrace {
   readonly #publish: Publish;
   readonly #now: () => number;
   readonly #entry: RequestLogEntry;
   #text = '';
-  /** Something still runs: the end is not yet when the headers go out. */
+  /** The answer goes on after its headers. */
   #open = false;
 
   constructor(
@@ -54,7 +54,7 @@ export class RequestTrace {
     this.#tell();
   }
 
-  /** The answer is still being made when its headers go out. */
+  /** The answer goes on after its headers. */
   open(): void {
     this.#open = true;
   }
@@ -83,7 +83,7 @@ export class RequestTrace {
     else this.#end('done');
   }
 
-  /** The body of an answer whose headers are yet to come: with them, it ends. */
+  /** The body of an answer that ends with its headers, which are sent next. */
   whole(body: string): void {
     this.#open = false;
     this.#entry.responseBody = cut(body);

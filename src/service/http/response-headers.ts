@@ -29,7 +29,7 @@ export function answerHeaders(
 export const JSON_TYPE = 'application/json';
 export const EVENT_STREAM = 'text/event-stream';
 
-/** What every answer to a good key has, errors too. */
+/** Headers of every answer to a valid key, errors included. */
 export function addCommonHeaders(headers: Headers, call: Call): void {
   headers.set('x-request-id', call.requestId);
   if (call.servedBy !== null) headers.set('localtext-served-by', call.servedBy);

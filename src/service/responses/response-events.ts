@@ -7,7 +7,7 @@ import { ResponseOutput, type Unnumbered } from './response-output.ts';
 export interface ResponseEventsOptions {
   /** The response as it stands. */
   render(state: ResponseState): ResponseObject;
-  /** Keeps it, where that is wanted; resolves to the response as kept. */
+  /** Stores it if `store` is true; resolves to the response as stored. */
   keep(state: ResponseState): Promise<ResponseObject>;
 }
 
@@ -46,7 +46,7 @@ export class ResponseEvents implements StreamEncoder {
     return this.#write([{ type: `response.${this.#status}`, response }]);
   }
 
-  /** The SDKs throw at an `error` in an event's data, and take the rest of a stream for a whole reply without it. */
+  /** The SDKs throw at an `error` in an event's data. Without it they take what has come for the whole reply. */
   failure(failure: ServiceError, usage: ChatUsage): string {
     const { message, param, code } = failure.wire;
     const state = { ...this.#state('failed', usage), error: { code: 'server_error' as const, message } };
@@ -58,7 +58,7 @@ export class ResponseEvents implements StreamEncoder {
 
   #begin(): string {
     this.#begun = true;
-    // The client's types count `output_text` in, which is put together by the client itself.
+    // The client's types include `output_text`, which the client itself computes.
     const response = this.#options.render(this.#state('in_progress', null)) as never;
     return this.#write([
       { type: 'response.created', response },

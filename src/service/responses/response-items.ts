@@ -4,8 +4,7 @@ import { invalidField } from '../service-error.ts';
 import type { ResponseBody } from './response-schema.ts';
 
 /**
- * Items of a request as messages after those that were there before: calls belong to the message of the assistant
- * whose turn it is.
+ * Appends a request's items to the earlier messages. Calls become part of the assistant's message before them.
  * @throws ServiceError 400
  */
 export function appendItems(before: readonly ChatMessage[], input: ResponseBody['input']): ChatMessage[] {

@@ -4,9 +4,9 @@ import type { AnswerHead } from '../generation/answer-format.ts';
 import type { ResponseBody } from './response-schema.ts';
 
 type Responses = OpenAI.Responses.Response;
-/** `output_text` is put together by the client. */
+/** The client computes `output_text`. */
 export type ResponseObject = Omit<Responses, 'output_text'> & {
-  /** Whether it can be gone on from. */
+  /** Whether `previous_response_id` may name it. */
   store: boolean;
 };
 export type OutputItem = OpenAI.Responses.ResponseOutputMessage | OpenAI.Responses.ResponseFunctionToolCall;

@@ -14,7 +14,7 @@ import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
 
 /** Past any context. */
 const MAX_ITEMS = 8192;
-/** More than there are values. */
+/** More than OpenAI has values. */
 const MAX_INCLUDE = 16;
 
 const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() });
@@ -49,7 +49,7 @@ const resultItem = z.object({
   output: content,
 });
 
-/** Thoughts of models that think, which clients send back unseen: there is nothing to read in them. */
+/** Clients send the reasoning of other models back. It is ignored. */
 const reasoningItem = z.object({ type: z.literal('reasoning') });
 
 const item = z.discriminatedUnion(

@@ -43,7 +43,7 @@ export async function createResponse(
       await call.dependencies.responses.put(stored);
       return response;
     } catch {
-      // The reply is good even where it cannot be kept; then it says so.
+      // The reply is good even where it cannot be stored: then `store` is false.
       return toResponse(head, request, false, state);
     }
   };
@@ -86,7 +86,7 @@ function toState(choice: ChoiceResult | undefined): Omit<ResponseState, 'usage'>
   return { status: cutOff ? 'incomplete' : 'completed', output: output.items, error: null };
 }
 
-/** The reply as the next request's model shall see it. */
+/** The reply as a message of the next request's conversation. */
 function toMessage(output: readonly OutputItem[]): ChatMessage {
   const texts = output.flatMap((item) =>
     item.type === 'message' ? item.content.map((part) => (part.type === 'output_text' ? part.text : '')) : [],
