@@ -33,6 +33,7 @@ export async function writeDocument(result: Result): Promise<void> {
     ),
     sections.table(named.map(({ row }) => row)),
     sections.unmeasured(named.some(({ name }) => name === 'web-llm')),
+    sections.gpu(),
     sections.missed(named, bounds),
     sections.parts(named.find(({ name }) => name === 'first-token-parts')?.row),
     sections.growth(growing),
