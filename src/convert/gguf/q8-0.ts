@@ -1,11 +1,11 @@
 import { getFloat16, setFloat16 } from '@petamoriken/float16';
 
 /** Weights a block, in both formats: a scale (and for Q4_1 a minimum) for each 32. Source: ggml's quantization. */
-export const BLOCK = 32;
+const BLOCK = 32;
 /** float16 scale, float16 minimum, 16 bytes of two 4-bit values each: the low halves come first. */
-export const Q4_1_BYTES = 20;
+const Q4_1_BYTES = 20;
 /** float16 scale, 32 signed bytes. */
-export const Q8_0_BYTES = 34;
+const Q8_0_BYTES = 34;
 
 /** Every float16 by its bits: a look-up is some ten times as quick as the library's call. */
 const float16 = Float32Array.from({ length: 65536 }, (_, bits) =>
