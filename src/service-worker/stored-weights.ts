@@ -1,4 +1,4 @@
-import { readChunks, WEIGHTS_CACHE } from '../weights/backends/cache-backend.ts';
+import { readCached } from '../weights/backends/cache-backend.ts';
 import { openWeightsFolder } from '../weights/backends/opfs-folder.ts';
 import { recordName } from '../weights/integrity/integrity-record.ts';
 import { scopeOf } from '../protocol/scope.ts';
@@ -55,7 +55,7 @@ async function read(name: string): Promise<Blob | null> {
   try {
     return await (await (await openWeightsFolder()).getFileHandle(name)).getFile();
   } catch {
-    return readChunks(await caches.open(WEIGHTS_CACHE), name);
+    return readCached(name);
   }
 }
 

@@ -10,26 +10,26 @@ export interface ModelStorageOptions {
   catalog: Catalog;
   store: Promise<WeightStore>;
   sources: Pick<WeightSources, 'files' | 'forget'>;
-  /** When the storage is full, what was not used for longest may be deleted. */
+  /** Whether the least recently used models may be deleted when the storage is full. */
   evict: boolean;
   /** Name of the variant chosen for a model. */
   chosen(model: string): string | undefined;
-  /** In memory, or on its way there. */
+  /** In memory, or being loaded. */
   inUse(variant: string): boolean;
-  /** Takes it out of memory; false when that cannot be, as requests run or it is being loaded. */
+  /** Takes it out of memory; false while requests run or it is being loaded. */
   release(variant: string): Promise<boolean>;
   now?: () => number;
 }
 
-/** The stored weights as models: what is there, what may go, and for how long nobody has asked for it. */
+/** The stored weights as models: which are stored, which may be deleted, and when they were last used. */
 export class ModelStorage {
   readonly #options: ModelStorageOptions;
-  readonly #variants: Map<string, { variant: Variant; models: string[] }>;
-  #index: Promise<UsageIndex> | null = null;
+  readonly #index: UsageIndex;
+  readonly #variants = new Map<string, { variant: Variant; models: string[] }>();
 
   constructor(options: ModelStorageOptions) {
     this.#options = options;
-    this.#variants = new Map();
+    this.#index = new UsageIndex(options.store);
     for (const { id, variants } of options.catalog.models) {
       for (const variant of variants) {
         const known = this.#variants.get(variant.name);
@@ -41,21 +41,14 @@ export class ModelStorage {
 
   async overview(): Promise<WeightsOverview> {
     const { kind } = (await this.#options.store).backend;
-    const { usage = null, quota = null } = await estimate();
-    const persisted = await isPersisted();
+    const { usage = null, quota = null } = (await orNull(() => navigator.storage.estimate())) ?? {};
+    const persisted = await orNull(() => navigator.storage.persisted());
     return { kind, usedBytes: usage, quotaBytes: quota, persisted, variants: await this.variants() };
   }
 
   async variants(): Promise<StoredVariant[]> {
-    const entries = await (await this.#openIndex()).entries();
-    const known = [...this.#variants].map(([name, { variant, models }]) =>
-      this.#describe(name, { models, engine: variant.engine, license: variant.license }, variant),
-    );
-    const outdated = [...entries].filter(([name]) => !this.#variants.has(name));
-    const old = outdated.map(([name, { models }]) =>
-      this.#describe(name, { models, engine: '', license: '' }),
-    );
-    return Promise.all([...known, ...old]);
+    const names = new Set([...this.#variants.keys(), ...(await this.#index.entries()).keys()]);
+    return Promise.all([...names].map((name) => this.#describe(name)));
   }
 
   /** @throws EngineError 400 when there is no such model or variant, or while it is in use */
@@ -68,19 +61,18 @@ export class ModelStorage {
         'weights_in_use',
       );
     }
-    const store = await this.#options.store;
-    const shared = await this.#sharedWith(name);
-    for (const file of await this.files(name)) if (!shared.has(file.sha256)) await store.delete(file);
+    const others = [...this.#variants.keys()].filter((other) => other !== name);
+    await this.#deleteUnless(await this.#hashesOf(others), await this.files(name));
     const known = this.#variants.get(name);
     if (known) await this.#options.sources.forget(known.variant);
-    await (await this.#openIndex()).delete(name);
+    await this.#index.delete(name);
   }
 
   /** Of the variant, as far as they are known without a network. */
   async files(name: string): Promise<WeightFile[]> {
     const known = this.#variants.get(name);
     const listed = known ? await this.#options.sources.files(known.variant) : null;
-    return listed ?? (await (await this.#openIndex()).entries()).get(name)?.files ?? [];
+    return listed ?? (await this.#index.entries()).get(name)?.files ?? [];
   }
 
   /** @throws EngineError 400 */
@@ -88,7 +80,7 @@ export class ModelStorage {
     if (this.#variants.has(target)) return target;
     const chosen = this.#options.chosen(target);
     if (chosen !== undefined) return chosen;
-    if ((await (await this.#openIndex()).entries()).has(target)) return target;
+    if ((await this.#index.entries()).has(target)) return target;
     throw badRequest(`There is no model or variant ${target} here.`, 'target', 'model_not_found');
   }
 
@@ -98,7 +90,7 @@ export class ModelStorage {
     return Promise.all(variants.map(async (variant) => ({ variant, files: await this.files(variant.name) })));
   }
 
-  /** Before a download: makes sure of the room for these files, deleting others where the site allows it. */
+  /** Before a download: ensures that these files fit, deleting others where the site allows it. */
   async makeRoom(files: readonly WeightFile[]): Promise<void> {
     const { needed, free } = await (await this.#options.store).room(files);
     if (free === null || free >= needed) return;
@@ -114,109 +106,94 @@ export class ModelStorage {
   }
 
   /**
-   * After a write that found the storage full, whatever the browser had said of it (Chromium tells every site of
-   * 10 GiB): deletes what was not used for longest, where the site allows it.
+   * After a write that found the storage full, whatever the browser reported (Chromium reports 10 GiB to every site):
+   * deletes the least recently used model, where the site allows it.
    * @throws EngineError `storage_full` saying what could be deleted
    */
   async makeMoreRoom(files: readonly WeightFile[]): Promise<void> {
     const oldest = await this.#deletable(files);
     const [first] = oldest;
     if (this.#options.evict && first) return this.delete(first.variant);
-    const store = await this.#options.store;
-    const stored = await Promise.all(files.map((file) => store.storedBytes(file)));
-    const needed = files.reduce((sum, { bytes }, at) => sum + bytes - (stored[at] ?? 0), 0);
-    throw storageFull(needed, null, described(oldest));
+    const stored = await (await this.#options.store).storedBytes(files);
+    throw storageFull(totalBytes(files) - stored, null, described(oldest));
   }
 
-  /** What stands in no request's way and shares nothing with these files, what was not used for longest first. */
+  /** After a load: records the use, and deletes the versions that these weights replace. */
+  async used({ name, files }: Variant): Promise<void> {
+    const models = this.#variants.get(name)?.models ?? [];
+    const before = (await this.#index.entries()).get(name);
+    const plain = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
+    await this.#index.set(name, { models, used: (this.#options.now ?? Date.now)(), files: plain });
+    await this.#deleteOutdated(name, models, before?.files ?? []);
+  }
+
+  /** Not in use, and without a file in common with these; the least recently used first. */
   async #deletable(files: readonly WeightFile[]): Promise<StoredVariant[]> {
     const wanted = new Set(files.map(({ sha256 }) => sha256));
-    const stored = (await this.variants()).filter(({ storedBytes, inUse }) => storedBytes > 0 && !inUse);
     const others: StoredVariant[] = [];
-    for (const each of stored) {
+    for (const each of await this.variants()) {
+      if (each.storedBytes === 0 || each.inUse) continue;
       const own = await this.files(each.variant);
       if (!own.some(({ sha256 }) => wanted.has(sha256))) others.push(each);
     }
     return others.toSorted((a, b) => (a.lastUsed ?? 0) - (b.lastUsed ?? 0));
   }
 
-  /** After a load: remembers the use, and drops what these weights have taken the place of. */
-  async used({ name, files }: Variant): Promise<void> {
-    const index = await this.#openIndex();
-    const models = this.#variants.get(name)?.models ?? [];
-    const before = (await index.entries()).get(name);
-    const plain = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
-    await index.set(name, { models, used: (this.#options.now ?? Date.now)(), files: plain });
-    await this.#dropOutdated(name, models, before?.files ?? []);
-  }
-
-  async #dropOutdated(name: string, models: string[], earlier: WeightFile[]): Promise<void> {
-    const store = await this.#options.store;
-    const index = await this.#openIndex();
-    const current = await this.#sharedWith(null);
-    for (const { sha256 } of await this.files(name)) current.add(sha256);
-    const old = [...(await index.entries())].filter(
+  async #deleteOutdated(name: string, models: string[], earlier: WeightFile[]): Promise<void> {
+    const current = await this.#hashesOf([...this.#variants.keys(), name]);
+    const old = [...(await this.#index.entries())].filter(
       ([other, entry]) =>
         other !== name &&
         !this.#variants.has(other) &&
         !this.#options.inUse(other) &&
         entry.models.some((id) => models.includes(id)),
     );
-    for (const file of [...earlier, ...old.flatMap(([, { files }]) => files)]) {
-      if (!current.has(file.sha256)) await store.remove(file);
-    }
-    for (const [other] of old) await index.delete(other);
+    await this.#deleteUnless(current, [...earlier, ...old.flatMap(([, { files }]) => files)]);
+    for (const [other] of old) await this.#index.delete(other);
   }
 
-  /** Hashes of files that the catalog's other variants are made of. */
-  async #sharedWith(name: string | null): Promise<Set<string>> {
-    const others = [...this.#variants.keys()].filter((other) => other !== name);
-    const files = await Promise.all(others.map((other) => this.files(other)));
+  async #deleteUnless(needed: ReadonlySet<string>, files: readonly WeightFile[]): Promise<void> {
+    const store = await this.#options.store;
+    for (const file of files) if (!needed.has(file.sha256)) await store.delete(file);
+  }
+
+  async #hashesOf(variants: readonly string[]): Promise<Set<string>> {
+    const files = await Promise.all(variants.map((name) => this.files(name)));
     return new Set(files.flat().map(({ sha256 }) => sha256));
   }
 
-  async #describe(
-    name: string,
-    facts: Pick<StoredVariant, 'models' | 'engine' | 'license'>,
-    variant?: Variant,
-  ): Promise<StoredVariant> {
+  async #describe(name: string): Promise<StoredVariant> {
     const store = await this.#options.store;
+    const known = this.#variants.get(name);
+    const entry = (await this.#index.entries()).get(name);
     const files = await this.files(name);
-    const stored = await Promise.all(files.map((file) => store.storedBytes(file)));
-    const storedBytes = stored.reduce((sum, bytes) => sum + bytes, 0);
-    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    const storedBytes = await store.storedBytes(files);
+    const bytes = totalBytes(files);
     const state = storedBytes === 0 ? 'absent' : storedBytes < bytes ? 'part' : 'whole';
     return {
       variant: name,
-      ...facts,
-      bytes: bytes || (variant?.hub?.approximateBytes ?? 0),
+      models: known?.models ?? entry?.models ?? [],
+      engine: known?.variant.engine ?? '',
+      license: known?.variant.license ?? '',
+      bytes: bytes || (known?.variant.hub?.approximateBytes ?? 0),
       storedBytes,
-      state: variant ? state : 'outdated',
+      state: known ? state : 'outdated',
       paused: store.paused(files),
       inUse: this.#options.inUse(name),
-      lastUsed: (await (await this.#openIndex()).entries()).get(name)?.used ?? null,
+      lastUsed: entry?.used ?? null,
     };
   }
-
-  #openIndex(): Promise<UsageIndex> {
-    return (this.#index ??= this.#options.store.then((store) => new UsageIndex(store)));
-  }
 }
+
+const totalBytes = (files: readonly WeightFile[]): number => files.reduce((sum, { bytes }) => sum + bytes, 0);
 
 const described = (variants: readonly StoredVariant[]): string[] =>
   variants.map(({ variant, storedBytes }) => `${variant} (${storedBytes} bytes)`);
 
-async function estimate(): Promise<{ usage?: number; quota?: number }> {
+/** Not every browser has the API, or allows it. */
+async function orNull<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
-    return await navigator.storage.estimate();
-  } catch {
-    return {};
-  }
-}
-
-async function isPersisted(): Promise<boolean | null> {
-  try {
-    return await navigator.storage.persisted();
+    return await ask();
   } catch {
     return null;
   }

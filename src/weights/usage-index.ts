@@ -1,6 +1,7 @@
+import { Mutex } from '../protocol/mutex.ts';
 import type { WeightStore } from './weight-store.ts';
 
-/** What is remembered of a variant that was loaded once. */
+/** A variant that was loaded once. */
 export interface UsageEntry {
   /** Ids that it answered for. */
   models: string[];
@@ -9,15 +10,16 @@ export interface UsageEntry {
   files: { path: string; bytes: number; sha256: string }[];
 }
 
+/** The name that earlier versions read and wrote. */
 const NOTE = 'ledger';
 
-/** Which variants were loaded, and when: kept beside the weights, so that outdated ones are still known. */
+/** Which variants were loaded, and when. Kept beside the weights, so that outdated ones are still known. */
 export class UsageIndex {
-  readonly #store: WeightStore;
+  readonly #store: Promise<Pick<WeightStore, 'notes'>>;
+  readonly #writing = new Mutex();
   #entries: Promise<Map<string, UsageEntry>> | null = null;
-  #writing: Promise<void> = Promise.resolve();
 
-  constructor(store: WeightStore) {
+  constructor(store: Promise<Pick<WeightStore, 'notes'>>) {
     this.#store = store;
   }
 
@@ -34,27 +36,22 @@ export class UsageIndex {
     if ((await this.entries()).delete(variant)) await this.#write();
   }
 
-  /** An index that is damaged or cannot be read is begun again: the weights do not depend on it. */
+  /** A damaged index is replaced by an empty one: the weights do not depend on it. */
   async #read(): Promise<Map<string, UsageEntry>> {
-    const entries = new Map<string, UsageEntry>();
     try {
-      const parsed: unknown = JSON.parse((await this.#store.note(NOTE)) ?? '{}');
-      for (const [variant, entry] of Object.entries(parsed ?? {})) {
-        if (isEntry(entry)) entries.set(variant, entry);
-      }
+      const parsed = JSON.parse((await (await this.#store).notes.note(NOTE)) ?? '{}') as object | null;
+      return new Map(
+        Object.entries(parsed ?? {}).filter((each): each is [string, UsageEntry] => isEntry(each[1])),
+      );
     } catch {
-      entries.clear();
+      return new Map();
     }
-    return entries;
   }
 
   async #write(): Promise<void> {
     const text = JSON.stringify(Object.fromEntries(await this.entries()));
-    this.#writing = this.#writing.then(
-      () => this.#store.keepNote(NOTE, text),
-      () => this.#store.keepNote(NOTE, text),
-    );
-    await this.#writing;
+    const { notes } = await this.#store;
+    await this.#writing.run(() => notes.keepNote(NOTE, text));
   }
 }
 

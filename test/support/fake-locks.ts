@@ -26,8 +26,14 @@ export class FakeLocks {
 
   #request(name: string, rest: unknown[]): Promise<unknown> {
     const callback = rest.at(-1) as (lock: unknown) => unknown;
-    const options = (rest.length > 1 ? rest[0] : {}) as { mode?: Mode; signal?: AbortSignal };
+    const options = (rest.length > 1 ? rest[0] : {}) as {
+      mode?: Mode;
+      signal?: AbortSignal;
+      ifAvailable?: boolean;
+    };
     const mode = options.mode ?? 'exclusive';
+    const waiting = this.#queues.get(name)?.length ?? 0;
+    if (options.ifAvailable && (this.#held.has(name) || waiting > 0)) return run(callback, null);
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         mode,

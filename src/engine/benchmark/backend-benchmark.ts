@@ -11,7 +11,7 @@ type Backend = 'wasm' | 'webgpu';
 
 export interface BenchmarkOptions {
   device: Promise<Device>;
-  store: Promise<Pick<WeightStore, 'note' | 'keepNote'>>;
+  store: Promise<Pick<WeightStore, 'notes'>>;
   which: NonNullable<DeviceLimits['probe']>;
   /** Changes with the browser and with the packages: what was measured before it does not hold. */
   version: string;
@@ -82,7 +82,7 @@ export class BackendBenchmark {
     const other = await load(variant, 'webgpu', signal);
     try {
       const result = await this.#measure(engine, other, signal);
-      await (await store).keepNote(noteName(name), JSON.stringify({ key: await this.#key(), result }));
+      await (await store).notes.keepNote(noteName(name), JSON.stringify({ key: await this.#key(), result }));
       this.#know(variant, result);
       onResult(variant, result);
     } finally {
@@ -124,7 +124,7 @@ export class BackendBenchmark {
 
   async #kept({ name }: TransformersVariant): Promise<ProbeResult | null> {
     try {
-      const note = JSON.parse((await (await this.#options.store).note(noteName(name))) ?? '') as {
+      const note = JSON.parse((await (await this.#options.store).notes.note(noteName(name))) ?? '') as {
         key?: unknown;
         result?: unknown;
       };

@@ -32,13 +32,9 @@ export async function serveWeights(
       await modelStorage.delete(command.target);
       break;
     case 'pause':
-      (await store).pause(await modelStorage.files(await modelStorage.name(command.target)));
-      break;
     case 'resume':
-      (await store).resume(await modelStorage.files(await modelStorage.name(command.target)));
-      break;
     case 'cancel':
-      await (await store).cancel(await modelStorage.files(await modelStorage.name(command.target)));
+      await (await store)[command.type](await modelStorage.files(await modelStorage.name(command.target)));
       break;
     default:
       throw badRequest('Unknown command for stored weights.', 'type', 'unsupported_value');

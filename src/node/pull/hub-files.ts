@@ -2,7 +2,7 @@ import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
 import type { Manifest } from '../../catalog/manifest.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
 import { libraryPath } from '../../weights/sources/mlc-paths.ts';
-import { commitOf, describeLibrary, isCommit, listHubFiles } from '../../weights/sources/hub-source.ts';
+import { commitOf, isCommit, listHubFiles } from '../../weights/sources/hub-source.ts';
 import { PullError } from './pull-error.ts';
 
 export interface HubFiles {
@@ -46,13 +46,9 @@ async function list(
   const recorded = pinned ? undefined : manifest?.commits?.[source.repository];
   const revision = recorded ?? (await commitOf(variant, source, endpoint, signal));
   const files = await listHubFiles(variant, { ...source, revision }, endpoint, signal);
-  // A commit that the catalog names may be another one after an update of localtext.
-  if (!pinned) for (const file of files) checkRecorded(file, manifest);
-  if (variant.engine === 'web-llm' && URL.canParse(variant.library)) {
-    const library = await describeLibrary(libraryPath(variant), variant.library, signal);
-    checkRecorded(library, manifest);
-    files.push(library);
-  }
+  // A commit that the catalog names may change with an update of localtext; a library is never pinned.
+  const library = variant.engine === 'web-llm' ? libraryPath(variant) : null;
+  for (const file of files) if (!pinned || file.path === library) checkRecorded(file, manifest);
   return { files, commits: pinned ? {} : { [source.repository]: revision } };
 }
 

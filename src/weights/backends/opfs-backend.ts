@@ -1,13 +1,12 @@
 import { openAccess } from './open-access.ts';
 import { openWeightsFolder } from './opfs-folder.ts';
-import { freeBytes, type StorageBackend, type BackendWriter } from './storage-backend.ts';
+import { freeBytes, type BackendWriter, type StorageBackend } from './storage-backend.ts';
 
 /** The origin private file system; null where there is none (private windows, some WebKit builds). */
 export async function openOpfsBackend(): Promise<StorageBackend | null> {
   try {
     const folder = await openWeightsFolder({ create: true });
-    if (!('createSyncAccessHandle' in FileSystemFileHandle.prototype)) return null;
-    return new OpfsBackend(folder);
+    return 'createSyncAccessHandle' in FileSystemFileHandle.prototype ? new OpfsBackend(folder) : null;
   } catch {
     return null;
   }
@@ -15,6 +14,7 @@ export async function openOpfsBackend(): Promise<StorageBackend | null> {
 
 class OpfsBackend implements StorageBackend {
   readonly kind = 'opfs';
+  readonly free = freeBytes;
   #folder: FileSystemDirectoryHandle;
 
   constructor(folder: FileSystemDirectoryHandle) {
@@ -22,16 +22,12 @@ class OpfsBackend implements StorageBackend {
   }
 
   async read(name: string): Promise<Blob | null> {
-    try {
-      return await (await this.#folder.getFileHandle(name)).getFile();
-    } catch (error) {
-      if (isNotFound(error)) return null;
-      throw error;
-    }
+    const handle = await nullIfMissing(this.#folder.getFileHandle(name));
+    return handle && nullIfMissing(handle.getFile());
   }
 
   async write(name: string): Promise<BackendWriter> {
-    // A writable stream keeps its bytes aside until it is closed; this one leaves a part to resume from.
+    // A writable stream keeps its bytes aside until it is closed; an access handle leaves a part to resume from.
     const access = await openAccess(() => this.#create(name));
     return {
       write: async (bytes, at) => {
@@ -45,7 +41,7 @@ class OpfsBackend implements StorageBackend {
         const bytes = new Uint8Array(length);
         return bytes.subarray(0, access.read(bytes, { at }));
       },
-      // Chromium counts it for the next power of two, while it is open.
+      // While a file is open, Chromium counts it as the next power of two.
       resize: async (bytes) => access.truncate(bytes),
       flush: async () => access.flush(),
       close: async () => {
@@ -59,34 +55,23 @@ class OpfsBackend implements StorageBackend {
   }
 
   async #create(name: string): Promise<FileSystemFileHandle> {
-    try {
-      return await this.#folder.getFileHandle(name, { create: true });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      // The site's storage was cleared, and the folder with it.
-      this.#folder = await openWeightsFolder({ create: true });
-      return this.#folder.getFileHandle(name, { create: true });
-    }
+    const handle = await nullIfMissing(this.#folder.getFileHandle(name, { create: true }));
+    if (handle) return handle;
+    // The site's storage was cleared, and the folder with it.
+    this.#folder = await openWeightsFolder({ create: true });
+    return this.#folder.getFileHandle(name, { create: true });
   }
 
   async remove(name: string): Promise<void> {
-    try {
-      await this.#folder.removeEntry(name);
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
-  }
-
-  async names(): Promise<string[]> {
-    const names: string[] = [];
-    for await (const name of this.#folder.keys()) names.push(name);
-    return names;
-  }
-
-  free(): Promise<number | null> {
-    return freeBytes();
+    await nullIfMissing(this.#folder.removeEntry(name));
   }
 }
 
-const isNotFound = (error: unknown): boolean =>
-  error instanceof DOMException && error.name === 'NotFoundError';
+async function nullIfMissing<T>(result: Promise<T>): Promise<T | null> {
+  try {
+    return await result;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'NotFoundError') return null;
+    throw error;
+  }
+}

@@ -1,44 +1,40 @@
-/**
- * Where weight files lie: a flat place of blobs by name. A file is on it whole or in part; only the store knows
- * which, by the record that it puts beside a whole one.
- */
+/** A flat store of blobs by name. Only the weight store knows which of them are complete, by their integrity records. */
 export interface StorageBackend {
   readonly kind: 'opfs' | 'cache' | 'memory';
-  /** What is there under that name; of a part, with gaps or up to the first one. null: nothing. */
+  /** The bytes under that name; of an unfinished file with gaps, or up to the first one. null: nothing. */
   read(name: string): Promise<Blob | null>;
-  /** Opens for writing; what is there stays. One writer a name at a time. */
+  /** Opens for writing and keeps what is stored. One writer a name at a time. */
   write(name: string): Promise<BackendWriter>;
   remove(name: string): Promise<void>;
-  names(): Promise<string[]>;
   /** Bytes that may still be written; null: unknown. */
   free(): Promise<number | null>;
 }
 
-/** Bytes come and go in chunks of this size, the last one of a file excepted; each begins at a multiple of it. */
+/** Files are read and written in chunks of this size, except for the last one. Each begins at a multiple of it. */
 export const CHUNK_BYTES = 4 * 2 ** 20;
 
-/** A chunk of a file that is whole. */
+/** A chunk of a complete file. */
 export async function readChunk(blob: Blob, index: number): Promise<Uint8Array<ArrayBuffer>> {
   const from = index * CHUNK_BYTES;
   return new Uint8Array(await blob.slice(from, from + CHUNK_BYTES).arrayBuffer());
 }
 
 export interface BackendWriter {
-  /** One chunk. */
+  /** Writes one chunk. */
   write(bytes: Uint8Array<ArrayBuffer>, at: number): Promise<void>;
-  /** A chunk that is there. */
+  /** Reads a stored chunk. */
   read(at: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
   /**
-   * Gives the file its size, where there are files: room for what is to come, which is refused now rather than when half
-   * of it has come; and what lies beyond is dropped. @throws QuotaExceededError
+   * Gives the file its final size: reserves what is missing, so that a full storage shows before the download, and cuts
+   * off what lies beyond. @throws QuotaExceededError
    */
   resize(bytes: number): Promise<void>;
-  /** Resolves once what was written survives the end of this worker. */
+  /** Resolves once the written bytes survive the end of this worker. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Puts a small file in place of what was there. */
+/** Replaces a small file. */
 export async function replace(backend: StorageBackend, name: string, text: string): Promise<void> {
   const writer = await backend.write(name);
   try {

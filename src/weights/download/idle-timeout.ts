@@ -1,9 +1,8 @@
 import { abortable } from '../../protocol/abort.ts';
 
-/** A connection on which nothing has come for this long is dead, whatever the browser takes it for. */
+/** A connection on which nothing arrives for this long is dead, whatever the browser reports. */
 const IDLE_TIMEOUT_MS = 30_000;
 
-/** Nothing came on a connection, which the browser itself would have waited on forever. */
 export class IdleTimeoutError extends Error {
   readonly seconds: number;
 
@@ -13,7 +12,7 @@ export class IdleTimeoutError extends Error {
   }
 }
 
-/** Watches one connection, and ends it when nothing comes. Time that its reader takes for itself does not count. */
+/** Ends a connection on which nothing arrives; the browser itself would wait forever. Pauses of the reader do not count. */
 export class IdleTimeout {
   /** For `fetch()`. */
   readonly signal: AbortSignal;
@@ -25,13 +24,28 @@ export class IdleTimeout {
     this.#ms = ms;
   }
 
-  /** @throws what the arrival fails of; `IdleTimeoutError`; the signal's reason */
+  /** @throws what the arrival fails with; `IdleTimeoutError`; the signal's reason */
   async during<T>(arrival: Promise<T>): Promise<T> {
     const timer = setTimeout(() => this.#stop.abort(new IdleTimeoutError(this.#ms)), this.#ms);
     try {
       return await abortable(arrival, this.signal);
     } finally {
       clearTimeout(timer);
+    }
+  }
+
+  /** The body's bytes as they arrive. */
+  async *body({ body }: Response): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+    if (!body) return;
+    const reader = body.getReader();
+    try {
+      for (;;) {
+        const { done, value } = await this.during(reader.read());
+        if (done) return;
+        yield value;
+      }
+    } finally {
+      await reader.cancel().catch(() => undefined);
     }
   }
 }

@@ -1,55 +1,55 @@
 import { abortable } from '../../protocol/abort.ts';
+import { createDeferred, type Deferred } from '../../protocol/deferred.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
 
 const PAUSED = new DOMException('The download was paused.', 'AbortError');
 
-/** What may be done to the download of one file while it is wanted: hold it, let it go on, or give it up. */
+/** All who wait for one file: they are paused, resumed and cancelled together. */
 export class PausableDownload {
-  readonly #cancel = new AbortController();
-  readonly #runs = new Set<AbortController>();
-  #open: { promise: Promise<void>; resolve: () => void } | null = null;
+  readonly #cancelled = new AbortController();
+  readonly #runs = new Map<AbortController, Promise<unknown>>();
+  #resumed: Deferred | null = null;
+  users = 0;
 
   get paused(): boolean {
-    return this.#open !== null;
+    return this.#resumed !== null;
   }
 
   pause(): void {
-    if (this.#open) return;
-    let resolve = (): void => undefined;
-    const promise = new Promise<void>((settle) => {
-      resolve = settle;
-    });
-    this.#open = { promise, resolve };
-    for (const run of this.#runs) run.abort(PAUSED);
+    if (this.#resumed) return;
+    this.#resumed = createDeferred();
+    for (const run of this.#runs.keys()) run.abort(PAUSED);
   }
 
   resume(): void {
-    this.#open?.resolve();
-    this.#open = null;
+    this.#resumed?.resolve();
+    this.#resumed = null;
   }
 
-  /** Callers that wait for the file fail with the error `download_cancelled`. */
-  cancel(): void {
-    this.#cancel.abort(
+  /** Callers that wait for the file fail with `download_cancelled`. Resolves once nothing is written any more. */
+  async cancel(): Promise<void> {
+    this.#cancelled.abort(
       new EngineError({
         code: 'download_cancelled',
         message: 'The download of this model was cancelled. Request the model again to restart it.',
       }),
     );
+    await Promise.allSettled(this.#runs.values());
   }
 
-  /** Runs `work` as often as it is held and let go on. @throws what it throws; the signals' reasons */
+  /** Runs `work`, again after each pause. @throws what it throws; the signals' reasons */
   async run<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const wanted = AbortSignal.any([signal, this.#cancel.signal]);
+    const ended = AbortSignal.any([signal, this.#cancelled.signal]);
     for (;;) {
-      if (this.#open) await abortable(this.#open.promise, wanted);
-      wanted.throwIfAborted();
+      if (this.#resumed) await abortable(this.#resumed.promise, ended);
+      ended.throwIfAborted();
       const run = new AbortController();
-      this.#runs.add(run);
+      const running = work(AbortSignal.any([ended, run.signal]));
+      this.#runs.set(run, running);
       try {
-        return await work(AbortSignal.any([wanted, run.signal]));
+        return await running;
       } catch (error) {
-        wanted.throwIfAborted();
+        ended.throwIfAborted();
         if (run.signal.reason !== PAUSED) throw error;
       } finally {
         this.#runs.delete(run);

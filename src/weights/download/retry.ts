@@ -1,10 +1,12 @@
-/** In a row, without a chunk gained by any of them. */
-export const MAX_ATTEMPTS = 4;
+import { delay } from '../../protocol/abort.ts';
+
+/** Attempts in a row without progress. */
+const MAX_ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 500;
-/** A server may ask for hours; the page tells its user of the failure instead. */
+/** A server may ask for hours; the page reports the failure instead. */
 const MAX_RETRY_AFTER_MS = 10_000;
 
-/** The server answered with a status that often passes: it is busy, restarting, or its proxy failed. */
+/** A status that often passes: the server is busy, restarting, or its proxy failed. */
 export class TransientStatusError extends Error {
   readonly status: number;
   readonly retryAfterMs: number;
@@ -19,8 +21,34 @@ export class TransientStatusError extends Error {
 /** The server sent another range than the one asked for; the next answer may be the right one. */
 export class WrongRangeError extends Error {}
 
-/** Not 501 and 505: those describe the server, and stay. */
+/** Not 501 and 505: those are permanent. */
 export const isTransient = (status: number): boolean => [408, 425, 429, 500, 502, 503, 504].includes(status);
+
+interface RetryOptions {
+  signal: AbortSignal;
+  /** Bytes stored so far: after an attempt that stored some, failures are counted anew. */
+  storedBytes(): number | Promise<number>;
+  isFinal(error: unknown): boolean;
+}
+
+/** Repeats an attempt with pauses. @throws the signal's reason; a final error; the last of four failures in a row */
+export async function withRetries<T>(
+  attempt: () => Promise<T>,
+  { signal, storedBytes, isFinal }: RetryOptions,
+): Promise<T> {
+  for (let failures = 0; ;) {
+    const before = await storedBytes();
+    try {
+      return await attempt();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isFinal(error)) throw error;
+      failures = (await storedBytes()) > before ? 1 : failures + 1;
+      if (failures >= MAX_ATTEMPTS) throw error;
+      await delay(pauseBeforeRetry(failures, error), signal);
+    }
+  }
+}
 
 /**
  * Milliseconds to wait before the next attempt: doubling, and random by a half, so that pages that failed together

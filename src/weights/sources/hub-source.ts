@@ -1,9 +1,10 @@
+import { createSHA256 } from 'hash-wasm';
 import { z } from 'zod';
-import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
+import type { HubSource, Variant, WebLlmVariant, WeightFile } from '../../catalog/catalog.ts';
 import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
-import { startHash } from '../integrity/hash.ts';
 import { IdleTimeout } from '../download/idle-timeout.ts';
+import { libraryPath } from './mlc-paths.ts';
 
 export const DEFAULT_HUB = 'https://huggingface.co';
 
@@ -11,7 +12,7 @@ export const DEFAULT_HUB = 'https://huggingface.co';
 const MLC_FILES =
   /^(mlc-chat-config\.json|tensor-cache\.json|tokenizer\.(json|model)|params_shard_\d+\.bin)$/;
 /** Small files have no SHA-256 on the hub: they are read to be hashed, so they should be small. */
-const LARGEST_UNHASHED = 64 * 2 ** 20;
+const MAX_UNHASHED_BYTES = 64 * 2 ** 20;
 
 const treeSchema = z.array(
   z.object({
@@ -38,9 +39,9 @@ export async function commitOf(
   signal: AbortSignal,
 ): Promise<string> {
   if (isCommit(revision)) return revision;
-  const watch = new IdleTimeout(signal);
-  const info = await fetchOk(`${endpoint}/api/models/${repository}/revision/${revision}`, watch);
-  const parsed = infoSchema.safeParse(await watch.during(info.json()));
+  const timeout = new IdleTimeout(signal);
+  const info = await fetchOk(`${endpoint}/api/models/${repository}/revision/${revision}`, timeout);
+  const parsed = infoSchema.safeParse(await timeout.during(info.json()));
   if (parsed.success) return parsed.data.sha;
   throw unavailable(variant, `the model hub names no commit for ${revision} of ${repository}`);
 }
@@ -54,9 +55,9 @@ export async function listHubFiles(
 ): Promise<WeightFile[]> {
   const { repository, folder } = hub;
   const revision = await commitOf(variant, hub, endpoint, signal);
-  const watch = new IdleTimeout(signal);
-  const tree = await fetchOk(`${endpoint}/api/models/${repository}/tree/${revision}?recursive=true`, watch);
-  const parsed = treeSchema.safeParse(await watch.during(tree.json()));
+  const timeout = new IdleTimeout(signal);
+  const tree = await fetchOk(`${endpoint}/api/models/${repository}/tree/${revision}?recursive=true`, timeout);
+  const parsed = treeSchema.safeParse(await timeout.during(tree.json()));
   if (!parsed.success)
     throw unavailable(variant, 'the model hub answered something else than a list of files');
   const wanted = (path: string): boolean => hub.files?.includes(path) ?? MLC_FILES.test(path);
@@ -72,35 +73,35 @@ export async function listHubFiles(
       ? { ...place, bytes: lfs.size, sha256: lfs.oid }
       : { ...place, ...(await hashed(url, signal)) };
   });
+  if (variant.engine === 'web-llm' && URL.canParse(variant.library)) files.push(libraryFile(variant, signal));
   return Promise.all(files);
 }
 
 /** The compiled library of an MLC model, which lies elsewhere than its weights. */
-export async function describeLibrary(path: string, url: string, signal: AbortSignal): Promise<WeightFile> {
-  return { path, url, ...(await hashed(url, signal)) };
+async function libraryFile(variant: WebLlmVariant, signal: AbortSignal): Promise<WeightFile> {
+  const url = variant.library;
+  return { path: libraryPath(variant), url, ...(await hashed(url, signal)) };
 }
 
 async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
-  const watch = new IdleTimeout(signal);
-  const reader = (await fetchOk(url, watch)).body?.getReader();
-  const hash = await startHash();
+  const timeout = new IdleTimeout(signal);
+  const hasher = (await createSHA256()).init();
   let bytes = 0;
-  for (;;) {
-    const { done, value } = (await (reader && watch.during(reader.read()))) ?? { done: true };
-    if (done) return { bytes, sha256: hash.digest() };
-    hash.update(value);
-    bytes += value.length;
-    if (bytes <= LARGEST_UNHASHED) continue;
-    await reader?.cancel();
-    throw new EngineError({
-      code: 'weights_unavailable',
-      message: `${url} is too large to download without a hash. Pin its SHA-256 in the catalog.`,
-    });
+  for await (const part of timeout.body(await fetchOk(url, timeout))) {
+    hasher.update(part);
+    bytes += part.length;
+    if (bytes > MAX_UNHASHED_BYTES) {
+      throw new EngineError({
+        code: 'weights_unavailable',
+        message: `${url} is too large to download without a hash. Pin its SHA-256 in the catalog.`,
+      });
+    }
   }
+  return { bytes, sha256: hasher.digest('hex') };
 }
 
-async function fetchOk(url: string, watch: IdleTimeout): Promise<Response> {
-  const response = await watch.during(fetch(url, { signal: watch.signal }));
+async function fetchOk(url: string, timeout: IdleTimeout): Promise<Response> {
+  const response = await timeout.during(fetch(url, { signal: timeout.signal }));
   if (response.ok) return response;
   await response.body?.cancel();
   throw new EngineError({

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { MemoryBackend } from '../../../src/weights/backends/memory-backend.ts';
 import { CHUNK_BYTES, type BackendWriter } from '../../../src/weights/backends/storage-backend.ts';
-import { WeightStore } from '../../../src/weights/weight-store.ts';
+import { openStore } from './open-store.ts';
 import { fileOf, serveFile, someBytes, type FileServer } from './file-server.ts';
 
 const body = someBytes(CHUNK_BYTES + 1000);
@@ -42,21 +42,23 @@ afterEach(() => server?.close());
 test('storage that is full from any change on: storage_full, and all is well once there is room', async () => {
   const site = (server = await serveFile({ body, etag: '"1"' }));
   const sound = new FullBackend();
-  await new WeightStore(sound, site.url).file(file, options);
+  await openStore(sound, site.url).file(file, options);
   expect(sound.changes).toBeGreaterThan(15);
   for (let fullFrom = 0; fullFrom < sound.changes; fullFrom++) {
     const backend = new FullBackend();
     backend.fullFrom = fullFrom;
-    const failure: unknown = await new WeightStore(backend, site.url).file(file, options).then(
-      () => null,
-      (error: unknown) => error,
-    );
+    const failure: unknown = await openStore(backend, site.url)
+      .file(file, options)
+      .then(
+        () => null,
+        (error: unknown) => error,
+      );
     expect(failure, `full from change ${fullFrom} on`).toMatchObject({
       message: expect.stringMatching(/storage is full: m\/a\.bin \(\d+ bytes\) did not fit/) as string,
       wire: { code: 'storage_full' },
     });
     backend.fullFrom = Number.POSITIVE_INFINITY;
-    const { blob, intact } = await new WeightStore(backend, site.url).file(file, options);
+    const { blob, intact } = await openStore(backend, site.url).file(file, options);
     expect(await intact).toBe(true);
     expect(Buffer.from(await blob.arrayBuffer()).equals(body)).toBe(true);
   }
@@ -65,17 +67,17 @@ test('storage that is full from any change on: storage_full, and all is well onc
 test('no room for the record of a file that has come: nothing is fetched again once there is', async () => {
   const site = (server = await serveFile({ body, etag: '"1"' }));
   const sound = new FullBackend();
-  await new WeightStore(sound, site.url).file(file, options);
+  await openStore(sound, site.url).file(file, options);
   const backend = new FullBackend();
   // Two notes are written last, each opened, written, cut, flushed and closed.
   backend.fullFrom = sound.changes - 10;
-  await expect(new WeightStore(backend, site.url).file(file, options)).rejects.toMatchObject({
+  await expect(openStore(backend, site.url).file(file, options)).rejects.toMatchObject({
     wire: { code: 'storage_full' },
   });
   backend.fullFrom = Number.POSITIVE_INFINITY;
   site.asked.length = 0;
-  const later = new WeightStore(backend, site.url);
-  expect(await later.storedBytes(file)).toBe(file.bytes);
+  const later = openStore(backend, site.url);
+  expect(await later.storedBytes([file])).toBe(file.bytes);
   expect(await (await later.file(file, options)).intact).toBe(true);
   expect(site.asked).toEqual([]);
 });
@@ -83,7 +85,7 @@ test('no room for the record of a file that has come: nothing is fetched again o
 test('a file given by hand that does not fit: storage_full', async () => {
   const backend = new FullBackend();
   backend.fullFrom = 3;
-  const store = new WeightStore(backend, 'http://site.test/');
+  const store = openStore(backend, 'http://site.test/');
   await expect(store.put(file, new Blob([body]), options.signal)).rejects.toMatchObject({
     wire: { code: 'storage_full' },
   });

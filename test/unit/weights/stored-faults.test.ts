@@ -3,7 +3,8 @@ import type { WeightFile } from '../../../src/catalog/catalog.ts';
 import { MemoryBackend } from '../../../src/weights/backends/memory-backend.ts';
 import { recordName } from '../../../src/weights/integrity/integrity-record.ts';
 import { CHUNK_BYTES, replace, type BackendWriter } from '../../../src/weights/backends/storage-backend.ts';
-import { WeightStore } from '../../../src/weights/weight-store.ts';
+import type { WeightStore } from '../../../src/weights/weight-store.ts';
+import { openStore } from './open-store.ts';
 import { storedFaults, type StoredFault } from '../../support/stored-faults.ts';
 import { fileOf, serveFile, someBytes, type FileServer } from './file-server.ts';
 
@@ -84,39 +85,39 @@ async function whole(store: WeightStore, wanted: WeightFile): Promise<Buffer> {
 test.for(storedFaults)('stored bytes with this fault: $name', async ({ damage, chunksFetched }) => {
   const site = (server = await serveFile({ body, etag: '"1"' }));
   const backend = new MemoryBackend();
-  await new WeightStore(backend, site.url).file(file, options);
+  await openStore(backend, site.url).file(file, options);
   if (damage.kind === 'swap') {
     site.behaviour.body = otherBody;
-    await new WeightStore(backend, site.url).file(other, options);
+    await openStore(backend, site.url).file(other, options);
     site.behaviour.body = body;
   }
   await apply(backend, damage);
   site.asked.length = 0;
-  const later = new WeightStore(backend, site.url);
+  const later = openStore(backend, site.url);
   expect((await whole(later, file)).equals(body)).toBe(true);
   expect(site.asked).toHaveLength(chunksFetched);
   // Found whole from then on, with nothing to fetch.
   site.asked.length = 0;
   expect(await later.missing([file])).toEqual([]);
-  expect(await (await new WeightStore(backend, site.url).file(file, options)).intact).toBe(true);
+  expect(await (await openStore(backend, site.url).file(file, options)).intact).toBe(true);
   expect(site.asked).toEqual([]);
 });
 
 test('a file cut short that several callers find at once is salvaged once', async () => {
   const site = (server = await serveFile({ body, etag: '"1"' }));
   const backend = new ExclusiveBackend();
-  await new WeightStore(backend, site.url).file(file, options);
+  await openStore(backend, site.url).file(file, options);
   // As it is after the engine worker has ended: nothing is open.
   await MemoryBackend.prototype.remove.call(backend, file.sha256);
   const cut = await MemoryBackend.prototype.write.call(backend, file.sha256);
   for (const at of [0, CHUNK_BYTES]) await cut.write(new Uint8Array(body.subarray(at, at + CHUNK_BYTES)), at);
   site.asked.length = 0;
-  const later = new WeightStore(backend, site.url);
+  const later = openStore(backend, site.url);
   const [stored] = await Promise.all([
     whole(later, file),
     later.missing([file]),
-    later.storedBytes(file),
-    later.storedBytes(file),
+    later.storedBytes([file]),
+    later.storedBytes([file]),
   ]);
   expect(stored.equals(body)).toBe(true);
   expect(site.asked).toHaveLength(4);

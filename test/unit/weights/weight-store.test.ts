@@ -6,7 +6,7 @@ import { parseRecord, recordName } from '../../../src/weights/integrity/integrit
 import { replace, type StorageBackend } from '../../../src/weights/backends/storage-backend.ts';
 import { pathNote } from '../../../src/weights/backends/stored-path.ts';
 import { UsageIndex } from '../../../src/weights/usage-index.ts';
-import { WeightStore } from '../../../src/weights/weight-store.ts';
+import { openStore } from './open-store.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 const bytes = new Uint8Array(1000).map((_, index) => index % 251);
@@ -18,7 +18,7 @@ afterEach(() => vi.unstubAllGlobals());
 test('downloads once, and not again', async () => {
   const fetched = vi.fn(async () => new Response(bytes));
   vi.stubGlobal('fetch', fetched);
-  const store = new WeightStore(new MemoryBackend(), 'http://site.test/models/');
+  const store = openStore(new MemoryBackend(), 'http://site.test/models/');
   await store.file(file, options);
   const { blob, intact } = await store.file(file, options);
   expect(new Uint8Array(await blob.arrayBuffer())).toEqual(bytes);
@@ -28,7 +28,7 @@ test('downloads once, and not again', async () => {
 
 test('refuses bytes of another hash', async () => {
   vi.stubGlobal('fetch', async () => new Response(new Uint8Array(1000)));
-  const store = new WeightStore(new MemoryBackend(), 'http://site.test/');
+  const store = openStore(new MemoryBackend(), 'http://site.test/');
   await expect(store.file(file, options)).rejects.toMatchObject({ wire: { code: 'weights_corrupt' } });
 });
 
@@ -45,9 +45,9 @@ async function flipByte(backend: StorageBackend, at: number): Promise<void> {
 test('finds a flipped byte, and fetches the file again', async () => {
   vi.stubGlobal('fetch', async () => new Response(bytes));
   const backend = new MemoryBackend();
-  await new WeightStore(backend, 'http://site.test/').file(file, options);
+  await openStore(backend, 'http://site.test/').file(file, options);
   await flipByte(backend, 7);
-  const later = new WeightStore(backend, 'http://site.test/');
+  const later = openStore(backend, 'http://site.test/');
   expect(await (await later.file(file, options)).intact).toBe(false);
   expect(await later.missing([file])).toEqual([file]);
 });
@@ -57,37 +57,38 @@ test.each(['no record of chunks', 'a record cut short'])(
   async (which) => {
     vi.stubGlobal('fetch', async () => new Response(bytes));
     const backend = new MemoryBackend();
-    await new WeightStore(backend, 'http://site.test/').file(file, options);
+    await openStore(backend, 'http://site.test/').file(file, options);
     const whole = (await (await backend.read(recordName(file.sha256)))?.text()) ?? '';
     expect(parseRecord(whole, file.sha256)?.chunks).toEqual([file.sha256]);
     const old = which === 'a record cut short' ? whole.slice(0, -9) : '{"path":"m/a.bin","bytes":1000}';
     await replace(backend, recordName(file.sha256), old);
-    const later = new WeightStore(backend, 'http://site.test/');
+    const later = openStore(backend, 'http://site.test/');
     expect(await (await later.file(file, options)).intact).toBe(true);
     expect(await (await backend.read(recordName(file.sha256)))?.text()).toBe(whole);
     await replace(backend, recordName(file.sha256), old);
     await flipByte(backend, 999);
-    const last = new WeightStore(backend, 'http://site.test/');
+    const last = openStore(backend, 'http://site.test/');
     expect(await (await last.file(file, options)).intact).toBe(false);
   },
 );
 
 test('what is stored leads from its path, until it is deleted', async () => {
   vi.stubGlobal('fetch', async () => new Response(bytes));
-  const store = new WeightStore(new MemoryBackend(), 'http://site.test/');
+  const backend = new MemoryBackend();
+  const store = openStore(backend, 'http://site.test/');
   await store.file(file, options);
-  expect(JSON.parse((await store.note(await pathNote('/', 'm/a.bin'))) ?? '')).toEqual({
+  expect(JSON.parse((await store.notes.note(await pathNote('/', 'm/a.bin'))) ?? '')).toEqual({
     sha256: file.sha256,
     bytes: 1000,
   });
-  await store.remove(file);
-  expect(await store.backend.names()).toEqual([]);
+  await store.delete(file);
+  expect([...backend.files.keys()]).toEqual([]);
 });
 
 test('a truncated file is found without reading it', async () => {
   vi.stubGlobal('fetch', async () => new Response(bytes));
   const backend = new MemoryBackend();
-  const store = new WeightStore(backend, 'http://site.test/');
+  const store = openStore(backend, 'http://site.test/');
   await store.file(file, options);
   await replace(backend, file.sha256, 'cut');
   expect(await store.missing([file])).toEqual([file]);
@@ -98,14 +99,14 @@ test('two workers never download the same file at once', async () => {
   const fetched = vi.fn(async () => new Response(bytes));
   vi.stubGlobal('fetch', fetched);
   const backend = new MemoryBackend();
-  const locks = new FakeLocks().manager;
-  const stores = [1, 2].map(() => new WeightStore(backend, 'http://site.test/', locks));
+  const locks = new FakeLocks();
+  const stores = [1, 2].map(() => openStore(backend, 'http://site.test/', locks));
   await Promise.all(stores.map((store) => store.file(file, options)));
   expect(fetched).toHaveBeenCalledTimes(1);
 });
 
 test('a file given by hand is held to its hash', async () => {
-  const store = new WeightStore(new MemoryBackend(), 'http://site.test/');
+  const store = openStore(new MemoryBackend(), 'http://site.test/');
   await expect(store.put(file, new Blob([bytes.slice(1)]), options.signal)).rejects.toThrow(/m\/a\.bin/);
   await store.put(file, new Blob([bytes]), options.signal);
   expect(await store.missing([file])).toEqual([]);
@@ -122,12 +123,12 @@ test('what earlier versions have stored stays valid: records, checkpoints and th
   await replace(backend, `${sha256}.json`, record);
   await replace(backend, 'other.part', '{"version":"1","pieces":[0]}');
   await replace(backend, 'ledger', JSON.stringify({ a: { models: ['m'], used: 7, files: [file] } }));
-  const store = new WeightStore(backend, 'http://site.test/');
+  const store = openStore(backend, 'http://site.test/');
   expect(await (await store.file(file, options)).intact).toBe(true);
   expect(fetched).not.toHaveBeenCalled();
   expect(await (await backend.read(`${sha256}.json`))?.text()).toBe(record);
-  expect(await store.storedBytes({ ...file, sha256: 'other' })).toBe(1000);
-  expect([...(await new UsageIndex(store).entries())]).toEqual([
+  expect(await store.storedBytes([{ ...file, sha256: 'other' }])).toBe(1000);
+  expect([...(await new UsageIndex(Promise.resolve(store)).entries())]).toEqual([
     ['a', { models: ['m'], used: 7, files: [file] }],
   ]);
 });

@@ -4,7 +4,8 @@ import { ModelStorage, type ModelStorageOptions } from '../../../src/weights/mod
 import { MemoryBackend } from '../../../src/weights/backends/memory-backend.ts';
 import { ModelImportExport } from '../../../src/weights/model-import-export.ts';
 import { WeightSources } from '../../../src/weights/sources/weight-sources.ts';
-import { WeightStore } from '../../../src/weights/weight-store.ts';
+import type { WeightStore } from '../../../src/weights/weight-store.ts';
+import { openStore } from './open-store.ts';
 
 /** The weight store and all above it, over memory; no model is in use. */
 export function weightsService(
@@ -12,7 +13,7 @@ export function weightsService(
   options: Partial<ModelStorageOptions> & { url?: string; backend?: MemoryBackend } = {},
 ): WeightsService & { weights: WeightStore; sources: WeightSources; backend: MemoryBackend } {
   const { url = 'http://127.0.0.1:9/', backend = new MemoryBackend(), ...rest } = options;
-  const weights = new WeightStore(backend, url);
+  const weights = openStore(backend, url);
   const store = Promise.resolve(weights);
   const sources = new WeightSources(store, url);
   const modelStorage = new ModelStorage({

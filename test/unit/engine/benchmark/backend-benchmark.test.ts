@@ -7,7 +7,7 @@ import {
   type BenchmarkOptions,
 } from '../../../../src/engine/benchmark/backend-benchmark.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/memory-backend.ts';
-import { WeightStore } from '../../../../src/weights/weight-store.ts';
+import { openStore } from '../../weights/open-store.ts';
 import { plainDevice } from '../device/plain-device.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
 
@@ -40,7 +40,7 @@ const embedder = (ms: number, vector: [number, number] = [1, 0]): EmbeddingEngin
 
 function setUp(gpu: EmbeddingEngine, options: Partial<BenchmarkOptions> = {}) {
   const results: string[] = [];
-  const store = new WeightStore(new MemoryBackend(), 'http://127.0.0.1:9/');
+  const store = openStore(new MemoryBackend(), 'http://127.0.0.1:9/');
   const given: BenchmarkOptions = {
     device: Promise.resolve(device(false)),
     store: Promise.resolve(store),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { loadProgress, onlyForward } from '../../../../src/engine/models/load-progress.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/memory-backend.ts';
-import { WeightStore } from '../../../../src/weights/weight-store.ts';
+import { openStore } from '../../weights/open-store.ts';
 
 const file = (path: string, bytes: number) => ({
   path,
@@ -17,7 +17,7 @@ test('progress never steps back, though a file is fetched after the load began',
     onProgress: onlyForward((phase, loaded) => seen.push([phase, loaded])),
   };
   const [first, late] = [file('a', 100), file('b', 10)];
-  const store = new WeightStore(new MemoryBackend(), 'http://site.test/');
+  const store = openStore(new MemoryBackend(), 'http://site.test/');
   const progress = await loadProgress(store, [first, late], options);
   progress.file(first, 60);
   progress.file(first, 100);

@@ -9,7 +9,7 @@ import { ModelManager } from '../../../../src/engine/models/model-manager.ts';
 import { VariantPlanner } from '../../../../src/engine/models/variant-planner.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/memory-backend.ts';
 import { WeightSources } from '../../../../src/weights/sources/weight-sources.ts';
-import { WeightStore } from '../../../../src/weights/weight-store.ts';
+import { openStore } from '../../weights/open-store.ts';
 import { plainDevice } from '../device/plain-device.ts';
 
 const never = new AbortController().signal;
@@ -72,7 +72,7 @@ const hubFiles = {
 };
 
 function planning(siteUrl: string, hub?: string | boolean, backend = new MemoryBackend()) {
-  const store = Promise.resolve(new WeightStore(backend, `${siteUrl}/models/`));
+  const store = Promise.resolve(openStore(backend, `${siteUrl}/models/`));
   const sources = new WeightSources(store, `${siteUrl}/models/`, hub === undefined ? {} : { hub });
   const planner = new VariantPlanner(Promise.resolve(plainDevice), sources);
   return {

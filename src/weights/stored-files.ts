@@ -1,0 +1,130 @@
+import type { WeightFile } from '../catalog/catalog.ts';
+import { CHUNK_BYTES, replace, type StorageBackend } from './backends/storage-backend.ts';
+import { noteOf, pathNote, type StoredPath } from './backends/stored-path.ts';
+import { asStorageFull } from './download/download-errors.ts';
+import { checkpointName, checkpointText, readCheckpoint } from './download/download-checkpoint.ts';
+import { hashBlob } from './integrity/file-hash.ts';
+import { intactChunks, parseRecord, recordName, recordText } from './integrity/integrity-record.ts';
+
+/**
+ * Files in the backend under their SHA-256, an integrity record beside each complete one. Files are common to all apps
+ * of the origin; paths and notes are those of one app. The caller holds the file's lock while it changes one.
+ */
+export class StoredFiles {
+  readonly #backend: StorageBackend;
+  readonly #scope: string;
+
+  constructor(backend: StorageBackend, scope: string) {
+    this.#backend = backend;
+    this.#scope = scope;
+  }
+
+  /** The file's bytes; null: not complete. */
+  async complete({ sha256, bytes }: WeightFile): Promise<Blob | null> {
+    if (!(await this.#backend.read(recordName(sha256)))) return null;
+    const blob = await this.#backend.read(sha256);
+    return blob?.size === bytes ? blob : null;
+  }
+
+  async storedBytes({ sha256, bytes }: WeightFile): Promise<number> {
+    if (await this.#backend.read(recordName(sha256))) {
+      return Math.min(bytes, (await this.#backend.read(sha256))?.size ?? 0);
+    }
+    const checkpoint = await readCheckpoint(this.#backend, sha256, bytes);
+    return Math.min(bytes, (checkpoint?.chunks.length ?? 0) * CHUNK_BYTES);
+  }
+
+  /** Hashes the bytes. Without a valid record the hash of the whole file decides, and it gets a new record. */
+  async isIntact(file: WeightFile, blob: Blob): Promise<boolean> {
+    const record = await this.#record(file);
+    if (record && (await intactChunks(blob, record)).length === record.chunks.length) return true;
+    const chunks = await chunksIfSound(file, blob).catch(() => null);
+    // Without a new record the whole file is hashed again the next time.
+    if (chunks) await this.finish(file, chunks).catch(() => undefined);
+    return chunks !== null;
+  }
+
+  /** The chunks' hashes of a file that lacks nothing but its record; null: it has to be downloaded. */
+  async unrecorded(file: WeightFile, signal: AbortSignal): Promise<string[] | null> {
+    const blob = await this.#backend.read(file.sha256);
+    if (blob?.size !== file.bytes || (await this.#backend.read(checkpointName(file.sha256)))) return null;
+    const chunks = await chunksIfSound(file, blob, signal).catch(() => null);
+    signal.throwIfAborted();
+    return chunks;
+  }
+
+  /** Turns a damaged file back into an unfinished download: the intact chunks stay, the others are fetched again. */
+  async salvage(file: WeightFile): Promise<void> {
+    const { sha256, bytes } = file;
+    if (!(await this.#backend.read(recordName(sha256)))) return;
+    const record = await this.#record(file);
+    const blob = await this.#backend.read(sha256);
+    const chunks = blob && record ? await intactChunks(blob, record) : [];
+    // Downloaded again meanwhile.
+    if (blob?.size === bytes && chunks.length === record?.chunks.length) return;
+    const kept =
+      chunks.length > 0 &&
+      (await replace(this.#backend, checkpointName(sha256), checkpointText({ version: null, chunks })).then(
+        () => true,
+        () => false,
+      ));
+    if (kept) await this.#backend.remove(recordName(sha256));
+    else await this.remove(file);
+  }
+
+  /** The record after the note, as it makes the file count as complete. The checkpoint goes last. */
+  async finish(file: WeightFile, chunks: string[]): Promise<void> {
+    const { path, bytes, sha256 } = file;
+    await this.keepPath(file);
+    await replace(this.#backend, recordName(sha256), recordText({ sha256, path, bytes, chunks }));
+    await this.#backend.remove(checkpointName(sha256));
+  }
+
+  /** The record first: if the tab ends in between, the rest counts as unfinished. */
+  async remove({ path, sha256 }: WeightFile): Promise<void> {
+    await this.#backend.remove(recordName(sha256));
+    const note = await pathNote(this.#scope, path);
+    // A newer version may lie at the path by now.
+    if ((await this.#read(note))?.includes(sha256)) await this.#backend.remove(note);
+    await this.#backend.remove(checkpointName(sha256));
+    await this.#backend.remove(sha256);
+  }
+
+  /** Another app, or another version of this one, may have stored the file. */
+  async keepPath({ path, bytes, sha256 }: WeightFile): Promise<void> {
+    const name = await pathNote(this.#scope, path);
+    const text = JSON.stringify({ sha256, bytes } satisfies StoredPath);
+    if ((await this.#read(name)) !== text) await replace(this.#backend, name, text);
+  }
+
+  /** A small text of this app; null: none of that name. */
+  async note(name: string): Promise<string | null> {
+    return this.#read(await noteOf(this.#scope, name));
+  }
+
+  /** @throws EngineError `storage_full` */
+  async keepNote(name: string, text: string): Promise<void> {
+    try {
+      await replace(this.#backend, await noteOf(this.#scope, name), text);
+    } catch (error) {
+      throw asStorageFull(error, `a note about the weights (${text.length} bytes)`);
+    }
+  }
+
+  async dropNote(name: string): Promise<void> {
+    await this.#backend.remove(await noteOf(this.#scope, name));
+  }
+
+  async #record({ sha256 }: WeightFile) {
+    return parseRecord(await this.#read(recordName(sha256)), sha256);
+  }
+
+  async #read(name: string): Promise<string | null> {
+    return (await (await this.#backend.read(name))?.text()) ?? null;
+  }
+}
+
+async function chunksIfSound(file: WeightFile, blob: Blob, signal?: AbortSignal): Promise<string[] | null> {
+  const { sha256, chunks } = await hashBlob(blob, signal);
+  return sha256 === file.sha256 ? chunks : null;
+}
