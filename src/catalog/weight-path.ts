@@ -19,3 +19,5 @@ export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 i
 export const commitHash = z.string().regex(/^[0-9a-f]{40}$/, 'must be a commit in 40 lower-case hex digits');
 
 export const byteCount = z.int('must be a whole number of bytes').positive('must be more than 0 bytes');
+
+export const weightFile = z.object({ path: weightPath, bytes: byteCount, sha256: sha256Hex });

@@ -18,7 +18,6 @@ import { servePort, type Serving } from './requests/serve-port.ts';
 import { StatusChannel } from './worker/status-channel.ts';
 import { VariantPlanner } from './models/variant-planner.ts';
 import { ModelStorage } from '../weights/model-storage.ts';
-import { ModelImportExport } from '../weights/model-import-export.ts';
 import { WeightSources } from '../weights/sources/weight-sources.ts';
 import { openBackend } from '../weights/backends/open-backend.ts';
 import { WeightStore } from '../weights/weight-store.ts';
@@ -133,7 +132,7 @@ function begin({
     weights: {
       store,
       modelStorage,
-      importExport: new ModelImportExport(store, modelStorage, sources),
+      sources,
       onChange: () => channel.changed(),
     },
     onRequest() {

@@ -8,7 +8,7 @@ import { cacheFolder } from './pull/cache-folder.ts';
 import { makeFolder, naming } from './files.ts';
 import { probeHub } from './pull/pull-hub.ts';
 import { recommend, thisMachine } from './pull/recommend.ts';
-import { DEFAULT_HUB } from './pull/sources.ts';
+import { DEFAULT_HUB } from '../weights/sources/hub-source.ts';
 
 /**
  * The name of a larger model for this machine, on request: asked once for each machine, on a terminal.

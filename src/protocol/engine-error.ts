@@ -24,6 +24,9 @@ export function badRequest(
   return new EngineError({ status: 400, type: 'invalid_request_error', code, param, message });
 }
 
+export const serverError = (code: ErrorCode, message: string, cause?: unknown): EngineError =>
+  new EngineError({ code, message }, cause);
+
 /** The prompt is longer than the model's context. Both in tokens. */
 export function contextLengthExceeded(promptTokens: number, contextLength: number): EngineError {
   return badRequest(
@@ -34,12 +37,9 @@ export function contextLengthExceeded(promptTokens: number, contextLength: numbe
 }
 
 export function deviceLost(cause?: unknown): EngineError {
-  return new EngineError(
-    {
-      code: 'device_lost',
-      message:
-        'The GPU was lost, often because its memory ran out. Try again: the next request reloads the model.',
-    },
+  return serverError(
+    'device_lost',
+    'The GPU was lost, often because its memory ran out. Try again: the next request reloads the model.',
     cause,
   );
 }
@@ -47,11 +47,9 @@ export function deviceLost(cause?: unknown): EngineError {
 /** The engine itself is unusable from here on: its owner must reload it. */
 export function engineCrashed(cause: unknown): EngineError {
   console.error('localtext: an engine crashed', cause);
-  return new EngineError(
-    {
-      code: 'engine_crashed',
-      message: 'The engine stopped while it ran this request. Try again: the next request reloads the model.',
-    },
+  return serverError(
+    'engine_crashed',
+    'The engine stopped while it ran this request. Try again: the next request reloads the model.',
     cause,
   );
 }

@@ -1,14 +1,18 @@
+import { z } from 'zod';
+import { weightFile } from '../catalog/weight-path.ts';
 import { Mutex } from '../protocol/mutex.ts';
 import type { WeightStore } from './weight-store.ts';
 
-/** A variant that was loaded once. */
-export interface UsageEntry {
+const entrySchema = z.object({
   /** Ids that it answered for. */
-  models: string[];
+  models: z.array(z.string()),
   /** Milliseconds since 1970. */
-  used: number;
-  files: { path: string; bytes: number; sha256: string }[];
-}
+  used: z.number(),
+  files: z.array(weightFile),
+});
+
+/** A variant that was loaded once. */
+export type UsageEntry = z.output<typeof entrySchema>;
 
 /** The name that earlier versions read and wrote. */
 const NOTE = 'ledger';
@@ -38,14 +42,17 @@ export class UsageIndex {
 
   /** A damaged index is replaced by an empty one: the weights do not depend on it. */
   async #read(): Promise<Map<string, UsageEntry>> {
+    const entries = new Map<string, UsageEntry>();
     try {
-      const parsed = JSON.parse((await (await this.#store).notes.note(NOTE)) ?? '{}') as object | null;
-      return new Map(
-        Object.entries(parsed ?? {}).filter((each): each is [string, UsageEntry] => isEntry(each[1])),
-      );
+      const parsed: unknown = JSON.parse((await (await this.#store).notes.note(NOTE)) ?? '{}');
+      for (const [variant, entry] of Object.entries(Object(parsed))) {
+        const { data } = entrySchema.safeParse(entry);
+        if (data) entries.set(variant, data);
+      }
     } catch {
-      return new Map();
+      entries.clear();
     }
+    return entries;
   }
 
   async #write(): Promise<void> {
@@ -53,16 +60,4 @@ export class UsageIndex {
     const { notes } = await this.#store;
     await this.#writing.run(() => notes.keepNote(NOTE, text));
   }
-}
-
-function isEntry(value: unknown): value is UsageEntry {
-  const { models, used, files } = (value ?? {}) as Partial<UsageEntry>;
-  return (
-    Array.isArray(models) &&
-    typeof used === 'number' &&
-    Array.isArray(files) &&
-    files.every(
-      ({ path, bytes, sha256 }) => typeof path === 'string' && bytes > 0 && /^[0-9a-f]{64}$/.test(sha256),
-    )
-  );
 }

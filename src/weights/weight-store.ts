@@ -1,7 +1,7 @@
 import type { WeightFile } from '../catalog/catalog.ts';
 import { badRequest } from '../protocol/engine-error.ts';
 import { CHUNK_BYTES, readChunk, type StorageBackend } from './backends/storage-backend.ts';
-import { asStorageFull, storageFull, wrongHash } from './download/download-errors.ts';
+import { didNotFit, storageFull, wrongHash } from './download/download-errors.ts';
 import { download } from './download/download.ts';
 import { PausableDownload } from './download/pausable-download.ts';
 import { hashBlob } from './integrity/file-hash.ts';
@@ -100,15 +100,17 @@ export class WeightStore {
     for (const file of await this.missing(files)) await this.#removeUnlessLocked(file);
   }
 
-  /** Takes a file from elsewhere than the network. @throws EngineError `weights_corrupt`, `storage_full` */
-  async put(file: WeightFile, blob: Blob, signal: AbortSignal): Promise<void> {
+  /**
+   * Stores a blob as the first of these files whose hash it has. They have its size.
+   * @throws EngineError `weights_corrupt`, `storage_full`
+   */
+  async put(candidates: readonly WeightFile[], blob: Blob, signal: AbortSignal): Promise<WeightFile> {
+    const { sha256, chunks } = await hashBlob(blob, signal);
+    const file = candidates.find((candidate) => candidate.sha256 === sha256);
+    if (!file) throw candidates[0] ? wrongHash(candidates[0]) : new Error('no candidates');
     const store = async (): Promise<void> => {
-      if (blob.size !== file.bytes) throw wrongHash(file);
-      const { sha256, chunks } = await hashBlob(blob, signal);
-      if (sha256 !== file.sha256) throw wrongHash(file);
       if (await this.#files.complete(file)) return this.#files.keepPath(file);
-      const free = await this.backend.free();
-      if (free !== null && free < file.bytes) throw storageFull(file.bytes, free, []);
+      await this.#expectRoom(file);
       await this.#files.remove(file);
       const writer = await this.backend.write(sha256);
       try {
@@ -125,6 +127,7 @@ export class WeightStore {
     await this.#locked(file, store, signal).catch((error: unknown) => {
       throw didNotFit(file, error);
     });
+    return file;
   }
 
   /** @throws EngineError 400 `weights_in_use` while it is being written, here or by another app of the origin */
@@ -185,13 +188,14 @@ export class WeightStore {
   }
 
   async #download(file: WeightFile, options: FileOptions): Promise<void> {
-    const { needed, free } = await this.room([file]);
-    if (free !== null && free < needed) throw storageFull(needed, free, []);
+    await this.#expectRoom(file);
     const url = new URL(file.url ?? file.path, this.#modelsUrl).href;
     const chunks = await download(this.backend, file, { ...options, url, name: file.sha256 });
     await this.#files.finish(file, chunks);
   }
-}
 
-const didNotFit = ({ path, bytes }: WeightFile, error: unknown): unknown =>
-  asStorageFull(error, `${path} (${bytes} bytes)`);
+  async #expectRoom(file: WeightFile): Promise<void> {
+    const { needed, free } = await this.room([file]);
+    if (free !== null && free < needed) throw storageFull(needed, free, []);
+  }
+}

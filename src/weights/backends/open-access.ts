@@ -1,5 +1,5 @@
 import { delay, withTimeout } from '../../protocol/abort.ts';
-import { EngineError } from '../../protocol/engine-error.ts';
+import { serverError, type EngineError } from '../../protocol/engine-error.ts';
 
 const TRIES = 4;
 /** Opening takes some milliseconds; Chromium at times never opens a file that was closed a moment before. */
@@ -44,8 +44,7 @@ const isHeld = (error: unknown): boolean =>
   error instanceof DOMException && error.name === 'NoModificationAllowedError';
 
 const neverOpened = (): EngineError =>
-  new EngineError({
-    code: 'storage_failed',
-    message:
-      "The browser's storage for this site does not open a file. Close every tab of this site, or restart the browser, and try again: what has come is kept.",
-  });
+  serverError(
+    'storage_failed',
+    "The browser's storage for this site does not open a file. Close every tab of this site, or restart the browser, and try again: what has come is kept.",
+  );

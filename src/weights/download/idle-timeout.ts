@@ -3,14 +3,7 @@ import { abortable } from '../../protocol/abort.ts';
 /** A connection on which nothing arrives for this long is dead, whatever the browser reports. */
 const IDLE_TIMEOUT_MS = 30_000;
 
-export class IdleTimeoutError extends Error {
-  readonly seconds: number;
-
-  constructor(ms: number) {
-    super(`nothing came for ${ms / 1000} s`);
-    this.seconds = ms / 1000;
-  }
-}
+export class IdleTimeoutError extends Error {}
 
 /** Ends a connection on which nothing arrives; the browser itself would wait forever. Pauses of the reader do not count. */
 export class IdleTimeout {
@@ -26,7 +19,8 @@ export class IdleTimeout {
 
   /** @throws what the arrival fails with; `IdleTimeoutError`; the signal's reason */
   async during<T>(arrival: Promise<T>): Promise<T> {
-    const timer = setTimeout(() => this.#stop.abort(new IdleTimeoutError(this.#ms)), this.#ms);
+    const error = new IdleTimeoutError(`the server sent nothing for ${this.#ms / 1000} s`);
+    const timer = setTimeout(() => this.#stop.abort(error), this.#ms);
     try {
       return await abortable(arrival, this.signal);
     } finally {

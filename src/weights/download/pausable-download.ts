@@ -1,6 +1,6 @@
 import { abortable } from '../../protocol/abort.ts';
 import { createDeferred, type Deferred } from '../../protocol/deferred.ts';
-import { EngineError } from '../../protocol/engine-error.ts';
+import { serverError } from '../../protocol/engine-error.ts';
 
 const PAUSED = new DOMException('The download was paused.', 'AbortError');
 
@@ -28,12 +28,8 @@ export class PausableDownload {
 
   /** Callers that wait for the file fail with `download_cancelled`. Resolves once nothing is written any more. */
   async cancel(): Promise<void> {
-    this.#cancelled.abort(
-      new EngineError({
-        code: 'download_cancelled',
-        message: 'The download of this model was cancelled. Request the model again to restart it.',
-      }),
-    );
+    const message = 'The download of this model was cancelled. Request the model again to restart it.';
+    this.#cancelled.abort(serverError('download_cancelled', message));
     await Promise.allSettled(this.#runs.values());
   }
 

@@ -8,12 +8,10 @@ const MAX_RETRY_AFTER_MS = 10_000;
 
 /** A status that often passes: the server is busy, restarting, or its proxy failed. */
 export class TransientStatusError extends Error {
-  readonly status: number;
   readonly retryAfterMs: number;
 
   constructor({ status, headers }: Response) {
     super(`the server answered ${status}`);
-    this.status = status;
     this.retryAfterMs = retryAfterMs(headers.get('retry-after'));
   }
 }

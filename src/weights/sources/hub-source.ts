@@ -2,7 +2,7 @@ import { createSHA256 } from 'hash-wasm';
 import { z } from 'zod';
 import type { HubSource, Variant, WebLlmVariant, WeightFile } from '../../catalog/catalog.ts';
 import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
-import { EngineError } from '../../protocol/engine-error.ts';
+import { serverError, type EngineError } from '../../protocol/engine-error.ts';
 import { IdleTimeout } from '../download/idle-timeout.ts';
 import { libraryPath } from './mlc-paths.ts';
 
@@ -39,10 +39,8 @@ export async function commitOf(
   signal: AbortSignal,
 ): Promise<string> {
   if (isCommit(revision)) return revision;
-  const timeout = new IdleTimeout(signal);
-  const info = await fetchOk(`${endpoint}/api/models/${repository}/revision/${revision}`, timeout);
-  const parsed = infoSchema.safeParse(await timeout.during(info.json()));
-  if (parsed.success) return parsed.data.sha;
+  const info = await getJson(`${endpoint}/api/models/${repository}/revision/${revision}`, infoSchema, signal);
+  if (info) return info.sha;
   throw unavailable(variant, `the model hub names no commit for ${revision} of ${repository}`);
 }
 
@@ -55,13 +53,11 @@ export async function listHubFiles(
 ): Promise<WeightFile[]> {
   const { repository, folder } = hub;
   const revision = await commitOf(variant, hub, endpoint, signal);
-  const timeout = new IdleTimeout(signal);
-  const tree = await fetchOk(`${endpoint}/api/models/${repository}/tree/${revision}?recursive=true`, timeout);
-  const parsed = treeSchema.safeParse(await timeout.during(tree.json()));
-  if (!parsed.success)
-    throw unavailable(variant, 'the model hub answered something else than a list of files');
+  const treeUrl = `${endpoint}/api/models/${repository}/tree/${revision}?recursive=true`;
+  const tree = await getJson(treeUrl, treeSchema, signal);
+  if (!tree) throw unavailable(variant, 'the model hub answered something else than a list of files');
   const wanted = (path: string): boolean => hub.files?.includes(path) ?? MLC_FILES.test(path);
-  const entries = parsed.data.filter(({ type, path }) => type === 'file' && wanted(path));
+  const entries = tree.filter(({ type, path }) => type === 'file' && wanted(path));
   const missing = hub.files?.find((path) => !entries.some((entry) => entry.path === path));
   if (missing !== undefined || entries.length === 0) {
     throw unavailable(variant, `${repository} has no ${missing ?? 'MLC model'} at ${revision}`);
@@ -91,28 +87,32 @@ async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number
     hasher.update(part);
     bytes += part.length;
     if (bytes > MAX_UNHASHED_BYTES) {
-      throw new EngineError({
-        code: 'weights_unavailable',
-        message: `${url} is too large to download without a hash. Pin its SHA-256 in the catalog.`,
-      });
+      throw serverError(
+        'weights_unavailable',
+        `${url} is too large to download without a hash. Pin its SHA-256 in the catalog.`,
+      );
     }
   }
   return { bytes, sha256: hasher.digest('hex') };
+}
+
+/** null: the answer is something else. */
+async function getJson<T>(url: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T | null> {
+  const timeout = new IdleTimeout(signal);
+  const response = await fetchOk(url, timeout);
+  return schema.safeParse(await timeout.during(response.json())).data ?? null;
 }
 
 async function fetchOk(url: string, timeout: IdleTimeout): Promise<Response> {
   const response = await timeout.during(fetch(url, { signal: timeout.signal }));
   if (response.ok) return response;
   await response.body?.cancel();
-  throw new EngineError({
-    code: 'weights_unavailable',
-    message: `The model hub answered ${response.status} for ${new URL(url).pathname}.`,
-  });
+  throw serverError(
+    'weights_unavailable',
+    `The model hub answered ${response.status} for ${new URL(url).pathname}.`,
+  );
 }
 
 function unavailable({ name }: Variant, why: string): EngineError {
-  return new EngineError({
-    code: 'weights_unavailable',
-    message: `The weights of ${name} cannot be downloaded: ${why}.`,
-  });
+  return serverError('weights_unavailable', `The weights of ${name} cannot be downloaded: ${why}.`);
 }

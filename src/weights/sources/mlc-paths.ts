@@ -1,5 +1,5 @@
 import type { WebLlmVariant } from '../../catalog/catalog.ts';
-import { EngineError } from '../../protocol/engine-error.ts';
+import { serverError } from '../../protocol/engine-error.ts';
 
 export const CHAT_CONFIG = 'mlc-chat-config.json';
 
@@ -8,10 +8,7 @@ export function folderOf({ hub, files, name }: WebLlmVariant): string {
   if (hub) return hub.folder;
   const config = files.find(({ path }) => path.endsWith(`/${CHAT_CONFIG}`));
   if (config) return config.path.slice(0, -CHAT_CONFIG.length - 1);
-  throw new EngineError({
-    code: 'weights_unavailable',
-    message: `The catalog lists no ${CHAT_CONFIG} for ${name}.`,
-  });
+  throw serverError('weights_unavailable', `The catalog lists no ${CHAT_CONFIG} for ${name}.`);
 }
 
 /** A library with its own URL is kept beside the model's files. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { MANIFEST, manifestSchema, type Manifest } from '../../catalog/manifest.ts';
-import { byteCount, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
+import { weightFile } from '../../catalog/weight-path.ts';
 import type { SourceOptions } from '../../protocol/worker-control.ts';
-import { badRequest, EngineError } from '../../protocol/engine-error.ts';
+import { badRequest, EngineError, serverError } from '../../protocol/engine-error.ts';
 import { DEFAULT_HUB, listHubFiles } from './hub-source.ts';
 import { libraryPath } from './mlc-paths.ts';
 import type { WeightStore } from '../weight-store.ts';
@@ -14,9 +14,7 @@ const MANIFEST_TIMEOUT_MS = 3000;
 /** An answer about the hub holds for this long. */
 const PROBE_HOLDS_MS = 60_000;
 
-const listSchema = z.array(
-  z.object({ path: weightPath, bytes: byteCount, sha256: sha256Hex, url: z.url().exactOptional() }),
-);
+const listSchema = z.array(weightFile.extend({ url: z.url().exactOptional() }));
 
 /** Where the files of a variant come from: the catalog, the site's manifest, an imported description, or the model hub. */
 export class WeightSources {
@@ -89,7 +87,7 @@ export class WeightSources {
   async #fromHub(variant: Variant, hub: HubSource, signal: AbortSignal): Promise<WeightFile[]> {
     if (this.#hub !== null) return listHubFiles(variant, hub, this.#hub, signal);
     const message = `The weights of ${variant.name} are not on this site. Download them with localtext pull, or allow the model hub.`;
-    throw new EngineError({ code: 'weights_unavailable', message });
+    throw serverError('weights_unavailable', message);
   }
 
   async #fromManifest(variant: Variant): Promise<WeightFile[] | null> {

@@ -86,7 +86,7 @@ test('a file given by hand that does not fit: storage_full', async () => {
   const backend = new FullBackend();
   backend.fullFrom = 3;
   const store = openStore(backend, 'http://site.test/');
-  await expect(store.put(file, new Blob([body]), options.signal)).rejects.toMatchObject({
+  await expect(store.put([file], new Blob([body]), options.signal)).rejects.toMatchObject({
     wire: { code: 'storage_full' },
   });
 });

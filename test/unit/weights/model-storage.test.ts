@@ -34,7 +34,7 @@ const ask = (service: Service, command: WeightsCommand) => serveWeights(service,
 
 async function store(service: Service, { files }: Variant, ...texts: string[]): Promise<void> {
   for (const [index, file] of files.entries()) {
-    await service.weights.put(file, new Blob([bytesOf(texts[index] ?? '')]), never);
+    await service.weights.put([file], new Blob([bytesOf(texts[index] ?? '')]), never);
   }
 }
 

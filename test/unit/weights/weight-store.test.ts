@@ -107,8 +107,8 @@ test('two workers never download the same file at once', async () => {
 
 test('a file given by hand is held to its hash', async () => {
   const store = openStore(new MemoryBackend(), 'http://site.test/');
-  await expect(store.put(file, new Blob([bytes.slice(1)]), options.signal)).rejects.toThrow(/m\/a\.bin/);
-  await store.put(file, new Blob([bytes]), options.signal);
+  await expect(store.put([file], new Blob([bytes.slice(1)]), options.signal)).rejects.toThrow(/m\/a\.bin/);
+  await store.put([file], new Blob([bytes]), options.signal);
   expect(await store.missing([file])).toEqual([]);
 });
 

@@ -2,7 +2,6 @@ import type { Catalog } from '../../../src/catalog/catalog.ts';
 import type { WeightsService } from '../../../src/engine/requests/serve-weights.ts';
 import { ModelStorage, type ModelStorageOptions } from '../../../src/weights/model-storage.ts';
 import { MemoryBackend } from '../../../src/weights/backends/memory-backend.ts';
-import { ModelImportExport } from '../../../src/weights/model-import-export.ts';
 import { WeightSources } from '../../../src/weights/sources/weight-sources.ts';
 import type { WeightStore } from '../../../src/weights/weight-store.ts';
 import { openStore } from './open-store.ts';
@@ -26,6 +25,5 @@ export function weightsService(
     release: async () => true,
     ...rest,
   });
-  const importExport = new ModelImportExport(store, modelStorage, sources);
-  return { store, weights, backend, sources, modelStorage, importExport, onChange: () => undefined };
+  return { store, weights, backend, sources, modelStorage, onChange: () => undefined };
 }
