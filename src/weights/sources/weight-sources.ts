@@ -18,17 +18,13 @@ const listSchema = z.array(weightFile.extend({ url: z.url().exactOptional() }));
 
 /** Where the files of a variant come from: the catalog, the site's manifest, an imported description, or the model hub. */
 export class WeightSources {
-  readonly #store: Promise<Pick<WeightStore, 'missing' | 'notes'>>;
+  readonly #store: Promise<WeightStore>;
   readonly #modelsUrl: string;
   readonly #hub: string | null;
   #manifest: Promise<Manifest | null> | null = null;
   #probe: { at: number; reachable: Promise<boolean> } | null = null;
 
-  constructor(
-    store: Promise<Pick<WeightStore, 'missing' | 'notes'>>,
-    modelsUrl: string,
-    { hub = false }: SourceOptions = {},
-  ) {
+  constructor(store: Promise<WeightStore>, modelsUrl: string, { hub = false }: SourceOptions = {}) {
     this.#store = store;
     this.#modelsUrl = modelsUrl;
     this.#hub = hub === true ? DEFAULT_HUB : hub === false ? null : hub.replace(/\/+$/, '');

@@ -7,6 +7,7 @@ import { replace, type StorageBackend } from '../../../src/weights/backends/stor
 import { pathNote } from '../../../src/weights/backends/stored-path.ts';
 import { UsageIndex } from '../../../src/weights/usage-index.ts';
 import { openStore } from './open-store.ts';
+import { holdLock } from '../../../src/protocol/locks.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 const bytes = new Uint8Array(1000).map((_, index) => index % 251);
@@ -131,4 +132,20 @@ test('what earlier versions have stored stays valid: records, checkpoints and th
   expect([...(await new UsageIndex(Promise.resolve(store)).entries())]).toEqual([
     ['a', { models: ['m'], used: 7, files: [file] }],
   ]);
+});
+
+test('what another app of the origin is writing is neither dropped by cancel nor deleted', async () => {
+  vi.stubGlobal('fetch', async () => new Response(bytes));
+  const backend = new MemoryBackend();
+  const locks = new FakeLocks();
+  const store = openStore(backend, 'http://site.test/', locks);
+  await replace(backend, `${file.sha256}.part`, '{"version":null,"pieces":[0]}');
+  const release = await holdLock(locks.manager, `localtext:weights:${file.sha256}`);
+  await store.cancel([file]);
+  expect(await store.storedBytes([file])).toBe(1000);
+  await expect(store.delete(file)).rejects.toMatchObject({ wire: { code: 'weights_in_use' } });
+  release();
+  await vi.waitFor(() => expect(locks.heldNames()).toEqual([]));
+  await store.cancel([file]);
+  expect([...backend.files.keys()]).toEqual([]);
 });
