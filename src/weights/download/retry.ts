@@ -24,7 +24,7 @@ export const isTransient = (status: number): boolean => [408, 425, 429, 500, 502
 
 interface RetryOptions {
   signal: AbortSignal;
-  /** Bytes stored so far: after an attempt that stored some, failures are counted anew. */
+  /** Bytes stored so far: after an attempt that stored some, the count of failures restarts. */
   storedBytes(): number | Promise<number>;
   isFinal(error: unknown): boolean;
 }
