@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEngineClient } from '../../../src/tabs/client/engine-client.ts';
 import { loadModel } from '../../../src/tabs/client/load-model.ts';
 import type { EngineMessage } from '../../../src/protocol/engine-port.ts';
@@ -407,6 +407,7 @@ describe('other questions', () => {
 });
 
 it('costs little a delta', async () => {
+  vi.useRealTimers();
   const client = setUp();
   const deltas = 5000;
   lead(({ send }) => {
