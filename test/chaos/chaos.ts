@@ -162,7 +162,9 @@ export class Chaos {
     const free = await tab.untilFree();
     this.figures.longestUntilFreeMs = Math.max(this.figures.longestUntilFreeMs, free - from);
     const left = (names: string[]): string[] => names.filter((name) => name.startsWith('localtext:request:'));
-    const deadline = Date.now() + 1000;
+    // A request may not have reached the new leader's engine yet, and its service worker polls once a second whether its
+    // page is there.
+    const deadline = Date.now() + 2000;
     for (;;) {
       const { held, pending } = await tab.locks();
       const behind = [...left(held), ...left(pending)].filter((name) => !name.includes(':status-'));

@@ -108,8 +108,6 @@ test('closing a tab, leaving it and removing an iframe count as aborts', async (
     await asker.begin({ ...long, stream: false });
     const running = async () => (await leader.status()).models.some((model) => model.running > 0);
     await expect.poll(running).toBe(true);
-    // Until it has been seen once, nobody can tell that it is gone.
-    await new Promise((resolve) => setTimeout(resolve, 500));
     const leftAt = Date.now();
     await leave(asker);
     expect(await freeAfter(leader, `${what}, in one piece`, leftAt)).toBeLessThan(3500);
@@ -133,4 +131,21 @@ test('closing a tab, leaving it and removing an iframe count as aborts', async (
     [PAGE, key, long] as const,
   );
   expect(await freeAfter(leader, 'an iframe that was removed', Date.now())).toBeLessThan(2000);
+});
+
+test('a tab that leads and asks is closed at once: the next engine does not load the model for its request', async () => {
+  const [leader, other] = [await lent.open(), await lent.open()];
+  await leader.run(counting({ max_tokens: 2 }));
+  await leader.begin(long);
+  const requests = async () => {
+    const { held, pending } = await other.locks();
+    return [...held, ...pending].filter((name) => /:request:(?!status-)/.test(name)).length;
+  };
+  await expect.poll(requests, { interval: 5 }).toBeGreaterThan(0);
+  const at = Date.now();
+  await leader.page.close();
+  await expect.poll(requests, { interval: 20, timeout: 20_000 }).toBe(0);
+  console.log(`closed at once: ended after ${Date.now() - at} ms`);
+  expect(Date.now() - at).toBeLessThan(3500);
+  expect((await other.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
 });
