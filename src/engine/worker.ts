@@ -8,7 +8,6 @@ import { engineLock, holdLock } from '../protocol/locks.ts';
 import { hasTrustedTypes, trusting } from '../protocol/trusted-urls.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { detectDevice } from './device/detect-device.ts';
-import { badRequest } from '../protocol/engine-error.ts';
 import { KeepAlive } from './worker/keep-alive.ts';
 import { defaultBudget } from './models/memory-budget.ts';
 import { loadIntact, variantLoader } from './models/load-variant.ts';
@@ -25,38 +24,17 @@ import { WeightStore } from '../weights/weight-store.ts';
 // onnxruntime-web starts its threads by a plain URL.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
-let serving: Serving | null = null;
-/** Ports that came before `start()`. */
-const early: MessagePort[] = [];
-const loads = new Map<string, AbortController>();
-
 const control: WorkerControl = {
   async start(options) {
     if (options.version !== PROTOCOL_VERSION) {
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
     }
-    // The lock first: an asker watches it as soon as its port is taken.
+    // The lock first: an asker watches it as soon as its port is accepted.
     await holdLock(navigator.locks, engineLock(options.epoch));
-    serving = begin(options);
-    for (const port of early.splice(0)) servePort(port, serving);
-  },
-
-  async load(model, onProgress, loadId) {
-    const abort = new AbortController();
-    loads.set(loadId, abort);
-    try {
-      await started().modelManager.ready(model, abort.signal, { onProgress });
-    } finally {
-      loads.delete(loadId);
-    }
-  },
-
-  async cancelLoad(loadId) {
-    loads.get(loadId)?.abort(new DOMException('The load was cancelled.', 'AbortError'));
-  },
-
-  async status() {
-    return started().status();
+    const serving = begin(options);
+    addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
+      if (data?.type === 'localtext:serve' && port) servePort(port, serving);
+    });
   },
 };
 
@@ -145,17 +123,5 @@ function begin({
     },
   };
 }
-
-function started(): Serving {
-  if (!serving) throw badRequest('The engine worker has not been started.', null);
-  return serving;
-}
-
-addEventListener('message', ({ data, ports }: MessageEvent<ServePort | undefined>) => {
-  const [port] = ports;
-  if (data?.type !== 'localtext:serve' || !port) return;
-  if (serving) servePort(port, serving);
-  else early.push(port);
-});
 
 expose(control);

@@ -1,3 +1,4 @@
+import { nameIn } from './scope.ts';
 import type { WireError } from './wire-error.ts';
 
 /**
@@ -38,7 +39,10 @@ export interface ServePort {
  * Leader page → callers that wait for its worker, on the BroadcastChannel of this name, as it closes, reloads or freezes: what
  * happens to its worker is then no fault of a request. Only a hint: a lock says that the worker is gone.
  */
-export const DEPARTURE_CHANNEL = 'localtext:departure';
+export const LEADER_EXIT_CHANNEL = 'localtext:leader-exit';
 export interface LeaderExit {
   epoch: string;
 }
+
+/** On this BroadcastChannel, a page without a service worker asks the others to link to the broker. */
+export const brokerChannel = (scope: string): string => `${nameIn(scope)}:broker`;

@@ -9,23 +9,26 @@ import type { WireError } from './wire-error.ts';
  * queues for that lock and stops generating once it gets it early.
  */
 export type AskerMessage =
-  | { type: 'job'; version: number; id: string; job: Job }
-  /** Load the model; answered with `progress` and then `loaded`, or `error`. The lock tells who still waits. */
-  | { type: 'load'; version: number; id: string; model: string }
-  /** Answered with `status`. */
-  | { type: 'status'; version: number; id: string }
-  /** Answered with `weights`, or `error`. */
-  | { type: 'weights'; version: number; id: string; command: WeightsCommand }
+  | (Question & { version: number; id: string })
   /** The asker has room for `count` more deltas. */
   | { type: 'credit'; count: number }
   | { type: 'cancel' };
+
+export type Question =
+  | { type: 'job'; job: Job }
+  /** Load the model; answered with `progress` and then `loaded`, or `error`. */
+  | { type: 'load'; model: string }
+  /** Answered with `status`. */
+  | { type: 'status' }
+  /** Answered with `weights`, or `error`. */
+  | { type: 'weights'; command: WeightsCommand };
 
 /** Why nothing has come yet. `checking`: a prompt that is too long or a refused grammar is not found yet; `prefill`: the engine computes. */
 export type WaitingStage = 'queued' | 'loading' | 'checking' | 'prefill';
 
 export type EngineMessage =
-  /** The worker has taken the port; the asker now watches `engineLock(epoch)` to learn of its death. */
-  | { type: 'taken'; version: number; epoch: string }
+  /** The worker has accepted the port; the asker now watches `engineLock(epoch)` to learn of its death. */
+  | { type: 'accepted'; version: number; epoch: string }
   /** Nothing has been generated yet, and why. `servedBy`: with `prefill`, the fingerprint of the variant that computes. */
   | { type: 'waiting'; stage: WaitingStage; servedBy?: string }
   | { type: 'event'; event: ChatEvent }

@@ -11,13 +11,21 @@ export const leaderLock = (scope: string): string => `${nameIn(scope)}:leader`;
 /** Held by the engine worker itself: a tab that gets it knows that the worker of that epoch is gone. */
 export const engineLock = (epoch: string): string => `localtext:engine:${epoch}`;
 
-/** Held by the asker while its request runs. */
+/** Held by the client of the engine while its request runs. */
 export const requestLock = (scope: string, id: string): string => `${nameIn(scope)}:request:${id}`;
 
-/** Resolves once the lock is held, to the function that releases it; the end of the holder's thread releases it too. */
+/**
+ * Resolves once the lock is held, to the function that releases it. The signal releases it too, and so does the end of
+ * the holder's thread.
+ * @throws the signal's reason when aborted before
+ */
 export function holdLock(locks: LockManager, name: string, signal?: AbortSignal): Promise<() => void> {
   return new Promise((resolve, reject) => {
-    const held = () => new Promise<void>((release) => resolve(release));
+    const held = () =>
+      new Promise<void>((release) => {
+        signal?.addEventListener('abort', () => release());
+        resolve(release);
+      });
     locks.request(name, signal ? { signal } : {}, held).catch(reject);
   });
 }

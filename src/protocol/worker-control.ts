@@ -1,15 +1,10 @@
 import type { Catalog, VariantSampling } from '../catalog/catalog.ts';
 import { nameIn } from './scope.ts';
 
-/** What the leader page can ask of its engine worker, over Comlink. Requests do not go this way (engine-port.ts). */
+/** What the leader page calls in its engine worker, over Comlink. Everything else goes by `engine-port.ts`. */
 export interface WorkerControl {
-  /** Call first, once. Resolves when the worker holds `engineLock(epoch)` and takes ports. */
+  /** To be called once. Resolves when the worker holds `engineLock(epoch)` and accepts ports. */
   start(options: WorkerOptions): Promise<void>;
-  /** Loads a model's weights into memory; resolves when it can answer. */
-  load(model: string, onProgress: (progress: LoadProgress) => void, loadId: string): Promise<void>;
-  /** Gives up a load under way that nobody else waits for. */
-  cancelLoad(loadId: string): Promise<void>;
-  status(): Promise<EngineStatus>;
 }
 
 export interface WorkerOptions {

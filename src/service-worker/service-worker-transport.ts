@@ -1,4 +1,4 @@
-import type { EngineTransport } from '../tabs/client/engine-transport.ts';
+import type { EngineTransport } from '../tabs/client/find-engine.ts';
 import type { NeedEngine } from '../protocol/discovery.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 

@@ -1,11 +1,16 @@
 const FIRST_POLL_MS = 250;
 const POLL_INTERVAL_MS = 1000;
 
+/** What is used here of `Clients`. */
+interface ClientList {
+  get(id: string): Promise<unknown>;
+}
+
 /**
  * Aborts when the page or worker that sent a request is gone. Before the headers are sent, browsers do not tell the
  * service worker. A client that is not listed at first is not watched: browsers differ in which workers they list.
  */
-export function watchClient(clients: Clients, id: string): { gone: AbortSignal; stop(): void } {
+export function watchClient(clients: ClientList, id: string): { gone: AbortSignal; stop(): void } {
   const gone = new AbortController();
   let seen = false;
   let stopped = false;

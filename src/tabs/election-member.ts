@@ -1,30 +1,32 @@
 import { delay } from '../protocol/abort.ts';
-import { DEPARTURE_CHANNEL, type LeaderExit } from '../protocol/discovery.ts';
+import { LEADER_EXIT_CHANNEL, type LeaderExit } from '../protocol/discovery.ts';
+import { EngineError } from '../protocol/engine-error.ts';
 import type { EngineMessage } from '../protocol/engine-port.ts';
-import type { ErrorCode } from '../protocol/error-codes.ts';
 import { leaderLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { WireError } from '../protocol/wire-error.ts';
-import type { EngineWorker } from './engine-worker.ts';
-import type { EngineSettings } from './engine-settings.ts';
-import { WorkerBlockedError } from './worker-blocked-error.ts';
+import type { EngineSettings, EngineWorker } from './engine-worker.ts';
 
-/** A worker that lived shorter than this is followed by the next one only after a pause. */
+/** After a shorter life than this, the next worker is started only after a pause. */
 const SHORT_LIFE_MS = 5000;
 const MAX_PAUSE_MS = 10_000;
 const FAILURES_TO_REPORT = 2;
+
+type State =
+  /** Another tab leads, or this one has left. */
+  | { type: 'waiting' }
+  /** This tab leads. Ports wait for the worker. */
+  | { type: 'starting'; ports: MessagePort[] }
+  | { type: 'serving'; worker: EngineWorker }
+  /** The worker does not start. Requests are refused until it does. */
+  | { type: 'failing'; error: EngineError };
 
 /** This tab's part in the election: it queues for the lock, and while it leads it owns the engine worker. */
 export class ElectionMember extends EventTarget {
   readonly scope: string;
   readonly #settings: EngineSettings;
-  #worker: EngineWorker | null = null;
-  #leading = false;
-  /** Ports that came before the worker had started. */
-  #early: MessagePort[] = [];
+  #state: State = { type: 'waiting' };
+  /** Starts in a row that have failed. */
   #failures = 0;
-  /** What requests are told while the worker does not start. */
-  #failure: WireError | null = null;
 
   constructor(scope: string, settings: EngineSettings) {
     super();
@@ -33,68 +35,72 @@ export class ElectionMember extends EventTarget {
   }
 
   get leading(): boolean {
-    return this.#leading;
+    return this.#state.type !== 'waiting';
   }
 
   /** Takes part until aborted. Dispatches `change` when leading begins or ends, and when a worker comes or goes. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       await navigator.locks.request(leaderLock(this.scope), { signal }, async () => {
-        this.#leading = true;
-        this.#changed();
+        this.#enter({ type: 'starting', ports: [] });
         while (!signal.aborted) await this.#ownWorker(signal);
-        this.#leading = false;
         // Those who wait ask again, and then the next leader.
-        for (const port of this.#early.splice(0)) port.close();
-        this.#changed();
+        for (const port of this.#enter({ type: 'waiting' })) port.close();
       });
     } catch (error) {
       if (!signal.aborted) throw error;
     }
   }
 
-  /** Takes a request's port, and closes it when this tab does not lead. */
+  /** Passes a request's port on, or closes it when this tab does not lead. */
   serve(port: MessagePort, version: number): void {
-    if (!this.#leading) port.close();
-    else if (version !== PROTOCOL_VERSION) refuse(port, versionMismatch);
-    else if (this.#worker) this.#worker.serve(port);
-    else if (this.#failure) refuse(port, this.#failure);
-    else this.#early.push(port);
+    const state = this.#state;
+    if (state.type === 'waiting') port.close();
+    else if (version !== PROTOCOL_VERSION) refuse(port, versionMismatch());
+    else if (state.type === 'serving') state.worker.serve(port);
+    else if (state.type === 'failing') refuse(port, state.error);
+    else state.ports.push(port);
   }
 
   async #ownWorker(signal: AbortSignal): Promise<void> {
     const startedAt = performance.now();
-    let worker: EngineWorker | null = null;
     try {
       // Only the tab that leads fetches it.
       const { spawnEngineWorker } = await import('./engine-worker.ts');
-      worker = await spawnEngineWorker(this.scope, this.#settings, signal);
+      const worker = await spawnEngineWorker(this.scope, this.#settings, signal);
       this.#failures = 0;
-      this.#failure = null;
-      this.#worker = worker;
-      for (const port of this.#early.splice(0)) worker.serve(port);
-      this.#changed();
-      const { epoch } = worker;
-      await Promise.race([worker.gone, whenAborted(signal, () => announceDeparture(epoch))]);
+      for (const port of this.#enter({ type: 'serving', worker })) worker.serve(port);
+      await Promise.race([worker.gone, whenAborted(signal, () => announceExit(worker.epoch))]);
+      this.#enter({ type: 'starting', ports: [] });
+      worker.terminate();
     } catch (error) {
       if (signal.aborted) return;
-      this.#failures += 1;
       console.error('localtext: the engine worker did not start', error);
-      if (error instanceof WorkerBlockedError) this.#failure = serverError('worker_blocked', error.message);
-      else if (this.#failures >= FAILURES_TO_REPORT) this.#failure = workerFailed;
-      if (this.#failure) for (const port of this.#early.splice(0)) refuse(port, this.#failure);
-    } finally {
-      this.#worker = null;
-      worker?.terminate();
-      this.#changed();
+      this.#fail(error);
     }
     if (signal.aborted || performance.now() - startedAt > SHORT_LIFE_MS) return;
     const pauseMs = Math.min(250 * 2 ** this.#failures, MAX_PAUSE_MS);
     await delay(pauseMs, signal).catch(() => undefined);
   }
 
-  #changed(): void {
+  #fail(error: unknown): void {
+    this.#failures += 1;
+    const failure =
+      error instanceof EngineError
+        ? error
+        : this.#failures >= FAILURES_TO_REPORT
+          ? workerFailed(error)
+          : null;
+    if (!failure) return;
+    for (const port of this.#enter({ type: 'failing', error: failure })) refuse(port, failure);
+  }
+
+  /** Gives the ports that waited in the state before. */
+  #enter(state: State): MessagePort[] {
+    const before = this.#state;
+    this.#state = state;
     this.dispatchEvent(new Event('change'));
+    return before.type === 'starting' ? before.ports : [];
   }
 }
 
@@ -109,31 +115,30 @@ const whenAborted = (signal: AbortSignal, first: () => void): Promise<void> =>
     else signal.addEventListener('abort', finish, { once: true });
   });
 
-function announceDeparture(epoch: string): void {
-  const channel = new BroadcastChannel(DEPARTURE_CHANNEL);
+function announceExit(epoch: string): void {
+  const channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
   channel.postMessage({ epoch } satisfies LeaderExit);
   channel.close();
 }
 
-function refuse(port: MessagePort, error: WireError): void {
-  port.postMessage({ type: 'error', error } satisfies EngineMessage);
+function refuse(port: MessagePort, { wire }: EngineError): void {
+  port.postMessage({ type: 'error', error: wire } satisfies EngineMessage);
   port.close();
 }
 
-const serverError = (code: ErrorCode, message: string): WireError => ({
-  status: 500,
-  type: 'server_error',
-  code,
-  param: null,
-  message,
-});
+const versionMismatch = (): EngineError =>
+  new EngineError({
+    code: 'protocol_mismatch',
+    message:
+      'The tabs of this site and its service worker run different versions. Reload every tab of this site, and try again.',
+  });
 
-const versionMismatch = serverError(
-  'protocol_mismatch',
-  'The tabs of this site and its service worker run different versions. Reload every tab of this site, and try again.',
-);
-
-const workerFailed = serverError(
-  'engine_worker_failed',
-  "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",
-);
+const workerFailed = (cause: unknown): EngineError =>
+  new EngineError(
+    {
+      code: 'engine_worker_failed',
+      message:
+        "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",
+    },
+    cause,
+  );

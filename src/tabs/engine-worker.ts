@@ -1,18 +1,31 @@
-import type { WorkerControl } from '../protocol/worker-control.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { DeviceLimits, SourceOptions, WorkerControl } from '../protocol/worker-control.ts';
 import type { ServePort } from '../protocol/discovery.ts';
+import { EngineError } from '../protocol/engine-error.ts';
 import { engineLock } from '../protocol/locks.ts';
 import { blockedMessage, onBlockedWorker } from '../protocol/policy-violations.ts';
 import { withTrustedWorkers } from '../protocol/trusted-urls.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { EngineSettings } from './engine-settings.ts';
-import { WorkerBlockedError } from './worker-blocked-error.ts';
 
-const START_MS = 30_000;
+const START_TIMEOUT_MS = 30_000;
 
 const NOT_STARTED =
   "The browser did not start the engine's worker. Check that its script is served with status 200, a JavaScript type and, in an isolated page, Cross-Origin-Embedder-Policy, or name another place with start({ workerUrl }); then reload the page.";
 
-/** A worker that has started and takes ports. */
+/** What the engine worker is started with. Every URL is absolute. */
+export interface EngineSettings {
+  catalog: Catalog | null;
+  modelsUrl: string;
+  wasmUrl: string;
+  /** Null: the package's own. */
+  workerUrl: string | null;
+  sources: SourceOptions;
+  prefer: string[];
+  upstreamKeys: Record<string, string>;
+  limits: DeviceLimits;
+}
+
+/** A worker that has started and accepts ports. */
 export interface EngineWorker {
   epoch: string;
   serve(port: MessagePort): void;
@@ -22,8 +35,8 @@ export interface EngineWorker {
 }
 
 /**
- * @throws Error when the worker's script cannot be loaded or does not start; the signal's reason when aborted
- *   meanwhile.
+ * @throws EngineError `worker_blocked` when the browser does not run the worker's script; Error when it does not start;
+ *   the signal's reason when aborted meanwhile
  */
 export async function spawnEngineWorker(
   scope: string,
@@ -52,7 +65,7 @@ export async function spawnEngineWorker(
     await Promise.race([
       control.start({ ...settings, version: PROTOCOL_VERSION, epoch, scope, catalog }),
       blocked,
-      failure(worker, AbortSignal.any([signal, AbortSignal.timeout(START_MS)]), started.signal),
+      failure(worker, AbortSignal.any([signal, AbortSignal.timeout(START_TIMEOUT_MS)]), started.signal),
     ]);
   } catch (error) {
     worker.terminate();
@@ -71,10 +84,12 @@ export async function spawnEngineWorker(
   };
 }
 
+const workerBlocked = (message: string): EngineError => new EngineError({ code: 'worker_blocked', message });
+
 function whenBlocked(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const report = (directive: string): void =>
-      reject(new WorkerBlockedError(blockedMessage('localtext-engine', directive)));
+      reject(workerBlocked(blockedMessage('localtext-engine', directive)));
     onBlockedWorker(report, signal);
   });
 }
@@ -85,7 +100,7 @@ function failure(worker: Worker, given: AbortSignal, started: AbortSignal): Prom
     const fail = (event: Event): void => {
       const reason = event instanceof ErrorEvent && event.message;
       // A policy that refuses the worker is reported in a separate event, which may come after this one.
-      setTimeout(() => reject(reason ? new Error(reason) : new WorkerBlockedError(NOT_STARTED)), 50);
+      setTimeout(() => reject(reason ? new Error(reason) : workerBlocked(NOT_STARTED)), 50);
     };
     const options = { once: true, signal: started };
     worker.addEventListener('error', fail, options);

@@ -1,11 +1,7 @@
-import type { NeedEngine } from '../protocol/discovery.ts';
+import { brokerChannel, type NeedEngine } from '../protocol/discovery.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { nameIn } from '../protocol/scope.ts';
 import { ElectionMember } from './election-member.ts';
-import type { EngineSettings } from './engine-settings.ts';
-
-/** On it, a page without a service worker asks the others to link to the broker. */
-export const brokerChannel = (scope: string): string => `${nameIn(scope)}:broker`;
+import type { EngineSettings } from './engine-worker.ts';
 
 /** This tab's part in serving: it takes part in the election, and hands requests' ports to its worker while it leads. */
 export interface Membership {
@@ -83,7 +79,7 @@ function listen(leader: ElectionMember, signal: AbortSignal): void {
 function awaitBroker(leader: ElectionMember, signal: AbortSignal): void {
   const channel = new BroadcastChannel(brokerChannel(leader.scope));
   channel.onmessage = () => {
-    void import('./broker-link.ts').then((module) => module.linkToBroker(leader));
+    void import('./page-transport.ts').then((module) => module.linkToBroker(leader));
   };
   signal.addEventListener('abort', () => channel.close(), { once: true });
 }

@@ -1,8 +1,8 @@
-import type { EngineTransport } from './client/engine-transport.ts';
-import type { BrokerMessage } from '../protocol/discovery.ts';
+import { brokerChannel, type BrokerMessage } from '../protocol/discovery.ts';
+import { nameIn } from '../protocol/scope.ts';
+import { withTrustedWorkers } from '../protocol/trusted-urls.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { linkToBroker } from './broker-link.ts';
-import { brokerChannel } from './join.ts';
+import type { EngineTransport } from './client/find-engine.ts';
 import type { ElectionMember } from './election-member.ts';
 
 const version = PROTOCOL_VERSION;
@@ -29,4 +29,29 @@ export function pageTransport(leader: ElectionMember): EngineTransport {
       return Promise.resolve();
     },
   };
+}
+
+const links = new WeakMap<ElectionMember, MessagePort>();
+
+/** This page's port to the broker. While the page leads, the broker sends it the others' requests. */
+export function linkToBroker(leader: ElectionMember): MessagePort {
+  const before = links.get(leader);
+  if (before) return before;
+  const { port } = withTrustedWorkers(
+    () =>
+      new SharedWorker(new URL('./broker/broker.ts', import.meta.url), {
+        type: 'module',
+        name: `${nameIn(leader.scope)}-broker`,
+      }),
+  );
+  links.set(leader, port);
+  port.onmessage = ({ data, ports: [requested] }: MessageEvent<BrokerMessage>) => {
+    if (requested && data.type === 'localtext:need-engine') leader.serve(requested, data.version);
+  };
+  const announce = (): void => {
+    if (leader.leading) port.postMessage({ type: 'localtext:leading' } satisfies BrokerMessage);
+  };
+  leader.addEventListener('change', announce);
+  announce();
+  return port;
 }

@@ -1,5 +1,4 @@
-import type { EngineStatus } from '../../protocol/worker-control.ts';
-import type { LoadProgress } from '../../protocol/worker-control.ts';
+import type { EngineStatus, LoadProgress } from '../../protocol/worker-control.ts';
 import type { AskerMessage, EngineMessage, WaitingStage } from '../../protocol/engine-port.ts';
 import { requestLock } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
@@ -10,7 +9,7 @@ import { serveChat } from './serve-chat.ts';
 import { serveEmbedding } from './serve-embedding.ts';
 import { serveWeights, type WeightsService } from './serve-weights.ts';
 
-type Question = Extract<AskerMessage, { id: string }>;
+type AskedQuestion = Extract<AskerMessage, { id: string }>;
 
 /** A port on which nothing is asked is closed after this time: its asker has died, or asked another engine. */
 const SILENCE_MS = 30_000;
@@ -31,7 +30,7 @@ export interface Serving {
 
 /** Answers the one question that comes on a port. */
 export function servePort(port: MessagePort, serving: Serving): void {
-  const gone = new AbortController();
+  const abort = new AbortController();
   const credit = new Credit();
   const send = (message: EngineMessage, transfer: Transferable[] = []) => port.postMessage(message, transfer);
   const silence = setTimeout(() => port.close(), SILENCE_MS);
@@ -39,16 +38,16 @@ export function servePort(port: MessagePort, serving: Serving): void {
 
   port.onmessage = ({ data }: MessageEvent<AskerMessage>) => {
     if (data.type === 'credit') credit.add(data.count);
-    else if (data.type === 'cancel') gone.abort(new DOMException('The asker cancelled.', 'AbortError'));
+    else if (data.type === 'cancel') abort.abort(new DOMException('The asker cancelled.', 'AbortError'));
     else if (!asked) {
       asked = true;
       clearTimeout(silence);
       void answer(data);
     }
   };
-  send({ type: 'taken', version: PROTOCOL_VERSION, epoch: serving.epoch });
+  send({ type: 'accepted', version: PROTOCOL_VERSION, epoch: serving.epoch });
 
-  async function answer(question: Question): Promise<void> {
+  async function answer(question: AskedQuestion): Promise<void> {
     if (question.version !== PROTOCOL_VERSION) {
       send({ type: 'error', error: mismatch(question.version) });
       return;
@@ -59,13 +58,13 @@ export function servePort(port: MessagePort, serving: Serving): void {
       await reply(question);
     } catch (error) {
       // Nobody reads an answer that its asker has given up.
-      if (gone.signal.aborted) return;
+      if (abort.signal.aborted) return;
       if (toWireError(error).code === 'engine_failed') console.error('localtext: a request failed', error);
       send({ type: 'error', error: toWireError(error) });
     } finally {
       end();
       stopWatching();
-      if (gone.signal.aborted) port.close();
+      if (abort.signal.aborted) port.close();
     }
   }
 
@@ -74,15 +73,15 @@ export function servePort(port: MessagePort, serving: Serving): void {
     const answered = new AbortController();
     serving.locks
       .request(requestLock(serving.scope, id), { signal: answered.signal }, () => {
-        gone.abort(new DOMException('The asker is gone.', 'AbortError'));
+        abort.abort(new DOMException('The asker is gone.', 'AbortError'));
       })
       .catch(() => undefined);
     return () => answered.abort();
   }
 
-  async function reply(question: Question): Promise<void> {
+  async function reply(question: AskedQuestion): Promise<void> {
     const { modelManager } = serving;
-    const { signal } = gone;
+    const { signal } = abort;
     if (question.type === 'status') {
       send({ type: 'status', status: serving.status() });
     } else if (question.type === 'weights') {

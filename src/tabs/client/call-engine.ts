@@ -1,13 +1,19 @@
-import type { AskerMessage, EngineMessage } from '../../protocol/engine-port.ts';
+import {
+  CREDIT_WINDOW,
+  type AskerMessage,
+  type EngineMessage,
+  type Question,
+} from '../../protocol/engine-port.ts';
+import type { ErrorCode } from '../../protocol/error-codes.ts';
 import { holdLock, requestLock } from '../../protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { ServiceError } from '../../service/service-error.ts';
 import { engineFailed } from './engine-errors.ts';
-import type { EngineTransport } from './engine-transport.ts';
-import { callOnPort } from './call-on-port.ts';
-import { findEngine } from './find-engine.ts';
+import { findEngine, type EngineTransport, type FoundEngine } from './find-engine.ts';
+import { watchEngine, type EngineEnd } from './watch-engine.ts';
 
 export interface EngineClientDependencies {
-  /** Of the app whose engine is asked. */
+  /** Of the app whose engine is called. */
   scope: string;
   transport: EngineTransport;
   locks: LockManager;
@@ -15,53 +21,71 @@ export interface EngineClientDependencies {
   deadlineMs?: number;
 }
 
-/** A question that outlives the engine it was put to. */
-export interface Exchange {
-  /** What to ask the next engine; null when what has come is already the whole answer. */
-  question(): AskerMessage | null;
-  /** True when the answer is whole. */
-  receive(message: EngineMessage, port: MessagePort): boolean;
-  /** Parts of the answer so far. */
-  received(): number;
-  /** The engine is gone, and will be asked again, or the next one. */
+export interface EngineCall {
+  /** Unique: the request's lock has it in its name. */
+  id: string;
+  signal: AbortSignal;
+  /** What to ask the next engine; null when nothing is left to ask. */
+  nextQuestion(): Question | null;
+  /** Parts of the answer so far, where an engine that dies may be due to the question itself. */
+  received?(): number;
+  /** The engine is gone. The next one is asked, or the same one again. */
   onLost?(): void;
 }
 
 const DEADLINE_MS = 60_000;
 
-/** A question on which this many engines died in a row without a word may well be what kills them: run again twice. */
+/** A question on which this many engines died in a row without an answer may be the cause of it. */
 const MAX_SILENT_DEATHS = 3;
 
+/** Credit goes back in halves of the window: fewer messages, and the engine never waits for one. */
+const CREDIT_STEP = CREDIT_WINDOW / 2;
+
+/** Failures of the engine itself: its worker reloads the model, or another variant of it, when it is asked again. */
+const ENGINE_DEATHS = new Set<ErrorCode | null>(['engine_crashed', 'device_lost']);
+
 /**
- * Asks until the answer is whole, of one engine after another where they die or leave. Holds the request's lock
- * meanwhile.
- * @throws ServiceError
+ * The engine's messages until the answer is whole; from the next engine where one dies or its tab leaves. Holds the
+ * request's lock meanwhile. Aborting the signal, or returning the iterator, tells the engine to stop.
+ * @throws ServiceError; the signal's reason when aborted
  */
-export async function callEngine(
-  dependencies: EngineClientDependencies,
-  request: { id: string; signal: AbortSignal },
-  exchange: Exchange,
-): Promise<void> {
-  const { scope, transport, locks, deadlineMs = DEADLINE_MS } = dependencies;
-  const { id, signal } = request;
+export async function* callEngine(
+  { scope, transport, locks, deadlineMs = DEADLINE_MS }: EngineClientDependencies,
+  { id, signal, nextQuestion, received = () => 0, onLost }: EngineCall,
+): AsyncGenerator<EngineMessage, void, undefined> {
   const holding = holdLock(locks, requestLock(scope, id), signal);
   try {
     let silentDeaths = 0;
     for (;;) {
       const engine = await findEngine(transport, { signal, deadlineMs });
       await holding;
-      const question = exchange.question();
-      if (!question) return;
-      const before = exchange.received();
-      const receive = (message: EngineMessage): boolean => exchange.receive(message, engine.port);
-      const outcome = await callOnPort(engine, question, receive, { locks, signal });
-      if (outcome.type === 'answered') return;
-      if (exchange.received() > before) silentDeaths = 0;
-      else if (outcome.type === 'died') silentDeaths += 1;
-      if (outcome.type === 'died' && silentDeaths >= MAX_SILENT_DEATHS) {
-        throw outcome.cause ? new ServiceError(outcome.cause) : engineFailed(silentDeaths);
+      const question = nextQuestion();
+      if (!question) return engine.dismiss();
+      const before = received();
+      const answer = new Answer(engine, locks, signal);
+      let end: EngineEnd;
+      try {
+        engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id } satisfies AskerMessage);
+        for (;;) {
+          const message = await answer.next();
+          if (message.type === 'leaderExited' || message.type === 'died') {
+            end = message;
+            break;
+          }
+          yield message;
+          if (answer.isWhole) return;
+        }
+      } finally {
+        answer.close();
       }
-      exchange.onLost?.();
+      if (received() > before) silentDeaths = 0;
+      else if (end.type === 'died') {
+        silentDeaths += 1;
+        if (silentDeaths >= MAX_SILENT_DEATHS) {
+          throw end.cause ? new ServiceError(end.cause) : engineFailed(silentDeaths);
+        }
+      }
+      onLost?.();
     }
   } finally {
     holding.then(
@@ -69,4 +93,72 @@ export async function callEngine(
       () => {},
     );
   }
+}
+
+/** What comes on an engine's port, for one reader. */
+class Answer {
+  /** Nothing follows what was read last. */
+  isWhole = false;
+  readonly #engine: FoundEngine;
+  readonly #signal: AbortSignal;
+  readonly #stopWatching: () => void;
+  readonly #unread: (EngineMessage | EngineEnd)[] = [];
+  #wake = (): void => {};
+  #pendingCredit = 0;
+
+  constructor(engine: FoundEngine, locks: LockManager, signal: AbortSignal) {
+    this.#engine = engine;
+    this.#signal = signal;
+    this.#stopWatching = watchEngine(locks, engine.epoch, (end) => this.#push(end));
+    engine.port.onmessage = ({ data }: MessageEvent<EngineMessage>) => this.#push(data);
+    signal.addEventListener('abort', this.#onAbort);
+  }
+
+  /** @throws ServiceError that the engine sent; the signal's reason when aborted */
+  async next(): Promise<EngineMessage | EngineEnd> {
+    for (;;) {
+      this.#signal.throwIfAborted();
+      const message = this.#unread.shift();
+      if (message) return this.#take(message);
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  close(): void {
+    this.#signal.removeEventListener('abort', this.#onAbort);
+    this.#stopWatching();
+    if (this.isWhole) this.#engine.port.close();
+    else this.#engine.dismiss();
+  }
+
+  #take(message: EngineMessage | EngineEnd): EngineMessage | EngineEnd {
+    if (message.type === 'error') {
+      this.isWhole = true;
+      if (ENGINE_DEATHS.has(message.error.code)) return { type: 'died', cause: message.error };
+      throw new ServiceError(message.error);
+    }
+    if (message.type === 'event') {
+      if (message.event.type === 'delta') this.#giveCredit();
+      this.isWhole = message.event.type === 'done';
+    } else this.isWhole = message.type !== 'waiting' && message.type !== 'progress';
+    return message;
+  }
+
+  #giveCredit(): void {
+    this.#pendingCredit += 1;
+    if (this.#pendingCredit < CREDIT_STEP) return;
+    this.#engine.port.postMessage({ type: 'credit', count: this.#pendingCredit } satisfies AskerMessage);
+    this.#pendingCredit = 0;
+  }
+
+  #push(message: EngineMessage | EngineEnd): void {
+    this.#unread.push(message);
+    this.#wake();
+  }
+
+  /** At once, whether or not anybody reads. */
+  readonly #onAbort = (): void => {
+    this.#engine.dismiss();
+    this.#wake();
+  };
 }

@@ -27,7 +27,7 @@ export class ChatProgress {
     return this.#deltas;
   }
 
-  /** Every token that was asked for has come, only the engine's last word has not. */
+  /** Every token that was asked for has come; only the engine's last event has not. */
   get complete(): boolean {
     return this.#job.maxTokens !== undefined && this.#tokens >= this.#job.maxTokens;
   }
@@ -47,7 +47,7 @@ export class ChatProgress {
 
   /**
    * The event as the client should see it; null for what it has seen already.
-   * @throws ServiceError `engine_lost` when the next engine says something else than the last one had said.
+   * @throws ServiceError `engine_lost` when the next engine generates something else than the last one had.
    */
   note(event: ChatEvent): ChatEvent | null {
     switch (event.type) {
@@ -67,8 +67,8 @@ export class ChatProgress {
     }
   }
 
-  /** What the engine would have said last. */
-  lastWord(): ChatEvent {
+  /** The event that the engine would have sent last. */
+  lastEvent(): ChatEvent {
     return {
       type: 'done',
       finishReason: 'length',

@@ -2,20 +2,30 @@ import type { AskerMessage, EngineMessage } from '../../protocol/engine-port.ts'
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { ServiceError } from '../../service/service-error.ts';
 import { engineUnavailable, protocolMismatch } from './engine-errors.ts';
-import type { EngineTransport } from './engine-transport.ts';
 
-/** An engine worker that has taken our port. */
+/** A way to reach the page that leads. */
+export interface EngineTransport {
+  /**
+   * Hands its own port to every page that may lead. The leader passes it to its engine worker; other pages close it, or
+   * drop it. Called again, with a growing pause, until a worker has accepted one.
+   */
+  offer(openPort: () => MessagePort): Promise<void>;
+}
+
+/** An engine worker that has accepted our port. */
 export interface FoundEngine {
   port: MessagePort;
   epoch: string;
+  /** Tells it that nothing more is asked for. */
+  dismiss(): void;
 }
 
 const FIRST_PAUSE_MS = 150;
 const MAX_PAUSE_MS = 1000;
 
 /**
- * Asks until a worker takes one of the ports. Earlier ports stay open meanwhile: a worker that is still starting
- * takes the oldest first.
+ * Asks until a worker accepts one of the ports. Earlier ports stay open meanwhile: a worker that is still starting
+ * accepts the oldest first.
  * @throws ServiceError `engine_unavailable` at the deadline, `protocol_mismatch`, or what the leader says is wrong.
  */
 export function findEngine(
@@ -47,9 +57,9 @@ export function findEngine(
       ports.add(port1);
       port1.onmessage = ({ data }: MessageEvent<EngineMessage>) => {
         if (data.type === 'error') fail(new ServiceError(data.error));
-        if (data.type !== 'taken') return;
+        if (data.type !== 'accepted') return;
         if (data.version !== PROTOCOL_VERSION) return fail(protocolMismatch());
-        settle(() => resolve({ port: port1, epoch: data.epoch }), port1);
+        settle(() => resolve({ port: port1, epoch: data.epoch, dismiss: () => dismiss(port1) }), port1);
       };
       return port2;
     };
@@ -67,7 +77,7 @@ export function findEngine(
   });
 }
 
-/** A worker may have taken this one too, or take it later: it must not wait for a job that never comes. */
+/** A worker that has accepted the port, or does so later, must not wait for a question that never comes. */
 function dismiss(port: MessagePort): void {
   port.onmessage = null;
   port.postMessage({ type: 'cancel' } satisfies AskerMessage);

@@ -55,9 +55,6 @@ const control: WorkerControl = {
       onRequest: () => () => channel.changed(),
     });
   },
-  load: async (model) => void (await (await serving).modelManager.ready(model, new AbortController().signal)),
-  cancelLoad: async () => {},
-  status: async () => (await serving).status(),
 };
 
 addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {

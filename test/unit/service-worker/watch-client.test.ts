@@ -7,8 +7,8 @@ afterEach(() => void vi.useRealTimers());
 
 const listed = new Set<string>();
 const clients = {
-  get: async (id: string) => (listed.has(id) ? ({ id } as Client) : undefined),
-} as Clients;
+  get: async (id: string) => (listed.has(id) ? { id } : undefined),
+};
 
 test('a client that goes just after it has asked is noticed', async () => {
   listed.add('page');

@@ -1,7 +1,7 @@
-import type { EngineTransport } from '../../../src/tabs/client/engine-transport.ts';
+import type { EngineTransport } from '../../../src/tabs/client/find-engine.ts';
 import type { AskerMessage, EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { ChatEvent } from '../../../src/protocol/job.ts';
-import { DEPARTURE_CHANNEL } from '../../../src/protocol/discovery.ts';
+import { LEADER_EXIT_CHANNEL } from '../../../src/protocol/discovery.ts';
 import type { ErrorCode } from '../../../src/protocol/error-codes.ts';
 import { engineLock } from '../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
@@ -48,13 +48,13 @@ export class FakeLeader implements EngineTransport {
       this.#onQuestion({ question: data, heard, send });
     });
     port.start();
-    send({ type: 'taken', version: this.version, epoch: this.epoch });
+    send({ type: 'accepted', version: this.version, epoch: this.epoch });
     return Promise.resolve();
   }
 
   /** As a tab that is closed, and says so. */
   leave(): void {
-    const channel = new BroadcastChannel(DEPARTURE_CHANNEL);
+    const channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
     channel.postMessage({ epoch: this.epoch });
     channel.close();
   }
