@@ -1,10 +1,14 @@
-import type { EngineStatus, LoadProgress, ModelStatus } from '../protocol/worker-control.ts';
-import { statusChannel, type StatusMessage } from '../protocol/worker-control.ts';
+import {
+  statusChannel,
+  type EngineStatus,
+  type LoadProgress,
+  type ModelStatus,
+  type StatusMessage,
+} from '../protocol/worker-control.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineAccess } from './engine-access.ts';
 import { keysOf, type Keys } from './keys.ts';
 import type { Membership } from '../tabs/join.ts';
-import { persistOnce } from './persist.ts';
 import { applyUpdate } from './update.ts';
 import { Weights } from './weights-handle.ts';
 
@@ -129,4 +133,14 @@ export class Localtext extends EventTarget {
   #emit(type: 'status' | 'update'): void {
     this.dispatchEvent(new Event(type));
   }
+}
+
+let persistAsked = false;
+
+/** Asks the browser to keep the weights when space runs short, as their download begins: a worker cannot ask. */
+function persistOnce({ models }: EngineStatus, leading: boolean): void {
+  if (persistAsked || !leading || !models.some(({ progress }) => progress?.phase === 'download')) return;
+  persistAsked = true;
+  // Where it says no, the weights are kept as long as there is room.
+  navigator.storage?.persist?.().catch(() => {});
 }

@@ -4,9 +4,10 @@ import { joinElection } from '../tabs/join.ts';
 import { Localtext } from './localtext.ts';
 import { onControlLost, takeControl } from './take-control.ts';
 import { requireBrowser, requireCache, withStorage } from './requirements.ts';
-import { reloadForIsolation } from './isolation.ts';
 import { register } from './registration.ts';
 import { engineSettings, type StartOptions } from './start-options.ts';
+
+const TRIED = 'localtext:reloaded-for-isolation';
 
 let started: Promise<Localtext> | null = null;
 
@@ -62,4 +63,11 @@ async function storeCatalog(scope: string, { catalog }: StartOptions): Promise<v
   if (catalog) (await import('../catalog/parse-catalog.ts')).parseCatalog(catalog);
   const { writeCatalog } = await import('../storage/settings.ts');
   await writeCatalog(scope, catalog ?? null);
+}
+
+/** Reloads at most once a tab, and only where the site has asked for it. */
+function reloadForIsolation({ isolation }: StartOptions): void {
+  if (isolation !== 'reload' || crossOriginIsolated || sessionStorage.getItem(TRIED)) return;
+  sessionStorage.setItem(TRIED, '1');
+  location.reload();
 }

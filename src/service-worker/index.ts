@@ -4,13 +4,14 @@
  */
 
 import type { EngineClientDependencies } from '../tabs/client/call-engine.ts';
+import type { NeedEngine } from '../protocol/discovery.ts';
 import { scopeOf } from '../protocol/scope.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { largeFiles } from './large-files.ts';
 import { isLocalPath } from './local-request.ts';
 import { handleLocalRoute } from './local-routes.ts';
 import { handleMessage } from './messages.ts';
 import { asksForWeights, respondStored } from './stored-weights.ts';
-import { serviceWorkerTransport } from './service-worker-transport.ts';
 import { browserService, isV1Path } from '../v1/v1.ts';
 import { watchClient } from './watch-client.ts';
 
@@ -23,9 +24,16 @@ export type Addressed = URL | { url: URL };
 export type Requested = Request | FetchEvent | { request: Request; event?: ExtendableEvent };
 
 const scope = scopeOf(self.registration.scope);
+const needEngine: NeedEngine = { type: 'localtext:need-engine', version: PROTOCOL_VERSION, scope };
 const engine: EngineClientDependencies = {
   scope,
-  transport: serviceWorkerTransport(self.clients, scope),
+  transport: {
+    /** To every window of the origin, also those that this service worker does not control: one of them leads. */
+    async offer(openPort) {
+      const windows = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+      for (const client of windows) client.postMessage(needEngine, [openPort()]);
+    },
+  },
   locks: navigator.locks,
 };
 const service = browserService(engine);

@@ -48,14 +48,14 @@ async function answerStatus(dependencies: EngineClientDependencies): Promise<Res
 }
 
 function streamLoad(model: string, dependencies: EngineClientDependencies): Response {
-  const left = new AbortController();
+  const clientGone = new AbortController();
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     start(controller) {
       const write = (line: LoadLine): void => {
-        if (!left.signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`));
+        if (!clientGone.signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`));
       };
-      const { signal } = left;
+      const { signal } = clientGone;
       loadModel(dependencies, model, {
         signal,
         onProgress: (progress) => write({ type: 'progress', progress }),
@@ -67,7 +67,7 @@ function streamLoad(model: string, dependencies: EngineClientDependencies): Resp
         .then(() => !signal.aborted && controller.close())
         .catch(() => {});
     },
-    cancel: () => afterCancel(() => left.abort()),
+    cancel: () => afterCancel(() => clientGone.abort()),
   });
   return new Response(body, {
     headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },

@@ -29,8 +29,6 @@ export interface EngineCall {
   nextQuestion(): Question | null;
   /** Parts of the answer so far, where an engine that dies may be due to the question itself. */
   received?(): number;
-  /** The engine is gone. The next one is asked, or the same one again. */
-  onLost?(): void;
 }
 
 const DEADLINE_MS = 60_000;
@@ -51,7 +49,7 @@ const ENGINE_DEATHS = new Set<ErrorCode | null>(['engine_crashed', 'device_lost'
  */
 export async function* callEngine(
   { scope, transport, locks, deadlineMs = DEADLINE_MS }: EngineClientDependencies,
-  { id, signal, nextQuestion, received = () => 0, onLost }: EngineCall,
+  { id, signal, nextQuestion, received = () => 0 }: EngineCall,
 ): AsyncGenerator<EngineMessage, void, undefined> {
   const holding = holdLock(locks, requestLock(scope, id), signal);
   try {
@@ -85,7 +83,7 @@ export async function* callEngine(
           throw end.cause ? new ServiceError(end.cause) : engineFailed(silentDeaths);
         }
       }
-      onLost?.();
+      yield { type: 'waiting', stage: 'loading' };
     }
   } finally {
     holding.then(

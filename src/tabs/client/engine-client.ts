@@ -9,12 +9,8 @@ export function createEngineClient(dependencies: EngineClientDependencies): Engi
   return {
     chat: (job, request) => chat(dependencies, job, request),
     async embed(job, { id, signal, onWaiting }) {
-      const messages = callEngine(dependencies, {
-        id,
-        signal,
-        nextQuestion: () => ({ type: 'job', job }),
-      });
-      for await (const message of messages) {
+      const nextQuestion = () => ({ type: 'job', job }) as const;
+      for await (const message of callEngine(dependencies, { id, signal, nextQuestion })) {
         if (message.type === 'waiting') onWaiting?.(message.stage, message.servedBy);
         if (message.type === 'result') return message.result;
       }
