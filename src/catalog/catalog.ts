@@ -1,4 +1,4 @@
-/** Which models there are, and which weights may stand behind each id. Data: a site replaces or extends it. */
+/** The models and the variants of each. Plain data: a site replaces or extends it. */
 export interface Catalog {
   /** The operator that owns the models, the same for all. */
   ownedBy: string;
@@ -48,7 +48,7 @@ export interface VariantBase {
   contextLength: number;
   /** Files with pinned size and hash. Empty: the list comes from `hub`, or there are no weights (upstream). */
   files: WeightFile[];
-  /** Where weights come from whose list, sizes and hashes are only known once the hub, or a manifest, tells them. */
+  /** Where weights come from whose list, sizes and hashes only the hub, or a manifest, knows. */
   hub?: HubSource;
   /** What the device must have; nothing named: any device. */
   needs?: DeviceNeeds;
@@ -107,7 +107,7 @@ export interface WebLlmVariant extends VariantBase {
   engine: 'web-llm';
   /** The compiled model library: an absolute URL, or a path below the models folder. */
   library: string;
-  /** What every reply starts with, unseen: an empty thinking block for models that would think aloud. */
+  /** Hidden start of every reply: an empty thinking block for models that would otherwise output their reasoning. */
   replyPrefix?: string;
 }
 

@@ -167,6 +167,43 @@ test('a short chat and an abort get through while a long prompt is computed', as
   expect(times.after).toBeLessThan(10 * times.alone + 3000);
 });
 
+// `SlotPredictor` predicts which slot llama.cpp's server picks, by rules that are the server's own and may change.
+test('five conversations over four slots: each prompt is computed once', async () => {
+  const usages = await page.evaluate(async (apiKey) => {
+    const client = window.client(apiKey);
+    // Long words, so that few tokens are worth keeping.
+    const words =
+      'international communication understanding responsibility environmental administration'.split(' ');
+    const text = (count: number, from: number) =>
+      Array.from({ length: count }, (_, at) => words[(at * (from + 1) + from) % words.length]).join(' ');
+    const conversations = Array.from({ length: 5 }, (_, at) => [
+      { role: 'system' as const, content: text(24, 0) },
+      { role: 'user' as const, content: `${at}: ${text(20, at)}` },
+    ]);
+    const usageOf = async (messages: (typeof conversations)[number]) => {
+      const { usage } = await client.chat.completions.create({
+        model: 'amber-phoenix-4',
+        messages,
+        max_tokens: 1,
+        temperature: 0,
+      });
+      return { prompt: usage?.prompt_tokens ?? 0, cached: usage?.prompt_tokens_details?.cached_tokens ?? 0 };
+    };
+    const first = [];
+    for (const messages of conversations) first.push(await usageOf(messages));
+    const second = [];
+    for (const messages of conversations)
+      second.push(await usageOf([...messages, { role: 'user', content: 'Go on.' }]));
+    return { first, second };
+  }, key);
+  // The system message once, and of each second turn only what is new.
+  for (const { cached } of usages.first.slice(1)) expect(cached).toBeGreaterThanOrEqual(24);
+  for (const [at, { cached }] of usages.second.entries()) {
+    const before = usages.first[at]?.prompt ?? 0;
+    expect(cached).toBeGreaterThanOrEqual(before - 8);
+  }
+});
+
 test('embeddings asked for at once are those asked for in turn', async () => {
   const { together, turn } = await page.evaluate(async (apiKey) => {
     const client = window.client(apiKey);

@@ -2,8 +2,8 @@ import type { ChatJob } from '../../protocol/job.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
 
 /**
- * Characters of a prompt for each token of the context. Text has about 4; the longest tokens are runs of one sign. To
- * tokenize megabytes takes seconds, in which nothing else runs.
+ * Characters of a prompt for each token of the context. Text has about 4; the longest tokens are runs of one character.
+ * Tokenizing megabytes takes seconds, in which nothing else runs.
  */
 export const MAX_CHARACTERS = 32;
 

@@ -5,8 +5,8 @@ import type { WeightStore } from '../../weights/weight-store.ts';
 type OnProgress = LoadVariantOptions['onProgress'];
 
 /**
- * Passes on what does not step back: once the engine loads, a file that is still fetched is part of that phase, and bytes
- * of a phase only grow.
+ * Keeps progress from stepping back: once the engine loads, a file that is still fetched is part of that phase, and the
+ * bytes of a phase only grow.
  */
 export function onlyForward(onProgress: OnProgress): OnProgress {
   let loading = false;
@@ -30,7 +30,7 @@ export async function loadProgress(
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
   const loaded = new Map(files.map((file) => [file, missing.has(file) ? 0 : file.bytes]));
   const report = () => {
-    // How far the engine is in its own load, it says itself.
+    // The engine reports the progress of its load itself.
     if (missing.size === 0) return onProgress('load', 0, total);
     onProgress(
       'download',

@@ -3,13 +3,13 @@ import { delay } from '../../protocol/abort.ts';
 import { Mutex } from '../../protocol/mutex.ts';
 import type { LoadedModel } from './loaded-model.ts';
 
-/** Where the browser does not tell how much there is: a modest device. */
+/** Where the browser does not report memory: a modest device. */
 const UNKNOWN_GIB = 4;
-/** Of a device's memory, what models may take. */
+/** Share of a device's memory that models may use. */
 const SHARE = 0.6;
-/** What an engine takes beyond the bytes of the weights, where the catalog does not say. */
+/** Memory of an engine relative to its weights, where the catalog gives no figure. */
 const OVERHEAD = 1.2;
-/** For requests to end, before a model is loaded beyond the budget: it is an estimate, and nothing may wait forever. */
+/** A load waits this long for requests to end, then exceeds the budget, which is an estimate. */
 const ROOM_TIMEOUT_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 
@@ -20,7 +20,7 @@ export const defaultBudget = (memoryGiB: number | null): number =>
 export const weightBytes = ({ files, hub }: Variant): number =>
   files.reduce((sum, { bytes }) => sum + bytes, hub?.approximateBytes ?? 0);
 
-/** Bytes that a variant takes in memory, about. A server's model takes none here. */
+/** Approximate bytes of a variant in memory. A server's model takes none here. */
 function memoryCost(variant: Variant): number {
   if (variant.engine === 'upstream') return 0;
   return variant.needs?.memoryBytes ?? weightBytes(variant) * OVERHEAD;
@@ -39,7 +39,7 @@ export class MemoryBudget {
     this.#loadedModels = loadedModels;
   }
 
-  /** Runs a load once there is room for it; one after another gets its room. */
+  /** Runs a load once there is room for it. Loads get room one after another. */
   async admit<T>(variant: Variant, signal: AbortSignal, load: () => Promise<T>): Promise<T> {
     await this.#turns.run(() => this.#makeRoom(variant, signal));
     this.#admitted.add(variant);

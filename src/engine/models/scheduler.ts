@@ -3,7 +3,7 @@ import { EngineError } from '../../protocol/engine-error.ts';
 /** Jobs that may wait for one model's slots. */
 const QUEUE_LIMIT = 64;
 
-/** How long a finished job took, averaged: the guess before the first, in milliseconds. */
+/** Assumed duration of a job before the first one has finished, in milliseconds. */
 const FIRST_GUESS_MS = 5000;
 
 interface Waiter {
@@ -13,7 +13,7 @@ interface Waiter {
   onAbort(): void;
 }
 
-/** The line before one engine: first come, first served, as many at once as the engine has slots. */
+/** The queue of one engine: first come, first served, with as many jobs at once as the engine has slots. */
 export class SlotQueue {
   readonly #limit: number;
   readonly #waiting: Waiter[] = [];

@@ -19,7 +19,7 @@ export class KeepAlive {
 }
 
 function ping(): void {
-  // It is the asking that counts; a page without a service worker has no answer to give.
+  // Only the request matters; without a service worker it fails.
   const headers = { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) };
   fetch(KEEP_ALIVE_PATH, { cache: 'no-store', headers }).catch(() => undefined);
 }

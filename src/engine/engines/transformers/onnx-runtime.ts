@@ -9,7 +9,7 @@ import { serveBlob } from './weight-files.ts';
 
 export type Outputs = Record<string, Tensor>;
 
-/** What is used here of a session of onnxruntime-web, whose package is transformers.js's own affair. */
+/** The parts of onnxruntime-web's session that are used here; transformers.js includes the package. */
 interface Session {
   run(...input: unknown[]): Promise<object>;
   release?(): Promise<void>;
@@ -60,7 +60,7 @@ function configure(context: EngineContext): void {
   env.allowLocalModels = true;
 }
 
-/** The class of sessions is had from a session: of the smallest model there is. */
+/** The session class is not exported: it is taken from a session of the smallest possible model. */
 async function guard(): Promise<void> {
   const bytes = Uint8Array.from(atob(IDENTITY), (char) => char.charCodeAt(0));
   const stop = serveBlob('localtext-identity', 'onnx/model.onnx', new Blob([bytes]));

@@ -9,8 +9,8 @@ export const SCRIPT = `${BUILD}.js`;
 export const WASM = `${BUILD}.wasm`;
 
 /**
- * Why the runtime did not start. onnxruntime-web tells of a missing file in a message that names none, and does not
- * start again in the same worker. The files are looked at only now: a load that goes well fetches none twice.
+ * Why the runtime did not start. onnxruntime-web reports a missing file without its name, and does not start again in the
+ * same worker. The files are checked only after a failure: a load that succeeds fetches none twice.
  */
 export async function startFailure(error: unknown, context: EngineContext): Promise<EngineError> {
   context.signal.throwIfAborted();

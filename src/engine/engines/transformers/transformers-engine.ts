@@ -7,7 +7,7 @@ import { BATCH_TOKENS, type BatchLimits, takeBatch } from './batches.ts';
 import { yieldToEventLoop } from './yield-to-event-loop.ts';
 import type { Embedder } from './embedder.ts';
 
-/** Tokenizing computes on this thread: other requests get their turn so often, in milliseconds. */
+/** Tokenizing runs on this thread: it yields to other requests after this many milliseconds. */
 const TOKENIZE_MS = 20;
 
 type Vector = Float32Array<ArrayBuffer>;
@@ -89,7 +89,7 @@ export class TransformersEngine implements EmbeddingEngine {
   async #pump(): Promise<void> {
     if (this.#pumping) return;
     this.#pumping = true;
-    // Requests that come in the same moment share the first batch.
+    // Requests that arrive in the same task share the first batch.
     await new Promise((resolve) => setTimeout(resolve));
     for (let turn = this.#turns.shift(); turn; turn = this.#turns.shift()) {
       const seed = this.#waiting.find(({ request }) => request === turn);
@@ -100,7 +100,7 @@ export class TransformersEngine implements EmbeddingEngine {
       await this.#running;
       await yieldToEventLoop();
     }
-    // In the same task as the check that found no request: one that came in between would never be run.
+    // In the same task as the check that found no request: one that arrived in between would never run.
     this.#pumping = false;
   }
 

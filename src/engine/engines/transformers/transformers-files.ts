@@ -8,7 +8,7 @@ const CONFIG = 'config.json';
 const TOKENIZER_FILES = ['tokenizer_config.json', 'tokenizer.json'];
 const GRAPH = /^onnx\/([\w.-]+)\.onnx$/;
 
-/** No model is larger, and transformers.js counts up to these. */
+/** transformers.js loops up to these numbers; no model exceeds them. */
 const layers = z.int().positive().max(4096).optional();
 const size = z.int().positive().max(16_777_216).optional();
 const configSchema = z.looseObject({
@@ -29,12 +29,12 @@ export function folderOf({ files }: TransformersVariant): string {
   return config ? config.path.slice(0, -CONFIG.length) : '';
 }
 
-/** Name of the graph's file without its ending: which quantization is loaded is said by the catalog's list alone. */
+/** Name of the graph's file without its extension. The catalog's file list alone decides which quantization is loaded. */
 export function graphOf(variant: TransformersVariant): string {
   return names(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? [])[0] ?? 'model';
 }
 
-/** In how many files the graph's tensors lie beside it. */
+/** The number of files beside the graph that hold its tensors. */
 export function dataFilesOf(variant: TransformersVariant): number {
   const start = `onnx/${graphOf(variant)}.onnx_data`;
   const parts = names(variant).filter((name) => name.startsWith(start)).length;
@@ -47,7 +47,7 @@ const names = (variant: TransformersVariant): string[] => {
 };
 
 /**
- * Before transformers.js sees it: a config whose numbers lie would keep it busy without end.
+ * Runs before transformers.js: a config with absurd numbers would keep it busy without end.
  * @throws EngineError `weights_corrupt` naming the file, `weights_unavailable` naming one that the catalog lacks
  */
 export async function checkConfig(variant: TransformersVariant, context: EngineContext): Promise<void> {
@@ -65,7 +65,7 @@ export async function checkConfig(variant: TransformersVariant, context: EngineC
   throw corrupt(path, `is no model's config: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
 }
 
-/** Why no tokenizer could be made of the files. */
+/** Why no tokenizer could be made from the files. */
 export async function tokenizerFailure(
   error: unknown,
   variant: TransformersVariant,

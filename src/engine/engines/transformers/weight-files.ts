@@ -16,8 +16,8 @@ export interface Served {
 }
 
 /**
- * Lets transformers.js find a variant's files under the variant's name, in the store, until they are served no more.
- * What the catalog does not list does not exist: nothing is fetched.
+ * Serves a variant's files to transformers.js from the store, under the variant's name. A file that the catalog does not
+ * list does not exist: nothing is fetched.
  */
 export function serveFiles(variant: TransformersVariant, context: EngineContext): Served {
   const folder = folderOf(variant);
@@ -27,7 +27,7 @@ export function serveFiles(variant: TransformersVariant, context: EngineContext)
   const failed = new Promise<never>((_, reject) => (fail = reject));
   failed.catch(() => undefined);
   const stop = serve(variant.name, async (name) => {
-    // The graph names its tensors' file so; they may lie in a safetensors file as it is.
+    // The graph's name for its tensors' file; it may be a safetensors file.
     const names = name === dataOfGraph ? [name, 'model.safetensors'] : [name];
     const path = names.map((each) => folder + each).find((each) => paths.has(each));
     if (path === undefined) return null;

@@ -1,6 +1,6 @@
 /**
- * Runs `load`, and tells of the GPU device that web-llm opens in it as soon as there is one. web-llm keeps it to
- * itself, but only its owner learns at once of its loss, and can free its memory when loading fails or is given up.
+ * Runs `load`, and passes on the GPU device that web-llm opens in it. web-llm keeps the device private, but only its owner
+ * is notified of its loss, and can free its memory when a load fails or is aborted.
  */
 export async function withGpuDevice<T>(
   gpu: GPU,

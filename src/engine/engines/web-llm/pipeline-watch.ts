@@ -15,7 +15,7 @@ export interface Round {
   onPrompt(count: PromptCount): void;
 }
 
-/** What is private in the package, and read here because nothing public tells it; version pinned in package.json. */
+/** Private members of the package, for which there is no public one. The version is pinned in package.json. */
 interface PipelineInsides {
   filledKVCacheLength: number;
   getInputData(): Promise<[(number[] | object)[], number, unknown]>;

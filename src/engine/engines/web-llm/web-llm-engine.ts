@@ -23,14 +23,14 @@ export interface WebLlmParts {
 
 const noop = (): void => undefined;
 
-/** web-llm behind the contract: every way in which it differs from what the service expects ends here. */
+/** Adapts web-llm to `ChatEngine`. */
 export class WebLlmChatEngine implements ChatEngine {
   readonly slots = 1;
   readonly fingerprint: string;
   readonly #parts: WebLlmParts;
   readonly #lost: Promise<never>;
   #isLost = false;
-  /** Jobs wait for the one before, and for its clean end. */
+  /** Jobs run one at a time: each waits until the one before has released web-llm's lock. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(parts: WebLlmParts) {

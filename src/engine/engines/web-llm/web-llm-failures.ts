@@ -17,7 +17,7 @@ function outOfMemory(name: string, cause?: unknown): EngineError {
 
 const NUMBERS = /prompt tokens: (\d+)[^]*window size: (\d+)/;
 
-/** What web-llm threw while it ran a job, for the client. Its classes are not exported, but their names are. */
+/** An error of web-llm's during a job, for the client. Its classes are not exported; their names are stable. */
 export function asJobFailure(error: unknown, cachedTokens: number): EngineError {
   if (error instanceof EngineError) return error;
   const { name, message } = error instanceof Error ? error : new Error(String(error));
@@ -46,7 +46,7 @@ export function asJobFailure(error: unknown, cachedTokens: number): EngineError 
   }
 }
 
-/** What web-llm threw while it loaded a model: always something that lets the next variant be tried. */
+/** An error of web-llm's during a load: one that lets the next variant be tried. */
 export function asLoadFailure(
   error: unknown,
   name: string,

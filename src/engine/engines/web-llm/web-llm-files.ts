@@ -7,7 +7,7 @@ import { CHAT_CONFIG, folderOf, libraryPath } from '../../../weights/sources/mlc
 
 const TENSORS = 'tensor-cache.json';
 
-/** What we rely on in `mlc-chat-config.json`; the rest is web-llm's. */
+/** The parts of `mlc-chat-config.json` that are used here; web-llm reads the rest. */
 const chatConfigSchema = z.object({
   vocab_size: z.int().positive(),
   context_window_size: z.int(),

@@ -3,16 +3,16 @@ import type { Pipeline } from './pipeline-watch.ts';
 
 type Entry = ReturnType<Pipeline['getTokenLogprobArray']>[number];
 
-/** What of the pipeline's state a reply is read from. */
+/** The part of the pipeline's state that a reply is read from. */
 export type ReplyState = Pick<
   Pipeline,
   'getMessage' | 'getTokenLogprobArray' | 'getCurRoundCompletionTotalTokens' | 'stopped'
 >;
 
-/** JSON has no -Infinity: what OpenAI gives for a token of no probability. */
+/** JSON has no -Infinity. OpenAI gives this for a token of probability 0. */
 const MIN_LOGPROB = -9999;
 
-/** Takes deltas from the text so far; web-llm's own chunks lose log probabilities where a character spans tokens. */
+/** Reads deltas from the text so far: web-llm's own chunks lose log probabilities where a character spans tokens. */
 export class ReplyReader {
   readonly #topLogprobs: number | undefined;
   #text = 0;

@@ -1,4 +1,4 @@
-/** Carries values from a callback to one `for await`. */
+/** A queue from a callback to one `for await`. */
 export class Channel<T> implements AsyncIterable<T> {
   readonly #values: T[] = [];
   #ended: { error: unknown } | 'whole' | null = null;

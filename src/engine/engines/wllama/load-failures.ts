@@ -3,7 +3,7 @@ import { EngineError } from '../../../protocol/engine-error.ts';
 const MEMORY =
   /out of memory|bad_alloc|alloc(ate|ation)?\b.*fail|fail.*\balloc|could not allocate|memory access/i;
 
-/** What a load failed of, as far as it can be told; anything else stays as it is. */
+/** Recognises a lack of memory; any other error stays as it is. */
 export function asLoadFailure(error: unknown, variant: string): unknown {
   if (error instanceof EngineError) return error;
   const text = error instanceof Error ? `${error.name} ${error.message}` : String(error);

@@ -3,7 +3,7 @@ const ignore = (): void => undefined;
 /** nlohmann::json's number for a text that is not UTF-8. */
 const INVALID_UTF8 = 'json.exception.type_error.316';
 
-/** wllama's logger. Nothing is printed; of one failure only llama.cpp's log tells the cause. */
+/** wllama's logger. Prints nothing; the cause of one failure is only in llama.cpp's log. */
 export class NativeLog {
   readonly debug = ignore;
   readonly log = ignore;

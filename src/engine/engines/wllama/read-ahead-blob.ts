@@ -1,6 +1,6 @@
 import { CHUNK_BYTES, readChunk } from '../../../weights/backends/storage-backend.ts';
 
-/** llama.cpp takes a layer's tensors in another order than they lie in the file: back and forth in some megabytes. */
+/** llama.cpp reads a layer's tensors in another order than the file has them, within some megabytes. */
 const KEPT_CHUNKS = 6;
 
 /**

@@ -1,4 +1,4 @@
-interface Slot {
+export interface Slot {
   /** The prompt and the reply that it holds the state of. */
   text: string;
   usedAt: number;
@@ -32,23 +32,25 @@ export class SlotPredictor {
     return this.#slots.some((slot) => slot.text === text);
   }
 
-  /** Characters of this prompt that no idle slot and no saved state spares. */
-  fresh(prompt: string): number {
+  /** Characters of this prompt that are in no idle slot and no saved state. */
+  uncached(prompt: string): number {
     const texts = [...this.#idle().map(({ text }) => text), ...this.#saved];
-    return prompt.length - Math.max(0, ...texts.map((text) => shared(text, prompt)));
+    return prompt.length - Math.max(0, ...texts.map((text) => sharedLength(text, prompt)));
   }
 
-  /** Characters that would be forgotten for this prompt. */
-  lost(prompt: string): number {
+  /** Characters of another prompt's state that the server would drop for this prompt. */
+  wouldEvict(prompt: string): number {
     const slot = this.#similar(prompt);
-    return slot && !this.#saved.includes(slot.text) ? slot.text.length - shared(slot.text, prompt) : 0;
+    return slot && !this.#saved.includes(slot.text) ? slot.text.length - sharedLength(slot.text, prompt) : 0;
   }
 
-  /** Characters that a saved state has in common with this prompt beyond the slot that will be taken for it. */
-  missed(prompt: string): number {
+  /** Characters of this prompt that a saved state holds beyond the slot that the server would pick. */
+  wouldReuse(prompt: string): number {
     const slot = this.#similar(prompt);
     if (!slot) return 0;
-    return Math.max(0, ...this.#saved.map((text) => shared(text, prompt))) - shared(slot.text, prompt);
+    return (
+      Math.max(0, ...this.#saved.map((text) => sharedLength(text, prompt))) - sharedLength(slot.text, prompt)
+    );
   }
 
   take(prompt: string): Slot {
@@ -56,7 +58,10 @@ export class SlotPredictor {
     const slot = similar ?? this.#leastRecent();
     if (!similar) {
       this.#save(slot.text);
-      const best = this.#saved.reduce((a, b) => (shared(b, prompt) > shared(a, prompt) ? b : a), '');
+      const best = this.#saved.reduce(
+        (a, b) => (sharedLength(b, prompt) > sharedLength(a, prompt) ? b : a),
+        '',
+      );
       this.#saved = this.#saved.filter((text) => text !== best);
     }
     slot.busy = true;
@@ -82,7 +87,7 @@ export class SlotPredictor {
 
   #similar(prompt: string): Slot | undefined {
     const [best] = this.#idle()
-      .map((slot) => ({ slot, common: shared(slot.text, prompt) }))
+      .map((slot) => ({ slot, common: sharedLength(slot.text, prompt) }))
       .toSorted((a, b) => b.common - a.common);
     return best && best.common > SIMILAR * prompt.length ? best.slot : undefined;
   }
@@ -98,10 +103,8 @@ export class SlotPredictor {
   }
 }
 
-export type { Slot };
-
 /** Characters that both begin with. */
-export function shared(a: string, b: string): number {
+export function sharedLength(a: string, b: string): number {
   const most = Math.min(a.length, b.length);
   let at = 0;
   while (at < most && a.charCodeAt(at) === b.charCodeAt(at)) at++;

@@ -12,50 +12,50 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
  */
 export class SlotStates {
   readonly #calls: ServerCalls;
-  readonly #cache: SlotPredictor;
+  readonly #slots: SlotPredictor;
 
   constructor(calls: ServerCalls, slots: number) {
     this.#calls = calls;
-    this.#cache = new SlotPredictor(slots);
+    this.#slots = new SlotPredictor(slots);
   }
 
   /** Characters of this prompt that will have to be computed. */
-  fresh(prompt: string): number {
-    return this.#cache.fresh(prompt);
+  uncached(prompt: string): number {
+    return this.#slots.uncached(prompt);
   }
 
-  /** Before a prompt begins: sees to it that it finds what is there for it, and that others lose nothing by it. */
+  /** Before a prompt begins: makes its saved state available, and saves states that it would evict. */
   async keepBefore(prompt: string): Promise<void> {
-    if (this.#cache.missed(prompt) >= WORTH_KEEPING) await this.#park();
-    else if (this.#cache.lost(prompt) >= WORTH_KEEPING) await this.copy();
+    if (this.#slots.wouldReuse(prompt) >= WORTH_KEEPING) await this.#park();
+    else if (this.#slots.wouldEvict(prompt) >= WORTH_KEEPING) await this.copy();
   }
 
   /** The slot that llama.cpp will take for it. */
   take(prompt: string): Slot {
-    return this.#cache.take(prompt);
+    return this.#slots.take(prompt);
   }
 
   release(slot: Slot, text: string): void {
-    this.#cache.release(slot, text);
+    this.#slots.release(slot, text);
   }
 
-  /** Saves the states of all idle slots in memory; there they stay, too. An empty prompt saves the least recently used. */
+  /** Saves the states of all idle slots, which keep them. An empty prompt saves the least recently used one. */
   async copy(): Promise<void> {
-    for (let count = this.#cache.idle; count > 0; count--) await this.#through('');
-    this.#cache.copied();
+    for (let count = this.#slots.idle; count > 0; count--) await this.#runEmpty('');
+    this.#slots.copied();
   }
 
-  /** Moves the states of all idle slots out, so that the saved state that fits best will be taken. */
+  /** Evicts the states of all idle slots, so that the server restores the saved state that fits best. */
   async #park(): Promise<void> {
-    for (let count = this.#cache.idle; count > 0; count--) {
-      const letter = [...LETTERS].find((each) => !this.#cache.holds(each)) ?? '';
-      const slot = this.#cache.take(letter);
-      await this.#through(letter);
-      this.#cache.release(slot, letter);
+    for (let count = this.#slots.idle; count > 0; count--) {
+      const letter = [...LETTERS].find((each) => !this.#slots.holds(each)) ?? '';
+      const slot = this.#slots.take(letter);
+      await this.#runEmpty(letter);
+      this.#slots.release(slot, letter);
     }
   }
 
-  async #through(prompt: string): Promise<void> {
+  async #runEmpty(prompt: string): Promise<void> {
     const id = await this.#calls.begin({ prompt, n_predict: 0, cache_prompt: true });
     for (let more = true; more;) ({ more } = await this.#calls.step(id));
   }

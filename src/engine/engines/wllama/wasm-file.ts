@@ -1,11 +1,11 @@
 import { delay } from '../../../protocol/abort.ts';
 import { EngineError } from '../../../protocol/engine-error.ts';
 
-/** Found to be good in this worker's life: all of it, or its beginning. */
+/** URLs whose complete file, or whose beginning, was valid in this worker. */
 const good = new Set<string>();
 const begun = new Set<string>();
 
-/** An engine that has not come up by then may be waiting forever. */
+/** An engine that has not started by then may be waiting forever. */
 const START_TIMEOUT_MS = 5000;
 
 /**

@@ -8,7 +8,7 @@ import { SlotQueue } from '../../models/scheduler.ts';
 import { Channel } from './channel.ts';
 import type { ChatPrompt } from '../chat-prompt.ts';
 import { refuseOversized } from '../prompt-bounds.ts';
-import { LlamaServer } from './llama-server.ts';
+import { ReplyScheduler } from './reply-scheduler.ts';
 import type { NativeLog } from './native-log.ts';
 import { ReplyReader, type Chunk } from './wllama-reply.ts';
 import { completionRequest } from './wllama-request.ts';
@@ -36,7 +36,7 @@ export class WllamaEngine implements ChatEngine {
   readonly fingerprint: string;
   readonly slots: number;
   readonly #wllama: Wllama;
-  readonly #server: LlamaServer;
+  readonly #scheduler: ReplyScheduler;
   readonly #chatPrompt: ChatPrompt;
   readonly #sampling: VariantSampling;
   readonly #oneByOne = new SlotQueue(1);
@@ -49,7 +49,7 @@ export class WllamaEngine implements ChatEngine {
     { fingerprint, slots, sampling }: { fingerprint: string; slots: number; sampling: VariantSampling },
   ) {
     this.#wllama = wllama;
-    this.#server = new LlamaServer(serverCalls(wllama, log), slots, wllama.mustAddBosToken());
+    this.#scheduler = new ReplyScheduler(serverCalls(wllama, log), slots, wllama.mustAddBosToken());
     this.#chatPrompt = chatPrompt;
     this.fingerprint = fingerprint;
     this.slots = slots;
@@ -95,7 +95,7 @@ export class WllamaEngine implements ChatEngine {
     const chunks = new Channel<Chunk>();
     // Also stops it when the consumer walks away before the end.
     const left = new AbortController();
-    const running = this.#server.run(
+    const running = this.#scheduler.run(
       completionRequest(job, this.#chatPrompt, this.#sampling),
       (chunk) => chunks.push(chunk),
       AbortSignal.any([signal, left.signal]),
@@ -117,7 +117,7 @@ export class WllamaEngine implements ChatEngine {
 
   async unload(): Promise<void> {
     this.#dead = true;
-    this.#server.stop(new Error('the engine was unloaded'));
+    this.#scheduler.stop(new Error('the engine was unloaded'));
     await this.#wllama.exit();
   }
 

@@ -16,6 +16,8 @@ export interface Chunk {
   };
 }
 
+export type LlamaTimings = NonNullable<Chunk['timings']>;
+
 interface RawLogprob {
   token: string;
   logprob: number;
@@ -35,7 +37,7 @@ export class ReplyReader {
   /** Tokens of earlier attempts at this reply. */
   #before = 0;
   #finishReason: EngineFinishReason = 'stop';
-  #timings: Chunk['timings'];
+  #timings: LlamaTimings | undefined;
 
   constructor(job: ChatJob, fingerprint: string) {
     this.#topLogprobs = job.topLogprobs;

@@ -55,10 +55,10 @@ function samplers(
 }
 
 /** How many there are: llama.cpp's are 32 bits wide, of which the highest means a random one. */
-export const SEEDS = 0xffffffff;
+const SEEDS = 0xffffffff;
 
 /** OpenAI's seeds are 64 bits wide. */
-export function seed32(seed: number): number {
+function seed32(seed: number): number {
   return ((seed % SEEDS) + SEEDS) % SEEDS;
 }
 

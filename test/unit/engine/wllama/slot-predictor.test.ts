@@ -19,11 +19,11 @@ test('takes the idle slot that has most in common, else the least recently used'
 test('knows what a prompt would make llama.cpp forget, unless it was copied', () => {
   const cache = new SlotPredictor(2);
   cache.release(cache.take(system), system + 'a long conversation');
-  expect(cache.lost(system + 'another')).toBe('long conversation'.length + 1);
-  expect(cache.lost(system + 'a long conversation, continued')).toBe(0);
-  expect(cache.lost('nothing alike')).toBe(0);
+  expect(cache.wouldEvict(system + 'another')).toBe('long conversation'.length + 1);
+  expect(cache.wouldEvict(system + 'a long conversation, continued')).toBe(0);
+  expect(cache.wouldEvict('nothing alike')).toBe(0);
   cache.copied();
-  expect(cache.lost(system + 'another')).toBe(0);
+  expect(cache.wouldEvict(system + 'another')).toBe(0);
 });
 
 test('knows when a saved state fits better than the slot that will be taken', () => {
@@ -32,12 +32,12 @@ test('knows when a saved state fits better than the slot that will be taken', ()
   cache.release(cache.take(system), conversation);
   cache.copied();
   cache.release(cache.take(system + 'b'), system + 'b');
-  expect(cache.fresh(conversation + '?')).toBe(1);
-  expect(cache.missed(conversation + '?')).toBe(300);
+  expect(cache.uncached(conversation + '?')).toBe(1);
+  expect(cache.wouldReuse(conversation + '?')).toBe(300);
   for (const letter of ['x', 'y']) cache.release(cache.take(letter), letter);
-  expect(cache.missed(conversation + '?')).toBe(0);
+  expect(cache.wouldReuse(conversation + '?')).toBe(0);
   cache.release(cache.take(conversation + '?'), conversation + '?');
   // It has been moved into the slot.
-  expect(cache.fresh(conversation + '?!')).toBe(1);
-  expect(cache.missed(conversation + '?!')).toBeLessThanOrEqual(0);
+  expect(cache.uncached(conversation + '?!')).toBe(1);
+  expect(cache.wouldReuse(conversation + '?!')).toBeLessThanOrEqual(0);
 });

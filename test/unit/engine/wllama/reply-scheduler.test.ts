@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { LlamaServer } from '../../../../src/engine/engines/wllama/llama-server.ts';
+import { ReplyScheduler } from '../../../../src/engine/engines/wllama/reply-scheduler.ts';
 import type { Chunk } from '../../../../src/engine/engines/wllama/wllama-reply.ts';
 import {
   RequestRejectedError,
@@ -58,7 +58,7 @@ class FakeServer implements ServerCalls {
 const ask = (length: number, tokens: number) => ({ prompt: 'x'.repeat(length), n_predict: tokens });
 
 test('gives what is generated together out evenly', async () => {
-  const server = new LlamaServer(new FakeServer(), 4, false);
+  const server = new ReplyScheduler(new FakeServer(), 4, false);
   const order: string[] = [];
   await Promise.all(['a', 'b', 'c'].map((name) => server.run(ask(100, 20), () => order.push(name), never)));
   for (const name of ['a', 'b', 'c']) {
@@ -69,7 +69,7 @@ test('gives what is generated together out evenly', async () => {
 
 test('puts a long prompt aside for a short one, and comes back to it', async () => {
   const fake = new FakeServer();
-  const server = new LlamaServer(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, false);
   const order: string[] = [];
   const long = server.run(ask(5000, 1), () => order.push('long'), never);
   while (fake.log.length === 0) await Promise.resolve();
@@ -81,7 +81,7 @@ test('puts a long prompt aside for a short one, and comes back to it', async () 
 
 test('computes a long prompt once, and hands its state on from each that begins alike to the next', async () => {
   const fake = new FakeServer();
-  const server = new LlamaServer(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, false);
   const order: string[] = [];
   const prompts = ['a', 'b', 'c'].map((name) => ({ name, prompt: 'x'.repeat(1000) + name, n_predict: 2 }));
   await Promise.all(prompts.map(({ name, ...fields }) => server.run(fields, () => order.push(name), never)));
@@ -95,7 +95,7 @@ test('computes a long prompt once, and hands its state on from each that begins 
 
 test('a short prompt does not wait for a much longer one that begins alike', async () => {
   const fake = new FakeServer();
-  const server = new LlamaServer(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, false);
   const order: string[] = [];
   const long = server.run(ask(5000, 1), () => order.push('long'), never);
   while (fake.log.length === 0) await Promise.resolve();
@@ -106,7 +106,7 @@ test('a short prompt does not wait for a much longer one that begins alike', asy
 
 test('copies nothing where no prompt can be empty', async () => {
   const fake = new FakeServer();
-  const server = new LlamaServer(fake, 4, true);
+  const server = new ReplyScheduler(fake, 4, true);
   await Promise.all([1, 2].map(() => server.run(ask(1000, 2), () => undefined, never)));
   expect(fake.log).toEqual(['begin 1000', 'begin 1000']);
 });
@@ -116,7 +116,7 @@ test('says what was found in the cache when the prompt was computed, not what wa
   const timings = { prompt_ms: 5, predicted_n: 1, predicted_ms: 1 };
   fake.timings = (begun) =>
     begun === 1 ? { ...timings, cache_n: 10, prompt_n: 90 } : { ...timings, cache_n: 99, prompt_n: 1 };
-  const server = new LlamaServer(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, false);
   const chunks: unknown[] = [];
   await server.run(ask(1000, 1), ({ timings: each }) => chunks.push(each), never);
   expect(chunks).toEqual([{ ...timings, cache_n: 10, prompt_n: 90, prompt_ms: 10 }]);
@@ -127,14 +127,14 @@ test('a prompt that is refused when computed ahead fails its reply, once', async
   fake.step = async () => {
     throw new RequestRejectedError('too long', 1000, 10);
   };
-  const server = new LlamaServer(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, false);
   await expect(server.run(ask(1000, 1), () => undefined, never)).rejects.toThrow('too long');
   expect(fake.log).toEqual(['begin 1000']);
 });
 
 test('a reply is accepted with its first step, long before its first token, and a refused one never', async () => {
   const fake = new FakeServer();
-  const server = new LlamaServer(fake, 4, true);
+  const server = new ReplyScheduler(fake, 4, true);
   const order: string[] = [];
   const accept = () => order.push('accepted');
   const long = server.run(ask(2000, 1), () => order.push('token'), never, accept);
@@ -150,7 +150,7 @@ test('a reply is accepted with its first step, long before its first token, and 
 
 test('an abort frees the slot before it rejects, and leaves the others alone', async () => {
   const fake = new FakeServer();
-  const server = new LlamaServer(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, false);
   const abort = new AbortController();
   const leaving = server.run(ask(100, 1000), () => abort.abort(new Error('gone')), abort.signal);
   let tokens = 0;
@@ -163,7 +163,7 @@ test('an abort frees the slot before it rejects, and leaves the others alone', a
 
 test('a refused request fails alone; a dead server fails all', async () => {
   const fake = new FakeServer();
-  const server = new LlamaServer(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, false);
   const good = server.run(ask(100, 2), () => undefined, never);
   await expect(server.run({ prompt: 'bad' }, () => undefined, never)).rejects.toBeInstanceOf(
     RequestRejectedError,
@@ -178,7 +178,7 @@ test('a refused request fails alone; a dead server fails all', async () => {
 test('what runs when the server is stopped fails, though its call never settles', async () => {
   const fake = new FakeServer();
   fake.step = () => new Promise(() => undefined);
-  const server = new LlamaServer(fake, 4, false);
+  const server = new ReplyScheduler(fake, 4, false);
   const running = server.run(ask(100, 1), () => undefined, never);
   await sleep(0);
   server.stop(new Error('unloaded'));

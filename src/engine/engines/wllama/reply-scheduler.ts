@@ -1,0 +1,206 @@
+import { leastReceived, nextReply, type Reply, toPutAside } from './reply-order.ts';
+import { RequestRejectedError, type ServerCalls } from './server-calls.ts';
+import { sharedLength } from './slot-predictor.ts';
+import { SlotStates, WORTH_KEEPING } from './slot-states.ts';
+import type { Chunk, LlamaTimings } from './wllama-reply.ts';
+
+/** A prompt under way is stepped once while replies that decode are stepped this often. */
+const PREFILL_STEPS = 2;
+/**
+ * Characters of new prompt from which on it is computed ahead: its state is then copied, for others that begin alike, for
+ * the price of one more token.
+ */
+const WORTH_SHARING = 400;
+
+type ReplyEvents = Pick<Reply, 'onAccepted' | 'onChunk' | 'resolve' | 'reject'>;
+
+/**
+ * Schedules the slots of llama.cpp's server, in which nothing runs by itself: each step computes a token for every slot
+ * but hands out one result. Taking the steps here, one after another, lets results be taken evenly, an abort wait for one
+ * step at most, a refused request fail alone, and a short prompt go before a long one.
+ */
+export class ReplyScheduler {
+  readonly #calls: ServerCalls;
+  readonly #replies: Reply[] = [];
+  readonly #states: SlotStates;
+  readonly #canCopy: boolean;
+  #looping = false;
+
+  /**
+   * @param slots as many as the server has; never more replies run at once
+   * @param addsBos llama.cpp puts a first token before every prompt: none is empty then, and states cannot be copied
+   */
+  constructor(calls: ServerCalls, slots: number, addsBos: boolean) {
+    this.#calls = calls;
+    this.#states = new SlotStates(calls, slots);
+    this.#canCopy = !addsBos;
+  }
+
+  /**
+   * Generates one reply. Resolves when it is whole. `onAccepted`: the prompt fits, and is being computed.
+   * @throws the signal's reason, once the slot is free again; `RequestRejectedError`; or what the server failed with
+   */
+  run(
+    fields: Record<string, unknown>,
+    onChunk: (chunk: Chunk) => void,
+    signal: AbortSignal,
+    onAccepted: () => void = () => undefined,
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#add(fields, signal, { onAccepted, onChunk, resolve, reject }, false);
+    });
+  }
+
+  /** Fails all that run: the worker behind the calls is being ended, and a call under way would never settle. */
+  stop(reason: unknown): void {
+    for (const reply of this.#replies.splice(0)) reply.reject(reason);
+  }
+
+  #add(fields: Record<string, unknown>, signal: AbortSignal, events: ReplyEvents, isAhead: boolean): Reply {
+    const prompt = String(fields['prompt']);
+    const reply: Reply = {
+      ...events,
+      fields,
+      prompt,
+      isAhead,
+      signal,
+      state: { name: 'waiting' },
+      size: prompt.length,
+      text: '',
+      computedAhead: null,
+      yielded: 0,
+      received: leastReceived(this.#replies),
+      accepted: false,
+    };
+    this.#replies.push(reply);
+    void this.#loop();
+    return reply;
+  }
+
+  async #loop(): Promise<void> {
+    if (this.#looping) return;
+    this.#looping = true;
+    for (let reply = nextReply(this.#replies); reply; reply = nextReply(this.#replies))
+      await this.#turn(reply);
+    this.#looping = false;
+  }
+
+  async #turn(reply: Reply): Promise<void> {
+    const { state, signal } = reply;
+    try {
+      if (signal.aborted) {
+        if ('id' in state) await this.#calls.cancel(state.id);
+        this.#end(reply, () => reply.reject(signal.reason));
+      } else if ('id' in state) {
+        await this.#step(reply, state.id);
+      } else {
+        for (const longer of toPutAside(this.#replies, reply)) await this.#putAside(longer);
+        await this.#begin(reply);
+      }
+    } catch (error) {
+      // Anything but a refusal has broken the server, for all.
+      const failed = error instanceof RequestRejectedError ? [reply] : [...this.#replies];
+      for (const each of failed) this.#end(each, () => each.reject(error));
+    }
+  }
+
+  async #begin(reply: Reply): Promise<void> {
+    if (this.#canCopy) {
+      if (this.#isToBeShared(reply)) return this.#begin(this.#computeAhead(reply));
+      await this.#states.keepBefore(reply.prompt);
+    }
+    const id = await this.#calls.begin(reply.fields);
+    reply.state = { name: 'prefill', id, slot: this.#states.take(reply.prompt) };
+  }
+
+  /** A copy of a state is used up by the one that takes it: each makes the next one's. */
+  #isToBeShared(reply: Reply): boolean {
+    const { isAhead, computedAhead, prompt } = reply;
+    if (isAhead || computedAhead) return false;
+    const waitsForIt = (other: Reply): boolean =>
+      other !== reply && !('id' in other.state) && sharedLength(other.prompt, prompt) >= WORTH_KEEPING;
+    return this.#states.uncached(prompt) >= WORTH_SHARING || this.#replies.some(waitsForIt);
+  }
+
+  /** As its own reply, so that an abort or a shorter prompt need not wait for it. */
+  #computeAhead(reply: Reply): Reply {
+    reply.state = { name: 'ahead' };
+    let timings: LlamaTimings | undefined;
+    return this.#add(
+      { prompt: reply.prompt, n_predict: 0, cache_prompt: true },
+      reply.signal,
+      {
+        onAccepted: reply.onAccepted,
+        onChunk: (chunk) => {
+          timings = chunk.timings ?? timings;
+        },
+        resolve: () => {
+          reply.state = { name: 'waiting' };
+          reply.computedAhead = { timings };
+          reply.size = 0;
+        },
+        reject: (error) => this.#end(reply, () => reply.reject(error)),
+      },
+      true,
+    );
+  }
+
+  async #step(reply: Reply, id: number): Promise<void> {
+    const { chunks, more } = await this.#calls.step(id);
+    if (!reply.accepted) {
+      reply.accepted = true;
+      reply.onAccepted();
+    }
+    this.#give(reply, chunks);
+    if (more) return;
+    this.#end(reply, reply.resolve);
+    if (reply.isAhead) await this.#states.copy();
+  }
+
+  #give(reply: Reply, chunks: Chunk[]): void {
+    for (const chunk of chunks) {
+      reply.text += chunk.choices?.[0]?.text ?? '';
+      reply.onChunk(withPrompt(chunk, reply.computedAhead?.timings));
+    }
+    if (chunks.length > 0 && reply.state.name === 'prefill') {
+      reply.state = { ...reply.state, name: 'decode' };
+      reply.received = leastReceived(this.#replies.filter(({ state }) => state.name === 'decode'));
+    }
+    reply.received += reply.state.name === 'decode' ? 1 : PREFILL_STEPS;
+  }
+
+  async #putAside(reply: Reply): Promise<void> {
+    if (!('id' in reply.state)) return;
+    const { id } = reply.state;
+    this.#leaveSlot(reply);
+    reply.yielded++;
+    await this.#calls.cancel(id);
+  }
+
+  #leaveSlot(reply: Reply): void {
+    if ('slot' in reply.state) this.#states.release(reply.state.slot, reply.prompt + reply.text);
+    reply.state = { name: 'waiting' };
+  }
+
+  #end(reply: Reply, settle: () => void): void {
+    const at = this.#replies.indexOf(reply);
+    if (at >= 0) this.#replies.splice(at, 1);
+    this.#leaveSlot(reply);
+    settle();
+  }
+}
+
+/** The prompt was computed ahead: what was found in the cache is what was found then. */
+function withPrompt(chunk: Chunk, ahead: LlamaTimings | undefined): Chunk {
+  if (!chunk.timings || !ahead) return chunk;
+  const { cache_n: found, prompt_n: computed, prompt_ms: ms } = chunk.timings;
+  return {
+    ...chunk,
+    timings: {
+      ...chunk.timings,
+      cache_n: ahead.cache_n,
+      prompt_n: found + computed - ahead.cache_n,
+      prompt_ms: ms + ahead.prompt_ms,
+    },
+  };
+}
