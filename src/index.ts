@@ -3,6 +3,8 @@
  * @module localtext
  */
 
+export type { AddOptions, AddSource, ModelDetails } from './page/added-model-types.ts';
+export type { AddedModels } from './page/added-models-handle.ts';
 export { createFetch } from './page/create-fetch.ts';
 export { keys, type Keys } from './page/keys.ts';
 export { LocaltextError } from './page/localtext-error.ts';
@@ -12,6 +14,7 @@ export { start } from './page/start.ts';
 export type { StartOptions } from './page/start-options.ts';
 export { watchRequests } from './page/watch-requests.ts';
 export type { Weights } from './page/weights-handle.ts';
+export type { AddedModel } from './catalog/added-models.ts';
 export type { Catalog } from './catalog/catalog.ts';
 export type {
   DeviceLimits,

@@ -2,6 +2,8 @@
 import './worker/no-eval.ts';
 import { expose } from 'comlink';
 
+import { withAdded, type AddedModelRecord } from '../catalog/added-models.ts';
+import { readAddedModels, writeAddedModels } from '../storage/added-model-records.ts';
 import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/worker-control.ts';
 import type { ServePort } from '../protocol/discovery.ts';
 import { engineLock, holdLock } from '../protocol/locks.ts';
@@ -12,6 +14,7 @@ import { KeepAlive } from './worker/keep-alive.ts';
 import { defaultBudget } from './models/memory-budget.ts';
 import { loadIntact, variantLoader } from './models/load-variant.ts';
 import { BackendBenchmark } from './benchmark/backend-benchmark.ts';
+import { ModelAdder } from './models/model-adder.ts';
 import { ModelManager } from './models/model-manager.ts';
 import { servePort, type Serving } from './requests/serve-port.ts';
 import { StatusChannel } from './worker/status-channel.ts';
@@ -31,23 +34,27 @@ const control: WorkerControl = {
     }
     // The lock first: an asker watches it as soon as its port is accepted.
     await holdLock(navigator.locks, engineLock(options.epoch));
-    const serving = begin(options);
+    const serving = begin(options, await readAdded(options.scope));
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
       if (data?.type === 'localtext:serve' && port) servePort(port, serving);
     });
   },
 };
 
-function begin({
-  epoch,
-  scope,
-  catalog,
-  modelsUrl,
-  wasmUrl,
-  prefer = [],
-  limits = {},
-  ...options
-}: WorkerOptions): Serving {
+function begin(
+  {
+    epoch,
+    scope,
+    catalog: siteCatalog,
+    modelsUrl,
+    wasmUrl,
+    prefer = [],
+    limits = {},
+    ...options
+  }: WorkerOptions,
+  added: AddedModelRecord[],
+): Serving {
+  const catalog = withAdded(siteCatalog, added);
   const status = (): EngineStatus => ({ epoch, models: modelManager.status() });
   const channel = new StatusChannel(scope, status);
   const store = openBackend().then((backend) => new WeightStore(backend, modelsUrl, navigator.locks, scope));
@@ -99,7 +106,25 @@ function begin({
       channel.changed();
     },
   });
-  modelManager.planAll().catch((error: unknown) => console.error('localtext: no plan for the models', error));
+  const planAll = () =>
+    modelManager
+      .planAll()
+      .catch((error: unknown) => console.error('localtext: no plan for the models', error));
+  void planAll();
+  const adder = new ModelAdder({
+    catalog: siteCatalog,
+    added,
+    save: (models) => writeAddedModels(scope, models),
+    publish(all) {
+      modelManager.setCatalog(all);
+      modelStorage.setCatalog(all);
+      void planAll();
+    },
+    store,
+    sources,
+    modelStorage,
+    device,
+  });
   const keepAlive = new KeepAlive();
   return {
     epoch,
@@ -111,6 +136,7 @@ function begin({
       store,
       modelStorage,
       sources,
+      adder,
       onChange: () => channel.changed(),
     },
     onRequest() {
@@ -122,6 +148,16 @@ function begin({
       };
     },
   };
+}
+
+/** Where the browser refuses the database, the site's own models still answer. */
+async function readAdded(scope: string): Promise<AddedModelRecord[]> {
+  try {
+    return await readAddedModels(scope);
+  } catch (error) {
+    console.error('localtext: the added models cannot be read', error);
+    return [];
+  }
 }
 
 expose(control);

@@ -1,7 +1,8 @@
 import type { EngineStatus, LoadProgress } from '../protocol/worker-control.ts';
-import { LOAD_PATH, STATUS_PATH, type LoadLine } from '../protocol/local-paths.ts';
-import { fetchLocal, fromWire, toError } from './fetch-local.ts';
+import { LOAD_PATH, STATUS_PATH } from '../protocol/local-paths.ts';
+import { fetchLocal, toError } from './fetch-local.ts';
 import { LocaltextError } from './localtext-error.ts';
+import { readLines } from './read-lines.ts';
 
 /** How this page reaches the engine beside /v1, whichever tab it is in. */
 export interface EngineAccess {
@@ -45,22 +46,10 @@ const follow: EngineAccess['load'] = async (model, { signal, onProgress }) => {
     method: 'POST',
     signal,
   });
-  if (!response.ok || !response.body) throw await toError(response);
-  const lines = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
   let loaded = false;
-  for (;;) {
-    // Read to its end: a stream that is cancelled counts as a failed request in the browser's tools.
-    const { done, value } = await lines.read();
-    if (done && loaded) return;
-    if (done) throw brokenOff();
-    const parts = (rest + value).split('\n');
-    rest = parts.pop() ?? '';
-    for (const part of parts) {
-      const line = JSON.parse(part) as LoadLine;
-      if (line.type === 'progress') onProgress?.(line.progress);
-      else if (line.type === 'error') throw fromWire(line.error);
-      else loaded = true;
-    }
-  }
+  await readLines(response, (line) => {
+    if (line.type === 'progress') onProgress?.(line.progress);
+    loaded ||= line.type === 'loaded';
+  });
+  if (!loaded) throw brokenOff();
 };

@@ -7,6 +7,7 @@ import {
 } from '../protocol/worker-control.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineAccess } from './engine-access.ts';
+import { AddedModels } from './added-models-handle.ts';
 import { keysOf, type Keys } from './keys.ts';
 import type { Membership } from '../tabs/join.ts';
 import { applyUpdate } from './update.ts';
@@ -40,6 +41,8 @@ export class Localtext extends EventTarget {
   readonly keys: Keys;
   /** The stored models: list, delete, pause, cancel, export, import. */
   readonly weights: Weights;
+  /** The models that the user adds: add, list, rename, remove. */
+  readonly models: AddedModels;
   readonly #parts: LocaltextParts;
   readonly #channel: BroadcastChannel;
   #registration: ServiceWorkerRegistration | null;
@@ -53,6 +56,7 @@ export class Localtext extends EventTarget {
     this.keys = keysOf(() => scope);
     this.#channel = new BroadcastChannel(statusChannel(scope));
     this.weights = new Weights(parts.registration?.scope ?? document.baseURI, this.#stop.signal);
+    this.models = new AddedModels(scope, this.#stop.signal);
     this.#channel.onmessage = ({ data }: MessageEvent<StatusMessage>) => {
       if (data.version !== PROTOCOL_VERSION) return;
       persistOnce(data.status, parts.membership.leader.leading);

@@ -274,6 +274,31 @@ const page = {
     when: 'An imported description of a model is invalid.',
     remedy: 'Export it again with `weights.export()`.',
   },
+  model_id_taken: {
+    status: null,
+    when: 'A model is added or renamed under an id that another model, or an alias of the catalog, has.',
+    remedy: 'Choose another id.',
+  },
+  model_exists: {
+    status: null,
+    when: 'The same files were added before, under another id.',
+    remedy: 'Use that model, rename it, or remove it first.',
+  },
+  model_not_added: {
+    status: null,
+    when: 'A model of the catalog is renamed or removed, or one that does not exist.',
+    remedy: 'Only models that `models.list()` names can be renamed or removed.',
+  },
+  invalid_model_file: {
+    status: null,
+    when: 'An added file is not a GGUF, is damaged, or lacks other parts of a split model.',
+    remedy: 'Choose the file that the message describes.',
+  },
+  unsupported_model: {
+    status: null,
+    when: 'This device or the engine cannot run an added model.',
+    remedy: 'Choose a smaller model, or one of another architecture or quantization, as the message says.',
+  },
   server_error: {
     status: null,
     when: 'The service rejected a call of the page library for a reason without a separate code.',

@@ -1,3 +1,4 @@
+import type { AddedModel } from '../catalog/added-models.ts';
 import type { LoadProgress } from './worker-control.ts';
 import type { WireError } from './wire-error.ts';
 
@@ -19,13 +20,17 @@ export const KEEP_ALIVE_MS = 10_000;
 export const LOAD_PATH = '/localtext/load';
 
 export type LoadLine =
-  { type: 'progress'; progress: LoadProgress } | { type: 'loaded' } | { type: 'error'; error: WireError };
+  | { type: 'progress'; progress: LoadProgress }
+  | { type: 'loaded' }
+  | { type: 'added'; model: AddedModel }
+  | { type: 'error'; error: WireError };
 
 /** GET → the `EngineStatus`, or an error in OpenAI's shape when no tab leads. */
 export const STATUS_PATH = '/localtext/status';
 
 /**
  * POST: a `WeightsCommand` as `application/json` → its `WeightsReply`, or an error in OpenAI's shape. With
- * `?import=<file name>` the body is the file itself, as `application/octet-stream`.
+ * `?import=<file name>` the body is the file itself, as `application/octet-stream`. With `?add=<JSON>` the body is a model's
+ * files, one after another. `add` is answered with a `LoadLine` of JSON a line.
  */
 export const WEIGHTS_PATH = '/localtext/weights';

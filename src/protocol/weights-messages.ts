@@ -1,16 +1,32 @@
+import type { AddedModel } from '../catalog/added-models.ts';
+
 /** What a page can ask of the weight store: a `WeightsReply` answers each `WeightsCommand`. */
 export type WeightsCommand =
   | { type: 'list' }
   /** `target`: a variant's name, or a model's id for the variant chosen for it. */
   | { type: 'delete' | 'pause' | 'resume' | 'cancel' | 'describe'; target: string }
   /** One file of a model, or the description that `describe` gave for it. */
-  | { type: 'import'; name: string; blob: Blob };
+  | { type: 'import'; name: string; blob: Blob }
+  /** Adds a model of the user's; answered with `progress` and then `added`. `id`: null for one made of its name. */
+  | { type: 'add'; id: string | null; source: ModelSource }
+  /** Gives an added model another id. */
+  | { type: 'rename'; target: string; id: string }
+  /** Removes an added model and its files. */
+  | { type: 'remove'; target: string };
+
+export type ModelSource =
+  /** Files of this device, one after another in one blob. */
+  | { type: 'files'; files: { name: string; bytes: number }[]; blob: Blob }
+  | { type: 'url'; url: string; sha256: string }
+  /** A repository of the model hub, `owner/name`. `file`: null where it has one GGUF model. */
+  | { type: 'hub'; repository: string; file: string | null };
 
 export type WeightsReply =
   | { type: 'list'; store: WeightsOverview }
   | { type: 'done' }
   | { type: 'described'; description: ModelDescription }
-  | { type: 'imported'; imported: ImportedFile };
+  | { type: 'imported'; imported: ImportedFile }
+  | { type: 'added'; model: AddedModel };
 
 export interface WeightsOverview {
   /** `opfs`: the origin private file system; `memory`: gone with the tab. */

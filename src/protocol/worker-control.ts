@@ -42,8 +42,11 @@ export interface SourceOptions {
 
 export interface LoadProgress {
   model: string;
-  /** `download`: bytes from the network; `load`: from storage into the engine; `ready`: it answers. */
-  phase: 'download' | 'load' | 'ready';
+  /**
+   * `download`: bytes from the network; `copy`: from a file of the user's into the storage; `load`: from the storage into
+   * the engine; `ready`: it answers.
+   */
+  phase: 'download' | 'copy' | 'load' | 'ready';
   loadedBytes: number;
   totalBytes: number;
 }

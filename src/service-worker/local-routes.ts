@@ -34,7 +34,14 @@ export async function handleLocalRoute(
 
 async function answerWeights(request: Request, dependencies: EngineClientDependencies): Promise<Response> {
   const command = await readWeightsCommand(request);
-  return Response.json(await commandWeights(dependencies, command, request.signal));
+  if (command.type !== 'add')
+    return Response.json(await commandWeights(dependencies, command, request.signal));
+  return streamLines(async (write, signal) => {
+    const reply = await commandWeights(dependencies, command, signal, (progress) =>
+      write({ type: 'progress', progress }),
+    );
+    if (reply?.type === 'added') write(reply);
+  });
 }
 
 /** 204 while no engine answers, as after a start: browsers would log a status of 500 as an error of the page. */
@@ -48,22 +55,29 @@ async function answerStatus(dependencies: EngineClientDependencies): Promise<Res
 }
 
 function streamLoad(model: string, dependencies: EngineClientDependencies): Response {
+  return streamLines(async (write, signal) => {
+    await loadModel(dependencies, model, {
+      signal,
+      onProgress: (progress) => write({ type: 'progress', progress }),
+    });
+    write({ type: 'loaded' });
+  });
+}
+
+/** What `work` writes, a line each, and its error as the last line. */
+function streamLines(
+  work: (write: (line: LoadLine) => void, signal: AbortSignal) => Promise<void>,
+): Response {
   const clientGone = new AbortController();
+  const { signal } = clientGone;
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     start(controller) {
       const write = (line: LoadLine): void => {
-        if (!clientGone.signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`));
+        if (!signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`));
       };
-      const { signal } = clientGone;
-      loadModel(dependencies, model, {
-        signal,
-        onProgress: (progress) => write({ type: 'progress', progress }),
-      })
-        .then(
-          () => write({ type: 'loaded' }),
-          (error: unknown) => write({ type: 'error', error: asServiceError(error).wire }),
-        )
+      work(write, signal)
+        .catch((error: unknown) => write({ type: 'error', error: asServiceError(error).wire }))
         .then(() => !signal.aborted && controller.close())
         .catch(() => {});
     },

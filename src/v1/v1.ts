@@ -1,3 +1,4 @@
+import { withAdded } from '../catalog/added-models.ts';
 import { defaultModels } from '../catalog/default-models.ts';
 import type { EngineClientDependencies } from '../tabs/client/call-engine.ts';
 import { createEngineClient } from '../tabs/client/engine-client.ts';
@@ -9,6 +10,7 @@ import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { catalogDirectory } from '../service/models/catalog-directory.ts';
 import { createService, type Service } from '../service/service.ts';
 import { asServiceError } from '../service/service-error.ts';
+import { readAddedModels } from '../storage/added-model-records.ts';
 import { createResponseStore } from '../storage/response-store.ts';
 import { readCatalog } from '../storage/settings.ts';
 import { describeModel } from './describe-model.ts';
@@ -22,7 +24,10 @@ export function browserService(engine: EngineClientDependencies): Service {
     engine: createEngineClient(engine),
     keys: createKeyStore({ scope, now, inFlight: lockedInFlight(engine.locks) }),
     models: {
-      ...catalogDirectory(async () => (await readCatalog(scope)) ?? defaultModels),
+      ...catalogDirectory(async () => {
+        const [catalog, added] = await Promise.all([readCatalog(scope), readAddedModels(scope)]);
+        return withAdded(catalog ?? defaultModels, added);
+      }),
       describe: (id) => describeModel(engine, id),
     },
     responses: createResponseStore(scope, now),

@@ -1,3 +1,4 @@
+import { isAddedVariant } from '../catalog/added-models.ts';
 import type { Catalog, Variant, WeightFile } from '../catalog/catalog.ts';
 import type { StoredVariant, WeightsOverview } from '../protocol/weights-messages.ts';
 import { badRequest } from '../protocol/engine-error.ts';
@@ -30,7 +31,13 @@ export class ModelStorage {
   constructor(options: ModelStorageOptions) {
     this.#options = options;
     this.#index = new UsageIndex(options.store);
-    for (const { id, variants } of options.catalog.models) {
+    this.setCatalog(options.catalog);
+  }
+
+  /** Models were added or removed. */
+  setCatalog({ models }: Catalog): void {
+    this.#variants.clear();
+    for (const { id, variants } of models) {
       for (const variant of variants) {
         const known = this.#variants.get(variant.name);
         if (known) known.models.push(id);
@@ -132,7 +139,8 @@ export class ModelStorage {
     const wanted = new Set(files.map(({ sha256 }) => sha256));
     const others: StoredVariant[] = [];
     for (const each of await this.variants()) {
-      if (each.storedBytes === 0 || each.inUse) continue;
+      // Nobody else can supply the files of an added model.
+      if (each.storedBytes === 0 || each.inUse || isAddedVariant(each.variant)) continue;
       const own = await this.files(each.variant);
       if (!own.some(({ sha256 }) => wanted.has(sha256))) others.push(each);
     }

@@ -108,26 +108,43 @@ export class WeightStore {
     const { sha256, chunks } = await hashBlob(blob, signal);
     const file = candidates.find((candidate) => candidate.sha256 === sha256);
     if (!file) throw candidates[0] ? wrongHash(candidates[0]) : new Error('no candidates');
+    await this.putHashed(file, chunks, blob, { signal });
+    return file;
+  }
+
+  /**
+   * Stores a blob that the caller has just hashed. When that fails, nothing of it stays.
+   * @throws EngineError `storage_full`
+   */
+  async putHashed(
+    file: WeightFile,
+    chunks: string[],
+    blob: Blob,
+    { signal, onProgress }: Pick<FileOptions, 'signal'> & Partial<FileOptions>,
+  ): Promise<void> {
     const store = async (): Promise<void> => {
       if (await this.#files.complete(file)) return this.#files.keepPath(file);
       await this.#expectRoom(file);
       await this.#files.remove(file);
-      const writer = await this.backend.write(sha256);
+      const writer = await this.backend.write(file.sha256);
       try {
         await writer.resize(file.bytes);
         for (const index of chunks.keys()) {
           signal.throwIfAborted();
           await writer.write(await readChunk(blob, index), index * CHUNK_BYTES);
+          onProgress?.(Math.min(file.bytes, (index + 1) * CHUNK_BYTES));
         }
-      } finally {
-        await writer.close();
+      } catch (error) {
+        await writer.close().catch(() => undefined);
+        await this.#files.remove(file);
+        throw error;
       }
+      await writer.close();
       await this.#files.finish(file, chunks);
     };
     await this.#locked(file, store, signal).catch((error: unknown) => {
       throw didNotFit(file, error);
     });
-    return file;
   }
 
   /** @throws EngineError 400 `weights_in_use` while it is being written, here or by another app of the origin */

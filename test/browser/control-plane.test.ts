@@ -104,6 +104,7 @@ const attacks = [
   ['deletes', WEIGHTS_PATH, DELETE],
   ['plants a description', `${WEIGHTS_PATH}?import=localtext-model.json`, DESCRIPTION],
   ['plants a file', `${WEIGHTS_PATH}?import=model.gguf`, PLANTED],
+  ['adds a model', `${WEIGHTS_PATH}?add=${encodeURIComponent('{"id":"pinned-1","files":[]}')}`, PLANTED],
   ['loads', `${LOAD_PATH}?model=pinned-1`, ''],
 ] as const;
 const ways = [

@@ -1,3 +1,4 @@
+import { reportedMemoryGiB } from '../../catalog/device-fit.ts';
 import { withTimeout } from '../../protocol/abort.ts';
 import type { Device, Gpu } from './device.ts';
 
@@ -14,12 +15,6 @@ export interface DeviceNavigator {
 /** Some drivers never settle a request for an adapter. */
 const ANSWER_TIMEOUT_MS = 3000;
 
-/**
- * iOS does not report memory. It ends a tab that takes more than about 1 GB (older phones) to 1.5 GB. An iPhone is counted
- * as a device of 1.5 GiB, of which models may take 0.6. An iPad reports itself as a Mac, and has more.
- */
-const IPHONE_GIB = 1.5;
-
 /** Never throws: what the browser does not report is null. */
 export async function detectDevice(
   navigator: DeviceNavigator = globalThis.navigator as DeviceNavigator,
@@ -30,7 +25,7 @@ export async function detectDevice(
   ]);
   return {
     gpu,
-    memoryGiB: navigator.deviceMemory ?? (/iPhone|iPod/.test(navigator.userAgent ?? '') ? IPHONE_GIB : null),
+    memoryGiB: reportedMemoryGiB(navigator),
     cores: navigator.hardwareConcurrency ?? 1,
     storage:
       estimate?.quota === undefined ? null : { quotaBytes: estimate.quota, usedBytes: estimate.usage ?? 0 },

@@ -30,7 +30,7 @@ type OnProgress = (progress: LoadProgress) => void;
 
 /** Which models are in memory. Ids that stand on the same weights share one engine and one queue. */
 export class ModelManager {
-  readonly #catalog: Catalog;
+  #catalog: Catalog;
   readonly #load: LoadVariant;
   readonly #onChange: () => void;
   readonly #plan: PlanVariants;
@@ -139,6 +139,19 @@ export class ModelManager {
     if (code === null || !PERMANENT_FAILURES.has(code)) return;
     this.#faults.set(name, `could not be loaded: ${message}`);
     this.#plans.clear();
+  }
+
+  /** Models were added or removed; what is in memory of the others stays. */
+  setCatalog(catalog: Catalog): void {
+    this.#catalog = catalog;
+    const variants = new Set(catalog.models.flatMap((model) => model.variants.map(({ name }) => name)));
+    for (const id of this.#plans.keys())
+      if (!catalog.models.some((model) => model.id === id)) this.#plans.delete(id);
+    for (const name of this.#loadedModels.keys()) {
+      if (variants.has(name)) continue;
+      this.#loadedModels.delete(name);
+      this.#faults.delete(name);
+    }
   }
 
   /** Chooses for every model before any is asked for, so that the status can say what will answer. */

@@ -1,4 +1,5 @@
 import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
+import { formatBytes, memoryShortage } from '../../catalog/device-fit.ts';
 import type { VariantReason } from '../../protocol/worker-control.ts';
 import type { Device } from '../device/device.ts';
 import { weightBytes } from './memory-budget.ts';
@@ -65,10 +66,8 @@ function unmetNeed(variant: Variant, device: Device, { stored }: VariantState): 
     if (missing !== undefined) return `needs ${missing}, which this GPU lacks`;
   }
   if (cores > device.cores) return `needs ${cores} processor cores, and this device has ${device.cores}`;
-  // Browsers cap what they report, so only a device below the cap is known to be too small.
-  if (memoryGiB !== null && memoryGiB < MEMORY_CAP_GIB && memoryBytes > memoryGiB * GIB * USABLE_SHARE) {
-    return `needs ${formatBytes(memoryBytes)} of memory, and this device has about ${memoryGiB} GB in all`;
-  }
+  const shortage = memoryShortage(memoryBytes, memoryGiB);
+  if (shortage !== undefined) return shortage;
   if (stored) return undefined;
   const bytes = weightBytes(variant);
   const free = storage === null ? null : storage.quotaBytes - storage.usedBytes;
@@ -79,10 +78,6 @@ function unmetNeed(variant: Variant, device: Device, { stored }: VariantState): 
   return undefined;
 }
 
-const GIB = 2 ** 30;
-const MEMORY_CAP_GIB = 8;
-/** Share of a device's memory that a page can use. */
-const USABLE_SHARE = 0.6;
 const SAVE_DATA_BYTES = 256 * 1e6;
 
 /** web-llm runs on WebGPU alone. A software GPU is slower than WASM: `webgpu: false` accepts one. */
@@ -93,8 +88,4 @@ function describe(variant: Variant, { gpu }: Device): string {
   if (variant.engine === 'upstream') return 'a server runs it';
   if (gpu && needsGpu(variant)) return `the first that this device can run, on its GPU (${gpu.name})`;
   return 'the first that this device can run';
-}
-
-function formatBytes(bytes: number): string {
-  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.round(bytes / 1e6)} MB`;
 }

@@ -82,19 +82,15 @@ export function servePort(port: MessagePort, serving: Serving): void {
   async function reply(question: AskedQuestion): Promise<void> {
     const { modelManager } = serving;
     const { signal } = abort;
+    const sendProgress = (progress: LoadProgress) => send({ type: 'progress', progress });
     if (question.type === 'status') {
       send({ type: 'status', status: serving.status() });
     } else if (question.type === 'weights') {
-      send({ type: 'weights', reply: await serveWeights(serving.weights, question.command, signal) });
+      const { command } = question;
+      const answered = await serveWeights(serving.weights, command, signal, throttled(sendProgress));
+      send({ type: 'weights', reply: answered });
     } else if (question.type === 'load') {
-      let last = 0;
-      const onProgress = (progress: LoadProgress): void => {
-        const now = performance.now();
-        if (now - last < PROGRESS_MS && progress.loadedBytes < progress.totalBytes) return;
-        last = now;
-        send({ type: 'progress', progress });
-      };
-      await modelManager.ready(question.model, signal, { onProgress });
+      await modelManager.ready(question.model, signal, { onProgress: throttled(sendProgress) });
       send({ type: 'loaded' });
     } else if (question.job.kind === 'chat') {
       const { id, job } = question;
@@ -115,6 +111,16 @@ export function servePort(port: MessagePort, serving: Serving): void {
       );
     }
   }
+}
+
+function throttled(report: (progress: LoadProgress) => void): (progress: LoadProgress) => void {
+  let last = 0;
+  return (progress) => {
+    const now = performance.now();
+    if (now - last < PROGRESS_MS && progress.loadedBytes < progress.totalBytes) return;
+    last = now;
+    report(progress);
+  };
 }
 
 function mismatch(version: number) {

@@ -1,14 +1,17 @@
 import type { WeightsCommand, WeightsReply } from '../../protocol/weights-messages.ts';
+import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
 import type { ModelStorage } from '../../weights/model-storage.ts';
 import { describeModel, importFile } from '../../weights/model-import-export.ts';
 import type { WeightSources } from '../../weights/sources/weight-sources.ts';
+import type { ModelAdder } from '../models/model-adder.ts';
 import type { WeightStore } from '../../weights/weight-store.ts';
 
 export interface WeightsService {
   store: Promise<WeightStore>;
   modelStorage: ModelStorage;
   sources: WeightSources;
+  adder: Pick<ModelAdder, 'add' | 'delete' | 'has' | 'rename'>;
   /** Something has changed that the status tells of. */
   onChange(): void;
 }
@@ -18,8 +21,9 @@ export async function serveWeights(
   service: WeightsService,
   command: WeightsCommand,
   signal: AbortSignal,
+  onProgress: (progress: LoadProgress) => void = () => undefined,
 ): Promise<WeightsReply> {
-  const { store, modelStorage, onChange } = service;
+  const { store, modelStorage, adder, onChange } = service;
   switch (command.type) {
     case 'list':
       return { type: 'list', store: await modelStorage.overview() };
@@ -30,8 +34,20 @@ export async function serveWeights(
       onChange();
       return { type: 'imported', imported };
     }
+    case 'add': {
+      const model = await adder.add(command, signal, onProgress);
+      onChange();
+      return { type: 'added', model };
+    }
+    case 'rename':
+      await adder.rename(command.target, command.id);
+      break;
+    case 'remove':
+      await adder.delete(command.target);
+      break;
     case 'delete':
-      await modelStorage.delete(command.target);
+      // Nobody else can supply the files of an added model: it goes with them.
+      await (adder.has(command.target) ? adder : modelStorage).delete(command.target);
       break;
     case 'pause':
     case 'resume':

@@ -1,8 +1,10 @@
+import { addedModel, removeAdded } from '../client/added-models.ts';
 import { load, downloads } from '../client/downloads.ts';
 import { modelStatuses } from '../client/localtext.ts';
 import { catalogModel, idsWithTheSameWeights, chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { hueOf } from '../client/models.ts';
 import { LoadCard } from '../components/load-card.tsx';
+import { AddedModelFacts } from './added-model-facts.tsx';
 import { WhyThese } from './why-these.tsx';
 import { bytes, count } from '../format.ts';
 
@@ -12,6 +14,7 @@ export function ModelCard({ id }: { id: string }) {
   const status = modelStatuses.value.find((model) => model.id === id);
   const kind = catalogModel(id)?.kind ?? status?.kind ?? 'chat';
   const variant = chosenVariant(id);
+  const added = addedModel(id);
   const state = status?.state ?? 'idle';
   const sharing = idsWithTheSameWeights(id);
   const phase = downloads.value[id]?.phase;
@@ -48,7 +51,8 @@ export function ModelCard({ id }: { id: string }) {
             <dd>{count(variant.contextLength)} tokens</dd>
           </>
         )}
-        {!variant && (
+        {added && <AddedModelFacts {...added} />}
+        {!variant && !added && (
           <>
             <dt>Weights</dt>
             <dd class="quiet">
@@ -78,6 +82,11 @@ export function ModelCard({ id }: { id: string }) {
       {state !== 'ready' && !busy && phase === undefined && (
         <button type="button" class="button" onClick={() => void load(id)}>
           Load<span class="visually-hidden"> {id}</span>
+        </button>
+      )}
+      {added && !busy && (
+        <button type="button" class="button button-danger" onClick={() => void removeAdded(id)}>
+          Remove<span class="visually-hidden"> {id}</span>
         </button>
       )}
     </article>

@@ -1,6 +1,7 @@
 import './models.css';
 import { useEffect } from 'preact/hooks';
 import { modelIds, modelsError, refreshModels } from '../client/models.ts';
+import { AddModelCard } from './add-model-card.tsx';
 import { HubCard } from './hub-card.tsx';
 import { ModelCard } from './model-card.tsx';
 import { StorageCard } from './storage-card.tsx';
@@ -28,6 +29,7 @@ export function ModelsView() {
           </li>
         ))}
       </ul>
+      <AddModelCard />
       <HubCard />
       <StorageCard />
     </div>

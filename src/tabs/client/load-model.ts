@@ -33,8 +33,10 @@ export async function commandWeights(
   dependencies: EngineClientDependencies,
   command: WeightsCommand,
   signal: AbortSignal,
+  onProgress?: (progress: LoadProgress) => void,
 ): Promise<WeightsReply | null> {
   for await (const message of ask(dependencies, { type: 'weights', command }, signal)) {
+    if (message.type === 'progress') onProgress?.(message.progress);
     if (message.type === 'weights') return message.reply;
   }
   return null;

@@ -38,10 +38,15 @@ export class FileHash {
 }
 
 /** Reads the blob in chunks, so that a model is never in memory as a whole. */
-export async function hashBlob(blob: Blob, signal?: AbortSignal): Promise<Digest> {
+export async function hashBlob(
+  blob: Blob,
+  signal?: AbortSignal,
+  onProgress?: (hashedBytes: number) => void,
+): Promise<Digest> {
   const hash = await FileHash.create();
   while (hash.next * CHUNK_BYTES < blob.size) {
     signal?.throwIfAborted();
+    onProgress?.(hash.next * CHUNK_BYTES);
     hash.add(await readChunk(blob, hash.next));
   }
   return hash.digest();

@@ -33,8 +33,8 @@ export const isCommit = (revision: string): boolean => commitHash.safeParse(revi
  * commit, and a download that is resumed later finds the same bytes.
  */
 export async function commitOf(
-  variant: Variant,
-  { repository, revision }: HubSource,
+  variant: Pick<Variant, 'name'>,
+  { repository, revision }: Pick<HubSource, 'repository' | 'revision'>,
   endpoint: string,
   signal: AbortSignal,
 ): Promise<string> {
@@ -42,6 +42,19 @@ export async function commitOf(
   const info = await getJson(`${endpoint}/api/models/${repository}/revision/${revision}`, infoSchema, signal);
   if (info) return info.sha;
   throw unavailable(variant, `the model hub names no commit for ${revision} of ${repository}`);
+}
+
+/** All files of a repository. */
+export async function readTree(
+  variant: Pick<Variant, 'name'>,
+  { repository, revision }: Pick<HubSource, 'repository' | 'revision'>,
+  endpoint: string,
+  signal: AbortSignal,
+): Promise<z.output<typeof treeSchema>> {
+  const url = `${endpoint}/api/models/${repository}/tree/${revision}?recursive=true`;
+  const tree = await getJson(url, treeSchema, signal);
+  if (!tree) throw unavailable(variant, 'the model hub answered something else than a list of files');
+  return tree.filter(({ type }) => type === 'file');
 }
 
 /** Lists a variant's files as the hub has them, with sizes, hashes and where to fetch them. */
@@ -53,11 +66,9 @@ export async function listHubFiles(
 ): Promise<WeightFile[]> {
   const { repository, folder } = hub;
   const revision = await commitOf(variant, hub, endpoint, signal);
-  const treeUrl = `${endpoint}/api/models/${repository}/tree/${revision}?recursive=true`;
-  const tree = await getJson(treeUrl, treeSchema, signal);
-  if (!tree) throw unavailable(variant, 'the model hub answered something else than a list of files');
   const wanted = (path: string): boolean => hub.files?.includes(path) ?? MLC_FILES.test(path);
-  const entries = tree.filter(({ type, path }) => type === 'file' && wanted(path));
+  const tree = await readTree(variant, { repository, revision }, endpoint, signal);
+  const entries = tree.filter(({ path }) => wanted(path));
   const missing = hub.files?.find((path) => !entries.some((entry) => entry.path === path));
   if (missing !== undefined || entries.length === 0) {
     throw unavailable(variant, `${repository} has no ${missing ?? 'MLC model'} at ${revision}`);
@@ -103,16 +114,19 @@ async function getJson<T>(url: string, schema: z.ZodType<T>, signal: AbortSignal
   return schema.safeParse(await timeout.during(response.json())).data ?? null;
 }
 
+/** The hub answers 401 for a repository that it does not have, too. */
+const HIDDEN = new Set([401, 403, 404]);
+
 async function fetchOk(url: string, timeout: IdleTimeout): Promise<Response> {
   const response = await timeout.during(fetch(url, { signal: timeout.signal }));
   if (response.ok) return response;
   await response.body?.cancel();
   throw serverError(
     'weights_unavailable',
-    `The model hub answered ${response.status} for ${new URL(url).pathname}.`,
+    `The model hub answered ${response.status} for ${new URL(url).pathname}.${HIDDEN.has(response.status) ? ' There is no such repository or file, or it is private, or its terms must be accepted first.' : ''}`,
   );
 }
 
-function unavailable({ name }: Variant, why: string): EngineError {
+function unavailable({ name }: Pick<Variant, 'name'>, why: string): EngineError {
   return serverError('weights_unavailable', `The weights of ${name} cannot be downloaded: ${why}.`);
 }

@@ -6,6 +6,7 @@ import type { SourceOptions } from '../../protocol/worker-control.ts';
 import { badRequest, EngineError, serverError } from '../../protocol/engine-error.ts';
 import { DEFAULT_HUB, listHubFiles } from './hub-source.ts';
 import { libraryPath } from './mlc-paths.ts';
+import { listGgufModel, type RemoteFile } from './hub-models.ts';
 import type { WeightStore } from '../weight-store.ts';
 
 /** A hub that has not answered by then counts as unreachable. */
@@ -55,6 +56,13 @@ export class WeightSources {
       throw badRequest(message, 'import', 'invalid_description');
     }
     await this.#note(variant, files);
+  }
+
+  /** A GGUF model of a repository of the model hub. @throws EngineError */
+  async hubModel(repository: string, file: string | null, signal: AbortSignal): Promise<RemoteFile[]> {
+    if (this.#hub !== null) return listGgufModel(repository, file, this.#hub, signal);
+    const message = 'This site does not use the model hub. Allow it by start({ sources: { hub: true } }).';
+    throw serverError('weights_unavailable', message);
   }
 
   /** Drops what the hub or a description said of a variant; the catalog and the manifest stay. */

@@ -25,5 +25,7 @@ export function weightsService(
     release: async () => true,
     ...rest,
   });
-  return { store, weights, backend, sources, modelStorage, onChange: () => undefined };
+  const notHere = () => Promise.reject(new Error('not in this test'));
+  const adder = { add: notHere, delete: notHere, has: () => false, rename: notHere };
+  return { adder, store, weights, backend, sources, modelStorage, onChange: () => undefined };
 }

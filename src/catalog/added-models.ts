@@ -1,0 +1,73 @@
+import type { Catalog, WllamaVariant } from './catalog.ts';
+
+/** A model that the user of this browser added, beside those of the site's catalog. */
+export interface AddedModel {
+  /** For `model` in requests. */
+  id: string;
+  /** As the file names it. */
+  name: string;
+  /** `llama`, as llama.cpp calls it. */
+  architecture: string;
+  /** `Q4_K_M`. */
+  quantization: string;
+  /** Tokens of prompt and reply together. */
+  contextLength: number;
+  /** Of its files. */
+  bytes: number;
+  /** Bytes of memory that it takes while it is loaded, about. */
+  memoryBytes: number;
+  /** Unix seconds. */
+  created: number;
+}
+
+/** What is kept of an added model. */
+export interface AddedModelRecord {
+  model: AddedModel;
+  variant: WllamaVariant;
+}
+
+/**
+ * The catalog with the added models that its ids and aliases leave room for: a catalog that takes an added model's id
+ * later keeps its meaning.
+ */
+export function withAdded(catalog: Catalog, added: readonly AddedModelRecord[]): Catalog {
+  const models = added
+    .filter(({ model }) => !hasId(catalog, model.id))
+    .map(({ model: { id, created }, variant }) => ({
+      id,
+      kind: 'chat' as const,
+      created,
+      variants: [variant],
+    }));
+  return models.length === 0 ? catalog : { ...catalog, models: [...catalog.models, ...models] };
+}
+
+/** Whether the catalog itself has the id, or an alias of that name. */
+export const hasId = ({ models, aliases = {} }: Catalog, id: string): boolean =>
+  models.some((model) => model.id === id) || Object.hasOwn(aliases, id);
+
+const MODEL_ID = /^[a-z0-9][\w.:@+-]{0,99}$/i;
+
+export const isModelId = (id: string): boolean => MODEL_ID.test(id);
+
+/** An id made of a model's name: `SmolLM2 135M Instruct` → `smollm2-135m-instruct`. */
+export function toModelId(name: string): string {
+  const slug = name
+    .toLowerCase()
+    .slice(0, 60)
+    .replaceAll(/[^a-z0-9.]+/g, '-')
+    .replaceAll(/^[-.]+|[-.]+$/g, '');
+  return slug || 'model';
+}
+
+const VARIANT_PREFIX = 'added/';
+
+/** @param sha256 of its first file: two models of one name have two variants */
+export const addedVariantName = (id: string, sha256: string): string =>
+  `${VARIANT_PREFIX}${id}-${sha256.slice(0, 8)}`;
+
+/** Whether the user added it: nobody else can supply its files again. */
+export const isAddedVariant = (name: string): boolean => name.startsWith(VARIANT_PREFIX);
+
+/** Below the models folder: by content, so that no file takes the path of another. */
+export const addedFilePath = (sha256: string): string => `${VARIANT_PREFIX}${sha256}.gguf`;

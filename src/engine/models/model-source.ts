@@ -1,0 +1,112 @@
+import { addedFilePath } from '../../catalog/added-models.ts';
+import type { WeightFile } from '../../catalog/catalog.ts';
+import { readStart } from './read-start.ts';
+import type { ModelFile } from '../../gguf/inspect-model.ts';
+import { startOfBlob } from '../../gguf/read-header.ts';
+import { badRequest, EngineError } from '../../protocol/engine-error.ts';
+import type { ModelSource } from '../../protocol/weights-messages.ts';
+import type { LoadProgress } from '../../protocol/worker-control.ts';
+import type { RemoteFile } from '../../weights/sources/hub-models.ts';
+import type { WeightSources } from '../../weights/sources/weight-sources.ts';
+import { hashBlob } from '../../weights/integrity/file-hash.ts';
+import type { FileOptions, WeightStore } from '../../weights/weight-store.ts';
+
+/** A file of a model that is being added. */
+export interface SourceFile extends ModelFile {
+  phase: LoadProgress['phase'];
+  /** Its place, size and hash in the store. */
+  describe(options: FileOptions): Promise<WeightFile>;
+  /** Progress counts on from `describe`. */
+  store(file: WeightFile, options: FileOptions): Promise<void>;
+}
+
+/** @throws EngineError */
+export async function openSource(
+  source: ModelSource,
+  store: WeightStore,
+  sources: Pick<WeightSources, 'hubModel'>,
+  signal: AbortSignal,
+): Promise<SourceFile[]> {
+  switch (source.type) {
+    case 'files':
+      return localFiles(source, store);
+    case 'url':
+      return [await urlFile(source, store, signal)];
+    case 'hub': {
+      const files = await sources.hubModel(source.repository, source.file, signal);
+      return files.map((file) => remoteFile(file, store, signal));
+    }
+    default:
+      throw badRequest('Unknown source of a model.', 'source', 'unsupported_value');
+  }
+}
+
+async function urlFile(
+  { url, sha256 }: Extract<ModelSource, { type: 'url' }>,
+  store: WeightStore,
+  signal: AbortSignal,
+): Promise<SourceFile> {
+  if (!/^https?:/.test(url)) throw badRequest(`${url} is no http or https URL.`, 'source', 'invalid_value');
+  if (!/^[0-9a-f]{64}$/i.test(sha256))
+    throw badRequest('`sha256` must be the SHA-256 of the file in 64 hex digits.', 'source', 'invalid_value');
+  const { size } = await readStart(url, 1, signal);
+  const name = decodeURIComponent(new URL(url).pathname.split('/').at(-1) ?? '');
+  return remoteFile({ name, url, bytes: size, sha256: sha256.toLowerCase() }, store, signal);
+}
+
+function remoteFile(
+  { name, url, bytes, sha256 }: RemoteFile,
+  store: WeightStore,
+  signal: AbortSignal,
+): SourceFile {
+  return {
+    name,
+    size: bytes,
+    phase: 'download',
+    read: async (length) => (await readStart(url, length, signal)).bytes,
+    describe: async () => ({ path: addedFilePath(sha256), bytes, sha256, url }),
+    async store(file, options) {
+      try {
+        await store.file(file, options);
+      } catch (error) {
+        if (!(error instanceof EngineError && error.code === 'weights_corrupt')) throw error;
+        const message = `${name} does not have the size or SHA-256 that was given. Check both. Nothing was stored.`;
+        throw badRequest(message, 'source', 'invalid_model_file');
+      }
+    },
+  };
+}
+
+/** Read twice, so that its hash is known before anything is written. */
+function localFiles(
+  { files, blob }: Extract<ModelSource, { type: 'files' }>,
+  store: WeightStore,
+): SourceFile[] {
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (total !== blob.size)
+    throw badRequest(
+      `${blob.size} of ${total} bytes came. Choose the files again.`,
+      'source',
+      'invalid_model_file',
+    );
+  let start = 0;
+  return files.map(({ name, bytes }) => {
+    const part = blob.slice(start, (start += bytes));
+    let chunks: string[] = [];
+    return {
+      ...startOfBlob(part),
+      name,
+      phase: 'copy',
+      async describe({ signal, onProgress }) {
+        const digest = await hashBlob(part, signal, (hashed) => onProgress(hashed / 2));
+        chunks = digest.chunks;
+        return { path: addedFilePath(digest.sha256), bytes: part.size, sha256: digest.sha256 };
+      },
+      store: (file, { signal, onProgress }) =>
+        store.putHashed(file, chunks, part, {
+          signal,
+          onProgress: (written) => onProgress((part.size + written) / 2),
+        }),
+    };
+  });
+}

@@ -1,0 +1,39 @@
+import { EngineError } from '../../protocol/engine-error.ts';
+
+/** The first bytes of a file on a server, and its size. Servers that know no ranges are stopped in time. @throws EngineError */
+export async function readStart(
+  url: string,
+  length: number,
+  signal: AbortSignal,
+): Promise<{ bytes: Uint8Array; size: number }> {
+  let response: Response;
+  try {
+    response = await fetch(url, { headers: { range: `bytes=0-${length - 1}` }, cache: 'no-store', signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw unavailable(url, 'the connection failed, or the server does not allow this origin (CORS)', error);
+  }
+  const [, total] = /\/(\d+)$/.exec(response.headers.get('content-range') ?? '') ?? [];
+  const size = Number(response.status === 206 ? total : response.headers.get('content-length'));
+  const reader = response.body?.getReader();
+  try {
+    if (!response.ok) throw unavailable(url, `the server answered ${response.status}`);
+    if (!(size > 0)) throw unavailable(url, 'the server does not tell its size');
+    const bytes = new Uint8Array(Math.min(length, size));
+    for (let filled = 0; filled < bytes.length;) {
+      const { done, value } = (await reader?.read()) ?? { done: true };
+      if (done) return { bytes: bytes.subarray(0, filled), size };
+      bytes.set(value.subarray(0, bytes.length - filled), filled);
+      filled += value.length;
+    }
+    return { bytes, size };
+  } finally {
+    await reader?.cancel().catch(() => undefined);
+  }
+}
+
+const unavailable = (url: string, why: string, cause?: unknown): EngineError =>
+  new EngineError(
+    { code: 'weights_unavailable', message: `${url} could not be read: ${why}. Nothing was stored.` },
+    cause,
+  );

@@ -1,0 +1,66 @@
+import { FormatError } from './byte-cursor.ts';
+import { ggufFacts, type GgufFacts } from './gguf-facts.ts';
+import { readGguf } from './read-gguf.ts';
+import { readHeader, type FileStart } from './read-header.ts';
+
+export interface ModelFile extends FileStart {
+  name: string;
+}
+
+export interface InspectedModel<F> {
+  /** Those of the first file; tensors are those of all. */
+  facts: GgufFacts;
+  /** In the order of the parts. */
+  files: F[];
+  bytes: number;
+}
+
+const MAX_FILES = 100;
+
+/** Reads the headers of a model's files, all of them when it is split. @throws FormatError: a phrase that names the file */
+export async function inspectModel<F extends ModelFile>(files: readonly F[]): Promise<InspectedModel<F>> {
+  if (files.length === 0) throw new FormatError('No file was given');
+  if (files.length > MAX_FILES)
+    throw new FormatError(`${files.length} files were given; ${MAX_FILES} are allowed`);
+  const parts: { file: F; facts: GgufFacts }[] = [];
+  for (const file of files) {
+    try {
+      parts.push({ file, facts: await readHeader(file, (cursor) => ggufFacts(readGguf(cursor))) });
+    } catch (error) {
+      throw named(file, error);
+    }
+  }
+  const sorted = parts.toSorted((a, b) => (a.facts.split?.index ?? 0) - (b.facts.split?.index ?? 0));
+  const [first] = sorted;
+  if (!first) throw new FormatError('No file was given');
+  const count = first.facts.split?.count ?? 1;
+  const complete =
+    sorted.length === count &&
+    sorted.every(({ facts: { split } }, at) => (split?.index ?? 0) === at && (split?.count ?? 1) === count);
+  if (!complete) throw incomplete(first.file.name, count, files.length);
+  const sum = (valueOf: (facts: GgufFacts) => number): number =>
+    sorted.reduce((total, { facts }) => total + valueOf(facts), 0);
+  return {
+    facts: {
+      ...first.facts,
+      tensors: sum((facts) => facts.tensors),
+      tensorBytes: sum((facts) => facts.tensorBytes),
+    },
+    files: sorted.map(({ file }) => file),
+    bytes: sorted.reduce((total, { file }) => total + file.size, 0),
+  };
+}
+
+function named({ name }: ModelFile, error: unknown): unknown {
+  if (error instanceof FormatError) return new FormatError(`${name} ${error.message}`);
+  // Of a folder, or of a file that was moved or changed since it was chosen.
+  if (error instanceof DOMException) return new FormatError(`${name} cannot be read (${error.name})`);
+  return error;
+}
+
+const incomplete = (name: string, count: number, given: number): FormatError =>
+  new FormatError(
+    count === 1
+      ? `${given} files were given, and ${name} is a whole model: add one model at a time`
+      : `${name} is a part of a model of ${count} files, and ${given} were given: add all of them together`,
+  );

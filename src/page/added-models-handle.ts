@@ -1,0 +1,53 @@
+import type { AddedModel } from '../catalog/added-models.ts';
+import type { AddOptions, AddSource, ModelDetails } from './added-model-types.ts';
+
+/**
+ * Models that the user adds to those of the catalog. They answer in every tab, offline too, until they are removed.
+ * Every call throws LocaltextError.
+ */
+export class AddedModels {
+  readonly #scope: string;
+  readonly #stopped: AbortSignal;
+
+  constructor(scope: string, stopped: AbortSignal) {
+    this.#scope = scope;
+    this.#stopped = stopped;
+  }
+
+  /** The added models, the oldest first. */
+  async list(): Promise<AddedModel[]> {
+    return (await this.#module()).listModels(this.#scope);
+  }
+
+  /** What the files say of their model, and whether it fits this device. Reads their headers alone. */
+  async inspect(files: File | Iterable<File>): Promise<ModelDetails> {
+    return (await this.#module()).inspectFiles(files);
+  }
+
+  /**
+   * Checks a GGUF model, and copies it into this browser's storage. When it fails, or is aborted, nothing stays there.
+   * @example
+   * const { id } = await localtext.models.add(file, { onProgress: ({ loadedBytes }) => show(loadedBytes) });
+   * await client.chat.completions.create({ model: id, messages });
+   */
+  async add(source: AddSource, options: AddOptions = {}): Promise<AddedModel> {
+    const { signal: given } = options;
+    const signal = given ? AbortSignal.any([given, this.#stopped]) : this.#stopped;
+    return (await this.#module()).addModel(source, { ...options, signal });
+  }
+
+  /** Gives an added model another id. Requests that run are not affected. */
+  async rename(id: string, to: string): Promise<void> {
+    await (await this.#module()).command({ type: 'rename', target: id, id: to }, this.#stopped);
+  }
+
+  /** Removes an added model and its files; refused while requests run on it. */
+  async remove(id: string): Promise<void> {
+    await (await this.#module()).command({ type: 'remove', target: id }, this.#stopped);
+  }
+
+  /** In its own chunk: most pages never ask. */
+  #module() {
+    return import('./added-models.ts');
+  }
+}

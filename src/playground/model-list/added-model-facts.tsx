@@ -1,0 +1,30 @@
+import type { AddedModel } from '../../index.ts';
+import { bytes, count } from '../format.ts';
+
+export function AddedModelFacts({
+  name,
+  architecture,
+  quantization,
+  contextLength,
+  bytes: size,
+  memoryBytes,
+}: AddedModel) {
+  return (
+    <>
+      <dt>Weights</dt>
+      <dd>
+        {name} <span class="quiet small">added by you</span>
+      </dd>
+      <dt>Architecture</dt>
+      <dd>
+        {architecture}, {quantization}
+      </dd>
+      <dt>Size</dt>
+      <dd>
+        {bytes(size)} <span class="quiet small">about {bytes(memoryBytes)} in memory</span>
+      </dd>
+      <dt>Context</dt>
+      <dd>{count(contextLength)} tokens</dd>
+    </>
+  );
+}

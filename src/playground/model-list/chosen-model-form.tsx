@@ -1,0 +1,84 @@
+import { useSignal } from '@preact/signals';
+import { addChosen, cancelChosen, type ChosenModel } from '../client/added-models.ts';
+import { TextField } from '../components/field.tsx';
+import { ProgressBar } from '../components/progress-bar.tsx';
+import { bytes, count } from '../format.ts';
+
+/** What a chosen file says of its model, and the way to add it. */
+export function ChosenModelForm({ chosen: { details, progress } }: { chosen: ChosenModel }) {
+  const id = useSignal(details.suggestedId);
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void addChosen(id.value.trim());
+      }}
+    >
+      <dl class="facts">
+        <dt>Model</dt>
+        <dd>{details.name}</dd>
+        <dt>Architecture</dt>
+        <dd>
+          {details.architecture}, {details.quantization}
+        </dd>
+        <dt>Size</dt>
+        <dd>{bytes(details.bytes)}</dd>
+        <dt>Context</dt>
+        <dd>
+          {count(details.contextLength)} tokens
+          {details.contextLength < details.trainedContextLength && (
+            <span class="quiet small"> of {count(details.trainedContextLength)} that it was trained on</span>
+          )}
+        </dd>
+        <dt>Memory</dt>
+        <dd>about {bytes(details.memoryBytes)}</dd>
+        <dt>This device</dt>
+        <dd>{details.problem === null ? 'It fits.' : `It ${details.problem}.`}</dd>
+        {!details.hasChatTemplate && (
+          <>
+            <dt>Chat template</dt>
+            <dd>none; ChatML is used</dd>
+          </>
+        )}
+      </dl>
+      {progress ? (
+        <>
+          <ProgressBar
+            label={`Copying ${details.name}`}
+            value={progress.loadedBytes}
+            max={progress.totalBytes}
+          />
+          <p class="figures">
+            {bytes(progress.loadedBytes)} of {bytes(progress.totalBytes)}
+          </p>
+        </>
+      ) : (
+        <TextField
+          label="Id"
+          value={id.value}
+          hint={
+            <>
+              For <code>model</code> in requests.
+            </>
+          }
+          onInput={(value) => (id.value = value)}
+        />
+      )}
+      <div class="row">
+        {!progress && (
+          <button
+            type="submit"
+            class="button button-primary"
+            disabled={details.problem !== null || id.value.trim() === ''}
+          >
+            Add
+          </button>
+        )}
+        <button type="button" class="button button-quiet" onClick={cancelChosen}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,225 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright';
+import { afterAll, expect, test } from 'vitest';
+
+import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { violations } from '../support/axe.ts';
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { StaticSite } from '../support/static-site.ts';
+import { chatMetadata, oneTensor, writeGguf } from '../support/write-gguf.ts';
+
+const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
+
+/** The site serves no chat model. */
+const catalog = {
+  ...defaultCatalog,
+  models: defaultCatalog.models
+    .filter(({ id }) => id === 'jade-mole-4')
+    .map((model) => ({ ...model, variants: model.variants.filter(({ hub }) => !hub) })),
+};
+const path = `/test-page.html#options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
+
+/** The store's names for weights begin with their SHA-256. */
+const WEIGHTS = /^[0-9a-f]{64}/;
+
+const profiles: string[] = [];
+afterAll(async () => {
+  for (const profile of profiles) await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+});
+
+const storedNames = (page: Page): Promise<string[]> =>
+  page.evaluate(async () => {
+    let folder = await navigator.storage.getDirectory();
+    for (const name of ['localtext', 'weights']) folder = await folder.getDirectoryHandle(name);
+    const names: string[] = [];
+    for await (const name of folder.keys()) names.push(name);
+    return names.toSorted();
+  });
+
+const modelIds = (page: Page, key: string): Promise<string[]> =>
+  page.evaluate(async (apiKey) => {
+    const { data } = await window.client(apiKey).models.list();
+    return data.map(({ id }) => id);
+  }, key);
+
+const chat = (page: Page, key: string, model: string): Promise<string | null | undefined> =>
+  page.evaluate(
+    async ([apiKey = '', id = '']) => {
+      const { choices } = await window.client(apiKey, { timeout: 240_000 }).chat.completions.create({
+        model: id,
+        messages: [{ role: 'user', content: 'What is the capital of France?' }],
+        max_tokens: 8,
+        temperature: 0,
+      });
+      return choices[0]?.message.content;
+    },
+    [key, model],
+  );
+
+/** The file that the user chose. */
+async function choose(page: Page): Promise<void> {
+  await page.evaluate(() =>
+    document.body.append(Object.assign(document.createElement('input'), { type: 'file' })),
+  );
+  await page.locator('input[type=file]').setInputFiles(GGUF);
+}
+
+/** The code of the error, or of an aborted signal, that adding fails with. */
+const refused = (page: Page, what: 'text' | 'truncated' | 'taken' | 'aborted'): Promise<string> =>
+  page.evaluate(async (kind) => {
+    const { models } = await window.localtext;
+    const [gguf] = document.querySelector('input')?.files ?? [];
+    if (!gguf) throw new Error('no file was chosen');
+    const stop = new AbortController();
+    const source = {
+      text: new File(['not weights, but a text that is long enough'], 'notes.gguf'),
+      truncated: new File([gguf.slice(0, 20e6)], 'half.gguf'),
+      taken: gguf,
+      aborted: gguf,
+    }[kind];
+    try {
+      await models.add(source, {
+        ...(kind === 'taken' && { id: 'jade-mole-4' }),
+        signal: stop.signal,
+        onProgress: ({ loadedBytes, totalBytes }) => {
+          if (kind === 'aborted' && loadedBytes > 0.75 * totalBytes) stop.abort();
+        },
+      });
+      return 'added';
+    } catch (error) {
+      const { code, name } = error as { code: unknown; name: string };
+      return typeof code === 'string' ? code : name;
+    }
+  }, what);
+
+test('a GGUF of the user answers in every tab, offline and after a restart, until it is removed', async () => {
+  const profile = await mkdtemp(join(tmpdir(), 'localtext-added-'));
+  profiles.push(profile);
+  const site = await StaticSite.start();
+  const first = await launch({ profile });
+  const { page, key } = await openPage(first, site.url, path);
+  await choose(page);
+  const [fresh, added] = await page.evaluate(async () => {
+    const { models } = await window.localtext;
+    await models.list();
+    const [gguf] = document.querySelector('input')?.files ?? [];
+    if (!gguf) throw new Error('no file was chosen');
+    const details = await models.inspect(gguf);
+    const progress: number[] = [];
+    const model = await models.add(gguf, {
+      onProgress: ({ phase, loadedBytes }) => phase === 'copy' && progress.push(loadedBytes),
+    });
+    const rising = progress.length > 2 && progress.every((bytes, at) => bytes >= (progress[at - 1] ?? 0));
+    return [details, { ...model, rising }];
+  });
+  expect(fresh).toMatchObject({
+    architecture: 'llama',
+    quantization: 'Q8_0',
+    bytes: 144811072,
+    problem: null,
+  });
+  expect(added).toMatchObject({ id: fresh.suggestedId, contextLength: 8192, bytes: 144811072, rising: true });
+  const { id } = added;
+
+  const { page: second, key: secondKey } = await openPage(first, site.url, path);
+  expect(await modelIds(second, secondKey)).toEqual(['jade-mole-4', id]);
+  const answer = await chat(second, secondKey, id);
+  expect(answer).toMatch(/\w/);
+  await first.close();
+  await site.stop();
+
+  const again = await launch({ profile });
+  try {
+    const offline = await again.newPage();
+    await offline.goto(site.url + path);
+    await offline.evaluate(async () => void (await window.localtext));
+    expect(await chat(offline, key, id)).toBe(answer);
+    await offline.evaluate(async (from) => (await window.localtext).models.rename(from, 'my-own'), id);
+    expect(await modelIds(offline, key)).toEqual(['jade-mole-4', 'my-own']);
+    expect(await chat(offline, key, 'my-own')).toBe(answer);
+    await expect(chat(offline, key, id)).rejects.toThrow(/404/);
+    await remove(offline, key, 'my-own');
+  } finally {
+    await again.close();
+  }
+});
+
+/** Nothing of it stays. */
+async function remove(page: Page, key: string, id: string): Promise<void> {
+  expect((await storedNames(page)).some((name) => WEIGHTS.test(name))).toBe(true);
+  await page.evaluate(async (target) => (await window.localtext).models.remove(target), id);
+  expect(await modelIds(page, key)).toEqual(['jade-mole-4']);
+  const left = await page.evaluate(async () => {
+    const { variants } = await (await window.localtext).weights.list();
+    return variants.filter(({ storedBytes }) => storedBytes > 0);
+  });
+  expect(left).toEqual([]);
+  expect((await storedNames(page)).filter((name) => WEIGHTS.test(name))).toEqual([]);
+}
+
+test('what cannot be added is named, and leaves nothing in the storage', async () => {
+  const site = await StaticSite.start();
+  const context = await launch();
+  try {
+    const { page, key } = await openPage(context, site.url, path);
+    await choose(page);
+    await page.evaluate(async () => void (await (await window.localtext).weights.list()));
+    const before = await storedNames(page);
+    const codes = [];
+    for (const what of ['text', 'truncated', 'taken', 'aborted'] as const)
+      codes.push(await refused(page, what));
+    expect(codes).toEqual(['invalid_model_file', 'invalid_model_file', 'model_id_taken', 'AbortError']);
+    await expect.poll(() => storedNames(page), { timeout: 20_000 }).toEqual(before);
+    expect(await modelIds(page, key)).toEqual(['jade-mole-4']);
+  } finally {
+    await context.close();
+    await site.stop();
+  }
+});
+
+test('the playground shows what a dropped file is, adds it and removes it', async () => {
+  const site = await StaticSite.start();
+  const context = await launch();
+  try {
+    const page = await context.newPage();
+    await page.goto(`${site.url}/#/models`);
+    const card = page.getByRole('region', { name: 'Your own model' });
+    await drop(page, 'notes.gguf', [...Buffer.from('not weights, but a text that is long enough')]);
+    await card.getByRole('alert').getByText('notes.gguf is not a GGUF').waitFor();
+    const gguf = writeGguf({ metadata: chatMetadata, tensors: [oneTensor] });
+    await drop(page, 'tiny.gguf', [...gguf]);
+    await card.getByText('llama, Q8_0').waitFor();
+    await card.getByText('It fits.').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await card.getByLabel('Id').fill('amber-phoenix-4');
+    await card.getByLabel('Id').press('Enter');
+    await card.getByRole('alert').getByText('is taken by another model').waitFor();
+    await card.getByLabel('Id').fill('mine');
+    await card.getByLabel('Id').press('Enter');
+    const model = page.locator('.model-card', { has: page.getByRole('heading', { name: 'mine' }) });
+    await model.getByText('added by you').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await model.getByRole('button', { name: 'Remove mine' }).press('Enter');
+    await model.waitFor({ state: 'detached' });
+    expect((await storedNames(page)).filter((name) => WEIGHTS.test(name))).toEqual([]);
+  } finally {
+    await context.close();
+    await site.stop();
+  }
+});
+
+/** Drops a file on the card for models of the user's. */
+async function drop(page: Page, name: string, bytes: number[]): Promise<void> {
+  const files = await page.evaluateHandle(
+    ([fileName, content]) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([new Uint8Array(content)], fileName));
+      return transfer;
+    },
+    [name, bytes] as const,
+  );
+  await page.locator('.drop-zone').dispatchEvent('drop', { dataTransfer: files });
+}
