@@ -120,7 +120,7 @@ decide; a test fails when it is stale.
 - **accepted**: no effect on the reply.
 - **refused**: a 400 that names the parameter, as ignoring it would change what the reply means.
 
-Fields that are not in these tables are ignored. Where a value is not allowed, the answer is a 400 that names the field.
+Fields that are not in these tables are ignored. \`null\` means the same as leaving an optional field out. Where a value is not allowed, the answer is a 400 that names the field.
 
 A body may have 8 MiB, ${MAX_VALUES.toLocaleString('en')} values (array elements and object members; embeddings: 300,000 token ids besides) and 200 levels of
 nesting. A prompt may have 32 characters for each token of the model's context. \`metadata\` may have 16 members with keys of 64 and values of 512 characters, \`logit_bias\` 1,024 members.
@@ -156,14 +156,16 @@ const row = (name: string, effect: string, what: string): string =>
 
 type JsonSchema = z.core.JSONSchema._JSONSchema;
 
-/** A schema in a few words: alternatives of the same words are told once. */
+const isNotNull = (schema: JsonSchema): boolean => typeof schema === 'boolean' || schema.type !== 'null';
+
+/** A schema in a few words, without `null`: alternatives of the same words are told once. */
 function allowed(schema: JsonSchema): string {
   if (typeof schema === 'boolean') return 'anything';
   const { anyOf, oneOf, enum: values, const: constant } = schema;
   const type = [schema.type].flat().find((name) => name !== 'null');
   const alternatives = anyOf ?? oneOf;
   if (alternatives) {
-    const words = alternatives.map(allowed).filter((word) => word !== 'null');
+    const words = alternatives.filter(isNotNull).map(allowed);
     return [...new Set(words)].join(', or ');
   }
   if (constant !== undefined) return `\`${JSON.stringify(constant)}\``;
