@@ -165,7 +165,7 @@ test('only what the page library sends is accepted, and each refusal has OpenAIâ
     [WEIGHTS_PATH, { method: 'POST', headers: json, body: '{"type":"delete","target":["pinned"]}' }, 400],
     [WEIGHTS_PATH, { method: 'POST', headers: json, body: '{"type":"import","name":"a"}' }, 400],
     [WEIGHTS_PATH, { method: 'POST', headers: json, body: '{' }, 400],
-    [`${LOAD_PATH}?model=${'x'.repeat(2000)}`, { method: 'POST', headers: header }, 400],
+    [`${LOAD_PATH}?model=${'x'.repeat(2000)}`, { method: 'POST', headers: header }, 400, 'invalid_value'],
     [STATUS_PATH, { headers: { [PROTOCOL_HEADER]: '1' } }, 400, 'protocol_mismatch'],
   ];
   for (const [path, init, status, code = null] of cases) {
