@@ -1,4 +1,4 @@
-import type { BrowserContext } from 'playwright';
+import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, TransformersVariant } from '../../src/catalog/catalog.ts';
@@ -8,9 +8,13 @@ import { openPage } from '../support/open-page.ts';
 
 const siteUrl = inject('siteUrl');
 let context: BrowserContext;
+let page: Page;
+let key: string;
 
 beforeAll(async () => {
   context = await launch({ webgpu: 'software' });
+  const options = encodeURIComponent(JSON.stringify({ catalog }));
+  ({ page, key } = await openPage(context, siteUrl, `/test-page.html?options=${options}`));
 });
 
 afterAll(async () => {
@@ -22,19 +26,18 @@ const miniLm = defaultCatalog.models
   .find((variant): variant is TransformersVariant => variant.name === 'all-minilm-l6-v2-f32');
 if (!miniLm) throw new Error('the default catalog has no MiniLM');
 
+const on = (device: 'wasm' | 'webgpu') => ({ ...miniLm, name: `minilm-${device}`, device });
+const facts = { kind: 'embedding' as const, created: 1 };
 const catalog: Catalog = {
   ownedBy: 'test',
-  models: (['wasm', 'webgpu'] as const).map((device) => ({
-    id: device,
-    kind: 'embedding' as const,
-    created: 1,
-    variants: [{ ...miniLm, name: `minilm-${device}`, device }],
-  })),
+  models: [
+    { ...facts, id: 'wasm', variants: [on('wasm')] },
+    { ...facts, id: 'webgpu', variants: [on('webgpu')] },
+    { ...facts, id: 'either', variants: [on('webgpu'), { ...on('wasm'), name: 'minilm-next' }] },
+  ],
 };
 
 test('embeddings on WebGPU agree with those on WASM', async () => {
-  const options = encodeURIComponent(JSON.stringify({ catalog }));
-  const { page, key } = await openPage(context, siteUrl, `/test-page.html?options=${options}`);
   const { vectors, fingerprints } = await page.evaluate(async (apiKey) => {
     const client = window.client(apiKey);
     const input = ['The weather is lovely today.', 'He drove to the stadium.'];
@@ -44,7 +47,7 @@ test('embeddings on WebGPU agree with those on WASM', async () => {
     const { models } = await (await window.localtext).status();
     return {
       vectors: answers.map(({ data }) => data.map(({ embedding }) => embedding)),
-      fingerprints: models.map(({ fingerprint }) => fingerprint),
+      fingerprints: models.slice(0, 2).map(({ fingerprint }) => fingerprint),
     };
   }, key);
   expect(fingerprints).toEqual([
@@ -57,4 +60,27 @@ test('embeddings on WebGPU agree with those on WASM', async () => {
     const cosine = vector.reduce((sum, value, index) => sum + value * (onWasm[at]?.[index] ?? 0), 0);
     expect(cosine).toBeCloseTo(1, 4);
   }
+});
+
+test('a GPU that the browser takes away: the next variant answers, and the status names the reason', async () => {
+  const worker = page.workers().find((each) => /\/worker[-.]/.test(each.url()));
+  // As after several losses, when Chromium offers a GPU no more.
+  await worker?.evaluate(() =>
+    Object.defineProperty(navigator.gpu, 'requestAdapter', { value: async () => null }),
+  );
+  await (await context.newCDPSession(page)).send('Browser.crashGpuProcess');
+  const { dimensions, reasons } = await page.evaluate(async (apiKey) => {
+    const { data } = await window.client(apiKey).embeddings.create({ model: 'either', input: 'hello' });
+    const { models } = await (await window.localtext).status();
+    return {
+      dimensions: data[0]?.embedding.length,
+      reasons: models.find(({ id }) => id === 'either')?.reasons,
+    };
+  }, key);
+  expect(dimensions).toBe(384);
+  const why = expect.stringMatching(/minilm-webgpu runs on WebGPU alone, and the browser offers no GPU now/);
+  expect(reasons).toMatchObject([
+    { variant: 'minilm-next', chosen: true },
+    { variant: 'minilm-webgpu', chosen: false, reason: why as string },
+  ]);
 });

@@ -9,7 +9,14 @@ import {
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import { hasAdapter } from '../../device/gpu.ts';
 import type { EmbeddingEngine, EngineContext, LoadEngine } from '../../engine.ts';
-import { checkConfig, dataFilesOf, graphFailure, graphOf, tokenizerFailure } from './transformers-files.ts';
+import {
+  checkConfig,
+  dataFilesOf,
+  graphFailure,
+  graphOf,
+  noGpu,
+  tokenizerFailure,
+} from './transformers-files.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
 import { checkSessions, startRuntime } from './onnx-runtime.ts';
 import { TransformersEngine } from './transformers-engine.ts';
@@ -58,6 +65,8 @@ async function loadTokenizer(
 }
 
 async function loadModel(variant: TransformersVariant): Promise<PreTrainedModel> {
+  // Asked before the runtime is: its own attempt would end in a bare number.
+  if (variant.device === 'webgpu' && !(await hasAdapter())) throw noGpu(variant);
   try {
     const model = await AutoModel.from_pretrained(variant.name, {
       device: variant.device ?? DEFAULT_DEVICE,
@@ -69,7 +78,7 @@ async function loadModel(variant: TransformersVariant): Promise<PreTrainedModel>
     await checkSessions(model);
     return model;
   } catch (error) {
-    throw graphFailure(error, variant, variant.device !== 'webgpu' || (await hasAdapter()));
+    throw graphFailure(error, variant);
   }
 }
 

@@ -85,14 +85,15 @@ export async function tokenizerFailure(
 const OUT_OF_MEMORY = /bad_alloc|out of memory|failed to allocate|allocation failed|memory access|^\d+$/i;
 const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementation|unsupported|adapter/i;
 
-/** Why the runtime could not load the graph. `hasDevice`: whether the browser offers what the variant runs on. */
-export function graphFailure(error: unknown, variant: TransformersVariant, hasDevice = true): EngineError {
+/** After several losses, a browser may offer its GPU no more. */
+export function noGpu({ name }: TransformersVariant): EngineError {
+  const message = `${name} runs on WebGPU alone, and the browser offers no GPU now. Restart the browser if its GPU has failed, or leave \`device\` out of the variant.`;
+  return new EngineError({ code: 'device_unsupported', message });
+}
+
+/** Why the runtime could not load the graph. */
+export function graphFailure(error: unknown, variant: TransformersVariant): EngineError {
   if (error instanceof EngineError) return error;
-  if (!hasDevice) {
-    // The runtime's own error is a bare number then, as it is for memory that has run out.
-    const message = `${variant.name} runs on WebGPU alone, and the browser offers no GPU now. Restart the browser if its GPU has failed, or leave \`device\` out of the variant.`;
-    return new EngineError({ code: 'device_unsupported', message }, error);
-  }
   const said = error instanceof Error ? error.message : String(error);
   if (OUT_OF_MEMORY.test(said)) {
     const message = `There is too little memory for ${variant.name}. Close other tabs, or choose a smaller model.`;

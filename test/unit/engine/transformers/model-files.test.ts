@@ -92,14 +92,6 @@ test('what the runtime says is distinguished', () => {
   );
 });
 
-test('a GPU that the browser no longer offers is named: the runtime throws a bare number then', () => {
-  const variant: TransformersVariant = { ...variantOf(...whole), device: 'webgpu' };
-  expect(graphFailure(new Error('12345678'), variant, false).wire).toMatchObject({
-    code: 'device_unsupported',
-    message: expect.stringMatching(/^tiny runs on WebGPU alone, and the browser offers no GPU now/) as string,
-  });
-});
-
 test('the catalog’s list says which graph is loaded, and in how many files its tensors lie', () => {
   expect(graphOf(variantOf(...whole))).toBe('model_q4f16');
   expect(dataFilesOf(variantOf(...whole))).toBe(0);
