@@ -27,8 +27,10 @@ export class AddedModels {
   /**
    * Checks a GGUF model, and copies it into this browser's storage. When it fails, or is aborted, nothing stays there.
    * @example
-   * const { id } = await localtext.models.add(file, { onProgress: ({ loadedBytes }) => show(loadedBytes) });
-   * await client.chat.completions.create({ model: id, messages });
+   * async function addModel(file: File): Promise<string> {
+   *   const { id } = await localtext.models.add(file, { onProgress: ({ loadedBytes }) => console.log(loadedBytes) });
+   *   return id;
+   * }
    */
   async add(source: AddSource, options: AddOptions = {}): Promise<AddedModel> {
     const { signal: given } = options;

@@ -36,12 +36,10 @@ export function AddModelCard() {
       )}
       <input
         ref={input}
-        class="visually-hidden"
+        hidden
         type="file"
         accept=".gguf"
         multiple
-        tabIndex={-1}
-        aria-label="GGUF files"
         onChange={({ currentTarget }) => {
           void chooseFiles([...(currentTarget.files ?? [])]);
           // The same file may be chosen again.
