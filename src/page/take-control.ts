@@ -1,9 +1,12 @@
+import { delay } from '../protocol/abort.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { REPLY_MS, tellServiceWorker } from './tell-service-worker.ts';
 import { applyUpdate } from './update.ts';
 
 /** How long requests of the older version may keep a newer one waiting, in milliseconds. */
 const TAKE_OVER_MS = 60_000;
+
+const RENEWAL_PAUSE_MS = 5000;
 
 /** Resolves when the registration's worker is active. @throws LocaltextError when its installation fails. */
 async function activeWorker(registration: ServiceWorkerRegistration): Promise<ServiceWorker> {
@@ -59,15 +62,19 @@ async function control(worker: ServiceWorker, registration: ServiceWorkerRegistr
 
 /**
  * When the user clears the site's data, the service worker of an open page is gone at once, and the host answers `/v1`.
- * Has it installed again then.
+ * Has it installed again then, however often that takes.
  */
 export function onControlLost(stopped: AbortSignal, install: () => Promise<void>): void {
   const { serviceWorker } = navigator;
-  const renew = (): void => {
-    if (serviceWorker.controller) return;
-    install().catch((error: unknown) => {
-      console.error('localtext: the service worker is gone and could not be installed again; reload', error);
-    });
+  const renew = async (): Promise<void> => {
+    while (!serviceWorker.controller && !stopped.aborted) {
+      try {
+        await install();
+      } catch (error) {
+        console.error('localtext: the service worker is gone and could not be installed again yet', error);
+        await delay(RENEWAL_PAUSE_MS);
+      }
+    }
   };
-  serviceWorker.addEventListener('controllerchange', renew, { signal: stopped });
+  serviceWorker.addEventListener('controllerchange', () => void renew(), { signal: stopped });
 }

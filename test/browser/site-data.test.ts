@@ -76,7 +76,8 @@ test('keys that cannot be saved on a full storage are a named error, and the old
 
 test('an open page whose site data is cleared has its service worker, its catalog and new keys again', async () => {
   await browser.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
-  await expect.poll(async () => (await models(key)).status, { timeout: 20_000 }).toBe(401);
+  // Its installation stores the site's files, which takes a busy machine its time.
+  await expect.poll(async () => (await models(key)).status, { timeout: 60_000 }).toBe(401);
   const again = await page.evaluate(async () => {
     const localtext = await window.localtext;
     const { serviceWorker } = await localtext.status();
