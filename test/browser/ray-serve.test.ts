@@ -45,7 +45,8 @@ beforeAll(async () => {
   const opening = openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`);
   await cluster.start();
   ({ page, key } = await opening);
-}, 300_000);
+  // The first run on a machine downloads the packages.
+}, 600_000);
 
 afterAll(async () => {
   await context.close();
