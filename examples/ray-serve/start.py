@@ -33,7 +33,7 @@ if sys.version_info < (3, 10):
 packages = install()
 config = Path(sys.argv[1] if len(sys.argv) > 1 else HERE / "serve.yaml").resolve()
 os.environ["PYTHONPATH"] = os.pathsep.join([str(packages), str(HERE)])
-# A cluster of its own, also where another one runs on this machine.
+# Start a separate cluster, even if another one runs on this machine.
 os.environ.setdefault("RAY_ADDRESS", "local")
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.chdir(HERE)

@@ -14,10 +14,13 @@ const IPHONE_GIB = 1.5;
 export const reportedMemoryGiB = (navigator: { deviceMemory?: number; userAgent?: string }): number | null =>
   navigator.deviceMemory ?? (/iPhone|iPod/.test(navigator.userAgent ?? '') ? IPHONE_GIB : null);
 
+/** What models may take of a device's memory. */
+export const usableBytes = (memoryGiB: number): number => memoryGiB * GIB * USABLE_SHARE;
+
 /** Why weights that take so much memory do not fit, as a phrase that follows their name; undefined: they may. */
 export function memoryShortage(memoryBytes: number, memoryGiB: number | null): string | undefined {
   if (memoryGiB === null || memoryGiB >= MEMORY_CAP_GIB) return undefined;
-  if (memoryBytes <= memoryGiB * GIB * USABLE_SHARE) return undefined;
+  if (memoryBytes <= usableBytes(memoryGiB)) return undefined;
   return `needs ${formatBytes(memoryBytes)} of memory, and this device has about ${memoryGiB} GB in all`;
 }
 

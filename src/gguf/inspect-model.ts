@@ -10,12 +10,15 @@ export interface ModelFile extends FileStart {
 export interface InspectedModel<F> {
   /** Those of the first file; tensors are those of all. */
   facts: GgufFacts;
+  /** As the file names it, else made of the file's own name. */
+  name: string;
   /** In the order of the parts. */
   files: F[];
   bytes: number;
 }
 
 const MAX_FILES = 100;
+const MAX_NAME_LENGTH = 100;
 
 /** Reads the headers of a model's files, all of them when it is split. @throws FormatError: a phrase that names the file */
 export async function inspectModel<F extends ModelFile>(files: readonly F[]): Promise<InspectedModel<F>> {
@@ -46,10 +49,15 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
       tensors: sum((facts) => facts.tensors),
       tensorBytes: sum((facts) => facts.tensorBytes),
     },
+    name: (first.facts.name ?? baseName(first.file.name)).slice(0, MAX_NAME_LENGTH),
     files: sorted.map(({ file }) => file),
     bytes: sorted.reduce((total, { file }) => total + file.size, 0),
   };
 }
+
+/** `folder/SmolLM2.Q8_0-00001-of-00003.gguf` → `SmolLM2.Q8_0` */
+const baseName = (path: string): string =>
+  (path.split('/').at(-1) ?? '').replace(/\.gguf$/i, '').replace(/-\d{5}-of-\d{5}$/, '');
 
 function named({ name }: ModelFile, error: unknown): unknown {
   if (error instanceof FormatError) return new FormatError(`${name} ${error.message}`);

@@ -23,8 +23,7 @@ export async function listModels(scope: string): Promise<AddedModel[]> {
 }
 
 export async function inspectFiles(given: File | Iterable<File>): Promise<ModelDetails> {
-  const { facts, bytes, files } = await inspect(given);
-  const name = facts.name ?? files[0]?.name.replace(/\.gguf$/i, '') ?? '';
+  const { facts, name, bytes } = await inspect(given);
   const memory = reportedMemoryGiB(navigator);
   const contextLength = chooseContext(facts, (needed) => memoryShortage(needed, memory) === undefined);
   const memoryBytes = ggufMemory(facts, contextLength);
@@ -45,9 +44,9 @@ export async function inspectFiles(given: File | Iterable<File>): Promise<ModelD
 
 export async function addModel(
   source: AddSource,
-  { id = null, signal, onProgress }: Omit<AddOptions, 'id'> & { id?: string | null; signal: AbortSignal },
+  { id, signal, onProgress }: AddOptions & { signal: AbortSignal },
 ): Promise<AddedModel> {
-  const response = await post(source, id, signal);
+  const response = await post(source, id ?? null, signal);
   let added: AddedModel | null = null;
   await readLines(response, (line) => {
     if (line.type === 'progress') onProgress?.(line.progress);

@@ -48,3 +48,6 @@ const integer = new Intl.NumberFormat('en');
 export const count = (value: number): string => integer.format(value);
 export const plural = (value: number, noun: string): string =>
   `${integer.format(value)} ${noun}${value === 1 ? '' : 's'}`;
+
+/** What is shown of anything that was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,6 +1,6 @@
 import { delay } from '../protocol/abort.ts';
 import { LEADER_EXIT_CHANNEL, type LeaderExit } from '../protocol/discovery.ts';
-import { EngineError } from '../protocol/engine-error.ts';
+import { EngineError, serverError } from '../protocol/engine-error.ts';
 import type { EngineMessage } from '../protocol/engine-port.ts';
 import { leaderLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -127,11 +127,10 @@ function refuse(port: MessagePort, { wire }: EngineError): void {
 }
 
 const versionMismatch = (): EngineError =>
-  new EngineError({
-    code: 'protocol_mismatch',
-    message:
-      'The tabs of this site and its service worker run different versions. Reload every tab of this site, and try again.',
-  });
+  serverError(
+    'protocol_mismatch',
+    'The tabs of this site and its service worker run different versions. Reload every tab of this site, and try again.',
+  );
 
 const workerFailed = (cause: unknown): EngineError =>
   new EngineError(

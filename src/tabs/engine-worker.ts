@@ -1,7 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { DeviceLimits, SourceOptions, WorkerControl } from '../protocol/worker-control.ts';
 import type { ServePort } from '../protocol/discovery.ts';
-import { EngineError } from '../protocol/engine-error.ts';
+import { type EngineError, serverError } from '../protocol/engine-error.ts';
 import { engineLock } from '../protocol/locks.ts';
 import { blockedMessage, onBlockedWorker } from '../protocol/policy-violations.ts';
 import { withTrustedWorkers } from '../protocol/trusted-urls.ts';
@@ -84,7 +84,7 @@ export async function spawnEngineWorker(
   };
 }
 
-const workerBlocked = (message: string): EngineError => new EngineError({ code: 'worker_blocked', message });
+const workerBlocked = (message: string): EngineError => serverError('worker_blocked', message);
 
 function whenBlocked(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {

@@ -1,7 +1,7 @@
 import type { TransformersVariant, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { abortable } from '../../protocol/abort.ts';
 import type { EngineContext } from '../engine.ts';
-import { EngineError } from '../../protocol/engine-error.ts';
+import { EngineError, serverError } from '../../protocol/engine-error.ts';
 import type { LoadVariant, LoadVariantOptions } from './loaded-model.ts';
 import type { Engine } from '../engine.ts';
 import type { ModelStorage } from '../../weights/model-storage.ts';
@@ -96,10 +96,10 @@ export async function loadIntact(
   const second = await loadOnce(store, wasmUrl, variant, options);
   if (second.engine && second.intact) return second.engine;
   await second.engine?.unload();
-  throw new EngineError({
-    code: 'weights_corrupt',
-    message: `The stored weights of ${variant.name} are damaged and could not be repaired. The device's storage may be failing: free space, or use another device.`,
-  });
+  throw serverError(
+    'weights_corrupt',
+    `The stored weights of ${variant.name} are damaged and could not be repaired. The device's storage may be failing: free space, or use another device.`,
+  );
 }
 
 type Loaded = { engine: Engine; intact: true } | { engine: Engine | null; intact: false };
@@ -176,10 +176,10 @@ function engineContext(
 }
 
 function unlisted({ name }: Variant, path: string): EngineError {
-  return new EngineError({
-    code: 'weights_unavailable',
-    message: `${name} needs the file ${path}, which the catalog does not list.`,
-  });
+  return serverError(
+    'weights_unavailable',
+    `${name} needs the file ${path}, which the catalog does not list.`,
+  );
 }
 
 /** Each engine is its own chunk, fetched when it is first needed. */
@@ -195,9 +195,9 @@ async function loadEngine(variant: Variant, context: EngineContext): Promise<Eng
     case 'web-llm':
       return (await import('../engines/web-llm/load-web-llm.ts')).loadWebLlm(variant, context);
     default:
-      throw new EngineError({
-        code: 'model_unavailable',
-        message: `${variant.name} runs on the engine ${variant.engine}, which has no weights to load.`,
-      });
+      throw serverError(
+        'model_unavailable',
+        `${variant.name} runs on the engine ${variant.engine}, which has no weights to load.`,
+      );
   }
 }

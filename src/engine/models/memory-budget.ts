@@ -1,20 +1,18 @@
 import type { Variant } from '../../catalog/catalog.ts';
+import { usableBytes } from '../../catalog/device-fit.ts';
 import { delay } from '../../protocol/abort.ts';
 import { Mutex } from '../../protocol/mutex.ts';
 import type { LoadedModel } from './loaded-model.ts';
 
 /** Where the browser does not report memory: a modest device. */
 const UNKNOWN_GIB = 4;
-/** Share of a device's memory that models may use. */
-const SHARE = 0.6;
 /** Memory of an engine relative to its weights, where the catalog gives no figure. */
 const OVERHEAD = 1.2;
 /** A load waits this long for requests to end, then exceeds the budget, which is an estimate. */
 const ROOM_TIMEOUT_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 
-export const defaultBudget = (memoryGiB: number | null): number =>
-  (memoryGiB ?? UNKNOWN_GIB) * 2 ** 30 * SHARE;
+export const defaultBudget = (memoryGiB: number | null): number => usableBytes(memoryGiB ?? UNKNOWN_GIB);
 
 /** Of all files; about, where only the model hub knows exactly. */
 export const weightBytes = ({ files, hub }: Variant): number =>

@@ -14,6 +14,7 @@ import type { GgufFacts } from '../../gguf/gguf-facts.ts';
 import { chooseContext, ggufMemory } from '../../gguf/gguf-memory.ts';
 import { inspectModel } from '../../gguf/inspect-model.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
+import { Mutex } from '../../protocol/mutex.ts';
 import type { WeightsCommand } from '../../protocol/weights-messages.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
 import type { ModelStorage } from '../../weights/model-storage.ts';
@@ -49,14 +50,16 @@ const NOTE = 'adding';
 export class ModelAdder {
   readonly #options: ModelAdderOptions;
   #added: readonly AddedModelRecord[];
-  #turn: Promise<unknown>;
+  readonly #turns = new Mutex();
 
   constructor(options: ModelAdderOptions) {
     this.#options = options;
     this.#added = options.added;
-    this.#turn = this.#removeLeftovers().catch((error: unknown) =>
-      console.error('localtext: files of an interrupted add were not removed', error),
-    );
+    this.#turns
+      .run(() => this.#removeLeftovers())
+      .catch((error: unknown) =>
+        console.error('localtext: files of an interrupted add were not removed', error),
+      );
   }
 
   /** One after another. Idempotent: an engine that takes over is asked again. @throws EngineError */
@@ -65,9 +68,7 @@ export class ModelAdder {
     signal: AbortSignal,
     onProgress: (progress: LoadProgress) => void,
   ): Promise<AddedModel> {
-    const adding = this.#turn.then(() => this.#add(command, signal, onProgress));
-    this.#turn = adding.catch(() => undefined);
-    return adding;
+    return this.#turns.run(() => this.#add(command, signal, onProgress));
   }
 
   /** By its id, or its variant's name. */
@@ -103,11 +104,10 @@ export class ModelAdder {
     const inspected = await inspectModel(
       await openSource(source, store, this.#options.sources, signal),
     ).catch(asInvalidFile);
-    const { facts, bytes, files } = inspected;
+    const { facts, name, bytes, files } = inspected;
     // The same model again is no conflict.
     const holder = this.#added.find(({ model }) => model.id === wanted);
     if (wanted !== null && holder?.model.bytes !== bytes) this.#requireFree(wanted);
-    const name = (facts.name ?? baseName(files[0]?.name ?? '')).slice(0, 100);
     const { contextLength, memoryBytes } = await this.#fit(name, facts);
     const weights = await this.#store(files, bytes, wanted ?? name, signal, onProgress);
     try {
@@ -253,10 +253,6 @@ const hashOf = ({ sha256 }: WeightFile): string => sha256;
 
 const sameFiles = (a: readonly WeightFile[], b: readonly WeightFile[]): boolean =>
   a.map(hashOf).join() === b.map(hashOf).join();
-
-/** `folder/SmolLM2.Q8_0-00001-of-00003.gguf` → `SmolLM2.Q8_0` */
-const baseName = (path: string): string =>
-  (path.split('/').at(-1) ?? '').replace(/\.gguf$/i, '').replace(/-\d{5}-of-\d{5}$/, '');
 
 async function readNote(store: WeightStore): Promise<WeightFile[]> {
   const text = await store.notes.note(NOTE);

@@ -2,7 +2,7 @@ import type { Catalog, CatalogModel, Variant } from '../../catalog/catalog.ts';
 import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
 import { abortable } from '../../protocol/abort.ts';
 import type { Engine } from '../engine.ts';
-import { EngineError, badRequest, toWireError } from '../../protocol/engine-error.ts';
+import { badRequest, toWireError, serverError } from '../../protocol/engine-error.ts';
 import { UpstreamError } from '../engines/upstream/upstream-error.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { modelStatus, noVariant } from './model-status.ts';
@@ -67,10 +67,10 @@ export class ModelManager {
     const loadedModel = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels[0];
     if (!loadedModel && side === 'device') throw noVariant(id, this.#plans.get(id)?.reasons ?? [], true);
     if (!loadedModel)
-      throw new EngineError({
-        code: 'model_unavailable',
-        message: `The model ${id} has no variant in the catalog. Use another model.`,
-      });
+      throw serverError(
+        'model_unavailable',
+        `The model ${id} has no variant in the catalog. Use another model.`,
+      );
     return loadedModel;
   }
 

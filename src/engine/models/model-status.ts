@@ -1,5 +1,5 @@
 import type { CatalogModel } from '../../catalog/catalog.ts';
-import { EngineError, toWireError } from '../../protocol/engine-error.ts';
+import { type EngineError, toWireError, serverError } from '../../protocol/engine-error.ts';
 import type { ModelStatus, VariantReason } from '../../protocol/worker-control.ts';
 import type { LoadedModel } from './loaded-model.ts';
 import { weightBytes } from './memory-budget.ts';
@@ -68,5 +68,5 @@ export function noVariant(id: string, reasons: readonly VariantReason[], deviceO
   const message = deviceOnly
     ? `The request or its key is limited to this device, which can run no variant of ${id}: ${why || 'only servers run it'}. Use another model, or send the request without the limit.`
     : `This device can run no variant of ${id}: ${why || 'the catalog names none'}. Use another model.`;
-  return new EngineError({ code: 'model_unavailable', message });
+  return serverError('model_unavailable', message);
 }

@@ -1,4 +1,4 @@
-import { EngineError } from '../../protocol/engine-error.ts';
+import { type EngineError, serverError } from '../../protocol/engine-error.ts';
 
 /** The first bytes of a file on a server, and its size. Servers that know no ranges are stopped in time. @throws EngineError */
 export async function readStart(
@@ -33,7 +33,4 @@ export async function readStart(
 }
 
 const unavailable = (url: string, why: string, cause?: unknown): EngineError =>
-  new EngineError(
-    { code: 'weights_unavailable', message: `${url} could not be read: ${why}. Nothing was stored.` },
-    cause,
-  );
+  serverError('weights_unavailable', `${url} could not be read: ${why}. Nothing was stored.`, cause);

@@ -1,7 +1,7 @@
 import type { ChatEvent, ChatJob, Timings } from '../../protocol/job.ts';
 import { showSpan, type SpanDetail } from '../../protocol/user-timing.ts';
 import type { ChatEngine } from '../engine.ts';
-import { EngineError } from '../../protocol/engine-error.ts';
+import { serverError } from '../../protocol/engine-error.ts';
 import type { ModelManager, Side } from '../models/model-manager.ts';
 import type { LoadedModel } from '../models/loaded-model.ts';
 import { raceChats, type OnStage, type Racer } from './race-chat.ts';
@@ -119,10 +119,10 @@ async function enter(
         const { engine } = loadedModel;
         if (engine && 'generate' in engine) return { loadedModel, engine, leave };
         if (engine)
-          throw new EngineError({
-            code: 'model_unavailable',
-            message: `The model ${model} does not support chat. Use a chat model.`,
-          });
+          throw serverError(
+            'model_unavailable',
+            `The model ${model} does not support chat. Use a chat model.`,
+          );
       }
       // Another variant answers, or the engine crashed while this job stood in line: once more.
       giveUp();

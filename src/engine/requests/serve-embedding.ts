@@ -1,6 +1,6 @@
 import type { EmbeddingJob, EmbeddingResult } from '../../protocol/job.ts';
 import { showSpan } from '../../protocol/user-timing.ts';
-import { EngineError } from '../../protocol/engine-error.ts';
+import { serverError } from '../../protocol/engine-error.ts';
 import type { ModelManager } from '../models/model-manager.ts';
 import type { Engine } from '../engine.ts';
 
@@ -43,10 +43,10 @@ export async function serveEmbedding(
 
   async function run(engine: Engine): Promise<EmbeddingResult> {
     if (!('embed' in engine)) {
-      throw new EngineError({
-        code: 'model_unavailable',
-        message: `The model ${job.model} does not support embeddings. Use an embedding model.`,
-      });
+      throw serverError(
+        'model_unavailable',
+        `The model ${job.model} does not support embeddings. Use an embedding model.`,
+      );
     }
     onStage('prefill');
     const started = performance.now();

@@ -1,9 +1,9 @@
 import { blockedMessage, onBlockedWorker } from '../../protocol/policy-violations.ts';
-import { EngineError } from '../../protocol/engine-error.ts';
+import { type EngineError, serverError } from '../../protocol/engine-error.ts';
 
 /** @param directive of the Content-Security-Policy that refuses the script as a worker */
 export function workerBlocked(script: string, directive: string, cause?: unknown): EngineError {
-  return new EngineError({ code: 'worker_blocked', message: blockedMessage(script, directive) }, cause);
+  return serverError('worker_blocked', blockedMessage(script, directive), cause);
 }
 
 /**

@@ -38,13 +38,16 @@ export async function download(
     await withRetries(() => downloadRest(url, part, totalBytes, onProgress, signal), {
       signal,
       storedBytes: () => sizeOf(part),
-      isFinal: (error) => error instanceof PullError || isFileError(error),
+      isFinal,
     });
   } catch (error) {
     signal.throwIfAborted();
-    throw error instanceof PullError || isFileError(error) ? error : new PullError(reason(error));
+    throw isFinal(error) ? error : new PullError(reason(error));
   }
 }
+
+/** Another attempt would fail in the same way. */
+const isFinal = (error: unknown): boolean => error instanceof PullError || isFileError(error);
 
 async function downloadRest(
   url: string,

@@ -3,6 +3,7 @@ import type {
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions';
 import { FIRST_CHAT_MODEL } from '../client/models.ts';
+import { messageOf } from '../format.ts';
 
 /** What the panel holds. Text that must be JSON is kept as the user typed it, and parsed when asked. */
 export interface ChatSettings {
@@ -113,8 +114,6 @@ function json<T>(text: string, name: string): T {
   try {
     return JSON.parse(text) as T;
   } catch (error) {
-    throw new SettingsError(
-      `${name} is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new SettingsError(`${name} is not valid JSON: ${messageOf(error)}`);
   }
 }

@@ -17,6 +17,7 @@ import {
   saveConversation,
   type ConversationHead,
 } from './conversation-store.ts';
+import { messageOf } from '../format.ts';
 
 export const settings = preference<ChatSettings>('chat-settings', DEFAULT_SETTINGS);
 export const conversation = signal<Conversation>(newConversation());
@@ -80,6 +81,6 @@ async function save(next: Conversation): Promise<void> {
     storageProblem.value = null;
     await refreshHistory();
   } catch (error) {
-    storageProblem.value = `This conversation could not be kept: ${error instanceof Error ? error.message : String(error)}`;
+    storageProblem.value = `This conversation could not be kept: ${messageOf(error)}`;
   }
 }

@@ -7,6 +7,7 @@ import { conversation, putTurn, settings, turns } from './chat-state.ts';
 import { toMessages, type AssistantTurn, type Conversation, type Turn } from './conversation.ts';
 import { emptyReply, type Reply } from './reply.ts';
 import { streamReplies } from './stream-replies.ts';
+import { messageOf } from '../format.ts';
 
 /** The turns being written, if any, and how to stop them. */
 export const writing = signal<{ turnIds: string[]; stop: () => void } | null>(null);
@@ -83,7 +84,7 @@ async function ask(
       }
     });
   } catch (error) {
-    problem = controller.signal.aborted ? 'stopped' : error instanceof Error ? error.message : String(error);
+    problem = controller.signal.aborted ? 'stopped' : messageOf(error);
   } finally {
     writing.value = null;
     for (const [index, turn] of blank.entries()) {

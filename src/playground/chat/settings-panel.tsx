@@ -1,6 +1,7 @@
 import type { Signal } from '@preact/signals';
 import { CheckField, NumberField, RangeField, SelectField, TextField } from '../components/field.tsx';
 import { DEFAULT_SETTINGS, type ChatSettings } from './chat-settings.ts';
+import { messageOf } from '../format.ts';
 
 const FORMATS = [
   { value: 'text', label: 'Text' },
@@ -187,7 +188,7 @@ function jsonError(text: string): string | null {
     JSON.parse(text);
     return null;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

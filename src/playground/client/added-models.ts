@@ -4,6 +4,7 @@ import { announce } from '../components/announcer.tsx';
 import { handle } from './localtext.ts';
 import { refreshModels } from './models.ts';
 import { refreshStoredWeights } from './stored-weights.ts';
+import { messageOf } from '../format.ts';
 
 /** What the user chose, until it is added or put away. */
 export interface ChosenModel {
@@ -26,7 +27,7 @@ export async function refreshAddedModels(): Promise<void> {
   try {
     addedModels.value = await (await handle).models.list();
   } catch (error) {
-    addError.value = error instanceof Error ? error.message : String(error);
+    addError.value = messageOf(error);
   }
 }
 
@@ -92,7 +93,7 @@ async function tell(work: () => Promise<void>, stop?: AbortSignal): Promise<bool
     await work();
     return true;
   } catch (error) {
-    if (!stop?.aborted) addError.value = error instanceof Error ? error.message : String(error);
+    if (!stop?.aborted) addError.value = messageOf(error);
     return false;
   }
 }

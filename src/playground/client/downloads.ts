@@ -4,6 +4,7 @@ import { handle, modelStatuses } from './localtext.ts';
 import { idsWithTheSameWeights } from './model-facts.ts';
 import { holdDownload } from './stored-weights.ts';
 import { RateMeter } from './rate-meter.ts';
+import { messageOf } from '../format.ts';
 
 export interface Download {
   model: string;
@@ -68,7 +69,7 @@ async function run(model: string): Promise<void> {
     update(model, { phase: 'ready' });
   } catch (error) {
     if (controller.signal.aborted) update(model, { phase: 'cancelled' });
-    else update(model, { phase: 'failed', error: error instanceof Error ? error.message : String(error) });
+    else update(model, { phase: 'failed', error: messageOf(error) });
   }
 }
 

@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { hubAllowed } from './model-hub.ts';
 import { start, type Localtext, type LocaltextStatus } from '../../index.ts';
+import { messageOf } from '../format.ts';
 
 declare global {
   interface Window {
@@ -23,7 +24,7 @@ export async function publishHandle(): Promise<void> {
     window.localtext = localtext;
     watchStatus(localtext);
   } catch (error) {
-    startError.value = error instanceof Error ? error.message : String(error);
+    startError.value = messageOf(error);
   }
 }
 

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import { openai } from './openai.ts';
+import { messageOf } from '../format.ts';
 
 /** A colour for each model, so that its replies, bars and dots are known at a glance. */
 export type Hue = 'crimson' | 'indigo' | 'amber' | 'jade' | 'slate';
@@ -20,7 +21,7 @@ export async function refreshModels(): Promise<void> {
     modelIds.value = page.data.map((model) => model.id);
     modelsError.value = null;
   } catch (error) {
-    modelsError.value = error instanceof Error ? error.message : String(error);
+    modelsError.value = messageOf(error);
   }
 }
 

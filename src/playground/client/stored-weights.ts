@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { StoredVariant } from '../../index.ts';
 import { handle } from './localtext.ts';
+import { messageOf } from '../format.ts';
 
 /** Variants of which anything lies in this browser; null until the engine has told. */
 export const storedWeights = signal<StoredVariant[] | null>(null);
@@ -36,7 +37,7 @@ async function tell(work: () => Promise<void>): Promise<boolean> {
     await work();
     return true;
   } catch (error) {
-    storedWeightsError.value = error instanceof Error ? error.message : String(error);
+    storedWeightsError.value = messageOf(error);
     return false;
   }
 }

@@ -1,5 +1,6 @@
 import { Component, type ComponentChildren } from 'preact';
 import { clearPreferences } from '../preferences.ts';
+import { messageOf } from '../format.ts';
 
 interface Props {
   children: ComponentChildren;
@@ -22,7 +23,7 @@ export class ErrorBoundary extends Component<Props, { error: unknown }> {
     return (
       <div class="notice notice-error stack" role="alert">
         <strong>This view could not be shown.</strong>
-        <span>{error instanceof Error ? error.message : String(error)}</span>
+        <span>{messageOf(error)}</span>
         <span class="row">
           <button type="button" class="button" onClick={() => this.setState({ error: null })}>
             Try again

@@ -8,6 +8,7 @@ import { FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
 import { announce } from '../components/announcer.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { ModelSelect } from '../components/model-select.tsx';
+import { messageOf } from '../format.ts';
 
 const TOKENS = 96;
 const PROMPT = 'Write a long story about a lighthouse keeper and the sea.';
@@ -35,7 +36,7 @@ export function SpeedTest() {
       });
       announce('The speed has been measured.');
     } catch (error) {
-      if (!aborter.signal.aborted) problem.value = error instanceof Error ? error.message : String(error);
+      if (!aborter.signal.aborted) problem.value = messageOf(error);
     } finally {
       controller.value = null;
     }

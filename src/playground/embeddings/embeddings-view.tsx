@@ -5,7 +5,7 @@ import { chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { TextField } from '../components/field.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { announce } from '../components/announcer.tsx';
-import { bytes, duration, plural } from '../format.ts';
+import { bytes, duration, messageOf, plural } from '../format.ts';
 import { embed, type Embedded } from './embed.ts';
 import { lines, texts } from './embedding-texts.ts';
 import { SearchBox } from './search-box.tsx';
@@ -27,7 +27,7 @@ export function EmbeddingsView() {
       result.value = await embed(lines.value, controller.signal);
       announce(`${plural(lines.value.length, 'text')} embedded.`);
     } catch (error) {
-      if (!controller.signal.aborted) problem.value = error instanceof Error ? error.message : String(error);
+      if (!controller.signal.aborted) problem.value = messageOf(error);
     } finally {
       busy.value = null;
     }

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { announce } from '../components/announcer.tsx';
 import { Field } from '../components/field.tsx';
-import { plural } from '../format.ts';
+import { messageOf, plural } from '../format.ts';
 import { embed, type Embedded } from './embed.ts';
 import { dot } from './vector.ts';
 
@@ -26,7 +26,7 @@ export function SearchBox({ embedded }: { embedded: Embedded }) {
       hits.value = rank(embedded, asked.vectors[0] ?? []);
       announce(`${plural(hits.value.length, 'result')}. Best: ${hits.value[0]?.text ?? ''}`);
     } catch (error) {
-      problem.value = error instanceof Error ? error.message : String(error);
+      problem.value = messageOf(error);
     }
   };
   return (

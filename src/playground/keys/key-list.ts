@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { handle } from '../client/localtext.ts';
 import type { KeyInfo } from '../../index.ts';
+import { messageOf } from '../format.ts';
 
 /** The newest first, revoked ones last. */
 export const keyList = signal<KeyInfo[]>([]);
@@ -22,7 +23,7 @@ export async function attempt<T>(change: () => Promise<T>): Promise<T | null> {
     keysProblem.value = null;
     return await change();
   } catch (error) {
-    keysProblem.value = error instanceof Error ? error.message : String(error);
+    keysProblem.value = messageOf(error);
     return null;
   }
 }

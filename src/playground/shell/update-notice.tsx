@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { engineStatus, handle } from '../client/localtext.ts';
+import { messageOf } from '../format.ts';
 
 /** A new version has been downloaded and waits; it takes over once no request runs. */
 export function UpdateNotice() {
@@ -10,7 +11,7 @@ export function UpdateNotice() {
       await (await handle).update();
       location.reload();
     } catch (error) {
-      problem.value = error instanceof Error ? error.message : String(error);
+      problem.value = messageOf(error);
     }
   };
   return (

@@ -1,5 +1,5 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
-import { EngineError } from '../../protocol/engine-error.ts';
+import { type EngineError, serverError } from '../../protocol/engine-error.ts';
 import { FormatError, type ByteCursor } from '../../gguf/byte-cursor.ts';
 import { readGguf } from '../../gguf/read-gguf.ts';
 import { readHeader, startOfBlob } from '../../gguf/read-header.ts';
@@ -43,8 +43,8 @@ export async function findBrokenJson(
 }
 
 function corruptFile({ path }: WeightFile, { message }: FormatError): EngineError {
-  return new EngineError({
-    code: 'weights_corrupt',
-    message: `The weight file ${path} ${message}. Put the right file into the models folder, or correct the catalog.`,
-  });
+  return serverError(
+    'weights_corrupt',
+    `The weight file ${path} ${message}. Put the right file into the models folder, or correct the catalog.`,
+  );
 }

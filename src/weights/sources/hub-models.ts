@@ -1,3 +1,4 @@
+import { formatBytes } from '../../catalog/device-fit.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
 import { commitOf, readTree } from './hub-source.ts';
 
@@ -47,7 +48,9 @@ export async function listGgufModel(
   );
   const [found, ...others] = exact.length > 0 ? exact : matching;
   if (found && others.length === 0) return found[1];
-  const names = [...(found ? matching : models)].map(([model, files]) => `${model} (${megabytes(files)} MB)`);
+  const names = [...(found ? matching : models)].map(
+    ([model, files]) => `${model} (${formatBytes(sizeOf(files))})`,
+  );
   const list = names.slice(0, SHOWN).join(', ');
   throw badRequest(
     names.length === 0
@@ -63,5 +66,4 @@ const matches = (file: string | null, model: string, files: readonly RemoteFile[
   model.toLowerCase().includes(file.toLowerCase()) ||
   files.some(({ name }) => name === file);
 
-const megabytes = (files: readonly RemoteFile[]): number =>
-  Math.round(files.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6);
+const sizeOf = (files: readonly RemoteFile[]): number => files.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -2,7 +2,7 @@ import { env, PreTrainedModel, type Tensor } from '@huggingface/transformers';
 
 import { hasThreads, processors } from '../../device/threads.ts';
 import type { EngineContext } from '../../engine.ts';
-import { EngineError } from '../../../protocol/engine-error.ts';
+import { serverError } from '../../../protocol/engine-error.ts';
 import { whenThreadBlocked } from '../../worker/blocked-worker.ts';
 import { SCRIPT, startFailure, WASM } from './runtime-files.ts';
 import { serveBlob } from './weight-files.ts';
@@ -48,7 +48,7 @@ export async function startRuntime(context: EngineContext): Promise<void> {
 
 function configure(context: EngineContext): void {
   const { wasm } = env.backends.onnx;
-  if (!wasm) throw new EngineError({ code: 'model_load_failed', message: 'This browser cannot run WASM.' });
+  if (!wasm) throw serverError('model_load_failed', 'This browser cannot run WASM.');
   wasm.wasmPaths = {
     mjs: context.wasm(SCRIPT),
     wasm: context.wasm(WASM),

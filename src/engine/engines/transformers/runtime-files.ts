@@ -1,5 +1,5 @@
 import type { EngineContext } from '../../engine.ts';
-import { EngineError } from '../../../protocol/engine-error.ts';
+import { EngineError, serverError } from '../../../protocol/engine-error.ts';
 import { takesPlainBuild } from './runtime-build.ts';
 import { checkWasm } from '../wllama/wasm-file.ts';
 
@@ -17,7 +17,7 @@ export async function startFailure(error: unknown, context: EngineContext): Prom
   if (error instanceof EngineError) return error;
   if (/content security policy|unsafe-eval/i.test(String(error))) {
     const message = `This page's Content-Security-Policy keeps ${WASM} from running. Allow 'wasm-unsafe-eval' in script-src, and reload the page.`;
-    return new EngineError({ code: 'model_load_failed', message }, error);
+    return serverError('model_load_failed', message, error);
   }
   try {
     await checkScript(context);
@@ -44,5 +44,5 @@ async function checkScript({ wasm, signal }: EngineContext): Promise<void> {
 
 function failed(how: string, cause?: unknown): EngineError {
   const message = `The engine's file ${SCRIPT} ${how}. Put the files of the wasm folder back in place, or name it by wasmUrl, and reload the page.`;
-  return new EngineError({ code: 'model_load_failed', message }, cause);
+  return serverError('model_load_failed', message, cause);
 }

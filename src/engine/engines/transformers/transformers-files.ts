@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../../engine.ts';
-import { EngineError } from '../../../protocol/engine-error.ts';
+import { EngineError, serverError } from '../../../protocol/engine-error.ts';
 
 const CONFIG = 'config.json';
 const TOKENIZER_FILES = ['tokenizer_config.json', 'tokenizer.json'];
@@ -56,7 +56,7 @@ export async function checkConfig(variant: TransformersVariant, context: EngineC
   if (missing !== undefined || !has.some((name) => GRAPH.test(name))) {
     const lacking = missing ?? 'onnx/model.onnx';
     const message = `${variant.name} needs the file ${folderOf(variant)}${lacking}, which the catalog does not list.`;
-    throw new EngineError({ code: 'weights_unavailable', message });
+    throw serverError('weights_unavailable', message);
   }
   const path = folderOf(variant) + CONFIG;
   const parsed = configSchema.safeParse(await readJson(path, context));
@@ -88,7 +88,7 @@ const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementat
 /** After several losses, a browser may offer its GPU no more. */
 export function noGpu({ name }: TransformersVariant): EngineError {
   const message = `${name} runs on WebGPU alone, and the browser offers no GPU now. Restart the browser if its GPU has failed, or leave \`device\` out of the variant.`;
-  return new EngineError({ code: 'device_unsupported', message });
+  return serverError('device_unsupported', message);
 }
 
 /** Why the runtime could not load the graph. */
@@ -97,11 +97,11 @@ export function graphFailure(error: unknown, variant: TransformersVariant): Engi
   const said = error instanceof Error ? error.message : String(error);
   if (OUT_OF_MEMORY.test(said)) {
     const message = `There is too little memory for ${variant.name}. Close other tabs, or choose a smaller model.`;
-    return new EngineError({ code: 'out_of_memory', message }, error);
+    return serverError('out_of_memory', message, error);
   }
   if (UNSUPPORTED.test(said)) {
     const message = `${variant.name} uses what ONNX Runtime cannot run on ${variant.device ?? 'wasm'} here: ${brief(said)}`;
-    return new EngineError({ code: 'device_unsupported', message }, error);
+    return serverError('device_unsupported', message, error);
   }
   const path = `${folderOf(variant)}onnx/${graphOf(variant)}.onnx`;
   return corrupt(path, `cannot be loaded by ONNX Runtime (${brief(said)})`, error);
@@ -128,5 +128,5 @@ async function readJson(path: string, context: EngineContext): Promise<unknown> 
 
 function corrupt(path: string, how: string, cause?: unknown): EngineError {
   const message = `The file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`;
-  return new EngineError({ code: 'weights_corrupt', message }, cause);
+  return serverError('weights_corrupt', message, cause);
 }

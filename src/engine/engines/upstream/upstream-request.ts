@@ -4,7 +4,7 @@ import type {
 } from 'openai/resources/chat/completions';
 import type { CompletionCreateParamsStreaming } from 'openai/resources/completions';
 import type { ChatJob, ChatMessage } from '../../../protocol/job.ts';
-import { badRequest, EngineError } from '../../../protocol/engine-error.ts';
+import { badRequest, type EngineError, serverError } from '../../../protocol/engine-error.ts';
 
 export type UpstreamRequest =
   { chat: ChatCompletionCreateParamsStreaming } | { completion: CompletionCreateParamsStreaming };
@@ -12,11 +12,10 @@ export type UpstreamRequest =
 export function toUpstreamRequest(job: ChatJob, model: string): UpstreamRequest {
   if (job.resume) {
     // Servers differ in what they do with a last message of the assistant: most begin a second one.
-    throw new EngineError({
-      code: 'engine_lost',
-      message:
-        'The tab that ran this reply was closed, and its server cannot continue it. Send the request again.',
-    });
+    throw serverError(
+      'engine_lost',
+      'The tab that ran this reply was closed, and its server cannot continue it. Send the request again.',
+    );
   }
   const { temperature, topP, seed, presencePenalty, frequencyPenalty, logitBias } = job.sampling;
   const common = {

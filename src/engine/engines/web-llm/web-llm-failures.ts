@@ -3,6 +3,7 @@ import {
   contextLengthExceeded,
   deviceLost,
   EngineError,
+  serverError,
 } from '../../../protocol/engine-error.ts';
 
 function outOfMemory(name: string, cause?: unknown): EngineError {
@@ -94,9 +95,9 @@ export function asLoadFailure(
 const OUT_OF_MEMORY = /out.of.memory|allocation failed|memory.*(exceed|limit)|maxBufferSize|too large/i;
 
 function unsupportedDevice(message: string, cause: unknown): EngineError {
-  return new EngineError({ code: 'device_unsupported', message }, cause);
+  return serverError('device_unsupported', message, cause);
 }
 
 function corrupt(message: string, cause: unknown): EngineError {
-  return new EngineError({ code: 'weights_corrupt', message }, cause);
+  return serverError('weights_corrupt', message, cause);
 }

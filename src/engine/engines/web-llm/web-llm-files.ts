@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { WebLlmVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../../engine.ts';
-import { EngineError } from '../../../protocol/engine-error.ts';
+import { type EngineError, serverError } from '../../../protocol/engine-error.ts';
 import type { ReadArtifact } from './artifact-cache.ts';
 import { CHAT_CONFIG, folderOf, libraryPath } from '../../../weights/sources/mlc-paths.ts';
 
@@ -89,8 +89,8 @@ async function readJson<T>(path: string, blob: Blob, schema: z.ZodType<T>): Prom
 }
 
 function corrupt(path: string, how: string): EngineError {
-  return new EngineError({
-    code: 'weights_corrupt',
-    message: `The file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`,
-  });
+  return serverError(
+    'weights_corrupt',
+    `The file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`,
+  );
 }

@@ -3,7 +3,7 @@ import { CacheManager, Wllama, type LoadModelParams } from '@wllama/wllama';
 import type { WllamaVariant } from '../../../catalog/catalog.ts';
 import { abortable, withTimeout } from '../../../protocol/abort.ts';
 import type { ChatEngine, EngineContext, LoadEngine } from '../../engine.ts';
-import { EngineError } from '../../../protocol/engine-error.ts';
+import { EngineError, serverError } from '../../../protocol/engine-error.ts';
 import { chatThreads, hasThreads } from '../../device/threads.ts';
 import { realAdapter } from '../../device/gpu.ts';
 import { ChatPrompt } from '../chat-prompt.ts';
@@ -68,7 +68,7 @@ async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void>
   for (const [index, blob] of blobs.entries()) {
     if ((await blob.slice(0, 4).text()) === 'GGUF') continue;
     const message = `The file ${files[index]?.path ?? ''} is not a GGUF. Correct the catalog, or put the right file in place.`;
-    throw new EngineError({ code: 'weights_corrupt', message });
+    throw serverError('weights_corrupt', message);
   }
 }
 

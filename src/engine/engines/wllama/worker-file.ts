@@ -1,7 +1,7 @@
 import type { Wllama } from '@wllama/wllama';
 
 import { workerBlocked } from '../../worker/blocked-worker.ts';
-import { EngineError } from '../../../protocol/engine-error.ts';
+import { type EngineError, serverError } from '../../../protocol/engine-error.ts';
 import { onBlockedWorker } from '../../../protocol/policy-violations.ts';
 import { trustedScriptUrl } from '../../../protocol/trusted-urls.ts';
 import { runTask, type ModelFile, type WorkerProxy } from './worker-proxy.ts';
@@ -78,10 +78,10 @@ function open(url: string, name: string, onFailure: (error: EngineError) => void
 function notStarted(url: string, event: Event): EngineError {
   const { pathname } = new URL(url);
   const why = event instanceof ErrorEvent && event.message;
-  return new EngineError({
-    code: why ? 'engine_crashed' : 'worker_blocked',
-    message: why
+  return serverError(
+    why ? 'engine_crashed' : 'worker_blocked',
+    why
       ? 'The engine stopped on an internal error. Try again: the next request reloads it.'
       : `The browser did not start the worker ${pathname.split('/').at(-1)}. Check that the server sends it with status 200, a JavaScript type and, in an isolated page, Cross-Origin-Embedder-Policy; then reload the page.`,
-  });
+  );
 }
