@@ -22,6 +22,7 @@ export type {
   LoadProgress,
   ModelStatus,
   SourceOptions,
+  VariantEstimate,
   VariantReason,
 } from './protocol/worker-control.ts';
 export type { LoggedBody, RequestClient, RequestLogEntry } from './protocol/request-log.ts';

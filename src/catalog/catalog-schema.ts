@@ -59,7 +59,16 @@ const dimensions = z.int().positive().max(65_536);
 const variant = z.discriminatedUnion(
   'engine',
   [
-    z.looseObject({ ...base, engine: z.literal('wllama'), sampling: sampling.optional() }),
+    z.looseObject({
+      ...base,
+      engine: z.literal('wllama'),
+      sampling: sampling.optional(),
+      kvValues: z
+        .int()
+        .positive()
+        .max(2 ** 31)
+        .optional(),
+    }),
     z.looseObject({
       ...base,
       engine: z.literal('transformers'),

@@ -61,7 +61,7 @@ export interface DeviceNeeds {
   webgpu?: boolean;
   /** WebGPU features by their names in the specification: `shader-f16`. */
   features?: string[];
-  /** Bytes of memory that weights, KV cache and working buffers take together. */
+  /** Bytes of memory that weights, KV cache and working buffers take together. Default: an estimate from the other fields. */
   memoryBytes?: number;
   /** Logical processors, for what the CPU computes. */
   cores?: number;
@@ -85,6 +85,8 @@ export interface HubSource {
 export interface WllamaVariant extends VariantBase {
   engine: 'wllama';
   sampling?: VariantSampling;
+  /** Values that the KV cache holds for each token, for the estimate of memory: layers × key-value heads × (key + value size). */
+  kvValues?: number;
 }
 
 /** Embeddings by transformers.js on onnxruntime-web. */

@@ -11,6 +11,7 @@ const smolLm2: WllamaVariant = {
   name: 'smollm2-135m-instruct-q8_0',
   license: 'Apache-2.0',
   contextLength: 8192,
+  kvValues: 30 * 3 * (64 + 64),
   // Measured: docs/decisions/sampling.md.
   sampling: { minP: 0.2 },
   files: [

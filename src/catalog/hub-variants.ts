@@ -80,18 +80,20 @@ interface GgufBuild {
   size: '0.5b' | '1.5b';
   approximateBytes: number;
   cores: number;
+  kvValues: number;
   /** Commit of the repository. */
   revision: string;
 }
 
 /** Qwen2.5-Instruct as GGUF, from the Qwen team's own repositories, for CPUs with enough cores to be of use. */
-function qwenGguf({ size, approximateBytes, cores, revision }: GgufBuild): WllamaVariant {
+function qwenGguf({ size, approximateBytes, cores, kvValues, revision }: GgufBuild): WllamaVariant {
   const repository = `Qwen/Qwen2.5-${size.toUpperCase()}-Instruct-GGUF`;
   return {
     engine: 'wllama',
     name: `qwen2.5-${size}-instruct-q4_k_m`,
     license: 'Apache-2.0',
     contextLength: 8192,
+    kvValues,
     files: [],
     hub: {
       repository,
@@ -100,7 +102,7 @@ function qwenGguf({ size, approximateBytes, cores, revision }: GgufBuild): Wllam
       files: [`qwen2.5-${size}-instruct-q4_k_m.gguf`],
       approximateBytes,
     },
-    needs: { memoryBytes: approximateBytes * 2, cores },
+    needs: { cores },
   };
 }
 
@@ -108,11 +110,13 @@ export const qwenGguf15B: WllamaVariant = qwenGguf({
   size: '1.5b',
   approximateBytes: 1.12e9,
   cores: 12,
+  kvValues: 28 * 2 * (128 + 128),
   revision: '91cad51170dc346986eccefdc2dd33a9da36ead9',
 });
 export const qwenGguf05B: WllamaVariant = qwenGguf({
   size: '0.5b',
   approximateBytes: 0.49e9,
   cores: 6,
+  kvValues: 24 * 2 * (64 + 64),
   revision: '9217f5db79a29953eb74d5343926648285ec7e67',
 });

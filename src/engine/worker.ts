@@ -13,6 +13,8 @@ import { detectDevice } from './device/detect-device.ts';
 import { KeepAlive } from './worker/keep-alive.ts';
 import { defaultBudget } from './models/memory-budget.ts';
 import { loadIntact, variantLoader } from './models/load-variant.ts';
+import { DownloadRate } from '../weights/download/download-rate.ts';
+import { Estimates } from './models/estimates.ts';
 import { BackendBenchmark } from './benchmark/backend-benchmark.ts';
 import { ModelAdder } from './models/model-adder.ts';
 import { ModelManager } from './models/model-manager.ts';
@@ -55,9 +57,13 @@ function begin(
   added: AddedModelRecord[],
 ): Serving {
   const catalog = withAdded(siteCatalog, added);
-  const status = (): EngineStatus => ({ epoch, models: modelManager.status() });
+  let deviceMemoryBytes: number | null = null;
+  const status = (): EngineStatus => ({ epoch, deviceMemoryBytes, models: modelManager.status() });
   const channel = new StatusChannel(scope, status);
-  const store = openBackend().then((backend) => new WeightStore(backend, modelsUrl, navigator.locks, scope));
+  const rate = new DownloadRate();
+  const store = openBackend().then(
+    (backend) => new WeightStore(backend, modelsUrl, navigator.locks, scope, rate),
+  );
   const sources = new WeightSources(store, modelsUrl, options.sources);
   const modelStorage = new ModelStorage({
     catalog,
@@ -69,7 +75,8 @@ function begin(
     release: (variant) => modelManager.release(variant),
   });
   const upstreamKeys = options.upstreamKeys ?? {};
-  const loadVariant = variantLoader({
+  const estimates = new Estimates(sources, rate);
+  const load = variantLoader({
     store,
     sources,
     modelStorage,
@@ -78,14 +85,15 @@ function begin(
     upstreamKeys,
   });
   const device = detectDevice();
+  void device.then(({ memoryGiB }) => (deviceMemoryBytes = memoryGiB && memoryGiB * 2 ** 30));
   const planner = new VariantPlanner(device, sources, prefer);
   const modelManager = new ModelManager(
     catalog,
-    loadVariant,
+    (variant, loading) => load(variant, loading).finally(() => estimates.refreshOne(variant)),
     () => channel.changed(),
     (model, faults) => planner.plan(model, faults),
     device.then(({ memoryGiB }) => limits.memoryBytes ?? defaultBudget(memoryGiB)),
-    (variant) => benchmark.note(variant),
+    { note: (variant) => benchmark.note(variant), estimate: (variant) => estimates.of(variant) },
   );
   const benchmark = new BackendBenchmark({
     device,
@@ -106,9 +114,12 @@ function begin(
       channel.changed();
     },
   });
+  let current = catalog;
+  const refreshEstimates = () => estimates.refresh(current).then(() => channel.changed());
   const planAll = () =>
     modelManager
       .planAll()
+      .then(refreshEstimates)
       .catch((error: unknown) => console.error('localtext: no plan for the models', error));
   void planAll();
   const adder = new ModelAdder({
@@ -116,6 +127,7 @@ function begin(
     added,
     save: (models) => writeAddedModels(scope, models),
     publish(all) {
+      current = all;
       modelManager.setCatalog(all);
       modelStorage.setCatalog(all);
       void planAll();
@@ -137,7 +149,7 @@ function begin(
       modelStorage,
       sources,
       adder,
-      onChange: () => channel.changed(),
+      onChange: () => void refreshEstimates(),
     },
     onRequest() {
       const release = keepAlive.hold();

@@ -1,8 +1,8 @@
 import type { AddedModel } from '../catalog/added-models.ts';
 import { toModelId } from '../catalog/added-models.ts';
 import { formatBytes, memoryShortage, reportedMemoryGiB } from '../catalog/device-fit.ts';
+import { chooseContext, estimateMemory } from '../catalog/memory-estimate.ts';
 import { FormatError } from '../gguf/byte-cursor.ts';
-import { chooseContext, ggufMemory } from '../gguf/gguf-memory.ts';
 import { inspectModel, type InspectedModel, type ModelFile } from '../gguf/inspect-model.ts';
 import { startOfBlob } from '../gguf/read-header.ts';
 import { WEIGHTS_PATH } from '../protocol/local-paths.ts';
@@ -25,8 +25,9 @@ export async function listModels(scope: string): Promise<AddedModel[]> {
 export async function inspectFiles(given: File | Iterable<File>): Promise<ModelDetails> {
   const { facts, name, bytes } = await inspect(given);
   const memory = reportedMemoryGiB(navigator);
-  const contextLength = chooseContext(facts, (needed) => memoryShortage(needed, memory) === undefined);
-  const memoryBytes = ggufMemory(facts, contextLength);
+  const model = { ...facts, engine: 'wllama' as const, files: [{ bytes }] };
+  const contextLength = chooseContext(model, (needed) => memoryShortage(needed, memory) === undefined);
+  const { memoryBytes } = estimateMemory({ ...model, contextLength });
   return {
     suggestedId: toModelId(name),
     name,

@@ -91,6 +91,7 @@ export class Localtext extends EventTarget {
     const status = await engine.status();
     return {
       epoch: status?.epoch ?? '',
+      deviceMemoryBytes: status?.deviceMemoryBytes ?? null,
       models: status?.models ?? [],
       leader: membership.leader.leading,
       serviceWorker: registration !== null,

@@ -53,6 +53,8 @@ export interface LoadProgress {
 
 export interface EngineStatus {
   epoch: string;
+  /** What the device has, as far as the browser tells; null: it does not. */
+  deviceMemoryBytes: number | null;
   models: ModelStatus[];
 }
 
@@ -73,6 +75,20 @@ export interface ModelStatus {
   sampling?: VariantSampling;
   /** Why these weights, and why none before them; empty until they are chosen. */
   reasons?: VariantReason[];
+  /** What its variants take of this device, by their names; not of servers. */
+  estimates?: Record<string, VariantEstimate>;
+}
+
+/** What a variant takes of this device, about. */
+export interface VariantEstimate {
+  /** Memory while it is loaded: weights, KV cache at the context length, saved prompt states, engine. */
+  memoryBytes: number;
+  /** What saved states of earlier prompts take of it, at most. */
+  promptStateBytes: number;
+  /** Of its weights, what is not stored yet. */
+  downloadBytes: number;
+  /** Time to download that, by the speed of earlier downloads; absent while the speed is unknown. */
+  downloadSeconds?: number;
 }
 
 export interface VariantReason {

@@ -3,6 +3,7 @@ import { badRequest } from '../protocol/engine-error.ts';
 import { CHUNK_BYTES, readChunk, type StorageBackend } from './backends/storage-backend.ts';
 import { didNotFit, storageFull, wrongHash } from './download/download-errors.ts';
 import { download } from './download/download.ts';
+import { DownloadRate } from './download/download-rate.ts';
 import { PausableDownload } from './download/pausable-download.ts';
 import { hashBlob } from './integrity/file-hash.ts';
 import { StoredFiles } from './stored-files.ts';
@@ -29,15 +30,23 @@ export class WeightStore {
   readonly #files: StoredFiles;
   readonly #modelsUrl: string;
   readonly #locks: LockManager;
+  readonly #rate: DownloadRate;
   /** By hash: the checks of this worker's life that run, or found the file intact. */
   readonly #checks = new Map<string, Promise<boolean>>();
   readonly #downloads = new Map<string, PausableDownload>();
 
-  constructor(backend: StorageBackend, modelsUrl: string, locks: LockManager, scope: string) {
+  constructor(
+    backend: StorageBackend,
+    modelsUrl: string,
+    locks: LockManager,
+    scope: string,
+    rate = new DownloadRate(),
+  ) {
     this.backend = backend;
     this.notes = this.#files = new StoredFiles(backend, scope);
     this.#modelsUrl = modelsUrl;
     this.#locks = locks;
+    this.#rate = rate;
   }
 
   /** Which of these files are not complete. */
@@ -207,7 +216,12 @@ export class WeightStore {
   async #download(file: WeightFile, options: FileOptions): Promise<void> {
     await this.#expectRoom(file);
     const url = new URL(file.url ?? file.path, this.#modelsUrl).href;
-    const chunks = await download(this.backend, file, { ...options, url, name: file.sha256 });
+    const measure = this.#rate.measure();
+    const onProgress = (loadedBytes: number): void => {
+      measure(loadedBytes);
+      options.onProgress(loadedBytes);
+    };
+    const chunks = await download(this.backend, file, { ...options, onProgress, url, name: file.sha256 });
     await this.#files.finish(file, chunks);
   }
 

@@ -1,15 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
-import { findRoot, treeBytes } from './process-memory.ts';
+import { findRoot, peakTreeBytes } from '../support/process-memory.ts';
 import { quotients, type Row } from './row.ts';
 import { NO_GPU, type Stage } from './stage.ts';
 
-const SAMPLE_MS = 200;
 const MEGABYTE = 1e6;
 
 /** In its own browser, closed again; the stored weights stay between. */
@@ -67,11 +65,7 @@ async function peakBytes(profile: string, url: string, tabs: number, empty = 0):
       );
     await chat(1);
     const root = await findRoot(`--user-data-dir=${profile}`);
-    const done = chat(100).then(() => 'done' as const);
-    let peak = 0;
-    do peak = Math.max(peak, await treeBytes(root));
-    while ((await Promise.race([done, sleep(SAMPLE_MS, 'sample' as const)])) !== 'done');
-    return peak;
+    return await peakTreeBytes(root, chat(100));
   } finally {
     await context.close();
   }

@@ -31,7 +31,7 @@ describe.each(selectedBrowsers().filter(({ name }) => name === 'webkit'))('$name
     const memory: number[] = [];
     await tab.beginLoad('amber-phoenix-4');
     for (let phase = ''; phase === '' || phase === 'download'; phase = await tab.loadPhase()) {
-      memory.push((await browser.memory())[PAGE_PROCESS] ?? 0);
+      memory.push(await browser.memory(PAGE_PROCESS));
     }
     const growth = Math.max(...memory) - (memory[0] ?? 0);
     console.log(`the page's process grew by ${Math.round(growth / 1e6)} MB at most`);

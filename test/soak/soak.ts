@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright';
 
-import { findRoot, treeBytes } from '../bench/process-memory.ts';
+import { findRoot, treeBytes } from '../support/process-memory.ts';
 import { Random } from '../chaos/random.ts';
 import { openPage } from '../support/open-page.ts';
 import { REQUESTS } from './requests.ts';

@@ -2,7 +2,7 @@ import type { TransformersVariant } from '../../catalog/catalog.ts';
 import type { DeviceLimits } from '../../protocol/worker-control.ts';
 import { delay } from '../../protocol/abort.ts';
 import type { Device } from '../device/device.ts';
-import { weightBytes } from '../models/memory-budget.ts';
+import { weightBytes } from '../../catalog/memory-estimate.ts';
 import type { EmbeddingEngine } from '../engine.ts';
 import { describe, probe, probeResultSchema, type ProbeResult } from './probe.ts';
 import type { WeightStore } from '../../weights/weight-store.ts';

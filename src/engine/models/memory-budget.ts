@@ -1,28 +1,19 @@
 import type { Variant } from '../../catalog/catalog.ts';
 import { usableBytes } from '../../catalog/device-fit.ts';
+import { estimateMemory } from '../../catalog/memory-estimate.ts';
 import { delay } from '../../protocol/abort.ts';
 import { Mutex } from '../../protocol/mutex.ts';
 import type { LoadedModel } from './loaded-model.ts';
 
 /** Where the browser does not report memory: a modest device. */
 const UNKNOWN_GIB = 4;
-/** Memory of an engine relative to its weights, where the catalog gives no figure. */
-const OVERHEAD = 1.2;
 /** A load waits this long for requests to end, then exceeds the budget, which is an estimate. */
 const ROOM_TIMEOUT_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 
 export const defaultBudget = (memoryGiB: number | null): number => usableBytes(memoryGiB ?? UNKNOWN_GIB);
 
-/** Of all files; about, where only the model hub knows exactly. */
-export const weightBytes = ({ files, hub }: Variant): number =>
-  files.reduce((sum, { bytes }) => sum + bytes, hub?.approximateBytes ?? 0);
-
-/** Approximate bytes of a variant in memory. A server's model takes none here. */
-function memoryCost(variant: Variant): number {
-  if (variant.engine === 'upstream') return 0;
-  return variant.needs?.memoryBytes ?? weightBytes(variant) * OVERHEAD;
-}
+const memoryCost = (variant: Variant): number => estimateMemory(variant).memoryBytes;
 
 /** Which models may be in memory together. The least recently used go first, never under a request. */
 export class MemoryBudget {

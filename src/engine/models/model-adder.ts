@@ -9,9 +9,9 @@ import {
 } from '../../catalog/added-models.ts';
 import type { Catalog, WeightFile, WllamaVariant } from '../../catalog/catalog.ts';
 import { memoryShortage } from '../../catalog/device-fit.ts';
+import { chooseContext, estimateMemory } from '../../catalog/memory-estimate.ts';
 import { FormatError } from '../../gguf/byte-cursor.ts';
 import type { GgufFacts } from '../../gguf/gguf-facts.ts';
-import { chooseContext, ggufMemory } from '../../gguf/gguf-memory.ts';
 import { inspectModel } from '../../gguf/inspect-model.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
 import { Mutex } from '../../protocol/mutex.ts';
@@ -108,7 +108,7 @@ export class ModelAdder {
     // The same model again is no conflict.
     const holder = this.#added.find(({ model }) => model.id === wanted);
     if (wanted !== null && holder?.model.bytes !== bytes) this.#requireFree(wanted);
-    const { contextLength, memoryBytes } = await this.#fit(name, facts);
+    const { contextLength, memoryBytes } = await this.#fit(name, facts, bytes);
     const weights = await this.#store(files, bytes, wanted ?? name, signal, onProgress);
     try {
       const same = this.#added.find(({ variant }) => sameFiles(variant.files, weights));
@@ -130,9 +130,9 @@ export class ModelAdder {
         name: addedVariantName(toModelId(name), weights[0]?.sha256 ?? ''),
         license: facts.license?.slice(0, 100) ?? 'unknown',
         contextLength,
+        kvValues: facts.kvValues,
         sampling: SAMPLING,
         files: weights,
-        needs: { memoryBytes },
       };
       await this.#publish([...this.#added, { model, variant }]);
       return model;
@@ -143,11 +143,15 @@ export class ModelAdder {
   }
 
   /** @throws EngineError 400 `unsupported_model` */
-  async #fit(name: string, facts: GgufFacts): Promise<{ contextLength: number; memoryBytes: number }> {
+  async #fit(
+    name: string,
+    facts: GgufFacts,
+    bytes: number,
+  ): Promise<{ contextLength: number; memoryBytes: number }> {
     const { memoryGiB } = await this.#options.device;
-    const fits = (bytes: number): boolean => memoryShortage(bytes, memoryGiB) === undefined;
-    const contextLength = chooseContext(facts, fits);
-    const memoryBytes = ggufMemory(facts, contextLength);
+    const model = { ...facts, engine: 'wllama' as const, files: [{ bytes }] };
+    const contextLength = chooseContext(model, (needed) => memoryShortage(needed, memoryGiB) === undefined);
+    const { memoryBytes } = estimateMemory({ ...model, contextLength });
     const shortage = memoryShortage(memoryBytes, memoryGiB);
     if (shortage === undefined) return { contextLength, memoryBytes };
     throw badRequest(`${name} ${shortage}. Choose a smaller model.`, 'source', 'unsupported_model');

@@ -5,7 +5,7 @@ import type { Engine } from '../engine.ts';
 import { badRequest, toWireError, serverError } from '../../protocol/engine-error.ts';
 import { UpstreamError } from '../engines/upstream/upstream-error.ts';
 import { MemoryBudget } from './memory-budget.ts';
-import { modelStatus, noVariant } from './model-status.ts';
+import { modelStatus, noVariant, type VariantFacts } from './model-status.ts';
 import { LoadedModel, type LoadVariant } from './loaded-model.ts';
 import type { Plan } from './variant-planner.ts';
 
@@ -40,8 +40,7 @@ export class ModelManager {
   readonly #faults = new Map<string, string>();
   readonly #warned = new Set<string>();
   readonly #memory: MemoryBudget;
-  /** What is known of how a variant runs, beyond why it was chosen. */
-  readonly #note: (variant: string) => string | undefined;
+  readonly #facts: VariantFacts;
 
   constructor(
     catalog: Catalog,
@@ -49,9 +48,9 @@ export class ModelManager {
     onChange: () => void,
     plan: PlanVariants = inOrder,
     budgetBytes: Promise<number> = Promise.resolve(Number.POSITIVE_INFINITY),
-    note: (variant: string) => string | undefined = () => undefined,
+    facts: VariantFacts = {},
   ) {
-    this.#note = note;
+    this.#facts = facts;
     this.#catalog = catalog;
     this.#memory = new MemoryBudget(budgetBytes, () => this.#loadedModels.values());
     this.#load = (variant, options) =>
@@ -262,7 +261,7 @@ export class ModelManager {
       const plan = this.#plans.get(model.id);
       const variants = plan?.candidates ?? model.variants;
       const loadedModels = inTurn(variants.flatMap(({ name }) => this.#loadedModels.get(name) ?? []));
-      return modelStatus(model, plan, loadedModels, this.#note);
+      return modelStatus(model, plan, loadedModels, this.#facts);
     });
   }
 

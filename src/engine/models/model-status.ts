@@ -1,19 +1,25 @@
-import type { CatalogModel } from '../../catalog/catalog.ts';
+import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
 import { type EngineError, toWireError, serverError } from '../../protocol/engine-error.ts';
-import type { ModelStatus, VariantReason } from '../../protocol/worker-control.ts';
+import type { ModelStatus, VariantEstimate, VariantReason } from '../../protocol/worker-control.ts';
 import type { LoadedModel } from './loaded-model.ts';
-import { weightBytes } from './memory-budget.ts';
+import { weightBytes } from '../../catalog/memory-estimate.ts';
 import type { Plan } from './variant-planner.ts';
+
+/** What is known of variants beside their plan and their state. */
+export interface VariantFacts {
+  /** How it runs, beyond why it was chosen. */
+  note?: (variant: string) => string | undefined;
+  estimate?: (variant: Variant) => VariantEstimate | null;
+}
 
 /**
  * @param loadedModels the model's variants that were loaded or tried, in the order in which they answer
- * @param note what is known of how a variant runs, beyond why it was chosen
  */
 export function modelStatus(
-  { id, kind }: CatalogModel,
+  { id, kind, variants }: CatalogModel,
   plan: Plan | undefined,
   loadedModels: readonly LoadedModel[],
-  note: (variant: string) => string | undefined,
+  { note, estimate }: VariantFacts,
 ): ModelStatus {
   const shown = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels.at(-1);
   const first = plan?.candidates[0];
@@ -30,9 +36,15 @@ export function modelStatus(
     ...(first && { bytes: weightBytes(shown?.variant ?? first) }),
     ...(shown && 'sampling' in shown.variant && { sampling: shown.variant.sampling }),
     reasons: reasons.map((each) => {
-      const known = each.chosen ? note(each.variant) : undefined;
+      const known = each.chosen ? note?.(each.variant) : undefined;
       return known === undefined ? each : { ...each, reason: `${each.reason}; ${known}` };
     }),
+    estimates: Object.fromEntries(
+      variants.flatMap((variant) => {
+        const estimated = estimate?.(variant);
+        return estimated ? [[variant.name, estimated]] : [];
+      }),
+    ),
   };
 }
 

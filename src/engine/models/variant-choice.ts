@@ -1,15 +1,15 @@
 import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
 import { formatBytes, memoryShortage } from '../../catalog/device-fit.ts';
+import { estimateMemory, weightBytes } from '../../catalog/memory-estimate.ts';
 import type { VariantReason } from '../../protocol/worker-control.ts';
 import type { Device } from '../device/device.ts';
-import { weightBytes } from './memory-budget.ts';
 
 /** What is known of a variant beyond the device: whether its weights can be fetched, and whether it has failed. */
 export interface VariantState {
   /** Why it cannot be fetched or has failed, as a phrase that follows its name. */
   fault?: string;
-  /** All its files are in the store: nothing has to be downloaded. */
-  stored?: boolean;
+  /** Of its weights, what has to be downloaded. Default: all. */
+  missingBytes?: number;
 }
 
 export interface VariantChoice {
@@ -56,8 +56,8 @@ function inOrder({ variants, route }: CatalogModel, prefer: readonly string[]): 
   return variants.toSorted((a, b) => rank(a) - rank(b));
 }
 
-function unmetNeed(variant: Variant, device: Device, { stored }: VariantState): string | undefined {
-  const { features = [], memoryBytes = 0, cores = 1 } = variant.needs ?? {};
+function unmetNeed(variant: Variant, device: Device, state: VariantState): string | undefined {
+  const { features = [], cores = 1 } = variant.needs ?? {};
   const { gpu, storage, memoryGiB } = device;
   if (needsGpu(variant)) {
     if (!gpu) return 'needs WebGPU, which this browser does not offer here';
@@ -66,10 +66,10 @@ function unmetNeed(variant: Variant, device: Device, { stored }: VariantState): 
     if (missing !== undefined) return `needs ${missing}, which this GPU lacks`;
   }
   if (cores > device.cores) return `needs ${cores} processor cores, and this device has ${device.cores}`;
-  const shortage = memoryShortage(memoryBytes, memoryGiB);
+  const shortage = memoryShortage(estimateMemory(variant).memoryBytes, memoryGiB);
   if (shortage !== undefined) return shortage;
-  if (stored) return undefined;
-  const bytes = weightBytes(variant);
+  const bytes = state.missingBytes ?? weightBytes(variant);
+  if (bytes === 0) return undefined;
   const free = storage === null ? null : storage.quotaBytes - storage.usedBytes;
   if (free !== null && bytes > free)
     return `needs ${formatBytes(bytes)} of storage, and ${formatBytes(free)} are free`;

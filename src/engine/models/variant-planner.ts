@@ -14,12 +14,12 @@ export interface Plan {
 /** Orders a model's variants by what the device can do and where its weights are available. */
 export class VariantPlanner {
   readonly #device: Promise<Device>;
-  readonly #sources: Pick<WeightSources, 'fault' | 'stored'>;
+  readonly #sources: Pick<WeightSources, 'fault' | 'missingBytes'>;
   readonly #prefer: readonly string[];
 
   constructor(
     device: Promise<Device>,
-    sources: Pick<WeightSources, 'fault' | 'stored'>,
+    sources: Pick<WeightSources, 'fault' | 'missingBytes'>,
     prefer: readonly string[] = [],
   ) {
     this.#device = device;
@@ -34,7 +34,7 @@ export class VariantPlanner {
     for (const variant of model.variants) {
       const fault = faults.get(variant.name);
       states[variant.name] =
-        fault === undefined ? { stored: await this.#sources.stored(variant) } : { fault };
+        fault === undefined ? { missingBytes: await this.#sources.missingBytes(variant) } : { fault };
     }
     const asked = new Set<string>();
     const candidates: Variant[] = [];

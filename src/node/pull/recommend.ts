@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 
 import type { Catalog, Variant } from '../../catalog/catalog.ts';
+import { estimateMemory } from '../../catalog/memory-estimate.ts';
 
 export interface Machine {
   /** Whether a browser here probably has WebGPU. */
@@ -18,14 +19,14 @@ const MAX_BYTES = 1.3e9;
 /** The largest chat model that pages on this machine would choose, of those the hub has; null: none. */
 export function recommend(catalog: Catalog, machine: Machine): Variant | null {
   const variants = catalog.models.filter(({ kind }) => kind === 'chat').flatMap((model) => model.variants);
-  const fitting = variants.filter(({ hub, needs = {} }) => {
-    const { webgpu = false, cores = 1, memoryBytes = 0 } = needs;
+  const fitting = variants.filter((variant) => {
+    const { hub, needs: { webgpu = false, cores = 1 } = {} } = variant;
     return (
       hub !== undefined &&
       hub.approximateBytes <= MAX_BYTES &&
       (machine.gpu || !webgpu) &&
       cores <= machine.cores &&
-      memoryBytes * MEMORY_SHARE <= machine.memoryBytes
+      estimateMemory(variant).memoryBytes * MEMORY_SHARE <= machine.memoryBytes
     );
   });
   // A model on the GPU writes several times as fast as one of its size on the CPU.

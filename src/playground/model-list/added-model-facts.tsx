@@ -7,7 +7,6 @@ export function AddedModelFacts({
   quantization,
   contextLength,
   bytes: size,
-  memoryBytes,
 }: AddedModel) {
   return (
     <>
@@ -20,9 +19,7 @@ export function AddedModelFacts({
         {architecture}, {quantization}
       </dd>
       <dt>Size</dt>
-      <dd>
-        {bytes(size)} <span class="quiet small">about {bytes(memoryBytes)} in memory</span>
-      </dd>
+      <dd>{bytes(size)}</dd>
       <dt>Context</dt>
       <dd>{count(contextLength)} tokens</dd>
     </>

@@ -4,6 +4,7 @@ import { modelStatuses } from '../client/localtext.ts';
 import { catalogModel, idsWithTheSameWeights, chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { hueOf } from '../client/models.ts';
 import { LoadCard } from '../components/load-card.tsx';
+import { DeviceNeeds } from './device-needs.tsx';
 import { AddedModelFacts } from './added-model-facts.tsx';
 import { WhyThese } from './why-these.tsx';
 import { bytes, count } from '../format.ts';
@@ -16,6 +17,9 @@ export function ModelCard({ id }: { id: string }) {
   const variant = chosenVariant(id);
   const added = addedModel(id);
   const state = status?.state ?? 'idle';
+  const estimates = status?.estimates ?? {};
+  // An added model has one variant.
+  const estimate = estimates[variant?.name ?? ''] ?? (added && Object.values(estimates)[0]);
   const sharing = idsWithTheSameWeights(id);
   const phase = downloads.value[id]?.phase;
   const busy = phase === 'starting' || phase === 'download' || phase === 'load';
@@ -52,6 +56,14 @@ export function ModelCard({ id }: { id: string }) {
           </>
         )}
         {added && <AddedModelFacts {...added} />}
+        {estimate && (
+          <>
+            <dt>Needs</dt>
+            <dd>
+              <DeviceNeeds {...estimate} />
+            </dd>
+          </>
+        )}
         {!variant && !added && (
           <>
             <dt>Weights</dt>

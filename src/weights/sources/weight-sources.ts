@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { MANIFEST, manifestSchema, type Manifest } from '../../catalog/manifest.ts';
+import { weightBytes } from '../../catalog/memory-estimate.ts';
 import { weightFile } from '../../catalog/weight-path.ts';
 import type { SourceOptions } from '../../protocol/worker-control.ts';
 import { badRequest, EngineError, serverError } from '../../protocol/engine-error.ts';
@@ -70,10 +71,11 @@ export class WeightSources {
     await (await this.#store).notes.dropNote(noteName(variant));
   }
 
-  /** Whether a load needs no network, as far as the store alone knows. */
-  async stored(variant: Variant): Promise<boolean> {
+  /** What a load would download, as far as the store alone knows. */
+  async missingBytes(variant: Variant): Promise<number> {
     const files = variant.hub ? await this.#fromNote(variant) : variant.files;
-    return !!files && files.length > 0 && (await (await this.#store).missing(files)).length === 0;
+    if (!files) return weightBytes(variant);
+    return weightBytes({ files }) - (await (await this.#store).storedBytes(files));
   }
 
   /** The variant with all its files. What the hub said is kept, so that later loads need no hub. */

@@ -37,7 +37,7 @@ const serving = new Promise<Serving>((resolve) => (resolveServing = resolve));
 const control: WorkerControl = {
   async start({ epoch, scope, catalog }) {
     await holdLock(navigator.locks, engineLock(epoch));
-    const status = (): EngineStatus => ({ epoch, models: modelManager.status() });
+    const status = (): EngineStatus => ({ epoch, deviceMemoryBytes: null, models: modelManager.status() });
     const channel = new StatusChannel(scope, status);
     const modelManager = new ModelManager(
       catalog,

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 
 import { Builder, Key, type WebDriver } from 'selenium-webdriver';
 
+import { groupBytes } from '../../support/process-memory.ts';
 import { freePort } from '../../support/static-site.ts';
 import { SCRIPT_TIMEOUT_MS, type Browser, type Tab } from './driver.ts';
 import { findProgram } from './find-program.ts';
-import { memoryOf } from './process-memory.ts';
 import { startProcess, startScreen } from './processes.ts';
 
 const IDLE_MS = 15_000;
@@ -95,9 +95,9 @@ export class WebKit implements Browser {
     await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
   }
 
-  /** Bytes in memory, by program. */
-  memory(): Promise<Record<string, number>> {
-    return memoryOf(this.#group);
+  /** Bytes that its processes of one program hold in memory. */
+  memory(program: string): Promise<number> {
+    return groupBytes(this.#group, program);
   }
 
   async close(): Promise<void> {

@@ -99,8 +99,16 @@ test.each<[string, Partial<Device>, string, RegExp]>([
   expect(why('big-f16')).toMatch(reason);
 });
 
+test('a variant without a figure of the catalog’s is held to the estimate of its memory', () => {
+  const large: Variant = { ...small, name: 'large', kvValues: 50_000, contextLength: 8192 };
+  const own: CatalogModel = { ...model, variants: [large, small] };
+  const { variant, reasons } = chooseVariant(own, device({ memoryGiB: 1 }));
+  expect(variant?.name).toBe('small');
+  expect(reasons[1]?.reason).toMatch(/^needs 1\.\d GB of memory, and this device has about 1 GB in all$/);
+});
+
 test('what is stored is not downloaded: neither storage nor saving data speak against it', () => {
-  const states = { 'big-f16': { stored: true } };
+  const states = { 'big-f16': { missingBytes: 0 } };
   expect(choose({ saveData: true, storage: { quotaBytes: 1, usedBytes: 1 } }, [], states).name).toBe(
     'big-f16',
   );

@@ -172,7 +172,7 @@ test.each([
 
 function modelManager(variants: Variant[], load: (variant: Variant) => Promise<ChatEngine>) {
   const catalog: Catalog = { ownedBy: 'o', models: [model(...variants)] };
-  const sources = { fault: async () => undefined, stored: async () => false };
+  const sources = { fault: async () => undefined, missingBytes: async () => 1 };
   const planner = new VariantPlanner(Promise.resolve(plainDevice), sources);
   return new ModelManager(
     catalog,

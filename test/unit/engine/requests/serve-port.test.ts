@@ -106,7 +106,7 @@ function serve(engines: FakeEngine[]) {
     // The only call of a LockManager's that is made here.
     locks: locks as unknown as LockManager,
     weights: weightsService(catalog),
-    status: () => ({ epoch: 'e', models: modelManager.status() }),
+    status: () => ({ epoch: 'e', deviceMemoryBytes: null, models: modelManager.status() }),
     onRequest: () => {
       running++;
       return () => running--;

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+
+import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
+import { chooseContext, estimateMemory, type SizedVariant } from '../../../src/catalog/memory-estimate.ts';
+
+const MB = 1e6;
+const gguf: SizedVariant = {
+  engine: 'wllama',
+  contextLength: 8192,
+  kvValues: 32_000,
+  files: [{ bytes: 500 * MB }],
+};
+const bytesOf = (variant: SizedVariant): number => estimateMemory(variant).memoryBytes;
+
+test('weights, KV cache and saved prompt states are counted; the states as large as the cache', () => {
+  const { memoryBytes, promptStateBytes } = estimateMemory(gguf);
+  expect(promptStateBytes).toBe(32_000 * 34 * 256);
+  expect(memoryBytes).toBeGreaterThan(500 * MB + 2 * promptStateBytes);
+  const half = estimateMemory({ ...gguf, contextLength: 4096 });
+  expect(memoryBytes - half.memoryBytes).toBe(promptStateBytes);
+});
+
+test('the catalog’s own figure comes first; a server’s model takes nothing here', () => {
+  expect(bytesOf({ ...gguf, needs: { memoryBytes: 5 } })).toBe(5);
+  expect(estimateMemory({ ...gguf, engine: 'upstream', files: [] })).toEqual({
+    memoryBytes: 0,
+    promptStateBytes: 0,
+  });
+});
+
+test('a GGUF that does not say how large its cache is takes a share of its weights for it', () => {
+  const { kvValues: _, ...unknown } = gguf;
+  expect(estimateMemory(unknown).promptStateBytes).toBe(100 * MB);
+});
+
+test('of the hub’s weights the approximate size counts', () => {
+  const hub = { repository: 'o/r', revision: 'main', folder: 'f', approximateBytes: 500 * MB };
+  expect(bytesOf({ ...gguf, files: [], hub })).toBe(bytesOf(gguf));
+});
+
+test('the longest context that fits is chosen, and never one below the shortest', () => {
+  expect(chooseContext({ ...gguf, contextLength: 32_768 }, () => true)).toBe(8192);
+  const limit = bytesOf({ ...gguf, contextLength: 2048 });
+  expect(chooseContext(gguf, (bytes) => bytes <= limit)).toBe(2048);
+  expect(chooseContext(gguf, () => false)).toBe(1024);
+});
+
+test('every variant of the default catalog that runs here has an estimate above its weights', () => {
+  for (const { variants } of defaultCatalog.models)
+    for (const variant of variants) expect(bytesOf(variant), variant.name).toBeGreaterThan(23 * MB);
+});
