@@ -102,7 +102,8 @@ function qwenGguf({ size, approximateBytes, cores, kvValues, revision }: GgufBui
       files: [`qwen2.5-${size}-instruct-q4_k_m.gguf`],
       approximateBytes,
     },
-    needs: { cores },
+    // Not measured: a generous figure, so that no phone takes them.
+    needs: { memoryBytes: approximateBytes * 2, cores },
   };
 }
 
