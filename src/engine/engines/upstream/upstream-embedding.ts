@@ -1,5 +1,6 @@
 import type { EmbeddingJob } from '../../../protocol/job.ts';
 import type { EmbeddingEngine } from '../../engine.ts';
+import { badRequest } from '../../../protocol/engine-error.ts';
 import { fault } from './upstream-failures.ts';
 import { UpstreamEngine } from './upstream-engine.ts';
 
@@ -25,6 +26,8 @@ export class UpstreamEmbeddingEngine extends UpstreamEngine implements Embedding
         .map(({ embedding }) => normalised(embedding));
       if (ordered.length !== input.length)
         throw fault('upstream_failed', `gave ${ordered.length} vectors for ${input.length} inputs.`);
+      if (job.dimensions !== undefined && ordered.some(({ length }) => length !== job.dimensions))
+        throw notShortened(ordered[0]?.length ?? 0);
       return { vectors: ordered, tokens: usage.prompt_tokens };
     } catch (error) {
       signal.throwIfAborted();
@@ -32,6 +35,14 @@ export class UpstreamEmbeddingEngine extends UpstreamEngine implements Embedding
     }
   }
 }
+
+/** Some servers ignore what they cannot do. */
+const notShortened = (length: number) =>
+  badRequest(
+    `\`dimensions\` must be omitted or ${length}: the server behind this model gives vectors of that length.`,
+    'dimensions',
+    'unsupported_value',
+  );
 
 function normalised(vector: number[]): Float32Array<ArrayBuffer> {
   const length = Math.hypot(...vector) || 1;
