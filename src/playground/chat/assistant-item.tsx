@@ -8,6 +8,7 @@ import type { AssistantTurn } from './conversation.ts';
 import { LogprobText } from './logprob-text.tsx';
 import { ReplyStatsLine } from './reply-stats-line.tsx';
 import { retry, writing } from './send.ts';
+import { Thoughts } from './thoughts.tsx';
 import { ToolCalls } from './tool-calls.tsx';
 import { WaitingLine } from './waiting-line.tsx';
 
@@ -21,7 +22,8 @@ export function AssistantItem({ turn, last }: { turn: AssistantTurn; last: boole
         <span class="dot" aria-hidden="true" />
         {turn.model}
       </p>
-      {live && empty && <WaitingLine model={turn.model} />}
+      {turn.reasoning && <Thoughts text={turn.reasoning} live={live && empty} />}
+      {live && empty && !turn.reasoning && <WaitingLine model={turn.model} />}
       {shaded.value ? <LogprobText tokens={turn.logprobs} /> : <Markdown text={turn.content} />}
       {turn.toolCalls.length > 0 && <ToolCalls turn={turn} open={last && !live} />}
       {!live && <Ending turn={turn} />}

@@ -14,6 +14,8 @@ export interface ChatSettings {
   /** null: the service's default. */
   maxTokens: number | null;
   seed: number | null;
+  /** `default`: not sent. */
+  reasoning: 'default' | 'none' | 'low' | 'medium' | 'high';
   presencePenalty: number;
   frequencyPenalty: number;
   /** One sequence a line, `\n` for a line break. */
@@ -35,6 +37,7 @@ export const DEFAULT_SETTINGS: ChatSettings = {
   topP: 1,
   maxTokens: 512,
   seed: null,
+  reasoning: 'default',
   presencePenalty: 0,
   frequencyPenalty: 0,
   stop: '',
@@ -69,6 +72,7 @@ export function requestBody(
     ...(settings.topP !== 1 && { top_p: settings.topP }),
     ...(settings.maxTokens !== null && { max_completion_tokens: settings.maxTokens }),
     ...(settings.seed !== null && { seed: settings.seed }),
+    ...(settings.reasoning !== 'default' && { reasoning_effort: settings.reasoning }),
     ...(settings.presencePenalty !== 0 && { presence_penalty: settings.presencePenalty }),
     ...(settings.frequencyPenalty !== 0 && { frequency_penalty: settings.frequencyPenalty }),
     ...(stop.length > 0 && { stop }),

@@ -32,6 +32,7 @@ const turnSchema = z.discriminatedUnion('role', [
     ...turnBase,
     role: z.literal('assistant'),
     model: name,
+    reasoning: z.optional(text),
     problem: z.nullable(text),
     finishReason: z.nullable(name),
     toolCalls: z.array(z.object({ id: name, name, arguments: text })).check(z.maxLength(LIMITS.items)),

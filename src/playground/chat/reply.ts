@@ -22,6 +22,8 @@ export interface ReplyStats {
 
 /** One choice of an answer, as far as it has come. */
 export interface Reply {
+  /** What the model thought before it answered; turns of earlier versions have none. */
+  reasoning?: string | undefined;
   content: string;
   toolCalls: ReplyToolCall[];
   logprobs: ChatCompletionTokenLogprob[];

@@ -3,6 +3,13 @@ import { CheckField, NumberField, RangeField, SelectField, TextField } from '../
 import { DEFAULT_SETTINGS, type ChatSettings } from './chat-settings.ts';
 import { messageOf } from '../format.ts';
 
+const EFFORTS = [
+  { value: 'default', label: 'As the model does' },
+  { value: 'none', label: 'None' },
+  { value: 'low', label: 'Low' },
+  { value: 'medium', label: 'Medium' },
+  { value: 'high', label: 'High' },
+] as const;
 const FORMATS = [
   { value: 'text', label: 'Text' },
   { value: 'json_object', label: 'A JSON object' },
@@ -60,6 +67,13 @@ export function SettingsPanel({ settings }: { settings: Signal<ChatSettings> }) 
           onChange={(seed) => set({ seed })}
         />
       </div>
+      <SelectField
+        label="Reasoning"
+        hint="For models that can think before they answer."
+        options={EFFORTS}
+        value={value.reasoning}
+        onChange={(reasoning) => set({ reasoning })}
+      />
       <details>
         <summary>Stop, penalties, choices</summary>
         <div class="settings-group">

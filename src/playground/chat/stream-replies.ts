@@ -36,12 +36,17 @@ export async function streamReplies(
   }
 }
 
+/** The client's types lack thoughts. */
+type ThinkingDelta = ChatCompletionChunk.Choice.Delta & { reasoning_content?: string };
+
 function grow(reply: Reply, index: number, chunk: ChatCompletionChunk, elapsedMs: number): Reply {
   const choice = chunk.choices.find((candidate) => candidate.index === index);
-  const delta = choice?.delta;
-  const began = Boolean(delta?.content) || Boolean(delta?.tool_calls?.length);
+  const delta: ThinkingDelta | undefined = choice?.delta;
+  const thought = delta?.reasoning_content;
+  const began = Boolean(delta?.content) || Boolean(thought) || Boolean(delta?.tool_calls?.length);
   const firstTokenMs = reply.stats.firstTokenMs ?? (began ? elapsedMs : null);
   return {
+    reasoning: (reply.reasoning ?? '') + (thought ?? ''),
     content: reply.content + (delta?.content ?? ''),
     toolCalls: withToolCalls(reply.toolCalls, delta?.tool_calls ?? []),
     logprobs: choice?.logprobs?.content ? [...reply.logprobs, ...choice.logprobs.content] : reply.logprobs,

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { ReplyStatsLine } from '../chat/reply-stats-line.tsx';
 import { SettingsPanel } from '../chat/settings-panel.tsx';
+import { Thoughts } from '../chat/thoughts.tsx';
 import { WaitingLine } from '../chat/waiting-line.tsx';
 import { hueOf } from '../client/models.ts';
 import { Dialog } from '../components/dialog.tsx';
@@ -33,7 +34,8 @@ export function CompareColumn({ side }: { side: Side }) {
       </p>
       <LoadCard model={model} />
       <div class="compare-reply" aria-busy={live}>
-        {live && !shown?.content && <WaitingLine model={model} />}
+        {shown?.reasoning && <Thoughts text={shown.reasoning} live={live && !shown.content} />}
+        {live && !shown?.content && !shown?.reasoning && <WaitingLine model={model} />}
         {shown ? (
           <Markdown text={shown.content} />
         ) : (
