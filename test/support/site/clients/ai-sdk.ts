@@ -99,3 +99,23 @@ export async function embeddings(apiKey: string) {
     usage,
   };
 }
+
+export async function thoughts(apiKey: string, model: string) {
+  const asked = {
+    ...short,
+    model: connect(apiKey)(model),
+    prompt: 'What is the sea?',
+    maxOutputTokens: 12,
+    providerOptions: { localtext: { reasoningEffort: 'medium' } },
+  };
+  const whole = await generateText(asked);
+  const parts: string[] = [];
+  for await (const part of streamText(asked).fullStream)
+    if (part.type !== parts.at(-1)) parts.push(part.type);
+  return {
+    reasoning: whole.reasoningText,
+    text: whole.text,
+    reasoningTokens: whole.usage.outputTokenDetails.reasoningTokens,
+    parts,
+  };
+}

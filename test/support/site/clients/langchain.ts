@@ -66,3 +66,22 @@ export async function embeddings(apiKey: string) {
   const vectors = await model.embedDocuments(['An owl.', 'A mole.']);
   return vectors.map((vector) => Math.hypot(...vector));
 }
+
+export async function thoughts(apiKey: string, model: string) {
+  const thinker = new ChatOpenAI({
+    model,
+    apiKey,
+    configuration: configuration(),
+    temperature: 0,
+    maxTokens: 12,
+    maxRetries: 0,
+    modelKwargs: { reasoning_effort: 'medium' },
+  });
+  const whole = await thinker.invoke('What is the sea?');
+  let streamed = '';
+  for await (const chunk of await thinker.stream('What is the sea?')) {
+    const { reasoning_content: thought } = chunk.additional_kwargs;
+    if (typeof thought === 'string') streamed += thought;
+  }
+  return { reasoning: whole.additional_kwargs['reasoning_content'], text: whole.text, streamed };
+}

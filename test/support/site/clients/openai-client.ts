@@ -189,3 +189,80 @@ export async function manyInputs(apiKey: string) {
     false;
   return { count: data.length, repeats: same(0, 2044), differs: !same(0, 1), tokens: usage.prompt_tokens };
 }
+
+type Thought<Message> = Message & { reasoning_content?: string };
+const sea = { role: 'user' as const, content: 'What is the sea?' };
+
+/** Of each choice: its thoughts, its text, and the order in which they came. */
+export async function thoughts(apiKey: string, id: string, more: object) {
+  const stream = await connect(apiKey).chat.completions.create({
+    model: id,
+    messages: [sea],
+    temperature: 0,
+    max_tokens: 20,
+    stream: true,
+    stream_options: { include_usage: true },
+    ...more,
+  });
+  const choices = [0, 1].map(() => ({ reasoning: '', text: '', order: [] as string[], finish: '' }));
+  let usage;
+  for await (const chunk of stream) {
+    usage = chunk.usage ?? usage;
+    for (const { index, delta, finish_reason: finish } of chunk.choices) {
+      const choice = choices[index];
+      if (!choice) continue;
+      const { reasoning_content: reasoning, content }: Thought<typeof delta> = delta;
+      choice.reasoning += reasoning ?? '';
+      choice.text += content ?? '';
+      const kind = reasoning ? 'reasoning' : content ? 'text' : '';
+      if (kind && kind !== choice.order.at(-1)) choice.order.push(kind);
+      choice.finish = finish ?? choice.finish;
+    }
+  }
+  return { choices, usage };
+}
+
+/** A form and log probabilities are of the answer; the next turn does not see the thoughts. */
+export async function thoughtsBeforeForm(apiKey: string, id: string) {
+  const client = connect(apiKey);
+  const asked = { model: id, temperature: 0, max_tokens: 60, reasoning_effort: 'low' as const };
+  const { choices } = await client.chat.completions.create({
+    ...asked,
+    messages: [question],
+    logprobs: true,
+    response_format: zodResponseFormat(light, 'light'),
+  });
+  const message: Thought<OpenAI.ChatCompletionMessage> | undefined = choices[0]?.message;
+  const promptTokens: (number | undefined)[] = [];
+  for (const answer of [message, { role: 'assistant' as const, content: message?.content ?? null }]) {
+    const messages = [question, answer ?? question, sea];
+    const next = await client.chat.completions.create({ ...asked, messages, max_tokens: 1 });
+    promptTokens.push(next.usage?.prompt_tokens);
+  }
+  return {
+    reasoning: message?.reasoning_content,
+    form: light.safeParse(JSON.parse(message?.content ?? '')).success,
+    logprobs: choices[0]?.logprobs?.content?.map(({ token }) => token).join('') === message?.content,
+    promptTokens,
+  };
+}
+
+export async function thoughtsOfResponse(apiKey: string, id: string) {
+  const stream = connect(apiKey).responses.stream({
+    model: id,
+    input: sea.content,
+    temperature: 0,
+    max_output_tokens: 12,
+    reasoning: { effort: 'medium' },
+  });
+  const types: string[] = [];
+  for await (const { type } of stream) if (type !== types.at(-1)) types.push(type);
+  const { output, output_text: text, usage } = await stream.finalResponse();
+  const [item] = output;
+  return {
+    types,
+    reasoning: item?.type === 'reasoning' ? item.content?.[0]?.text : undefined,
+    text,
+    reasoningTokens: usage?.output_tokens_details.reasoning_tokens,
+  };
+}

@@ -1,0 +1,159 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { violations } from '../support/axe.ts';
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { writeThinkingGguf } from '../support/thinking-gguf.ts';
+
+/** A model at hand whose template thinks. It does not end its thoughts: their budget does. */
+const MODEL = 'thinker';
+const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
+
+let folder: string;
+let context: BrowserContext;
+let page: Page;
+let key: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'localtext-thinking-'));
+  const file = join(folder, 'thinker.gguf');
+  await writeThinkingGguf(GGUF, file);
+  context = await launch();
+  ({ page, key } = await openPage(context, inject('siteUrl'), '/clients-page.html'));
+  await page.evaluate(() =>
+    document.body.append(Object.assign(document.createElement('input'), { type: 'file' })),
+  );
+  await page.locator('input').setInputFiles(file);
+  await page.evaluate(async (id) => {
+    const [gguf] = document.querySelector('input')?.files ?? [];
+    if (gguf) await (await window.localtext).models.add(gguf, { id });
+  }, MODEL);
+});
+
+afterAll(async () => {
+  await context.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const words = expect.stringMatching(/^[^<]*\w[^<]*$/) as string;
+
+const ask = (more: object) =>
+  page.evaluate(([apiKey, id, fields]) => window.clients.openai.thoughts(apiKey, id, fields), [
+    key,
+    MODEL,
+    more,
+  ] as const);
+
+test('thinks when asked, up to its share of the tokens, and then answers', async () => {
+  const { choices, usage } = await ask({ reasoning_effort: 'low', n: 2 });
+  const choice = { reasoning: words, text: words, order: ['reasoning', 'text'], finish: 'length' };
+  expect(choices).toEqual([choice, choice]);
+  expect(usage).toMatchObject({
+    completion_tokens: 40,
+    completion_tokens_details: { reasoning_tokens: 8 },
+  });
+});
+
+test('a stop sequence is looked for in the answer alone', async () => {
+  const { choices } = await ask({ chat_template_kwargs: { enable_thinking: true }, stop: [' '] });
+  expect(choices[0]).toMatchObject({ reasoning: expect.stringContaining(' ') as string, finish: 'stop' });
+  expect(choices[0]?.text).not.toContain(' ');
+});
+
+test('says that it can think, and does not when not asked', async () => {
+  const model = await page.evaluate(
+    ([apiKey, id]) =>
+      fetch(`/v1/models/${id}`, { headers: { authorization: `Bearer ${apiKey}` } }).then((response) =>
+        response.json(),
+      ),
+    [key, MODEL] as const,
+  );
+  expect(model).toMatchObject({ localtext: { thinks: true } });
+  for (const more of [{}, { reasoning_effort: 'none' }]) {
+    const { choices, usage } = await ask({ ...more, max_tokens: 4 });
+    expect(choices[0]).toMatchObject({ reasoning: '', text: words });
+    expect(usage?.completion_tokens_details?.reasoning_tokens).toBe(0);
+  }
+});
+
+test('a schema and log probabilities are of the answer, and the next turn does not see the thoughts', async () => {
+  const seen = await page.evaluate(([apiKey, id]) => window.clients.openai.thoughtsBeforeForm(apiKey, id), [
+    key,
+    MODEL,
+  ] as const);
+  expect(seen).toMatchObject({ reasoning: words, form: true, logprobs: true });
+  expect(seen.promptTokens[0]).toBe(seen.promptTokens[1]);
+});
+
+test('the AI SDK and LangChain see the thoughts', async () => {
+  const [aiSdk, langchain] = await page.evaluate(
+    async ([apiKey, id]) =>
+      [
+        await window.clients.aiSdk.thoughts(apiKey, id),
+        await window.clients.langchain.thoughts(apiKey, id),
+      ] as const,
+    [key, MODEL] as const,
+  );
+  expect(aiSdk).toMatchObject({ reasoning: words, text: words, reasoningTokens: 6 });
+  const order = aiSdk.parts.filter((type) => /^(reasoning|text)-/.test(type));
+  expect(order).toEqual([
+    'reasoning-start',
+    'reasoning-delta',
+    'reasoning-end',
+    'text-start',
+    'text-delta',
+    'text-end',
+  ]);
+  expect(langchain).toMatchObject({ reasoning: aiSdk.reasoning, text: words, streamed: aiSdk.reasoning });
+});
+
+test('/v1/responses has them as an item before the message', async () => {
+  const seen = await page.evaluate(([apiKey, id]) => window.clients.openai.thoughtsOfResponse(apiKey, id), [
+    key,
+    MODEL,
+  ] as const);
+  expect(seen).toMatchObject({ reasoning: words, text: words, reasoningTokens: 6 });
+  expect(seen.types.indexOf('response.reasoning_text.done')).toBeGreaterThan(0);
+  expect(seen.types.indexOf('response.reasoning_text.done')).toBeLessThan(
+    seen.types.indexOf('response.output_text.delta'),
+  );
+});
+
+test('the playground folds them, and does not send them again', async () => {
+  const playground = await context.newPage();
+  await playground.goto(inject('siteUrl'));
+  await playground.evaluate(
+    (settings) => localStorage.setItem('localtext-playground:chat-settings', settings),
+    JSON.stringify({ model: MODEL, maxTokens: 12, temperature: 0, reasoning: 'medium' }),
+  );
+  await playground.reload();
+  const sent: string[] = [];
+  playground.on('request', (request) => {
+    if (request.url().endsWith('/chat/completions')) sent.push(request.postData() ?? '');
+  });
+  const say = async (text: string): Promise<void> => {
+    await playground.getByRole('textbox', { name: 'Message' }).fill(text);
+    await playground.getByRole('button', { name: 'Send', exact: true }).click();
+  };
+  await say('What is the sea?');
+  await playground.locator('summary', { hasText: 'Thinking…' }).waitFor();
+  const summary = playground.locator('summary', { hasText: 'Thoughts' });
+  await summary.waitFor();
+  await playground.locator('.turn-stats').waitFor();
+  const text = playground.locator('.thoughts-text');
+  expect(await text.isVisible()).toBe(false);
+  await summary.press('Enter');
+  expect(await text.isVisible()).toBe(true);
+  expect(await violations(playground)).toEqual([]);
+  const thoughts = (await text.textContent()) ?? '';
+  expect(thoughts).toMatch(/\w/);
+  await say('Really?');
+  await expect.poll(() => sent.length).toBe(2);
+  expect(sent[1]).toContain('Really?');
+  expect(sent[1]).not.toContain(JSON.stringify(thoughts).slice(1, -1));
+  expect(sent[1]).not.toContain('reasoning_content');
+});
