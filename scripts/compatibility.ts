@@ -46,7 +46,6 @@ const chatUnread: Unread<Chat, KnownChat> = {
   prompt_cache_key: true,
   prompt_cache_options: true,
   prompt_cache_retention: true,
-  reasoning_effort: true,
   safety_identifier: true,
   verbosity: true,
 };
@@ -61,7 +60,6 @@ const responseUnread: Unread<Responses, KnownResponses> = {
   moderation: true,
   prompt_cache_options: true,
   prompt_cache_retention: true,
-  reasoning: true,
 };
 
 type KnownCompletions = typeof completionEnforced &

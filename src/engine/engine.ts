@@ -6,6 +6,8 @@ export interface ChatEngine {
   readonly fingerprint: string;
   /** How many jobs it can run at once. */
   readonly slots: number;
+  /** Whether the model's chat template has think tags; none: only its server knows. */
+  readonly thinks?: boolean;
   /**
    * Runs one job. Yields `accepted` once the prompt is known to fit, then deltas, then `done`.
    * @throws EngineError with code `context_length_exceeded` before `accepted`; the signal's reason when aborted, and

@@ -34,6 +34,14 @@ export type Constraint =
   | { kind: 'json_schema'; schema: Record<string, unknown> }
   | { kind: 'grammar'; gbnf: string };
 
+/** What the request says of thinking; a model that cannot think ignores it. */
+export interface Reasoning {
+  /** OpenAI's values. */
+  effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+  /** The chat template's own switch. Where only `effort` is given, any but `none` turns it on. */
+  enableThinking?: boolean;
+}
+
 /** One choice to generate: `n` choices are `n` jobs. */
 export interface ChatJob {
   kind: 'chat';
@@ -47,6 +55,10 @@ export interface ChatJob {
   constraint?: Constraint;
   /** Number of alternatives per token (0: the chosen token alone); none: no log probabilities. */
   topLogprobs?: number;
+  /** None: the model thinks only if its template makes it. */
+  reasoning?: Reasoning;
+  /** Generated for this reply before: the model continues its thoughts, or answers where they have ended. */
+  thoughts?: Thoughts;
   /**
    * Go on from this partial reply, which an engine that has gone away had generated. Deltas and usage are then of
    * the continuation alone, and `maxTokens` is what is left: the resuming side adds them up.
@@ -56,9 +68,15 @@ export interface ChatJob {
   deviceOnly?: boolean;
 }
 
-export interface Resume {
+export interface Thoughts {
   text: string;
-  /** Tokens that `text` took, counted already. */
+  ended: boolean;
+}
+
+export interface Resume {
+  /** Of the answer, without thoughts. */
+  text: string;
+  /** Tokens that thoughts and `text` took, counted already. */
   tokens: number;
 }
 
@@ -75,6 +93,8 @@ export interface ChatUsage {
   /** The part of the prompt that came from the KV cache. */
   cachedTokens: number;
   completionTokens: number;
+  /** The part of the completion that is thoughts; none: not counted by the engine. */
+  reasoningTokens?: number;
 }
 
 /** `stop`: the model ended its turn; `length`: `maxTokens` or the context's end. */
@@ -100,6 +120,9 @@ export interface Delta {
   text: string;
   /** Tokens in this delta (0 when a token gave no whole character yet). */
   tokens: number;
+  /** The text is the model's thoughts, without their tags. */
+  isReasoning?: true;
+  /** Of the answer alone. */
   logprobs?: TokenLogprob[];
 }
 

@@ -73,6 +73,8 @@ export interface ModelStatus {
   error: string | null;
   /** What the variant adds to each request's sampling; absent until one is loaded. */
   sampling?: VariantSampling;
+  /** Whether its chat template has think tags; absent until one is loaded whose template is known. */
+  thinks?: boolean;
   /** Why these weights, and why none before them; empty until they are chosen. */
   reasons?: VariantReason[];
   /** What its variants take of this device, by their names; not of servers. */

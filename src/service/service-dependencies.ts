@@ -59,6 +59,8 @@ export interface ModelDescription {
   fingerprint: string | null;
   /** What the variant adds to each request's sampling. */
   sampling: { topK?: number; minP?: number; repeatPenalty?: number };
+  /** Whether the model can think before it answers; absent until that is known. */
+  thinks?: boolean;
   /** Why this variant, and what kept it from each one before. */
   reasons: { variant: string; engine: string; chosen: boolean; reason: string }[];
 }

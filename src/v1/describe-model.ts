@@ -16,9 +16,10 @@ export async function describeModel(
     const model = status?.models.find((each) => each.id === id);
     const chosen = model?.reasons?.find((reason) => reason.chosen);
     if (!model || !chosen) return null;
-    const { state, fingerprint, bytes = 0, sampling = {}, reasons = [] } = model;
+    const { state, fingerprint, bytes = 0, sampling = {}, reasons = [], thinks } = model;
     const { variant, engine: name } = chosen;
-    return { variant, engine: name, bytes, state, fingerprint, sampling, reasons };
+    const base = { variant, engine: name, bytes, state, fingerprint, sampling, reasons };
+    return thinks === undefined ? base : { ...base, thinks };
   } catch {
     return null;
   }

@@ -107,7 +107,10 @@ const served: ConformanceCase[] = [
   good('fields that are not known are ignored', {
     verbosity: 'low',
     from_the_future: { a: [1] },
+  }),
+  good('a model that does not think ignores what is said of thinking', {
     reasoning_effort: 'low',
+    chat_template_kwargs: { enable_thinking: true, other: 1 },
   }),
   good('fields accepted without effect', {
     user: 'u',
@@ -252,6 +255,13 @@ const refused: ConformanceCase[] = [
   bad('temperature too low', { temperature: -0.1 }, 'temperature'),
   bad('temperature a string', { temperature: '1' }, 'temperature', 'invalid_type'),
   bad('top_p too high', { top_p: 1.5 }, 'top_p'),
+  bad('reasoning_effort unknown', { reasoning_effort: 'much' }, 'reasoning_effort', 'invalid_value'),
+  bad(
+    'reasoning_effort against enable_thinking',
+    { reasoning_effort: 'low', chat_template_kwargs: { enable_thinking: false } },
+    'reasoning_effort',
+    'invalid_parameter_combination',
+  ),
   bad('max_tokens 0', { max_tokens: 0 }, 'max_tokens'),
   bad('max_tokens negative', { max_tokens: -1 }, 'max_tokens'),
   bad('max_tokens a fraction', { max_tokens: 1.5 }, 'max_tokens'),

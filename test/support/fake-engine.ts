@@ -11,6 +11,8 @@ import { sampleOf } from './sample-json.ts';
 const FAKE_FINGERPRINT = 'fake-weights-f32-node';
 
 export interface FakeReply {
+  /** Before the answer, one token each. */
+  thoughts?: string[];
   /** One token each. */
   deltas?: string[];
   delayMs?: number;
@@ -65,7 +67,12 @@ export class FakeEngine implements EngineClient {
     await pause(reply.acceptAfterMs ?? 0, signal);
     if (reply.refuse) throw reply.refuse;
     yield { type: 'accepted', accepted: { promptTokens, fingerprint: FAKE_FINGERPRINT } };
-    const most = Math.min(deltas.length, job.maxTokens ?? Infinity);
+    const thoughts = job.thoughts?.ended ? [] : (reply.thoughts ?? []);
+    const most = Math.min(deltas.length, (job.maxTokens ?? Infinity) - thoughts.length);
+    for (const text of thoughts) {
+      await pause(delayMs, signal);
+      yield { type: 'delta', delta: { text, tokens: 1, isReasoning: true } };
+    }
     for (const text of deltas.slice(0, most)) {
       await pause(delayMs, signal);
       this.yielded += 1;
@@ -79,7 +86,7 @@ export class FakeEngine implements EngineClient {
     yield {
       type: 'done',
       finishReason: most < deltas.length ? 'length' : (reply.finishReason ?? 'stop'),
-      usage: { promptTokens, cachedTokens, completionTokens: most },
+      usage: { promptTokens, cachedTokens, completionTokens: thoughts.length + most },
       timings: { queueMs: 1, prefillMs: 2, decodeMs: 3 },
     };
   }

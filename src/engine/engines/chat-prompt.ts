@@ -1,7 +1,9 @@
 import { Template } from '@huggingface/jinja';
 
-import type { ChatMessage, Resume } from '../../protocol/job.ts';
+import type { ChatJob, ChatMessage, Reasoning } from '../../protocol/job.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
+import type { ChatOpening } from './think-first.ts';
+import { thinkTags, type ThinkTags } from './thought-splitter.ts';
 
 /** For models whose file names no template: the notation that most are trained on. */
 const CHATML =
@@ -30,26 +32,46 @@ export class ChatPrompt {
   /** llama.cpp puts the first token before every prompt by itself. */
   readonly #addsBos: boolean;
   readonly #knowsTools: boolean;
+  readonly #tags: ThinkTags | null;
+  /** Whether the template turns thinking on and off. */
+  readonly #canSwitch: boolean;
 
   constructor(source: string | null, tokens: SpecialTokens, addsBos: boolean) {
     this.#template = new Template(source ?? CHATML);
     this.#tokens = tokens;
     this.#addsBos = addsBos;
     this.#knowsTools = /tool_calls/.test(source ?? '');
+    this.#tags = thinkTags(source ?? '');
+    this.#canSwitch = /enable_thinking/.test(source ?? '');
+  }
+
+  get thinks(): boolean {
+    return this.#tags !== null;
   }
 
   /** @throws EngineError 400 when the model's template refuses the conversation */
-  render(messages: readonly ChatMessage[], resume?: Resume): string {
-    return this.#withoutBos(this.#rendered(messages)) + (resume?.text ?? '');
+  open({ input, reasoning, thoughts, resume }: ChatJob): ChatOpening {
+    const text = resume?.text ?? '';
+    if ('prompt' in input) return { prompt: input.prompt + text, thinking: null };
+    const prompt = this.#withoutBos(this.#rendered(input.messages, reasoning));
+    const tags = this.#tags;
+    if (!tags || (text !== '' && !thoughts)) return { prompt: prompt + text, thinking: null };
+    const isOpen = prompt.trimEnd().endsWith(tags.open);
+    // Some templates leave the tag that begins the thoughts to the model.
+    const isInside = isOpen || thoughts !== undefined || (this.#canSwitch && isAsked(reasoning));
+    const opened = isInside && !isOpen ? `${prompt}${tags.open}\n` : prompt;
+    if (!thoughts) return { prompt: opened, thinking: { tags, isInside } };
+    if (!thoughts.ended) return { prompt: opened + thoughts.text, thinking: { tags, isInside } };
+    return { prompt: `${opened}${thoughts.text}\n${tags.close}\n\n${text}`, thinking: null };
   }
 
-  #rendered(messages: readonly ChatMessage[]): string {
+  #rendered(messages: readonly ChatMessage[], reasoning?: Reasoning): string {
     try {
       return this.#template.render({
         messages: messages.map((message) => (this.#knowsTools ? native(message) : plain(message))),
         add_generation_prompt: true,
-        // Thoughts would come as part of the reply.
-        enable_thinking: false,
+        enable_thinking: isAsked(reasoning),
+        ...(reasoning?.effort && { reasoning_effort: reasoning.effort }),
         bos_token: this.#tokens.bos ?? '',
         eos_token: this.#tokens.eos ?? '',
       });
@@ -64,6 +86,9 @@ export class ChatPrompt {
     return this.#addsBos && bos && prompt.startsWith(bos) ? prompt.slice(bos.length) : prompt;
   }
 }
+
+const isAsked = ({ enableThinking, effort = 'none' }: Reasoning = {}): boolean =>
+  enableThinking ?? effort !== 'none';
 
 function native(message: ChatMessage): TemplateMessage {
   const { role, content } = message;

@@ -23,18 +23,20 @@ export function modelStatus(
 ): ModelStatus {
   const shown = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels.at(-1);
   const first = plan?.candidates[0];
+  const engine = shown?.engine;
   const reasons = asItWent(plan?.reasons ?? [], shown, loadedModels);
   return {
     id,
     kind,
     state: shown?.state ?? 'idle',
-    fingerprint: shown?.engine?.fingerprint ?? null,
+    fingerprint: engine?.fingerprint ?? null,
     progress: shown?.progress ? { model: id, ...shown.progress } : null,
     queued: shown?.queue.queued ?? 0,
     running: shown?.queue.running ?? 0,
     error: shown?.error ? toWireError(shown.error).message : null,
     ...(first && { bytes: weightBytes(shown?.variant ?? first) }),
     ...(shown && 'sampling' in shown.variant && { sampling: shown.variant.sampling }),
+    ...(engine && 'thinks' in engine && { thinks: engine.thinks }),
     reasons: reasons.map((each) => {
       const known = each.chosen ? note?.(each.variant) : undefined;
       return known === undefined ? each : { ...each, reason: `${each.reason}; ${known}` };

@@ -59,6 +59,10 @@ export const samplingFields = {
   ),
 };
 
+export const reasoningEffort = z.nullish(
+  z.oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']),
+);
+
 export const schemaFormatFields = {
   name: z
     .string()

@@ -4,12 +4,13 @@ import type { AnswerHead, ChoiceResult } from '../generation/answer-format.ts';
 
 /** OpenAI's shapes, checked against the types of OpenAI's client library. */
 
-export function toUsage({ promptTokens, cachedTokens, completionTokens }: ChatUsage) {
+export function toUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens = 0 }: ChatUsage) {
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
     prompt_tokens_details: { cached_tokens: cachedTokens },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
   } satisfies OpenAI.CompletionUsage;
 }
 
@@ -27,12 +28,13 @@ export function toChatCompletion(head: AnswerHead, choices: readonly ChoiceResul
     created: head.created,
     model: head.model,
     system_fingerprint: head.fingerprint,
-    choices: choices.map(({ text, calls, logprobs, reason }, index) => ({
+    choices: choices.map(({ reasoning, text, calls, logprobs, reason }, index) => ({
       index,
       message: {
         role: 'assistant' as const,
         content: text === '' && calls.length > 0 ? null : text,
         refusal: null,
+        ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
         ...(calls.length > 0 ? { tool_calls: calls.map(toToolCall) } : {}),
       },
       logprobs: logprobs && toLogprobs(logprobs),

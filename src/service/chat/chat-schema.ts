@@ -4,6 +4,7 @@ import {
   choicesField,
   flag,
   metadata,
+  reasoningEffort,
   samplingFields,
   schemaFormatFields,
   stopField,
@@ -86,6 +87,8 @@ export const chatPassedOn = {
   ...samplingFields,
   logprobs: flag,
   top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
+  reasoning_effort: reasoningEffort,
+  chat_template_kwargs: z.nullish(z.object({ enable_thinking: flag })),
 };
 
 export const chatAccepted = { user: text, metadata, store: flag, service_tier: text };

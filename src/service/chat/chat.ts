@@ -1,5 +1,5 @@
-import type { Constraint } from '../../protocol/job.ts';
-import { toIncludeUsage, toJsonConstraint, toSampling } from '../body/request-fields.ts';
+import type { Constraint, Reasoning } from '../../protocol/job.ts';
+import { given, toIncludeUsage, toJsonConstraint, toSampling } from '../body/request-fields.ts';
 import { admitGeneration } from '../generation/admission.ts';
 import type { AnswerFormat } from '../generation/answer-format.ts';
 import type { Generation } from '../generation/generation.ts';
@@ -44,6 +44,7 @@ function toGeneration(request: ChatBody): Generation {
     topLogprobs: toTopLogprobs(request),
     stop: [request.stop ?? []].flat().map(wellFormed),
     tools,
+    reasoning: toReasoning(request),
     params: { messages: 'messages', responseFormat: 'response_format' },
   };
 }
@@ -62,6 +63,16 @@ function toConstraint(format: ChatBody['response_format']): Constraint | null {
     { type: 'json_schema', ...format.json_schema },
     'response_format.json_schema.schema',
   );
+}
+
+function toReasoning({ reasoning_effort: effort, chat_template_kwargs: kwargs }: ChatBody): Reasoning | null {
+  const enableThinking = kwargs?.enable_thinking;
+  if (effort != null && enableThinking != null && enableThinking === (effort === 'none')) {
+    const rule = `is "${effort}", which contradicts \`chat_template_kwargs.enable_thinking\`: give one of them`;
+    throw conflicting('reasoning_effort', rule);
+  }
+  const reasoning = given({ effort, enableThinking });
+  return Object.keys(reasoning).length === 0 ? null : reasoning;
 }
 
 function toTopLogprobs({ logprobs, top_logprobs: top }: ChatBody): number | null {

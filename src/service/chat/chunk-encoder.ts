@@ -8,14 +8,19 @@ import { toLogprobs, toUsage } from './chat-objects.ts';
 type Chunk = OpenAI.ChatCompletionChunk;
 type ChunkChoice = Chunk['choices'][number];
 
-const CONTENT = '"content":""';
+/** As llama.cpp's server and vLLM send thoughts; OpenAI's types lack it. */
+type Delta = ChunkChoice['delta'] & { reasoning_content?: string };
+type TextField = 'content' | 'reasoning_content';
 
 /** The chunks of one streamed answer, as server-sent events. Encoding a delta costs its text alone. */
 export class ChunkEncoder implements StreamEncoder {
   readonly #head: AnswerHead;
   readonly #includeUsage: boolean;
   readonly #mayCall: boolean;
-  readonly #templates: (readonly [before: string, after: string])[] = [];
+  readonly #templates: Record<TextField, (readonly [before: string, after: string])[]> = {
+    content: [],
+    reasoning_content: [],
+  };
 
   /** `mayCall`: the reply may have no text at all, only calls. */
   constructor(head: AnswerHead, includeUsage: boolean, mayCall: boolean) {
@@ -32,7 +37,9 @@ export class ChunkEncoder implements StreamEncoder {
         return this.#event([choice(index, { role: 'assistant', content, refusal: null }, null)]);
       }
       case 'text':
-        return this.#text(index, event.text, event.logprobs);
+        return this.#text(index, 'content', event.text, event.logprobs);
+      case 'reasoning':
+        return this.#text(index, 'reasoning_content', event.text, []);
       case 'call': {
         // Clients gather a call's pieces by its index: the id and the name are sent once.
         const { call, id, name } = event;
@@ -57,18 +64,19 @@ export class ChunkEncoder implements StreamEncoder {
     return `data: ${JSON.stringify(error)}\n\n`;
   }
 
-  #text(index: number, text: string, logprobs: readonly TokenLogprob[]): string {
+  #text(index: number, field: TextField, text: string, logprobs: readonly TokenLogprob[]): string {
     if (logprobs.length > 0) {
-      return this.#event([{ ...choice(index, { content: text }, null), logprobs: toLogprobs(logprobs) }]);
+      return this.#event([{ ...choice(index, { [field]: text }, null), logprobs: toLogprobs(logprobs) }]);
     }
-    const [before, after] = (this.#templates[index] ??= this.#template(index));
+    const [before, after] = (this.#templates[field][index] ??= this.#template(index, field));
     return before + JSON.stringify(text) + after;
   }
 
-  #template(index: number): readonly [string, string] {
-    const event = this.#event([choice(index, { content: '' }, null)]);
+  #template(index: number, field: TextField): readonly [string, string] {
+    const event = this.#event([choice(index, { [field]: '' }, null)]);
+    const empty = `"${field}":""`;
     // Quotes inside other strings are escaped, so that the first is the only one.
-    const at = event.indexOf(CONTENT) + CONTENT.length;
+    const at = event.indexOf(empty) + empty.length;
     return [event.slice(0, at - 2), event.slice(at)];
   }
 
@@ -87,7 +95,7 @@ export class ChunkEncoder implements StreamEncoder {
   }
 }
 
-const choice = (index: number, delta: ChunkChoice['delta'], reason: FinishReason | null): ChunkChoice => ({
+const choice = (index: number, delta: Delta, reason: FinishReason | null): ChunkChoice => ({
   index,
   delta,
   logprobs: null,

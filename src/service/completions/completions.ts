@@ -28,6 +28,7 @@ export async function createCompletion(call: Call, request: CompletionBody): Pro
     topLogprobs: request.logprobs ?? null,
     stop: [request.stop ?? []].flat().map(wellFormed),
     tools: null,
+    reasoning: null,
     params: { messages: 'prompt', responseFormat: 'prompt' },
   };
   const includeUsage = toIncludeUsage(request);

@@ -13,6 +13,7 @@ export interface AnswerHead {
 
 /** One choice of a whole answer. */
 export interface ChoiceResult {
+  reasoning: string;
   text: string;
   calls: ToolCall[];
   logprobs: TokenLogprob[] | null;

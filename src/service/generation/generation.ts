@@ -1,4 +1,4 @@
-import type { ChatJob, Constraint, Sampling } from '../../protocol/job.ts';
+import type { ChatJob, Constraint, Reasoning, Sampling } from '../../protocol/job.ts';
 import { given } from '../body/request-fields.ts';
 import { callConstraint } from '../tools/call-schema.ts';
 import type { ToolUse } from '../tools/tool-use.ts';
@@ -19,6 +19,8 @@ export interface Generation {
   topLogprobs: number | null;
   stop: string[];
   tools: ToolUse | null;
+  /** Null: the request says nothing of it. */
+  reasoning: Reasoning | null;
   /** The endpoint's names of the fields that engines refuse. */
   params: { messages: string; responseFormat: string };
 }
@@ -33,14 +35,14 @@ export const OPENAI_DEFAULTS = { temperature: 1, topP: 1 };
 
 /** The job of one choice. Choices of a seeded request differ from each other, and the first is as without `n`. */
 export function toChatJob(generation: Generation, model: string, index: number): ChatJob {
-  const { inputs, choices, sampling, maxTokens, topLogprobs } = generation;
+  const { inputs, choices, sampling, maxTokens, topLogprobs, reasoning } = generation;
   const seed = sampling.seed === undefined ? {} : { seed: sampling.seed + (index % choices) };
   return {
     kind: 'chat',
     model,
     input: inputs[inputOf(generation, index)] ?? { messages: [] },
     sampling: { ...OPENAI_DEFAULTS, ...sampling, ...seed },
-    ...given({ maxTokens, constraint: toConstraint(generation), topLogprobs }),
+    ...given({ maxTokens, constraint: toConstraint(generation), topLogprobs, reasoning }),
   };
 }
 

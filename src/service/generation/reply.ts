@@ -18,6 +18,7 @@ export class Reply {
   readonly #index: number;
   #reader: ReplyReader;
   #tokens = 0;
+  #thoughts = '';
   /** Of the job before a call; null: the present job is the first. */
   #textTokens: number | null = null;
 
@@ -42,9 +43,10 @@ export class Reply {
         call.trace?.accepted(call.servedBy);
         return [{ index, ...event }];
       case 'delta': {
-        const { text, tokens, logprobs } = event.delta;
+        const { text, tokens, isReasoning = false, logprobs } = event.delta;
         this.#tokens += tokens;
-        counter.generated(index, tokens);
+        counter.generated(index, tokens, isReasoning);
+        if (isReasoning) return this.#think(text);
         const parts = this.#reader.push(text, logprobs);
         this.ended = this.#reader.ended;
         return this.#toEvents(parts);
@@ -67,11 +69,19 @@ export class Reply {
     const { topLogprobs: _, maxTokens, ...job } = this.job;
     const left = maxTokens === undefined ? {} : { maxTokens: maxTokens - this.#tokens };
     if (left.maxTokens !== undefined && left.maxTokens < 1) return 'length';
-    this.job = { ...job, ...left, constraint: callConstraint(tools) };
+    const thoughts = this.#thoughts === '' ? {} : { thoughts: { text: this.#thoughts, ended: true } };
+    this.job = { ...job, ...left, ...thoughts, constraint: callConstraint(tools) };
     this.#textTokens = this.#tokens;
     this.#reader = new CallReader();
     this.ended = null;
     return null;
+  }
+
+  /** Stop sequences and calls are looked for in the answer alone. */
+  #think(text: string): ReplyEvent[] {
+    if (text === '') return [];
+    this.#thoughts += text;
+    return this.#toEvents([{ type: 'reasoning', text }]);
   }
 
   #toEvents(parts: ReplyPart[]): ReplyEvent[] {

@@ -8,6 +8,7 @@ export class UsageCounter {
   readonly #prompts: number[] = [];
   readonly #cached: number[] = [];
   readonly #completion: number[] = [];
+  readonly #reasoning: number[] = [];
   readonly #now: () => number;
   readonly #startedAt: number;
   #acceptedAt: number | null = null;
@@ -28,8 +29,9 @@ export class UsageCounter {
     this.#cached[input] ||= cachedTokens;
   }
 
-  generated(index: number, tokens: number): void {
+  generated(index: number, tokens: number, isReasoning: boolean): void {
     this.#firstTokenAt ??= this.#now();
+    if (isReasoning) this.#reasoning[index] = (this.#reasoning[index] ?? 0) + tokens;
     this.#completion[index] = (this.#completion[index] ?? 0) + tokens;
   }
 
@@ -38,6 +40,7 @@ export class UsageCounter {
     const input = inputOf(this.#generation, index);
     if (earlierTokens === 0) {
       this.#prompts[input] = usage.promptTokens;
+      this.#reasoning[index] = usage.reasoningTokens ?? this.#reasoning[index] ?? 0;
       // Later choices find the prompt of the first in the cache: only the first tells what the request reused.
       if (index % this.#generation.choices === 0) this.#cached[input] = usage.cachedTokens;
     }
@@ -51,6 +54,7 @@ export class UsageCounter {
       promptTokens,
       cachedTokens: Math.min(sum(this.#cached), promptTokens),
       completionTokens: sum(this.#completion),
+      reasoningTokens: sum(this.#reasoning),
     };
   }
 

@@ -12,7 +12,13 @@ export async function wholeAnswer(run: GenerationRun, format: AnswerFormat): Pro
   let stage: WaitingStage | 'accepted' = 'loading';
   const gather = async (): Promise<string> => {
     const choices = Array.from({ length: choiceCount(generation) }, (): ChoiceResult => {
-      return { text: '', calls: [], logprobs: generation.topLogprobs === null ? null : [], reason: 'stop' };
+      return {
+        reasoning: '',
+        text: '',
+        calls: [],
+        logprobs: generation.topLogprobs === null ? null : [],
+        reason: 'stop',
+      };
     });
     try {
       for await (const event of generate(run)) {
@@ -37,6 +43,8 @@ function add(event: ChoiceEvent, choice: ChoiceResult | undefined): void {
   if (event.type === 'text') {
     choice.text += event.text;
     choice.logprobs?.push(...event.logprobs);
+  } else if (event.type === 'reasoning') {
+    choice.reasoning += event.text;
   } else if (event.type === 'call') {
     choice.calls.push({ id: event.id, name: event.name, arguments: '' });
   } else if (event.type === 'arguments') {

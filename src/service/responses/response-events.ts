@@ -29,13 +29,15 @@ export class ResponseEvents implements StreamEncoder {
         return this.#begin();
       case 'text':
         return this.#write(this.#output.text(event.text, event.logprobs));
+      case 'reasoning':
+        return this.#write(this.#output.reasoning(event.text));
       case 'call':
         return this.#write(this.#output.call(event.id, event.name));
       case 'arguments':
         return this.#write(this.#output.callArguments(event.text));
       case 'finished': {
         this.#status = event.reason === 'length' ? 'incomplete' : 'completed';
-        const empty = this.#output.items.length === 0 ? this.#write(this.#output.text('', [])) : '';
+        const empty = this.#output.hasAnswer ? '' : this.#write(this.#output.text('', []));
         return empty + this.#write(this.#output.close(this.#status));
       }
     }

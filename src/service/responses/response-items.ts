@@ -60,5 +60,5 @@ export function toInputItems(given: unknown): Record<string, unknown>[] {
   });
 }
 
-export const newItemId = (prefix: 'msg' | 'fc' | 'resp'): string =>
+export const newItemId = (prefix: 'msg' | 'fc' | 'rs' | 'resp'): string =>
   `${prefix}_${crypto.randomUUID().replaceAll('-', '')}`;

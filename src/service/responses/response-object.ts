@@ -9,7 +9,10 @@ export type ResponseObject = Omit<Responses, 'output_text'> & {
   /** Whether `previous_response_id` may name it. */
   store: boolean;
 };
-export type OutputItem = OpenAI.Responses.ResponseOutputMessage | OpenAI.Responses.ResponseFunctionToolCall;
+export type OutputItem =
+  | OpenAI.Responses.ResponseReasoningItem
+  | OpenAI.Responses.ResponseOutputMessage
+  | OpenAI.Responses.ResponseFunctionToolCall;
 
 export interface ResponseState {
   status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
@@ -35,7 +38,7 @@ export function toResponse(head: AnswerHead, request: ResponseBody, stored: bool
     output,
     parallel_tool_calls: request.parallel_tool_calls ?? true,
     previous_response_id: request.previous_response_id ?? null,
-    reasoning: { effort: null, summary: null },
+    reasoning: { effort: request.reasoning?.effort ?? null, summary: null },
     service_tier: 'default',
     temperature: request.temperature ?? 1,
     text: { format: toFormat(request) },
@@ -68,12 +71,12 @@ function toFormat({ text }: ResponseBody): OpenAI.Responses.ResponseFormatTextCo
   };
 }
 
-function toResponseUsage({ promptTokens, cachedTokens, completionTokens }: ChatUsage) {
+function toResponseUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens = 0 }: ChatUsage) {
   return {
     input_tokens: promptTokens,
     input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 },
     output_tokens: completionTokens,
-    output_tokens_details: { reasoning_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
     total_tokens: promptTokens + completionTokens,
   };
 }

@@ -12,12 +12,27 @@ export type Unnumbered = Event extends infer One
   : never;
 type Message = OpenAI.Responses.ResponseOutputMessage;
 type Part = OpenAI.Responses.ResponseOutputText;
+type Reasoning = OpenAI.Responses.ResponseReasoningItem;
 
 /** The output items of one response as they grow, and the events that tell of it. */
 export class ResponseOutput {
   readonly items: OutputItem[] = [];
   /** The item that still grows; null: none has begun, or the last has ended. */
   #open: OutputItem | null = null;
+
+  /** Anything beside thoughts. */
+  get hasAnswer(): boolean {
+    return this.items.some(({ type }) => type !== 'reasoning');
+  }
+
+  /** As open models' servers send thoughts: their whole text, and no summary of it. */
+  *reasoning(delta: string): Generator<Unnumbered> {
+    const item = yield* this.#reasoning();
+    const part = thoughtsOf(item);
+    part.text += delta;
+    const place = { item_id: item.id, output_index: this.#index, content_index: 0 };
+    yield { type: 'response.reasoning_text.delta', ...place, delta };
+  }
 
   *text(delta: string, logprobs: readonly TokenLogprob[]): Generator<Unnumbered> {
     const message = yield* this.#message();
@@ -56,6 +71,10 @@ export class ResponseOutput {
     if (item.type === 'function_call') {
       const { name, arguments: json } = item;
       yield { type: 'response.function_call_arguments.done', ...place, name, arguments: json };
+    } else if (item.type === 'reasoning') {
+      const part = thoughtsOf(item);
+      yield { type: 'response.reasoning_text.done', ...place, content_index: 0, text: part.text };
+      yield { type: 'response.content_part.done', ...place, content_index: 0, part };
     } else {
       const part = partOf(item);
       const { text, logprobs = [] } = part;
@@ -69,6 +88,24 @@ export class ResponseOutput {
 
   get #index(): number {
     return this.items.length - 1;
+  }
+
+  *#reasoning(): Generator<Unnumbered, Reasoning> {
+    if (this.#open?.type === 'reasoning') return this.#open;
+    yield* this.close('completed');
+    const item: Reasoning = {
+      id: newItemId('rs'),
+      type: 'reasoning',
+      summary: [],
+      content: [],
+      status: 'in_progress',
+    };
+    yield* this.#begin(item);
+    const part = { type: 'reasoning_text' as const, text: '' };
+    item.content?.push(part);
+    const place = { item_id: item.id, output_index: this.#index, content_index: 0 };
+    yield { type: 'response.content_part.added', ...place, part: { ...part } };
+    return item;
   }
 
   *#message(): Generator<Unnumbered, Message> {
@@ -92,9 +129,15 @@ export class ResponseOutput {
   *#begin(item: OutputItem): Generator<Unnumbered> {
     this.#open = item;
     this.items.push(item);
-    const added = item.type === 'message' ? { ...item, content: [...item.content] } : { ...item };
+    const added = 'content' in item ? { ...item, content: [] } : { ...item };
     yield { type: 'response.output_item.added', output_index: this.#index, item: added };
   }
+}
+
+function thoughtsOf({ content }: Reasoning) {
+  const part = content?.[0];
+  if (!part) throw new Error('a reasoning item has its text from the beginning');
+  return part;
 }
 
 function partOf(message: Message): Part {

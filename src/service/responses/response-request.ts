@@ -10,7 +10,7 @@ const LOGPROBS = 'message.output_text.logprobs';
 
 /** `conversation`: with this request's input. @throws ServiceError 400 */
 export function toGeneration(request: ResponseBody, conversation: ChatMessage[]): Generation {
-  const { instructions, text, include, top_logprobs: top } = request;
+  const { instructions, text, include, reasoning, top_logprobs: top } = request;
   const tools = responseToolUse(request);
   const messages: ChatMessage[] =
     instructions == null
@@ -26,6 +26,7 @@ export function toGeneration(request: ResponseBody, conversation: ChatMessage[])
     topLogprobs: include?.includes(LOGPROBS) || top ? (top ?? 0) : null,
     stop: [],
     tools,
+    reasoning: reasoning?.effort == null ? null : { effort: reasoning.effort },
     params: { messages: 'input', responseFormat: 'text.format' },
   };
 }

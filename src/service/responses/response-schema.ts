@@ -3,6 +3,7 @@ import {
   atLeastOne,
   flag,
   metadata,
+  reasoningEffort,
   schemaFormatFields,
   temperatureFields,
   text,
@@ -49,7 +50,7 @@ const resultItem = z.object({
   output: content,
 });
 
-/** Clients send the reasoning of other models back. It is ignored. */
+/** Clients send reasoning back. It is ignored: templates leave the thoughts of earlier turns out. */
 const reasoningItem = z.object({ type: z.literal('reasoning') });
 
 const item = z.discriminatedUnion(
@@ -90,6 +91,7 @@ export const responseEnforced = {
 export const responsePassedOn = {
   ...temperatureFields,
   top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
+  reasoning: z.nullish(z.object({ effort: reasoningEffort })),
 };
 
 export const responseAccepted = {

@@ -75,6 +75,7 @@ function toState(choice: ChoiceResult | undefined): Omit<ResponseState, 'usage'>
   const grow = (events: Iterable<unknown>): void => {
     for (const event of events) void event;
   };
+  if (choice?.reasoning) grow(output.reasoning(choice.reasoning));
   if (choice && (choice.text !== '' || choice.calls.length === 0)) {
     grow(output.text(choice.text, choice.logprobs ?? []));
   }

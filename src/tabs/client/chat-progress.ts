@@ -10,6 +10,7 @@ import { Replay } from './replay.ts';
 export class ChatProgress {
   readonly #job: ChatJob;
   #text = '';
+  #thoughts = '';
   #tokens = 0;
   #logprobs = 0;
   #deltas = 0;
@@ -36,11 +37,20 @@ export class ChatProgress {
   nextJob(): ChatJob {
     if (this.#deltas === 0) return this.#job;
     if (repeats(this.#job)) {
-      this.#replay = new Replay({ text: this.#text, tokens: this.#tokens, logprobs: this.#logprobs });
+      this.#replay = new Replay({
+        text: this.#thoughts + this.#text,
+        tokens: this.#tokens,
+        logprobs: this.#logprobs,
+      });
       return this.#job;
     }
     this.#earlierTokens = this.#tokens;
-    const job: ChatJob = { ...this.#job, resume: { text: this.#text, tokens: this.#tokens } };
+    const thoughts = { text: this.#thoughts, ended: this.#text !== '' };
+    const job: ChatJob = {
+      ...this.#job,
+      ...(this.#thoughts !== '' && { thoughts }),
+      resume: { text: this.#text, tokens: this.#tokens },
+    };
     if (job.maxTokens !== undefined) job.maxTokens -= this.#tokens;
     return job;
   }
@@ -77,8 +87,9 @@ export class ChatProgress {
     };
   }
 
-  #count({ text, tokens, logprobs }: Delta): void {
-    this.#text += text;
+  #count({ text, tokens, isReasoning, logprobs }: Delta): void {
+    if (isReasoning) this.#thoughts += text;
+    else this.#text += text;
     this.#tokens += tokens;
     this.#logprobs += logprobs?.length ?? 0;
     this.#deltas += 1;

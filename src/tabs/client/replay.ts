@@ -41,6 +41,6 @@ export class Replay {
     this.#logprobs += delta.logprobs?.length ?? 0;
     const tokens = Math.min(delta.tokens, Math.max(0, this.#tokens - known.tokens));
     if (text === '' && tokens === 0 && !logprobs?.length) return null;
-    return { text, tokens, ...(logprobs && { logprobs }) };
+    return { ...delta, text, tokens, ...(logprobs && { logprobs }) };
   }
 }

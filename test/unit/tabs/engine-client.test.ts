@@ -13,6 +13,7 @@ import {
   FakeLeader,
   FakeSite,
   textOf,
+  thought,
   type FakePort,
   type Question,
 } from './fake-leader.ts';
@@ -213,6 +214,33 @@ describe('when the engine dies', () => {
     expect(all.at(-1)).toMatchObject({ type: 'done', usage: { promptTokens: 7, completionTokens: 3 } });
   });
 
+  it.each([
+    [
+      'thinking',
+      [thought('I '), thought('add')],
+      { thoughts: { text: 'I add', ended: false }, resume: { text: '', tokens: 2 } },
+    ],
+    [
+      'answering',
+      [thought('I add.'), delta('Fo')],
+      { thoughts: { text: 'I add.', ended: true }, resume: { text: 'Fo', tokens: 2 } },
+    ],
+  ])('goes on %s after the thoughts so far', async (_, before, job) => {
+    const client = setUp();
+    const first = lead(({ send }) => {
+      for (const message of [accepted(7), ...before]) send(message);
+      site.leader = null;
+      void sleep(20).then(() => first.die());
+    });
+    const events = collect(client.chat({ ...chatJob, maxTokens: 10 }, ask()));
+    await tick(100);
+    lead(({ question, send }) => {
+      expect(question).toMatchObject({ job: { ...job, maxTokens: 8 } });
+      for (const message of [accepted(9), delta('ur.'), done(1, 9)]) send(message);
+    });
+    expect((await events).at(-1)).toMatchObject({ usage: { completionTokens: 3 } });
+  });
+
   it('needs no further engine when only the last word was missing', async () => {
     const client = setUp();
     const first = lead(({ send }) => {
@@ -244,6 +272,21 @@ describe('when the engine dies', () => {
     expect(events.at(-1)).toMatchObject({ usage: { promptTokens: 7, completionTokens: 4 } });
     expect(asked[1]).toEqual(asked[0]);
     expect(asked[0]).toMatchObject({ job: { sampling: { seed: expect.any(Number) as number } } });
+  });
+
+  it('tells thoughts from the answer when both come again', async () => {
+    const { events } = await handOver(
+      constrained,
+      [accepted(7), thought('I '), thought('add')],
+      [accepted(7), thought('I a'), thought('dd.'), delta('{}'), done(4, 7)],
+    );
+    const deltas = events.flatMap((event) => (event.type === 'delta' ? [event.delta] : []));
+    expect(deltas.map(({ text, isReasoning }) => [text, isReasoning])).toEqual([
+      ['I ', true],
+      ['add', true],
+      ['.', true],
+      ['{}', undefined],
+    ]);
   });
 
   it('gives credit for what it leaves out', async () => {

@@ -83,6 +83,11 @@ export const delta = (text: string, tokens = 1): EngineMessage => ({
   event: { type: 'delta', delta: { text, tokens } },
 });
 
+export const thought = (text: string): EngineMessage => ({
+  type: 'event',
+  event: { type: 'delta', delta: { text, tokens: 1, isReasoning: true } },
+});
+
 export const done = (completionTokens: number, promptTokens = 5): EngineMessage => ({
   type: 'event',
   event: {

@@ -48,10 +48,16 @@ export class UpstreamChatEngine extends UpstreamEngine implements ChatEngine {
         if (!choice) continue;
         end.finish = choice.finish_reason ?? end.finish;
         const text = ('delta' in choice ? choice.delta.content : choice.text) ?? '';
+        const reasoning = 'delta' in choice ? reasoningOf(choice.delta) : '';
         const logprobs = 'delta' in choice ? choice.logprobs?.content : null;
-        if (text === '' && !logprobs?.length) continue;
+        if (text === '' && reasoning === '' && !logprobs?.length) continue;
         if (first === undefined) yield accepted;
         first ??= performance.now();
+        if (reasoning !== '') {
+          end.tokens += 1;
+          yield { type: 'delta', delta: { text: reasoning, tokens: 1, isReasoning: true } };
+          if (text === '') continue;
+        }
         // One chunk is one token in most servers, and no server says otherwise; the usage at the end is exact.
         const tokens = logprobs?.length ?? 1;
         end.tokens += tokens;
@@ -71,6 +77,7 @@ export class UpstreamChatEngine extends UpstreamEngine implements ChatEngine {
           promptTokens: end.usage?.prompt_tokens ?? 0,
           cachedTokens: end.usage?.prompt_tokens_details?.cached_tokens ?? 0,
           completionTokens: end.usage?.completion_tokens ?? end.tokens,
+          ...reasoningTokens(end.usage),
         },
         timings: { queueMs: 0, prefillMs: (first ?? now) - began, decodeMs: now - (first ?? now) },
       };
@@ -82,6 +89,18 @@ export class UpstreamChatEngine extends UpstreamEngine implements ChatEngine {
       left.abort();
     }
   }
+}
+
+/** llama.cpp, older vLLM and DeepSeek name it `reasoning_content`; newer vLLM, OpenRouter and Ollama `reasoning`. */
+function reasoningOf(delta: object): string {
+  const { reasoning_content, reasoning }: { reasoning_content?: unknown; reasoning?: unknown } = delta;
+  const text = reasoning_content ?? reasoning;
+  return typeof text === 'string' ? text : '';
+}
+
+function reasoningTokens(usage: Chunk['usage'] | null): { reasoningTokens?: number } {
+  const tokens = usage?.completion_tokens_details?.reasoning_tokens;
+  return tokens === undefined ? {} : { reasoningTokens: tokens };
 }
 
 function toLogprob({ token, logprob, bytes, top_logprobs: top }: Logprobs[number]): TokenLogprob {

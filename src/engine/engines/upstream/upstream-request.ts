@@ -34,9 +34,12 @@ export function toUpstreamRequest(job: ChatJob, model: string): UpstreamRequest 
     if (job.constraint) throw unsupportedFormat();
     return { completion: { ...common, prompt: job.input.prompt } };
   }
+  const { effort, enableThinking } = job.reasoning ?? {};
   return {
     chat: {
       ...common,
+      ...(effort !== undefined && { reasoning_effort: effort }),
+      ...(enableThinking !== undefined && { chat_template_kwargs: { enable_thinking: enableThinking } }),
       messages: job.input.messages.map(toMessage),
       ...(job.topLogprobs !== undefined && { logprobs: true, top_logprobs: job.topLogprobs }),
       ...responseFormat(job),

@@ -1,13 +1,14 @@
 import type { Wllama } from '@wllama/wllama';
 
 import type { VariantSampling } from '../../../catalog/catalog.ts';
-import type { ChatEvent, ChatJob, Resume } from '../../../protocol/job.ts';
+import type { ChatEvent, ChatJob, Sampling } from '../../../protocol/job.ts';
 import type { ChatEngine } from '../../engine.ts';
 import { EngineError, engineCrashed } from '../../../protocol/engine-error.ts';
 import { SlotQueue } from '../../models/scheduler.ts';
 import { Channel } from './channel.ts';
 import type { ChatPrompt } from '../chat-prompt.ts';
 import { refuseOversized } from '../prompt-bounds.ts';
+import { ThinkFirst, type Complete, type Completion } from '../think-first.ts';
 import { ReplyScheduler } from './reply-scheduler.ts';
 import type { NativeLog } from './native-log.ts';
 import { ReplyReader, type Chunk } from './wllama-reply.ts';
@@ -23,18 +24,19 @@ const isCrowded = (error: unknown): boolean =>
   error instanceof RequestRejectedError && error.message.includes('Context size has been exceeded');
 
 /** A grammar would begin again, and log probabilities would be of another prompt. */
-const canResume = ({ constraint, topLogprobs }: ChatJob): boolean =>
+const canResume = ({ constraint, topLogprobs }: Completion): boolean =>
   constraint === undefined && topLogprobs === undefined;
 
-function continued(job: ChatJob, so: Resume): ChatJob {
-  const resume = { text: (job.resume?.text ?? '') + so.text, tokens: (job.resume?.tokens ?? 0) + so.tokens };
-  return { ...job, resume, ...(job.maxTokens !== undefined && { maxTokens: job.maxTokens - so.tokens }) };
+/** After what has come of it so far. */
+function continued({ prompt, maxTokens }: Completion, so: { text: string; tokens: number }): Completion {
+  return { prompt: prompt + so.text, ...(maxTokens !== undefined && { maxTokens: maxTokens - so.tokens }) };
 }
 
 /** llama.cpp's server in WASM: its requests and chunks turned into ours. */
 export class WllamaEngine implements ChatEngine {
   readonly fingerprint: string;
   readonly slots: number;
+  readonly thinks: boolean;
   readonly #wllama: Wllama;
   readonly #scheduler: ReplyScheduler;
   readonly #chatPrompt: ChatPrompt;
@@ -53,6 +55,7 @@ export class WllamaEngine implements ChatEngine {
     this.#chatPrompt = chatPrompt;
     this.fingerprint = fingerprint;
     this.slots = slots;
+    this.thinks = chatPrompt.thinks;
     this.#sampling = sampling;
   }
 
@@ -63,31 +66,47 @@ export class WllamaEngine implements ChatEngine {
   ): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
-    refuseOversized(job.input, this.#wllama.getLoadedContextInfo().n_ctx);
-    const reader = new ReplyReader(job, this.fingerprint);
-    let leave = () => {};
+    const { n_ctx: contextLength } = this.#wllama.getLoadedContextInfo();
+    refuseOversized(job.input, contextLength);
+    const complete: Complete = (part) => this.#complete(part, job.sampling, signal, onPrefill);
     try {
-      for (let attempt = job, tries = 1; ; tries++) {
-        try {
-          yield* this.#attempt(attempt, reader, signal, onPrefill);
-          return;
-        } catch (error) {
-          if (!isCrowded(error) || tries === TRIES || !canResume(job)) throw error;
-          // Those that filled the context together come out of it one after another.
-          if (tries === 1) leave = await this.#oneByOne.enter(signal);
-          attempt = continued(job, reader.again());
-        }
-      }
+      const { prompt, thinking } = this.#chatPrompt.open(job);
+      if (thinking) yield* new ThinkFirst(job, prompt, thinking, complete).events(contextLength);
+      else yield* complete({ ...job, prompt });
     } catch (error) {
       signal.throwIfAborted();
       throw this.#translate(error, job.constraint !== undefined);
+    }
+  }
+
+  async *#complete(
+    completion: Completion,
+    sampling: Sampling,
+    signal: AbortSignal,
+    onPrefill?: () => void,
+  ): AsyncGenerator<ChatEvent, void, undefined> {
+    const reader = new ReplyReader(completion.topLogprobs, this.fingerprint);
+    let leave = () => {};
+    try {
+      for (let attempt = completion, tries = 1; ; tries++) {
+        try {
+          yield* this.#attempt(attempt, sampling, reader, signal, onPrefill);
+          return;
+        } catch (error) {
+          if (!isCrowded(error) || tries === TRIES || !canResume(completion)) throw error;
+          // Those that filled the context together come out of it one after another.
+          if (tries === 1) leave = await this.#oneByOne.enter(signal);
+          attempt = continued(completion, reader.again());
+        }
+      }
     } finally {
       leave();
     }
   }
 
   async *#attempt(
-    job: ChatJob,
+    completion: Completion,
+    sampling: Sampling,
     reader: ReplyReader,
     signal: AbortSignal,
     onPrefill?: () => void,
@@ -96,7 +115,7 @@ export class WllamaEngine implements ChatEngine {
     // Also stops it when the consumer walks away before the end.
     const left = new AbortController();
     const running = this.#scheduler.run(
-      completionRequest(job, this.#chatPrompt, this.#sampling),
+      completionRequest(completion, sampling, this.#sampling),
       (chunk) => chunks.push(chunk),
       AbortSignal.any([signal, left.signal]),
       onPrefill,

@@ -1,4 +1,4 @@
-import type { ChatEvent, ChatJob, EngineFinishReason, Resume, TokenLogprob } from '../../../protocol/job.ts';
+import type { ChatEvent, EngineFinishReason, TokenLogprob } from '../../../protocol/job.ts';
 
 /** What llama.cpp's server streams, as far as it is read here. */
 export interface Chunk {
@@ -39,13 +39,13 @@ export class ReplyReader {
   #finishReason: EngineFinishReason = 'stop';
   #timings: LlamaTimings | undefined;
 
-  constructor(job: ChatJob, fingerprint: string) {
-    this.#topLogprobs = job.topLogprobs;
+  constructor(topLogprobs: number | undefined, fingerprint: string) {
+    this.#topLogprobs = topLogprobs;
     this.#fingerprint = fingerprint;
   }
 
   /** What has come so far, for another attempt to go on from; its chunks are read as a continuation. */
-  again(): Resume {
+  again(): { text: string; tokens: number } {
     this.#before = this.#tokens;
     return { text: this.#text, tokens: this.#tokens };
   }

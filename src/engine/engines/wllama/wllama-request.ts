@@ -1,16 +1,13 @@
 import type { VariantSampling } from '../../../catalog/catalog.ts';
-import type { ChatJob, Constraint, Sampling } from '../../../protocol/job.ts';
-import type { ChatPrompt } from '../chat-prompt.ts';
+import type { Constraint, Sampling } from '../../../protocol/job.ts';
+import type { Completion } from '../think-first.ts';
 
-/** A job as llama.cpp's server takes it, in its own names. */
+/** A completion as llama.cpp's server takes it, in its own names. */
 export function completionRequest(
-  job: ChatJob,
-  chatPrompt: ChatPrompt,
+  { prompt, maxTokens, constraint, topLogprobs }: Completion,
+  sampling: Sampling,
   own: VariantSampling,
 ): Record<string, unknown> {
-  const { input, sampling, constraint, maxTokens, topLogprobs, resume } = job;
-  const prompt =
-    'prompt' in input ? input.prompt + (resume?.text ?? '') : chatPrompt.render(input.messages, resume);
   return {
     stream: true,
     prompt,

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { UpstreamVariant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEngine, EmbeddingEngine } from '../../../../src/engine/engine.ts';
 import { loadUpstream } from '../../../../src/engine/engines/upstream/load-upstream.ts';
-import type { ChatEvent, ChatJob } from '../../../../src/protocol/job.ts';
+import type { ChatEvent, ChatJob, EmbeddingJob } from '../../../../src/protocol/job.ts';
 
 const KEY = 'sk-secret-of-the-site';
 const never = new AbortController().signal;
@@ -113,6 +113,43 @@ const failure = (promise: Promise<unknown>) =>
     () => expect.fail('nothing was thrown'),
     (error: Error & { wire: unknown }) => error,
   );
+
+test.each([
+  ['llama.cpp, vLLM and DeepSeek', 'reasoning_content'],
+  ['OpenRouter and Ollama', 'reasoning'],
+])('thoughts, as %s send them', async (_, field) => {
+  const thought = (text: string, more: object = {}) => delta('', { delta: { [field]: text, ...more } });
+  const { asked, baseUrl } = await serve((response) =>
+    stream(response, [
+      delta('', { delta: { role: 'assistant', content: null, [field]: null } }),
+      thought('I '),
+      thought('add.', { content: 'Fo' }),
+      delta('ur.'),
+      last('stop'),
+      { ...usage, usage: { ...usage.usage, completion_tokens_details: { reasoning_tokens: 2 } } },
+    ]),
+  );
+  const reasoning = { effort: 'low', enableThinking: true } as const;
+  const events = await run(await chat(baseUrl), job({ reasoning }));
+  expect(asked[0]?.body).toMatchObject({
+    reasoning_effort: 'low',
+    chat_template_kwargs: { enable_thinking: true },
+  });
+  expect(events.flatMap((event) => (event.type === 'delta' ? [event.delta] : []))).toEqual([
+    { text: 'I ', tokens: 1, isReasoning: true },
+    { text: 'add.', tokens: 1, isReasoning: true },
+    { text: 'Fo', tokens: 1 },
+    { text: 'ur.', tokens: 1 },
+  ]);
+  expect(events.at(-1)).toMatchObject({ usage: { completionTokens: 3, reasoningTokens: 2 } });
+});
+
+test('a server hears of reasoning only what the request says', async () => {
+  const { asked, baseUrl } = await serve((response) => stream(response, [delta('a'), last('stop'), usage]));
+  await run(await chat(baseUrl));
+  expect(Object.keys(asked[0]?.body ?? {})).not.toContain('reasoning_effort');
+  expect(Object.keys(asked[0]?.body ?? {})).not.toContain('chat_template_kwargs');
+});
 
 test('a streamed chat: the request in the server’s names, the reply as events, its usage exact', async () => {
   const logprobs = {
@@ -290,6 +327,21 @@ test('what no server does alike is refused: grammars, and replies begun elsewher
     wire: { code: 'engine_lost' },
   });
   expect(asked).toEqual([]);
+});
+
+test('embeddings that a server did not shorten are refused by name', async () => {
+  const { baseUrl } = await serve((response) =>
+    json(response, 200, {
+      data: [{ index: 0, embedding: [3, 4] }],
+      usage: { prompt_tokens: 4, total_tokens: 4 },
+    }),
+  );
+  const engine = (await load(baseUrl, 'embedding')) as EmbeddingEngine;
+  const shorter: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts: ['a'] }, dimensions: 1 };
+  expect(await failure(engine.embed(shorter, never))).toMatchObject({
+    message: expect.stringContaining('omitted or 2') as string,
+    wire: { status: 400, param: 'dimensions', code: 'unsupported_value' },
+  });
 });
 
 test('embeddings: in order, and of length 1', async () => {

@@ -1,19 +1,12 @@
 import { expect, test } from 'vitest';
 
-import { ChatPrompt } from '../../../../src/engine/engines/chat-prompt.ts';
 import { completionRequest } from '../../../../src/engine/engines/wllama/wllama-request.ts';
-import type { ChatJob } from '../../../../src/protocol/job.ts';
 
-const job: ChatJob = {
-  kind: 'chat',
-  model: 'm',
-  input: { prompt: 'Once' },
-  sampling: { temperature: 1, topP: 1 },
-};
-const prompt = new ChatPrompt('', { bos: null, eos: null }, false);
+const completion = { prompt: 'Once' };
+const sampling = { temperature: 1, topP: 1 };
 
 test('a variant without settings gets nothing beyond OpenAI’s parameters', () => {
-  expect(completionRequest(job, prompt, {})).toMatchObject({
+  expect(completionRequest(completion, sampling, {})).toMatchObject({
     temperature: 1,
     top_p: 1,
     top_k: 0,
@@ -23,7 +16,7 @@ test('a variant without settings gets nothing beyond OpenAI’s parameters', () 
 });
 
 test('a variant’s settings reach llama.cpp, before the temperature', () => {
-  const request = completionRequest(job, prompt, { topK: 20, minP: 0.2, repeatPenalty: 1.1 });
+  const request = completionRequest(completion, sampling, { topK: 20, minP: 0.2, repeatPenalty: 1.1 });
   expect(request).toMatchObject({ top_k: 20, min_p: 0.2, repeat_penalty: 1.1 });
   expect(request['samplers']).toEqual(['penalties', 'top_k', 'min_p', 'temperature', 'top_p']);
 });

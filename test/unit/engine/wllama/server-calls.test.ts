@@ -60,8 +60,7 @@ test('an error that was logged before does not excuse the next one', async () =>
 });
 
 test('a first result that is not UTF-8 is given after the reply was accepted, with the right counts', () => {
-  const sampling = { temperature: 0, topP: 1 };
-  const reader = new ReplyReader({ kind: 'chat', model: 'm', input: { prompt: 'a' }, sampling }, 'f');
+  const reader = new ReplyReader(undefined, 'f');
   const timings = { cache_n: 2, prompt_n: 5, prompt_ms: 1, predicted_n: 2, predicted_ms: 1 };
   const events = [
     ...reader.read({ choices: [{ text: '\ufffd' }] }),

@@ -1,0 +1,166 @@
+import type { ChatEvent, ChatJob, TokenLogprob } from '../../protocol/job.ts';
+import { ThoughtSplitter, type ThinkTags } from './thought-splitter.ts';
+
+/** A rendered prompt, and how the reply after it begins. */
+export interface ChatOpening {
+  prompt: string;
+  /** `isInside`: the prompt ends within thoughts; null: the reply has none, or they have ended. */
+  thinking: { tags: ThinkTags; isInside: boolean } | null;
+}
+
+type Form = Pick<ChatJob, 'constraint' | 'topLogprobs'>;
+
+/** What an engine generates in one go. */
+export interface Completion extends Form {
+  prompt: string;
+  maxTokens?: number;
+}
+
+export type Complete = (completion: Completion) => AsyncGenerator<ChatEvent, void, undefined>;
+
+type Done = Extract<ChatEvent, { type: 'done' }>;
+
+/** Of the tokens that a reply may have: docs/reasoning.md. */
+const SHARES = { none: 0, minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 };
+
+/**
+ * A reply that may begin with thoughts. Where the answer has a form or log probabilities, or the thoughts have used up their
+ * tokens, the answer is a second completion, after the closing tag.
+ */
+export class ThinkFirst {
+  readonly #job: ChatJob;
+  readonly #prompt: string;
+  readonly #tags: ThinkTags;
+  readonly #splitter: ThoughtSplitter;
+  readonly #complete: Complete;
+  /** As generated, with tags. */
+  #raw = '';
+  #tokens = 0;
+  /** Came with text that may still prove to be an opening tag. */
+  #logprobs: TokenLogprob[] = [];
+
+  constructor(
+    job: ChatJob,
+    prompt: string,
+    { tags, isInside }: NonNullable<ChatOpening['thinking']>,
+    complete: Complete,
+  ) {
+    this.#job = job;
+    this.#prompt = prompt;
+    this.#tags = tags;
+    this.#splitter = new ThoughtSplitter(tags, isInside);
+    this.#complete = complete;
+  }
+
+  /** `contextLength`: tokens of prompt and reply together. */
+  async *events(contextLength: number): AsyncGenerator<ChatEvent, void, undefined> {
+    const { maxTokens, constraint, topLogprobs } = this.#job;
+    const form = { ...(constraint && { constraint }), ...(topLogprobs !== undefined && { topLogprobs }) };
+    const hasForm = Object.keys(form).length > 0;
+    // A form that begins with the reply leaves no room for thoughts.
+    if (constraint && !this.#splitter.isInside)
+      return yield* this.#complete({ ...this.#job, prompt: this.#prompt });
+    const limit = maxTokens === undefined ? {} : { maxTokens };
+    const before = this.#job.resume?.tokens ?? 0;
+    let budget = this.#budget(contextLength, before);
+    if (this.#splitter.isInside && budget < 1) return yield* this.#answer(null, form);
+
+    const began = performance.now();
+    let accepted: Extract<ChatEvent, { type: 'accepted' }> | null = null;
+    let acceptedAt = began;
+    const first = { prompt: this.#prompt, ...limit, ...(!this.#splitter.isInside && form) };
+    for await (const event of this.#complete(first)) {
+      if (event.type === 'accepted') {
+        accepted = event;
+        acceptedAt = performance.now();
+        budget = this.#budget(contextLength - event.accepted.promptTokens, before);
+        yield event;
+      } else if (event.type === 'delta') {
+        const wasInside = this.#splitter.isInside;
+        yield* this.#split(event.delta);
+        const isInside = this.#splitter.isInside;
+        if (isInside ? this.#tokens < budget : !(wasInside && hasForm)) continue;
+        break;
+      } else if (this.#splitter.isInside && event.finishReason === 'stop') {
+        // The model has ended its turn in thought.
+        return yield* this.#answer(event, form);
+      } else {
+        const { reasoning, text } = this.#splitter.flush();
+        if (reasoning) yield { type: 'delta', delta: { text: reasoning, tokens: 0, isReasoning: true } };
+        if (text) yield this.#answerDelta(text, 0);
+        return yield event;
+      }
+    }
+    const now = performance.now();
+    const { promptTokens = 0, cachedTokens = 0 } = accepted?.accepted ?? {};
+    yield* this.#answer(
+      {
+        type: 'done',
+        finishReason: 'stop',
+        usage: { promptTokens, cachedTokens, completionTokens: this.#tokens },
+        timings: { queueMs: 0, prefillMs: acceptedAt - began, decodeMs: now - acceptedAt },
+      },
+      form,
+    );
+  }
+
+  /** Tokens of thoughts, in a reply that has `room`, of which `before` have been spent. */
+  #budget(room: number, before: number): number {
+    const { maxTokens = Infinity, reasoning } = this.#job;
+    const off = reasoning?.enableThinking === false ? 'none' : undefined;
+    const share = SHARES[reasoning?.effort ?? off ?? 'medium'];
+    return Math.floor((Math.min(maxTokens, room) + before) * share) - before;
+  }
+
+  *#split({ text, tokens, logprobs }: Extract<ChatEvent, { type: 'delta' }>['delta']): Generator<ChatEvent> {
+    this.#raw += text;
+    this.#tokens += tokens;
+    if (logprobs) this.#logprobs.push(...logprobs);
+    const wasInside = this.#splitter.isInside;
+    const split = this.#splitter.push(text);
+    const isThought = wasInside || this.#splitter.isInside || split.reasoning !== '';
+    if (isThought) {
+      this.#logprobs = [];
+      yield { type: 'delta', delta: { text: split.reasoning, tokens, isReasoning: true } };
+    }
+    if (split.text !== '' || !isThought) yield this.#answerDelta(split.text, isThought ? 0 : tokens);
+  }
+
+  #answerDelta(text: string, tokens: number): ChatEvent {
+    const logprobs = text === '' ? [] : this.#logprobs.splice(0);
+    return { type: 'delta', delta: { text, tokens, ...(logprobs.length > 0 && { logprobs }) } };
+  }
+
+  /** `thought`: how the completion with the thoughts ended; null: there was none. */
+  async *#answer(thought: Done | null, form: Form): AsyncGenerator<ChatEvent> {
+    const { maxTokens } = this.#job;
+    const left = maxTokens === undefined ? Infinity : maxTokens - this.#tokens;
+    if (thought && left < 1) return yield { ...thought, finishReason: 'length' };
+    const part = { prompt: this.#closed(), ...(left < Infinity && { maxTokens: left }), ...form };
+    for await (const event of this.#complete(part)) {
+      if (!thought || event.type === 'delta') yield event;
+      else if (event.type === 'done') yield afterThoughts(thought, event);
+    }
+  }
+
+  /** The prompt and the thoughts to the letter, so that what has been computed of them is found in the cache. */
+  #closed(): string {
+    const { close } = this.#tags;
+    const { isInside, withheld } = this.#splitter;
+    const thoughts = isInside
+      ? `${this.#raw.slice(0, this.#raw.length - withheld.length)}\n`
+      : this.#raw.slice(0, this.#raw.lastIndexOf(close));
+    return `${this.#prompt}${thoughts}${close}\n\n`;
+  }
+}
+
+function afterThoughts({ usage, timings }: Done, answer: Done): Done {
+  return {
+    ...answer,
+    usage: { ...usage, completionTokens: usage.completionTokens + answer.usage.completionTokens },
+    timings: {
+      ...timings,
+      decodeMs: timings.decodeMs + answer.timings.prefillMs + answer.timings.decodeMs,
+    },
+  };
+}
