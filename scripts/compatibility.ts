@@ -1,5 +1,5 @@
 import type OpenAI from 'openai';
-import { object, type Description, type Shape } from '../src/service/body/schema.ts';
+import * as z from 'zod/mini';
 import { MAX_VALUES } from '../src/service/body/body-bounds.ts';
 import { chatAccepted, chatEnforced, chatPassedOn, chatRules } from '../src/service/chat/chat-schema.ts';
 import {
@@ -21,6 +21,8 @@ import {
 } from '../src/service/responses/response-schema.ts';
 
 /** docs/compatibility.md, from the schemas and tables that decide. Not part of the service itself. */
+
+type Shape = Record<string, z.ZodMiniType>;
 
 interface Endpoint {
   path: string;
@@ -138,7 +140,10 @@ function section({ path, enforced, passedOn, accepted, refused, unread }: Endpoi
 }
 
 function shapeRows(shape: Shape, effect: string): string[] {
-  const { properties = {}, required = [] } = object(shape).description;
+  const { properties = {}, required = [] } = z.toJSONSchema(z.object(shape), {
+    unrepresentable: 'any',
+    io: 'input',
+  });
   return Object.entries(properties).map(([name, schema]) =>
     row(name, effect, `${allowed(schema)}${required.includes(name) ? '; required' : ''}`),
   );
@@ -147,17 +152,29 @@ function shapeRows(shape: Shape, effect: string): string[] {
 const row = (name: string, effect: string, what: string): string =>
   `| \`${name}\` | ${effect} | ${what.replaceAll('|', String.raw`\|`)} |`;
 
+type JsonSchema = z.core.JSONSchema._JSONSchema;
+
+const isNotNull = (schema: JsonSchema): boolean => typeof schema === 'boolean' || schema.type !== 'null';
+
 /** A schema in a few words, without `null`: alternatives of the same words are told once. */
-function allowed({ type, enum: values, anyOf, ...schema }: Description): string {
-  if (anyOf) {
-    const words = anyOf.filter((each) => each.type !== 'null').map(allowed);
+function allowed(schema: JsonSchema): string {
+  if (typeof schema === 'boolean') return 'anything';
+  const { anyOf, oneOf, enum: values, const: constant } = schema;
+  const type = [schema.type].flat().find((name) => name !== 'null');
+  const alternatives = anyOf ?? oneOf;
+  if (alternatives) {
+    const words = alternatives.filter(isNotNull).map(allowed);
     return [...new Set(words)].join(', or ');
   }
+  if (constant !== undefined) return `\`${JSON.stringify(constant)}\``;
   if (values) return values.map((value) => `\`${JSON.stringify(value)}\``).join(', ');
   if (type === 'number' || type === 'integer') return `${type}${range(schema.minimum, schema.maximum)}`;
   if (type === 'string') return schema.minLength ? 'string, not empty' : 'string';
-  if (type === 'array')
-    return `array${range(schema.minItems, schema.maxItems)} of ${allowed(schema.items ?? {})}`;
+  if (type === 'array') {
+    const { items = true } = schema;
+    const item = Array.isArray(items) ? 'anything' : allowed(items);
+    return `array${range(schema.minItems, schema.maxItems)} of ${item}`;
+  }
   if (type === 'object') {
     const kind = schema.properties?.['type'] ?? schema.properties?.['role'];
     const named = kind === undefined ? '' : ` (${allowed(kind)})`;
@@ -166,8 +183,10 @@ function allowed({ type, enum: values, anyOf, ...schema }: Description): string 
   return type ?? 'anything';
 }
 
-function range(least: number | undefined, most: number | undefined): string {
-  if (least !== undefined && most !== undefined) return ` (${least} to ${most})`;
-  if (least !== undefined) return ` (at least ${least})`;
-  return most === undefined ? '' : ` (at most ${most})`;
+function range(low: number | undefined, high: number | undefined): string {
+  const most = high === undefined || high >= Number.MAX_SAFE_INTEGER ? null : high;
+  const least = low === undefined || low <= Number.MIN_SAFE_INTEGER ? null : low;
+  if (least !== null && most !== null) return ` (${least} to ${most})`;
+  if (least !== null) return ` (at least ${least})`;
+  return most === null ? '' : ` (at most ${most})`;
 }

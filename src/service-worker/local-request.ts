@@ -1,4 +1,4 @@
-import * as z from '../service/body/schema.ts';
+import * as z from 'zod/mini';
 import { protocolMismatch } from '../tabs/client/engine-errors.ts';
 import {
   KEEP_ALIVE_PATH,
@@ -27,7 +27,7 @@ const name = z.string().check(z.minLength(1), z.maxLength(MAX_NAME_LENGTH));
 const commandSchema = z.union([
   z.strictObject({ type: z.literal('list') }),
   z.strictObject({
-    type: z.oneOf(['delete', 'pause', 'resume', 'cancel', 'describe', 'remove']),
+    type: z.enum(['delete', 'pause', 'resume', 'cancel', 'describe', 'remove']),
     target: name,
   }),
   z.strictObject({ type: z.literal('rename'), target: name, id: name }),
@@ -74,8 +74,8 @@ export function requirePageLibrary(request: Request): void {
 
 /** The value of a query parameter that names a model or a file. @throws ServiceError 400 */
 export function readName(url: URL, param: string): string {
-  const parsed = name.parse(url.searchParams.get(param));
-  if (!(parsed instanceof z.Fault)) return parsed;
+  const parsed = name.safeParse(url.searchParams.get(param));
+  if (parsed.success) return parsed.data;
   throw invalidField(param, `must have 1 to ${MAX_NAME_LENGTH} characters`);
 }
 
@@ -89,14 +89,14 @@ export async function readWeightsCommand(request: Request): Promise<WeightsComma
   const added = url.searchParams.get('add');
   if (added !== null) {
     requireType(request, 'application/octet-stream');
-    const parsed = addedFilesSchema.parse(parseJson(added));
-    if (parsed instanceof z.Fault) throw invalidField('add', 'must list the files of a model');
-    const { id, files } = parsed;
+    const { success, data } = addedFilesSchema.safeParse(parseJson(added));
+    if (!success) throw invalidField('add', 'must list the files of a model');
+    const { id, files } = data;
     return { type: 'add', id, source: { type: 'files', files, blob: await request.blob() } };
   }
   requireType(request, 'application/json');
-  const parsed = commandSchema.parse(parseJson(await readShort(request)));
-  if (!(parsed instanceof z.Fault)) return parsed;
+  const parsed = commandSchema.safeParse(parseJson(await readShort(request)));
+  if (parsed.success) return parsed.data;
   throw requestError(
     400,
     'The body must be one of the commands `list`, `delete`, `pause`, `resume`, `cancel`, `describe`, `add`, `rename` and `remove`, with its fields.',

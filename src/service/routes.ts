@@ -1,5 +1,5 @@
 import { PatternRouter } from 'hono/router/pattern-router';
-import type { Infer, Schema } from './body/schema.ts';
+import type * as z from 'zod/mini';
 import { parseBody, type BodyRules } from './body/parse-body.ts';
 import { readJsonObject } from './body/request-body.ts';
 import { createChatCompletion } from './chat/chat.ts';
@@ -38,9 +38,9 @@ function other<Answer extends Endpoint['answer']>(answer: Answer): { purpose: 'o
 }
 
 /** The body is read and checked first. `given`: also its fields that the schema does not name. */
-function withBody<Body extends Schema>(
-  rules: BodyRules<Body>,
-  answer: (call: Call, body: Infer<Body>, given: Record<string, unknown>) => Promise<Response>,
+function withBody<Schema extends z.ZodMiniType>(
+  rules: BodyRules<Schema>,
+  answer: (call: Call, body: z.output<Schema>, given: Record<string, unknown>) => Promise<Response>,
 ): Endpoint['answer'] {
   return async (call) => {
     const given = await readJsonObject(call, rules.maxValues);

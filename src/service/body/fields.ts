@@ -1,4 +1,4 @@
-import * as z from './schema.ts';
+import * as z from 'zod/mini';
 
 /** Fields that several endpoints share. */
 
@@ -10,7 +10,7 @@ export const text = z.nullish(z.string());
 /** Past any context. */
 const MAX_PARTS = 1024;
 
-export const textOrParts = <Part>(part: z.Schema<Part>) =>
+export const textOrParts = <Part extends z.ZodMiniType>(part: Part) =>
   z.union(
     [z.string(), z.array(part).check(z.minLength(1), z.maxLength(MAX_PARTS))],
     'must be a string or an array of text parts',
@@ -25,22 +25,20 @@ const stopSequence = z.string().check(z.minLength(1), z.maxLength(MAX_STOP_CHARA
 export const choicesField = z.nullish(z.int().check(z.gte(1), z.lte(MAX_CHOICES)));
 
 export const stopField = z.nullish(
-  z.union(
-    [stopSequence, z.array(stopSequence).check(z.maxLength(MAX_STOP_SEQUENCES))],
-    `must be a string of 1 to ${MAX_STOP_CHARACTERS} characters, or an array of at most ${MAX_STOP_SEQUENCES} of them`,
-  ),
+  z.union([stopSequence, z.array(stopSequence).check(z.maxLength(MAX_STOP_SEQUENCES))], {
+    error: `must be a string of 1 to ${MAX_STOP_CHARACTERS} characters, or an array of at most ${MAX_STOP_SEQUENCES} of them`,
+  }),
 );
 
 export const streamOptions = z.nullish(z.object({ include_usage: flag }));
 
 /** OpenAI's own limits. */
 export const metadata = z.nullish(
-  z.record(z.string().check(z.maxLength(64)), z.string().check(z.maxLength(512)), 16),
+  recordOf(z.string().check(z.maxLength(64)), z.string().check(z.maxLength(512)), 16),
 );
 
 /** Engines go through them at every token. */
 const MAX_BIASES = 1024;
-const BIASES = 'must map token ids to numbers from -100 to 100';
 
 /** Passed on to the engine. */
 export const temperatureFields = { temperature: between(0, 2), top_p: between(0, 1) };
@@ -51,16 +49,17 @@ export const samplingFields = {
   presence_penalty: between(-2, 2),
   frequency_penalty: between(-2, 2),
   logit_bias: z.nullish(
-    z.record(
-      z.string().check(z.regex(/^\d{1,9}$/, BIASES)),
+    recordOf(
+      z.string().check(z.regex(/^\d{1,9}$/)),
       z.number().check(z.gte(-100), z.lte(100)),
       MAX_BIASES,
+      'must map token ids to numbers from -100 to 100',
     ),
   ),
 };
 
 export const reasoningEffort = z.nullish(
-  z.oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']),
+  z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']),
 );
 
 export const schemaFormatFields = {
@@ -69,6 +68,29 @@ export const schemaFormatFields = {
     .check(z.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores and hyphens')),
   description: text,
   /** `checkJsonSchema` bounds what is in it. */
-  schema: z.nullish(z.record(z.string(), z.unknown(), 100)),
+  schema: z.nullish(recordOf(z.string(), z.unknown(), 100)),
   strict: flag,
 };
+
+/** A record of at most so many members. They are counted first: zod goes through all members and keeps every fault. */
+function recordOf<Key extends z.core.$ZodRecordKey, Value extends z.ZodMiniType>(
+  key: Key,
+  value: Value,
+  maximum: number,
+  error?: string,
+): z.ZodMiniRecord<Key, Value> {
+  const record = z.record(key, value, error);
+  const { _zod: internals } = record;
+  const { parse } = internals;
+  const bounded: typeof parse = (payload, context) => {
+    const input: unknown = payload.value;
+    if (typeof input !== 'object' || input === null || Object.keys(input).length <= maximum) {
+      return parse(payload, context);
+    }
+    payload.issues.push({ code: 'too_big', origin: 'object', maximum, inclusive: true, input, inst: record });
+    return payload;
+  };
+  internals.parse = bounded;
+  internals.run = bounded;
+  return record;
+}

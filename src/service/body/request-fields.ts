@@ -1,12 +1,12 @@
+import type * as z from 'zod/mini';
 import type { Constraint, Sampling } from '../../protocol/job.ts';
 import type { samplingFields } from './fields.ts';
-import type { ObjectOutput } from './schema.ts';
 import { checkJsonSchema } from './json-schema.ts';
 import { conflicting } from '../service-error.ts';
 
 /** Fields that several endpoints share, as parts of a job. */
 
-type SamplingFields = Partial<ObjectOutput<typeof samplingFields>>;
+type SamplingFields = Partial<z.infer<z.ZodMiniObject<typeof samplingFields>>>;
 
 /** Only what the request names; the model's defaults fill in the rest. */
 export const toSampling = (request: SamplingFields): Partial<Sampling> =>

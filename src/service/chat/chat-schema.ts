@@ -1,4 +1,4 @@
-import * as z from '../body/schema.ts';
+import * as z from 'zod/mini';
 import {
   atLeastOne,
   choicesField,
@@ -19,7 +19,7 @@ import { chatToolChoice, chatTools } from '../tools/tool-schema.ts';
 const textPart = z.object({ type: z.literal('text'), text: z.string() });
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 /** Known to OpenAI, not to a text model: refused by name once the shape has been found right. */
-const otherPart = z.object({ type: z.oneOf(['image_url', 'input_audio', 'file']) });
+const otherPart = z.object({ type: z.enum(['image_url', 'input_audio', 'file']) });
 
 /** Past any context. */
 const MAX_MESSAGES = 8192;
@@ -44,7 +44,7 @@ const toolCall = z.object({
 const message = z.discriminatedUnion(
   'role',
   [
-    z.object({ role: z.oneOf(['system', 'developer', 'user']), content: textParts, name: text }),
+    z.object({ role: z.enum(['system', 'developer', 'user']), content: textParts, name: text }),
     z.object({
       role: z.literal('assistant'),
       content: z.nullish(assistantParts),
@@ -80,7 +80,7 @@ export const chatEnforced = {
   tools: chatTools,
   tool_choice: chatToolChoice,
   parallel_tool_calls: flag,
-  modalities: z.nullish(z.array(z.oneOf(['text', 'audio'])).check(z.maxLength(2))),
+  modalities: z.nullish(z.array(z.enum(['text', 'audio'])).check(z.maxLength(2))),
 };
 
 export const chatPassedOn = {
@@ -104,5 +104,5 @@ export const chatRules = {
 };
 
 /** What is accepted without effect is not in it, so that it has none. */
-export type ChatBody = z.ObjectOutput<typeof chatEnforced & typeof chatPassedOn>;
-export type MessageBody = z.Infer<typeof message>;
+export type ChatBody = z.infer<z.ZodMiniObject<typeof chatEnforced & typeof chatPassedOn>>;
+export type MessageBody = z.infer<typeof message>;

@@ -1,4 +1,4 @@
-import * as z from '../body/schema.ts';
+import * as z from 'zod/mini';
 import {
   atLeastOne,
   choicesField,
@@ -40,4 +40,4 @@ export const completionRules = {
   refused: { suffix: 'The models write on from the prompt, and fill nothing in. Leave it out.' },
 };
 
-export type CompletionBody = z.ObjectOutput<typeof completionEnforced & typeof completionPassedOn>;
+export type CompletionBody = z.infer<z.ZodMiniObject<typeof completionEnforced & typeof completionPassedOn>>;

@@ -1,4 +1,4 @@
-import * as z from '../body/schema.ts';
+import * as z from 'zod/mini';
 import {
   atLeastOne,
   flag,
@@ -18,10 +18,10 @@ const MAX_ITEMS = 8192;
 /** More than OpenAI has values. */
 const MAX_INCLUDE = 16;
 
-const textPart = z.object({ type: z.oneOf(['input_text', 'output_text']), text: z.string() });
+const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() });
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 /** Known to OpenAI, not to a text model: refused by name once the shape has been found right. */
-const otherPart = z.object({ type: z.oneOf(['input_image', 'input_file', 'input_audio']) });
+const otherPart = z.object({ type: z.enum(['input_image', 'input_file', 'input_audio']) });
 
 const content = textOrParts(
   z.discriminatedUnion(
@@ -33,7 +33,7 @@ const content = textOrParts(
 
 const message = z.object({
   type: z.optional(z.literal('message')),
-  role: z.oneOf(['system', 'developer', 'user', 'assistant']),
+  role: z.enum(['system', 'developer', 'user', 'assistant']),
   content,
 });
 
@@ -118,4 +118,4 @@ export const responseRules = {
   },
 };
 
-export type ResponseBody = z.ObjectOutput<typeof responseEnforced & typeof responsePassedOn>;
+export type ResponseBody = z.infer<z.ZodMiniObject<typeof responseEnforced & typeof responsePassedOn>>;

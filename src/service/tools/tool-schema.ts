@@ -1,4 +1,4 @@
-import * as z from '../body/schema.ts';
+import * as z from 'zod/mini';
 import { flag, schemaFormatFields, text } from '../body/fields.ts';
 
 /** What tools and the choice among them may be, as chat completions write them. */
@@ -12,18 +12,18 @@ const functionFields = {
   strict: flag,
 };
 
-const toolMode = z.oneOf(['none', 'auto', 'required']);
-const allowedMode = z.oneOf(['auto', 'required']);
+const toolMode = z.enum(['none', 'auto', 'required']);
+const allowedMode = z.enum(['auto', 'required']);
 const isFunction = z.literal('function');
 
-const toolList = <Tool extends z.ObjectSchema<{ type: typeof isFunction }>>(tool: Tool) => {
+const toolList = <Tool extends z.ZodMiniObject<{ type: typeof isFunction }>>(tool: Tool) => {
   const types = 'must be "function": tools of other types cannot be used here';
   return z.nullish(z.array(z.discriminatedUnion('type', [tool], types)).check(z.maxLength(MAX_TOOLS)));
 };
 
 const toolChoice = <
-  Named extends z.ObjectSchema<{ type: typeof isFunction }>,
-  Allowed extends z.ObjectSchema<{ type: z.Schema<'allowed_tools'> }>,
+  Named extends z.ZodMiniObject<{ type: typeof isFunction }>,
+  Allowed extends z.ZodMiniObject<{ type: z.ZodMiniLiteral<'allowed_tools'> }>,
 >(
   named: Named,
   allowed: Allowed,
@@ -33,7 +33,7 @@ const toolChoice = <
   return z.nullish(z.union([toolMode, z.discriminatedUnion('type', [named, allowed], types)], rule));
 };
 
-const allowedFields = <Named>(named: z.Schema<Named>) => ({
+const allowedFields = <Named extends z.ZodMiniType>(named: Named) => ({
   mode: allowedMode,
   tools: z.array(named).check(z.minLength(1), z.maxLength(MAX_TOOLS)),
 });
