@@ -109,7 +109,7 @@ export interface WebLlmVariant extends VariantBase {
   engine: 'web-llm';
   /** The compiled model library: an absolute URL, or a path below the models folder. */
   library: string;
-  /** Hidden start of every reply: an empty thinking block for models that would otherwise output their reasoning. */
+  /** Hidden start of every reply: empty thoughts (`<think>…</think>`), for a model that thinks only when asked to. */
   replyPrefix?: string;
 }
 

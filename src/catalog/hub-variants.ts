@@ -31,7 +31,7 @@ function qwen(build: MlcBuild): WebLlmVariant {
     contextLength: 4096,
     files: [],
     library: `${MLC_LIBRARIES}/${id.replace(/-MLC$/, '')}_cs1k-webgpu.wasm`,
-    // It would think aloud otherwise, and the client would see it.
+    // It thinks only when asked to.
     replyPrefix: '<think>\n\n</think>\n\n',
     hub: {
       repository: `mlc-ai/${id}`,

@@ -157,3 +157,27 @@ test('the playground folds them, and does not send them again', async () => {
   expect(sent[1]).not.toContain(JSON.stringify(thoughts).slice(1, -1));
   expect(sent[1]).not.toContain('reasoning_content');
 });
+
+test('the next tab continues the thoughts that a closed one has begun', async () => {
+  const other = await context.newPage();
+  await other.goto(`${inject('siteUrl')}/clients-page.html`);
+  const asked = other.evaluate(
+    ([apiKey, id]) =>
+      window.clients.openai.thoughts(apiKey, id, { reasoning_effort: 'high', max_tokens: 40, seed: 1 }),
+    [key, MODEL] as const,
+  );
+  await expect.poll(() => other.title()).toMatch(/\w+ \w+ \w+/);
+  // It leads: the engine is its worker.
+  await page.close();
+  const { choices, usage } = await asked;
+  expect(choices[0]).toEqual({
+    reasoning: words,
+    text: words,
+    order: ['reasoning', 'text'],
+    finish: 'length',
+  });
+  expect(usage).toMatchObject({
+    completion_tokens: 40,
+    completion_tokens_details: { reasoning_tokens: 32 },
+  });
+});

@@ -2,7 +2,7 @@ import { Template } from '@huggingface/jinja';
 
 import type { ChatJob, ChatMessage, Reasoning } from '../../protocol/job.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
-import type { ChatOpening } from './think-first.ts';
+import { asksToThink, openReply, type ChatOpening } from './think-first.ts';
 import { thinkTags, type ThinkTags } from './thought-splitter.ts';
 
 /** For models whose file names no template: the notation that most are trained on. */
@@ -50,19 +50,12 @@ export class ChatPrompt {
   }
 
   /** @throws EngineError 400 when the model's template refuses the conversation */
-  open({ input, reasoning, thoughts, resume }: ChatJob): ChatOpening {
-    const text = resume?.text ?? '';
-    if ('prompt' in input) return { prompt: input.prompt + text, thinking: null };
-    const prompt = this.#withoutBos(this.#rendered(input.messages, reasoning));
-    const tags = this.#tags;
-    if (!tags || (text !== '' && !thoughts)) return { prompt: prompt + text, thinking: null };
-    const isOpen = prompt.trimEnd().endsWith(tags.open);
-    // Some templates leave the tag that begins the thoughts to the model.
-    const isInside = isOpen || thoughts !== undefined || (this.#canSwitch && isAsked(reasoning));
-    const opened = isInside && !isOpen ? `${prompt}${tags.open}\n` : prompt;
-    if (!thoughts) return { prompt: opened, thinking: { tags, isInside } };
-    if (!thoughts.ended) return { prompt: opened + thoughts.text, thinking: { tags, isInside } };
-    return { prompt: `${opened}${thoughts.text}\n${tags.close}\n\n${text}`, thinking: null };
+  open(job: ChatJob): ChatOpening {
+    const { input, reasoning, resume } = job;
+    const prompt =
+      'prompt' in input ? input.prompt : this.#withoutBos(this.#rendered(input.messages, reasoning));
+    if (!this.#tags || 'prompt' in input) return { prompt: prompt + (resume?.text ?? ''), thinking: null };
+    return openReply(prompt, this.#tags, job, this.#canSwitch && asksToThink(reasoning));
   }
 
   #rendered(messages: readonly ChatMessage[], reasoning?: Reasoning): string {
@@ -70,7 +63,7 @@ export class ChatPrompt {
       return this.#template.render({
         messages: messages.map((message) => (this.#knowsTools ? native(message) : plain(message))),
         add_generation_prompt: true,
-        enable_thinking: isAsked(reasoning),
+        enable_thinking: asksToThink(reasoning),
         ...(reasoning?.effort && { reasoning_effort: reasoning.effort }),
         bos_token: this.#tokens.bos ?? '',
         eos_token: this.#tokens.eos ?? '',
@@ -86,9 +79,6 @@ export class ChatPrompt {
     return this.#addsBos && bos && prompt.startsWith(bos) ? prompt.slice(bos.length) : prompt;
   }
 }
-
-const isAsked = ({ enableThinking, effort = 'none' }: Reasoning = {}): boolean =>
-  enableThinking ?? effort !== 'none';
 
 function native(message: ChatMessage): TemplateMessage {
   const { role, content } = message;

@@ -1,4 +1,4 @@
-import type { ChatEvent, ChatJob, TokenLogprob } from '../../protocol/job.ts';
+import type { ChatEvent, ChatJob, Delta, Reasoning, TokenLogprob } from '../../protocol/job.ts';
 import { ThoughtSplitter, type ThinkTags } from './thought-splitter.ts';
 
 /** A rendered prompt, and how the reply after it begins. */
@@ -8,6 +8,30 @@ export interface ChatOpening {
   thinking: { tags: ThinkTags; isInside: boolean } | null;
 }
 
+/** Whether a model that can think is to do so. */
+export const asksToThink = ({ enableThinking, effort = 'none' }: Reasoning = {}): boolean =>
+  enableThinking ?? effort !== 'none';
+
+/**
+ * The reply of a model that can think, after its prompt. `opens`: the opening tag is added where the prompt does not end
+ * with it; some templates leave it to the model.
+ */
+export function openReply(
+  prompt: string,
+  tags: ThinkTags,
+  { thoughts, resume }: Pick<ChatJob, 'thoughts' | 'resume'>,
+  opens: boolean,
+): ChatOpening {
+  const text = resume?.text ?? '';
+  if (text !== '' && !thoughts) return { prompt: prompt + text, thinking: null };
+  const isOpen = prompt.trimEnd().endsWith(tags.open);
+  const isInside = isOpen || opens || thoughts !== undefined;
+  const opened = isInside && !isOpen ? `${prompt}${tags.open}\n` : prompt;
+  if (!thoughts) return { prompt: opened, thinking: { tags, isInside } };
+  if (!thoughts.ended) return { prompt: opened + thoughts.text, thinking: { tags, isInside } };
+  return { prompt: `${opened}${thoughts.text}\n${tags.close}\n\n${text}`, thinking: null };
+}
+
 type Form = Pick<ChatJob, 'constraint' | 'topLogprobs'>;
 
 /** What an engine generates in one go. */
@@ -15,6 +39,16 @@ export interface Completion extends Form {
   prompt: string;
   maxTokens?: number;
 }
+
+export const toCompletion = (
+  { maxTokens, constraint, topLogprobs }: ChatJob,
+  prompt: string,
+): Completion => ({
+  prompt,
+  ...(maxTokens !== undefined && { maxTokens }),
+  ...(constraint && { constraint }),
+  ...(topLogprobs !== undefined && { topLogprobs }),
+});
 
 export type Complete = (completion: Completion) => AsyncGenerator<ChatEvent, void, undefined>;
 
@@ -54,22 +88,18 @@ export class ThinkFirst {
 
   /** `contextLength`: tokens of prompt and reply together. */
   async *events(contextLength: number): AsyncGenerator<ChatEvent, void, undefined> {
-    const { maxTokens, constraint, topLogprobs } = this.#job;
-    const form = { ...(constraint && { constraint }), ...(topLogprobs !== undefined && { topLogprobs }) };
-    const hasForm = Object.keys(form).length > 0;
+    const whole = toCompletion(this.#job, this.#prompt);
+    const { constraint, topLogprobs: _, ...plain } = whole;
     // A form that begins with the reply leaves no room for thoughts.
-    if (constraint && !this.#splitter.isInside)
-      return yield* this.#complete({ ...this.#job, prompt: this.#prompt });
-    const limit = maxTokens === undefined ? {} : { maxTokens };
+    if (constraint && !this.#splitter.isInside) return yield* this.#complete(whole);
     const before = this.#job.resume?.tokens ?? 0;
     let budget = this.#budget(contextLength, before);
-    if (this.#splitter.isInside && budget < 1) return yield* this.#answer(null, form);
+    if (this.#splitter.isInside && budget < 1) return yield* this.#answer(null);
 
     const began = performance.now();
     let accepted: Extract<ChatEvent, { type: 'accepted' }> | null = null;
     let acceptedAt = began;
-    const first = { prompt: this.#prompt, ...limit, ...(!this.#splitter.isInside && form) };
-    for await (const event of this.#complete(first)) {
+    for await (const event of this.#complete(this.#splitter.isInside ? plain : whole)) {
       if (event.type === 'accepted') {
         accepted = event;
         acceptedAt = performance.now();
@@ -79,11 +109,11 @@ export class ThinkFirst {
         const wasInside = this.#splitter.isInside;
         yield* this.#split(event.delta);
         const isInside = this.#splitter.isInside;
-        if (isInside ? this.#tokens < budget : !(wasInside && hasForm)) continue;
+        if (isInside ? this.#tokens < budget : !(wasInside && hasForm(whole))) continue;
         break;
       } else if (this.#splitter.isInside && event.finishReason === 'stop') {
         // The model has ended its turn in thought.
-        return yield* this.#answer(event, form);
+        return yield* this.#answer(event);
       } else {
         const { reasoning, text } = this.#splitter.flush();
         if (reasoning) yield { type: 'delta', delta: { text: reasoning, tokens: 0, isReasoning: true } };
@@ -93,15 +123,12 @@ export class ThinkFirst {
     }
     const now = performance.now();
     const { promptTokens = 0, cachedTokens = 0 } = accepted?.accepted ?? {};
-    yield* this.#answer(
-      {
-        type: 'done',
-        finishReason: 'stop',
-        usage: { promptTokens, cachedTokens, completionTokens: this.#tokens },
-        timings: { queueMs: 0, prefillMs: acceptedAt - began, decodeMs: now - acceptedAt },
-      },
-      form,
-    );
+    yield* this.#answer({
+      type: 'done',
+      finishReason: 'stop',
+      usage: { promptTokens, cachedTokens, completionTokens: this.#tokens },
+      timings: { queueMs: 0, prefillMs: acceptedAt - began, decodeMs: now - acceptedAt },
+    });
   }
 
   /** Tokens of thoughts, in a reply that has `room`, of which `before` have been spent. */
@@ -112,7 +139,7 @@ export class ThinkFirst {
     return Math.floor((Math.min(maxTokens, room) + before) * share) - before;
   }
 
-  *#split({ text, tokens, logprobs }: Extract<ChatEvent, { type: 'delta' }>['delta']): Generator<ChatEvent> {
+  *#split({ text, tokens, logprobs }: Delta): Generator<ChatEvent> {
     this.#raw += text;
     this.#tokens += tokens;
     if (logprobs) this.#logprobs.push(...logprobs);
@@ -132,15 +159,24 @@ export class ThinkFirst {
   }
 
   /** `thought`: how the completion with the thoughts ended; null: there was none. */
-  async *#answer(thought: Done | null, form: Form): AsyncGenerator<ChatEvent> {
+  async *#answer(thought: Done | null): AsyncGenerator<ChatEvent> {
     const { maxTokens } = this.#job;
     const left = maxTokens === undefined ? Infinity : maxTokens - this.#tokens;
     if (thought && left < 1) return yield { ...thought, finishReason: 'length' };
-    const part = { prompt: this.#closed(), ...(left < Infinity && { maxTokens: left }), ...form };
-    for await (const event of this.#complete(part)) {
-      if (!thought || event.type === 'delta') yield event;
-      else if (event.type === 'done') yield afterThoughts(thought, event);
+    const part = toCompletion(this.#job, this.#closed());
+    this.#splitter.close();
+    for await (const event of this.#complete({ ...part, ...(left < Infinity && { maxTokens: left }) })) {
+      if (event.type === 'accepted' && !thought) yield event;
+      if (event.type === 'delta') yield hasForm(part) ? event : this.#answered(event.delta);
+      if (event.type !== 'done') continue;
+      const { text } = this.#splitter.flush();
+      if (text) yield this.#answerDelta(text, 0);
+      yield thought ? afterThoughts(thought, event) : event;
     }
+  }
+
+  #answered({ text, tokens }: Delta): ChatEvent {
+    return this.#answerDelta(this.#splitter.push(text).text, tokens);
   }
 
   /** The prompt and the thoughts to the letter, so that what has been computed of them is found in the cache. */
@@ -153,6 +189,9 @@ export class ThinkFirst {
     return `${this.#prompt}${thoughts}${close}\n\n`;
   }
 }
+
+const hasForm = ({ constraint, topLogprobs }: Completion): boolean =>
+  constraint !== undefined || topLogprobs !== undefined;
 
 function afterThoughts({ usage, timings }: Done, answer: Done): Done {
   return {

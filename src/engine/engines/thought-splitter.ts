@@ -53,7 +53,7 @@ export class ThoughtSplitter {
       case 'inside':
         return this.#inside(this.#withheld + text);
       case 'gap':
-        return { reasoning: '', text: this.#gap(text) };
+        return { reasoning: '', text: this.#gap(this.#withheld + text) };
     }
   }
 
@@ -61,8 +61,13 @@ export class ThoughtSplitter {
   flush(): SplitText {
     const rest = this.#withheld;
     this.#withheld = '';
-    if (this.#state === 'start') return { reasoning: '', text: rest };
-    return { reasoning: rest.trimEnd(), text: '' };
+    return this.isInside ? { reasoning: rest.trimEnd(), text: '' } : { reasoning: '', text: rest };
+  }
+
+  /** The closing tag was put into the prompt: the answer follows. */
+  close(): void {
+    this.#state = 'gap';
+    this.#withheld = '';
   }
 
   #start(whole: string): SplitText {
@@ -97,9 +102,15 @@ export class ThoughtSplitter {
     return shown;
   }
 
-  #gap(text: string): string {
-    const answer = text.trimStart();
-    if (answer !== '') this.#state = 'answer';
+  /** Some models close their thoughts a second time. */
+  #gap(whole: string): string {
+    const { close } = this.#tags;
+    const answer = whole.trimStart();
+    if (answer.startsWith(close)) return this.#gap(answer.slice(close.length));
+    const mayClose = close.startsWith(answer);
+    this.#withheld = mayClose ? answer : '';
+    if (mayClose) return '';
+    this.#state = 'answer';
     return answer;
   }
 }

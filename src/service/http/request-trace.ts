@@ -64,9 +64,9 @@ export class RequestTrace {
     this.#entry.queueMs ??= this.#spent();
   }
 
-  /** Of the first choice. */
+  /** Of the first choice; thoughts are not kept. */
   part(part: ReplyPart): void {
-    const text = part.type === 'call' ? `${part.name} ` : part.text;
+    const text = part.type === 'call' ? `${part.name} ` : part.type === 'reasoning' ? '' : part.text;
     if (this.#text.length <= LOGGED_BODY_CHARACTERS) this.#text += text;
     if (this.#entry.firstTokenMs !== null) return;
     this.#entry.firstTokenMs = this.#spent();

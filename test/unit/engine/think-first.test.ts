@@ -127,6 +127,16 @@ describe('a budget ends the thoughts, and an answer follows', () => {
   });
 });
 
+test('a model that closes its thoughts once more, after they were closed for it', async () => {
+  const fake = engine('abcdefghijk', '\n</think>\n\nFour.');
+  expect(await run({ ...job, maxTokens: 30 }, fake)).toMatchObject({
+    reasoning: 'abcdefghijk',
+    text: 'Four.',
+  });
+  const cut = engine('abcdefghijk', '</thi');
+  expect(await run({ ...job, maxTokens: 30 }, cut)).toMatchObject({ text: '</thi' });
+});
+
 test('a turn that ends in thought is answered, and a context that is full ends the reply', async () => {
   expect(await run(job, engine('I add.', 'Four.'))).toMatchObject({
     reasoning: 'I add.',

@@ -43,6 +43,13 @@ test.each([
     { reasoning: 'a < b </thin </thing> </', text: '!', ...whole },
   ],
   ['a second closing tag', 'a</think>b</think>c', true, { reasoning: 'a', text: 'b</think>c', ...whole }],
+  ['thoughts closed twice', 'a</think>\n\n</think>\n\nb', true, { reasoning: 'a', text: 'b', ...whole }],
+  [
+    'what resembles a second closing',
+    'a</think>\n</thin',
+    true,
+    { reasoning: 'a', text: '</thin', ...whole },
+  ],
   [
     'an opening tag in the thoughts',
     'a<think>b</think>c',

@@ -1,5 +1,6 @@
 import type OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
+import type { RequestLogEntry } from '../../../src/protocol/request-log.ts';
 import type { ChatJob } from '../../../src/protocol/job.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
@@ -53,6 +54,17 @@ describe('chat completions', () => {
     expect(chunks.at(-1)?.usage).toMatchObject({
       completion_tokens: 10,
       completion_tokens_details: { reasoning_tokens: 4 },
+    });
+  });
+
+  test('the log has the time of the first thought, and the text of the answer', async () => {
+    const entries: RequestLogEntry[] = [];
+    const engine = new FakeEngine({ ...reply, deltas: [], finishReason: 'length' });
+    const { fetch } = await fakeService({ engine, log: (entry) => entries.push(entry) });
+    await (await fetch(PATH, chat({ stream: true }))).text();
+    expect(entries.at(-1)).toMatchObject({
+      firstTokenMs: expect.any(Number) as number,
+      responseBody: { text: '' },
     });
   });
 

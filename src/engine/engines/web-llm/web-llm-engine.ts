@@ -3,6 +3,8 @@ import type { ChatEvent, ChatJob } from '../../../protocol/job.ts';
 import type { ChatEngine } from '../../engine.ts';
 import { deviceLost } from '../../../protocol/engine-error.ts';
 import { refuseOversized } from '../prompt-bounds.ts';
+import { asksToThink, openReply, ThinkFirst, toCompletion, type Complete } from '../think-first.ts';
+import { thinkTags, type ThinkTags } from '../thought-splitter.ts';
 import { asJobFailure } from './web-llm-failures.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
 import type { Pipeline, PipelineWatch, PromptCount } from './pipeline-watch.ts';
@@ -27,6 +29,8 @@ const noop = (): void => undefined;
 export class WebLlmChatEngine implements ChatEngine {
   readonly slots = 1;
   readonly fingerprint: string;
+  /** Of the empty thoughts that its replies begin with. */
+  readonly #tags: ThinkTags | null;
   readonly #parts: WebLlmParts;
   readonly #lost: Promise<never>;
   #isLost = false;
@@ -36,11 +40,16 @@ export class WebLlmChatEngine implements ChatEngine {
   constructor(parts: WebLlmParts) {
     this.#parts = parts;
     this.fingerprint = parts.fingerprint;
+    this.#tags = thinkTags(parts.replyPrefix ?? '');
     this.#lost = parts.lost.then(() => {
       this.#isLost = true;
       throw deviceLost();
     });
     this.#lost.catch(() => undefined);
+  }
+
+  get thinks(): boolean {
+    return this.#tags !== null;
   }
 
   async *generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
@@ -49,19 +58,40 @@ export class WebLlmChatEngine implements ChatEngine {
     this.#last = new Promise((resolve) => (free = resolve));
     await before;
     try {
-      yield* this.#generate(job, signal);
+      yield* this.#reply(job, signal);
     } finally {
       free();
     }
   }
 
-  async *#generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+  /** In place of the empty thoughts the model has its own, where the request asks for them. */
+  #reply(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+    const { kind, model, input, sampling, reasoning, thoughts } = job;
+    const begins = 'messages' in input && input.messages.at(-1)?.role !== 'assistant';
+    if (!this.#tags || !begins || !(thoughts || asksToThink(reasoning))) {
+      return this.#generate(job, this.#parts.replyPrefix, signal);
+    }
+    const complete: Complete = ({ prompt: replyStart, ...part }) =>
+      this.#generate({ kind, model, input, sampling, ...part }, replyStart, signal);
+    const { prompt, thinking } = openReply('', this.#tags, job, true);
+    if (!thinking) return complete(toCompletion(job, prompt));
+    const { context_window_size: contextLength } = this.#parts.chatConfig;
+    return new ThinkFirst(job, prompt, thinking, complete).events(
+      contextLength > 0 ? contextLength : Infinity,
+    );
+  }
+
+  async *#generate(
+    job: ChatJob,
+    replyPrefix: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
     if (this.#isLost) throw deviceLost();
     const { context_window_size: contextLength } = this.#parts.chatConfig;
     if (contextLength && contextLength > 0) refuseOversized(job.input, contextLength);
     const { engine, watch } = this.#parts;
-    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, this.#parts.replyPrefix);
+    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, replyPrefix);
 
     let prompt: PromptCount = { whole: 0, cached: 0 };
     const counted = new Promise<void>((resolve) => {

@@ -8,7 +8,7 @@ import { SlotQueue } from '../../models/scheduler.ts';
 import { Channel } from './channel.ts';
 import type { ChatPrompt } from '../chat-prompt.ts';
 import { refuseOversized } from '../prompt-bounds.ts';
-import { ThinkFirst, type Complete, type Completion } from '../think-first.ts';
+import { ThinkFirst, toCompletion, type Complete, type Completion } from '../think-first.ts';
 import { ReplyScheduler } from './reply-scheduler.ts';
 import type { NativeLog } from './native-log.ts';
 import { ReplyReader, type Chunk } from './wllama-reply.ts';
@@ -72,7 +72,7 @@ export class WllamaEngine implements ChatEngine {
     try {
       const { prompt, thinking } = this.#chatPrompt.open(job);
       if (thinking) yield* new ThinkFirst(job, prompt, thinking, complete).events(contextLength);
-      else yield* complete({ ...job, prompt });
+      else yield* complete(toCompletion(job, prompt));
     } catch (error) {
       signal.throwIfAborted();
       throw this.#translate(error, job.constraint !== undefined);

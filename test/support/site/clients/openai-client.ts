@@ -213,6 +213,7 @@ export async function thoughts(apiKey: string, id: string, more: object) {
       if (!choice) continue;
       const { reasoning_content: reasoning, content }: Thought<typeof delta> = delta;
       choice.reasoning += reasoning ?? '';
+      document.title = choice.reasoning;
       choice.text += content ?? '';
       const kind = reasoning ? 'reasoning' : content ? 'text' : '';
       if (kind && kind !== choice.order.at(-1)) choice.order.push(kind);

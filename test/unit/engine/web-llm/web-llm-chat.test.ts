@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ChatEvent, ChatJob, ChatMessage } from '../../../../src/protocol/job.ts';
 import { fakeWebLlm } from './fake-pipeline.ts';
 
@@ -85,6 +85,66 @@ test('max_tokens is exact, also with an empty thinking block before the reply', 
   expect(text).toBe('abc');
   expect(done).toMatchObject({ finishReason: 'length', usage: { completionTokens: 3 } });
   expect(fake.pipeline.prompt).toContain('<bot> <think>\n\n</think>\n\n');
+});
+
+describe('thoughts, for a model whose replies begin with empty ones', () => {
+  const reasoning = { effort: 'medium' } as const;
+  const thinker = () => fakeWebLlm('<think>\n\n</think>\n\n');
+  const kinds = ({ deltas }: Awaited<ReturnType<typeof run>>) => ({
+    thoughts: deltas
+      .filter((delta) => delta.isReasoning)
+      .map(({ text }) => text)
+      .join(''),
+    answer: deltas
+      .filter((delta) => !delta.isReasoning)
+      .map(({ text }) => text)
+      .join(''),
+  });
+
+  test('come when asked for, in the place of the empty ones', async () => {
+    const fake = thinker();
+    fake.pipeline.answer = () => 'I add.\n</think>\n\nFour.';
+    const reply = await run(fake, ask('hi', { reasoning }));
+    expect(kinds(reply)).toEqual({ thoughts: 'I add.', answer: 'Four.' });
+    expect(reply.done).toMatchObject({ finishReason: 'stop' });
+    expect(fake.pipeline.prompt).toContain('<bot> <think>\nI add.');
+    expect([fake.chat.thinks, fakeWebLlm().chat.thinks]).toEqual([true, false]);
+  });
+
+  test('are ended by their budget, and the answer has the form', async () => {
+    const fake = thinker();
+    fake.pipeline.answer = (prompt) => (prompt.endsWith('</think>\n\n') ? '{}' : 'abcdefghijkl');
+    const formed = ask('hi', { reasoning, maxTokens: 12, constraint: { kind: 'json_object' } });
+    const reply = await run(fake, formed);
+    expect(kinds(reply)).toEqual({ thoughts: 'abcdef', answer: '{}' });
+    expect(fake.pipeline.prompt).toContain('<bot> <think>\nabcdef\n</think>\n\n{}');
+    expect(fake.pipeline.generation?.response_format?.type).toBe('json_object');
+    expect(fake.lock.held).toBe(false);
+  });
+
+  test('are continued, and answered once', async () => {
+    const fake = thinker();
+    fake.pipeline.answer = () => 'd.</think>ok';
+    const thoughts = { text: 'I ad', ended: false };
+    const reply = await run(fake, ask('hi', { reasoning, thoughts, resume: { text: '', tokens: 4 } }));
+    expect(kinds(reply)).toEqual({ thoughts: 'd.', answer: 'ok' });
+    fake.pipeline.answer = () => 'ur.';
+    const ended = { text: 'I add.', ended: true };
+    const rest = await run(
+      fake,
+      ask('hi', { reasoning, thoughts: ended, resume: { text: 'Fo', tokens: 9 } }),
+    );
+    expect(kinds(rest)).toEqual({ thoughts: '', answer: 'ur.' });
+    expect(fake.pipeline.prompt).toMatch(/<bot> <think>\nI add\.\n<\/think>\n\nFour\.$/);
+  });
+
+  test('do not come unasked, nor where the client has begun the reply', async () => {
+    const fake = thinker();
+    await run(fake, ask('hi'));
+    expect(fake.pipeline.prompt).toContain('<think>\n\n</think>\n\nok');
+    await run(fake, job([user('hi'), { role: 'assistant', content: 'Fo' }], { reasoning }));
+    expect(fake.pipeline.prompt).toContain('<think>\n\n</think>\n\nFook');
+  });
 });
 
 test('the end of the context is a length, too', async () => {
