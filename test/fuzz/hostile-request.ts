@@ -34,6 +34,9 @@ const FIELDS = [
   'logit_bias',
   'logprobs',
   'top_logprobs',
+  'reasoning_effort',
+  'chat_template_kwargs',
+  'reasoning',
 
   'presence_penalty',
   'frequency_penalty',
