@@ -6,6 +6,7 @@ import { withAdded, type AddedModelRecord } from '../catalog/added-models.ts';
 import { readAddedModels, writeAddedModels } from '../storage/added-model-records.ts';
 import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/worker-control.ts';
 import type { ServePort } from '../protocol/discovery.ts';
+import { openCrossOriginStorage, type SharedFiles } from '../protocol/cross-origin-storage.ts';
 import { engineLock, holdLock } from '../protocol/locks.ts';
 import { hasTrustedTypes, trusting } from '../protocol/trusted-urls.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -22,6 +23,7 @@ import { servePort, type Serving } from './requests/serve-port.ts';
 import { StatusChannel } from './worker/status-channel.ts';
 import { VariantPlanner } from './models/variant-planner.ts';
 import { ModelStorage } from '../weights/model-storage.ts';
+import { CrossOriginSource } from '../weights/sources/cross-origin-source.ts';
 import { WeightSources } from '../weights/sources/weight-sources.ts';
 import { openBackend } from '../weights/backends/open-backend.ts';
 import { WeightStore } from '../weights/weight-store.ts';
@@ -30,13 +32,13 @@ import { WeightStore } from '../weights/weight-store.ts';
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
 const control: WorkerControl = {
-  async start(options) {
+  async start(options, shared) {
     if (options.version !== PROTOCOL_VERSION) {
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
     }
     // The lock first: an asker watches it as soon as its port is accepted.
     await holdLock(navigator.locks, engineLock(options.epoch));
-    const serving = begin(options, await readAdded(options.scope));
+    const serving = begin(options, await readAdded(options.scope), shared ?? null);
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
       if (data?.type === 'localtext:serve' && port) servePort(port, serving);
     });
@@ -55,14 +57,17 @@ function begin(
     ...options
   }: WorkerOptions,
   added: AddedModelRecord[],
+  pageFiles: SharedFiles | null,
 ): Serving {
   const catalog = withAdded(siteCatalog, added);
   let deviceMemoryBytes: number | null = null;
   const status = (): EngineStatus => ({ epoch, deviceMemoryBytes, models: modelManager.status() });
   const channel = new StatusChannel(scope, status);
   const rate = new DownloadRate();
+  const sharedFiles = options.sources?.crossOriginStorage ? (openCrossOriginStorage() ?? pageFiles) : null;
+  const shared = sharedFiles && new CrossOriginSource(sharedFiles);
   const store = openBackend().then(
-    (backend) => new WeightStore(backend, modelsUrl, navigator.locks, scope, rate),
+    (backend) => new WeightStore(backend, modelsUrl, navigator.locks, scope, { rate, shared }),
   );
   const sources = new WeightSources(store, modelsUrl, options.sources);
   const modelStorage = new ModelStorage({

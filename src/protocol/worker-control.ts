@@ -1,10 +1,14 @@
 import type { Catalog, VariantSampling } from '../catalog/catalog.ts';
+import type { SharedFiles } from './cross-origin-storage.ts';
 import { nameIn } from './scope.ts';
 
 /** What the leader page calls in its engine worker, over Comlink. Everything else goes by `engine-port.ts`. */
 export interface WorkerControl {
-  /** To be called once. Resolves when the worker holds `engineLock(epoch)` and accepts ports. */
-  start(options: WorkerOptions): Promise<void>;
+  /**
+   * To be called once. Resolves when the worker holds `engineLock(epoch)` and accepts ports.
+   * @param shared the page's cross-origin storage, for a worker that has none
+   */
+  start(options: WorkerOptions, shared?: SharedFiles): Promise<void>;
 }
 
 export interface WorkerOptions {
@@ -38,6 +42,12 @@ export interface DeviceLimits {
 export interface SourceOptions {
   /** Whether weights may come from the model hub (or from a mirror at this URL). Default false: only from the site. */
   hub?: boolean | string;
+  /**
+   * Experimental. Files above 1 MB are looked up by their SHA-256 in the browser's Cross-Origin Storage first, read there
+   * in place, and written there after a download, for all sites. It is a proposal, which browsers have by an extension
+   * today; where it is absent or not allowed, nothing changes. Default false.
+   */
+  crossOriginStorage?: boolean;
 }
 
 export interface LoadProgress {
@@ -77,6 +87,11 @@ export interface ModelStatus {
   thinks?: boolean;
   /** Why these weights, and why none before them; empty until they are chosen. */
   reasons?: VariantReason[];
+  /**
+   * Where each of its weight files came from, by its path: the URL of the download, `disk`, `cross-origin-storage`, or
+   * `unknown` when an earlier version stored it. Absent until one is loaded.
+   */
+  files?: Record<string, string>;
   /** What its variants take of this device, by their names; not of servers. */
   estimates?: Record<string, VariantEstimate>;
 }

@@ -43,9 +43,13 @@ export async function spawnEngineWorker(
   { workerUrl, ...settings }: EngineSettings,
   signal: AbortSignal,
 ): Promise<EngineWorker> {
-  const [comlink, catalog] = await Promise.all([
+  const [comlink, catalog, shared] = await Promise.all([
     import('comlink'),
     settings.catalog ?? import('../catalog/default-catalog.ts').then((module) => module.defaultCatalog),
+    // By the extension that browsers need today, pages have it and workers do not.
+    settings.sources.crossOriginStorage
+      ? import('../protocol/cross-origin-storage.ts').then((module) => module.openCrossOriginStorage())
+      : null,
   ]);
   signal.throwIfAborted();
   const epoch = crypto.randomUUID();
@@ -63,7 +67,10 @@ export async function spawnEngineWorker(
   const control = comlink.wrap<WorkerControl>(worker);
   try {
     await Promise.race([
-      control.start({ ...settings, version: PROTOCOL_VERSION, epoch, scope, catalog }),
+      control.start(
+        { ...settings, version: PROTOCOL_VERSION, epoch, scope, catalog },
+        ...(shared ? [comlink.proxy(shared)] : []),
+      ),
       blocked,
       failure(worker, AbortSignal.any([signal, AbortSignal.timeout(START_TIMEOUT_MS)]), started.signal),
     ]);

@@ -176,8 +176,10 @@ export class ModelStorage {
     const entry = (await this.#index.entries()).get(name);
     const files = await this.files(name);
     const storedBytes = await store.storedBytes(files);
+    const sharedBytes = await store.sharedBytes(files);
     const bytes = totalBytes(files);
-    const state = storedBytes === 0 ? 'absent' : storedBytes < bytes ? 'part' : 'whole';
+    const there = storedBytes + sharedBytes;
+    const state = there === 0 ? 'absent' : there < bytes ? 'part' : 'whole';
     return {
       variant: name,
       models: known?.models ?? entry?.models ?? [],
@@ -185,6 +187,7 @@ export class ModelStorage {
       license: known?.variant.license ?? '',
       bytes: bytes || (known?.variant.hub?.approximateBytes ?? 0),
       storedBytes,
+      sharedBytes,
       state: known ? state : 'outdated',
       paused: store.paused(files),
       inUse: this.#options.inUse(name),

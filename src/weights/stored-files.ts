@@ -4,7 +4,16 @@ import { noteOf, pathNote, type StoredPath } from './backends/stored-path.ts';
 import { asStorageFull } from './download/download-errors.ts';
 import { checkpointName, checkpointText, readCheckpoint } from './download/download-checkpoint.ts';
 import { hashBlob } from './integrity/file-hash.ts';
-import { intactChunks, parseRecord, recordName, recordText } from './integrity/integrity-record.ts';
+import {
+  intactChunks,
+  parseRecord,
+  recordName,
+  recordText,
+  type IntegrityRecord,
+  type Provenance,
+} from './integrity/integrity-record.ts';
+
+const UNKNOWN: Provenance = { from: null, shared: false };
 
 /**
  * Files in the backend under their SHA-256, an integrity record beside each complete one. Files are common to all apps
@@ -19,7 +28,7 @@ export class StoredFiles {
     this.#scope = scope;
   }
 
-  /** The file's bytes; null: not complete. */
+  /** The file's own bytes; null: not complete, or elsewhere. */
   async complete({ sha256, bytes }: WeightFile): Promise<Blob | null> {
     if (!(await this.#backend.read(recordName(sha256)))) return null;
     const blob = await this.#backend.read(sha256);
@@ -36,11 +45,11 @@ export class StoredFiles {
 
   /** Hashes the bytes. Without a valid record the hash of the whole file decides, and it gets a new record. */
   async isIntact(file: WeightFile, blob: Blob): Promise<boolean> {
-    const record = await this.#record(file);
+    const record = await this.record(file);
     if (record && (await intactChunks(blob, record)).length === record.chunks.length) return true;
     const chunks = await chunksIfSound(file, blob).catch(() => null);
     // Without a new record the whole file is hashed again the next time.
-    if (chunks) await this.finish(file, chunks).catch(() => undefined);
+    if (chunks) await this.finish(file, chunks, record ?? undefined).catch(() => undefined);
     return chunks !== null;
   }
 
@@ -57,7 +66,7 @@ export class StoredFiles {
   async salvage(file: WeightFile): Promise<void> {
     const { sha256, bytes } = file;
     if (!(await this.#backend.read(recordName(sha256)))) return;
-    const record = await this.#record(file);
+    const record = await this.record(file);
     const blob = await this.#backend.read(sha256);
     const chunks = blob && record ? await intactChunks(blob, record) : [];
     // Downloaded again meanwhile.
@@ -73,10 +82,12 @@ export class StoredFiles {
   }
 
   /** The record after the note, as it makes the file count as complete. The checkpoint goes last. */
-  async finish(file: WeightFile, chunks: string[]): Promise<void> {
+  async finish(file: WeightFile, chunks: string[], provenance: Provenance = UNKNOWN): Promise<void> {
     const { path, bytes, sha256 } = file;
+    const { from, shared } = provenance;
     await this.keepPath(file);
-    await replace(this.#backend, recordName(sha256), recordText({ sha256, path, bytes, chunks }));
+    const text = recordText({ sha256, path, bytes, chunks, from, shared });
+    await replace(this.#backend, recordName(sha256), text);
     await this.#backend.remove(checkpointName(sha256));
   }
 
@@ -115,7 +126,8 @@ export class StoredFiles {
     await this.#backend.remove(await noteOf(this.#scope, name));
   }
 
-  async #record({ sha256 }: WeightFile) {
+  /** null: none, or an invalid one. */
+  async record({ sha256 }: WeightFile): Promise<IntegrityRecord | null> {
     return parseRecord(await this.#read(recordName(sha256)), sha256);
   }
 

@@ -5,6 +5,7 @@ import { didNotFit, storageFull, wrongHash } from './download/download-errors.ts
 import { download } from './download/download.ts';
 import { DownloadRate } from './download/download-rate.ts';
 import { PausableDownload } from './download/pausable-download.ts';
+import { CROSS_ORIGIN_STORAGE, type CrossOriginSource } from './sources/cross-origin-source.ts';
 import { hashBlob } from './integrity/file-hash.ts';
 import { StoredFiles } from './stored-files.ts';
 
@@ -21,6 +22,14 @@ export interface StoredFile {
   blob: Blob;
   /** False: damaged. It was turned back into an unfinished download then. */
   intact: Promise<boolean>;
+  /** The URL that it was downloaded from, `disk` or `cross-origin-storage`; null: unknown. */
+  from: string | null;
+}
+
+export interface WeightStoreOptions {
+  rate?: DownloadRate;
+  /** null: not used. */
+  shared?: CrossOriginSource | null;
 }
 
 /** The weights of all engines. */
@@ -31,6 +40,7 @@ export class WeightStore {
   readonly #modelsUrl: string;
   readonly #locks: LockManager;
   readonly #rate: DownloadRate;
+  readonly #shared: CrossOriginSource | null;
   /** By hash: the checks of this worker's life that run, or found the file intact. */
   readonly #checks = new Map<string, Promise<boolean>>();
   readonly #downloads = new Map<string, PausableDownload>();
@@ -40,19 +50,28 @@ export class WeightStore {
     modelsUrl: string,
     locks: LockManager,
     scope: string,
-    rate = new DownloadRate(),
+    { rate = new DownloadRate(), shared = null }: WeightStoreOptions = {},
   ) {
     this.backend = backend;
     this.notes = this.#files = new StoredFiles(backend, scope);
     this.#modelsUrl = modelsUrl;
     this.#locks = locks;
     this.#rate = rate;
+    this.#shared = shared;
   }
 
   /** Which of these files are not complete. */
   async missing(files: readonly WeightFile[]): Promise<WeightFile[]> {
-    const stored = await Promise.all(files.map((file) => this.#files.complete(file)));
-    return files.filter((_, index) => stored[index] === null);
+    const stored = await Promise.all(
+      files.map(async (file) => (await this.#files.complete(file)) ?? (await this.#isShared(file))),
+    );
+    return files.filter((_, index) => !stored[index]);
+  }
+
+  /** Of these files, the bytes that lie in cross-origin storage, as far as is known without asking it. */
+  async sharedBytes(files: readonly WeightFile[]): Promise<number> {
+    const shared = await Promise.all(files.map((file) => this.#isShared(file)));
+    return files.reduce((sum, { bytes }, at) => sum + (shared[at] ? bytes : 0), 0);
   }
 
   async storedBytes(files: readonly WeightFile[]): Promise<number> {
@@ -64,7 +83,11 @@ export class WeightStore {
   async room(files: readonly WeightFile[]): Promise<{ needed: number; free: number | null }> {
     // An unfinished file may occupy its final size already.
     const blobs = await Promise.all(files.map(({ sha256 }) => this.backend.read(sha256)));
-    const needed = files.reduce((sum, { bytes }, at) => sum + Math.max(0, bytes - (blobs[at]?.size ?? 0)), 0);
+    const missing = files.reduce(
+      (sum, { bytes }, at) => sum + Math.max(0, bytes - (blobs[at]?.size ?? 0)),
+      0,
+    );
+    const needed = missing - (await this.sharedBytes(files));
     return { needed, free: needed > 0 ? await this.backend.free() : null };
   }
 
@@ -79,7 +102,8 @@ export class WeightStore {
     try {
       return await waiting.run(signal, async (either) => {
         const options = { signal: either, onProgress };
-        const fetchUnlessStored = async () => (await this.#stored(file)) ?? this.#fetch(file, options);
+        const fetchUnlessStored = async () =>
+          (await this.#stored(file)) ?? (await this.#findShared(file, options)) ?? this.#fetch(file, options);
         return (await this.#stored(file)) ?? (await this.#locked(file, fetchUnlessStored, either));
       });
     } catch (error) {
@@ -149,7 +173,7 @@ export class WeightStore {
         throw error;
       }
       await writer.close();
-      await this.#files.finish(file, chunks);
+      await this.#files.finish(file, chunks, { from: 'disk', shared: false });
     };
     await this.#locked(file, store, signal).catch((error: unknown) => {
       throw didNotFit(file, error);
@@ -186,11 +210,46 @@ export class WeightStore {
     const blob = await this.#files.complete(file);
     if (!blob) return null;
     await this.#files.keepPath(file).catch(() => undefined);
-    return { blob, intact: this.#checks.get(file.sha256) ?? this.#check(file, blob) };
+    return this.#checked(file, blob);
+  }
+
+  async #checked(file: WeightFile, blob: Blob): Promise<StoredFile> {
+    const from = (await this.#files.record(file))?.from ?? null;
+    return { blob, from, intact: this.#checks.get(file.sha256) ?? this.#check(file, blob) };
+  }
+
+  async #isShared(file: WeightFile): Promise<boolean> {
+    if (this.#shared === null || (await this.#files.complete(file))) return false;
+    return (await this.#files.record(file))?.shared ?? false;
+  }
+
+  /** A file of cross-origin storage is read there: only its record is kept here. */
+  async #findShared(file: WeightFile, { signal, onProgress }: FileOptions): Promise<StoredFile | null> {
+    const blob = await this.#shared?.read(file);
+    if (!blob) return null;
+    if (await this.#isShared(file)) return this.#checked(file, blob);
+    // It may be taken away meanwhile.
+    const digest = await hashBlob(blob, signal, onProgress).catch(() => null);
+    signal.throwIfAborted();
+    if (digest?.sha256 !== file.sha256) {
+      this.#shared?.distrust(file);
+      return null;
+    }
+    await this.#files.remove(file);
+    await this.#files.finish(file, digest.chunks, { from: CROSS_ORIGIN_STORAGE, shared: true });
+    return this.#sound(file, blob, CROSS_ORIGIN_STORAGE);
+  }
+
+  /** Bytes that have just been hashed. */
+  #sound({ sha256 }: WeightFile, blob: Blob, from: string | null): StoredFile {
+    const intact = Promise.resolve(true);
+    this.#checks.set(sha256, intact);
+    return { blob, from, intact };
   }
 
   #check(file: WeightFile, blob: Blob): Promise<boolean> {
     const check = this.#files.isIntact(file, blob).then(async (intact) => {
+      if (!intact && (await this.#isShared(file))) this.#shared?.distrust(file);
       if (!intact) await this.#locked(file, () => this.#files.salvage(file));
       return intact;
     });
@@ -203,17 +262,19 @@ export class WeightStore {
   async #fetch(file: WeightFile, options: FileOptions): Promise<StoredFile> {
     await this.#files.salvage(file);
     const found = await this.#files.unrecorded(file, options.signal);
+    if (!found) return this.#download(file, options);
     // Its bytes are complete, even where there is no room for a new record.
-    if (found) await this.#files.finish(file, found).catch(() => undefined);
-    else await this.#download(file, options);
-    const blob = await this.backend.read(file.sha256);
-    if (!blob) throw new Error(`${file.path} disappeared right after it was stored`);
-    const intact = Promise.resolve(true);
-    this.#checks.set(file.sha256, intact);
-    return { blob, intact };
+    await this.#files.finish(file, found).catch(() => undefined);
+    return this.#sound(file, await this.#own(file), null);
   }
 
-  async #download(file: WeightFile, options: FileOptions): Promise<void> {
+  async #own({ path, sha256 }: WeightFile): Promise<Blob> {
+    const blob = await this.backend.read(sha256);
+    if (blob) return blob;
+    throw new Error(`${path} disappeared right after it was stored`);
+  }
+
+  async #download(file: WeightFile, options: FileOptions): Promise<StoredFile> {
     await this.#expectRoom(file);
     const url = new URL(file.url ?? file.path, this.#modelsUrl).href;
     const measure = this.#rate.measure();
@@ -222,7 +283,14 @@ export class WeightStore {
       options.onProgress(loadedBytes);
     };
     const chunks = await download(this.backend, file, { ...options, onProgress, url, name: file.sha256 });
-    await this.#files.finish(file, chunks);
+    await this.#files.finish(file, chunks, { from: url, shared: false });
+    const blob = await this.#own(file);
+    const shared = await this.#shared?.write(file, chunks, blob);
+    if (!shared) return this.#sound(file, blob, url);
+    // The record first: should the tab end in between, both copies are right.
+    await this.#files.finish(file, chunks, { from: url, shared: true });
+    await this.backend.remove(file.sha256);
+    return this.#sound(file, shared, url);
   }
 
   async #expectRoom(file: WeightFile): Promise<void> {

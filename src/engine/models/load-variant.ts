@@ -31,8 +31,8 @@ export function variantLoader({
   wasmUrl,
   upstreamKeys,
 }: LoaderSettings): LoadVariant {
-  return async (unresolved, { signal, onProgress }) => {
-    const options = { signal, onProgress: onlyForward(onProgress) };
+  return async (unresolved, given) => {
+    const options = { ...given, onProgress: onlyForward(given.onProgress) };
     if (unresolved.engine === 'upstream') {
       const context = engineContext(wasmUrl, options, () => Promise.reject(unlisted(unresolved, 'any')));
       const { loadUpstream } = await import('../engines/upstream/load-upstream.ts');
@@ -118,6 +118,7 @@ async function loadOnce(
       onProgress: (loadedBytes) => progress.file(file, loadedBytes),
     });
     progress.file(file, file.bytes);
+    options.onFile?.(file.path, stored.from ?? 'unknown');
     return stored;
   };
   const left = new Set(variant.files);

@@ -10,6 +10,8 @@ import { SlotQueue } from './scheduler.ts';
 export interface LoadVariantOptions {
   signal: AbortSignal;
   onProgress(phase: 'download' | 'load', loadedBytes: number, totalBytes: number): void;
+  /** @param from the URL that it was downloaded from, `disk`, `cross-origin-storage` or `unknown` */
+  onFile?(path: string, from: string): void;
 }
 
 export type LoadVariant = (variant: Variant, options: LoadVariantOptions) => Promise<Engine>;
@@ -45,6 +47,8 @@ export class LoadedModel {
   readonly queue: SlotQueue;
   /** Opened for servers alone. */
   readonly circuit = new CircuitBreaker();
+  /** Where each of its files came from, by its path. */
+  readonly files = new Map<string, string>();
   /** By `performance.now()`: when a request last used it. */
   lastUsed = 0;
   readonly #loadVariant: LoadVariant;
@@ -138,6 +142,7 @@ export class LoadedModel {
     try {
       const engine = await this.#loadVariant(this.variant, {
         signal,
+        onFile: (path, from) => this.files.set(path, from),
         onProgress: (phase, loadedBytes, totalBytes) => {
           if (this.#state !== loading) return;
           loading.progress = { phase, loadedBytes, totalBytes };

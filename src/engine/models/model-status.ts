@@ -41,6 +41,7 @@ export function modelStatus(
       const known = each.chosen ? note?.(each.variant) : undefined;
       return known === undefined ? each : { ...each, reason: `${each.reason}; ${known}` };
     }),
+    ...(shown && shown.files.size > 0 && { files: Object.fromEntries(shown.files) }),
     estimates: Object.fromEntries(
       variants.flatMap((variant) => {
         const estimated = estimate?.(variant);

@@ -75,7 +75,8 @@ export class WeightSources {
   async missingBytes(variant: Variant): Promise<number> {
     const files = variant.hub ? await this.#fromNote(variant) : variant.files;
     if (!files) return weightBytes(variant);
-    return weightBytes({ files }) - (await (await this.#store).storedBytes(files));
+    const store = await this.#store;
+    return weightBytes({ files }) - (await store.storedBytes(files)) - (await store.sharedBytes(files));
   }
 
   /** The variant with all its files. What the hub said is kept, so that later loads need no hub. */

@@ -1,0 +1,73 @@
+import { withTimeout } from './abort.ts';
+
+/** Of the Cross-Origin Storage proposal, what is used here. Browsers have it by an extension today. */
+export interface CrossOriginStorageManager {
+  requestFileHandle?: RequestHandle<FileHash, SharedHandle>;
+  /** An earlier draft's form of the same. */
+  requestFileHandles?: RequestHandle<FileHash[], SharedHandle[]>;
+}
+
+type RequestHandle<Hash, Handle> = (
+  hash: Hash,
+  options?: { create?: boolean; origins?: string },
+) => Promise<Handle>;
+
+interface FileHash {
+  algorithm: 'SHA-256';
+  value: string;
+}
+
+interface SharedHandle {
+  getFile(): Promise<Blob>;
+  createWritable(): Promise<WritableStream<Uint8Array>>;
+}
+
+/** Files that sites share, by their SHA-256 in hex. Never rejects. */
+export interface SharedFiles {
+  /** `refused`: not allowed, or it does not work. */
+  read(sha256: string): Promise<Blob | 'absent' | 'refused'>;
+  /** @returns whether it is stored there now */
+  write(sha256: string, blob: Blob): Promise<boolean>;
+}
+
+/** The browser may ask the user, who may be away. */
+const PERMISSION_TIMEOUT_MS = 10_000;
+
+/** The storage that sites share; null: this context has none. */
+export function openCrossOriginStorage(
+  from = navigator as { crossOriginStorage?: CrossOriginStorageManager },
+): SharedFiles | null {
+  const { crossOriginStorage: manager } = from;
+  return manager ? sharedFiles(manager) : null;
+}
+
+function sharedFiles(manager: CrossOriginStorageManager): SharedFiles {
+  const handleOf = async (value: string, options?: { create: true; origins: '*' }): Promise<SharedHandle> => {
+    const hash: FileHash = { algorithm: 'SHA-256', value };
+    const handle = manager.requestFileHandle
+      ? manager.requestFileHandle(hash, options)
+      : manager.requestFileHandles?.([hash], options).then(([first]) => first);
+    const given = await withTimeout(Promise.resolve(handle), PERMISSION_TIMEOUT_MS);
+    if (given) return given;
+    throw new DOMException('The browser gave no handle in time.', 'TimeoutError');
+  };
+  return {
+    async read(sha256) {
+      try {
+        return await (await handleOf(sha256)).getFile();
+      } catch (error) {
+        return error instanceof Error && error.name === 'NotFoundError' ? 'absent' : 'refused';
+      }
+    },
+    async write(sha256, blob) {
+      try {
+        const writable = await (await handleOf(sha256, { create: true, origins: '*' })).createWritable();
+        // Closes it, which is when the browser compares the hash.
+        await blob.stream().pipeTo(writable);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+  };
+}
