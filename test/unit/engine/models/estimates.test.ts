@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
+import type { ChatEngine } from '../../../../src/engine/engine.ts';
 import { Estimates } from '../../../../src/engine/models/estimates.ts';
+import { ModelManager } from '../../../../src/engine/models/model-manager.ts';
 import { DownloadRate } from '../../../../src/weights/download/download-rate.ts';
 import { WeightSources } from '../../../../src/weights/sources/weight-sources.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/memory-backend.ts';
@@ -26,6 +28,7 @@ const server: Variant = {
   baseUrl: 'https://a.example',
   model: 'm',
 };
+const estimate = { memoryBytes: 3, promptStateBytes: 1, downloadBytes: 2 };
 const catalog: Catalog = {
   ownedBy: 'us',
   models: [{ id: 'm', kind: 'chat', created: 0, variants: [stored, remote, server] }],
@@ -46,4 +49,23 @@ test('time counts what is not stored; without a known speed there is none', asyn
 
   const unknown = new Estimates(sources, new DownloadRate({}));
   expect(unknown.of(remote)).not.toHaveProperty('downloadSeconds');
+});
+
+test('the status has the estimates of all variants, and where the files of a loaded one came from', async () => {
+  const engine = { fingerprint: 'f', slots: 1, generate: () => Promise.reject(new Error('not here')) };
+  const manager = new ModelManager(
+    catalog,
+    async ({ files }, { onFile }) => {
+      for (const { path } of files) onFile?.(path, 'disk');
+      return { ...engine, unload: async () => undefined } as unknown as ChatEngine;
+    },
+    () => undefined,
+    undefined,
+    undefined,
+    { estimate: ({ name }) => (name === 'server' ? null : estimate) },
+  );
+  expect(manager.status()[0]).toMatchObject({ estimates: { stored: estimate, remote: estimate } });
+  expect(manager.status()[0]).not.toHaveProperty('files');
+  await manager.ready('m', new AbortController().signal);
+  expect(manager.status()[0]).toMatchObject({ files: { 'a.gguf': 'disk' } });
 });
