@@ -1,4 +1,3 @@
-import { Workbox } from 'workbox-window';
 import { trustedScriptUrl } from '../protocol/trusted-urls.ts';
 import { serviceWorkerName, siteBase } from './site.ts';
 import { folderUrl, type StartOptions } from './start-options.ts';
@@ -15,22 +14,19 @@ export async function register(
   if (serviceWorker instanceof ServiceWorkerRegistration) return watched(serviceWorker, onWaiting);
   const url = scriptUrl(serviceWorker.url, options);
   const { scope } = serviceWorker;
-  const workbox = new Workbox(trustedScriptUrl(url), {
-    updateViaCache: 'none',
-    ...(scope !== undefined && { scope }),
-  });
-  workbox.addEventListener('waiting', onWaiting);
   try {
-    const registration = await workbox.register({ immediate: true });
-    if (registration) return registration;
-    throw new Error('no registration');
+    const registration = await navigator.serviceWorker.register(trustedScriptUrl(url), {
+      updateViaCache: 'none',
+      ...(scope !== undefined && { scope }),
+    });
+    return watched(registration, onWaiting);
   } catch (error) {
     // The messages are fetched when one is needed.
     throw (await import('./registration-errors.ts')).registrationFailed(error, url);
   }
 }
 
-/** A registration that the site has made: only what we have to hear of is added. */
+/** The first version takes over by itself: only later ones wait. */
 function watched(registration: ServiceWorkerRegistration, onWaiting: () => void): ServiceWorkerRegistration {
   const watch = (): void => {
     const worker = registration.installing;
