@@ -19,7 +19,7 @@ import { Estimates } from './models/estimates.ts';
 import { BackendBenchmark } from './benchmark/backend-benchmark.ts';
 import { ModelAdder } from './models/model-adder.ts';
 import { ModelManager } from './models/model-manager.ts';
-import { servePort, type Serving } from './requests/serve-port.ts';
+import { serveLinked, type Serving } from './requests/serve-port.ts';
 import { StatusChannel } from './worker/status-channel.ts';
 import { VariantPlanner } from './models/variant-planner.ts';
 import { ModelStorage } from '../weights/model-storage.ts';
@@ -40,7 +40,7 @@ const control: WorkerControl = {
     await holdLock(navigator.locks, engineLock(options.epoch));
     const serving = begin(options, await readAdded(options.scope), shared ?? null);
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
-      if (data?.type === 'localtext:serve' && port) servePort(port, serving);
+      if (data?.type === 'localtext:serve' && port) serveLinked(port, serving);
     });
   },
 };

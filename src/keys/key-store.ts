@@ -19,8 +19,8 @@ export function createKeyStore(options: { scope: string; now: () => number; inFl
   const { scope, now, inFlight } = options;
   return {
     async admit(token, purpose) {
-      if (!(await isWholeKey(token))) return refused('malformed');
-      const hash = await hashKey(token);
+      const [whole, hash] = await Promise.all([isWholeKey(token), hashKey(token)]);
+      if (!whole) return refused('malformed');
       return purpose === 'chat' ? admitChat(scope, hash, now()) : admitOther(scope, hash, now());
     },
     enter({ keyId, inFlightLimit }, requestId) {

@@ -30,7 +30,7 @@ export type ServiceWorkerReply =
  */
 export type BrokerMessage = NeedEngine | { type: 'localtext:leading' };
 
-/** Leader page → its engine worker: the port of one request. */
+/** Leader page, or an asker by its link → engine worker: the port of one request. */
 export interface ServePort {
   type: 'localtext:serve';
 }

@@ -28,7 +28,13 @@ export type WaitingStage = 'queued' | 'loading' | 'checking' | 'prefill';
 
 export type EngineMessage =
   /** The worker has accepted the port; the asker now watches `engineLock(epoch)` to learn of its death. */
-  | { type: 'accepted'; version: number; epoch: string }
+  | {
+      type: 'accepted';
+      version: number;
+      epoch: string;
+      /** Takes further ports with `ServePort`, past the page; absent on a port that came this way. */
+      link?: MessagePort;
+    }
   /** Nothing has been generated yet, and why. `servedBy`: with `prefill`, the fingerprint of the variant that computes. */
   | { type: 'waiting'; stage: WaitingStage; servedBy?: string }
   | { type: 'event'; event: ChatEvent }

@@ -4,6 +4,7 @@
  */
 
 import type { EngineClientDependencies } from '../tabs/client/call-engine.ts';
+import { linked } from '../tabs/client/engine-link.ts';
 import type { NeedEngine } from '../protocol/discovery.ts';
 import { scopeOf } from '../protocol/scope.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -27,16 +28,16 @@ const scope = scopeOf(self.registration.scope);
 const needEngine: NeedEngine = { type: 'localtext:need-engine', version: PROTOCOL_VERSION, scope };
 const engine: EngineClientDependencies = {
   scope,
-  transport: {
-    /** To every window of the origin, also those that this service worker does not control: one of them leads. */
-    async offer(openPort) {
-      const windows = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
-      for (const client of windows) client.postMessage(needEngine, [openPort()]);
-    },
-  },
+  transport: linked({ offer: askWindows }, navigator.locks),
   locks: navigator.locks,
 };
 const service = browserService(engine);
+
+/** Every window of the origin, also those that this service worker does not control: one of them leads. */
+async function askWindows(openPort: () => MessagePort): Promise<void> {
+  const windows = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+  for (const client of windows) client.postMessage(needEngine, [openPort()]);
+}
 
 /**
  * Whether a request is localtext's: this origin's `/v1` and all below it, and the page library's own paths (loading,

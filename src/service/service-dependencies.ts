@@ -40,6 +40,8 @@ export interface EngineRequest {
 }
 
 export interface ModelDirectory {
+  /** A request has come: what it will look up may be read meanwhile. */
+  prefetch?(): void;
   /** Every model, in the order in which they are listed. */
   list(): Promise<ModelEntry[]>;
   /** The model with this id, or for which this is another name. */

@@ -40,6 +40,7 @@ export function createService(dependencies: ServiceDependencies): Service {
     const receivedAt = now();
     const trace = log ? new RequestTrace(log, now, { id: requestId, method, path, client }) : null;
     let call: Call | null = null;
+    dependencies.models.prefetch?.();
     try {
       const route = findRoute(method, path);
       const admitted = await authenticate(request.headers.get('authorization'), keys, route.purpose);

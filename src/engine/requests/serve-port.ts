@@ -29,7 +29,7 @@ export interface Serving {
 }
 
 /** Answers the one question that comes on a port. */
-export function servePort(port: MessagePort, serving: Serving): void {
+export function servePort(port: MessagePort, serving: Serving, link?: MessagePort): void {
   const abort = new AbortController();
   const credit = new Credit();
   const send = (message: EngineMessage, transfer: Transferable[] = []) => port.postMessage(message, transfer);
@@ -45,7 +45,9 @@ export function servePort(port: MessagePort, serving: Serving): void {
       void answer(data);
     }
   };
-  send({ type: 'accepted', version: PROTOCOL_VERSION, epoch: serving.epoch });
+  const accepted = { type: 'accepted', version: PROTOCOL_VERSION, epoch: serving.epoch } as const;
+  if (link) send({ ...accepted, link }, [link]);
+  else send(accepted);
 
   async function answer(question: AskedQuestion): Promise<void> {
     if (question.version !== PROTOCOL_VERSION) {
@@ -111,6 +113,13 @@ export function servePort(port: MessagePort, serving: Serving): void {
       );
     }
   }
+}
+
+/** Answers a port from the page, and offers its asker a way past the page for the next ones. */
+export function serveLinked(port: MessagePort, serving: Serving): void {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = ({ ports: [next] }) => next && servePort(next, serving);
+  servePort(port, serving, port2);
 }
 
 function throttled(report: (progress: LoadProgress) => void): (progress: LoadProgress) => void {

@@ -4,7 +4,7 @@ import { callEngine, type EngineClientDependencies } from './call-engine.ts';
 import { ChatProgress } from './chat-progress.ts';
 import { engineFailed } from './engine-errors.ts';
 
-/** Calls the one engine of all tabs, and the next one when it dies. Keeps nothing between requests. */
+/** Calls the one engine of all tabs, and the next one when it dies. */
 export function createEngineClient(dependencies: EngineClientDependencies): EngineClient {
   return {
     chat: (job, request) => chat(dependencies, job, request),

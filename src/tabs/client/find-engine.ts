@@ -9,7 +9,9 @@ export interface EngineTransport {
    * Hands its own port to every page that may lead. The leader passes it to its engine worker; other pages close it, or
    * drop it. Called again, with a growing pause, until a worker has accepted one.
    */
-  offer(openPort: () => MessagePort): Promise<void>;
+  offer(openPort: () => MessagePort, again: boolean): Promise<void>;
+  /** A worker has accepted; ports that are posted on `link` reach it without its page. */
+  linkTo?(epoch: string, link: MessagePort): void;
 }
 
 /** An engine worker that has accepted our port. */
@@ -59,21 +61,22 @@ export function findEngine(
         if (data.type === 'error') fail(new ServiceError(data.error));
         if (data.type !== 'accepted') return;
         if (data.version !== PROTOCOL_VERSION) return fail(protocolMismatch());
+        if (data.link && !settled) transport.linkTo?.(data.epoch, data.link);
         settle(() => resolve({ port: port1, epoch: data.epoch, dismiss: () => dismiss(port1) }), port1);
       };
       return port2;
     };
 
-    const ask = (): void => {
-      timer = setTimeout(ask, pauseMs);
+    const ask = (again: boolean): void => {
+      timer = setTimeout(ask, pauseMs, true);
       pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
-      transport.offer(openPort).catch(fail);
+      transport.offer(openPort, again).catch(fail);
     };
 
     const deadline = setTimeout(() => fail(engineUnavailable(Math.round(deadlineMs / 1000))), deadlineMs);
     if (signal.aborted) return onAbort();
     signal.addEventListener('abort', onAbort);
-    ask();
+    ask(false);
   });
 }
 

@@ -20,7 +20,11 @@ export interface FakePort {
 export class FakeLeader implements EngineTransport {
   readonly epoch = crypto.randomUUID();
   version = PROTOCOL_VERSION;
+  /** Ports that came through the page, and by the link. */
   offers = 0;
+  linked = 0;
+  /** As a worker that computes: it takes no port from its link. */
+  busy = false;
   readonly #onQuestion: (port: FakePort) => void;
   #ports: MessagePort[] = [];
   #die: () => void = () => {};
@@ -38,7 +42,18 @@ export class FakeLeader implements EngineTransport {
 
   offer(openPort: () => MessagePort): Promise<void> {
     this.offers += 1;
-    const port = openPort();
+    const { port1, port2 } = new MessageChannel();
+    this.#ports.push(port1);
+    port1.onmessage = ({ ports: [next] }: MessageEvent) => {
+      if (!next || this.busy) return;
+      this.linked += 1;
+      this.#accept(next);
+    };
+    this.#accept(openPort(), port2);
+    return Promise.resolve();
+  }
+
+  #accept(port: MessagePort, link?: MessagePort): void {
     this.#ports.push(port);
     const heard: AskerMessage[] = [];
     const send = (message: EngineMessage): void => port.postMessage(message);
@@ -48,8 +63,9 @@ export class FakeLeader implements EngineTransport {
       this.#onQuestion({ question: data, heard, send });
     });
     port.start();
-    send({ type: 'accepted', version: this.version, epoch: this.epoch });
-    return Promise.resolve();
+    const message: EngineMessage = { type: 'accepted', version: this.version, epoch: this.epoch };
+    if (link) port.postMessage({ ...message, link }, [link]);
+    else send(message);
   }
 
   /** As a tab that is closed, and says so. */
@@ -68,8 +84,8 @@ export class FakeLeader implements EngineTransport {
 /** What a test's transport points at; it may change while a request runs. */
 export class FakeSite implements EngineTransport {
   leader: EngineTransport | null = null;
-  offer(openPort: () => MessagePort): Promise<void> {
-    return this.leader?.offer(openPort) ?? Promise.resolve();
+  offer(openPort: () => MessagePort, again: boolean): Promise<void> {
+    return this.leader?.offer(openPort, again) ?? Promise.resolve();
   }
 }
 
