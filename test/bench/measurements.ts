@@ -1,4 +1,5 @@
 import { abort } from './abort-row.ts';
+import { besideLoad } from './beside-load-row.ts';
 import { bytes } from './bytes.ts';
 import { gpuChat, gpuEmbeddings } from './gpu-rows.ts';
 import { inputs, messages, tabs } from './growth-rows.ts';
@@ -36,6 +37,7 @@ export const measurements: Record<string, Measurement> = {
   'warm-start': warmStart,
   batching: inPage('batching'),
   'beside-prefill': inPage('besidePrefill'),
+  'beside-load': besideLoad,
   abort,
   prefill: inPage('prefill'),
   turns: inPage('turns'),

@@ -1,13 +1,15 @@
 import { createServer } from 'node:net';
 import { preview, type PreviewServer } from 'vite';
 
-/** The built test site on a static server that can go away and come back at the same address. */
+/** A built site on a static server that can go away and come back at the same address. */
 export class StaticSite {
   readonly port: number;
+  readonly #mode: string;
   #server: PreviewServer | null = null;
 
-  private constructor(port: number) {
+  private constructor(port: number, mode: string) {
     this.port = port;
+    this.#mode = mode;
   }
 
   /** localhost: browsers take it for secure without https. */
@@ -15,15 +17,16 @@ export class StaticSite {
     return `http://localhost:${this.port}`;
   }
 
-  static async start(): Promise<StaticSite> {
-    const site = new StaticSite(await freePort());
+  /** @param mode of its build: the test site, or with `production` the playground as it is published */
+  static async start(mode = 'browser-tests'): Promise<StaticSite> {
+    const site = new StaticSite(await freePort(), mode);
     await site.start();
     return site;
   }
 
   async start(): Promise<void> {
     this.#server ??= await preview({
-      mode: 'browser-tests',
+      mode: this.#mode,
       logLevel: 'warn',
       preview: { port: this.port, strictPort: true, host: 'localhost' },
     });

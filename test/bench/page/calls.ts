@@ -14,6 +14,7 @@ import {
   tokensPerSecond,
 } from './engines.ts';
 import { longText } from './long-text.ts';
+import { besideLoad } from './beside-load.ts';
 import { embedOn } from './on-device.ts';
 import { warmStartOurs, warmStartRaw } from './warm-start.ts';
 import { webLlmOurs, webLlmRaw } from './web-llm.ts';
@@ -32,6 +33,7 @@ export const calls = {
   webLlmRaw,
 
   embedOn,
+  besideLoad,
 
   /** As the engine's worker sees it; null: there is none. A browser that has just started may offer its GPU late. */
   async gpu(): Promise<Gpu | null> {
