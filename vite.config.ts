@@ -16,10 +16,7 @@ const SLOW = [
 ];
 
 /** Tests that hold times against fixed limits or that load the whole machine: one file at a time, after all others. */
-const TIMED = [
-  'test/browser/{lifetime/abort,long-prompts,ray-serve}.test.ts',
-  'test/{chaos,fuzz,soak}/**/*.test.ts',
-];
+const TIMED = ['test/browser/{lifetime/abort,long-prompts}.test.ts', 'test/{chaos,fuzz}/**/*.test.ts'];
 
 /** Tests that wait for a browser more than they compute: two files at once. */
 const inBrowser = {
@@ -103,7 +100,7 @@ export default defineConfig(({ mode }) => ({
         test: {
           runner,
           name: 'browser',
-          include: ['test/browser/**/*.test.ts'],
+          include: ['test/{browser,soak}/**/*.test.ts'],
           exclude: TIMED,
           globalSetup: here('./test/support/browser-setup.ts'),
           ...inBrowser,
@@ -126,6 +123,7 @@ export default defineConfig(({ mode }) => ({
           name: 'examples',
           include: ['test/examples/**/*.test.ts'],
           globalSetup: here('./test/examples/support/setup.ts'),
+          setupFiles: here('./test/examples/support/installed.ts'),
           ...inBrowser,
         },
       },

@@ -57,7 +57,7 @@ export class Chaos {
   /** Opens the tabs, and asks for each answer once, undisturbed. */
   async setUp(): Promise<void> {
     while (this.#tabs.length < TABS) this.#tabs.push(await this.#open());
-    await this.#tabs[0]?.loadAll();
+    await this.#tabs[0]?.load();
     for (const [kind, body] of Object.entries(REQUESTS)) {
       const run = await this.#random.pick(this.#tabs).run(body);
       if (run.error) throw new Error(`${kind}, undisturbed: ${run.error.message}`);

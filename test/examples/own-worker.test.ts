@@ -59,7 +59,7 @@ test("an update of the site's own worker waits for a reply that streams, then ta
       body: JSON.stringify({
         model: 'amber-phoenix-4',
         messages: [{ role: 'user', content: 'Tell me a long story about the sea.' }],
-        max_tokens: 60,
+        max_tokens: 30,
         temperature: 0,
         stream: true,
       }),

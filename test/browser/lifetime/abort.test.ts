@@ -5,12 +5,12 @@ import { killEngine } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { PAGE, Tab } from './support/tab.ts';
 
-const lent = siteOfTabs();
+const lent = siteOfTabs({}, ['amber-phoenix-4']);
 
 const long = counting({ max_tokens: 400 });
-/** Some 300 tokens: seconds of prefill. */
+/** Some 150 tokens: seconds of prefill. */
 const wordy = (word: string): Body => ({
-  messages: [{ role: 'user', content: `Repeat: ${`${word} two three four five `.repeat(60)}` }],
+  messages: [{ role: 'user', content: `Repeat: ${`${word} two three four five `.repeat(30)}` }],
   max_tokens: 1,
 });
 

@@ -5,7 +5,8 @@ import { engineOf } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { PAGE } from './support/tab.ts';
 
-const lent = siteOfTabs();
+// The first tests are at origins of their own.
+const lent = siteOfTabs({}, []);
 
 test('without a service worker, tabs share one engine too, and replies go on when its tab closes', async () => {
   await lent.renew();

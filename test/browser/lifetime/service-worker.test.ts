@@ -54,9 +54,9 @@ test('killed in mid-stream: the client sees it, and the engine is free', async (
 
 test('killed while a model loads: ready() resolves all the same', async () => {
   const tab = await lent.open();
-  await tab.loadAll();
+  await tab.load();
   await killEngine(tab.page);
-  const loaded = tab.loadAll();
+  const loaded = tab.load();
   await expect
     .poll(async () => (await tab.status()).models.some(({ state }) => state === 'loading'), { interval: 10 })
     .toBe(true);

@@ -2,7 +2,7 @@ import type { TestProject } from 'vitest/node';
 
 import { pullWeights } from '../../../src/node/pull-command.ts';
 import { findBrowser } from '../../support/find-browser.ts';
-import { installExamples, packTarball } from './workspace.ts';
+import { beginInstall, FOLDER, installExamples, packTarball, tarballPath } from './workspace.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -13,10 +13,18 @@ declare module 'vitest' {
   }
 }
 
-export default async function setup(project: TestProject): Promise<void> {
+/** The package is made and installed while the tests before these run: `installed.ts` waits for it. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   process.env['LOCALTEXT_CHROMIUM'] = findBrowser();
   await pullWeights([], 'public/models', new AbortController().signal);
-  const tarball = await packTarball();
-  project.provide('tarball', tarball);
-  project.provide('examples', await installExamples(tarball));
+  project.provide('tarball', await tarballPath());
+  project.provide('examples', FOLDER);
+  const end = await beginInstall();
+  const installing = packTarball()
+    .then(installExamples)
+    .then(
+      () => end(''),
+      (error: unknown) => end(String(error)),
+    );
+  return () => installing;
 }

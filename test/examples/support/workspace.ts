@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 const windows = process.platform === 'win32';
 
 /** One node_modules for all examples: installed at the first run, looked over at the next. */
-const FOLDER = resolve('node_modules/.cache/localtext-examples');
+export const FOLDER = resolve('node_modules/.cache/localtext-examples');
 
 interface Package {
   dependencies: Record<string, string>;
@@ -26,15 +27,44 @@ export async function run(cwd: string, command: string, ...args: string[]): Prom
   }
 }
 
-/** Packs localtext as it would be published. @returns path of the tarball */
-export async function packTarball(): Promise<string> {
+/** Says when the examples are there: empty, or what went wrong. */
+const ENDED = join(FOLDER, 'installed.txt');
+const INSTALL_MS = 600_000;
+
+/** @returns what to call at the end of it, with what went wrong */
+export async function beginInstall(): Promise<(error: string) => Promise<void>> {
   await mkdir(FOLDER, { recursive: true });
-  const name = await run(resolve(), 'npm', 'pack', '--pack-destination', FOLDER, '--loglevel', 'error');
-  return join(FOLDER, name.trim().split('\n').at(-1) ?? '');
+  await rm(ENDED, { force: true });
+  return async (error) => {
+    await writeFile(`${ENDED}.part`, error);
+    await rename(`${ENDED}.part`, ENDED);
+  };
 }
 
-/** The examples, each with localtext from the tarball. @returns their folder */
-export async function installExamples(tarball: string): Promise<string> {
+/** Resolves when the examples are installed. @throws with what kept them from it */
+export async function installed(): Promise<void> {
+  for (const deadline = Date.now() + INSTALL_MS; Date.now() < deadline; await delay(200)) {
+    const error = await readFile(ENDED, 'utf8').catch(() => null);
+    if (error === '') return;
+    if (error !== null) throw new Error(error);
+  }
+  throw new Error(`The examples were not installed within ${INSTALL_MS / 1000} s.`);
+}
+
+/** As `npm pack` names it. */
+export async function tarballPath(): Promise<string> {
+  const { name, version } = JSON.parse(await readFile('package.json', 'utf8')) as Record<string, string>;
+  return join(FOLDER, `${name}-${version}.tgz`);
+}
+
+/** Packs localtext as it would be published. */
+export async function packTarball(): Promise<void> {
+  await run(resolve(), 'npm', 'pack', '--pack-destination', FOLDER, '--loglevel', 'error');
+}
+
+/** The examples, each with localtext from the tarball. */
+export async function installExamples(): Promise<void> {
+  const tarball = await tarballPath();
   const names = (await readdir('examples')).filter((name) =>
     existsSync(join('examples', name, 'package.json')),
   );
@@ -63,5 +93,4 @@ export async function installExamples(tarball: string): Promise<string> {
     await rm(join(FOLDER, stale), { recursive: true, force: true });
   const flags = ['--prefer-offline', '--no-package-lock', '--no-audit', '--no-fund', '--loglevel', 'error'];
   await run(FOLDER, 'npm', 'install', '--ignore-scripts', ...flags);
-  return FOLDER;
 }

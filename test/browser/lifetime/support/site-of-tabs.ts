@@ -17,8 +17,14 @@ export interface SiteOfTabs {
   renew(): Promise<void>;
 }
 
-/** A browser and a site for the tests of one file. */
-export function siteOfTabs(alterations?: Alterations): SiteOfTabs {
+/**
+ * A browser and a site for the tests of one file.
+ * @param stored models whose weights are downloaded before the first test: a busy machine takes its time
+ */
+export function siteOfTabs(
+  alterations?: Alterations,
+  stored: readonly string[] = ['amber-phoenix-4', 'jade-mole-4'],
+): SiteOfTabs {
   const lent = {} as SiteOfTabs;
   beforeAll(async () => {
     lent.context = await launch();
@@ -29,9 +35,9 @@ export function siteOfTabs(alterations?: Alterations): SiteOfTabs {
       lent.site = await AlteredSite.start(inject('siteUrl'), alterations);
     };
     lent.open = (options) => Tab.open(lent.context, lent.site.url, options);
-    // The weights are downloaded into the browser's storage once, which takes a busy machine its time.
+    if (stored.length === 0) return;
     const tab = await lent.open();
-    await tab.loadAll();
+    await tab.load(stored);
     await tab.page.close();
   });
   // Of a test that has failed, too: its engine must not serve the next one.

@@ -72,6 +72,10 @@ export class Tab {
     );
   }
 
+  hasEnded(name: string): Promise<boolean> {
+    return this.page.evaluate((run) => window.lifetime.runs[run]?.ended ?? true, name);
+  }
+
   /** @throws Error when it has not ended in time: something hangs. */
   async ended(name: string, timeout = 60_000): Promise<Run> {
     const isOver = (run: string): boolean => window.lifetime.runs[run]?.ended ?? true;
@@ -94,11 +98,11 @@ export class Tab {
     await this.page.evaluate((run) => window.lifetime.abort(run), name);
   }
 
-  /** Both models, one after the other. */
-  async loadAll(): Promise<void> {
-    await this.page.evaluate(async () => {
-      for (const model of ['amber-phoenix-4', 'jade-mole-4']) await window.lifetime.handle().ready(model);
-    });
+  /** One after the other. */
+  async load(models: readonly string[] = ['amber-phoenix-4', 'jade-mole-4']): Promise<void> {
+    await this.page.evaluate(async (ids) => {
+      for (const model of ids) await window.lifetime.handle().ready(model);
+    }, models);
   }
 
   /** Milliseconds since 1970. */

@@ -1,0 +1,3 @@
+import { installed } from './workspace.ts';
+
+await installed();
