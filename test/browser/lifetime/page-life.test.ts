@@ -5,7 +5,7 @@ import { engineOf } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { PAGE } from './support/tab.ts';
 
-// The first tests are at origins of their own.
+// The first tests have their own origins.
 const lent = siteOfTabs({}, []);
 
 test('without a service worker, tabs share one engine too, and replies go on when its tab closes', async () => {
