@@ -67,7 +67,7 @@ test('an abort frees the engine at every stage', async () => {
   // The prefill above is the measure of how busy the machine is.
   expect(await freeAfter(tab, 'four at once', Date.now())).toBeLessThan(Math.max(4000, wholeMs / 2));
 
-  await killEngine(tab.page);
+  await killEngine(lent.kept.page);
   const loading = await tab.begin(long);
   await expect
     .poll(async () => (await tab.status()).models.some(({ state }) => state === 'loading'), { interval: 10 })
@@ -134,6 +134,7 @@ test('closing a tab, leaving it and removing an iframe count as aborts', async (
 });
 
 test('a tab that leads and asks is closed at once: the next engine does not load the model for its request', async () => {
+  await lent.leave();
   const [leader, other] = [await lent.open(), await lent.open()];
   await leader.run(counting({ max_tokens: 2 }));
   await leader.begin(long);

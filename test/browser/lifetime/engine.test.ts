@@ -12,7 +12,7 @@ const engineIsThere = (tab: Tab): Promise<void> =>
   expect.poll(() => engineOf(tab.page), { interval: 20, timeout: 20_000 }).toBeDefined();
 
 test('the worker dies: replies go on where they were, and what had sent nothing is run again', async () => {
-  const tab = await lent.open();
+  const tab = lent.kept;
   const chats = ['streamed, longer', 'by a schema', 'with log probabilities'] as const;
   const kinds = [...chats, 'embeddings'] as const;
   const undisturbed = [];
@@ -34,7 +34,7 @@ test('the worker dies: replies go on where they were, and what had sent nothing 
 });
 
 test('the worker dies again and again before a word has come: at the third time the client is told', async () => {
-  const tab = await lent.open();
+  const tab = lent.kept;
   await tab.run(counting({ max_tokens: 2 }));
   await killEngine(tab.page);
   const name = await tab.begin(counting());

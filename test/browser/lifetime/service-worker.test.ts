@@ -55,7 +55,7 @@ test('killed in mid-stream: the client sees it, and the engine is free', async (
 test('killed while a model loads: ready() resolves all the same', async () => {
   const tab = await lent.open();
   await tab.load();
-  await killEngine(tab.page);
+  await killEngine(lent.kept.page);
   const loaded = tab.load();
   await expect
     .poll(async () => (await tab.status()).models.some(({ state }) => state === 'loading'), { interval: 10 })
@@ -93,6 +93,7 @@ test('a new version waits until no request runs, and the page hears of it', asyn
 
 test('a page that was open before, a reload past the cache, and its first visit get control without a reload', async () => {
   const context = lent.context;
+  await lent.leave();
   const early = await lent.open({ start: 'none' });
   await unregisterAll(early.page);
   await early.page.reload();

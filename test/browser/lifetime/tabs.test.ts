@@ -19,7 +19,7 @@ const same = (run: Run, undisturbed: Run): void => {
 };
 
 test('tabs share one engine: another takes over when its tab closes, crashes or reloads, and replies go on', async () => {
-  const [first, asker] = [await lent.open(), await lent.open()];
+  const [first, asker] = [lent.kept, await lent.open()];
   expect([await first.leads(), await asker.leads()]).toEqual([true, false]);
   const undisturbed = new Map<string, Run>();
   const bodies = new Map(Object.entries<Body>(REQUESTS));

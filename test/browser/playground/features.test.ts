@@ -20,10 +20,15 @@ const light = { type: 'function', function: { name: 'switch_light', parameters: 
 
 let context: BrowserContext;
 let page: Page;
+let leader: Page;
 const pageErrors: string[] = [];
 
 beforeAll(async () => {
   context = await launch();
+  // It leads: a reload of the playground takes no engine with it.
+  leader = await context.newPage();
+  await leader.goto(`${siteUrl}/test-page.html`);
+  await leader.evaluate(() => window.localtext.then(() => undefined));
   page = await context.newPage();
   page.setDefaultTimeout(60_000);
   page.on('pageerror', (error) => pageErrors.push(error.message));
@@ -178,6 +183,8 @@ test('an edit is another version, with its own replies; both go out and come bac
 });
 
 test('models: once the hub is allowed, its sizes are told and nothing is loaded unasked', async () => {
+  // Where weights may come from is for the tab to say that leads.
+  await leader.close();
   const files: string[] = [];
   page.on('request', (request) => {
     if (/\/models\/.*\.(gguf|safetensors)$|huggingface/.test(request.url())) files.push(request.url());

@@ -1,4 +1,4 @@
-import type { BrowserContext } from 'playwright';
+import type { BrowserContext, Page } from 'playwright';
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 
 import { launch } from '../../../support/launch.ts';
@@ -9,7 +9,11 @@ import { Tab, type OpenOptions } from './tab.ts';
 export interface SiteOfTabs {
   context: BrowserContext;
   site: AlteredSite;
+  /** Leads, with the models in memory, until a test calls `leave` or `renew`: to load them costs as much as 100 tokens. */
+  kept: Tab;
   open(options?: OpenOptions): Promise<Tab>;
+  /** Closes the kept tab, and with it the engine. */
+  leave(): Promise<void>;
   /**
    * Closes the tabs, and has the site at another origin, as on a first visit: a browser that is told to forget a service
    * worker does so when it likes, and nothing tells when it has.
@@ -19,31 +23,38 @@ export interface SiteOfTabs {
 
 /**
  * A browser and a site for the tests of one file.
- * @param stored models whose weights are downloaded before the first test: a busy machine takes its time
+ * @param models in memory before the first test; none: no tab is kept
  */
 export function siteOfTabs(
   alterations?: Alterations,
-  stored: readonly string[] = ['amber-phoenix-4', 'jade-mole-4'],
+  models: readonly string[] = ['amber-phoenix-4', 'jade-mole-4'],
 ): SiteOfTabs {
   const lent = {} as SiteOfTabs;
+  let kept: Page | null = null;
+  const closeTabs = async (): Promise<void> => {
+    for (const page of lent.context.pages().slice(1)) if (page !== kept) await page.close();
+  };
+  lent.leave = () => {
+    kept = null;
+    return closeTabs();
+  };
+  lent.renew = async () => {
+    await lent.leave();
+    await lent.site.stop();
+    lent.site = await AlteredSite.start(inject('siteUrl'), alterations);
+  };
+  lent.open = (options) => Tab.open(lent.context, lent.site.url, options);
   beforeAll(async () => {
     lent.context = await launch();
     lent.site = await AlteredSite.start(inject('siteUrl'), alterations);
-    lent.renew = async () => {
-      for (const page of lent.context.pages().slice(1)) await page.close();
-      await lent.site.stop();
-      lent.site = await AlteredSite.start(inject('siteUrl'), alterations);
-    };
-    lent.open = (options) => Tab.open(lent.context, lent.site.url, options);
-    if (stored.length === 0) return;
-    const tab = await lent.open();
-    await tab.load(stored);
-    await tab.page.close();
+    if (models.length === 0) return;
+    lent.kept = await lent.open();
+    kept = lent.kept.page;
+    // The weights are downloaded into the browser's storage once, which takes a busy machine its time.
+    await lent.kept.load(models);
   });
-  // Of a test that has failed, too: its engine must not serve the next one.
-  afterEach(async () => {
-    for (const page of lent.context.pages().slice(1)) await page.close();
-  });
+  // Of a test that has failed, too: its tabs must not serve the next one.
+  afterEach(closeTabs);
   afterAll(async () => {
     await lent.context.close();
     await lent.site.stop();
