@@ -53,6 +53,16 @@ export default defineConfig(({ mode }) => ({
     emptyOutDir: true,
     target: 'es2023',
     chunkSizeWarningLimit: 3_000,
+    // A visit waits for every request: all that the first paint takes is one script. The tests' pages share its parts.
+    ...(mode !== 'browser-tests' && {
+      rolldownOptions: {
+        output: {
+          codeSplitting: {
+            groups: [{ name: 'app', test: /src\/playground\/(app\.tsx|styles\/index\.css)$/ }],
+          },
+        },
+      },
+    }),
   },
   test: {
     root: here('./'),
