@@ -94,8 +94,8 @@ test('no chunk imports an entry, which a query string in its address would load 
 
 test('publint and are-the-types-wrong find nothing', async () => {
   const tarball = inject('tarball');
-  await run(resolve(), 'npx', '--no', 'publint', tarball, '--strict');
-  await run(resolve(), 'npx', '--no', 'attw', '--profile', 'esm-only', tarball);
+  await run(resolve(), 'npx', '--no', '--', 'publint', tarball, '--strict');
+  await run(resolve(), 'npx', '--no', '--', 'attw', '--profile', 'esm-only', tarball);
 });
 
 test('the page library and the service worker keep to their budgets', async () => {
