@@ -5,13 +5,18 @@ import type { Stage } from './stage.ts';
 export async function modelsWarm({ page, rounds }: Stage): Promise<Row> {
   await page.evaluate(() => window.bench.calls.models());
   const values: number[] = [];
-  for (let i = 0; i < rounds * 4; i++) values.push(await page.evaluate(() => window.bench.calls.models()));
+  const empty: number[] = [];
+  for (let i = 0; i < rounds * 4; i++) {
+    values.push(await page.evaluate(() => window.bench.calls.models()));
+    empty.push(await page.evaluate(() => window.bench.calls.emptyAnswer()));
+  }
   return {
     name: 'GET /v1/models, warm',
     measures: 'The smallest request, by the SDK, until its body is read: what every request costs.',
     unit: 'ms',
     values,
     goal: { atMost: 4 },
+    detail: { 'an empty answer of the service worker, ms': empty },
   };
 }
 

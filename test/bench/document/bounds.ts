@@ -5,7 +5,10 @@ export const bounds: Record<string, string> = {
   'first-token-parts':
     'Most of it is a fetch that a service worker answers, there and back, which `GET /v1/models` shows without any engine; the parts are below.',
   'first-token-stopped':
-    'The browser starts the service worker, runs its script of 39 KB, and then does as above.',
+    'The browser starts the service worker, runs its script of 38 KB, and then does as above.',
+  'models-warm':
+    'A fetch that the service worker answers with nothing at all takes most of it (its median is below): the browser hands the request from process to process and back. The rest is the key, looked up in IndexedDB beside the catalog, and the JSON.',
+  'models-stopped': 'The browser starts the service worker and runs its script, and then does as above.',
   native:
     "WebAssembly's vectors are 128 bits wide, and its engine may not use what the processor has beyond them. Native llama.cpp multiplies 8-bit blocks with AVX2 or AVX-512 (dot products of 32 to 64 bytes an instruction, repacked weights); the WASM build does it 16 bytes at a time, with 16-bit products. Decoding is bound by that arithmetic, not by memory: what is ours of the way is in the first row.",
   batching:

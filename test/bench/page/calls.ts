@@ -1,5 +1,7 @@
 import { detectDevice } from '../../../src/engine/device/detect-device.ts';
 import type { Gpu } from '../../../src/engine/device/device.ts';
+import { KEEP_ALIVE_PATH, PROTOCOL_HEADER } from '../../../src/protocol/local-paths.ts';
+import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
 import { texts } from './embedding-texts.ts';
 import {
   CHAT_MODEL,
@@ -62,6 +64,14 @@ export const calls = {
     const client = await openai();
     const began = performance.now();
     await client.models.list();
+    return performance.now() - began;
+  },
+
+  /** The service worker's smallest answer: no key, no database, no body. */
+  async emptyAnswer(): Promise<number> {
+    await localtext();
+    const began = performance.now();
+    await fetch(KEEP_ALIVE_PATH, { headers: { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) } });
     return performance.now() - began;
   },
 
