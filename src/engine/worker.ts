@@ -4,6 +4,7 @@ import { expose } from 'comlink';
 
 import { withAdded, type AddedModelRecord } from '../catalog/added-models.ts';
 import { readAddedModels, writeAddedModels } from '../storage/added-model-records.ts';
+import { takeFiles } from '../protocol/added-files.ts';
 import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/worker-control.ts';
 import type { ServePort } from '../protocol/discovery.ts';
 import { openCrossOriginStorage, type SharedFiles } from '../protocol/cross-origin-storage.ts';
@@ -141,6 +142,7 @@ function begin(
     sources,
     modelStorage,
     device,
+    takeFiles: (ticket, signal) => takeFiles(scope, ticket, signal),
   });
   const keepAlive = new KeepAlive();
   return {

@@ -1,5 +1,5 @@
 import type { AddedModel } from '../catalog/added-models.ts';
-import type { AddOptions, AddSource, ModelDetails } from './added-model-types.ts';
+import type { AddOptions, AddSource, HubOffer, ModelDetails } from './added-model-types.ts';
 
 /**
  * Models that the user adds to those of the catalog. They answer in every tab, offline too, until they are removed.
@@ -19,13 +19,19 @@ export class AddedModels {
     return (await this.#module()).listModels(this.#scope);
   }
 
-  /** What the files say of their model, and whether it fits this device. Reads their headers alone. */
-  async inspect(files: File | Iterable<File>): Promise<ModelDetails> {
-    return (await this.#module()).inspectFiles(files);
+  /** The GGUF models of a repository of the model hub (`owner/name`), the smallest first, at the commit that `main` has. */
+  async offers(repository: string): Promise<HubOffer[]> {
+    return (await this.#module()).listOffers(repository, this.#stopped);
+  }
+
+  /** What a model's files say of it, and whether it fits this device. Reads their headers alone. */
+  async inspect(source: AddSource): Promise<ModelDetails> {
+    return (await this.#module()).inspectSource(source, this.#stopped);
   }
 
   /**
-   * Checks a GGUF model, and copies it into this browser's storage. When it fails, or is aborted, nothing stays there.
+   * Checks a GGUF model, and copies it into this browser's storage. When it is aborted or the connection fails, what has
+   * come is kept for a week, and adding the same files again continues there. When it is refused, nothing stays.
    * @example
    * async function addModel(file: File): Promise<string> {
    *   const { id } = await localtext.models.add(file, { onProgress: ({ loadedBytes }) => console.log(loadedBytes) });
@@ -33,9 +39,7 @@ export class AddedModels {
    * }
    */
   async add(source: AddSource, options: AddOptions = {}): Promise<AddedModel> {
-    const { signal: given } = options;
-    const signal = given ? AbortSignal.any([given, this.#stopped]) : this.#stopped;
-    return (await this.#module()).addModel(source, { ...options, signal });
+    return (await this.#module()).addModel(source, options, this.#scope, this.#stopped);
   }
 
   /** Gives an added model another id. Requests that run are not affected. */

@@ -30,7 +30,7 @@ export const STATUS_PATH = '/localtext/status';
 
 /**
  * POST: a `WeightsCommand` as `application/json` → its `WeightsReply`, or an error in OpenAI's shape. With
- * `?import=<file name>` the body is the file itself, as `application/octet-stream`. With `?add=<JSON>` the body is a model's
- * files, one after another. `add` is answered with a `LoadLine` of JSON a line.
+ * `?import=<file name>` the body is the file itself, as `application/octet-stream`. `add` is answered with a `LoadLine` of
+ * JSON a line.
  */
 export const WEIGHTS_PATH = '/localtext/weights';

@@ -7,6 +7,8 @@ export type WeightsCommand =
   | { type: 'delete' | 'pause' | 'resume' | 'cancel' | 'describe'; target: string }
   /** One file of a model, or the description that `describe` gave for it. */
   | { type: 'import'; name: string; blob: Blob }
+  /** The GGUF models of a repository: all of them, or the one that the source names. */
+  | { type: 'hub'; source: Extract<ModelSource, { type: 'hub' }>; all: boolean }
   /** Adds a model of the user's; answered with `progress` and then `added`. `id`: null for one made of its name. */
   | { type: 'add'; id: string | null; source: ModelSource }
   /** Gives an added model another id. */
@@ -15,17 +17,37 @@ export type WeightsCommand =
   | { type: 'remove'; target: string };
 
 export type ModelSource =
-  /** Files of this device, one after another in one blob. */
-  | { type: 'files'; files: { name: string; bytes: number }[]; blob: Blob }
+  /** Files of this device, by name. The page gives them to who has the ticket: `added-files.ts`. */
+  | { type: 'files'; names: string[]; ticket: string }
   | { type: 'url'; url: string; sha256: string }
-  /** A repository of the model hub, `owner/name`. `file`: null where it has one GGUF model. */
-  | { type: 'hub'; repository: string; file: string | null };
+  /** A repository of the model hub, `owner/name`. `file`: null where it has one GGUF model. `revision`: null for `main`. */
+  | { type: 'hub'; repository: string; file: string | null; revision: string | null };
+
+/** A file whose place, size and hash are known. */
+export interface RemoteFile {
+  name: string;
+  url: string;
+  bytes: number;
+  sha256: string;
+}
+
+/** A GGUF model of a repository of the model hub. */
+export interface HubModel {
+  /** Its path; of a split model, without the number of the part. */
+  file: string;
+  /** The commit that it was found at. */
+  revision: string;
+  /** Of all its files. */
+  bytes: number;
+  files: RemoteFile[];
+}
 
 export type WeightsReply =
   | { type: 'list'; store: WeightsOverview }
   | { type: 'done' }
   | { type: 'described'; description: ModelDescription }
   | { type: 'imported'; imported: ImportedFile }
+  | { type: 'hub'; models: HubModel[] }
   | { type: 'added'; model: AddedModel };
 
 export interface WeightsOverview {

@@ -24,7 +24,14 @@ const MAX_NAME_LENGTH = 1024;
 const MAX_FILES = 100;
 
 const name = z.string().check(z.minLength(1), z.maxLength(MAX_NAME_LENGTH));
+const hubSchema = z.strictObject({
+  type: z.literal('hub'),
+  repository: name,
+  file: z.nullable(name),
+  revision: z.nullable(name),
+});
 const commandSchema = z.union([
+  z.strictObject({ type: z.literal('hub'), source: hubSchema, all: z.boolean() }),
   z.strictObject({ type: z.literal('list') }),
   z.strictObject({
     type: z.enum(['delete', 'pause', 'resume', 'cancel', 'describe', 'remove']),
@@ -35,17 +42,16 @@ const commandSchema = z.union([
     type: z.literal('add'),
     id: z.nullable(name),
     source: z.union([
+      z.strictObject({
+        type: z.literal('files'),
+        names: z.array(name).check(z.maxLength(MAX_FILES)),
+        ticket: name,
+      }),
       z.strictObject({ type: z.literal('url'), url: name, sha256: name }),
-      z.strictObject({ type: z.literal('hub'), repository: name, file: z.nullable(name) }),
+      hubSchema,
     ]),
   }),
 ]);
-/** The files themselves are the body. */
-const addedFilesSchema = z.strictObject({
-  id: z.nullable(name),
-  files: z.array(z.strictObject({ name, bytes: z.number() })).check(z.maxLength(MAX_FILES)),
-});
-
 export const isLocalPath = ({ pathname }: URL): boolean => METHODS.has(pathname);
 
 /**
@@ -86,20 +92,12 @@ export async function readWeightsCommand(request: Request): Promise<WeightsComma
     requireType(request, 'application/octet-stream');
     return { type: 'import', name: readName(url, 'import'), blob: await request.blob() };
   }
-  const added = url.searchParams.get('add');
-  if (added !== null) {
-    requireType(request, 'application/octet-stream');
-    const { success, data } = addedFilesSchema.safeParse(parseJson(added));
-    if (!success) throw invalidField('add', 'must list the files of a model');
-    const { id, files } = data;
-    return { type: 'add', id, source: { type: 'files', files, blob: await request.blob() } };
-  }
   requireType(request, 'application/json');
   const parsed = commandSchema.safeParse(parseJson(await readShort(request)));
   if (parsed.success) return parsed.data;
   throw requestError(
     400,
-    'The body must be one of the commands `list`, `delete`, `pause`, `resume`, `cancel`, `describe`, `add`, `rename` and `remove`, with its fields.',
+    'The body must be one of the commands `list`, `delete`, `pause`, `resume`, `cancel`, `describe`, `hub`, `add`, `rename` and `remove`, with its fields.',
   );
 }
 

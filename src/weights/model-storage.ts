@@ -3,6 +3,7 @@ import type { Catalog, Variant, WeightFile } from '../catalog/catalog.ts';
 import type { StoredVariant, WeightsOverview } from '../protocol/weights-messages.ts';
 import { badRequest } from '../protocol/engine-error.ts';
 import { storageFull } from './download/download-errors.ts';
+import { isUnfinished, UnfinishedModels } from './unfinished-models.ts';
 import { UsageIndex } from './usage-index.ts';
 import type { WeightSources } from './sources/weight-sources.ts';
 import type { WeightStore } from './weight-store.ts';
@@ -24,6 +25,8 @@ export interface ModelStorageOptions {
 
 /** The stored weights as models: which are stored, which may be deleted, and when they were last used. */
 export class ModelStorage {
+  /** Models whose adding was interrupted. */
+  readonly unfinished: UnfinishedModels;
   readonly #options: ModelStorageOptions;
   readonly #index: UsageIndex;
   readonly #variants = new Map<string, { variant: Variant; models: string[] }>();
@@ -31,6 +34,11 @@ export class ModelStorage {
   constructor(options: ModelStorageOptions) {
     this.#options = options;
     this.#index = new UsageIndex(options.store);
+    this.unfinished = new UnfinishedModels({
+      index: this.#index,
+      remove: (name) => this.delete(name),
+      now: options.now ?? Date.now,
+    });
     this.setCatalog(options.catalog);
   }
 
@@ -97,15 +105,16 @@ export class ModelStorage {
     return Promise.all(variants.map(async (variant) => ({ variant, files: await this.files(variant.name) })));
   }
 
-  /** Before a download: ensures that these files fit, deleting others where the site allows it. */
+  /** Before a download: ensures that these files fit, deleting unfinished models, and others where the site allows it. */
   async makeRoom(files: readonly WeightFile[]): Promise<void> {
     const { needed, free } = await (await this.#options.store).room(files);
     if (free === null || free >= needed) return;
     const oldest = await this.#deletable(files);
-    const deletable = oldest.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
-    if (!this.#options.evict || free + deletable < needed) throw storageFull(needed, free, described(oldest));
+    const usable = this.#options.evict ? oldest : oldest.filter(({ variant }) => isUnfinished(variant));
+    const deletable = usable.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
+    if (free + deletable < needed) throw storageFull(needed, free, described(oldest));
     let missing = needed - free;
-    for (const { variant, storedBytes } of oldest) {
+    for (const { variant, storedBytes } of usable) {
       if (missing <= 0) return;
       await this.delete(variant);
       missing -= storedBytes;
@@ -188,7 +197,7 @@ export class ModelStorage {
       bytes: bytes || (known?.variant.hub?.approximateBytes ?? 0),
       storedBytes,
       sharedBytes,
-      state: known ? state : 'outdated',
+      state: known || isUnfinished(name) ? state : 'outdated',
       paused: store.paused(files),
       inUse: this.#options.inUse(name),
       lastUsed: entry?.used ?? null,

@@ -58,6 +58,6 @@ export class UsageIndex {
   async #write(): Promise<void> {
     const text = JSON.stringify(Object.fromEntries(await this.entries()));
     const { notes } = await this.#store;
-    await this.#writing.run(() => notes.keepNote(NOTE, text));
+    await this.#writing.run(() => (text === '{}' ? notes.dropNote(NOTE) : notes.keepNote(NOTE, text)));
   }
 }

@@ -1,6 +1,7 @@
 import type { WeightFile } from '../catalog/catalog.ts';
 import { badRequest } from '../protocol/engine-error.ts';
-import { CHUNK_BYTES, readChunk, type StorageBackend } from './backends/storage-backend.ts';
+import type { StorageBackend } from './backends/storage-backend.ts';
+import { copyBlob } from './download/copy-blob.ts';
 import { didNotFit, storageFull, wrongHash } from './download/download-errors.ts';
 import { download } from './download/download.ts';
 import { DownloadRate } from './download/download-rate.ts';
@@ -146,36 +147,23 @@ export class WeightStore {
   }
 
   /**
-   * Stores a blob that the caller has just hashed. When that fails, nothing of it stays.
-   * @throws EngineError `storage_full`
+   * Stores a blob that the caller has just hashed, continuing from the chunks that are stored.
+   * @throws EngineError `storage_full`, `weights_corrupt` when the blob has changed meanwhile
    */
   async putHashed(
     file: WeightFile,
     chunks: string[],
     blob: Blob,
-    { signal, onProgress }: Pick<FileOptions, 'signal'> & Partial<FileOptions>,
+    options: Pick<FileOptions, 'signal'> & Partial<FileOptions>,
   ): Promise<void> {
     const store = async (): Promise<void> => {
       if (await this.#files.complete(file)) return this.#files.keepPath(file);
       await this.#expectRoom(file);
-      await this.#files.remove(file);
-      const writer = await this.backend.write(file.sha256);
-      try {
-        await writer.resize(file.bytes);
-        for (const index of chunks.keys()) {
-          signal.throwIfAborted();
-          await writer.write(await readChunk(blob, index), index * CHUNK_BYTES);
-          onProgress?.(Math.min(file.bytes, (index + 1) * CHUNK_BYTES));
-        }
-      } catch (error) {
-        await writer.close().catch(() => undefined);
-        await this.#files.remove(file);
-        throw error;
-      }
-      await writer.close();
+      await this.#files.salvage(file);
+      await copyBlob(this.backend, file, blob, options);
       await this.#files.finish(file, chunks, { from: 'disk', shared: false });
     };
-    await this.#locked(file, store, signal).catch((error: unknown) => {
+    await this.#locked(file, store, options.signal).catch((error: unknown) => {
       throw didNotFit(file, error);
     });
   }

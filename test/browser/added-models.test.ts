@@ -160,7 +160,7 @@ async function remove(page: Page, key: string, id: string): Promise<void> {
   expect((await storedNames(page)).filter((name) => WEIGHTS.test(name))).toEqual([]);
 }
 
-test('what cannot be added is named, and leaves nothing in the storage', async () => {
+test('what cannot be added is named, and leaves nothing in the storage; what was stopped can be deleted', async () => {
   const site = await StaticSite.start();
   const context = await launch();
   try {
@@ -172,6 +172,13 @@ test('what cannot be added is named, and leaves nothing in the storage', async (
     for (const what of ['text', 'truncated', 'taken', 'aborted'] as const)
       codes.push(await refused(page, what));
     expect(codes).toEqual(['invalid_model_file', 'invalid_model_file', 'model_id_taken', 'AbortError']);
+    await page.evaluate(async () => {
+      const { weights } = await window.localtext;
+      const { variants } = await weights.list();
+      const part = variants.find(({ variant }) => variant.startsWith('unfinished/'));
+      if (part?.state !== 'part') throw new Error('nothing of it was kept');
+      await weights.delete(part.variant);
+    });
     await expect.poll(() => storedNames(page), { timeout: 20_000 }).toEqual(before);
     expect(await modelIds(page, key)).toEqual(['jade-mole-4']);
   } finally {

@@ -104,7 +104,11 @@ const attacks = [
   ['deletes', WEIGHTS_PATH, DELETE],
   ['plants a description', `${WEIGHTS_PATH}?import=localtext-model.json`, DESCRIPTION],
   ['plants a file', `${WEIGHTS_PATH}?import=model.gguf`, PLANTED],
-  ['adds a model', `${WEIGHTS_PATH}?add=${encodeURIComponent('{"id":"pinned-1","files":[]}')}`, PLANTED],
+  [
+    'adds a model',
+    WEIGHTS_PATH,
+    '{"type":"add","id":"pinned-1","source":{"type":"files","names":[],"ticket":"t"}}',
+  ],
   ['loads', `${LOAD_PATH}?model=pinned-1`, ''],
 ] as const;
 const ways = [

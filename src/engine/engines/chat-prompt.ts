@@ -1,7 +1,6 @@
-import { Template } from '@huggingface/jinja';
-
 import type { ChatJob, ChatMessage, Reasoning } from '../../protocol/job.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
+import { BoundedTemplate } from './bounded-template.ts';
 import { asksToThink, openReply, type ChatOpening } from './think-first.ts';
 import { thinkTags, type ThinkTags } from './thought-splitter.ts';
 
@@ -27,7 +26,7 @@ interface TemplateMessage {
  * assistant's last message, as OpenAI has it, and a partial reply is continued to the letter.
  */
 export class ChatPrompt {
-  readonly #template: Template;
+  readonly #template: BoundedTemplate;
   readonly #tokens: SpecialTokens;
   /** llama.cpp puts the first token before every prompt by itself. */
   readonly #addsBos: boolean;
@@ -37,7 +36,7 @@ export class ChatPrompt {
   readonly #canSwitch: boolean;
 
   constructor(source: string | null, tokens: SpecialTokens, addsBos: boolean) {
-    this.#template = new Template(source ?? CHATML);
+    this.#template = new BoundedTemplate(source ?? CHATML);
     this.#tokens = tokens;
     this.#addsBos = addsBos;
     this.#knowsTools = /tool_calls/.test(source ?? '');

@@ -8,22 +8,21 @@ import {
   type AddedModelRecord,
 } from '../../catalog/added-models.ts';
 import type { Catalog, WeightFile, WllamaVariant } from '../../catalog/catalog.ts';
-import { memoryShortage } from '../../catalog/device-fit.ts';
+import { engineShortage } from '../../catalog/engine-limits.ts';
 import { chooseContext, estimateMemory } from '../../catalog/memory-estimate.ts';
 import { FormatError } from '../../gguf/byte-cursor.ts';
-import type { GgufFacts } from '../../gguf/gguf-facts.ts';
-import { inspectModel } from '../../gguf/inspect-model.ts';
-import { badRequest } from '../../protocol/engine-error.ts';
+import { inspectModel, type InspectedModel } from '../../gguf/inspect-model.ts';
+import { badRequest, EngineError } from '../../protocol/engine-error.ts';
+import { hasMemory64 } from '../../protocol/memory64.ts';
 import { Mutex } from '../../protocol/mutex.ts';
 import type { WeightsCommand } from '../../protocol/weights-messages.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
 import type { ModelStorage } from '../../weights/model-storage.ts';
-import type { WeightSources } from '../../weights/sources/weight-sources.ts';
 import type { WeightStore } from '../../weights/weight-store.ts';
 import type { Device } from '../device/device.ts';
-import { openSource, type SourceFile } from './model-source.ts';
+import { openSource, type SourceAccess, type SourceFile } from './model-source.ts';
 
-export interface ModelAdderOptions {
+export interface ModelAdderOptions extends Omit<SourceAccess, 'store'> {
   /** The site's own. */
   catalog: Catalog;
   added: AddedModelRecord[];
@@ -31,8 +30,7 @@ export interface ModelAdderOptions {
   /** Makes a catalog with other added models the one in use. */
   publish(catalog: Catalog): void;
   store: Promise<WeightStore>;
-  sources: Pick<WeightSources, 'hubModel'>;
-  modelStorage: Pick<ModelStorage, 'delete' | 'known' | 'makeRoom'>;
+  modelStorage: Pick<ModelStorage, 'delete' | 'makeRoom' | 'unfinished'>;
   device: Promise<Device>;
   /** Milliseconds since 1970. */
   now?: () => number;
@@ -42,9 +40,6 @@ type AddCommand = Extract<WeightsCommand, { type: 'add' }>;
 
 /** llama.cpp's own defaults: small models write nonsense without them. */
 const SAMPLING = { topK: 40, minP: 0.05 };
-
-/** Lists the files that are being stored: should the worker end meanwhile, the next one removes them. */
-const NOTE = 'adding';
 
 /** The models that the user adds beside the site's catalog. */
 export class ModelAdder {
@@ -56,10 +51,8 @@ export class ModelAdder {
     this.#options = options;
     this.#added = options.added;
     this.#turns
-      .run(() => this.#removeLeftovers())
-      .catch((error: unknown) =>
-        console.error('localtext: files of an interrupted add were not removed', error),
-      );
+      .run(() => options.modelStorage.unfinished.dropExpired())
+      .catch((error: unknown) => console.error('localtext: unfinished files were not removed', error));
   }
 
   /** One after another. Idempotent: an engine that takes over is asked again. @throws EngineError */
@@ -101,19 +94,20 @@ export class ModelAdder {
   ): Promise<AddedModel> {
     signal.throwIfAborted();
     const store = await this.#options.store;
-    const inspected = await inspectModel(
-      await openSource(source, store, this.#options.sources, signal),
-    ).catch(asInvalidFile);
+    const opened = await openSource(source, { ...this.#options, store }, signal);
+    const inspected = await inspectModel(opened).catch(asInvalidFile);
     const { facts, name, bytes, files } = inspected;
     // The same model again is no conflict.
     const holder = this.#added.find(({ model }) => model.id === wanted);
     if (wanted !== null && holder?.model.bytes !== bytes) this.#requireFree(wanted);
-    const { contextLength, memoryBytes } = await this.#fit(name, facts, bytes);
-    const weights = await this.#store(files, bytes, wanted ?? name, signal, onProgress);
-    try {
+    await requireTemplate(inspected);
+    const { contextLength, memoryBytes } = await this.#fit(inspected);
+    const slug = toModelId(name);
+    const storing = { files, bytes, slug, signal, onProgress };
+    return this.#stored(storing, async (weights) => {
       const same = this.#added.find(({ variant }) => sameFiles(variant.files, weights));
       if (same) return requireSameId(same.model, wanted);
-      const id = wanted ?? this.#unusedId(toModelId(name));
+      const id = wanted ?? this.#unusedId(slug);
       this.#requireFree(id);
       const model: AddedModel = {
         id,
@@ -127,7 +121,7 @@ export class ModelAdder {
       };
       const variant: WllamaVariant = {
         engine: 'wllama',
-        name: addedVariantName(toModelId(name), weights[0]?.sha256 ?? ''),
+        name: addedVariantName(slug, weights[0]?.sha256 ?? ''),
         license: facts.license?.slice(0, 100) ?? 'unknown',
         contextLength,
         kvValues: facts.kvValues,
@@ -136,75 +130,61 @@ export class ModelAdder {
       };
       await this.#publish([...this.#added, { model, variant }]);
       return model;
-    } finally {
-      // Also when the id was taken meanwhile.
-      await this.#removeLeftovers();
-    }
+    });
   }
 
   /** @throws EngineError 400 `unsupported_model` */
-  async #fit(
-    name: string,
-    facts: GgufFacts,
-    bytes: number,
-  ): Promise<{ contextLength: number; memoryBytes: number }> {
-    const { memoryGiB } = await this.#options.device;
+  async #fit({
+    name,
+    facts,
+    files,
+    bytes,
+  }: InspectedModel<SourceFile>): Promise<{ contextLength: number; memoryBytes: number }> {
+    const { memoryGiB, gpu } = await this.#options.device;
+    const limits = {
+      memoryGiB,
+      gpu: gpu !== null && !gpu.fallback && gpu.features.includes('shader-f16'),
+      memory64: hasMemory64(),
+    };
+    const shortageOf = (needed: number): string | undefined => engineShortage(needed, files, limits);
     const model = { ...facts, engine: 'wllama' as const, files: [{ bytes }] };
-    const contextLength = chooseContext(model, (needed) => memoryShortage(needed, memoryGiB) === undefined);
+    const contextLength = chooseContext(model, (needed) => shortageOf(needed) === undefined);
     const { memoryBytes } = estimateMemory({ ...model, contextLength });
-    const shortage = memoryShortage(memoryBytes, memoryGiB);
+    const shortage = shortageOf(memoryBytes);
     if (shortage === undefined) return { contextLength, memoryBytes };
     throw badRequest(`${name} ${shortage}. Choose a smaller model.`, 'source', 'unsupported_model');
   }
 
-  /** All files, or none: what was stored for it goes when it fails. */
-  async #store(
-    files: readonly SourceFile[],
-    bytes: number,
-    model: string,
-    signal: AbortSignal,
-    onProgress: (progress: LoadProgress) => void,
-  ): Promise<WeightFile[]> {
-    const store = await this.#options.store;
-    await this.#options.modelStorage.makeRoom([{ path: model, bytes, sha256: 'to be added' }]);
+  /**
+   * Stores all files, and has `use` make a model of them. What an abort, a lost connection or the end of this worker leaves
+   * is kept for the next time; what is refused goes.
+   */
+  async #stored<T>(storing: Storing, use: (weights: WeightFile[]) => Promise<T>): Promise<T> {
+    const { files, bytes, slug, signal } = storing;
+    const { store, modelStorage } = this.#options;
+    const { unfinished } = modelStorage;
+    // Before a local file is read as a whole to be hashed.
+    await modelStorage.makeRoom(await unfinished.expected(slug, bytes));
+    const report = reportOf(storing);
     const weights: WeightFile[] = [];
-    let done = 0;
     try {
-      for (const file of files) {
-        const options = {
-          signal,
-          onProgress: (loaded: number) =>
-            onProgress({ model, phase: file.phase, loadedBytes: done + loaded, totalBytes: bytes }),
-        };
-        const described = await file.describe(options);
-        if ((await store.missing([described])).length > 0) await this.#note(described);
-        await file.store(described, options);
-        weights.push(described);
-        done += file.size;
+      for (const file of files)
+        weights.push(await file.describe({ signal, onProgress: report.hashing(file) }));
+      if ((await (await store).missing(weights)).length > 0) await unfinished.keep(slug, weights);
+      for (const [index, file] of files.entries()) {
+        const described = weights[index];
+        if (described) await file.store(described, { signal, onProgress: report.storing(file) });
       }
-      return weights;
+      const used = await use(weights);
+      await unfinished.forget(slug, weights);
+      return used;
     } catch (error) {
-      await this.#removeLeftovers();
+      const resumable =
+        signal.aborted || (error instanceof EngineError && error.code === 'weights_unavailable');
+      if (!resumable) await unfinished.drop(slug, weights);
       signal.throwIfAborted();
       return asInvalidFile(error);
     }
-  }
-
-  async #note(file: WeightFile): Promise<void> {
-    const store = await this.#options.store;
-    await store.notes.keepNote(NOTE, JSON.stringify([...(await readNote(store)), file]));
-  }
-
-  /** Removes noted files that no model uses. */
-  async #removeLeftovers(): Promise<void> {
-    const store = await this.#options.store;
-    const noted = await readNote(store);
-    if (noted.length === 0) return;
-    const used = new Set(
-      (await this.#options.modelStorage.known()).flatMap(({ files }) => files.map(hashOf)),
-    );
-    for (const file of noted) if (!used.has(file.sha256)) await store.delete(file);
-    await store.notes.dropNote(NOTE);
   }
 
   async #publish(added: readonly AddedModelRecord[]): Promise<void> {
@@ -240,6 +220,14 @@ export class ModelAdder {
   }
 }
 
+/** @throws EngineError 400 `unsupported_model` */
+async function requireTemplate({ name, facts }: InspectedModel<SourceFile>): Promise<void> {
+  const { templateFault } = await import('../engines/bounded-template.ts');
+  const fault = templateFault(facts.chatTemplate);
+  if (fault === undefined) return;
+  throw badRequest(`${name} ${fault}. Use another file of this model.`, 'source', 'unsupported_model');
+}
+
 /** @throws EngineError 400 `model_exists` when it is to have another id */
 function requireSameId(model: AddedModel, wanted: string | null): AddedModel {
   if (wanted === null || wanted === model.id) return model;
@@ -258,10 +246,28 @@ const hashOf = ({ sha256 }: WeightFile): string => sha256;
 const sameFiles = (a: readonly WeightFile[], b: readonly WeightFile[]): boolean =>
   a.map(hashOf).join() === b.map(hashOf).join();
 
-async function readNote(store: WeightStore): Promise<WeightFile[]> {
-  const text = await store.notes.note(NOTE);
-  // Written by `#note` alone.
-  return text === null ? [] : (JSON.parse(text) as WeightFile[]);
+interface Storing {
+  files: readonly SourceFile[];
+  bytes: number;
+  /** Made of the model's name. */
+  slug: string;
+  signal: AbortSignal;
+  onProgress(progress: LoadProgress): void;
+}
+
+/** Bytes of all files together. One of this device is read twice, and each time counts half. */
+function reportOf({ files, bytes, slug, onProgress }: Storing) {
+  const hashed = new Map<SourceFile, number>();
+  const stored = new Map<SourceFile, number>();
+  const sum = (counts: Map<SourceFile, number>): number =>
+    [...counts.values()].reduce((total, each) => total + each, 0);
+  const phase = files[0]?.phase ?? 'copy';
+  const counting = (counts: Map<SourceFile, number>) => (file: SourceFile) => (count: number) => {
+    counts.set(file, count);
+    const loadedBytes = phase === 'copy' ? (sum(hashed) + sum(stored)) / 2 : sum(stored);
+    onProgress({ model: slug, phase, loadedBytes, totalBytes: bytes });
+  };
+  return { hashing: counting(hashed), storing: counting(stored) };
 }
 
 function invalidId(id: string) {
@@ -270,6 +276,12 @@ function invalidId(id: string) {
 }
 
 function asInvalidFile(error: unknown): never {
+  if (error instanceof EngineError && error.code === 'weights_corrupt')
+    throw badRequest(
+      `The file changed while it was copied. Add it again. Nothing was stored.`,
+      'source',
+      'invalid_model_file',
+    );
   if (error instanceof FormatError)
     throw badRequest(`${error.message}. Nothing was stored.`, 'source', 'invalid_model_file');
   if (error instanceof DOMException && error.name !== 'AbortError' && error.name !== 'QuotaExceededError') {

@@ -1,12 +1,12 @@
 import { addedFilePath } from '../../catalog/added-models.ts';
 import type { WeightFile } from '../../catalog/catalog.ts';
-import { readStart } from './read-start.ts';
 import type { ModelFile } from '../../gguf/inspect-model.ts';
 import { startOfBlob } from '../../gguf/read-header.ts';
 import { badRequest, EngineError } from '../../protocol/engine-error.ts';
-import type { ModelSource } from '../../protocol/weights-messages.ts';
+import { readStart } from '../../protocol/read-start.ts';
+import type { ModelSource, RemoteFile } from '../../protocol/weights-messages.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
-import type { RemoteFile } from '../../weights/sources/hub-models.ts';
+import { chooseHubModel } from '../../weights/sources/hub-models.ts';
 import type { WeightSources } from '../../weights/sources/weight-sources.ts';
 import { hashBlob } from '../../weights/integrity/file-hash.ts';
 import type { FileOptions, WeightStore } from '../../weights/weight-store.ts';
@@ -16,24 +16,35 @@ export interface SourceFile extends ModelFile {
   phase: LoadProgress['phase'];
   /** Its place, size and hash in the store. */
   describe(options: FileOptions): Promise<WeightFile>;
-  /** Progress counts on from `describe`. */
   store(file: WeightFile, options: FileOptions): Promise<void>;
+}
+
+export interface SourceAccess {
+  store: WeightStore;
+  sources: Pick<WeightSources, 'hubModels'>;
+  /** Files of the page that adds them; null: it has none for that ticket. */
+  takeFiles(ticket: string, signal: AbortSignal): Promise<Blob[] | null>;
 }
 
 /** @throws EngineError */
 export async function openSource(
   source: ModelSource,
-  store: WeightStore,
-  sources: Pick<WeightSources, 'hubModel'>,
+  { store, sources, takeFiles }: SourceAccess,
   signal: AbortSignal,
 ): Promise<SourceFile[]> {
   switch (source.type) {
-    case 'files':
-      return localFiles(source, store);
+    case 'files': {
+      const blobs = await takeFiles(source.ticket, signal);
+      signal.throwIfAborted();
+      if (blobs?.length === source.names.length)
+        return blobs.map((blob, index) => localFile(source.names[index] ?? '', blob, store));
+      const message = 'The files did not come from the page that adds them. Choose them again.';
+      throw badRequest(message, 'source', 'invalid_model_file');
+    }
     case 'url':
       return [await urlFile(source, store, signal)];
     case 'hub': {
-      const files = await sources.hubModel(source.repository, source.file, signal);
+      const { files } = chooseHubModel(source, await sources.hubModels(source, signal));
       return files.map((file) => remoteFile(file, store, signal));
     }
     default:
@@ -78,35 +89,18 @@ function remoteFile(
 }
 
 /** Read twice, so that its hash is known before anything is written. */
-function localFiles(
-  { files, blob }: Extract<ModelSource, { type: 'files' }>,
-  store: WeightStore,
-): SourceFile[] {
-  const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
-  if (total !== blob.size)
-    throw badRequest(
-      `${blob.size} of ${total} bytes came. Choose the files again.`,
-      'source',
-      'invalid_model_file',
-    );
-  let start = 0;
-  return files.map(({ name, bytes }) => {
-    const part = blob.slice(start, (start += bytes));
-    let chunks: string[] = [];
-    return {
-      ...startOfBlob(part),
-      name,
-      phase: 'copy',
-      async describe({ signal, onProgress }) {
-        const digest = await hashBlob(part, signal, (hashed) => onProgress(hashed / 2));
-        chunks = digest.chunks;
-        return { path: addedFilePath(digest.sha256), bytes: part.size, sha256: digest.sha256 };
-      },
-      store: (file, { signal, onProgress }) =>
-        store.putHashed(file, chunks, part, {
-          signal,
-          onProgress: (written) => onProgress((part.size + written) / 2),
-        }),
-    };
-  });
+function localFile(name: string, blob: Blob, store: WeightStore): SourceFile {
+  let chunks: string[] = [];
+  return {
+    ...startOfBlob(blob),
+    name,
+    phase: 'copy',
+    async describe({ signal, onProgress }) {
+      const digest = await hashBlob(blob, signal, onProgress);
+      onProgress(blob.size);
+      chunks = digest.chunks;
+      return { path: addedFilePath(digest.sha256), bytes: blob.size, sha256: digest.sha256 };
+    },
+    store: (file, options) => store.putHashed(file, chunks, blob, options),
+  };
 }

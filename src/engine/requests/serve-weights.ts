@@ -2,6 +2,7 @@ import type { WeightsCommand, WeightsReply } from '../../protocol/weights-messag
 import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
 import type { ModelStorage } from '../../weights/model-storage.ts';
+import { chooseHubModel } from '../../weights/sources/hub-models.ts';
 import { describeModel, importFile } from '../../weights/model-import-export.ts';
 import type { WeightSources } from '../../weights/sources/weight-sources.ts';
 import type { ModelAdder } from '../models/model-adder.ts';
@@ -23,12 +24,16 @@ export async function serveWeights(
   signal: AbortSignal,
   onProgress: (progress: LoadProgress) => void = () => undefined,
 ): Promise<WeightsReply> {
-  const { store, modelStorage, adder, onChange } = service;
+  const { store, modelStorage, sources, adder, onChange } = service;
   switch (command.type) {
     case 'list':
       return { type: 'list', store: await modelStorage.overview() };
     case 'describe':
       return { type: 'described', description: await describeModel(service, command.target) };
+    case 'hub': {
+      const models = await sources.hubModels(command.source, signal);
+      return { type: 'hub', models: command.all ? models : [chooseHubModel(command.source, models)] };
+    }
     case 'import': {
       const imported = await importFile(service, command.name, command.blob, signal);
       onChange();

@@ -1,23 +1,34 @@
 import { signal } from '@preact/signals';
-import type { AddedModel, ModelDetails } from '../../index.ts';
+import type { AddedModel, AddSource, HubFile, HubOffer, ModelDetails } from '../../index.ts';
 import { announce } from '../components/announcer.tsx';
+import { messageOf } from '../format.ts';
+import { preference } from '../preferences.ts';
 import { handle } from './localtext.ts';
 import { refreshModels } from './models.ts';
 import { refreshStoredWeights } from './stored-weights.ts';
-import { messageOf } from '../format.ts';
 
 /** What the user chose, until it is added or put away. */
 export interface ChosenModel {
-  files: File[];
+  source: AddSource;
   details: ModelDetails;
   /** Null: nothing has been copied yet. */
   progress: { loadedBytes: number; totalBytes: number } | null;
 }
 
 const addedModels = signal<readonly AddedModel[]>([]);
+/** The text that names a repository or a URL: kept while the page is reloaded to allow the model hub. */
+export const sourceText = preference('add-source', '');
+/** What a repository has; null: none was looked up. */
+export const hubOffers = signal<readonly HubOffer[] | null>(null);
 export const chosenModel = signal<ChosenModel | null>(null);
+/** What is being read of a model, as `owner/name`; null: nothing. */
+export const reading = signal<string | null>(null);
 export const addError = signal<string | null>(null);
+/** What remains of a model whose adding was stopped. */
+export const addNote = signal<string | null>(null);
 let adding = new AbortController();
+/** Answers to an earlier choice are passed over. */
+let choices = 0;
 
 export const addedModel = (id: string): AddedModel | undefined =>
   addedModels.value.find((model) => model.id === id);
@@ -31,16 +42,29 @@ export async function refreshAddedModels(): Promise<void> {
   }
 }
 
-/** Shows what the files say of their model; copies nothing. */
-export async function chooseFiles(files: File[]): Promise<void> {
-  if (chosenModel.peek()?.progress || files.length === 0) return;
-  chosenModel.value = null;
-  await tell(async () => {
-    const details = await (await handle).models.inspect(files);
-    chosenModel.value = { files, details, progress: null };
-    announce(
-      `${details.name} is a ${details.quantization} model. It ${details.problem ?? 'fits this device'}.`,
-    );
+/** Shows what a model's files say of it; copies nothing. */
+export async function choose(source: AddSource, name: string): Promise<void> {
+  await read(name, async () => {
+    const details = await (await handle).models.inspect(source);
+    return () => {
+      hubOffers.value = null;
+      chosenModel.value = { source, details, progress: null };
+      announce(
+        `${details.name} is a ${details.quantization} model. It ${details.problem ?? 'fits this device'}.`,
+      );
+    };
+  });
+}
+
+/** Shows the models of a repository; the one that is named at once. */
+export async function lookUp(wanted: HubFile): Promise<void> {
+  if (wanted.file) return choose(wanted, wanted.file);
+  await read(wanted.hub, async () => {
+    const offers = await (await handle).models.offers(wanted.hub);
+    return () => {
+      hubOffers.value = offers;
+      announce(`${wanted.hub} has ${offers.length} models. Choose one.`);
+    };
   });
 }
 
@@ -53,47 +77,54 @@ export async function addChosen(id: string): Promise<void> {
     if (!stop.aborted) chosenModel.value = { ...chosen, progress: { loadedBytes, totalBytes } };
   };
   show(0, chosen.details.bytes);
-  const added = await tell(async () => {
+  addError.value = addNote.value = null;
+  try {
     const { models } = await handle;
-    await models.add(chosen.files, {
+    await models.add(chosen.source, {
       id,
       signal: stop,
       onProgress: ({ loadedBytes, totalBytes }) => show(loadedBytes, totalBytes),
     });
-  }, stop);
-  // It may have been added just before.
-  if (stop.aborted) return refresh();
-  chosenModel.value = added ? null : { ...chosen, progress: null };
-  if (!added) return;
-  announce(`${id} was added.`);
-  await refresh();
+    if (!stop.aborted) chosenModel.value = null;
+    sourceText.value = '';
+    announce(`${id} was added.`);
+  } catch (error) {
+    if (!stop.aborted) {
+      chosenModel.value = { ...chosen, progress: null };
+      addError.value = messageOf(error);
+    }
+  }
+  await refreshAll();
 }
 
-/** Puts the choice away; what has been copied of it goes. */
+/** Puts the choice away. What has been copied of it is kept for a while, so that it can go on. */
 export function cancelChosen(): void {
+  if (chosenModel.peek()?.progress) {
+    addNote.value =
+      'Stopped. What has come is kept for a week: add the same model again to go on from there, or delete it under “Storage of this site”.';
+    announce(addNote.value);
+  }
   adding.abort();
-  chosenModel.value = null;
-  addError.value = null;
+  choices += 1;
+  chosenModel.value = hubOffers.value = addError.value = reading.value = null;
 }
 
-export async function removeAdded(id: string): Promise<void> {
-  if (!(await tell(async () => (await handle).models.remove(id)))) return;
-  announce(`${id} was removed.`);
-  await refresh();
-}
-
-async function refresh(): Promise<void> {
+export async function refreshAll(): Promise<void> {
   await Promise.all([refreshModels(), refreshAddedModels(), refreshStoredWeights()]);
 }
 
-/** What goes wrong is shown, not thrown; what the user stopped is not. */
-async function tell(work: () => Promise<void>, stop?: AbortSignal): Promise<boolean> {
+/** Reads something of `name`, and shows it unless something else was chosen meanwhile. */
+async function read(name: string, work: () => Promise<() => void>): Promise<void> {
+  if (chosenModel.peek()?.progress) return;
+  const choice = (choices += 1);
+  chosenModel.value = addError.value = addNote.value = null;
+  reading.value = name;
   try {
-    addError.value = null;
-    await work();
-    return true;
+    const show = await work();
+    if (choice === choices) show();
   } catch (error) {
-    if (!stop?.aborted) addError.value = messageOf(error);
-    return false;
+    if (choice === choices) addError.value = messageOf(error);
+  } finally {
+    if (choice === choices) reading.value = null;
   }
 }

@@ -1,14 +1,34 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
-import { addError, chooseFiles, chosenModel, refreshAddedModels } from '../client/added-models.ts';
+import { useEffect } from 'preact/hooks';
+import {
+  addError,
+  addNote,
+  cancelChosen,
+  chosenModel,
+  hubOffers,
+  reading,
+  refreshAddedModels,
+} from '../client/added-models.ts';
 import { ChosenModelForm } from './chosen-model-form.tsx';
+import { HubOffers } from './hub-offers.tsx';
+import { SourceForm } from './source-form.tsx';
+import { takeTransfer } from './take-transfer.ts';
 
-/** Takes a GGUF file by a button or by drag and drop. */
+/** Takes a model of the user's: a file, by a button, drag and drop or paste; or the name of one elsewhere. */
 export function AddModelCard() {
-  const input = useRef<HTMLInputElement>(null);
   const over = useSignal(false);
   const chosen = chosenModel.value;
-  useEffect(() => void refreshAddedModels(), []);
+  useEffect(() => {
+    void refreshAddedModels();
+    const onPaste = (event: ClipboardEvent): void => {
+      const inField = event.target instanceof HTMLElement && event.target.matches('input, textarea');
+      const files = event.clipboardData?.files.length ?? 0;
+      if (event.clipboardData && (!inField || files > 0) && takeTransfer(event.clipboardData))
+        event.preventDefault();
+    };
+    document.addEventListener('paste', onPaste);
+    return () => document.removeEventListener('paste', onPaste);
+  }, []);
   return (
     <section
       class={`card stack drop-zone ${over.value ? 'drop-zone-over' : ''}`}
@@ -21,37 +41,28 @@ export function AddModelCard() {
       onDrop={(event) => {
         event.preventDefault();
         over.value = false;
-        void chooseFiles([...(event.dataTransfer?.files ?? [])]);
+        if (event.dataTransfer) takeTransfer(event.dataTransfer);
       }}
     >
       <h2 id="add-model-title">Your own model</h2>
-      <p class="small">
-        Add a chat model from a GGUF file of this device: drop it here, or choose it. All files of a split
-        model go together. It is copied into this browser’s storage and sent nowhere.
-      </p>
       {addError.value !== null && (
         <p role="alert" class="error-text">
           {addError.value}
         </p>
       )}
-      <input
-        ref={input}
-        hidden
-        type="file"
-        accept=".gguf"
-        multiple
-        onChange={({ currentTarget }) => {
-          void chooseFiles([...(currentTarget.files ?? [])]);
-          // The same file may be chosen again.
-          currentTarget.value = '';
-        }}
-      />
+      {addNote.value !== null && <p class="small">{addNote.value}</p>}
       {chosen ? (
         <ChosenModelForm key={chosen.details.suggestedId} chosen={chosen} />
+      ) : hubOffers.value ? (
+        <HubOffers key={hubOffers.value[0]?.hub} offers={hubOffers.value} />
       ) : (
-        <div class="row">
-          <button type="button" class="button" onClick={() => input.current?.click()}>
-            Choose a GGUF file…
+        <SourceForm />
+      )}
+      {reading.value !== null && (
+        <div class="row" role="status">
+          <span class="small">Reading what {reading.value} says of itself…</span>
+          <button type="button" class="button button-quiet" onClick={cancelChosen}>
+            Stop
           </button>
         </div>
       )}

@@ -3,13 +3,18 @@ import { addChosen, cancelChosen, type ChosenModel } from '../client/added-model
 import { TextField } from '../components/field.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { bytes, count } from '../format.ts';
+import { useFocus } from './use-focus.ts';
 
 /** What a chosen file says of its model, and the way to add it. */
-export function ChosenModelForm({ chosen: { details, progress } }: { chosen: ChosenModel }) {
+export function ChosenModelForm({ chosen: { source, details, progress } }: { chosen: ChosenModel }) {
+  const form = useFocus<HTMLFormElement>();
   const id = useSignal(details.suggestedId);
   return (
     <form
+      ref={form}
+      tabIndex={-1}
       class="stack"
+      aria-label={details.name}
       onSubmit={(event) => {
         event.preventDefault();
         void addChosen(id.value.trim());
@@ -17,7 +22,10 @@ export function ChosenModelForm({ chosen: { details, progress } }: { chosen: Cho
     >
       <dl class="facts">
         <dt>Model</dt>
-        <dd>{details.name}</dd>
+        <dd>
+          {details.name}
+          {'hub' in source && <span class="quiet small"> of {source.hub}</span>}
+        </dd>
         <dt>Architecture</dt>
         <dd>
           {details.architecture}, {details.quantization}
@@ -35,17 +43,13 @@ export function ChosenModelForm({ chosen: { details, progress } }: { chosen: Cho
         <dd>about {bytes(details.memoryBytes)}</dd>
         <dt>This device</dt>
         <dd>{details.problem === null ? 'It fits.' : `It ${details.problem}.`}</dd>
-        {!details.hasChatTemplate && (
-          <>
-            <dt>Chat template</dt>
-            <dd>none; ChatML is used</dd>
-          </>
-        )}
+        <dt>Chat template</dt>
+        <dd>{details.hasChatTemplate ? 'its own' : 'none; ChatML is used'}</dd>
       </dl>
       {progress ? (
         <>
           <ProgressBar
-            label={`Copying ${details.name}`}
+            label={`Adding ${details.name}`}
             value={progress.loadedBytes}
             max={progress.totalBytes}
           />
@@ -76,7 +80,7 @@ export function ChosenModelForm({ chosen: { details, progress } }: { chosen: Cho
           </button>
         )}
         <button type="button" class="button button-quiet" onClick={cancelChosen}>
-          Cancel
+          {progress ? 'Stop' : 'Cancel'}
         </button>
       </div>
     </form>

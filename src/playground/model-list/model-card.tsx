@@ -1,9 +1,10 @@
-import { addedModel, removeAdded } from '../client/added-models.ts';
+import { addedModel } from '../client/added-models.ts';
 import { load, downloads } from '../client/downloads.ts';
 import { modelStatuses } from '../client/localtext.ts';
 import { catalogModel, idsWithTheSameWeights, chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { hueOf } from '../client/models.ts';
 import { LoadCard } from '../components/load-card.tsx';
+import { AddedModelActions } from './added-model-actions.tsx';
 import { DeviceNeeds } from './device-needs.tsx';
 import { AddedModelFacts } from './added-model-facts.tsx';
 import { WhyThese } from './why-these.tsx';
@@ -96,11 +97,7 @@ export function ModelCard({ id }: { id: string }) {
           Load<span class="visually-hidden"> {id}</span>
         </button>
       )}
-      {added && !busy && (
-        <button type="button" class="button button-danger" onClick={() => void removeAdded(id)}>
-          Remove<span class="visually-hidden"> {id}</span>
-        </button>
-      )}
+      {added && !busy && <AddedModelActions id={id} />}
     </article>
   );
 }

@@ -42,7 +42,11 @@ function StoredWeights({ variant, models, bytes: whole, storedBytes, state, inUs
         <code>{variant}</code>{' '}
         <span class="quiet small">
           {state === 'part' ? `${bytes(storedBytes)} of ${bytes(whole)}` : bytes(storedBytes)}
-          {state === 'outdated' ? ', of an earlier catalog' : ` for ${models.join(', ')}`}
+          {state === 'outdated'
+            ? ', of an earlier catalog'
+            : models.length > 0
+              ? ` for ${models.join(', ')}`
+              : ' of a model whose adding was stopped; kept for a week'}
           {inUse && ', in memory'}
         </span>
       </span>

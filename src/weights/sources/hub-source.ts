@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { HubSource, Variant, WebLlmVariant, WeightFile } from '../../catalog/catalog.ts';
 import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
 import { serverError, type EngineError } from '../../protocol/engine-error.ts';
+import { GATED } from '../../protocol/gated-model.ts';
 import { IdleTimeout } from '../download/idle-timeout.ts';
 import { libraryPath } from './mlc-paths.ts';
 
@@ -14,6 +15,9 @@ const MLC_FILES =
 /** Small files have no SHA-256 on the hub: they are read to be hashed, so they should be small. */
 const MAX_UNHASHED_BYTES = 64 * 2 ** 20;
 
+/** Of a thousand files each. */
+const MAX_PAGES = 20;
+
 const treeSchema = z.array(
   z.object({
     type: z.string(),
@@ -23,7 +27,8 @@ const treeSchema = z.array(
   }),
 );
 
-const infoSchema = z.object({ sha: commitHash });
+/** `gated`: false, or how the authors give their consent. */
+const infoSchema = z.object({ sha: commitHash, gated: z.unknown().optional() });
 
 /** Whether a revision names its content, which a branch or a tag does not. */
 export const isCommit = (revision: string): boolean => commitHash.safeParse(revision).success;
@@ -39,7 +44,9 @@ export async function commitOf(
   signal: AbortSignal,
 ): Promise<string> {
   if (isCommit(revision)) return revision;
-  const info = await getJson(`${endpoint}/api/models/${repository}/revision/${revision}`, infoSchema, signal);
+  const url = `${endpoint}/api/models/${repository}/revision/${revision}`;
+  const { data: info } = infoSchema.safeParse((await getJson(url, signal)).json);
+  if (info?.gated) throw unavailable(variant, GATED);
   if (info) return info.sha;
   throw unavailable(variant, `the model hub names no commit for ${revision} of ${repository}`);
 }
@@ -51,9 +58,17 @@ export async function readTree(
   endpoint: string,
   signal: AbortSignal,
 ): Promise<z.output<typeof treeSchema>> {
-  const url = `${endpoint}/api/models/${repository}/tree/${revision}?recursive=true`;
-  const tree = await getJson(url, treeSchema, signal);
-  if (!tree) throw unavailable(variant, 'the model hub answered something else than a list of files');
+  const first = `${endpoint}/api/models/${repository}/tree/${revision}`;
+  const tree: z.output<typeof treeSchema> = [];
+  let url: string | null = `${first}?recursive=true`;
+  for (let page = 0; url !== null && page < MAX_PAGES; page++) {
+    const { json, next } = await getJson(url, signal);
+    const { data } = treeSchema.safeParse(json);
+    if (!data) throw unavailable(variant, 'the model hub answered something else than a list of files');
+    tree.push(...data);
+    // Of a mirror's answer, the host may be the hub's own.
+    url = next === null ? null : first + new URL(next, first).search;
+  }
   return tree.filter(({ type }) => type === 'file');
 }
 
@@ -107,11 +122,12 @@ async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number
   return { bytes, sha256: hasher.digest('hex') };
 }
 
-/** null: the answer is something else. */
-async function getJson<T>(url: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T | null> {
+/** `next`: where the list goes on; null: it ends here. */
+async function getJson(url: string, signal: AbortSignal): Promise<{ json: unknown; next: string | null }> {
   const timeout = new IdleTimeout(signal);
   const response = await fetchOk(url, timeout);
-  return schema.safeParse(await timeout.during(response.json())).data ?? null;
+  const [, next = null] = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
+  return { json: await timeout.during(response.json()), next };
 }
 
 /** The hub answers 401 for a repository that it does not have, too. */
@@ -123,8 +139,22 @@ async function fetchOk(url: string, timeout: IdleTimeout): Promise<Response> {
   await response.body?.cancel();
   throw serverError(
     'weights_unavailable',
-    `The model hub answered ${response.status} for ${new URL(url).pathname}.${HIDDEN.has(response.status) ? ' There is no such repository or file, or it is private, or its terms must be accepted first.' : ''}`,
+    `The model hub answered ${response.status} for ${new URL(url).pathname}.${HIDDEN.has(response.status) ? ` ${whyHidden(response)}` : ''}`,
   );
+}
+
+/** Its own account of a refusal is in a header. */
+function whyHidden({ headers }: Response): string {
+  switch (headers.get('x-error-code')) {
+    case 'GatedRepo':
+      return `The model is gated: ${GATED}.`;
+    case 'RevisionNotFound':
+      return 'The repository has no such branch, tag or commit.';
+    case 'EntryNotFound':
+      return 'The repository has no such file.';
+    default:
+      return 'There is no such repository or file, or it is private, or its terms must be accepted first. Check the name for typing errors.';
+  }
 }
 
 function unavailable({ name }: Pick<Variant, 'name'>, why: string): EngineError {

@@ -3,11 +3,12 @@ import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { MANIFEST, manifestSchema, type Manifest } from '../../catalog/manifest.ts';
 import { weightBytes } from '../../catalog/memory-estimate.ts';
 import { weightFile } from '../../catalog/weight-path.ts';
+import type { HubModel } from '../../protocol/weights-messages.ts';
 import type { SourceOptions } from '../../protocol/worker-control.ts';
 import { badRequest, EngineError, serverError } from '../../protocol/engine-error.ts';
 import { DEFAULT_HUB, listHubFiles } from './hub-source.ts';
 import { libraryPath } from './mlc-paths.ts';
-import { listGgufModel, type RemoteFile } from './hub-models.ts';
+import { listGgufModels, type HubModelSource } from './hub-models.ts';
 import type { WeightStore } from '../weight-store.ts';
 
 /** A hub that has not answered by then counts as unreachable. */
@@ -59,9 +60,9 @@ export class WeightSources {
     await this.#note(variant, files);
   }
 
-  /** A GGUF model of a repository of the model hub. @throws EngineError */
-  async hubModel(repository: string, file: string | null, signal: AbortSignal): Promise<RemoteFile[]> {
-    if (this.#hub !== null) return listGgufModel(repository, file, this.#hub, signal);
+  /** The GGUF models of a repository of the model hub. @throws EngineError */
+  async hubModels(source: HubModelSource, signal: AbortSignal): Promise<HubModel[]> {
+    if (this.#hub !== null) return listGgufModels(source, this.#hub, signal);
     const message = 'This site does not use the model hub. Allow it by start({ sources: { hub: true } }).';
     throw serverError('weights_unavailable', message);
   }

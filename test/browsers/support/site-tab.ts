@@ -1,4 +1,5 @@
 import type { Body, Run } from '../../browser/lifetime/site/run.ts';
+import type { AddedModel } from '../../../src/catalog/added-models.ts';
 import type { StartOptions } from '../../../src/page/start-options.ts';
 import { waitFor, type Browser, type Tab } from './driver.ts';
 
@@ -146,6 +147,29 @@ export class SiteTab {
       const { models } = await window.lifetime.handle().status();
       return models.find((each) => each.id === id)?.fingerprint;
     }, model);
+  }
+
+  /** Adds a file of the site as if the user had chosen it. */
+  addModel(path: string, id: string): Promise<AddedModel> {
+    return this.#tab.evaluate(
+      async ([url, name]) => {
+        const file = new File([await (await fetch(url, { cache: 'no-store' })).blob()], 'model.gguf');
+        return window.lifetime.handle().models.add(file, { id: name });
+      },
+      [path, id] as const,
+    );
+  }
+
+  async removeModel(id: string): Promise<void> {
+    await this.#tab.evaluate((name) => window.lifetime.handle().models.remove(name), id);
+  }
+
+  /** Names of the variants of which anything is stored. */
+  storedVariants(): Promise<string[]> {
+    return this.#tab.evaluate(async () => {
+      const { variants } = await window.lifetime.handle().weights.list();
+      return variants.filter(({ storedBytes }) => storedBytes > 0).map(({ variant }) => variant);
+    });
   }
 
   /** Vectors, by the same route as a client's. */

@@ -1,10 +1,8 @@
 import type { WllamaCompat } from '@wllama/wllama';
 
+import { hasMemory64 } from '../../../protocol/memory64.ts';
 import type { EngineContext } from '../../engine.ts';
 import { EngineError } from '../../../protocol/engine-error.ts';
-
-/** A module whose one memory has 64-bit addresses. */
-const MEMORY64 = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 5, 3, 1, 4, 1]);
 
 export interface WasmBuild {
   /** URL of the build's WASM file. */
@@ -20,9 +18,9 @@ export interface WasmBuild {
  */
 export async function chooseBuild(
   { wasm, signal }: Pick<EngineContext, 'wasm' | 'signal'>,
-  hasMemory64 = WebAssembly.validate(MEMORY64),
+  memory64 = hasMemory64(),
 ): Promise<WasmBuild> {
-  if (hasMemory64) return { wasm: wasm('wllama.wasm'), compat: null };
+  if (memory64) return { wasm: wasm('wllama.wasm'), compat: null };
   const code = await fetchScript(wasm('wllama-compat.js'), signal);
   const compatWasm = wasm('wllama-compat.wasm');
   return { wasm: compatWasm, compat: { worker: { code }, wasm: compatWasm } };

@@ -26,12 +26,16 @@ const never = new AbortController().signal;
 const gguf = (name: string, more: Record<string, number | string> = {}): Buffer<ArrayBuffer> =>
   writeGguf({ metadata: { ...chatMetadata, 'general.name': name, ...more }, tensors: [oneTensor] });
 
+/** What a page has, by the ticket. */
+const given = new Map<string, Blob[]>();
+
 function source(...files: Buffer<ArrayBuffer>[]): Extract<ModelSource, { type: 'files' }> {
-  return {
-    type: 'files',
-    files: files.map(({ length }, index) => ({ name: `part-${index}.gguf`, bytes: length })),
-    blob: new Blob(files),
-  };
+  const ticket = `ticket-${given.size}`;
+  given.set(
+    ticket,
+    files.map((bytes) => new Blob([bytes])),
+  );
+  return { type: 'files', names: files.map((_, index) => `part-${index}.gguf`), ticket };
 }
 
 let saved: readonly AddedModelRecord[];
@@ -49,6 +53,7 @@ function open(options: Partial<ModelAdderOptions> = {}): ModelAdder {
     sources: service.sources,
     modelStorage: service.modelStorage,
     device: Promise.resolve(device),
+    takeFiles: async (ticket) => given.get(ticket) ?? null,
     now: () => 5000,
     ...options,
   });
@@ -150,6 +155,27 @@ test('what is too large for the memory is refused before it is stored; a shorter
   expect([...service.backend.files.keys()]).toEqual(before);
 });
 
+test('a chat template that loops is refused before anything is written', async () => {
+  const loop = '{% for i in range(10000000000) %}x{% endfor %}';
+  const refused = add(source(gguf('Looping', { 'tokenizer.chat_template': loop })));
+  await expect(refused).rejects.toMatchObject({
+    message: expect.stringMatching(/Looping has a chat template that cannot be used: its range/),
+    wire: { status: 400, code: 'unsupported_model' },
+  });
+  expect([...service.backend.files.keys()]).toEqual([]);
+});
+
+test('a model of more memory than WebAssembly has is refused, unless a GPU holds the weights', async () => {
+  const roomy = { ...device, memoryGiB: 16 };
+  const huge = { 'llama.context_length': 8192, 'llama.block_count': 500, 'llama.embedding_length': 8192 };
+  adder = open({ device: Promise.resolve(roomy) });
+  const from = source(gguf('Huge', { ...huge, 'llama.attention.head_count_kv': 4 }));
+  await expect(add(from)).rejects.toThrow(/WebAssembly has at most 4\.3 GB .* Choose a smaller model/);
+  const gpu = { name: 'a GPU', fallback: false, features: ['shader-f16'] };
+  adder = open({ device: Promise.resolve({ ...roomy, gpu }) });
+  expect(await add(from)).toMatchObject({ id: 'huge' });
+});
+
 test('a storage that is too small is told before anything is written', async () => {
   service.backend.free = async () => 10;
   await expect(add(source(gguf('Big')))).rejects.toMatchObject({ wire: { code: 'storage_full' } });
@@ -160,35 +186,94 @@ test.each<[string, ModelSource]>([
   ['no GGUF', source(Buffer.from('some text that is no GGUF at all'))],
   ['cut short', source(gguf('Cut').subarray(0, -40))],
   ['two models', source(gguf('A'), gguf('B'))],
-  ['fewer bytes than named', { ...source(gguf('A')), blob: new Blob(['a']) }],
+  ['not there any more', { ...source(gguf('A')), ticket: 'of a page that was closed' }],
 ])('a file that is %s is refused, and nothing is stored', async (_, from) => {
   await expect(add(from)).rejects.toMatchObject({ wire: { status: 400, code: 'invalid_model_file' } });
   expect([...service.backend.files.keys()]).toEqual([]);
 });
 
-test('an add that is aborted while it writes leaves nothing', async () => {
+/** Of four chunks. */
+const large = (name: string): Buffer<ArrayBuffer> =>
+  writeGguf({
+    metadata: { ...chatMetadata, 'general.name': name },
+    tensors: [{ ...oneTensor, shape: [32, 420_000], bytes: 34 * 420_000 }],
+  });
+
+/** Aborts it once so many bytes, of twice its length, have been read. */
+async function interrupt(bytes: Buffer<ArrayBuffer>, share: number): Promise<void> {
   const stop = new AbortController();
-  const adding = adder.add({ type: 'add', id: null, source: source(gguf('Stopped')) }, stop.signal, () =>
-    stop.abort(),
-  );
+  const adding = adder.add({ type: 'add', id: null, source: source(bytes) }, stop.signal, (progress) => {
+    if (progress.loadedBytes > share * bytes.length) stop.abort();
+  });
   await expect(adding).rejects.toThrow('aborted');
-  expect([[...service.backend.files.keys()], saved]).toEqual([[], []]);
-  expect(await add(source(gguf('Next')))).toMatchObject({ id: 'next' });
+}
+
+test('an add that is aborted continues where it ended when the file is added again, also by another engine', async () => {
+  const bytes = large('Stopped');
+  await interrupt(bytes, 0.6);
+  const [unfinished] = await service.modelStorage.variants();
+  expect(unfinished).toMatchObject({
+    variant: expect.stringMatching(/^unfinished\/stopped-/),
+    state: 'part',
+  });
+  expect(unfinished?.storedBytes).toBeGreaterThanOrEqual(2 ** 22);
+  expect(saved).toEqual([]);
+  adder = open();
+  const progress: LoadProgress[] = [];
+  const written: number[] = [];
+  const { write } = service.backend;
+  service.backend.write = async (name) => {
+    const writer = await write.call(service.backend, name);
+    const put = writer.write.bind(writer);
+    if (/^[0-9a-f]{64}$/.test(name))
+      writer.write = async (chunk, at) => {
+        written.push(at);
+        await put(chunk, at);
+      };
+    return writer;
+  };
+  expect(await add(source(bytes), null, progress)).toMatchObject({ id: 'stopped' });
+  expect(written).not.toContain(0);
+  expect(written.length).toBeGreaterThan(0);
+  expect(await service.weights.missing(saved[0]?.variant.files ?? [])).toEqual([]);
+  expect((await service.modelStorage.variants()).map(({ variant }) => variant)).toEqual([
+    saved[0]?.variant.name,
+  ]);
 });
 
-test('what an engine that ended had written is removed by the next one', async () => {
-  const broken = open({
-    publish: () => undefined,
-    save: () => new Promise<never>(() => undefined),
-  });
-  void broken.add({ type: 'add', id: null, source: source(gguf('Interrupted')) }, never, () => undefined);
-  await expect.poll(async () => service.backend.files.size).toBeGreaterThan(2);
-  const next = open();
-  // It answers once the leftovers are gone.
-  await expect(
-    next.add({ type: 'add', id: null, source: source(Buffer.alloc(30)) }, never, () => undefined),
-  ).rejects.toThrow();
+test('what stays of an interrupted add can be deleted, and goes after a week, or when its room is needed', async () => {
+  await interrupt(large('Deleted'), 0.6);
+  const [unfinished] = await service.modelStorage.variants();
+  await service.modelStorage.delete(unfinished?.variant ?? '');
   expect([...service.backend.files.keys()]).toEqual([]);
+
+  await interrupt(large('In the way'), 0.6);
+  service.backend.free = async () => (service.backend.files.size > 2 ? 10 : 1e9);
+  await add(source(gguf('Small')));
+  expect(saved.map(({ model }) => model.id)).toEqual(['small']);
+
+  service.backend.free = async () => null;
+  service = weightsService(catalog, { now: () => 0 });
+  saved = [];
+  adder = open();
+  await interrupt(large('Old'), 0.6);
+  expect(service.backend.files.size).toBeGreaterThan(0);
+  service = weightsService(catalog, { backend: service.backend, now: () => 8 * 24 * 60 * 60 * 1000 });
+  adder = open();
+  await expect.poll(() => [...service.backend.files.keys()]).toEqual([]);
+});
+
+test('a file that changes while it is copied is refused, and nothing stays', async () => {
+  const bytes = gguf('Changing');
+  const from = source(bytes);
+  let reads = 0;
+  const blob = new Blob([bytes]);
+  // The header, what is hashed, and what is copied.
+  blob.slice = (...at) =>
+    ++reads > 2 ? new Blob([Buffer.alloc(bytes.length)]) : Blob.prototype.slice.apply(blob, at);
+  given.set(from.ticket, [blob]);
+  await expect(add(from)).rejects.toMatchObject({ wire: { code: 'invalid_model_file' } });
+  expect([[...service.backend.files.keys()], saved]).toEqual([[], []]);
 });
 
 test('the files of an added model are never deleted to make room for others', async () => {

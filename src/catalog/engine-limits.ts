@@ -1,0 +1,28 @@
+import { formatBytes, memoryShortage } from './device-fit.ts';
+
+/** Of llama.cpp's WASM builds, also of the one with 64-bit addresses. */
+const MAX_WASM_BYTES = 4 * 2 ** 30;
+/** File positions of the build with 32-bit addresses are signed. */
+const MAX_FILE_BYTES = 2 ** 31 - 1;
+
+export interface EngineLimits {
+  memoryGiB: number | null;
+  /** Weights go to the memory of a GPU that computes with half floats (`shader-f16`). */
+  gpu: boolean;
+  memory64: boolean;
+}
+
+/** Why llama.cpp cannot run such a model here, as a phrase that follows its name; undefined: nothing is known against it. */
+export function engineShortage(
+  memoryBytes: number,
+  files: readonly { size: number }[],
+  { memoryGiB, gpu, memory64 }: EngineLimits,
+): string | undefined {
+  const shortage = memoryShortage(memoryBytes, memoryGiB);
+  if (shortage !== undefined) return shortage;
+  if (!gpu && memoryBytes > MAX_WASM_BYTES)
+    return `needs ${formatBytes(memoryBytes)} of memory, and WebAssembly has at most ${formatBytes(MAX_WASM_BYTES)} where no GPU with shader-f16 holds the weights`;
+  const largest = Math.max(0, ...files.map(({ size }) => size));
+  if (memory64 || largest <= MAX_FILE_BYTES) return undefined;
+  return `has a file of ${formatBytes(largest)}, and this browser, without 64-bit WebAssembly memory, reads at most ${formatBytes(MAX_FILE_BYTES)} of one: split it with llama-gguf-split, and add all parts together`;
+}

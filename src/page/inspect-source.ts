@@ -1,0 +1,146 @@
+import { toModelId } from '../catalog/added-models.ts';
+import { formatBytes, reportedMemoryGiB } from '../catalog/device-fit.ts';
+import { engineShortage, type EngineLimits } from '../catalog/engine-limits.ts';
+import { chooseContext, estimateMemory } from '../catalog/memory-estimate.ts';
+import { FormatError } from '../gguf/byte-cursor.ts';
+import { inspectModel, type InspectedModel, type ModelFile } from '../gguf/inspect-model.ts';
+import { startOfBlob } from '../gguf/read-header.ts';
+import { EngineError } from '../protocol/engine-error.ts';
+import { hasMemory64 } from '../protocol/memory64.ts';
+import { readStart } from '../protocol/read-start.ts';
+import type { HubModel, ModelSource, WeightsReply } from '../protocol/weights-messages.ts';
+import type { AddSource, HubOffer, ModelDetails } from './added-model-types.ts';
+import { fromWire } from './fetch-local.ts';
+import { LocaltextError } from './localtext-error.ts';
+import { postWeights } from './post-weights.ts';
+
+type LocalFile = ModelFile & { file: File };
+
+/** The type of a model's file, as most names of files have it. */
+const QUANTIZATION = /(?:^|[^a-z0-9])((?:I?Q\d|TQ\d|MXFP4|BF16|F16|F32)\w*)/i;
+
+export async function listOffers(repository: string, signal: AbortSignal): Promise<HubOffer[]> {
+  const models = await askHub(remoteSource({ hub: repository }), true, signal);
+  const limits = await engineLimits();
+  return Promise.all(
+    models.map(async ({ file, revision, bytes, files }) => ({
+      hub: repository,
+      file,
+      revision,
+      quantization: QUANTIZATION.exec(file)?.[1]?.toUpperCase() ?? null,
+      bytes,
+      problem: await shortage(bytes, bytes, files.map(sizeOf), limits),
+    })),
+  );
+}
+
+export async function inspectSource(source: AddSource, signal: AbortSignal): Promise<ModelDetails> {
+  const { facts, name, bytes, files } = await readHeaders(await openSource(source, signal));
+  const limits = await engineLimits();
+  const fits = (needed: number): boolean => engineShortage(needed, files, limits) === undefined;
+  const model = { ...facts, engine: 'wllama' as const, files: [{ bytes }] };
+  const contextLength = chooseContext(model, fits);
+  const { memoryBytes } = estimateMemory({ ...model, contextLength });
+  return {
+    suggestedId: toModelId(name),
+    name,
+    architecture: facts.architecture,
+    quantization: facts.quantization,
+    trainedContextLength: facts.contextLength,
+    contextLength,
+    hasChatTemplate: facts.chatTemplate !== null,
+    tensors: facts.tensors,
+    bytes,
+    memoryBytes,
+    problem: await shortage(memoryBytes, bytes, files, limits),
+  };
+}
+
+/** Also before files are sent, so that no unreadable one becomes a request that fails without a reason. */
+export const inspectFiles = (given: File | Iterable<File>): Promise<InspectedModel<LocalFile>> =>
+  readHeaders(localFiles(given));
+
+export const isFiles = (source: AddSource): source is File | Iterable<File> =>
+  source instanceof File || Symbol.iterator in source;
+
+/** As the engine worker is asked for it. */
+export function remoteSource(source: Exclude<AddSource, File | Iterable<File>>): RemoteSource {
+  if ('url' in source)
+    return { type: 'url', url: new URL(source.url, document.baseURI).href, sha256: source.sha256 };
+  const { hub, file = null, revision = null } = source;
+  return { type: 'hub', repository: hub, file, revision };
+}
+
+type RemoteSource = Exclude<ModelSource, { type: 'files' }>;
+
+const localFiles = (given: File | Iterable<File>): LocalFile[] =>
+  (given instanceof File ? [given] : [...given]).map((file) => ({
+    ...startOfBlob(file),
+    name: file.name,
+    file,
+  }));
+
+async function openSource(source: AddSource, signal: AbortSignal): Promise<ModelFile[]> {
+  if (isFiles(source)) return localFiles(source);
+  const remote = remoteSource(source);
+  const open = (url: string, name: string, size: number): ModelFile => ({
+    name,
+    size,
+    read: async (length) => (await readRemote(url, length, signal)).bytes,
+  });
+  if (remote.type === 'url') {
+    const { size } = await readRemote(remote.url, 1, signal);
+    return [open(remote.url, new URL(remote.url).pathname, size)];
+  }
+  const [model] = await askHub(remote, false, signal);
+  return (model?.files ?? []).map(({ url, name, bytes }) => open(url, name, bytes));
+}
+
+async function readRemote(url: string, length: number, signal: AbortSignal) {
+  try {
+    return await readStart(url, length, signal);
+  } catch (error) {
+    throw error instanceof EngineError ? fromWire(error.wire) : error;
+  }
+}
+
+async function askHub(source: RemoteSource, all: boolean, signal: AbortSignal): Promise<HubModel[]> {
+  const reply = await postWeights('', JSON.stringify({ type: 'hub', source, all }), signal);
+  return (reply as Extract<WeightsReply, { type: 'hub' }>).models;
+}
+
+async function readHeaders<F extends ModelFile>(files: readonly F[]): Promise<InspectedModel<F>> {
+  try {
+    return await inspectModel(files);
+  } catch (error) {
+    if (error instanceof FormatError)
+      throw new LocaltextError('invalid_model_file', `${error.message}. Nothing was stored.`);
+    throw error;
+  }
+}
+
+const sizeOf = ({ bytes }: { bytes: number }): { size: number } => ({ size: bytes });
+
+async function shortage(
+  memoryBytes: number,
+  bytes: number,
+  files: readonly { size: number }[],
+  limits: EngineLimits,
+): Promise<string | null> {
+  return engineShortage(memoryBytes, files, limits) ?? (await storageShortage(bytes));
+}
+
+async function engineLimits(): Promise<EngineLimits> {
+  const adapter = await navigator.gpu?.requestAdapter().catch(() => null);
+  return {
+    memoryGiB: reportedMemoryGiB(navigator),
+    gpu: adapter?.features.has('shader-f16') ?? false,
+    memory64: hasMemory64(),
+  };
+}
+
+async function storageShortage(bytes: number): Promise<string | null> {
+  const { quota, usage = 0 } = await navigator.storage.estimate().catch((): StorageEstimate => ({}));
+  if (quota === undefined || quota - usage >= bytes) return null;
+  return `needs ${formatBytes(bytes)} of storage, and the browser lets this site store ${formatBytes(quota - usage)} more`;
+}

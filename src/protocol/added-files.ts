@@ -1,0 +1,38 @@
+import { nameIn } from './scope.ts';
+
+/**
+ * The files of a model on their way from a page to the engine worker, as references. As the body of a request they would
+ * be written to the disk by the browser before anybody could look at them.
+ */
+type FilesMessage = { type: 'wanted'; ticket: string } | { type: 'given'; ticket: string; files: Blob[] };
+
+const ANSWER_TIMEOUT_MS = 10_000;
+
+const openChannel = (scope: string): BroadcastChannel => new BroadcastChannel(`${nameIn(scope)}:added-files`);
+
+/** In the page. Every engine that asks gets them: the one that is asked first may end. @returns what ends it */
+export function giveFiles(scope: string, ticket: string, files: Blob[]): () => void {
+  const channel = openChannel(scope);
+  channel.onmessage = ({ data }: MessageEvent<FilesMessage>) => {
+    if (data.type === 'wanted' && data.ticket === ticket)
+      channel.postMessage({ type: 'given', ticket, files } satisfies FilesMessage);
+  };
+  return () => channel.close();
+}
+
+/** In the engine worker. null: no page has them any more. */
+export async function takeFiles(scope: string, ticket: string, signal: AbortSignal): Promise<Blob[] | null> {
+  const channel = openChannel(scope);
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]);
+  try {
+    return await new Promise((resolve) => {
+      channel.onmessage = ({ data }: MessageEvent<FilesMessage>) => {
+        if (data.type === 'given' && data.ticket === ticket) resolve(data.files);
+      };
+      ended.addEventListener('abort', () => resolve(null));
+      channel.postMessage({ type: 'wanted', ticket } satisfies FilesMessage);
+    });
+  } finally {
+    channel.close();
+  }
+}
