@@ -163,10 +163,10 @@ test('the next tab continues the thoughts that a closed one has begun', async ()
   await other.goto(`${inject('siteUrl')}/clients-page.html`);
   const asked = other.evaluate(
     ([apiKey, id]) =>
-      window.clients.openai.thoughts(apiKey, id, { reasoning_effort: 'high', max_tokens: 40, seed: 1 }),
+      window.clients.openai.thoughts(apiKey, id, { reasoning_effort: 'high', max_tokens: 60, seed: 1 }),
     [key, MODEL] as const,
   );
-  await expect.poll(() => other.title()).toMatch(/\w+ \w+ \w+/);
+  await expect.poll(() => other.title(), { timeout: 60_000 }).toMatch(/\w+ \w+ \w+/);
   // It leads: the engine is its worker.
   await page.close();
   const { choices, usage } = await asked;
@@ -177,7 +177,7 @@ test('the next tab continues the thoughts that a closed one has begun', async ()
     finish: 'length',
   });
   expect(usage).toMatchObject({
-    completion_tokens: 40,
-    completion_tokens_details: { reasoning_tokens: 32 },
+    completion_tokens: 60,
+    completion_tokens_details: { reasoning_tokens: 48 },
   });
 });
