@@ -12,8 +12,8 @@ interface EngineMemory {
 
 /** Measured, except for web-llm and upstream: docs/decisions/memory-budget.md. */
 const ENGINES: Record<Variant['engine'], EngineMemory> = {
-  wllama: { base: 160e6, share: 1 },
-  transformers: { base: 275e6, share: 1.5 },
+  wllama: { base: 190e6, share: 1 },
+  transformers: { base: 300e6, share: 1.4 },
   'web-llm': { base: 0, share: 1.2 },
   upstream: { base: 0, share: 0 },
 };

@@ -1,0 +1,90 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { Page } from 'playwright';
+import { expect, inject, test } from 'vitest';
+
+import type { VariantEstimate } from '../../src/protocol/worker-control.ts';
+import { launch } from '../support/launch.ts';
+import { openPage, type StartedPage } from '../support/open-page.ts';
+import { findRoot, peakTreeBytes, treeBytes } from '../support/process-memory.ts';
+
+const TOLERANCE = 0.25;
+const text = 'The lighthouse keeper counts ships, writes their names down, and lights the lamp at dusk. ';
+
+/** About 120 tokens. */
+const chat = (page: Page, key: string): Promise<unknown> =>
+  page.evaluate(
+    async ([apiKey, content]) => {
+      await window.client(apiKey).chat.completions.create({
+        model: 'amber-phoenix-4',
+        messages: [{ role: 'user', content }],
+        max_tokens: 2,
+      });
+    },
+    [key, text.repeat(6)] as const,
+  );
+
+const embed = (page: Page, key: string): Promise<unknown> =>
+  page.evaluate(
+    async ([apiKey, input]) => {
+      await window.client(apiKey).embeddings.create({ model: 'jade-mole-4', input });
+    },
+    [key, Array.from({ length: 16 }, (_, at) => text.repeat(1 + (at % 8)))] as const,
+  );
+
+/** Linux alone tells how much memory processes hold. */
+test.runIf(process.platform === 'linux').each([
+  ['smollm2-135m-instruct-q8_0', 'amber-phoenix-4', chat],
+  ['all-minilm-l6-v2-f32', 'jade-mole-4', embed],
+  ['all-minilm-l6-v2-int8', 'jade-mole-4', embed],
+])('the estimate of %s is within a quarter of the measured peak', async (variant, model, use) => {
+  const profile = await mkdtemp(join(tmpdir(), 'localtext-test-'));
+  const options = encodeURIComponent(JSON.stringify({ prefer: [variant] }));
+  const inBrowser = async <T>(work: (started: StartedPage) => Promise<T>): Promise<T> => {
+    const context = await launch({ profile });
+    try {
+      return await work(await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
+    } finally {
+      await context.close();
+    }
+  };
+  try {
+    // In a browser of which nothing is measured: a download leaves buffers behind that are collected late.
+    await inBrowser(async ({ page }) => {
+      expect((await estimateOf(page, model, variant)).downloadBytes).toBeGreaterThan(0);
+      await page.evaluate(async (id) => (await window.localtext).ready(id), model);
+      // Nothing is left, and how fast it came was measured.
+      const after = await estimateOf(page, model, variant);
+      expect(after).toMatchObject({ downloadBytes: 0, downloadSeconds: 0 });
+    });
+    await inBrowser(async ({ page, key }) => {
+      const { memoryBytes, promptStateBytes } = await estimateOf(page, model, variant);
+      const root = await findRoot(`--user-data-dir=${profile}`);
+      const before = await treeBytes(root);
+      const measured = (await peakTreeBytes(root, use(page, key))) - before;
+      // States of earlier prompts take their part only after as many tokens as the context holds.
+      const estimated = memoryBytes - promptStateBytes;
+      console.log(`${variant}: ${megabytes(measured)} MB measured, ${megabytes(estimated)} MB estimated`);
+      expect(Math.abs(estimated / measured - 1)).toBeLessThan(TOLERANCE);
+    });
+  } finally {
+    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+  }
+});
+
+const megabytes = (bytes: number): number => Math.round(bytes / 1e6);
+
+/** Once the engine tells. */
+async function estimateOf(page: Page, model: string, variant: string): Promise<VariantEstimate> {
+  let estimate: VariantEstimate | undefined;
+  await expect
+    .poll(async () => {
+      const { models } = await page.evaluate(async () => (await window.localtext).status());
+      estimate = models.find(({ id }) => id === model)?.estimates?.[variant];
+      return estimate;
+    })
+    .toBeDefined();
+  return estimate as VariantEstimate;
+}
