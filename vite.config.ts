@@ -6,6 +6,9 @@ import { plainScript } from './src/node/vite/plain-script.ts';
 import localtext from './src/node/vite-plugin.ts';
 import { testPage } from './test/support/test-page-plugin.ts';
 
+/** A server for the playground's chat model: its URL, as `VITE_SERVER`. */
+const server = process.env['VITE_SERVER'];
+
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 /** They start Python or other programs, or hash many megabytes. `npm run test:unit` leaves them out; `npm test` does not. */
@@ -38,14 +41,20 @@ export default defineConfig(({ mode }) => ({
   appType: 'mpa',
   plugins: [
     plainScript('theme-before-paint.js'),
-    localtext({ models: here('./public/models') }),
+    localtext({
+      models: here('./public/models'),
+      servers: mode === 'browser-tests' || server !== undefined,
+    }),
     ...(mode === 'browser-tests'
       ? [
           testPage(),
           // Scripts have it, so that every test's workers run under it; upstream servers have other ports.
-          contentSecurity({ connect: ['http://localhost:*', 'http://127.0.0.1:*'], except: /-page\.html/ }),
+          contentSecurity({
+            connect: ['http://localhost:*', 'http://127.0.0.1:*', 'https://127.0.0.1:*'],
+            except: /-page\.html/,
+          }),
         ]
-      : [contentSecurity()]),
+      : [contentSecurity({ connect: server ? [new URL(server).origin] : [] })]),
   ],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {

@@ -18,6 +18,8 @@ const budgets = [
     kilobytes: 9,
   },
   { what: 'service worker', files: ['dist/static/localtext-sw.js'], kilobytes: 40 },
+  // For sites that name servers.
+  { what: 'service worker with servers', files: ['dist/static/localtext-sw-servers.js'], kilobytes: 45 },
 ];
 
 const measured = budgets.map(({ what, files, kilobytes }) => ({

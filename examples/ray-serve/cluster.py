@@ -5,7 +5,11 @@ import json
 import os
 import secrets
 import shutil
+import socket
+import subprocess
 import tempfile
+import time
+import urllib.request
 from pathlib import Path
 
 import aiohttp
@@ -23,25 +27,12 @@ CHAT_MODEL, EMBEDDING_MODEL = "smollm2-135m-instruct", "all-minilm-l6-v2"
 RETRY_AFTER_S = 2
 
 
-@serve.deployment
-class Chat:
-    """A replica: llama.cpp's server on a loopback port. vLLM's would go in its place."""
+class Replica:
+    """A replica of a chat deployment: an OpenAI-compatible server on a loopback port."""
 
-    def __init__(self, model: str, slots: int = 2, threads: int = 1, context: int = 4096):
-        import xllamacpp
-
-        params = xllamacpp.CommonParams()
-        params.model.path, params.model_alias = str(MODELS / model), {CHAT_MODEL}
-        params.n_parallel, params.n_ctx = slots, context * slots
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
-        params.hostnames, params.port = ["127.0.0.1"], 0
-        params.api_keys = [secrets.token_hex()]
-        self.server = xllamacpp.Server(params)
-        self.http = aiohttp.ClientSession(
-            self.server.listening_address,
-            headers={"authorization": f"Bearer {params.api_keys[0]}"},
-            timeout=aiohttp.ClientTimeout(total=None),
-        )
+    def connect(self, address: str, key: str):
+        timeout = aiohttp.ClientTimeout(total=None)
+        self.http = aiohttp.ClientSession(address, headers={"authorization": f"Bearer {key}"}, timeout=timeout)
 
     async def check_health(self):
         async with self.http.get("/health", timeout=aiohttp.ClientTimeout(total=5)) as response:
@@ -54,6 +45,47 @@ class Chat:
             yield response.status, response.content_type
             async for chunk in response.content.iter_any():
                 yield chunk
+
+
+@serve.deployment(name="Chat")
+class LlamaCpp(Replica):
+    def __init__(self, model: str, slots: int = 2, threads: int = 1, context: int = 4096):
+        import xllamacpp
+
+        params = xllamacpp.CommonParams()
+        params.model.path, params.model_alias = str(MODELS / model), {CHAT_MODEL}
+        params.n_parallel, params.n_ctx = slots, context * slots
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+        params.hostnames, params.port = ["127.0.0.1"], 0
+        params.api_keys = [secrets.token_hex()]
+        self.server = xllamacpp.Server(params)
+        self.connect(self.server.listening_address, params.api_keys[0])
+
+
+@serve.deployment(name="Chat")
+class Vllm(Replica):
+    """On a GPU. `options`: of `vllm serve`, such as ["--max-model-len", "8192"]."""
+
+    def __init__(self, model: str, options: list[str] = []):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        key = secrets.token_hex()
+        command = ["vllm", "serve", model, "--host", "127.0.0.1", "--port", str(port), "--served-model-name", CHAT_MODEL]
+        self.server = subprocess.Popen([*command, *options], env={**os.environ, "VLLM_API_KEY": key})
+        self.connect(f"http://127.0.0.1:{port}", key)
+        self.wait_until_loaded(f"http://127.0.0.1:{port}/health")
+
+    def wait_until_loaded(self, url: str):
+        while self.server.poll() is None:
+            try:
+                return urllib.request.urlopen(url, timeout=5).close()
+            except OSError:
+                time.sleep(1)
+        raise RuntimeError("vLLM did not start: its output says why.")
+
+    def __del__(self):
+        self.server.terminate()
 
 
 @serve.deployment
@@ -182,6 +214,10 @@ class Gateway:
         return {"object": "list", "model": EMBEDDING_MODEL, "data": data, "usage": usage}
 
 
-app = Gateway.bind(
-    Chat.bind("smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf"), Embeddings.bind("all-minilm-l6-v2")
-)
+ENGINES = {"llama.cpp": LlamaCpp, "vllm": Vllm}
+
+
+def app(args: dict):
+    """Ray Serve calls it with the `args` of the configuration."""
+    chat = dict(args["chat"])
+    return Gateway.bind(ENGINES[chat.pop("engine")].bind(**chat), Embeddings.bind(args["embeddings"]))

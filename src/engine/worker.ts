@@ -3,6 +3,7 @@ import './worker/no-eval.ts';
 import { expose } from 'comlink';
 
 import { withAdded, type AddedModelRecord } from '../catalog/added-models.ts';
+import { withoutServers } from '../catalog/without-servers.ts';
 import { readAddedModels, writeAddedModels } from '../storage/added-model-records.ts';
 import { takeFiles } from '../protocol/added-files.ts';
 import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/worker-control.ts';
@@ -47,19 +48,11 @@ const control: WorkerControl = {
 };
 
 function begin(
-  {
-    epoch,
-    scope,
-    catalog: siteCatalog,
-    modelsUrl,
-    wasmUrl,
-    prefer = [],
-    limits = {},
-    ...options
-  }: WorkerOptions,
+  { epoch, scope, catalog: whole, modelsUrl, wasmUrl, prefer = [], limits = {}, ...options }: WorkerOptions,
   added: AddedModelRecord[],
   pageFiles: SharedFiles | null,
 ): Serving {
+  const siteCatalog = withoutServers(whole);
   const catalog = withAdded(siteCatalog, added);
   let deviceMemoryBytes: number | null = null;
   const status = (): EngineStatus => ({ epoch, deviceMemoryBytes, models: modelManager.status() });
@@ -80,7 +73,6 @@ function begin(
     inUse: (variant) => modelManager.inUse(variant),
     release: (variant) => modelManager.release(variant),
   });
-  const upstreamKeys = options.upstreamKeys ?? {};
   const estimates = new Estimates(sources, rate);
   const load = variantLoader({
     store,
@@ -88,7 +80,6 @@ function begin(
     modelStorage,
     benchmark: () => benchmark,
     wasmUrl,
-    upstreamKeys,
   });
   const device = detectDevice();
   void device.then(({ memoryGiB }) => (deviceMemoryBytes = memoryGiB && memoryGiB * 2 ** 30));

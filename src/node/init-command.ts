@@ -5,7 +5,7 @@ import { parseFlags } from './flags.ts';
 import { copySite } from './init/copy-site.ts';
 import { UsageError } from './usage-error.ts';
 
-const help = `Usage: localtext init <folder> [--offline]
+const help = `Usage: localtext init <folder> [--offline] [--servers]
 
 Copies what a site without a bundler needs into the folder that it is served from: the page library as one module
 (localtext/localtext.js), its workers, the engines' WASM files, and the service worker. Run it again after each update
@@ -13,13 +13,18 @@ of localtext.
 
   --offline   the service worker keeps the folder's other files too (pages, styles, scripts, images; no weights), so
               that the site opens without a network. Run it again whenever they change.
+  --servers   the service worker can call the upstream servers of a catalog, and is 4 KB larger.
   --help      this text`;
 
 export async function run(args: string[]): Promise<void> {
   const { values, positionals } = parseFlags({
     args,
     allowPositionals: true,
-    options: { offline: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h' } },
+    options: {
+      offline: { type: 'boolean', default: false },
+      servers: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h' },
+    },
   });
   if (values.help) {
     console.log(help);
@@ -27,7 +32,7 @@ export async function run(args: string[]): Promise<void> {
   }
   const [folder, ...others] = positionals;
   if (folder === undefined || others.length > 0) throw new UsageError('localtext init takes one folder.');
-  const { files, bytes } = await copySite(resolve(folder), values.offline);
+  const { files, bytes } = await copySite(resolve(folder), values);
   console.log(`Copied ${files} files (${(bytes / 1e6).toFixed(1)} MB) to ${folder}.`);
   console.log(whatIsLeft(folder));
 }

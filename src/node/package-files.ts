@@ -19,3 +19,7 @@ export const STATIC_FOLDER = 'dist/static';
 
 /** The name under which the page registers it; its folder is its scope. */
 export const SERVICE_WORKER = 'localtext-sw.js';
+
+/** The built service worker, in `STATIC_FOLDER`: the one that can call upstream servers, or the smaller one. */
+export const builtServiceWorker = (servers: boolean): string =>
+  packageFile(`${STATIC_FOLDER}/${servers ? 'localtext-sw-servers.js' : SERVICE_WORKER}`);

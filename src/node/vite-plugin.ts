@@ -26,6 +26,11 @@ export interface LocaltextOptions {
    * `self.__WB_MANIFEST`. Default: localtext's own, `localtext-sw.js`.
    */
   serviceWorker?: string;
+  /**
+   * Whether localtext's own service worker can call the upstream servers of the catalog. Default false: it is 4 KB smaller.
+   * One of the site's own always can.
+   */
+  servers?: boolean;
 }
 
 /** In a clone, the engine worker's sources import them. */
@@ -45,6 +50,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
   const name = options.serviceWorker
     ? basename(options.serviceWorker).replace(/\.[cm]?[jt]s$/, '.js')
     : SERVICE_WORKER;
+  const { servers = false } = options;
   let config: ResolvedConfig;
   /** The path part of the base, as the dev and preview servers see it. */
   const base = (): string => (config.base.startsWith('/') ? config.base : '/');
@@ -87,7 +93,13 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       const { root } = config;
       // Bundled again for every request; nothing is kept while one develops.
       const script = () =>
-        serviceWorker({ entry: entry(), root, files: { shell: [], large: [] }, production: false });
+        serviceWorker({
+          entry: entry(),
+          root,
+          files: { shell: [], large: [] },
+          servers,
+          production: false,
+        });
       middlewares.use(base() + name, serveScript(script));
     },
 
@@ -116,7 +128,13 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           if (isFallback(file)) addOptionalFile(files, fileName, source);
           else addFile(files, fileName, source);
         }
-        const code = await serviceWorker({ entry: entry(), root: config.root, files, production: true });
+        const code = await serviceWorker({
+          entry: entry(),
+          root: config.root,
+          files,
+          servers,
+          production: true,
+        });
         this.emitFile({ type: 'asset', fileName: name, source: code });
       },
     },

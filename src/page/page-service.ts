@@ -1,5 +1,5 @@
-import { browserService } from '../v1/v1.ts';
-import { writeCatalog } from '../storage/settings.ts';
+import { browserV1 } from '../v1/v1.ts';
+import { writeSettings } from '../storage/settings.ts';
 import type { ElectionMember } from '../tabs/election-member.ts';
 import { withStorage } from './requirements.ts';
 import { pageTransport } from '../tabs/page-transport.ts';
@@ -8,10 +8,10 @@ import type { StartOptions } from './start-options.ts';
 /** The service in this page, behaving as `fetch` does when a request is aborted. */
 export async function pageService(
   leader: ElectionMember,
-  { catalog }: StartOptions,
+  { catalog, prefer, upstreamKeys }: StartOptions,
 ): Promise<(request: Request) => Promise<Response>> {
-  await withStorage(() => writeCatalog(leader.scope, catalog ?? null));
-  const service = browserService({
+  await withStorage(() => writeSettings(leader.scope, { catalog, prefer, upstreamKeys }));
+  const { service } = browserV1({
     scope: leader.scope,
     transport: pageTransport(leader),
     locks: navigator.locks,

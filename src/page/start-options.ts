@@ -24,7 +24,10 @@ export interface StartOptions {
   sources?: SourceOptions;
   /** Variants by name, the most wanted first, ahead of the catalog's own order. */
   prefer?: string[];
-  /** Keys of the servers behind upstream variants, by the variant's name. Never stored, nor shown to callers. */
+  /**
+   * Keys of the servers behind upstream variants, by the variant's name. Stored for the service worker, where scripts of the
+   * origin can read them; callers of `/v1` never see them.
+   */
   upstreamKeys?: Record<string, string>;
   /** How much of the device to take: memory, storage, a probe of the GPU. */
   limits?: DeviceLimits;
@@ -57,7 +60,6 @@ export function engineSettings(options: StartOptions): EngineSettings {
     workerUrl: options.workerUrl === undefined ? null : absoluteUrl(options.workerUrl),
     sources: options.sources ?? {},
     prefer: options.prefer ?? [],
-    upstreamKeys: options.upstreamKeys ?? {},
     limits: options.limits ?? {},
   };
 }

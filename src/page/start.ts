@@ -38,7 +38,7 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   const install = async (): Promise<ServiceWorkerRegistration> => {
     const registration = await register(options, () => localtext?.announceUpdate());
     await requireCache();
-    await withStorage(() => storeCatalog(scopeOf(registration.scope), options));
+    await withStorage(() => storeSettings(scopeOf(registration.scope), options));
     await takeControl(registration);
     return registration;
   };
@@ -57,12 +57,12 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   return handle;
 }
 
-/** Kept where the service worker finds it. A catalog set earlier and not now is taken back. */
-async function storeCatalog(scope: string, { catalog }: StartOptions): Promise<void> {
+/** Kept where the service worker finds them. What was set earlier and is not set now is deleted. */
+async function storeSettings(scope: string, { catalog, prefer, upstreamKeys }: StartOptions): Promise<void> {
   // Before anything is built on it; pages with the default catalog load no checks.
   if (catalog) (await import('../catalog/parse-catalog.ts')).parseCatalog(catalog);
-  const { writeCatalog } = await import('../storage/settings.ts');
-  await writeCatalog(scope, catalog ?? null);
+  const { writeSettings } = await import('../storage/settings.ts');
+  await writeSettings(scope, { catalog, prefer, upstreamKeys });
 }
 
 /** Reloads at most once a tab, and only where the site has asked for it. */

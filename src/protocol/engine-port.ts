@@ -16,8 +16,8 @@ export type AskerMessage =
 
 export type Question =
   | { type: 'job'; job: Job }
-  /** Load the model; answered with `progress` and then `loaded`, or `error`. */
-  | { type: 'load'; model: string }
+  /** Load the model, as one of these variants; answered with `progress` and then `loaded`, or `error`. */
+  | { type: 'load'; model: string; variants?: string[] }
   /** Answered with `status`. */
   | { type: 'status' }
   /** Answered with `weights`, or `error`. */

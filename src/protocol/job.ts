@@ -66,6 +66,8 @@ export interface ChatJob {
   resume?: Resume;
   /** No server may answer: the text must not leave the browser. */
   deviceOnly?: boolean;
+  /** Names of the device's variants that may answer; none: all. */
+  variants?: string[];
 }
 
 export interface Thoughts {
@@ -141,6 +143,8 @@ export interface EmbeddingJob {
   dimensions?: number;
   /** No server may answer: the text must not leave the browser. */
   deviceOnly?: boolean;
+  /** Names of the device's variants that may answer; none: all. */
+  variants?: string[];
 }
 
 export interface EmbeddingResult {

@@ -24,8 +24,6 @@ export interface WorkerOptions {
   sources?: SourceOptions;
   /** Variants by name, the most wanted first, before the catalog's own order. */
   prefer?: string[];
-  /** Keys of the servers behind upstream variants, by the variant's name. They stay in the worker. */
-  upstreamKeys?: Record<string, string>;
   limits?: DeviceLimits;
 }
 

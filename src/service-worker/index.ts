@@ -13,7 +13,7 @@ import { isLocalPath } from './local-request.ts';
 import { handleLocalRoute } from './local-routes.ts';
 import { handleMessage } from './messages.ts';
 import { asksForWeights, respondStored } from './stored-weights.ts';
-import { browserService, isV1Path } from '../v1/v1.ts';
+import { browserV1, isV1Path } from '../v1/v1.ts';
 import { watchClient } from './watch-client.ts';
 
 export { handleMessage };
@@ -31,7 +31,7 @@ const engine: EngineClientDependencies = {
   transport: linked({ offer: askWindows }, navigator.locks),
   locks: navigator.locks,
 };
-const service = browserService(engine);
+const v1 = browserV1(engine);
 
 /** Every window of the origin, also those that this service worker does not control: one of them leads. */
 async function askWindows(openPort: () => MessagePort): Promise<void> {
@@ -61,13 +61,13 @@ export async function handleV1(target: Requested): Promise<Response> {
   const asked: Exclude<Requested, Request> = target instanceof Request ? { request: target } : target;
   const { request } = asked;
   const { clientId = '' } = (('event' in asked && asked.event) || asked) as Partial<FetchEvent>;
-  const local = await handleLocalRoute(request, engine);
+  const local = await handleLocalRoute(request, v1, engine);
   if (local) return local;
-  if (!clientId) return service(request);
+  if (!clientId) return v1.service(request);
   const watch = watchClient(self.clients, clientId);
   try {
     const signal = AbortSignal.any([request.signal, watch.gone]);
-    return await service(request, { id: clientId, url: request.referrer }, signal);
+    return await v1.service(request, { id: clientId, url: request.referrer }, signal);
   } finally {
     watch.stop();
   }

@@ -1,8 +1,9 @@
 import type { EngineClientDependencies } from '../tabs/client/call-engine.ts';
-import { commandWeights, loadModel, readStatus } from '../tabs/client/load-model.ts';
+import { commandWeights } from '../tabs/client/load-model.ts';
 import { LOAD_PATH, STATUS_PATH, WEIGHTS_PATH, type LoadLine } from '../protocol/local-paths.ts';
 import { afterCancel } from '../service/http/after-cancel.ts';
 import { asServiceError } from '../service/service-error.ts';
+import type { V1 } from '../v1/v1.ts';
 import { isLocalPath, readName, readWeightsCommand, requirePageLibrary } from './local-request.ts';
 
 /** How long a page waits to hear of an engine's status, in milliseconds. */
@@ -11,6 +12,7 @@ const STATUS_DEADLINE_MS = 5000;
 /** Answers the page library's own paths; null for every other path. */
 export async function handleLocalRoute(
   request: Request,
+  v1: Pick<V1, 'load' | 'status'>,
   dependencies: EngineClientDependencies,
 ): Promise<Response | null> {
   const url = new URL(request.url);
@@ -19,9 +21,9 @@ export async function handleLocalRoute(
     requirePageLibrary(request);
     switch (url.pathname) {
       case LOAD_PATH:
-        return streamLoad(readName(url, 'model'), dependencies);
+        return streamLoad(readName(url, 'model'), v1);
       case STATUS_PATH:
-        return await answerStatus({ ...dependencies, deadlineMs: STATUS_DEADLINE_MS });
+        return await answerStatus(v1);
       case WEIGHTS_PATH:
         return await answerWeights(request, dependencies);
       default:
@@ -45,21 +47,14 @@ async function answerWeights(request: Request, dependencies: EngineClientDepende
 }
 
 /** 204 while no engine answers, as after a start: browsers would log a status of 500 as an error of the page. */
-async function answerStatus(dependencies: EngineClientDependencies): Promise<Response> {
-  try {
-    return Response.json(await readStatus(dependencies, AbortSignal.timeout(2 * STATUS_DEADLINE_MS)));
-  } catch (error) {
-    if (asServiceError(error).wire.code !== 'engine_unavailable') throw error;
-    return new Response(null, { status: 204 });
-  }
+async function answerStatus(v1: Pick<V1, 'status'>): Promise<Response> {
+  const status = await v1.status(STATUS_DEADLINE_MS);
+  return status ? Response.json(status) : new Response(null, { status: 204 });
 }
 
-function streamLoad(model: string, dependencies: EngineClientDependencies): Response {
+function streamLoad(model: string, v1: Pick<V1, 'load'>): Response {
   return streamLines(async (write, signal) => {
-    await loadModel(dependencies, model, {
-      signal,
-      onProgress: (progress) => write({ type: 'progress', progress }),
-    });
+    await v1.load(model, { signal, onProgress: (progress) => write({ type: 'progress', progress }) });
     write({ type: 'loaded' });
   });
 }

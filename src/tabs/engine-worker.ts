@@ -21,7 +21,6 @@ export interface EngineSettings {
   workerUrl: string | null;
   sources: SourceOptions;
   prefer: string[];
-  upstreamKeys: Record<string, string>;
   limits: DeviceLimits;
 }
 

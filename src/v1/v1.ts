@@ -13,36 +13,120 @@ import { asServiceError } from '../service/service-error.ts';
 import { readAddedModels } from '../storage/added-model-records.ts';
 import { createResponseStore } from '../storage/response-store.ts';
 import { readCatalog } from '../storage/settings.ts';
+import { loadModel, readStatus } from '../tabs/client/load-model.ts';
+import {
+  statusChannel,
+  type EngineStatus,
+  type LoadProgress,
+  type StatusMessage,
+} from '../protocol/worker-control.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import { describeModel } from './describe-model.ts';
+import { routedEngine } from './routed-engine.ts';
+import { NO_ENGINE, Servers } from './servers.ts';
+import { Turns } from './turns.ts';
 
 const now = (): number => Date.now();
 
+/** False in a service worker that is built without servers, and so is smaller. */
+declare const __LOCALTEXT_SERVERS__: boolean | undefined;
+
+/** A description is optional, so it waits for the engine no longer than this. */
+const DESCRIBE_TIMEOUT_MS = 500;
+
+export interface V1 {
+  service: Service;
+  /** Loads a model on the device, or finds its server. @throws ServiceError; the signal's reason when aborted */
+  load(
+    model: string,
+    options: { signal: AbortSignal; onProgress?: (progress: LoadProgress) => void },
+  ): Promise<void>;
+  /** Null: no engine answers in time, and no model has a server. @throws ServiceError */
+  status(timeoutMs: number): Promise<EngineStatus | null>;
+}
+
 /** The service in a browser: in the service worker, or in a page. They differ in how they reach the engine. */
-export function browserService(engine: EngineClientDependencies): Service {
+export function browserV1(engine: EngineClientDependencies): V1 {
   const { scope } = engine;
+  const servers =
+    typeof __LOCALTEXT_SERVERS__ === 'undefined' || __LOCALTEXT_SERVERS__
+      ? new Servers(scope, announceStatus(scope))
+      : null;
+  /** As a request's check of its model read it. */
+  let catalog: Catalog = { ownedBy: '', models: [] };
+  const readModels = async () => {
+    const [own, added] = await Promise.all([readCatalog(scope), readAddedModels(scope)]);
+    catalog = withAdded(own ?? defaultModels, added);
+    if (!servers) warnOfServers(catalog);
+    return catalog;
+  };
+  const status: V1['status'] = async (deadlineMs) => {
+    const signal = AbortSignal.timeout(2 * deadlineMs);
+    const ofEngine = await readStatus({ ...engine, deadlineMs }, signal).catch((error: unknown) => {
+      if (asServiceError(error).wire.code !== 'engine_unavailable') throw error;
+      return null;
+    });
+    return servers ? servers.addTo(ofEngine, await readModels()) : ofEngine;
+  };
+  const device = createEngineClient(engine);
   const service = createService({
-    engine: createEngineClient(engine),
+    engine: servers ? routedEngine(device, (model) => servers.routeOf(catalog, model)) : device,
     keys: createKeyStore({ scope, now, inFlight: lockedInFlight(engine.locks) }),
     models: {
-      ...catalogDirectory(async () => {
-        const [catalog, added] = await Promise.all([readCatalog(scope), readAddedModels(scope)]);
-        return withAdded(catalog ?? defaultModels, added);
-      }),
-      describe: (id) => describeModel(engine, id),
+      ...catalogDirectory(readModels),
+      describe: (id) =>
+        status(DESCRIBE_TIMEOUT_MS).then(
+          (known) => describeModel(known, id),
+          () => null,
+        ),
     },
     responses: createResponseStore(scope, now),
     log: publishRequest(scope),
     now,
   });
-  return async (request, client, signal = request.signal) => {
-    try {
-      return await service(request, client, signal);
-    } catch (error) {
-      if (signal.aborted) throw error;
-      // A rejection would reach the client as a network error without a reason.
-      return asServiceError(error).toResponse();
-    }
+  return {
+    status,
+    async load(model, options) {
+      const route = await servers?.routeOf(await readModels(), model);
+      if (!route) return loadModel(engine, model, options);
+      return new Turns(route.legs).first(options.signal, async ({ server, variants }) => {
+        if (!server) return loadModel(engine, model, { ...options, variants });
+        await server.probe();
+        options.onProgress?.({ model, phase: 'ready', loadedBytes: 0, totalBytes: 0 });
+      });
+    },
+    async service(request, client, signal = request.signal) {
+      try {
+        return await service(request, client, signal);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        // A rejection would reach the client as a network error without a reason.
+        return asServiceError(error).toResponse();
+      }
+    },
   };
+}
+
+let hasWarned = false;
+
+/** They are left out: only the device answers. */
+function warnOfServers({ models }: Catalog): void {
+  if (hasWarned || !models.some(({ variants }) => variants.some(({ engine }) => engine === 'upstream')))
+    return;
+  hasWarned = true;
+  console.warn(
+    'localtext: this service worker is built without servers, which the catalog names. Build it with localtext({ servers: true }), or with localtext init --servers.',
+  );
+}
+
+/** To every tab: its status has changed, in what the engine's worker does not know. */
+function announceStatus(scope: string): () => void {
+  const channel = new BroadcastChannel(statusChannel(scope));
+  return () =>
+    channel.postMessage({
+      version: PROTOCOL_VERSION,
+      status: NO_ENGINE,
+    } satisfies StatusMessage);
 }
 
 /** To the tabs that show it. Where none does, a message costs some microseconds. */

@@ -8,6 +8,7 @@ import { native } from './native-row.ts';
 import type { PageMeasurement } from './page/main.ts';
 import { firstTokenParts } from './parts-row.ts';
 import type { Row } from './row.ts';
+import { serverStreams } from './server-streams-row.ts';
 import { firstTokenStopped, modelsStopped, modelsWarm } from './service-worker-rows.ts';
 import type { Stage } from './stage.ts';
 import { visit } from './visit-row.ts';
@@ -54,4 +55,5 @@ export const measurements: Record<string, Measurement> = {
   inputs,
   'in-flight': inPage('inFlight'),
   tabs,
+  'server-streams': serverStreams,
 };

@@ -108,7 +108,7 @@ declare global {
   }
 }
 
-test('the cluster streams, keeps to a schema, and embeds as the device does', async () => {
+test('the cluster streams, keeps to a schema, calls functions, and embeds as the device does', async () => {
   const answers = await page.evaluate(async (apiKey) => {
     const client = window.client(apiKey);
     const messages = [{ role: 'user' as const, content: 'Ann is 7. Who is she?' }];
@@ -132,15 +132,44 @@ test('the cluster streams, keeps to a schema, and embeds as the device does', as
       max_tokens: 40,
       response_format: { type: 'json_schema', json_schema: { name: 'person', schema, strict: true } },
     });
+    const parameters = {
+      type: 'object',
+      properties: { city: { type: 'string', maxLength: 12 }, days: { type: 'integer', maximum: 9 } },
+      required: ['city', 'days'],
+      additionalProperties: false,
+    };
+    const tools = ['weather', 'tides'].map((name) => ({
+      type: 'function' as const,
+      function: { name, parameters, strict: true },
+    }));
+    const called = await client.chat.completions.create({
+      model: 'both',
+      messages: [{ role: 'user', content: 'What are the tides in Oslo?' }],
+      max_tokens: 60,
+      tools,
+      tool_choice: { type: 'function', function: { name: 'tides' } },
+    });
+    const [call] = called.choices[0]?.message.tool_calls ?? [];
     const input = ['That is a happy person', 'That is a happy dog'];
     const { data } = await client.embeddings.create({ model: 'vectors', input });
     const [a = [], b = []] = data.map(({ embedding }) => embedding);
     const similarity = a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
-    return { pieces, person: held.choices[0]?.message.content, by: held.system_fingerprint, similarity };
+    return {
+      pieces,
+      person: held.choices[0]?.message.content,
+      call: call?.type === 'function' ? call.function : null,
+      by: [held.system_fingerprint, called.system_fingerprint],
+      similarity,
+    };
   }, key);
   expect(answers.pieces.filter(Boolean).length).toBeGreaterThan(5);
   expect(JSON.parse(answers.person ?? '')).toEqual({ name: expect.any(String) as string });
-  expect(answers.by).toBe('ray-upstream');
+  expect(answers.call?.name).toBe('tides');
+  expect(JSON.parse(answers.call?.arguments ?? '')).toEqual({
+    city: expect.any(String) as string,
+    days: expect.any(Number) as number,
+  });
+  expect(answers.by).toEqual(['ray-upstream', 'ray-upstream']);
   // As published for these weights.
   expect(answers.similarity).toBeCloseTo(0.6946, 3);
 });

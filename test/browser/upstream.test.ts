@@ -43,7 +43,7 @@ let gateway: Awaited<ReturnType<typeof busyGateway>>;
 let proxy: Awaited<ReturnType<typeof startFaultProxy>>;
 let page: Page;
 let key: string;
-/** Of the page's console, and its workers'. */
+/** Of the service worker's console. */
 const warnings: string[] = [];
 
 beforeAll(async () => {
@@ -86,7 +86,8 @@ beforeAll(async () => {
   context = await launch();
   const options = encodeURIComponent(JSON.stringify({ catalog, upstreamKeys }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
-  page.on('console', (message) => message.type() === 'warning' && warnings.push(message.text()));
+  for (const worker of context.serviceWorkers())
+    worker.on('console', (message) => message.type() === 'warning' && warnings.push(message.text()));
 });
 
 afterAll(async () => {

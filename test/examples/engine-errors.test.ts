@@ -1,4 +1,4 @@
-import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -102,8 +102,13 @@ async function writeSite(): Promise<void> {
   };
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder);
-  for (const name of ['package.json', 'vite.config.js'])
-    await cp(join('examples/vite-openai', name), join(folder, name));
+  const example = (name: string) => join('examples/vite-openai', name);
+  await cp(example('package.json'), join(folder, 'package.json'));
+  const config = await readFile(example('vite.config.js'), 'utf8');
+  await writeFile(
+    join(folder, 'vite.config.js'),
+    config.replace('localtext()', 'localtext({ servers: true })'),
+  );
   await writeFile(
     join(folder, 'index.html'),
     `<!doctype html><title>errors</title><link rel="icon" href="data:,"><script type="module" src="./main.js"></script>`,

@@ -19,6 +19,13 @@ interface Process {
  */
 export const treeBytes = async (root: number): Promise<number> => sumOf(await processTree(root));
 
+/** Processor time that a process and all that it started have used; without those that have ended. */
+export async function treeCpuMs(root: number): Promise<number> {
+  const ids = await processTree(root);
+  const times = await Promise.all(ids.map(cpuMs));
+  return times.reduce((sum, time) => sum + time, 0);
+}
+
 /** The most that `treeBytes` counts while something runs. @throws what that fails with */
 export async function peakTreeBytes(root: number, work: Promise<unknown>): Promise<number> {
   const done = work.then(() => 'done' as const);
@@ -77,6 +84,15 @@ async function proportionalBytes(id: number): Promise<number> {
   const kilobytes = (name: string): number =>
     Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1] ?? 0);
   return (kilobytes('Pss') - kilobytes('Pss_File')) * 1024;
+}
+
+/** Linux counts in hundredths of a second. */
+const TICK_MS = 10;
+
+async function cpuMs(id: number): Promise<number> {
+  const afterName = (await read(`/proc/${id}/stat`)).split(') ')[1]?.split(' ') ?? [];
+  const [user = 0, system = 0] = afterName.slice(11, 13).map(Number);
+  return (user + system) * TICK_MS;
 }
 
 /** Of a process that has just ended: nothing. */

@@ -18,8 +18,6 @@ export interface LoaderSettings {
   benchmark: () => Pick<BackendBenchmark, 'backend' | 'maybeRun' | 'disable'>;
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
   wasmUrl: string;
-  /** By the variant's name. */
-  upstreamKeys: Record<string, string>;
 }
 
 /** Loads a variant by its engine, with its files out of the store. */
@@ -29,15 +27,9 @@ export function variantLoader({
   modelStorage,
   benchmark,
   wasmUrl,
-  upstreamKeys,
 }: LoaderSettings): LoadVariant {
   return async (unresolved, given) => {
     const options = { ...given, onProgress: onlyForward(given.onProgress) };
-    if (unresolved.engine === 'upstream') {
-      const context = engineContext(wasmUrl, options, () => Promise.reject(unlisted(unresolved, 'any')));
-      const { loadUpstream } = await import('../engines/upstream/load-upstream.ts');
-      return loadUpstream(unresolved, context, { key: upstreamKeys[unresolved.name] });
-    }
     const resolved = await sources.resolve(unresolved, options.signal);
     const variant: Variant = isOnnx(resolved)
       ? { ...resolved, device: await benchmark().backend(resolved) }

@@ -4,7 +4,6 @@ import { showSpan } from '../../protocol/user-timing.ts';
 import { abortable } from '../../protocol/abort.ts';
 import { EngineError } from '../../protocol/engine-error.ts';
 import type { Engine } from '../engine.ts';
-import { CircuitBreaker } from './circuit-breaker.ts';
 import { SlotQueue } from './scheduler.ts';
 
 export interface LoadVariantOptions {
@@ -45,8 +44,6 @@ type State =
 export class LoadedModel {
   readonly variant: Variant;
   readonly queue: SlotQueue;
-  /** Opened for servers alone. */
-  readonly circuit = new CircuitBreaker();
   /** Where each of its files came from, by its path. */
   readonly files = new Map<string, string>();
   /** By `performance.now()`: when a request last used it. */

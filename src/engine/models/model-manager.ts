@@ -1,9 +1,9 @@
 import type { Catalog, CatalogModel, Variant } from '../../catalog/catalog.ts';
 import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
 import { abortable } from '../../protocol/abort.ts';
+import type { Job } from '../../protocol/job.ts';
 import type { Engine } from '../engine.ts';
-import { badRequest, toWireError, serverError } from '../../protocol/engine-error.ts';
-import { UpstreamError } from '../engines/upstream/upstream-error.ts';
+import { badRequest, toWireError } from '../../protocol/engine-error.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { modelStatus, noVariant, type VariantFacts } from './model-status.ts';
 import { LoadedModel, type LoadVariant } from './loaded-model.ts';
@@ -21,10 +21,8 @@ const PERMANENT_FAILURES = new Set(['out_of_memory', 'device_unsupported']);
 /** Loads of a variant that ended in the loss of its GPU, before others are tried in its place. */
 const MAX_LOSSES = 2;
 
-/** Where a variant runs. */
-export type Side = 'device' | 'server';
-
-const sideOf = ({ engine }: Variant): Side => (engine === 'upstream' ? 'server' : 'device');
+/** Which of a model's variants a request may use. */
+type Limit = Pick<Job, 'variants' | 'deviceOnly'>;
 
 type OnProgress = (progress: LoadProgress) => void;
 
@@ -38,7 +36,6 @@ export class ModelManager {
   readonly #plans = new Map<string, Plan>();
   readonly #losses = new Map<string, number>();
   readonly #faults = new Map<string, string>();
-  readonly #warned = new Set<string>();
   readonly #memory: MemoryBudget;
   readonly #facts: VariantFacts;
 
@@ -60,16 +57,12 @@ export class ModelManager {
   }
 
   /** The model that answers for this id: the first variant that has not failed for good. */
-  loadedModel(id: string, kind?: CatalogModel['kind'], side?: Side): LoadedModel {
+  loadedModel(id: string, kind?: CatalogModel['kind'], limit: Limit = {}): LoadedModel {
     const model = this.#model(id, kind);
-    const loadedModels = this.#inTurn(model, side, this.#plans.get(id)?.candidates);
+    const plan = this.#plans.get(id);
+    const loadedModels = this.#allowed(model, limit, plan?.candidates);
     const loadedModel = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels[0];
-    if (!loadedModel && side === 'device') throw noVariant(id, this.#plans.get(id)?.reasons ?? [], true);
-    if (!loadedModel)
-      throw serverError(
-        'model_unavailable',
-        `The model ${id} has no variant in the catalog. Use another model.`,
-      );
+    if (!loadedModel) throw noVariant(id, plan?.reasons ?? [], limit.deviceOnly);
     return loadedModel;
   }
 
@@ -80,21 +73,16 @@ export class ModelManager {
   async ready(
     id: string,
     signal: AbortSignal,
-    { onProgress, side }: { onProgress?: OnProgress; side?: Side | undefined } = {},
+    { onProgress, ...limit }: { onProgress?: OnProgress } & Limit = {},
   ): Promise<LoadedModel> {
     const model = this.#model(id);
     const plan = await abortable(this.#planned(model), signal);
     let failure: unknown = null;
-    const candidates = this.#inTurn(model, side, plan.candidates);
-    if (candidates.length > 1) candidates.forEach(probe);
+    const candidates = this.#allowed(model, limit, plan.candidates);
     for (const [at, loadedModel] of candidates.entries()) {
-      const { variant, circuit } = loadedModel;
+      const { variant } = loadedModel;
       const later = candidates.slice(at + 1);
       if (loadedModel.state === 'failed' && later.some(({ state }) => state === 'ready')) continue;
-      if (circuit.isOpen && candidates.length > 1) {
-        failure ??= circuit.error;
-        continue;
-      }
       const load = () =>
         abortable(
           loadedModel.load(signal, (progress) => onProgress?.({ model: id, ...progress })),
@@ -110,7 +98,6 @@ export class ModelManager {
           await load();
         });
         loadedModel.lastUsed = performance.now();
-        circuit.close();
         // With what has failed before it, so that the status tells of that.
         await this.#planned(model);
         return loadedModel;
@@ -118,18 +105,9 @@ export class ModelManager {
         signal.throwIfAborted();
         failure = error;
         if (later.length > 0) this.#giveUp(variant, error);
-        if (later.length > 0 && variant.engine === 'upstream') this.#passOver(loadedModel, error);
       }
     }
-    throw failure ?? noVariant(id, plan.reasons, side === 'device');
-  }
-
-  /** Whether the model's route is a race, and both sides can run. */
-  async races(id: string): Promise<boolean> {
-    const model = this.#model(id);
-    if (model.route !== 'race') return false;
-    const { candidates } = await this.#planned(model);
-    return new Set(candidates.map(sideOf)).size === 2;
+    throw failure ?? noVariant(id, plan.reasons, limit.deviceOnly);
   }
 
   /** What this device cannot run is not tried a second time. */
@@ -159,43 +137,9 @@ export class ModelManager {
     this.#onChange();
   }
 
-  /**
-   * An engine has failed: with a fatal error it is dropped, and after two lost GPUs its variant is tried no more. A
-   * server that failed is passed over for a while, where the model has another variant.
-   * @returns whether another variant can answer in its place, from now on
-   */
-  async failed(loadedModel: LoadedModel, engine: Engine, error: unknown, id: string): Promise<boolean> {
-    const { variant } = loadedModel;
-    if (variant.engine !== 'upstream') {
-      await this.#dropFailed(loadedModel, engine, toWireError(error).code);
-      return false;
-    }
-    const candidates = this.#plans.get(id)?.candidates ?? [];
-    const isLast = candidates.at(-1) === variant;
-    if (isLast || !(error instanceof UpstreamError) || error.isForCaller) return false;
-    if (loadedModel.engine === engine) {
-      this.#passOver(loadedModel, error);
-      await loadedModel.drop(engine);
-    }
-    return true;
-  }
-
-  #passOver({ variant, circuit }: LoadedModel, error: unknown): void {
-    if (!circuit.isClosed) return;
-    circuit.open(error, toWireError(error).retryAfterMs);
-    this.#warnOnce(variant.name, error);
-  }
-
-  /** A server that stays away need not fill the console. */
-  #warnOnce(variant: string, error: unknown): void {
-    const { code, message } = toWireError(error);
-    const fault = `${variant} ${code}`;
-    if (this.#warned.has(fault)) return;
-    this.#warned.add(fault);
-    console.warn(`localtext: ${variant} is passed over for the next variant. ${message}`);
-  }
-
-  async #dropFailed(loadedModel: LoadedModel, engine: Engine, code: string | null): Promise<void> {
+  /** An engine has failed: with a fatal error it is dropped, and after two lost GPUs its variant is tried no more. */
+  async failed(loadedModel: LoadedModel, engine: Engine, error: unknown): Promise<void> {
+    const { code } = toWireError(error);
     if (code === null || !FATAL.has(code) || loadedModel.engine !== engine) return;
     const { name } = loadedModel.variant;
     if (code === 'device_lost') {
@@ -212,7 +156,7 @@ export class ModelManager {
     const candidates = this.#plans.get(id)?.candidates ?? [];
     const working = candidates.find(({ name }) => {
       const loadedModel = this.#loadedModels.get(name);
-      return !loadedModel || (loadedModel.circuit.isClosed && loadedModel.state !== 'failed');
+      return !loadedModel || loadedModel.state !== 'failed';
     });
     return (working ?? candidates[0])?.name;
   }
@@ -260,7 +204,7 @@ export class ModelManager {
     return this.#catalog.models.map((model) => {
       const plan = this.#plans.get(model.id);
       const variants = plan?.candidates ?? model.variants;
-      const loadedModels = inTurn(variants.flatMap(({ name }) => this.#loadedModels.get(name) ?? []));
+      const loadedModels = variants.flatMap(({ name }) => this.#loadedModels.get(name) ?? []);
       return modelStatus(model, plan, loadedModels, this.#facts);
     });
   }
@@ -273,10 +217,14 @@ export class ModelManager {
     return model;
   }
 
-  /** In the order in which they are to answer. */
-  #inTurn({ kind, variants }: CatalogModel, side: Side | undefined, candidates = variants): LoadedModel[] {
-    const allowed = candidates.filter((each) => side === undefined || side === sideOf(each));
-    return inTurn(allowed.map((variant) => this.#loadedModelOf(variant, kind)));
+  #allowed(
+    { kind, variants }: CatalogModel,
+    { variants: names }: Limit,
+    candidates = variants,
+  ): LoadedModel[] {
+    return candidates.flatMap((variant) =>
+      names && !names.includes(variant.name) ? [] : this.#loadedModelOf(variant, kind),
+    );
   }
 
   #loadedModelOf(variant: Variant, kind: CatalogModel['kind']): LoadedModel {
@@ -286,22 +234,6 @@ export class ModelManager {
     this.#loadedModels.set(variant.name, loadedModel);
     return loadedModel;
   }
-}
-
-/** Servers that failed come last: they are asked only where nothing else can answer. */
-const inTurn = (loadedModels: LoadedModel[]): LoadedModel[] =>
-  loadedModels.toSorted((a, b) => Number(b.circuit.isClosed) - Number(a.circuit.isClosed));
-
-/** A server may be back: that is found out beside a request, which need not wait for it. */
-function probe(loadedModel: LoadedModel): void {
-  const { circuit } = loadedModel;
-  if (!circuit.startProbe()) return;
-  loadedModel
-    .load(new AbortController().signal, () => undefined)
-    .then(
-      () => circuit.close(),
-      (error: unknown) => circuit.open(error),
-    );
 }
 
 const inOrder: PlanVariants = async ({ variants }) => ({ candidates: variants, reasons: [] });

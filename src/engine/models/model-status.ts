@@ -69,17 +69,14 @@ function asItWent(
   ];
 }
 
-function failureOf({ variant, engine }: VariantReason, loadedModels: readonly LoadedModel[]): string {
-  const failed = loadedModels.find((each) => each.variant.name === variant);
-  const error = failed?.circuit.error ?? failed?.error;
-  const what = engine === 'upstream' ? 'does not answer' : 'could not be loaded';
-  return error ? `${what}: ${toWireError(error).message}` : what;
+function failureOf({ variant }: VariantReason, loadedModels: readonly LoadedModel[]): string {
+  const error = loadedModels.find((each) => each.variant.name === variant)?.error;
+  return error ? `could not be loaded: ${toWireError(error).message}` : 'could not be loaded';
 }
 
 /** @param deviceOnly the request, or its key, is limited to variants that run on this device */
-export function noVariant(id: string, reasons: readonly VariantReason[], deviceOnly: boolean): EngineError {
-  const told = deviceOnly ? reasons.filter(({ engine }) => engine !== 'upstream') : reasons;
-  const why = told.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
+export function noVariant(id: string, reasons: readonly VariantReason[], deviceOnly = false): EngineError {
+  const why = reasons.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
   const message = deviceOnly
     ? `The request or its key is limited to this device, which can run no variant of ${id}: ${why || 'only servers run it'}. Use another model, or send the request without the limit.`
     : `This device can run no variant of ${id}: ${why || 'the catalog names none'}. Use another model.`;

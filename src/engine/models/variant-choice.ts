@@ -45,13 +45,11 @@ export function chooseVariant(
   return { variant: null, reasons };
 }
 
-/** Variants that the page prefers, then the side that the model's route names, each in the catalog's order. */
-function inOrder({ variants, route }: CatalogModel, prefer: readonly string[]): Variant[] {
-  const rank = ({ name, engine }: Variant): number => {
+/** Variants that the page prefers, then the others, each in their order. */
+function inOrder({ variants }: CatalogModel, prefer: readonly string[]): Variant[] {
+  const rank = ({ name }: Variant): number => {
     const place = prefer.indexOf(name);
-    if (place >= 0) return place;
-    const comesLast = engine === 'upstream' ? route === 'device-first' : route === 'server-first';
-    return prefer.length + Number(comesLast);
+    return place >= 0 ? place : prefer.length;
   };
   return variants.toSorted((a, b) => rank(a) - rank(b));
 }
@@ -85,7 +83,6 @@ const needsGpu = ({ engine, needs = {} }: Variant): boolean =>
   (needs.webgpu ?? engine === 'web-llm') || (needs.features ?? []).length > 0;
 
 function describe(variant: Variant, { gpu }: Device): string {
-  if (variant.engine === 'upstream') return 'a server runs it';
   if (gpu && needsGpu(variant)) return `the first that this device can run, on its GPU (${gpu.name})`;
   return 'the first that this device can run';
 }

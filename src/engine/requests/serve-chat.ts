@@ -2,76 +2,37 @@ import type { ChatEvent, ChatJob, Timings } from '../../protocol/job.ts';
 import { showSpan, type SpanDetail } from '../../protocol/user-timing.ts';
 import type { ChatEngine } from '../engine.ts';
 import { serverError } from '../../protocol/engine-error.ts';
-import type { ModelManager, Side } from '../models/model-manager.ts';
+import type { WaitingStage } from '../../protocol/engine-port.ts';
+import type { ModelManager } from '../models/model-manager.ts';
 import type { LoadedModel } from '../models/loaded-model.ts';
-import { raceChats, type OnStage, type Racer } from './race-chat.ts';
 
-interface ChatRequest {
-  id: string;
-  job: ChatJob;
-}
+/** Why nothing has come yet; with `prefill`, the fingerprint of the variant that computes. */
+type OnStage = (stage: WaitingStage, servedBy?: string) => void;
 
-/** Runs one chat, on the device and on a server at once where the model's route is a race. */
+/** Waits for the model and for a slot in it, then passes the engine's events on. */
 export async function* serveChat(
   modelManager: ModelManager,
-  request: ChatRequest,
-  signal: AbortSignal,
-  onStage: OnStage,
-): AsyncGenerator<ChatEvent, void, undefined> {
-  const { model, deviceOnly } = request.job;
-  if (deviceOnly || !(await modelManager.races(model))) {
-    yield* runChat(modelManager, request, deviceOnly ? 'device' : undefined, signal, onStage);
-    return;
-  }
-  const sides: Side[] = ['server', 'device'];
-  const racers = sides.map(
-    (side): Racer =>
-      (...given) =>
-        runChat(modelManager, request, side, ...given),
-  );
-  yield* raceChats(racers, signal, onStage);
-}
-
-/**
- * Waits for the model and for a slot in it, then passes the engine's events on. Where a server fails before anything was
- * sent, the next variant answers.
- */
-async function* runChat(
-  modelManager: ModelManager,
-  { id, job }: ChatRequest,
-  side: Side | undefined,
+  { id, job }: { id: string; job: ChatJob },
   signal: AbortSignal,
   onStage: OnStage,
 ): AsyncGenerator<ChatEvent, void, undefined> {
   const began = performance.now();
-  let failure: unknown;
-  for (;;) {
-    const place = await enter(modelManager, job, side, signal, onStage).catch((error: unknown) => {
-      // What the server said is told where no variant can stand in for it.
-      throw signal.aborted ? error : (failure ?? error);
-    });
-    const { loadedModel, engine, leave } = place;
-    let sent = false;
-    try {
-      onStage('checking');
-      const queueMs = performance.now() - began;
-      const detail = { requestId: id, model: job.model };
-      showSpan('queue', queueMs, detail);
-      const onPrefill = () => onStage('prefill', engine.fingerprint);
-      for await (const event of engine.generate(job, signal, onPrefill)) {
-        if (event.type === 'done') showGeneration(event.timings, detail);
-        sent = true;
-        yield event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event;
-      }
-      loadedModel.circuit.succeed();
-      return;
-    } catch (error) {
-      const another = await modelManager.failed(loadedModel, engine, error, job.model);
-      if (!another || sent || signal.aborted) throw error;
-      failure ??= error;
-    } finally {
-      leave();
+  const { loadedModel, engine, leave } = await enter(modelManager, job, signal, onStage);
+  try {
+    onStage('checking');
+    const queueMs = performance.now() - began;
+    const detail = { requestId: id, model: job.model };
+    showSpan('queue', queueMs, detail);
+    const onPrefill = () => onStage('prefill', engine.fingerprint);
+    for await (const event of engine.generate(job, signal, onPrefill)) {
+      if (event.type === 'done') showGeneration(event.timings, detail);
+      yield event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event;
     }
+  } catch (error) {
+    await modelManager.failed(loadedModel, engine, error);
+    throw error;
+  } finally {
+    leave();
   }
 }
 
@@ -91,13 +52,13 @@ interface Place {
 /** A place in line is taken before the model is there, so that the line is bounded while it loads, too. */
 async function enter(
   modelManager: ModelManager,
-  { model }: ChatJob,
-  side: Side | undefined,
+  { model, variants, deviceOnly }: ChatJob,
   signal: AbortSignal,
   onStage: OnStage,
 ): Promise<Place> {
+  const limit = { ...(variants && { variants }), ...(deviceOnly && { deviceOnly }) };
   for (;;) {
-    const loadedModel = modelManager.loadedModel(model, 'chat', side);
+    const loadedModel = modelManager.loadedModel(model, 'chat', limit);
     const given = new AbortController();
     const line = loadedModel.queue.enter(AbortSignal.any([signal, given.signal]));
     const giveUp = () => {
@@ -108,7 +69,7 @@ async function enter(
       );
     };
     if (loadedModel.state !== 'ready') onStage('loading');
-    const ready = modelManager.ready(model, signal, { side });
+    const ready = modelManager.ready(model, signal, limit);
     try {
       // The first to settle: a line that is full refuses at once, whatever the load does.
       await Promise.race([line, ready]);

@@ -12,30 +12,21 @@ export async function serveEmbedding(
   onStage: (stage: 'loading' | 'prefill') => void,
 ): Promise<EmbeddingResult> {
   const began = performance.now();
-  const side = job.deviceOnly ? 'device' : undefined;
-  let loadedModel = modelManager.loadedModel(job.model, 'embedding', side);
-  let failure: unknown;
+  const { variants, deviceOnly } = job;
+  const limit = { ...(variants && { variants }), ...(deviceOnly && { deviceOnly }) };
+  let loadedModel = modelManager.loadedModel(job.model, 'embedding', limit);
   for (;;) {
     if (loadedModel.state !== 'ready') onStage('loading');
     // In line before it is there: what requests stand before is not unloaded.
     const leave = await loadedModel.queue.enter(signal);
     let used: Engine | null = null;
     try {
-      const loaded = await modelManager.ready(job.model, signal, { side }).catch((error: unknown) => {
-        // What the server said is told where no variant can stand in for it.
-        throw signal.aborted ? error : (failure ?? error);
-      });
-      if (loaded === loadedModel && loaded.engine) {
-        const result = await run((used = loaded.engine));
-        loaded.circuit.succeed();
-        return result;
-      }
+      const loaded = await modelManager.ready(job.model, signal, limit);
+      if (loaded === loadedModel && loaded.engine) return await run((used = loaded.engine));
       loadedModel = loaded;
     } catch (error) {
-      if (signal.aborted || !used || !(await modelManager.failed(loadedModel, used, error, job.model)))
-        throw error;
-      failure ??= error;
-      loadedModel = modelManager.loadedModel(job.model, 'embedding', side);
+      if (used) await modelManager.failed(loadedModel, used, error);
+      throw error;
     } finally {
       leave();
     }

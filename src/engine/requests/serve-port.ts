@@ -92,7 +92,11 @@ export function servePort(port: MessagePort, serving: Serving, link?: MessagePor
       const answered = await serveWeights(serving.weights, command, signal, throttled(sendProgress));
       send({ type: 'weights', reply: answered });
     } else if (question.type === 'load') {
-      await modelManager.ready(question.model, signal, { onProgress: throttled(sendProgress) });
+      const { model, variants } = question;
+      await modelManager.ready(model, signal, {
+        onProgress: throttled(sendProgress),
+        ...(variants && { variants }),
+      });
       send({ type: 'loaded' });
     } else if (question.job.kind === 'chat') {
       const { id, job } = question;

@@ -2,7 +2,7 @@ import { copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promis
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-import { packageFile, SERVICE_WORKER, STATIC_FOLDER } from '../package-files.ts';
+import { builtServiceWorker, packageFile, SERVICE_WORKER, STATIC_FOLDER } from '../package-files.ts';
 import { CommandError } from '../command-error.ts';
 import { addFile, addFolder, addOptionalFile, prefix, type SiteFiles } from '../site-files.ts';
 import { isFallback, WASM_PATH, wasmFiles } from '../vite/wasm-files.ts';
@@ -15,9 +15,12 @@ export interface Copied {
 
 /**
  * Copies the built files into a site's folder, in the place of an earlier version's.
- * @param offline whether the service worker keeps the site's own files too
+ * @param options `offline`: the service worker keeps the site's own files too; `servers`: it can call upstream servers
  */
-export async function copySite(folder: string, offline: boolean): Promise<Copied> {
+export async function copySite(
+  folder: string,
+  { offline, servers }: { offline: boolean; servers: boolean },
+): Promise<Copied> {
   await makeWritableFolder(folder);
   const built = packageFile(STATIC_FOLDER);
   if (!existsSync(join(built, SERVICE_WORKER))) {
@@ -45,7 +48,7 @@ export async function copySite(folder: string, offline: boolean): Promise<Copied
     const ours = new Set(['localtext', SERVICE_WORKER, 'models'].map((name) => join(folder, name)));
     await addFolder(kept, folder, (path) => ours.has(path));
   }
-  const worker = prefix(kept) + (await readFile(join(built, SERVICE_WORKER), 'utf8'));
+  const worker = prefix(kept) + (await readFile(builtServiceWorker(servers), 'utf8'));
   await naming(join(folder, SERVICE_WORKER), writeFile(join(folder, SERVICE_WORKER), worker));
   return { files: sources.size + 1, bytes: bytes + Buffer.byteLength(worker) };
 }

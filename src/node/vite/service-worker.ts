@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import * as vite from 'vite';
 
-import { packageFile, SERVICE_WORKER, serviceWorkerSource, STATIC_FOLDER } from '../package-files.ts';
+import { builtServiceWorker, serviceWorkerSource } from '../package-files.ts';
 import { prefix, type SiteFiles } from '../site-files.ts';
 
 export interface ServiceWorkerOptions {
@@ -9,6 +9,8 @@ export interface ServiceWorkerOptions {
   entry: string | null;
   root: string;
   files: SiteFiles;
+  /** Whether localtext's can call upstream servers; the site's own always can. */
+  servers: boolean;
   production: boolean;
 }
 
@@ -17,12 +19,13 @@ export async function serviceWorker({
   entry,
   root,
   files,
+  servers,
   production,
 }: ServiceWorkerOptions): Promise<string> {
   const source = entry ?? serviceWorkerSource();
   const code = source
-    ? await bundleServiceWorker(source, root, production)
-    : await readFile(packageFile(`${STATIC_FOLDER}/${SERVICE_WORKER}`), 'utf8');
+    ? await bundleServiceWorker(source, root, production, servers || entry !== null)
+    : await readFile(builtServiceWorker(servers), 'utf8');
   return prefix(files) + code;
 }
 
@@ -30,7 +33,12 @@ export async function serviceWorker({
  * Bundles a service worker into one classic script: module service workers are not everywhere, and a single file is
  * compared byte by byte when the browser looks for an update.
  */
-async function bundleServiceWorker(entry: string, root: string, production: boolean): Promise<string> {
+async function bundleServiceWorker(
+  entry: string,
+  root: string,
+  production: boolean,
+  servers: boolean,
+): Promise<string> {
   const mode = production ? 'production' : 'development';
   const result = await vite.build({
     root,
@@ -38,7 +46,10 @@ async function bundleServiceWorker(entry: string, root: string, production: bool
     publicDir: false,
     logLevel: 'warn',
     mode,
-    define: { 'process.env.NODE_ENV': JSON.stringify(mode) },
+    define: {
+      'process.env.NODE_ENV': JSON.stringify(mode),
+      __LOCALTEXT_SERVERS__: String(servers),
+    },
     build: {
       write: false,
       minify: production,

@@ -11,7 +11,16 @@ declare global {
 }
 
 /** Started once for the page. */
-export const handle: Promise<Localtext> = start({ sources: { hub: hubAllowed.peek() } });
+export const handle: Promise<Localtext> = startOnce();
+
+async function startOnce(): Promise<Localtext> {
+  const options = { sources: { hub: hubAllowed.peek() } };
+  // Set when Vite starts: `VITE_SERVER=http://127.0.0.1:8000/v1 npx vite`.
+  const server = import.meta.env['VITE_SERVER'] as string | undefined;
+  if (!server) return start(options);
+  const { catalogWithServer } = await import('./catalog-with-server.ts');
+  return start({ ...options, catalog: catalogWithServer(server) });
+}
 
 export const startError = signal<string | null>(null);
 export const engineStatus = signal<LocaltextStatus | null>(null);

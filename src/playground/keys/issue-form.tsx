@@ -20,6 +20,7 @@ export function IssueForm({ onIssued }: { onIssued: (key: NewKey) => void }) {
   const perMinute = useSignal<number | null>(null);
   const tokensPerMinute = useSignal<number | null>(null);
   const inFlight = useSignal<number | null>(null);
+  const deviceOnly = useSignal(false);
 
   const issue = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -30,6 +31,7 @@ export function IssueForm({ onIssued }: { onIssued: (key: NewKey) => void }) {
         label: name,
         ...(expiry.value !== 'never' && { expiresAt: Date.now() + Number(expiry.value) * DAY }),
         ...(models.value.length > 0 && { models: models.value }),
+        deviceOnly: deviceOnly.value,
         limits: {
           ...(perMinute.value !== null && { requestsPerMinute: perMinute.value }),
           ...(tokensPerMinute.value !== null && { tokensPerMinute: tokensPerMinute.value }),
@@ -86,6 +88,11 @@ export function IssueForm({ onIssued }: { onIssued: (key: NewKey) => void }) {
             onChange={(value) => (inFlight.value = value)}
           />
         </div>
+        <CheckField
+          label="This device only: no server answers its requests"
+          value={deviceOnly.value}
+          onChange={(on) => (deviceOnly.value = on)}
+        />
         <fieldset class="issue-models">
           <legend>Models (none chosen: all)</legend>
           {modelIds.value.map((id) => (

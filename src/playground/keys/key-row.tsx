@@ -60,7 +60,7 @@ export function KeyRow({ info, onRotated }: { info: KeyInfo; onRotated: (key: Ne
   );
 }
 
-function facts({ created, lastUsed, expiresAt, models }: KeyInfo): string[] {
+function facts({ created, lastUsed, expiresAt, models, deviceOnly }: KeyInfo): string[] {
   return [
     `issued ${timeAgo(created)}`,
     lastUsed === null ? 'never used' : `used ${timeAgo(lastUsed)}`,
@@ -68,6 +68,7 @@ function facts({ created, lastUsed, expiresAt, models }: KeyInfo): string[] {
       ? []
       : [`${expiresAt > Date.now() ? 'expires' : 'expired'} ${timeAgo(expiresAt)}`]),
     ...(models === null ? [] : [`only ${models.join(', ')}`]),
+    ...(deviceOnly ? ['this device only'] : []),
   ];
 }
 

@@ -32,3 +32,7 @@ export function figures(entry: RequestLogEntry): string[] {
     ...(completionTokens === null ? [] : [`reply ${count(completionTokens)}`]),
   ];
 }
+
+/** Where an answer came from, by the fingerprint of its variant. */
+export const sideOf = (servedBy: string): string =>
+  servedBy.endsWith('-upstream') ? 'from a server' : 'on this device';

@@ -2,7 +2,7 @@ import type { RequestLogEntry } from '../../index.ts';
 import { hueOf } from '../client/models.ts';
 import { clockTime, duration } from '../format.ts';
 import { clientName } from './clients.ts';
-import { isFailure, statusText, tokensPerSecond } from './request-figures.ts';
+import { isFailure, sideOf, statusText, tokensPerSecond } from './request-figures.ts';
 
 /** Short, for a narrow screen; the detail has the path. */
 const NAMES: Record<string, string> = {
@@ -26,6 +26,7 @@ export function RequestRow({ entry, onOpen }: { entry: RequestLogEntry; onOpen: 
         <span class="request-what">
           <span class="request-path">{NAMES[entry.path] ?? entry.path}</span>{' '}
           {entry.model !== null && <span class="quiet small">{entry.model}</span>}
+          {entry.servedBy !== null && <span class="quiet small"> {sideOf(entry.servedBy)}</span>}
         </span>
         <span class="request-who small quiet">
           {clientName(entry)} · {entry.keyLabel ?? 'no valid key'}

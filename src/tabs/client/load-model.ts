@@ -10,9 +10,19 @@ import { callEngine, type EngineClientDependencies } from './call-engine.ts';
 export async function loadModel(
   dependencies: EngineClientDependencies,
   model: string,
-  { signal, onProgress }: { signal: AbortSignal; onProgress?: (progress: LoadProgress) => void },
+  {
+    signal,
+    onProgress,
+    variants,
+  }: {
+    signal: AbortSignal;
+    onProgress?: (progress: LoadProgress) => void;
+    /** None: all of them. */
+    variants?: string[];
+  },
 ): Promise<void> {
-  for await (const message of ask(dependencies, { type: 'load', model }, signal)) {
+  const question = { type: 'load', model, ...(variants && { variants }) } as const;
+  for await (const message of ask(dependencies, question, signal)) {
     if (message.type === 'progress') onProgress?.(message.progress);
   }
 }

@@ -19,7 +19,11 @@ export async function writeDocument(result: Result): Promise<void> {
     .filter(hasRows);
   if (measured.length === 0) throw new Error('Nothing was measured that could be written down.');
   const named = measured.flatMap(([name, { rows }]) => rows.map((row) => ({ name, row })));
-  const growing = named.flatMap(({ name, row }) => (row.series ? [{ name, row, series: row.series }] : []));
+  const growing = measured.flatMap(([name, { rows }]) =>
+    rows
+      .flatMap((row) => (row.series ? [{ row, series: row.series }] : []))
+      .map((each, at) => ({ ...each, name: at === 0 ? name : `${name}-${at + 1}` })),
+  );
   const plots = await plotSeries(Object.fromEntries(growing.map(({ name, series }) => [name, series])));
   await rm(PLOTS, { recursive: true, force: true });
   await mkdir(PLOTS, { recursive: true });

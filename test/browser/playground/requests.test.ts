@@ -4,7 +4,9 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { violations } from '../../support/axe.ts';
 import { bundleSamples } from '../../support/bundle-samples.ts';
 import { launch } from '../../support/launch.ts';
+import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { openPage } from '../../support/open-page.ts';
+import { PacedServer } from '../../support/paced-server.ts';
 
 /** The log of requests: who asked, and code that asks the same again, run with the real clients. */
 
@@ -75,14 +77,14 @@ const rows = () => viewer.locator('.request-list li');
 const detail = () => viewer.getByRole('dialog');
 
 /** Asks from the app's tab. */
-async function ask({ path, body }: { path: string; body: object }): Promise<string> {
+async function ask({ path, body }: { path: string; body: object }, bearer = key): Promise<string> {
   return await app.evaluate(
     async ([to, apiKey, text]) => {
       const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
       const response = await fetch(to ?? '', { method: 'POST', headers, body: text ?? '' });
       return await response.text();
     },
-    [path, key, JSON.stringify(body)],
+    [path, bearer, JSON.stringify(body)],
   );
 }
 
@@ -106,6 +108,45 @@ test('each request names the tab that asked', async () => {
   await other.close();
   // Its own stay its own.
   await expect(rows().filter({ hasText: 'this tab' }).count()).resolves.toBeGreaterThan(0);
+});
+
+test('each request says where its answer came from, and a key can be limited to the device', async () => {
+  const server = new PacedServer({ firstMs: 0, tokenMs: 5, tokens: 5 });
+  await server.start();
+  const paced = { license: 'Apache-2.0', contextLength: 2048, files: [], baseUrl: server.url };
+  const variant = { ...paced, engine: 'upstream' as const, name: 'paced', model: 'theirs' };
+  const models = defaultCatalog.models.map((each) =>
+    each.id === model ? { ...each, variants: [variant, ...each.variants] } : each,
+  );
+  const options = encodeURIComponent(JSON.stringify({ catalog: { ...defaultCatalog, models } }));
+  const other = await openPage(context, siteUrl, `/test-page.html?options=${options}`);
+  const newest = () => rows().first().locator('.request-what').textContent();
+  await ask(REQUESTS.stream);
+  await expect.poll(newest).toContain(`${model} from a server`);
+
+  await viewer.goto(`${siteUrl}/#/keys`);
+  await viewer.getByLabel('Application').fill('Diary');
+  await viewer.getByText('Limits', { exact: true }).click();
+  await viewer.getByLabel('This device only').check();
+  await viewer.getByRole('button', { name: 'Issue key' }).click();
+  const limited = (await viewer.locator('.new-key code').textContent()) ?? '';
+  await viewer.keyboard.press('Escape');
+  await viewer.locator('.key-row', { hasText: 'Diary' }).getByText('this device only').waitFor();
+  await viewer.goto(`${siteUrl}/#/requests`);
+  const requests = server.requests;
+  await ask(REQUESTS.stream, limited);
+  await expect.poll(newest).toContain(`${model} on this device`);
+  expect(server.requests).toBe(requests);
+
+  // The route changes when the server goes, and in the same call.
+  server.stop();
+  await ask(REQUESTS.stream);
+  await expect.poll(newest).toContain(`${model} on this device`);
+  await rows().first().getByRole('button').click();
+  await detail().getByText('Answered by').waitFor();
+  expect(await violations(viewer)).toEqual([]);
+  await viewer.keyboard.press('Escape');
+  await other.page.close();
 });
 
 /** Text of a reply, whatever it came in. */

@@ -2,7 +2,10 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { PROTOCOL_HEADER, STATUS_PATH } from '../../../src/protocol/local-paths.ts';
 import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
+// oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
+import 'fake-indexeddb/auto';
 import { handleLocalRoute } from '../../../src/service-worker/local-routes.ts';
+import { browserV1 } from '../../../src/v1/v1.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
@@ -12,11 +15,12 @@ test('the status while no engine answers is 204, which browsers do not log as an
   const request = new Request(`https://site.test${STATUS_PATH}`, {
     headers: { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) },
   });
-  const answered = handleLocalRoute(request, {
-    scope: 'https://site.test/',
+  const engine = {
+    scope: '/',
     transport: { offer: async () => undefined },
     locks: new FakeLocks().manager,
-  });
+  };
+  const answered = handleLocalRoute(request, browserV1(engine), engine);
   await vi.advanceTimersByTimeAsync(10_000);
   const response = await answered;
   expect([response?.status, await response?.text()]).toEqual([204, '']);

@@ -136,29 +136,6 @@ test('web-llm needs a real GPU, unless its variant says otherwise', () => {
   expect(chosen({ webgpu: false })).toBe('big-f32');
 });
 
-test.each([
-  ['device-first', null, 'big-f16'],
-  ['device-first', 'lost', 'server'],
-  ['server-first', null, 'server'],
-  ['server-first', 'lost', 'server'],
-  [undefined, null, 'server'],
-] as const)('route %s, the device’s weights %s: %s answers', (route, lost, expected) => {
-  const { variants } = model;
-  const server = {
-    ...base,
-    engine: 'upstream' as const,
-    name: 'server',
-    baseUrl: 'https://a.example/v1',
-    model: 'm',
-  };
-  const order = route === 'server-first' ? [...variants, server] : [server, ...variants];
-  const routed: CatalogModel = { ...model, variants: order, ...(route && { route }) };
-  const states = Object.fromEntries(variants.map(({ name }) => [name, lost ? { fault: lost } : {}]));
-  expect(chooseVariant(routed, device(), [], states).variant?.name).toBe(expected);
-  // What a page prefers comes before either side.
-  expect(chooseVariant(routed, device(), ['small']).variant?.name).toBe('small');
-});
-
 test('a variant that is only for pages that prefer it is left to them', () => {
   const reserved: CatalogModel = { ...model, variants: [{ ...big, optIn: true }] };
   const { variant, reasons } = chooseVariant(reserved, device());

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEngine } from '../../../../src/engine/engine.ts';
 import { EngineError } from '../../../../src/protocol/engine-error.ts';
@@ -209,40 +209,26 @@ test('a variant that cannot be loaded gives way to the next, and the status tell
   });
 });
 
-test('a server that is down is asked again beside the requests, and answers once it is back', async () => {
-  const server: Variant = {
-    engine: 'upstream',
-    name: 'server',
-    license: 'MIT',
-    contextLength: 10,
-    files: [],
-    baseUrl: 'http://127.0.0.1:9/v1',
-    model: 'm',
-  };
-  let probes = 0;
-  let arrive = (): void => undefined;
-  const models = modelManager([server, small], async (variant) => {
-    if (variant.name !== 'server') return engine(variant);
-    probes += 1;
-    if (probes === 1) throw new EngineError({ code: 'upstream_unavailable', message: 'down' });
-    await new Promise<void>((resolve) => (arrive = resolve));
-    return engine(variant);
+test('a request that names variants gets one of them, or an error', async () => {
+  const models = modelManager([big('l.wasm'), small], async (variant) => engine(variant));
+  expect((await models.ready('m', never, { variants: ['small'] })).variant.name).toBe('small');
+  expect((await models.ready('m', never)).variant.name).toBe('big');
+  expect(models.loadedModel('m', 'chat', { variants: ['small'] }).variant.name).toBe('small');
+  await expect(models.ready('m', never, { variants: ['other'] })).rejects.toMatchObject({
+    wire: { code: 'model_unavailable' },
   });
-  const answering = async () => (await models.ready('m', never)).variant.name;
-  expect(await answering()).toBe('small');
-  const later = performance.now() + 6000;
-  vi.spyOn(performance, 'now').mockImplementation(() => later);
-  // While the probe is under way, no request waits for it.
-  expect([await answering(), await answering()]).toEqual(['small', 'small']);
-  expect(models.loadedModel('m').variant.name).toBe('small');
-  expect(probes).toBe(2);
-  expect(models.status()[0]).toMatchObject({ state: 'ready', fingerprint: 'small' });
-  expect(models.status()[0]?.reasons).toContainEqual(
-    expect.objectContaining({ variant: 'server', reason: 'does not answer: down' }),
+});
+
+test('where only servers run a model, a request limited to the device is told so', async () => {
+  const catalog = { ownedBy: 'o', models: [model()] };
+  const models = new ModelManager(
+    catalog,
+    async (variant) => engine(variant),
+    () => undefined,
   );
-  arrive();
-  await expect.poll(answering).toBe('server');
-  vi.restoreAllMocks();
+  await expect(models.ready('m', never, { deviceOnly: true })).rejects.toThrow(
+    /limited to this device.*only servers run it/,
+  );
 });
 
 test('a GPU lost once is reloaded; lost twice, the next variant answers', async () => {
@@ -251,7 +237,7 @@ test('a GPU lost once is reloaded; lost twice, the next variant answers', async 
   for (const expected of ['big', 'big', 'small']) {
     const loadedModel = await models.ready('m', never);
     expect(loadedModel.variant.name).toBe(expected);
-    if (loadedModel.engine) await models.failed(loadedModel, loadedModel.engine, lost, 'm');
+    if (loadedModel.engine) await models.failed(loadedModel, loadedModel.engine, lost);
   }
   await models.ready('m', never);
   expect(models.status()[0]?.reasons).toContainEqual(

@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import type { UpstreamVariant } from '../../../../src/catalog/catalog.ts';
-import type { ChatEngine, EmbeddingEngine } from '../../../../src/engine/engine.ts';
-import { loadUpstream } from '../../../../src/engine/engines/upstream/load-upstream.ts';
-import type { ChatEvent, ChatJob, EmbeddingJob } from '../../../../src/protocol/job.ts';
+import type { UpstreamVariant } from '../../../src/catalog/catalog.ts';
+import type { ChatEvent, ChatJob, EmbeddingJob } from '../../../src/protocol/job.ts';
+import { upstreamChat } from '../../../src/upstream/upstream-chat.ts';
+import { upstreamEmbedding } from '../../../src/upstream/upstream-embedding.ts';
+import { UpstreamServer } from '../../../src/upstream/upstream-server.ts';
 
 const KEY = 'sk-secret-of-the-site';
 const never = new AbortController().signal;
@@ -73,7 +74,7 @@ const usage = {
   usage: { prompt_tokens: 12, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 5 } },
 };
 
-async function load(baseUrl: string, kind: 'chat' | 'embedding' = 'chat') {
+function serverAt(baseUrl: string, kind: 'chat' | 'embedding' = 'chat'): UpstreamServer {
   const variant: UpstreamVariant = {
     engine: 'upstream',
     name: 'server',
@@ -84,15 +85,8 @@ async function load(baseUrl: string, kind: 'chat' | 'embedding' = 'chat') {
     model: 'their-model',
     ...(kind === 'embedding' && { dimensions: 2 }),
   };
-  const context = {
-    file: () => Promise.reject(new Error('none')),
-    wasm: (name: string) => name,
-    onProgress: () => undefined,
-    signal: never,
-  };
-  return loadUpstream(variant, context, { key: KEY });
+  return new UpstreamServer(variant, KEY, () => undefined);
 }
-const chat = async (baseUrl: string) => (await load(baseUrl)) as ChatEngine;
 
 const job = (more: Partial<ChatJob> = {}): ChatJob => ({
   kind: 'chat',
@@ -102,9 +96,10 @@ const job = (more: Partial<ChatJob> = {}): ChatJob => ({
   ...more,
 });
 
-async function run(engine: ChatEngine, chatJob = job(), signal = never): Promise<ChatEvent[]> {
+async function run(baseUrl: string, chatJob = job(), signal = never): Promise<ChatEvent[]> {
   const events: ChatEvent[] = [];
-  for await (const event of engine.generate(chatJob, signal)) events.push(event);
+  for await (const event of upstreamChat(serverAt(baseUrl), chatJob, signal))
+    if (event.type !== 'waiting') events.push(event);
   return events;
 }
 
@@ -130,7 +125,7 @@ test.each([
     ]),
   );
   const reasoning = { effort: 'low', enableThinking: true } as const;
-  const events = await run(await chat(baseUrl), job({ reasoning }));
+  const events = await run(baseUrl, job({ reasoning }));
   expect(asked[0]?.body).toMatchObject({
     reasoning_effort: 'low',
     chat_template_kwargs: { enable_thinking: true },
@@ -146,7 +141,7 @@ test.each([
 
 test('a server hears of reasoning only what the request says', async () => {
   const { asked, baseUrl } = await serve((response) => stream(response, [delta('a'), last('stop'), usage]));
-  await run(await chat(baseUrl));
+  await run(baseUrl);
   expect(Object.keys(asked[0]?.body ?? {})).not.toContain('reasoning_effort');
   expect(Object.keys(asked[0]?.body ?? {})).not.toContain('chat_template_kwargs');
 });
@@ -165,7 +160,7 @@ test('a streamed chat: the request in the server’s names, the reply as events,
     ]),
   );
   const events = await run(
-    await chat(baseUrl),
+    baseUrl,
     job({
       sampling: { temperature: 0.5, topP: 0.9, seed: 7, presencePenalty: 1, logitBias: { '5': -1 } },
       maxTokens: 9,
@@ -216,7 +211,7 @@ test('a raw prompt goes to the legacy endpoint', async () => {
   const { asked, baseUrl } = await serve((response) =>
     stream(response, [{ choices: [{ text: 'x', finish_reason: 'stop' }] }, usage]),
   );
-  const events = await run(await chat(baseUrl), job({ input: { prompt: 'Once' } }));
+  const events = await run(baseUrl, job({ input: { prompt: 'Once' } }));
   expect(asked[0]).toMatchObject({ url: '/v1/completions', body: { prompt: 'Once' } });
   expect(events[1]).toMatchObject({ delta: { text: 'x' } });
 });
@@ -236,9 +231,8 @@ async function serveEndless() {
 test('an abort ends the request at the server', async () => {
   const { baseUrl, gone } = await serveEndless();
   const controller = new AbortController();
-  const events = (await chat(baseUrl)).generate(job(), controller.signal);
-  await events.next();
-  await events.next();
+  const events = upstreamChat(serverAt(baseUrl), job(), controller.signal);
+  while ((await events.next()).value?.type !== 'delta');
   controller.abort(new Error('left'));
   expect(await failure(events.next())).toMatchObject({ message: 'left' });
   await gone();
@@ -246,7 +240,7 @@ test('an abort ends the request at the server', async () => {
 
 test('a reader that leaves ends the request as well', async () => {
   const { baseUrl, gone } = await serveEndless();
-  for await (const event of (await chat(baseUrl)).generate(job(), never)) if (event.type === 'delta') break;
+  for await (const event of upstreamChat(serverAt(baseUrl), job(), never)) if (event.type === 'delta') break;
   await gone();
 });
 
@@ -280,7 +274,7 @@ test.each([
   const { baseUrl } = await serve((response) =>
     json(response, status, { error }, headers as Record<string, string>),
   );
-  const thrown = await failure(run(await chat(baseUrl)));
+  const thrown = await failure(run(baseUrl));
   expect(thrown).toMatchObject({ wire });
   expect(JSON.stringify(thrown.wire)).not.toContain(KEY);
 });
@@ -289,21 +283,21 @@ test('an error, and an end, in the middle of the reply', async () => {
   const { baseUrl } = await serve((response) =>
     stream(response, [delta('a'), { error: { message: `boom ${KEY}` } }]),
   );
-  expect(await failure(run(await chat(baseUrl)))).toMatchObject({ wire: { status: 500 } });
+  expect(await failure(run(baseUrl))).toMatchObject({ wire: { status: 500 } });
   server?.close();
   const second = await serve((response) => stream(response, [delta('a')], false));
-  expect(await failure(run(await chat(second.baseUrl)))).toMatchObject({ wire: { code: 'upstream_failed' } });
+  expect(await failure(run(second.baseUrl))).toMatchObject({ wire: { code: 'upstream_failed' } });
 });
 
-test('a server that is down, or refuses the key, is known before a request', async () => {
-  expect(await failure(chat('http://127.0.0.1:9/v1'))).toMatchObject({
+test('a server that is down, or refuses the key, is known by its list of models', async () => {
+  expect(await failure(serverAt('http://127.0.0.1:9/v1').probe())).toMatchObject({
     wire: { code: 'upstream_unavailable' },
   });
   const { baseUrl } = await serve(
     () => undefined,
     (response) => json(response, 401, { error: { message: 'no' } }),
   );
-  expect(await failure(chat(baseUrl))).toMatchObject({ wire: { code: 'upstream_refused' } });
+  expect(await failure(serverAt(baseUrl).probe())).toMatchObject({ wire: { code: 'upstream_refused' } });
 });
 
 test('a server without a list of models will do', async () => {
@@ -311,21 +305,39 @@ test('a server without a list of models will do', async () => {
     (response) => stream(response, [delta('a'), last('stop')]),
     (response) => json(response, 404, { error: { message: 'no' } }),
   );
-  expect((await run(await chat(baseUrl))).at(-1)).toMatchObject({
+  await serverAt(baseUrl).probe();
+  expect((await run(baseUrl)).at(-1)).toMatchObject({
     finishReason: 'stop',
     usage: { completionTokens: 1 },
   });
 });
 
-test('what no server does alike is refused: grammars, and replies begun elsewhere', async () => {
-  const { asked, baseUrl } = await serve(() => undefined);
-  const engine = await chat(baseUrl);
-  expect(
-    await failure(run(engine, job({ constraint: { kind: 'grammar', gbnf: 'root ::= "a"' } }))),
-  ).toMatchObject({ wire: { status: 400, param: 'response_format' } });
-  expect(await failure(run(engine, job({ resume: { text: 'a', tokens: 1 } })))).toMatchObject({
-    wire: { code: 'engine_lost' },
+test('events that come in any pieces, with any line ends, are whole', async () => {
+  const text = 'ä🙂';
+  const { baseUrl } = await serve(async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const events = [
+      ': a comment',
+      `data: ${JSON.stringify(delta(text))}`,
+      `data:${JSON.stringify(last('stop'))}`,
+    ];
+    const bytes = Buffer.from(`${events.join('\r\n\r\n')}\r\n\r\ndata: [DONE]`);
+    for (const byte of bytes) {
+      response.write(Buffer.of(byte));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    response.end();
   });
+  const events = await run(baseUrl);
+  expect(events[1]).toMatchObject({ delta: { text } });
+  expect(events.at(-1)).toMatchObject({ type: 'done', finishReason: 'stop' });
+});
+
+test('grammars, which no server takes, are refused', async () => {
+  const { asked, baseUrl } = await serve(() => undefined);
+  expect(
+    await failure(run(baseUrl, job({ constraint: { kind: 'grammar', gbnf: 'root ::= "a"' } }))),
+  ).toMatchObject({ wire: { status: 400, param: 'response_format' } });
   expect(asked).toEqual([]);
 });
 
@@ -336,10 +348,8 @@ test('embeddings that a server did not shorten are refused by name', async () =>
       usage: { prompt_tokens: 4, total_tokens: 4 },
     }),
   );
-  const engine = (await load(baseUrl, 'embedding')) as EmbeddingEngine;
   const shorter: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts: ['a'] }, dimensions: 1 };
-  expect(await failure(engine.embed(shorter, never))).toMatchObject({
-    message: expect.stringContaining('omitted or 2') as string,
+  expect(await failure(upstreamEmbedding(serverAt(baseUrl, 'embedding'), shorter, never))).toMatchObject({
     wire: { status: 400, param: 'dimensions', code: 'unsupported_value' },
   });
 });
@@ -354,25 +364,23 @@ test('embeddings: in order, and of length 1', async () => {
       usage: { prompt_tokens: 4, total_tokens: 4 },
     }),
   );
-  const engine = (await load(baseUrl, 'embedding')) as EmbeddingEngine;
-  const { vectors, tokens } = await engine.embed(
-    { kind: 'embedding', model: 'm', input: { texts: ['a', 'b'] }, dimensions: 2 },
-    never,
-  );
+  const embed = (more: Partial<EmbeddingJob>) =>
+    upstreamEmbedding(
+      serverAt(baseUrl, 'embedding'),
+      { kind: 'embedding', model: 'm', input: { texts: ['a'] }, ...more },
+      never,
+    );
+  const { vectors, promptTokens } = await embed({ input: { texts: ['a', 'b'] }, dimensions: 2 });
   expect(vectors.map((vector) => [...vector].map((value) => Number(value.toFixed(4))))).toEqual([
     [0.6, 0.8],
     [0, 1],
   ]);
-  expect(tokens).toBe(4);
+  expect(promptTokens).toBe(4);
   expect(asked[0]?.body).toEqual({
     model: 'their-model',
     input: ['a', 'b'],
     encoding_format: 'float',
     dimensions: 2,
   });
-  expect(
-    await failure(engine.embed({ kind: 'embedding', model: 'm', input: { texts: ['a'] } }, never)),
-  ).toMatchObject({
-    wire: { code: 'upstream_failed' },
-  });
+  expect(await failure(embed({}))).toMatchObject({ wire: { code: 'upstream_failed' } });
 });

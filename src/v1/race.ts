@@ -1,15 +1,12 @@
-import type { ChatEvent } from '../../protocol/job.ts';
-import type { WaitingStage } from '../../protocol/engine-port.ts';
+import type { EngineEvent } from '../service/service-dependencies.ts';
 
-type Events = AsyncGenerator<ChatEvent, void, undefined>;
-/** Why nothing has come yet; with `prefill`, the fingerprint of the variant that computes. */
-export type OnStage = (stage: WaitingStage, servedBy?: string) => void;
-export type Racer = (signal: AbortSignal, onStage: OnStage) => Events;
+type Events = AsyncGenerator<EngineEvent, void, undefined>;
+export type Racer = (signal: AbortSignal) => Events;
 
 /** Up to the first token: what came until then, and the rest. */
 interface Opening {
   abort: AbortController;
-  come: ChatEvent[];
+  come: EngineEvent[];
   rest: Events;
 }
 
@@ -17,11 +14,9 @@ interface Opening {
  * Puts one chat to several variants at once. The one that gives the first token goes on, and the others are aborted.
  * @throws what the last of them failed with, when all fail
  */
-export async function* raceChats(racers: Racer[], signal: AbortSignal, onStage: OnStage): Events {
+export async function* raceChats(racers: Racer[], signal: AbortSignal): Events {
   const aborts = racers.map(() => new AbortController());
-  const openings = racers.map((racer, at) =>
-    open(racer, aborts[at] ?? new AbortController(), signal, onStage),
-  );
+  const openings = racers.map((racer, at) => open(racer, aborts[at] ?? new AbortController(), signal));
   try {
     const winner = await Promise.any(openings).catch((failures: AggregateError) => {
       throw signal.aborted ? signal.reason : failures.errors.at(-1);
@@ -39,19 +34,13 @@ export async function* raceChats(racers: Racer[], signal: AbortSignal, onStage: 
   }
 }
 
-async function open(
-  racer: Racer,
-  abort: AbortController,
-  signal: AbortSignal,
-  onStage: OnStage,
-): Promise<Opening> {
-  // Who computes is told by the first token: before it, there are several.
-  const rest = racer(AbortSignal.any([signal, abort.signal]), (stage) => {
-    if (stage !== 'prefill') onStage(stage);
-  });
-  const come: ChatEvent[] = [];
+async function open(racer: Racer, abort: AbortController, signal: AbortSignal): Promise<Opening> {
+  const rest = racer(AbortSignal.any([signal, abort.signal]));
+  const come: EngineEvent[] = [];
   for (;;) {
     const { value, done } = await rest.next();
+    // Who computes is told by the first token: before it, there are several.
+    if (value?.type === 'waiting') continue;
     if (value) come.push(value);
     if (done || value?.type !== 'accepted') return { abort, come, rest };
   }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { CircuitBreaker } from '../../../../src/engine/models/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/upstream/circuit-breaker.ts';
 
 let now = 0;
 let circuit: CircuitBreaker;

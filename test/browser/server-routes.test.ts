@@ -1,0 +1,214 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
+import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { PacedServer } from '../support/paced-server.ts';
+import { stopServiceWorker } from '../support/service-worker-control.ts';
+
+/** Requests go to a server from the service worker itself, and race against the device. */
+
+const SECRET = 'sk-of-the-site-77ab';
+const small = defaultCatalog.models[0]?.variants.at(-1);
+if (!small) throw new Error('the default catalog has no small weights');
+/** A document of the site without the library. */
+const PLAIN = '/counting-worker.js';
+
+let context: BrowserContext;
+let server: PacedServer;
+let path: (options?: object) => string;
+
+beforeAll(async () => {
+  server = new PacedServer({ firstMs: 0, tokenMs: 30, tokens: 10 });
+  await server.start();
+  const variant: UpstreamVariant = {
+    engine: 'upstream',
+    name: 'paced',
+    license: 'Apache-2.0',
+    contextLength: 2048,
+    files: [],
+    baseUrl: server.url,
+    model: 'theirs',
+  };
+  const catalog: Catalog = {
+    ownedBy: 'test',
+    models: [
+      { id: 'first', kind: 'chat', created: 1, variants: [small, variant], route: 'server-first' },
+      { id: 'race', kind: 'chat', created: 1, variants: [variant, small], route: 'race' },
+    ],
+  };
+  path = (options = {}) => {
+    const given = { catalog, upstreamKeys: { paced: SECRET }, ...options };
+    return `/test-page.html?options=${encodeURIComponent(JSON.stringify(given))}`;
+  };
+  context = await launch();
+});
+
+afterAll(async () => {
+  await context.close();
+  server.stop();
+});
+
+const wholeText = (tokens: number) => Array.from({ length: tokens }, (_, index) => `${index} `).join('');
+
+interface Answered {
+  text: string;
+  by: string | null;
+  finish: string | null | undefined;
+}
+
+/** Starts a stream in the page, by plain `fetch`; `read` gives what has come. */
+async function stream(page: Page, key: string, body: object = {}) {
+  const reading = page.evaluateHandle(
+    async ({ apiKey, more }) => {
+      const response = await fetch('/v1/chat/completions', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          model: 'first',
+          messages: [{ role: 'user', content: 'Count.' }],
+          stream: true,
+          ...more,
+        }),
+      });
+      const answered: Answered = {
+        text: '',
+        by: response.headers.get('localtext-served-by'),
+        finish: undefined,
+      };
+      const read = async () => {
+        for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? [])
+          for (const line of text.split('\n')) {
+            if (!line.startsWith('data: {')) continue;
+            const { choices } = JSON.parse(line.slice(6)) as {
+              choices: { delta: { content?: string }; finish_reason: string | null }[];
+            };
+            answered.text += choices[0]?.delta.content ?? '';
+            answered.finish = choices[0]?.finish_reason ?? answered.finish;
+          }
+      };
+      return { answered, end: read() };
+    },
+    { apiKey: key, more: body },
+  );
+  const handle = await reading;
+  return {
+    read: () => handle.evaluate(({ answered }) => answered),
+    end: () => handle.evaluate(async ({ answered, end }) => (await end, answered)),
+  };
+}
+
+const heldLocks = (page: Page) =>
+  page.evaluate(async () => (await navigator.locks.query()).held?.map(({ name = '' }) => name) ?? []);
+
+test('a server answers without any engine, and goes on when the leading tab closes', async () => {
+  // Its engine's worker is never there.
+  const { page: a, key } = await openPage(context, inject('siteUrl'), path({ workerUrl: '/no-worker.js' }));
+  const plain = await context.newPage();
+  await plain.goto(inject('siteUrl') + PLAIN);
+  const before = Date.now();
+  expect(await (await stream(plain, key)).end()).toEqual({
+    text: wholeText(10),
+    by: 'paced-upstream',
+    finish: 'stop',
+  });
+  expect(server.authorization).toBe(`Bearer ${SECRET}`);
+  expect((await heldLocks(plain)).filter((name) => name.includes(':engine:'))).toEqual([]);
+  const status = await a.evaluate(async () => (await window.localtext).status());
+  expect(status.models[0]).toMatchObject({ state: 'ready', fingerprint: 'paced-upstream' });
+  await a.evaluate(async () => (await window.localtext).ready('first'));
+  console.log(`without an engine: ${Date.now() - before} ms`);
+
+  await a.goto(inject('siteUrl') + path());
+  await expect.poll(async () => (await heldLocks(plain)).join()).toContain(':engine:');
+  server.pace = { firstMs: 0, tokenMs: 30, tokens: 120 };
+  const going = await stream(plain, key);
+  await expect.poll(async () => (await going.read()).text.length).toBeGreaterThan(20);
+  const asker = await stream(a, key);
+  await a.close();
+  expect(await going.end()).toEqual({ text: wholeText(120), by: 'paced-upstream', finish: 'stop' });
+  expect(asker).toBeDefined();
+  // The request of the tab that closed has ended, too.
+  await expect.poll(() => server.open).toBe(0);
+  expect(server.left).toBe(1);
+
+  // No tab has the library now, and the service worker starts again.
+  expect((await heldLocks(plain)).filter((name) => name.includes(':leader'))).toEqual([]);
+  await stopServiceWorker(plain);
+  server.pace = { firstMs: 0, tokenMs: 5, tokens: 10 };
+  expect(await (await stream(plain, key)).end()).toMatchObject({ text: wholeText(10) });
+  await plain.close();
+});
+
+test('in a race, the one that gives the first token answers, and the other is stopped', async () => {
+  const { page, key } = await openPage(context, inject('siteUrl'), path());
+  server.left = 0;
+  // The model is loaded.
+  await page.evaluate(
+    async ({ apiKey }) => {
+      await fetch('/v1/chat/completions', {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${apiKey}`,
+          'content-type': 'application/json',
+          'localtext-route': 'device',
+        },
+        body: JSON.stringify({
+          model: 'race',
+          messages: [{ role: 'user', content: 'Hi.' }],
+          max_tokens: 1,
+        }),
+      });
+    },
+    { apiKey: key },
+  );
+  server.pace = { firstMs: 60_000, tokenMs: 5, tokens: 10 };
+  const byDevice = await (await stream(page, key, { model: 'race', max_tokens: 8 })).end();
+  expect(byDevice.by).toMatch(new RegExp(`^${small.name}`));
+  await expect.poll(() => [server.open, server.left]).toEqual([0, 1]);
+
+  // Some seconds of prefill, in which the server is first.
+  const content = `Repeat: ${'one two three four five '.repeat(250)}`;
+  server.pace = { firstMs: 300, tokenMs: 30, tokens: 40 };
+  const body = { model: 'race', messages: [{ role: 'user', content }], max_tokens: 400 };
+  const began = Date.now();
+  const racing = await stream(page, key, body);
+  await expect.poll(async () => (await racing.read()).text.length).toBeGreaterThan(0);
+  const running = async () =>
+    page.evaluate(async () => {
+      const { models } = await (await window.localtext).status();
+      return models.map(({ running: now, fingerprint }) => [now, fingerprint]);
+    });
+  const byServer = await racing.end();
+  expect(byServer).toEqual({ text: wholeText(40), by: 'paced-upstream', finish: 'stop' });
+  const answeredMs = Date.now() - began;
+  // The device is free for the next one at once: the prefill was given up.
+  const next = await page.evaluate(
+    async ({ apiKey }) => {
+      const at = performance.now();
+      const response = await fetch('/v1/chat/completions', {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${apiKey}`,
+          'content-type': 'application/json',
+          'localtext-route': 'device',
+        },
+        body: JSON.stringify({
+          model: 'race',
+          messages: [{ role: 'user', content: 'Hi.' }],
+          max_tokens: 1,
+        }),
+      });
+      await response.text();
+      return { status: response.status, ms: performance.now() - at };
+    },
+    { apiKey: key },
+  );
+  expect(next.status).toBe(200);
+  console.log(
+    `the server answered after ${answeredMs} ms, the device was free after ${Math.round(next.ms)} ms more`,
+  );
+  expect(await running()).toContainEqual([0, 'paced-upstream']);
+});
