@@ -5,7 +5,7 @@ import { AlteredSite } from '../browser/lifetime/support/altered-site.ts';
 import { launch } from '../support/launch.ts';
 import { Chaos } from './chaos.ts';
 
-const rounds = Number(process.env['LOCALTEXT_CHAOS_ROUNDS'] ?? 6);
+const rounds = Number(process.env['LOCALTEXT_CHAOS_ROUNDS'] ?? 4);
 const seed = Number(process.env['LOCALTEXT_CHAOS_SEED'] ?? 1);
 
 let context: BrowserContext;

@@ -16,6 +16,8 @@ declare module 'vitest' {
 /** The package is made and installed while the tests before these run: `installed.ts` waits for it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   process.env['LOCALTEXT_CHROMIUM'] = findBrowser();
+  // No test may depend on a network.
+  for (const name of ['NEXT', 'ASTRO']) process.env[`${name}_TELEMETRY_DISABLED`] = '1';
   await pullWeights([], 'public/models', new AbortController().signal);
   project.provide('tarball', await tarballPath());
   project.provide('examples', FOLDER);
