@@ -168,6 +168,27 @@ export class WeightStore {
     });
   }
 
+  /**
+   * Finds out whether what these files lack can be stored, before a long work on them. What the browser reports to be free
+   * may be more than it gives.
+   * @throws EngineError `storage_full`
+   */
+  async tryRoom(files: readonly WeightFile[]): Promise<void> {
+    const { needed } = await this.room(files);
+    if (needed === 0) return;
+    // The name stays the same: should the worker end here, the next try removes it.
+    const name = 'room';
+    const writer = await this.backend.write(name);
+    try {
+      await writer.resize(needed);
+    } catch (error) {
+      throw files[0] ? didNotFit({ ...files[0], bytes: needed }, error) : error;
+    } finally {
+      await writer.close();
+      await this.backend.remove(name);
+    }
+  }
+
   /** @throws EngineError 400 `weights_in_use` while it is being written, here or by another app of the origin */
   async delete(file: WeightFile): Promise<void> {
     if (await this.#removeUnlessLocked(file)) return;

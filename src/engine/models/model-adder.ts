@@ -164,7 +164,9 @@ export class ModelAdder {
     const { store, modelStorage } = this.#options;
     const { unfinished } = modelStorage;
     // Before a local file is read as a whole to be hashed.
-    await modelStorage.makeRoom(await unfinished.expected(slug, bytes));
+    const expected = await unfinished.expected(slug, bytes);
+    await modelStorage.makeRoom(expected);
+    if (files.some(({ phase }) => phase === 'copy')) await (await store).tryRoom(expected);
     const report = reportOf(storing);
     const weights: WeightFile[] = [];
     try {

@@ -155,6 +155,20 @@ test('what is too large for the memory is refused before it is stored; a shorter
   expect([...service.backend.files.keys()]).toEqual(before);
 });
 
+test('a storage that gives less than it reports is found out before the file is hashed', async () => {
+  const { write } = service.backend;
+  service.backend.write = async (name) => ({
+    ...(await write.call(service.backend, name)),
+    resize: async () => {
+      throw new DOMException('full', 'QuotaExceededError');
+    },
+  });
+  const progress: LoadProgress[] = [];
+  const adding = add(source(gguf('Big')), null, progress);
+  await expect(adding).rejects.toMatchObject({ wire: { code: 'storage_full' } });
+  expect([progress, [...service.backend.files.keys()]]).toEqual([[], []]);
+});
+
 test('a chat template that loops is refused before anything is written', async () => {
   const loop = '{% for i in range(10000000000) %}x{% endfor %}';
   const refused = add(source(gguf('Looping', { 'tokenizer.chat_template': loop })));
