@@ -1,0 +1,182 @@
+import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { BrowserContext, CDPSession, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { chatMetadata, oneTensor, writeGguf } from '../support/write-gguf.ts';
+
+/** Files that a user may choose by mistake or be given by somebody else, on the way that a model takes. */
+
+const GIB = 2 ** 30;
+const metadata = (more: Record<string, number | string> = {}) => ({ ...chatMetadata, ...more });
+const sound = (more: Record<string, number | string> = {}) =>
+  writeGguf({ metadata: metadata(more), tensors: [oneTensor] });
+/** A header whose one tensor has so many bytes, which are not there. */
+const header = (rows: number) =>
+  writeGguf({ metadata: metadata(), tensors: [{ ...oneTensor, shape: [32, rows], bytes: 0 }] });
+/** The header of a list in the metadata is changed to hold lists. */
+function nested(): Buffer<ArrayBuffer> {
+  const bytes = writeGguf({ metadata: { ...metadata(), list: ['a', 'b'] }, tensors: [oneTensor] });
+  bytes.writeUInt32LE(9, bytes.indexOf('list') + 8);
+  return bytes;
+}
+function counting(at: number, count: bigint): Buffer<ArrayBuffer> {
+  const bytes = sound();
+  bytes.writeBigUInt64LE(count, at);
+  return bytes;
+}
+
+interface Case {
+  bytes: Buffer<ArrayBuffer>;
+  /** Of a sparse file. */
+  size?: number;
+  code: string;
+  says: RegExp;
+}
+
+const INVALID = 'invalid_model_file';
+const cases: Record<string, Case> = {
+  'notes.gguf': { bytes: Buffer.from('a text, and no model at all'), code: INVALID, says: /is not a GGUF/ },
+  'empty.gguf': { bytes: Buffer.alloc(0), code: INVALID, says: /empty\.gguf is not a GGUF/ },
+  'archive.zip': {
+    bytes: Buffer.from('PK\u0003\u0004 and what else is in it, compressed'),
+    code: INVALID,
+    says: /ZIP archive/,
+  },
+  'cut-header.gguf': { bytes: sound().subarray(0, 200), code: INVALID, says: /ends within its header/ },
+  'cut-tensors.gguf': { bytes: sound().subarray(0, -64), code: INVALID, says: /ends at byte/ },
+  'tensors.gguf': { bytes: counting(8, 2n ** 60n), code: INVALID, says: /as the number of tensors/ },
+  'entries.gguf': {
+    bytes: counting(16, 2n ** 60n),
+    code: INVALID,
+    says: /as the number of metadata entries/,
+  },
+  'name.gguf': { bytes: counting(24, 2n ** 60n), code: INVALID, says: /as the length of a name/ },
+  'lists.gguf': { bytes: nested(), code: INVALID, says: /unknown type 9/ },
+  'huge-text.gguf': {
+    bytes: counting(sound().indexOf('llama') - 8, 2n ** 36n),
+    size: 2 ** 37,
+    code: INVALID,
+    says: /header of more than|ends within/,
+  },
+  'encoder.gguf': {
+    bytes: sound({ 'general.architecture': 'bert' }),
+    code: INVALID,
+    says: /an embedding model/,
+  },
+  'future.gguf': { bytes: sound({ 'general.architecture': 'future' }), code: INVALID, says: /does not have/ },
+  'loops.gguf': {
+    bytes: sound({
+      'tokenizer.chat_template':
+        '{% for i in range(10**9) %}{% for j in range(10**9) %}x{% endfor %}{% endfor %}',
+    }),
+    code: 'unsupported_model',
+    says: /chat template .* range\(\)/,
+  },
+  'steps.gguf': {
+    bytes: sound({
+      'tokenizer.chat_template': `${'{% for i in range(9999) %}'.repeat(9)}x${'{% endfor %}'.repeat(9)}`,
+    }),
+    code: 'unsupported_model',
+    says: /chat template .* steps/,
+  },
+  '20-gigabytes.gguf': {
+    bytes: header(Math.floor(20e9 / 34)),
+    size: 20e9 + 4096,
+    code: 'unsupported_model',
+    says: /needs 20\.\d GB of memory/,
+  },
+  'quota.gguf': {
+    bytes: header(Math.floor(2.2e9 / 34)),
+    size: 2.2e9 + 4096,
+    code: 'storage_full',
+    says: /2,?2\d\d,?\d{3},?\d{3}|2\.2 GB/,
+  },
+};
+
+let folder: string;
+let context: BrowserContext;
+let page: Page;
+let devtools: CDPSession;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'localtext-hostile-'));
+  for (const [name, { bytes, size }] of Object.entries(cases)) {
+    await writeFile(join(folder, name), bytes);
+    if (size !== undefined) await truncate(join(folder, name), size);
+  }
+  context = await launch();
+  page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  await page.goto(`${inject('siteUrl')}/#/models`);
+  await page.getByRole('region', { name: 'Your own model' }).waitFor();
+  devtools = await context.newCDPSession(page);
+  await devtools.send('Storage.overrideQuotaForOrigin', { origin: inject('siteUrl'), quotaSize: 2e9 });
+  await page.evaluate(() => {
+    const input = Object.assign(document.createElement('input'), { type: 'file', id: 'bad-file' });
+    document.body.append(input);
+  });
+});
+afterAll(async () => {
+  await context?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const stored = (): Promise<string[]> =>
+  page.evaluate(async () => {
+    await (await window.localtext).weights.list();
+    let directory = await navigator.storage.getDirectory();
+    for (const name of ['localtext', 'weights']) directory = await directory.getDirectoryHandle(name);
+    const names: string[] = [];
+    for await (const name of directory.keys()) names.push(name);
+    return names.toSorted();
+  });
+
+test.each(Object.entries(cases))('%s is refused before it is copied', async (name, { code, says }) => {
+  const before = await stored();
+  await page.locator('#bad-file').setInputFiles(join(folder, name));
+  const refused = await page.evaluate(async () => {
+    const { models } = await window.localtext;
+    const [file] = document.querySelector<HTMLInputElement>('#bad-file')?.files ?? [];
+    if (!file) throw new Error('no file was chosen');
+    const progress: number[] = [];
+    try {
+      await models.add(file, { onProgress: ({ loadedBytes }) => progress.push(loadedBytes) });
+      return { code: 'added', message: '', progress };
+    } catch (error) {
+      const { code: why, message } = error as { code: string; message: string };
+      return { code: why, message, progress };
+    }
+  });
+  expect(refused).toEqual({ code, message: expect.stringMatching(says), progress: [] });
+  expect(await stored()).toEqual(before);
+});
+
+test('a file of more than 2 GiB is described by its header alone', async () => {
+  const file = join(folder, 'quota.gguf');
+  await devtools.send('Storage.overrideQuotaForOrigin', { origin: inject('siteUrl'), quotaSize: 5 * GIB });
+  await page.locator('#bad-file').setInputFiles(file);
+  const details = await page.evaluate(async () => {
+    const [chosen] = document.querySelector<HTMLInputElement>('#bad-file')?.files ?? [];
+    return (await window.localtext).models.inspect(chosen ?? []);
+  });
+  expect(details).toMatchObject({ architecture: 'llama', quantization: 'Q8_0', bytes: 2.2e9 + 4096 });
+  // WASM memory has 64-bit addresses here, so that it need not be split.
+  expect(details.problem ?? '').not.toContain('split');
+});
+
+test('a folder that is dropped is named', async () => {
+  const inside = join(folder, 'models of mine');
+  await mkdir(inside, { recursive: true });
+  const zone = page.locator('.drop-zone');
+  await zone.scrollIntoViewIfNeeded();
+  const box = await zone.boundingBox();
+  const at = { x: (box?.x ?? 0) + 20, y: (box?.y ?? 0) + 20 };
+  const data = { items: [], files: [inside], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await devtools.send('Input.dispatchDragEvent', { type, ...at, data });
+  await page.getByRole('alert').getByText('models of mine is a folder').waitFor();
+});
