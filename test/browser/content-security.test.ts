@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
-import { AlteredSite } from './lifetime/support/altered-site.ts';
+import { AlteredSite } from '../support/altered-site.ts';
 
 const siteUrl = inject('siteUrl');
 /** Browsers report every violation there: of pages, workers, threads and the service worker. */
@@ -61,10 +61,8 @@ test('the policy allows no inline script, no blob: or data: script, no frames of
 
 test('chat and embeddings on threads run under it, without a violation anywhere', async () => {
   const site = await withPolicy(() => strict);
-  const list = await (await fetch(`${siteUrl}/localtext-sw.js`)).text();
   // Two threads, whatever the machine has: more of them than cores wait for each other.
-  for (const [path] of list.matchAll(/assets\/[\w-]+\.js/g))
-    if (/\/worker-[^/]*$/.test(path)) site.files.set(`/${path}`, (text) => `${FOUR_PROCESSORS}\n${text}`);
+  site.workerPrefix = `${FOUR_PROCESSORS}\n`;
   const { page, key } = await openPage(context, site.url);
   const answers = await page.evaluate(async (apiKey) => {
     const client = window.client(apiKey);

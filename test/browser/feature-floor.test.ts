@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
-import { AlteredSite } from './lifetime/support/altered-site.ts';
+import { AlteredSite } from '../support/altered-site.ts';
 import { Tab } from './lifetime/support/tab.ts';
 
 /** A browser without one of the APIs: the page learns its name, or goes on without it. */

@@ -8,7 +8,7 @@ import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { tinyGguf } from '../unit/convert/tiny-gguf.ts';
-import { AlteredSite } from './lifetime/support/altered-site.ts';
+import { AlteredSite } from '../support/altered-site.ts';
 
 const SOUND = 'sound-1';
 const MINI_LM = 'all-minilm-l6-v2';
@@ -29,7 +29,7 @@ const miniLm = named('all-minilm-l6-v2-f32');
 /** Served under its own address, with the hash that it has. */
 function serve(id: string, path: string, bytes: Buffer): WeightFile {
   const name = `/hostile/${id}`;
-  site.bodies.set(name, bytes);
+  site.serve(name, bytes);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   return { path, bytes: bytes.length, sha256, url: site.url + name };
 }
@@ -174,6 +174,6 @@ test('hostile weights of the right hash: each is refused by name, and what is so
   }
   // A later worker, too, has it from the store.
   await page.reload();
-  site.bodies.clear();
+  site.handlers.clear();
   expect(await embed()).toBe(384);
 });

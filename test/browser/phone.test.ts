@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { VariantReason } from '../../src/protocol/worker-control.ts';
 import { launch } from '../support/launch.ts';
 import { SlowSite } from '../support/slow-site.ts';
-import { AlteredSite } from './lifetime/support/altered-site.ts';
+import { AlteredSite } from '../support/altered-site.ts';
 
 /** A phone on a metered connection: 4 GB, 4 processors, touch, 390 px. */
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from
 
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
-import { AlteredSite } from './lifetime/support/altered-site.ts';
+import { AlteredSite } from '../support/altered-site.ts';
 
 const EMBEDDER = 'jade-mole-4';
 const CHAT = 'amber-phoenix-4';

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 
-import { AlteredSite } from '../browser/lifetime/support/altered-site.ts';
+import { AlteredSite } from '../support/altered-site.ts';
 import { SlowSite } from '../support/slow-site.ts';
 import { selectedBrowsers } from './support/browsers.ts';
 import { waitFor, type Browser, type Tab } from './support/driver.ts';
@@ -45,7 +45,7 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     slow = await SlowSite.start(inject('siteUrl'), BYTES_PER_SECOND);
     [browser, site] = await Promise.all([launch(), AlteredSite.start(slow.url, { isolated: true })]);
     site.files.set('/', (html) => html.replace('<script', '<script src="/keep-errors.js"></script><script'));
-    site.bodies.set('/keep-errors.js', Buffer.from(KEEP_ERRORS));
+    site.serve('/keep-errors.js', KEEP_ERRORS);
     tab = await browser.open(site.url);
     await waitFor(tab, () => document.querySelector('.load-card .progress') !== null);
     await storeConversation(tab);

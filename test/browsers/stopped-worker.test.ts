@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
-import { AlteredSite } from '../browser/lifetime/support/altered-site.ts';
+import { AlteredSite } from '../support/altered-site.ts';
 import { selectedBrowsers } from './support/browsers.ts';
 import { counted, SiteTab } from './support/site-tab.ts';
 import type { Browser } from './support/driver.ts';

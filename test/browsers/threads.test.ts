@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { counting } from '../browser/lifetime/support/site-of-tabs.ts';
-import { AlteredSite } from '../browser/lifetime/support/altered-site.ts';
+import { AlteredSite } from '../support/altered-site.ts';
 import { selectedBrowsers } from './support/browsers.ts';
 import { SiteTab } from './support/site-tab.ts';
 import { launchWebKit, type WebKit } from './support/webkit.ts';

@@ -1,7 +1,7 @@
 import type { BrowserContext } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-import { AlteredSite } from '../browser/lifetime/support/altered-site.ts';
+import { AlteredSite } from '../support/altered-site.ts';
 import { launch } from '../support/launch.ts';
 import { Chaos } from './chaos.ts';
 

@@ -11,6 +11,8 @@ const PAGES = {
   'lifetime-page': '../browser/lifetime/site/lifetime-page.ts',
   /** The library, started, and hostile requests. */
   'fuzz-page': '../fuzz/page/fuzz-page.ts',
+  /** llama.cpp's server alone. */
+  'llama-page': './site/llama-page.ts',
   /** The raw engines beside the library. */
   'bench-page': '../bench/page/main.ts',
 };

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 
 import { launch } from '../../../support/launch.ts';
 import type { Body } from '../site/run.ts';
-import { AlteredSite, type Alterations } from './altered-site.ts';
+import { AlteredSite, type Alterations } from '../../../support/altered-site.ts';
 import { Tab, type OpenOptions } from './tab.ts';
 
 export interface SiteOfTabs {

@@ -60,8 +60,7 @@ export class FaultRig {
 
   static async start(): Promise<FaultRig> {
     const body = await readFile(`public/${FILE}`);
-    const site = await FaultSite.start(inject('siteUrl'), `/${FILE}`, body);
-    site.workerPrefix = SHORT_STALLS;
+    const site = await FaultSite.start(inject('siteUrl'), `/${FILE}`, body, SHORT_STALLS);
     const rig = new FaultRig(site, body, await launch({ extraArgs: [BASELINE_WASM] }));
     rig.#known = await (await rig.tab()).embed();
     return rig;

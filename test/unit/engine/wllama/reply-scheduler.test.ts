@@ -1,64 +1,18 @@
 import { expect, test } from 'vitest';
 
 import { ReplyScheduler } from '../../../../src/engine/engines/wllama/reply-scheduler.ts';
-import type { Chunk } from '../../../../src/engine/engines/wllama/wllama-reply.ts';
-import {
-  RequestRejectedError,
-  type ServerCalls,
-} from '../../../../src/engine/engines/wllama/server-calls.ts';
+import { RequestRejectedError } from '../../../../src/engine/engines/wllama/server-calls.ts';
+import { FakeLlamaServer } from '../../../support/llama-calls/fake-llama-server.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
 
 virtualTime();
 
 const never = new AbortController().signal;
 
-/** Like the real one: a step advances every slot, and hands out one result of one of them. */
-class FakeServer implements ServerCalls {
-  readonly log: string[] = [];
-  readonly #slots = new Map<number, { left: number; tokens: number; results: string[]; ahead: boolean }>();
-  #ids = 0;
-
-  /** A prompt of `x`, as many as it takes steps; then `tokens`. */
-  async begin(fields: Record<string, unknown>): Promise<number> {
-    const prompt = String(fields['prompt']);
-    this.log.push(`begin ${prompt.length}`);
-    if (prompt === 'bad') throw new RequestRejectedError('not understood');
-    this.#slots.set(++this.#ids, {
-      left: Math.ceil(prompt.length / 100),
-      tokens: Number(fields['n_predict']),
-      results: [],
-      ahead: fields['n_predict'] === 0,
-    });
-    return this.#ids;
-  }
-
-  async step(id: number) {
-    for (const slot of this.#slots.values()) {
-      if (slot.left > 0) slot.left--;
-      else if (slot.tokens-- > 0) slot.results.push('t');
-    }
-    const slot = this.#slots.get(id);
-    const text = slot?.results.shift() ?? (slot?.ahead && slot.left === 0 ? 'ahead' : undefined);
-    const more = !!slot && (slot.left > 0 || slot.tokens > 0 || slot.results.length > 0);
-    if (this.dead) throw new Error('memory access out of bounds');
-    if (!more) this.#slots.delete(id);
-    const timings = this.timings?.(id);
-    return { chunks: text ? [{ choices: [{ text }], ...(timings && { timings }) }] : [], more };
-  }
-
-  async cancel(id: number): Promise<void> {
-    this.log.push(`cancel ${id}`);
-    this.#slots.delete(id);
-  }
-
-  dead = false;
-  timings?: (id: number) => NonNullable<Chunk['timings']>;
-}
-
 const ask = (length: number, tokens: number) => ({ prompt: 'x'.repeat(length), n_predict: tokens });
 
 test('gives what is generated together out evenly', async () => {
-  const server = new ReplyScheduler(new FakeServer(), 4, false);
+  const server = new ReplyScheduler(new FakeLlamaServer(), 4, false);
   const order: string[] = [];
   await Promise.all(['a', 'b', 'c'].map((name) => server.run(ask(100, 20), () => order.push(name), never)));
   for (const name of ['a', 'b', 'c']) {
@@ -68,7 +22,7 @@ test('gives what is generated together out evenly', async () => {
 });
 
 test('puts a long prompt aside for a short one, and comes back to it', async () => {
-  const fake = new FakeServer();
+  const fake = new FakeLlamaServer();
   const server = new ReplyScheduler(fake, 4, false);
   const order: string[] = [];
   const long = server.run(ask(5000, 1), () => order.push('long'), never);
@@ -80,7 +34,7 @@ test('puts a long prompt aside for a short one, and comes back to it', async () 
 });
 
 test('computes a long prompt once, and hands its state on from each that begins alike to the next', async () => {
-  const fake = new FakeServer();
+  const fake = new FakeLlamaServer();
   const server = new ReplyScheduler(fake, 4, false);
   const order: string[] = [];
   const prompts = ['a', 'b', 'c'].map((name) => ({ name, prompt: 'x'.repeat(1000) + name, n_predict: 2 }));
@@ -94,7 +48,7 @@ test('computes a long prompt once, and hands its state on from each that begins 
 });
 
 test('a short prompt does not wait for a much longer one that begins alike', async () => {
-  const fake = new FakeServer();
+  const fake = new FakeLlamaServer();
   const server = new ReplyScheduler(fake, 4, false);
   const order: string[] = [];
   const long = server.run(ask(5000, 1), () => order.push('long'), never);
@@ -105,14 +59,14 @@ test('a short prompt does not wait for a much longer one that begins alike', asy
 });
 
 test('copies nothing where no prompt can be empty', async () => {
-  const fake = new FakeServer();
+  const fake = new FakeLlamaServer();
   const server = new ReplyScheduler(fake, 4, true);
   await Promise.all([1, 2].map(() => server.run(ask(1000, 2), () => undefined, never)));
   expect(fake.log).toEqual(['begin 1000', 'begin 1000']);
 });
 
 test('says what was found in the cache when the prompt was computed, not what was found after', async () => {
-  const fake = new FakeServer();
+  const fake = new FakeLlamaServer();
   const timings = { prompt_ms: 5, predicted_n: 1, predicted_ms: 1 };
   fake.timings = (begun) =>
     begun === 1 ? { ...timings, cache_n: 10, prompt_n: 90 } : { ...timings, cache_n: 99, prompt_n: 1 };
@@ -123,7 +77,7 @@ test('says what was found in the cache when the prompt was computed, not what wa
 });
 
 test('a prompt that is refused when computed ahead fails its reply, once', async () => {
-  const fake = new FakeServer();
+  const fake = new FakeLlamaServer();
   fake.step = async () => {
     throw new RequestRejectedError('too long', 1000, 10);
   };
@@ -133,7 +87,7 @@ test('a prompt that is refused when computed ahead fails its reply, once', async
 });
 
 test('a reply is accepted with its first step, long before its first token, and a refused one never', async () => {
-  const fake = new FakeServer();
+  const fake = new FakeLlamaServer();
   const server = new ReplyScheduler(fake, 4, true);
   const order: string[] = [];
   const accept = () => order.push('accepted');
@@ -149,7 +103,7 @@ test('a reply is accepted with its first step, long before its first token, and 
 });
 
 test('an abort frees the slot before it rejects, and leaves the others alone', async () => {
-  const fake = new FakeServer();
+  const fake = new FakeLlamaServer();
   const server = new ReplyScheduler(fake, 4, false);
   const abort = new AbortController();
   const leaving = server.run(ask(100, 1000), () => abort.abort(new Error('gone')), abort.signal);
@@ -162,7 +116,7 @@ test('an abort frees the slot before it rejects, and leaves the others alone', a
 });
 
 test('a refused request fails alone; a dead server fails all', async () => {
-  const fake = new FakeServer();
+  const fake = new FakeLlamaServer();
   const server = new ReplyScheduler(fake, 4, false);
   const good = server.run(ask(100, 2), () => undefined, never);
   await expect(server.run({ prompt: 'bad' }, () => undefined, never)).rejects.toBeInstanceOf(
@@ -176,7 +130,7 @@ test('a refused request fails alone; a dead server fails all', async () => {
 });
 
 test('what runs when the server is stopped fails, though its call never settles', async () => {
-  const fake = new FakeServer();
+  const fake = new FakeLlamaServer();
   fake.step = () => new Promise(() => undefined);
   const server = new ReplyScheduler(fake, 4, false);
   const running = server.run(ask(100, 1), () => undefined, never);

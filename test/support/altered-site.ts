@@ -4,6 +4,7 @@ import {
   type IncomingMessage,
   type OutgoingHttpHeaders,
   type Server,
+  type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -19,10 +20,12 @@ export interface Alterations {
 /** The built site behind a server that alters it; what it alters may change while it runs. */
 export class AlteredSite {
   readonly files = new Map<string, (text: string) => string>();
+  /** Put before the engine worker's script. */
+  workerPrefix = '';
   /** Paths with the range of each request that came, `/models/a 0-99`. */
   readonly asked: string[] = [];
-  /** By path: what is answered without asking the site. */
-  readonly bodies = new Map<string, Buffer>();
+  /** By path: answers in place of the site. */
+  readonly handlers = new Map<string, (asked: IncomingMessage, answer: ServerResponse) => void>();
   readonly #origin: string;
   readonly #isolated: boolean;
   readonly #headers: (path: string) => Record<string, string>;
@@ -36,9 +39,9 @@ export class AlteredSite {
     this.#server = createServer((asked, answer) => {
       const range = asked.headers.range?.replace('bytes=', ' ') ?? '';
       this.asked.push((asked.url ?? '/') + range);
-      const body = this.bodies.get(asked.url ?? '/');
-      if (body) {
-        answer.end(body);
+      const handler = this.handlers.get(asked.url ?? '/');
+      if (handler) {
+        handler(asked, answer);
         return;
       }
       const headers: OutgoingHttpHeaders = { ...asked.headers, host: new URL(this.#origin).host };
@@ -66,6 +69,11 @@ export class AlteredSite {
     return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** Serves these bytes in place of the site's file. */
+  serve(path: string, body: Buffer | string): void {
+    this.handlers.set(path, (_, answer) => answer.end(body));
+  }
+
   async stop(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => {
@@ -73,18 +81,19 @@ export class AlteredSite {
     });
   }
 
-  #answer(
-    url: string,
-    response: IncomingMessage,
-    answer: NodeJS.WritableStream & { writeHead(status: number, headers: OutgoingHttpHeaders): unknown },
-  ): void {
+  #alterationOf(path: string): ((text: string) => string) | undefined {
+    const prefix = /\/worker-[\w-]+\.js$/.test(path) ? this.workerPrefix : '';
+    return prefix === '' ? this.files.get(path) : (text) => prefix + text;
+  }
+
+  #answer(url: string, response: IncomingMessage, answer: ServerResponse): void {
     const headers: OutgoingHttpHeaders = { ...response.headers };
     if (!this.#isolated) {
       for (const name of Object.keys(headers)) if (name.startsWith('cross-origin-')) delete headers[name];
     }
     const { pathname } = new URL(url, this.#origin);
     Object.assign(headers, this.#headers(pathname));
-    const alter = this.files.get(pathname);
+    const alter = this.#alterationOf(pathname);
     if (!alter) {
       answer.writeHead(response.statusCode ?? 500, headers);
       response.pipe(answer);

@@ -1,0 +1,48 @@
+import type { Chunk } from '../../../src/engine/engines/wllama/wllama-reply.ts';
+import { RequestRejectedError, type ServerCalls } from '../../../src/engine/engines/wllama/server-calls.ts';
+
+/**
+ * Stands in for llama.cpp's server: a step advances every slot, and hands out one result of one of them.
+ * `observeCalls()` checks it against the real one.
+ */
+export class FakeLlamaServer implements ServerCalls {
+  readonly log: string[] = [];
+  readonly #slots = new Map<number, { left: number; tokens: number; results: string[]; ahead: boolean }>();
+  #ids = 0;
+
+  /** A prompt takes a step for each 100 characters; then come `n_predict` tokens. */
+  async begin(fields: Record<string, unknown>): Promise<number> {
+    const prompt = String(fields['prompt']);
+    this.log.push(`begin ${prompt.length}`);
+    if (prompt === 'bad') throw new RequestRejectedError('not understood');
+    this.#slots.set(++this.#ids, {
+      left: Math.ceil(prompt.length / 100),
+      tokens: Number(fields['n_predict']),
+      results: [],
+      ahead: fields['n_predict'] === 0,
+    });
+    return this.#ids;
+  }
+
+  async step(id: number) {
+    for (const slot of this.#slots.values()) {
+      if (slot.left > 0) slot.left--;
+      else if (slot.tokens-- > 0) slot.results.push('t');
+    }
+    const slot = this.#slots.get(id);
+    const text = slot?.results.shift() ?? (slot?.ahead && slot.left === 0 ? 'ahead' : undefined);
+    const more = !!slot && (slot.left > 0 || slot.tokens > 0 || slot.results.length > 0);
+    if (this.dead) throw new Error('memory access out of bounds');
+    if (!more) this.#slots.delete(id);
+    const timings = this.timings?.(id);
+    return { chunks: text ? [{ choices: [{ text }], ...(timings && { timings }) }] : [], more };
+  }
+
+  async cancel(id: number): Promise<void> {
+    this.log.push(`cancel ${id}`);
+    this.#slots.delete(id);
+  }
+
+  dead = false;
+  timings?: (id: number) => NonNullable<Chunk['timings']>;
+}

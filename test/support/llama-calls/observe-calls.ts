@@ -1,0 +1,77 @@
+import { RequestRejectedError, type ServerCalls } from '../../../src/engine/engines/wllama/server-calls.ts';
+
+/** What is asked of a server: the fake one counts characters, the real one computes tokens. */
+export interface Requests {
+  /** Its prompt takes one step or few. */
+  short(tokens: number): Record<string, unknown>;
+  /** Its prompt takes more than ten steps. */
+  long(tokens: number): Record<string, unknown>;
+  refused: Record<string, unknown>;
+}
+
+/** What `ReplyScheduler` relies on. */
+export const EXPECTED = {
+  tokens: 5,
+  mostChunksAStep: 1,
+  isPrefilledInSteps: true,
+  stepsToAResultThatWaits: 1,
+  afterCancel: 4,
+  refusal: true,
+  afterRefusal: 2,
+  resultsOfPromptAlone: 1,
+} as const;
+
+/** Uses a server as `ReplyScheduler` does. @returns what it did, to be compared with `EXPECTED` */
+export async function observeCalls(
+  calls: ServerCalls,
+  { short, long, refused }: Requests,
+): Promise<Record<keyof typeof EXPECTED, unknown>> {
+  const alone = await readAll(calls, await calls.begin(short(5)));
+
+  const prefill = await readAll(calls, await calls.begin(long(1)));
+
+  const waiting = await calls.begin(long(1));
+  // The prompt of the one is computed by the steps of the other.
+  await readAll(calls, await calls.begin(short(40)));
+  const waited = await readAll(calls, waiting);
+
+  const cancelled = await calls.begin(short(9));
+  const staying = await calls.begin(short(4));
+  await calls.step(cancelled);
+  await calls.cancel(cancelled);
+  const stayed = await readAll(calls, staying);
+
+  const beside = await calls.begin(short(2));
+  const refusal = await calls.begin(refused).then(
+    () => false,
+    (error: unknown) => error instanceof RequestRejectedError,
+  );
+  const after = await readAll(calls, beside);
+
+  const ahead = await readAll(calls, await calls.begin({ ...long(0), cache_prompt: true }));
+  return {
+    tokens: alone.texts,
+    mostChunksAStep: Math.max(alone.mostChunks, prefill.mostChunks, waited.mostChunks),
+    isPrefilledInSteps: prefill.stepsToFirst > 10,
+    stepsToAResultThatWaits: waited.stepsToFirst,
+    afterCancel: stayed.texts,
+    refusal,
+    afterRefusal: after.texts,
+    resultsOfPromptAlone: ahead.chunks,
+  };
+}
+
+/** Steps one completion to its end. */
+async function readAll(calls: ServerCalls, id: number) {
+  const seen = { steps: 0, stepsToFirst: 0, chunks: 0, texts: 0, mostChunks: 0 };
+  for (let more = true; more;) {
+    const result = await calls.step(id);
+    more = result.more;
+    seen.steps += 1;
+    if (seen.chunks === 0 && result.chunks.length > 0) seen.stepsToFirst = seen.steps;
+    seen.chunks += result.chunks.length;
+    seen.texts += result.chunks.filter(({ choices }) => choices?.[0]?.text).length;
+    seen.mostChunks = Math.max(seen.mostChunks, result.chunks.length);
+  }
+  return seen;
+}

@@ -1,0 +1,34 @@
+import { NativeLog } from '../../../src/engine/engines/wllama/native-log.ts';
+import { serverCalls } from '../../../src/engine/engines/wllama/server-calls.ts';
+import { loadRawChat } from '../../bench/page/raw-chat.ts';
+import { observeCalls } from '../llama-calls/observe-calls.ts';
+
+declare global {
+  interface Window {
+    /** Loads llama.cpp's server without the library, and uses it as the library does. */
+    observeLlama(): ReturnType<typeof observeCalls>;
+  }
+}
+
+window.observeLlama = async () => {
+  const wllama = await loadRawChat('ours', 1);
+  const ask = (words: number) => (tokens: number) => ({
+    stream: true,
+    prompt: 'The sea. '.repeat(words),
+    n_predict: tokens,
+    temperature: 0,
+    ignore_eos: true,
+    cache_prompt: false,
+  });
+  const requests = {
+    short: ask(2),
+    // Three tokens each; 32 are computed in a step.
+    long: ask(150),
+    refused: { ...ask(2)(1), grammar: 'root ::= (' },
+  };
+  try {
+    return await observeCalls(serverCalls(wllama, new NativeLog()), requests);
+  } finally {
+    await wllama.exit();
+  }
+};
