@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { byteCount, sha256Hex, weightPath } from './weight-path.ts';
+import { byteCount, sha256Hex, weightFile, weightPath } from './weight-path.ts';
 
 const name = z
   .string()
@@ -15,6 +15,7 @@ const file = z.strictObject({
   bytes: byteCount,
   sha256: sha256Hex,
   url: httpUrl.optional(),
+  requantizedFrom: weightFile.strict().optional(),
 });
 
 const hub = z.strictObject({

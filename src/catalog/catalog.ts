@@ -135,4 +135,11 @@ export interface WeightFile {
   sha256: string;
   /** Where it is fetched from when not from the models folder. */
   url?: string;
+  /**
+   * For a GGUF in Q8_0: the same weights in Q4_1, which are fewer bytes. Downloaded in its place where the models folder
+   * has them, and requantized in the browser.
+   */
+  requantizedFrom?: PinnedFile;
 }
+
+export type PinnedFile = Pick<WeightFile, 'path' | 'bytes' | 'sha256'>;

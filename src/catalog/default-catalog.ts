@@ -4,7 +4,7 @@ import { qwen08B, qwen2B, qwen4B, qwenGguf05B, qwenGguf15B } from './hub-variant
 
 /**
  * SmolLM2-135M-Instruct by Hugging Face TB: its Q4_1 weights as Q8_0, which WASM decodes 1.6 times as fast
- * (src/convert/gguf writes the file).
+ * (src/gguf/requantize.ts writes the file).
  */
 const smolLm2: WllamaVariant = {
   engine: 'wllama',
@@ -19,6 +19,11 @@ const smolLm2: WllamaVariant = {
       path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf',
       bytes: 144811072,
       sha256: 'e261fe2040cbc9922120e6633bcb7d9d87fc7d17a61a962edb7869398685c6b8',
+      requantizedFrom: {
+        path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf',
+        bytes: 98362432,
+        sha256: 'b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53',
+      },
     },
   ],
 };

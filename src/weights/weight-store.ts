@@ -1,11 +1,13 @@
 import type { WeightFile } from '../catalog/catalog.ts';
-import { badRequest } from '../protocol/engine-error.ts';
+import { withOrigins } from '../catalog/with-origins.ts';
+import { badRequest, EngineError } from '../protocol/engine-error.ts';
 import type { StorageBackend } from './backends/storage-backend.ts';
 import { copyBlob } from './download/copy-blob.ts';
-import { didNotFit, storageFull, wrongHash } from './download/download-errors.ts';
+import { didNotFit, isQuotaError, storageFull, wrongHash } from './download/download-errors.ts';
 import { download } from './download/download.ts';
 import { DownloadRate } from './download/download-rate.ts';
 import { PausableDownload } from './download/pausable-download.ts';
+import { requantize, scaledProgress } from './download/requantized-download.ts';
 import { CROSS_ORIGIN_STORAGE, type CrossOriginSource } from './sources/cross-origin-source.ts';
 import { hashBlob } from './integrity/file-hash.ts';
 import { StoredFiles } from './stored-files.ts';
@@ -13,7 +15,14 @@ import { StoredFiles } from './stored-files.ts';
 /** One for the whole origin: all its apps share the files. */
 const lockOf = ({ sha256 }: WeightFile): string => `localtext:weights:${sha256}`;
 
+interface Downloaded {
+  chunks: string[];
+  url: string | null;
+}
+
 export interface FileOptions {
+  /** Another file is made of it, and it is deleted then. */
+  isTemporary?: boolean;
   signal: AbortSignal;
   onProgress(loadedBytes: number): void;
 }
@@ -32,6 +41,9 @@ export interface WeightStoreOptions {
   /** null: not used. */
   shared?: CrossOriginSource | null;
 }
+
+/** Of a file to be requantized: the result is downloaded itself then. */
+const RECOVERABLE: ReadonlySet<string | null> = new Set(['weights_unavailable', 'weights_corrupt']);
 
 /** The weights of all engines. */
 export class WeightStore {
@@ -76,7 +88,7 @@ export class WeightStore {
   }
 
   async storedBytes(files: readonly WeightFile[]): Promise<number> {
-    const stored = await Promise.all(files.map((file) => this.#files.storedBytes(file)));
+    const stored = await Promise.all(withOrigins(files).map((file) => this.#files.storedBytes(file)));
     return stored.reduce((sum, bytes) => sum + bytes, 0);
   }
 
@@ -200,7 +212,7 @@ export class WeightStore {
     const removed = this.#locks.request(lockOf(file), { ifAvailable: true }, async (lock) => {
       if (!lock) return false;
       this.#checks.delete(file.sha256);
-      await this.#files.remove(file);
+      for (const each of withOrigins([file])) await this.#files.remove(each);
       return true;
     });
     return removed;
@@ -212,7 +224,7 @@ export class WeightStore {
   }
 
   #waitingFor(files: readonly WeightFile[]): PausableDownload[] {
-    return files.flatMap(({ sha256 }) => this.#downloads.get(sha256) ?? []);
+    return withOrigins(files).flatMap(({ sha256 }) => this.#downloads.get(sha256) ?? []);
   }
 
   async #stored(file: WeightFile): Promise<StoredFile | null> {
@@ -284,6 +296,20 @@ export class WeightStore {
   }
 
   async #download(file: WeightFile, options: FileOptions): Promise<StoredFile> {
+    const { chunks, url } =
+      (await this.#requantized(file, options)) ?? (await this.#downloaded(file, options));
+    await this.#files.finish(file, chunks, { from: url, shared: false });
+    if (file.requantizedFrom) await this.#files.remove(file.requantizedFrom);
+    const blob = await this.#own(file);
+    const shared = options.isTemporary ? null : await this.#shared?.write(file, chunks, blob);
+    if (!shared) return this.#sound(file, blob, url);
+    // The record first: should the tab end in between, both copies are right.
+    await this.#files.finish(file, chunks, { from: url, shared: true });
+    await this.backend.remove(file.sha256);
+    return this.#sound(file, shared, url);
+  }
+
+  async #downloaded(file: WeightFile, options: FileOptions): Promise<Downloaded> {
     await this.#expectRoom(file);
     const url = new URL(file.url ?? file.path, this.#modelsUrl).href;
     const measure = this.#rate.measure();
@@ -292,16 +318,32 @@ export class WeightStore {
       options.onProgress(loadedBytes);
     };
     const chunks = await download(this.backend, file, { ...options, onProgress, url, name: file.sha256 });
-    await this.#files.finish(file, chunks, { from: url, shared: false });
-    const blob = await this.#own(file);
-    const shared = await this.#shared?.write(file, chunks, blob);
-    if (!shared) return this.#sound(file, blob, url);
-    // The record first: should the tab end in between, both copies are right.
-    await this.#files.finish(file, chunks, { from: url, shared: true });
-    await this.backend.remove(file.sha256);
-    return this.#sound(file, shared, url);
+    return { chunks, url };
   }
 
+  /** Null: the file itself is to be downloaded, as its download has begun, or the other is not to be had or does not fit. */
+  async #requantized(file: WeightFile, options: FileOptions): Promise<Downloaded | null> {
+    const { requantizedFrom: from } = file;
+    if (!from) return null;
+    const begun = (await this.#files.storedBytes(file)) > 0;
+    if (begun && !(await this.#files.complete(from))) return null;
+    const { needed, free } = await this.room([file, from]);
+    if (free !== null && free < needed) return null;
+    try {
+      const onProgress = scaledProgress(file, from, options.onProgress);
+      const stored = await this.file(from, { ...options, onProgress, isTemporary: true });
+      if (!(await stored.intact)) return null;
+      const chunks = await requantize(this.backend, file, stored.blob, options);
+      return { chunks, url: stored.from };
+    } catch (error) {
+      options.signal.throwIfAborted();
+      const code = error instanceof EngineError ? error.code : null;
+      if (code === 'weights_unavailable') return null;
+      if (code !== 'weights_corrupt' && !isQuotaError(error)) throw error;
+      await this.#files.remove(from);
+      return null;
+    }
+  }
   async #expectRoom(file: WeightFile): Promise<void> {
     const { needed, free } = await this.room([file]);
     if (free !== null && free < needed) throw storageFull(needed, free, []);

@@ -6,6 +6,7 @@ import { inputs, messages, tabs } from './growth-rows.ts';
 import { memory } from './memory-row.ts';
 import { native } from './native-row.ts';
 import type { PageMeasurement } from './page/main.ts';
+import { firstAnswer } from './first-answer-row.ts';
 import { firstTokenParts } from './parts-row.ts';
 import type { Row } from './row.ts';
 import { serverStreams } from './server-streams-row.ts';
@@ -51,6 +52,7 @@ export const measurements: Record<string, Measurement> = {
   memory,
   bytes: async () => bytes(),
   visit,
+  'first-answer': firstAnswer,
   messages,
   inputs,
   'in-flight': inPage('inFlight'),

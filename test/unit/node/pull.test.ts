@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import type { Catalog } from '../../../src/catalog/catalog.ts';
-import { requantizeToQ8_0 } from '../../../src/convert/gguf/requantize.ts';
 import { Progress } from '../../../src/node/pull/progress.ts';
 import { pull, type PullOptions } from '../../../src/node/pull/pull.ts';
 import { HubDouble } from './hub-double.ts';
-import { tinyGguf } from '../convert/tiny-gguf.ts';
+import { requantized, tinyGguf } from '../gguf/tiny-gguf.ts';
 
 const PATH = 'tiny/model.gguf';
 const URL_PATH = '/owner/tiny/resolve/abc/model.gguf';
@@ -209,23 +208,21 @@ test('two pulls at once fetch once', async () => {
   expect(output).toContain(`Waiting for another pull to end (process ${process.pid}).`);
 });
 
-test('requantizes what comes in Q4_1, and keeps only the outcome', async () => {
+test('requantizes what comes in Q4_1, and places both', async () => {
   const given = tinyGguf();
-  const wanted = requantizeToQ8_0(given);
+  const wanted = await requantized(given);
   const from = { path: 'tiny/model.Q4_1.gguf', ...sizeAndHash(given) };
   hub.files.set(URL_PATH, Buffer.from(given));
-  const file = { path: PATH, ...sizeAndHash(wanted) };
+  const file = { path: PATH, ...sizeAndHash(wanted), requantizedFrom: from };
   const [model] = catalog.models;
   const models = model
     ? [{ ...model, variants: model.variants.map((variant) => ({ ...variant, files: [file] })) }]
     : [];
   const sources = {
-    [PATH]: { requantized: from },
     [from.path]: { hub: { repository: 'owner/tiny', revision: 'abc', file: 'model.gguf' } },
   };
   expect(await pull(options({ catalog: { ...catalog, models }, sources }))).toBe(1);
-  expect(await hashOf(join(base, 'site', PATH))).toBe(file.sha256);
-  await expect(stat(join(base, 'cache/models', from.path))).rejects.toThrow('ENOENT');
+  for (const each of [file, from]) expect(await hashOf(join(base, 'site', each.path))).toBe(each.sha256);
 });
 
 test('writes JSON without its spaces, from a file that the site need not have', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkFormat, findBrokenJson } from '../../../../src/weights/formats/check-format.ts';
-import { tinyGguf } from '../../convert/tiny-gguf.ts';
+import { tinyGguf } from '../../gguf/tiny-gguf.ts';
 import { fileOf } from '../file-server.ts';
 
 const checked = (path: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> =>

@@ -1,11 +1,10 @@
-import { getFloat16 } from '@petamoriken/float16';
+import { getFloat16, setFloat16 } from '@petamoriken/float16';
 import { expect, test } from 'vitest';
 
-import { q4_1ToQ8_0 } from '../../../src/convert/gguf/q8-0.ts';
-import { requantizeToQ8_0 } from '../../../src/convert/gguf/requantize.ts';
+import { q4_1ToQ8_0 } from '../../../src/gguf/q8-0.ts';
 import { ByteCursor, FormatError } from '../../../src/gguf/byte-cursor.ts';
 import { readGguf } from '../../../src/gguf/read-gguf.ts';
-import { block, tinyGguf, weights } from './tiny-gguf.ts';
+import { block, requantized, tinyGguf, weights } from './tiny-gguf.ts';
 
 test('Q8_0 holds the weights of Q4_1 to 1/254 of the largest', () => {
   const converted = q4_1ToQ8_0(block);
@@ -22,8 +21,8 @@ test('a block of nothing but zeros stays so', () => {
   expect(q4_1ToQ8_0(new Uint8Array(20))).toEqual(new Uint8Array(34));
 });
 
-test('the file keeps its metadata and the tensors that were not Q4_1', () => {
-  const file = Uint8Array.from(requantizeToQ8_0(tinyGguf()));
+test('the file keeps its metadata and the tensors that were not Q4_1', async () => {
+  const file = await requantized(tinyGguf());
   const gguf = readGguf(new ByteCursor(file, file.length));
   expect([...gguf.metadata.keys()]).toEqual(['general.file_type', 'general.name', 'tokens']);
   const fileType = gguf.metadata.get('general.file_type')?.at ?? 0;
@@ -36,10 +35,23 @@ test('the file keeps its metadata and the tensors that were not Q4_1', () => {
   expect([...new Float32Array(norm.buffer)]).toEqual([1.5, -2.5]);
 });
 
-test('a file that is cut short, or no GGUF at all, is refused', () => {
+test('a file that is cut short, or no GGUF at all, is refused', async () => {
   const whole = tinyGguf();
-  expect(() => requantizeToQ8_0(whole.subarray(0, whole.length - 8))).toThrow(/tensor norm ends at byte/);
+  await expect(requantized(whole.subarray(0, whole.length - 8))).rejects.toThrow(/tensor norm ends at byte/);
   for (const length of [0, 3, 20, 60, 100])
-    expect(() => requantizeToQ8_0(whole.subarray(0, length))).toThrow(FormatError);
-  expect(() => requantizeToQ8_0(new Uint8Array(64))).toThrow('is not a GGUF');
+    await expect(requantized(whole.subarray(0, length))).rejects.toThrow(FormatError);
+  await expect(requantized(new Uint8Array(64))).rejects.toThrow('is not a GGUF');
+});
+
+test('scales are rounded as the library rounds them', () => {
+  const expected = new DataView(new ArrayBuffer(2));
+  for (let i = 1; i < 20_000; i++) {
+    // From less than the smallest float16 to more than a thousand, with both kinds of ties among them.
+    const scale = getFloat16(new DataView(Uint16Array.of(i % 0x6000).buffer), 0, true);
+    const source = new Uint8Array(20);
+    setFloat16(new DataView(source.buffer), 0, scale, true);
+    source[4] = i & 15;
+    setFloat16(expected, 0, Math.abs(scale * (i & 15)) / 127, true);
+    expect(new DataView(q4_1ToQ8_0(source).buffer).getUint16(0, true)).toBe(expected.getUint16(0, true));
+  }
 });

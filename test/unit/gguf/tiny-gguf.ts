@@ -1,3 +1,5 @@
+import { requantizeToQ8_0 } from '../../../src/gguf/requantize.ts';
+
 /** One block: scale 0.5, minimum -2, values 0 to 15 in the low halves and 15 to 0 in the high ones. */
 export const block = Uint8Array.from([
   0x00,
@@ -13,7 +15,7 @@ const u32 = (value: number): number[] => [value & 255, (value >> 8) & 255, (valu
 const u64 = (value: number): number[] => [...u32(value), 0, 0, 0, 0];
 
 /** A GGUF with one Q4_1 tensor of a block and one F32 tensor of two weights. */
-export function tinyGguf(): Uint8Array {
+export function tinyGguf(): Uint8Array<ArrayBuffer> {
   const head = [
     [0x47, 0x47, 0x55, 0x46, ...u32(3), ...u64(2), ...u64(3)],
     [...text('general.file_type'), ...u32(4), ...u32(3)],
@@ -25,4 +27,11 @@ export function tinyGguf(): Uint8Array {
   const padding = Array<number>(Math.ceil(head.length / 32) * 32 - head.length).fill(0);
   const f32 = [...new Uint8Array(Float32Array.of(1.5, -2.5).buffer)];
   return Uint8Array.from([...head, ...padding, ...block, ...Array<number>(12).fill(0), ...f32]);
+}
+
+/** All that `requantizeToQ8_0()` writes. */
+export async function requantized(file: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for await (const part of requantizeToQ8_0(new Blob([file]))) parts.push(part);
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
