@@ -7,35 +7,37 @@ import { RequestRejectedError, type ServerCalls } from '../../../src/engine/engi
  */
 export class FakeLlamaServer implements ServerCalls {
   readonly log: string[] = [];
-  readonly #slots = new Map<number, { left: number; tokens: number; results: string[]; ahead: boolean }>();
+  readonly #slots = new Map<number, { left: number; tokens: number; results: string[]; asked: boolean }>();
   #ids = 0;
 
-  /** A prompt takes a step for each 100 characters; then come `n_predict` tokens. */
+  /** A prompt takes a step for each 100 characters; then come `n_predict` tokens, at least one. */
   async begin(fields: Record<string, unknown>): Promise<number> {
     const prompt = String(fields['prompt']);
     this.log.push(`begin ${prompt.length}`);
     if (prompt === 'bad') throw new RequestRejectedError('not understood');
     this.#slots.set(++this.#ids, {
       left: Math.ceil(prompt.length / 100),
-      tokens: Number(fields['n_predict']),
+      tokens: Math.max(1, Number(fields['n_predict'])),
       results: [],
-      ahead: fields['n_predict'] === 0,
+      asked: false,
     });
     return this.#ids;
   }
 
+  /** The first result of each completion is empty, the last one has no text. */
   async step(id: number) {
     for (const slot of this.#slots.values()) {
       if (slot.left > 0) slot.left--;
-      else if (slot.tokens-- > 0) slot.results.push('t');
+      else if (slot.tokens > 0) slot.results.push(...(--slot.tokens === 0 ? ['t', ''] : ['t']));
     }
-    const slot = this.#slots.get(id);
-    const text = slot?.results.shift() ?? (slot?.ahead && slot.left === 0 ? 'ahead' : undefined);
-    const more = !!slot && (slot.left > 0 || slot.tokens > 0 || slot.results.length > 0);
     if (this.dead) throw new Error('memory access out of bounds');
+    const slot = this.#slots.get(id);
+    const text = slot?.asked ? slot.results.shift() : undefined;
+    if (slot) slot.asked = true;
+    const more = slot !== undefined && text !== '';
     if (!more) this.#slots.delete(id);
     const timings = this.timings?.(id);
-    return { chunks: text ? [{ choices: [{ text }], ...(timings && { timings }) }] : [], more };
+    return { chunks: text === undefined ? [] : [{ choices: [{ text }], ...(timings && { timings }) }], more };
   }
 
   async cancel(id: number): Promise<void> {

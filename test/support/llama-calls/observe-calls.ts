@@ -14,11 +14,13 @@ export const EXPECTED = {
   tokens: 5,
   mostChunksAStep: 1,
   isPrefilledInSteps: true,
-  stepsToAResultThatWaits: 1,
+  // The first result is empty.
+  stepsToAResultThatWaits: 2,
   afterCancel: 4,
   refusal: true,
   afterRefusal: 2,
-  resultsOfPromptAlone: 1,
+  // A token all the same, and the end.
+  resultsOfPromptAlone: 2,
 } as const;
 
 /** Uses a server as `ReplyScheduler` does. @returns what it did, to be compared with `EXPECTED` */
@@ -42,10 +44,14 @@ export async function observeCalls(
   const stayed = await readAll(calls, staying);
 
   const beside = await calls.begin(short(2));
-  const refusal = await calls.begin(refused).then(
-    () => false,
-    (error: unknown) => error instanceof RequestRejectedError,
-  );
+  // At once, or with its first step.
+  const refusal = await calls
+    .begin(refused)
+    .then((id) => readAll(calls, id))
+    .then(
+      () => false,
+      (error: unknown) => error instanceof RequestRejectedError,
+    );
   const after = await readAll(calls, beside);
 
   const ahead = await readAll(calls, await calls.begin({ ...long(0), cache_prompt: true }));

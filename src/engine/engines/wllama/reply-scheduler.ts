@@ -162,7 +162,8 @@ export class ReplyScheduler {
       reply.text += chunk.choices?.[0]?.text ?? '';
       reply.onChunk(withPrompt(chunk, reply.computedAhead?.timings));
     }
-    if (chunks.length > 0 && reply.state.name === 'prefill') {
+    // One that computes ahead does so until its state is copied: the token that comes before has no use.
+    if (chunks.length > 0 && reply.state.name === 'prefill' && !reply.isAhead) {
       reply.state = { ...reply.state, name: 'decode' };
       reply.received = leastReceived(this.#replies.filter(({ state }) => state.name === 'decode'));
     }
