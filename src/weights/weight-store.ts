@@ -7,7 +7,7 @@ import { didNotFit, isQuotaError, storageFull, wrongHash } from './download/down
 import { download } from './download/download.ts';
 import { DownloadRate } from './download/download-rate.ts';
 import { PausableDownload } from './download/pausable-download.ts';
-import { requantize, scaledProgress } from './download/requantized-download.ts';
+import { requantize, reserve, scaledProgress } from './download/requantized-download.ts';
 import { CROSS_ORIGIN_STORAGE, type CrossOriginSource } from './sources/cross-origin-source.ts';
 import { hashBlob } from './integrity/file-hash.ts';
 import { StoredFiles } from './stored-files.ts';
@@ -41,9 +41,6 @@ export interface WeightStoreOptions {
   /** null: not used. */
   shared?: CrossOriginSource | null;
 }
-
-/** Of a file to be requantized: the result is downloaded itself then. */
-const RECOVERABLE: ReadonlySet<string | null> = new Set(['weights_unavailable', 'weights_corrupt']);
 
 /** The weights of all engines. */
 export class WeightStore {
@@ -329,6 +326,7 @@ export class WeightStore {
     if (begun && !(await this.#files.complete(from))) return null;
     const { needed, free } = await this.room([file, from]);
     if (free !== null && free < needed) return null;
+    await reserve(this.backend, file);
     try {
       const onProgress = scaledProgress(file, from, options.onProgress);
       const stored = await this.file(from, { ...options, onProgress, isTemporary: true });

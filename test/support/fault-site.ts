@@ -24,7 +24,8 @@ export class FaultSite {
     altered.handlers.set(path, async (asked, answer) => {
       const behaviour = { body, etag: '"1"', ...site.fault(site.asked.length) };
       site.asked.push(asked.headers.range ?? 'whole');
-      site.sent += await answerFile(asked, answer, behaviour);
+      const bytes = await answerFile(asked, answer, behaviour);
+      site.sent += bytes;
     });
     return site;
   }

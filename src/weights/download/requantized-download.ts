@@ -13,6 +13,11 @@ export const scaledProgress =
   (loaded: number): void =>
     onProgress(Math.floor((loaded / from.bytes) * DOWNLOAD_SHARE * file.bytes));
 
+/** So that a full storage shows before anything is downloaded. @throws QuotaExceededError */
+export async function reserve(backend: StorageBackend, { sha256, bytes }: WeightFile): Promise<void> {
+  await (await PartialFile.open(backend, sha256, bytes)).close();
+}
+
 /**
  * Writes a file to the backend from the same weights in Q4_1.
  * @returns the SHA-256 of each chunk, in hex

@@ -77,7 +77,10 @@ export class WeightSources {
     const files = variant.hub ? await this.#fromNote(variant) : variant.files;
     if (!files) return weightBytes(variant);
     const store = await this.#store;
-    return weightBytes({ files }) - (await store.storedBytes(files)) - (await store.sharedBytes(files));
+    const isLocal = await Promise.all(files.map(async (file) => (await store.sharedBytes([file])) > 0));
+    const missing = await store.missing(files.filter((_, index) => !isLocal[index]));
+    const downloads = missing.map((file) => file.requantizedFrom ?? file);
+    return weightBytes({ files: downloads }) - (await store.storedBytes(downloads));
   }
 
   /** The variant with all its files. What the hub said is kept, so that later loads need no hub. */

@@ -64,6 +64,18 @@ test('where there is no room for both, the file itself is downloaded', async () 
   expect(asked).toEqual(['a.Q8_0.gguf']);
 });
 
+test('where the result does not fit beside what it is made of, the file itself is downloaded', async () => {
+  const backend = new MemoryBackend();
+  const write = backend.write.bind(backend);
+  vi.spyOn(backend, 'write').mockImplementation(async (name) => {
+    if (name === file.sha256 && (await backend.read(from.sha256)))
+      throw new DOMException('full', 'QuotaExceededError');
+    return write(name);
+  });
+  await load(backend);
+  expect(asked).toEqual(['a.Q4_1.gguf', 'a.Q8_0.gguf']);
+});
+
 test('a smaller file from which another one comes is no way to that one', async () => {
   const other = { ...file, sha256: '0'.repeat(64) };
   const store = openStore(new MemoryBackend(), 'http://site.test/models/');
