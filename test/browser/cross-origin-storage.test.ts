@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { shareStorage, SharedFileServer } from '../support/shared-file-server.ts';
-import { AlteredSite } from './lifetime/support/altered-site.ts';
+import { AlteredSite } from '../support/altered-site.ts';
 
 const VARIANT = 'all-minilm-l6-v2-int8';
 const FILE = `${VARIANT}/onnx/model.onnx`;
