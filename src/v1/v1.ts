@@ -62,11 +62,14 @@ export function browserV1(engine: EngineClientDependencies): V1 {
   };
   const status: V1['status'] = async (deadlineMs) => {
     const signal = AbortSignal.timeout(2 * deadlineMs);
+    let failure: unknown = null;
     const ofEngine = await readStatus({ ...engine, deadlineMs }, signal).catch((error: unknown) => {
-      if (asServiceError(error).wire.code !== 'engine_unavailable') throw error;
+      if (asServiceError(error).wire.code !== 'engine_unavailable') failure = error;
       return null;
     });
-    return servers ? servers.addTo(ofEngine, await readModels()) : ofEngine;
+    const known = servers ? await servers.addTo(ofEngine, await readModels()) : ofEngine;
+    if (!known && failure) throw failure;
+    return known;
   };
   const device = createEngineClient(engine);
   const service = createService({

@@ -13,6 +13,7 @@ import { stopServiceWorker } from '../support/service-worker-control.ts';
 const SECRET = 'sk-of-the-site-77ab';
 const small = defaultCatalog.models[0]?.variants.at(-1);
 if (!small) throw new Error('the default catalog has no small weights');
+const SOON = { timeout: 20_000, interval: 50 };
 /** A document of the site without the library. */
 const PLAIN = '/counting-worker.js';
 
@@ -122,16 +123,16 @@ test('a server answers without any engine, and goes on when the leading tab clos
   console.log(`without an engine: ${Date.now() - before} ms`);
 
   await a.goto(inject('siteUrl') + path());
-  await expect.poll(async () => (await heldLocks(plain)).join()).toContain(':engine:');
+  await expect.poll(async () => (await heldLocks(plain)).join(), SOON).toContain(':engine:');
   server.pace = { firstMs: 0, tokenMs: 30, tokens: 120 };
   const going = await stream(plain, key);
-  await expect.poll(async () => (await going.read()).text.length).toBeGreaterThan(20);
+  await expect.poll(async () => (await going.read()).text.length, SOON).toBeGreaterThan(20);
   const asker = await stream(a, key);
   await a.close();
   expect(await going.end()).toEqual({ text: wholeText(120), by: 'paced-upstream', finish: 'stop' });
   expect(asker).toBeDefined();
   // The request of the tab that closed has ended, too.
-  await expect.poll(() => server.open).toBe(0);
+  await expect.poll(() => server.open, SOON).toBe(0);
   expect(server.left).toBe(1);
 
   // No tab has the library now, and the service worker starts again.
@@ -167,7 +168,7 @@ test('in a race, the one that gives the first token answers, and the other is st
   server.pace = { firstMs: 60_000, tokenMs: 5, tokens: 10 };
   const byDevice = await (await stream(page, key, { model: 'race', max_tokens: 8 })).end();
   expect(byDevice.by).toMatch(new RegExp(`^${small.name}`));
-  await expect.poll(() => [server.open, server.left]).toEqual([0, 1]);
+  await expect.poll(() => [server.open, server.left], SOON).toEqual([0, 1]);
 
   // Some seconds of prefill, in which the server is first.
   const content = `Repeat: ${'one two three four five '.repeat(250)}`;
@@ -175,7 +176,7 @@ test('in a race, the one that gives the first token answers, and the other is st
   const body = { model: 'race', messages: [{ role: 'user', content }], max_tokens: 400 };
   const began = Date.now();
   const racing = await stream(page, key, body);
-  await expect.poll(async () => (await racing.read()).text.length).toBeGreaterThan(0);
+  await expect.poll(async () => (await racing.read()).text.length, SOON).toBeGreaterThan(0);
   const running = async () =>
     page.evaluate(async () => {
       const { models } = await (await window.localtext).status();

@@ -140,7 +140,9 @@ test('each request says where its answer came from, and a key can be limited to 
 
   // The route changes when the server goes, and in the same call.
   server.stop();
+  const before = await rows().count();
   await ask(REQUESTS.stream);
+  await expect.poll(() => rows().count()).toBe(before + 1);
   await expect.poll(newest).toContain(`${model} on this device`);
   await rows().first().getByRole('button').click();
   await detail().getByText('Answered by').waitFor();
