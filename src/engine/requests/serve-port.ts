@@ -1,9 +1,14 @@
 import type { EngineStatus, LoadProgress } from '../../protocol/worker-control.ts';
-import type { AskerMessage, EngineMessage, WaitingStage } from '../../protocol/engine-port.ts';
+import { abortable } from '../../protocol/abort.ts';
+import {
+  CREDIT_WINDOW,
+  type AskerMessage,
+  type EngineMessage,
+  type WaitingStage,
+} from '../../protocol/engine-port.ts';
 import { requestLock } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { badRequest, toWireError } from '../../protocol/engine-error.ts';
-import { Credit } from './credit.ts';
 import type { ModelManager } from '../models/model-manager.ts';
 import { serveChat } from './serve-chat.ts';
 import { serveEmbedding } from './serve-embedding.ts';
@@ -124,6 +129,31 @@ export function serveLinked(port: MessagePort, serving: Serving): void {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = ({ ports: [next] }) => next && servePort(next, serving);
   servePort(port, serving, port2);
+}
+
+/** How many deltas the asker still has room for. One taker at a time. */
+class Credit {
+  #left = CREDIT_WINDOW;
+  #wake: (() => void) | null = null;
+
+  add(count: number): void {
+    this.#left += count;
+    this.#wake?.();
+    this.#wake = null;
+  }
+
+  /** Waits until there is room for one more, and takes it. */
+  async take(signal: AbortSignal): Promise<void> {
+    while (this.#left <= 0) {
+      await abortable(
+        new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        }),
+        signal,
+      );
+    }
+    this.#left--;
+  }
 }
 
 function throttled(report: (progress: LoadProgress) => void): (progress: LoadProgress) => void {
