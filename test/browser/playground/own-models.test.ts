@@ -1,0 +1,201 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { violations } from '../../support/axe.ts';
+import { launch } from '../../support/launch.ts';
+import { ModelHub } from '../../support/model-hub.ts';
+import { openPage } from '../../support/open-page.ts';
+import { chatMetadata, oneTensor, writeGguf } from '../../support/write-gguf.ts';
+import { AlteredSite } from '../lifetime/support/altered-site.ts';
+
+/** A user who adds a model of the model hub in the playground, as one would: by its name, and with real weights. */
+
+const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
+const REPOSITORY = 'someone/SmolLM2-GGUF';
+
+const toHub = (text: string): string => text.replaceAll('https://huggingface.co', hub.url);
+
+let hub: ModelHub;
+let site: AlteredSite;
+let profile: string;
+let context: BrowserContext;
+let page: Page;
+/** Of the added model, by greedy choice. */
+let answer: string | null | undefined;
+
+beforeAll(async () => {
+  profile = await mkdtemp(join(tmpdir(), 'localtext-own-'));
+  [hub, site] = await Promise.all([
+    ModelHub.start(),
+    AlteredSite.start(inject('siteUrl'), { isolated: true }),
+  ]);
+  for (const name of await readdir('dist/test-site/assets'))
+    if (name.endsWith('.js')) site.files.set(`/assets/${name}`, toHub);
+  // Its policy names the hub.
+  for (const path of ['/', '/index.html']) site.files.set(path, toHub);
+  const huge = { ...chatMetadata, 'llama.block_count': 10_000, 'llama.embedding_length': 2 ** 20 };
+  hub.publish(REPOSITORY, {
+    'README.md': Buffer.from('# A model'),
+    'SmolLM2-135M-Q8_0.gguf': GGUF,
+    'huge-F16.gguf': writeGguf({ metadata: huge, tensors: [oneTensor] }),
+    'mmproj-F16.gguf': writeGguf({ metadata: chatMetadata, tensors: [oneTensor] }),
+  });
+  hub.publish('someone/gated', { 'a.gguf': GGUF }, { gated: true });
+  context = await launch({ profile });
+  page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+});
+afterAll(async () => {
+  await context?.close();
+  await site?.stop();
+  await hub?.stop();
+  await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+});
+
+const card = () => page.getByRole('region', { name: 'Your own model' });
+
+const stored = (): Promise<string[]> =>
+  page.evaluate(async () => {
+    const { variants } = await (await window.localtext).weights.list();
+    return variants.filter(({ storedBytes }) => storedBytes > 0).map(({ variant }) => variant);
+  });
+
+async function lookUp(text: string): Promise<void> {
+  await card().getByLabel('Or from the model hub, or a URL').fill(text);
+  await card().getByLabel('Or from the model hub, or a URL').press('Enter');
+}
+
+async function chat(tab: Page, key: string, model: string): Promise<string | null | undefined> {
+  return tab.evaluate(
+    async ([apiKey = '', id = '']) => {
+      const { choices } = await window.client(apiKey, { timeout: 200_000 }).chat.completions.create({
+        model: id,
+        messages: [{ role: 'user', content: 'What is the capital of France?' }],
+        max_tokens: 8,
+        temperature: 0,
+      });
+      return choices[0]?.message.content;
+    },
+    [key, model],
+  );
+}
+
+test('the model hub is asked only once it is allowed, and says what it does not give', async () => {
+  await page.goto(`${site.url}/#/models`);
+  await card().getByLabel('Or from the model hub, or a URL').fill('someone/gated');
+  expect(hub.asked).toEqual([]);
+  await card().getByRole('button', { name: 'Allow the model hub' }).click();
+  // The text is kept while the page is reloaded.
+  await card().getByRole('button', { name: 'Look up' }).click();
+  await card().getByRole('alert').getByText('authors ask for consent').waitFor();
+  await lookUp('someone/nothing');
+  await card().getByRole('alert').getByText('There is no such repository').waitFor();
+  await lookUp('no repository at all');
+  await card().getByText('Write owner/name').waitFor();
+  await lookUp('https://elsewhere.invalid/a.gguf');
+  await card().getByText('Give the SHA-256').waitFor();
+  await card().getByLabel('SHA-256 of the file').fill('a'.repeat(64));
+  await card().getByRole('button', { name: 'Look up' }).click();
+  await card().getByRole('alert').getByText('connect-src').waitFor();
+  expect(await violations(page)).toEqual([]);
+});
+
+test('a model of the hub: chosen, stopped, continued, and asked from another tab', async () => {
+  await lookUp(`https://huggingface.co/${REPOSITORY}`);
+  const offers = card().getByRole('form', { name: `Models of ${REPOSITORY}` });
+  await offers.getByRole('radio', { name: /^Q8_0 145 MB/ }).check();
+  expect(await offers.getByRole('radio').count()).toBe(2);
+  expect(await violations(page)).toEqual([]);
+  await offers.getByRole('radio', { name: /^F16/ }).check();
+  await offers.getByRole('button', { name: 'Show its facts' }).click();
+  await card()
+    .getByText(/WebAssembly has at most|this device has about/)
+    .waitFor();
+  expect(await card().getByRole('button', { name: 'Add', exact: true }).isDisabled()).toBe(true);
+  await card().getByRole('button', { name: 'Cancel' }).click();
+
+  await lookUp(REPOSITORY);
+  await offers.getByRole('radio', { name: /^Q8_0/ }).check();
+  await offers.getByRole('button', { name: 'Show its facts' }).click();
+  await card().getByText('llama, Q8_0').waitFor();
+  await card().getByText('its own').waitFor();
+  const downloads = (): string[] => hub.asked.filter((path) => /^\/cdn.*Q8_0.gguf bytes=[1-9]/.test(path));
+  expect(downloads()).toEqual([]);
+  await card().getByLabel('Id').fill('mine');
+  hub.bytesPerSecond = 30e6;
+  await card().getByRole('button', { name: 'Add', exact: true }).click();
+  await expect.poll(() => downloads().length, { timeout: 30_000 }).toBeGreaterThan(5);
+  await card().getByRole('button', { name: 'Stop' }).click();
+  await card().getByText('kept for a week').waitFor();
+  await page.getByText('of a model whose adding was stopped').waitFor();
+  expect(await stored()).toContainEqual(expect.stringMatching(/^unfinished\//));
+  hub.bytesPerSecond = Infinity;
+
+  // Pasted, this time.
+  await page.evaluate((text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', text);
+    document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+  }, REPOSITORY);
+  await offers.getByRole('radio', { name: /^Q8_0/ }).check();
+  await offers.getByRole('button', { name: 'Show its facts' }).click();
+  await card().getByLabel('Id').fill('mine');
+  const before = new Set(downloads());
+  await card().getByRole('button', { name: 'Add', exact: true }).click();
+  const model = page.locator('.model-card', { has: page.getByRole('heading', { name: 'mine' }) });
+  await model.getByText('added by you').waitFor();
+  const again = downloads()
+    .slice(before.size)
+    .filter((path) => before.has(path));
+  // Those that were under way.
+  expect(again.length).toBeLessThan(5);
+  expect(await stored()).not.toContainEqual(expect.stringMatching(/^unfinished\//));
+
+  const { page: other, key } = await openPage(context, site.url);
+  answer = await chat(other, key, 'mine');
+  expect(answer).toMatch(/\w/);
+  await other.close();
+});
+
+test('it is renamed, saved to a file, answers offline after a restart, and is removed', async () => {
+  const named = (id: string) =>
+    page.locator('.model-card', { has: page.getByRole('heading', { name: id, exact: true }) });
+  await named('mine').getByRole('button', { name: 'Rename' }).click();
+  await named('mine').getByLabel('New id').fill('jade-mole-4');
+  await named('mine').getByLabel('New id').press('Enter');
+  await named('mine').getByRole('alert').getByText('is taken by another model').waitFor();
+  await named('mine').getByLabel('New id').fill('renamed');
+  await named('mine').getByLabel('New id').press('Enter');
+  await named('renamed').waitFor();
+  // No dialog can be answered here: as in browsers that have none.
+  await page.evaluate(() => Reflect.deleteProperty(window, 'showSaveFilePicker'));
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    named('renamed').getByRole('button', { name: 'Save as a file' }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe('renamed.gguf');
+  expect(hub.hashOf(await download.path())).toBe(hub.hashOf(GGUF));
+  const { key } = await page.evaluate(async () => (await window.localtext).keys.issue({ label: 'later' }));
+  const { url } = site;
+  await context.close();
+  await site.stop();
+  await hub.stop();
+
+  context = await launch({ profile });
+  const offline = await context.newPage();
+  await offline.goto(`${url}/test-page.html`);
+  await offline.evaluate(async () => void (await window.localtext));
+  expect(await chat(offline, key, 'renamed')).toBe(answer);
+  page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  await page.goto(`${url}/#/models`);
+  await named('renamed').getByRole('button', { name: 'Remove' }).click();
+  await named('renamed').waitFor({ state: 'detached' });
+  // The catalog's own variant has the same file, which stays for it.
+  expect(await stored()).not.toContainEqual(expect.stringMatching(/^(added|unfinished)/));
+  await expect(chat(offline, key, 'renamed')).rejects.toThrow(/404/);
+});
