@@ -3,12 +3,14 @@ export const bounds: Record<string, string> = {
   'first-token':
     'The single token that both compute takes longer and shorter by more than what is missing; what is ours, is in the row of the time outside llama.cpp.',
   'first-token-parts':
-    'Most of it is a fetch that a service worker answers, there and back, which `GET /v1/models` shows without any engine; the parts are below.',
+    'Most of it is what `GET /v1/models` takes without any engine: the fetch, the SDK, and IndexedDB for the key and its limits; the parts are below.',
   'first-token-stopped':
     'The browser starts the service worker, runs its script of 38 KB, and then does as above.',
   'models-warm':
-    'A fetch that the service worker answers with nothing at all takes most of it (its median is below): the browser hands the request from process to process and back. The rest is the key, looked up in IndexedDB beside the catalog, and the JSON.',
+    'An empty answer of the service worker (its median is below) takes some 2 ms of it, and the SDK 1 ms. The rest is the key, which is hashed and looked up in IndexedDB at each request, so that a revoked one fails at once; the catalog is read meanwhile.',
   'models-stopped': 'The browser starts the service worker and runs its script, and then does as above.',
+  'beside-load':
+    "On two processors the load takes both: the browser compiles onnxruntime's 27 MB of WASM on all of them (2.7 s of processor time), and onnxruntime prepares the model on the thread from which llama.cpp's steps are taken.",
   native:
     "WebAssembly's vectors are 128 bits wide, and its engine may not use what the processor has beyond them. Native llama.cpp multiplies 8-bit blocks with AVX2 or AVX-512 (dot products of 32 to 64 bytes an instruction, repacked weights); the WASM build does it 16 bytes at a time, with 16-bit products. Decoding is bound by that arithmetic, not by memory: what is ours of the way is in the first row.",
   batching:
