@@ -318,7 +318,7 @@ export class WeightStore {
     return { chunks, url };
   }
 
-  /** Null: the file itself is to be downloaded, as its download has begun, or the other is not to be had or does not fit. */
+  /** Null: the file itself is to be downloaded, as its download has begun, or the other is missing or does not fit. */
   async #requantized(file: WeightFile, options: FileOptions): Promise<Downloaded | null> {
     const { requantizedFrom: from } = file;
     if (!from) return null;

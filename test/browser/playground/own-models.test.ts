@@ -10,7 +10,7 @@ import { launch } from '../../support/launch.ts';
 import { ModelHub } from '../../support/model-hub.ts';
 import { openPage } from '../../support/open-page.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../support/write-gguf.ts';
-import { AlteredSite } from '../lifetime/support/altered-site.ts';
+import { AlteredSite } from '../../support/altered-site.ts';
 
 /** A user who adds a model of the model hub in the playground, as one would: by its name, and with real weights. */
 
