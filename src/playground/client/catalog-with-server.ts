@@ -1,9 +1,9 @@
 import { defaultCatalog, type Catalog } from '../../catalog/index.ts';
 
+const SMALL = 'amber-phoenix-4';
+
 /** The small chat model, answered by an OpenAI-compatible server that has the same weights, and by the device without it. */
 export function catalogWithServer(baseUrl: string): Catalog {
-  const [first, ...others] = defaultCatalog.models;
-  if (!first) return defaultCatalog;
   const server = {
     engine: 'upstream' as const,
     name: 'server',
@@ -13,6 +13,12 @@ export function catalogWithServer(baseUrl: string): Catalog {
     baseUrl,
     model: 'smollm2-135m-instruct',
   };
-  const routed = { ...first, variants: [...first.variants, server], route: 'server-first' as const };
-  return { ...defaultCatalog, models: [routed, ...others] };
+  return {
+    ...defaultCatalog,
+    models: defaultCatalog.models.map((model) =>
+      model.id === SMALL
+        ? { ...model, variants: [...model.variants, server], route: 'server-first' as const }
+        : model,
+    ),
+  };
 }
