@@ -1,40 +1,19 @@
 import type { WeightFile } from '../catalog/catalog.ts';
 import { withOrigins } from '../catalog/with-origins.ts';
-import { badRequest, EngineError } from '../protocol/engine-error.ts';
+import { badRequest } from '../protocol/engine-error.ts';
 import type { StorageBackend } from './backends/storage-backend.ts';
 import { copyBlob } from './download/copy-blob.ts';
-import { didNotFit, isQuotaError, storageFull, wrongHash } from './download/download-errors.ts';
-import { download } from './download/download.ts';
+import { didNotFit, wrongHash } from './download/download-errors.ts';
 import { DownloadRate } from './download/download-rate.ts';
 import { PausableDownload } from './download/pausable-download.ts';
-import { requantize, reserve, scaledProgress } from './download/requantized-download.ts';
 import { CROSS_ORIGIN_STORAGE, type CrossOriginSource } from './sources/cross-origin-source.ts';
 import { hashBlob } from './integrity/file-hash.ts';
+import { expectRoom, FileDownloader } from './file-downloader.ts';
+import type { FileOptions, StoredFile } from './stored-file.ts';
 import { StoredFiles } from './stored-files.ts';
 
 /** One for the whole origin: all its apps share the files. */
 const lockOf = ({ sha256 }: WeightFile): string => `localtext:weights:${sha256}`;
-
-interface Downloaded {
-  chunks: string[];
-  url: string | null;
-}
-
-export interface FileOptions {
-  /** Another file is made of it, and it is deleted then. */
-  isTemporary?: boolean;
-  signal: AbortSignal;
-  onProgress(loadedBytes: number): void;
-}
-
-/** A stored file: usable at once, while its bytes are still being checked. */
-export interface StoredFile {
-  blob: Blob;
-  /** False: damaged. It was turned back into an unfinished download then. */
-  intact: Promise<boolean>;
-  /** The URL that it was downloaded from, `disk` or `cross-origin-storage`; null: unknown. */
-  from: string | null;
-}
 
 export interface WeightStoreOptions {
   rate?: DownloadRate;
@@ -47,9 +26,8 @@ export class WeightStore {
   readonly backend: StorageBackend;
   readonly notes: Pick<StoredFiles, 'note' | 'keepNote' | 'dropNote'>;
   readonly #files: StoredFiles;
-  readonly #modelsUrl: string;
   readonly #locks: LockManager;
-  readonly #rate: DownloadRate;
+  readonly #downloader: FileDownloader;
   readonly #shared: CrossOriginSource | null;
   /** By hash: the checks of this worker's life that run, or found the file intact. */
   readonly #checks = new Map<string, Promise<boolean>>();
@@ -64,9 +42,13 @@ export class WeightStore {
   ) {
     this.backend = backend;
     this.notes = this.#files = new StoredFiles(backend, scope);
-    this.#modelsUrl = modelsUrl;
     this.#locks = locks;
-    this.#rate = rate;
+    this.#downloader = new FileDownloader(backend, this.#files, {
+      modelsUrl,
+      rate,
+      room: (files) => this.room(files),
+      stored: (file, options) => this.file(file, { ...options, isTemporary: true }),
+    });
     this.#shared = shared;
   }
 
@@ -105,13 +87,13 @@ export class WeightStore {
    * The file's bytes, downloaded first when they are not complete. One call downloads, in one tab; others wait for it.
    * @throws EngineError `weights_unavailable`, `weights_corrupt`, `storage_full` or `download_cancelled`
    */
-  async file(file: WeightFile, { signal, onProgress }: FileOptions): Promise<StoredFile> {
+  async file(file: WeightFile, { signal, ...others }: FileOptions): Promise<StoredFile> {
     const waiting = this.#downloads.get(file.sha256) ?? new PausableDownload();
     this.#downloads.set(file.sha256, waiting);
     waiting.users += 1;
     try {
       return await waiting.run(signal, async (either) => {
-        const options = { signal: either, onProgress };
+        const options = { signal: either, ...others };
         const fetchUnlessStored = async () =>
           (await this.#stored(file)) ?? (await this.#findShared(file, options)) ?? this.#fetch(file, options);
         return (await this.#stored(file)) ?? (await this.#locked(file, fetchUnlessStored, either));
@@ -167,7 +149,7 @@ export class WeightStore {
   ): Promise<void> {
     const store = async (): Promise<void> => {
       if (await this.#files.complete(file)) return this.#files.keepPath(file);
-      await this.#expectRoom(file);
+      expectRoom(await this.room([file]));
       await this.#files.salvage(file);
       await copyBlob(this.backend, file, blob, options);
       await this.#files.finish(file, chunks, { from: 'disk', shared: false });
@@ -293,8 +275,7 @@ export class WeightStore {
   }
 
   async #download(file: WeightFile, options: FileOptions): Promise<StoredFile> {
-    const { chunks, url } =
-      (await this.#requantized(file, options)) ?? (await this.#downloaded(file, options));
+    const { chunks, url } = await this.#downloader.download(file, options);
     await this.#files.finish(file, chunks, { from: url, shared: false });
     if (file.requantizedFrom) await this.#files.remove(file.requantizedFrom);
     const blob = await this.#own(file);
@@ -304,46 +285,5 @@ export class WeightStore {
     await this.#files.finish(file, chunks, { from: url, shared: true });
     await this.backend.remove(file.sha256);
     return this.#sound(file, shared, url);
-  }
-
-  async #downloaded(file: WeightFile, options: FileOptions): Promise<Downloaded> {
-    await this.#expectRoom(file);
-    const url = new URL(file.url ?? file.path, this.#modelsUrl).href;
-    const measure = this.#rate.measure();
-    const onProgress = (loadedBytes: number): void => {
-      measure(loadedBytes);
-      options.onProgress(loadedBytes);
-    };
-    const chunks = await download(this.backend, file, { ...options, onProgress, url, name: file.sha256 });
-    return { chunks, url };
-  }
-
-  /** Null: the file itself is to be downloaded, as its download has begun, or the other is missing or does not fit. */
-  async #requantized(file: WeightFile, options: FileOptions): Promise<Downloaded | null> {
-    const { requantizedFrom: from } = file;
-    if (!from) return null;
-    const begun = (await this.#files.storedBytes(file)) > 0;
-    if (begun && !(await this.#files.complete(from))) return null;
-    const { needed, free } = await this.room([file, from]);
-    if (free !== null && free < needed) return null;
-    await reserve(this.backend, file);
-    try {
-      const onProgress = scaledProgress(file, from, options.onProgress);
-      const stored = await this.file(from, { ...options, onProgress, isTemporary: true });
-      if (!(await stored.intact)) return null;
-      const chunks = await requantize(this.backend, file, stored.blob, options);
-      return { chunks, url: stored.from };
-    } catch (error) {
-      options.signal.throwIfAborted();
-      const code = error instanceof EngineError ? error.code : null;
-      if (code === 'weights_unavailable') return null;
-      if (code !== 'weights_corrupt' && !isQuotaError(error)) throw error;
-      await this.#files.remove(from);
-      return null;
-    }
-  }
-  async #expectRoom(file: WeightFile): Promise<void> {
-    const { needed, free } = await this.room([file]);
-    if (free !== null && free < needed) throw storageFull(needed, free, []);
   }
 }

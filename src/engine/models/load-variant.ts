@@ -9,7 +9,8 @@ import type { BackendBenchmark } from '../benchmark/backend-benchmark.ts';
 import { checkFormat, findBrokenJson } from '../../weights/formats/check-format.ts';
 import { loadProgress, onlyForward } from './load-progress.ts';
 import type { WeightSources } from '../../weights/sources/weight-sources.ts';
-import type { StoredFile, WeightStore } from '../../weights/weight-store.ts';
+import type { StoredFile } from '../../weights/stored-file.ts';
+import type { WeightStore } from '../../weights/weight-store.ts';
 
 export interface LoaderSettings {
   store: Promise<WeightStore>;

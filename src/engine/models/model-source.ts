@@ -9,7 +9,8 @@ import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { chooseHubModel } from '../../weights/sources/hub-models.ts';
 import type { WeightSources } from '../../weights/sources/weight-sources.ts';
 import { hashBlob } from '../../weights/integrity/file-hash.ts';
-import type { FileOptions, WeightStore } from '../../weights/weight-store.ts';
+import type { FileOptions } from '../../weights/stored-file.ts';
+import type { WeightStore } from '../../weights/weight-store.ts';
 
 /** A file of a model that is being added. */
 export interface SourceFile extends ModelFile {
