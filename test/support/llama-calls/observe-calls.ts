@@ -4,7 +4,7 @@ import { RequestRejectedError, type ServerCalls } from '../../../src/engine/engi
 export interface Requests {
   /** Its prompt takes one step or few. */
   short(tokens: number): Record<string, unknown>;
-  /** Its prompt takes more than ten steps. */
+  /** Its prompt takes more than four steps. */
   long(tokens: number): Record<string, unknown>;
   refused: Record<string, unknown>;
 }
@@ -34,7 +34,7 @@ export async function observeCalls(
 
   const waiting = await calls.begin(long(1));
   // The prompt of the one is computed by the steps of the other.
-  await readAll(calls, await calls.begin(short(40)));
+  await readAll(calls, await calls.begin(short(20)));
   const waited = await readAll(calls, waiting);
 
   const cancelled = await calls.begin(short(9));
@@ -58,7 +58,7 @@ export async function observeCalls(
   return {
     tokens: alone.texts,
     mostChunksAStep: Math.max(alone.mostChunks, prefill.mostChunks, waited.mostChunks),
-    isPrefilledInSteps: prefill.stepsToFirst > 10,
+    isPrefilledInSteps: prefill.stepsToFirst > 4,
     stepsToAResultThatWaits: waited.stepsToFirst,
     afterCancel: stayed.texts,
     refusal,

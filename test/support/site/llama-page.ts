@@ -23,7 +23,7 @@ window.observeLlama = async () => {
   const requests = {
     short: ask(2),
     // Three tokens each; 32 are computed in a step.
-    long: ask(150),
+    long: ask(60),
     refused: { ...ask(2)(1), grammar: 'root ::= (' },
   };
   try {
