@@ -28,7 +28,7 @@ interface DownloaderOptions {
   stored(file: WeightFile, options: FileOptions): Promise<StoredFile>;
 }
 
-/** Brings a file's bytes into the backend. The caller holds the file's lock. */
+/** Downloads a file into the backend. The caller holds the file's lock. */
 export class FileDownloader {
   readonly #backend: StorageBackend;
   readonly #files: StoredFiles;
