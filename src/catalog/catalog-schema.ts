@@ -127,7 +127,7 @@ export const catalogSchema = z
         if (own.has(each.name))
           report([...path, 'name'], `is taken already: two variants of ${id} are called ${each.name}`);
         own.add(each.name);
-        const same = JSON.stringify(each);
+        const same = weightsOf(each);
         if (named.has(each.name) && named.get(each.name) !== same) {
           report([...path, 'name'], `is taken already by other weights, of another model: ${each.name}`);
         }
@@ -158,4 +158,13 @@ function makes(each: z.output<typeof variant>): 'chat' | 'embedding' {
   const embeds =
     each.engine === 'transformers' || (each.engine === 'upstream' && each.dimensions !== undefined);
   return embeds ? 'embedding' : 'chat';
+}
+
+/** What tells weights apart. How they are downloaded and estimated may differ between copies of a variant. */
+function weightsOf({ files, ...others }: z.output<typeof variant>): string {
+  return JSON.stringify({
+    ...others,
+    kvValues: undefined,
+    files: files.map((each) => ({ ...each, requantizedFrom: undefined })),
+  });
 }
