@@ -79,6 +79,6 @@ export function noVariant(id: string, reasons: readonly VariantReason[], deviceO
   const why = reasons.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
   const message = deviceOnly
     ? `The request or its key is limited to this device, which can run no variant of ${id}: ${why || 'only servers run it'}. Use another model, or send the request without the limit.`
-    : `This device can run no variant of ${id}: ${why || 'the catalog names none'}. Use another model.`;
+    : `This device can run no variant of ${id}: ${why ? `${why}. Use another model.` : 'the catalog names none. If a server runs it, build the service worker with localtext({ servers: true }), or use another model.'}`;
   return serverError('model_unavailable', message);
 }
