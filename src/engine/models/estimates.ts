@@ -6,12 +6,12 @@ import type { WeightSources } from '../../weights/sources/weight-sources.ts';
 
 /** What each variant takes of this device: memory, and time for what is still to be downloaded. */
 export class Estimates {
-  readonly #sources: Pick<WeightSources, 'missingBytes'>;
+  readonly #sources: Pick<WeightSources, 'downloadBytes'>;
   readonly #rate: Pick<DownloadRate, 'bytesPerSecond'>;
   /** By the variant's name. */
-  readonly #missing = new Map<string, number>();
+  readonly #downloads = new Map<string, number>();
 
-  constructor(sources: Pick<WeightSources, 'missingBytes'>, rate: Pick<DownloadRate, 'bytesPerSecond'>) {
+  constructor(sources: Pick<WeightSources, 'downloadBytes'>, rate: Pick<DownloadRate, 'bytesPerSecond'>) {
     this.#sources = sources;
     this.#rate = rate;
   }
@@ -19,7 +19,7 @@ export class Estimates {
   /** null: it runs elsewhere. */
   of(variant: Variant): VariantEstimate | null {
     if (variant.engine === 'upstream') return null;
-    const downloadBytes = this.#missing.get(variant.name) ?? weightBytes(variant);
+    const downloadBytes = this.#downloads.get(variant.name) ?? weightBytes(variant);
     const { bytesPerSecond } = this.#rate;
     return {
       ...estimateMemory(variant),
@@ -36,7 +36,7 @@ export class Estimates {
 
   async refreshOne(variant: Variant): Promise<void> {
     if (variant.engine === 'upstream') return;
-    const missing = await this.#sources.missingBytes(variant).catch(() => weightBytes(variant));
-    this.#missing.set(variant.name, missing);
+    const bytes = await this.#sources.downloadBytes(variant).catch(() => weightBytes(variant));
+    this.#downloads.set(variant.name, bytes);
   }
 }

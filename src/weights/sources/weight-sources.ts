@@ -72,9 +72,17 @@ export class WeightSources {
     await (await this.#store).notes.dropNote(noteName(variant));
   }
 
-  /** What a load would download, as far as the store alone knows. */
+  /** What a load would add to the store, as far as the store alone knows. */
   async missingBytes(variant: Variant): Promise<number> {
-    const files = variant.hub ? await this.#fromNote(variant) : variant.files;
+    const files = await this.#knownFiles(variant);
+    if (!files) return weightBytes(variant);
+    const store = await this.#store;
+    return weightBytes({ files }) - (await store.storedBytes(files)) - (await store.sharedBytes(files));
+  }
+
+  /** What a load would download, as far as the store alone knows. */
+  async downloadBytes(variant: Variant): Promise<number> {
+    const files = await this.#knownFiles(variant);
     if (!files) return weightBytes(variant);
     const store = await this.#store;
     const isLocal = await Promise.all(files.map(async (file) => (await store.sharedBytes([file])) > 0));
@@ -93,6 +101,10 @@ export class WeightSources {
       if (!(error instanceof EngineError && error.code === 'storage_full')) throw error;
     });
     return { ...variant, files };
+  }
+
+  async #knownFiles(variant: Variant): Promise<WeightFile[] | null> {
+    return variant.hub ? this.#fromNote(variant) : variant.files;
   }
 
   async #fromHub(variant: Variant, hub: HubSource, signal: AbortSignal): Promise<WeightFile[]> {
