@@ -59,7 +59,7 @@ test.each([
   if (name === 'next') expect(await readFile(join(site, 'index.html'), 'utf8')).toContain('starting');
   // For use without a network, where `init` comes after the build.
   const worker = await readFile(join(site, 'localtext-sw.js'), 'utf8');
-  expect(worker.includes('"index.html"')).toBe(name !== 'webpack');
+  expect(worker.includes('"url":"index.html"')).toBe(name !== 'webpack');
   await linkModels(site);
   const server = await startNginx({ [`/${name}/`]: site });
   onTestFinished(() => server.stop());
