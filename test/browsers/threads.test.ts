@@ -27,7 +27,7 @@ describe.each(selectedBrowsers().filter(({ name }) => name === 'webkit'))('$name
     await site?.stop();
   });
 
-  test('145 MB of weights are downloaded in 230 MB of memory at most', async () => {
+  test('98 MB of weights are downloaded and requantized in 230 MB of memory at most', async () => {
     const memory: number[] = [];
     await tab.beginLoad('amber-phoenix-4');
     for (let phase = ''; phase === '' || phase === 'download'; phase = await tab.loadPhase()) {
