@@ -14,7 +14,7 @@ export { start } from './page/start.ts';
 export type { StartOptions } from './page/start-options.ts';
 export { watchRequests } from './page/watch-requests.ts';
 export type { Weights } from './page/weights-handle.ts';
-export type { AddedModel } from './catalog/added-models.ts';
+export type { AddedModel, EmbeddingShape } from './catalog/added-models.ts';
 export type { Catalog } from './catalog/catalog.ts';
 export type {
   DeviceLimits,

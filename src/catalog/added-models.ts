@@ -1,4 +1,4 @@
-import type { Catalog, WllamaVariant } from './catalog.ts';
+import type { Catalog, TransformersVariant, WllamaVariant } from './catalog.ts';
 
 /** A model that the user of this browser added, beside those of the site's catalog. */
 export interface AddedModel {
@@ -6,9 +6,9 @@ export interface AddedModel {
   id: string;
   /** As the file names it. */
   name: string;
-  /** `llama`, as llama.cpp calls it. */
+  /** `llama`, as llama.cpp calls it; `bert`, as the model's own config does. */
   architecture: string;
-  /** `Q4_K_M`. */
+  /** `Q4_K_M`; of an embedding model, `INT8` or `F32`. */
   quantization: string;
   /** Tokens of prompt and reply together. */
   contextLength: number;
@@ -18,13 +18,21 @@ export interface AddedModel {
   memoryBytes: number;
   /** Unix seconds. */
   created: number;
+  /** Of an embedding model; chat models have none. */
+  embedding?: EmbeddingShape;
 }
+
+/** How an embedding model makes its vectors. */
+export type EmbeddingShape = Pick<TransformersVariant, 'dimensions' | 'pooling'>;
 
 /** What is kept of an added model. */
 export interface AddedModelRecord {
   model: AddedModel;
-  variant: WllamaVariant;
+  variant: WllamaVariant | TransformersVariant;
 }
+
+/** Quantized graphs of the hub have 8 bits. */
+export const embeddingQuantization = (quantized: boolean): string => (quantized ? 'INT8' : 'F32');
 
 /**
  * The catalog with the added models that its ids and aliases leave room for: a catalog that takes an added model's id
@@ -35,7 +43,7 @@ export function withAdded(catalog: Catalog, added: readonly AddedModelRecord[]):
     .filter(({ model }) => !hasId(catalog, model.id))
     .map(({ model: { id, created }, variant }) => ({
       id,
-      kind: 'chat' as const,
+      kind: variant.engine === 'transformers' ? ('embedding' as const) : ('chat' as const),
       created,
       variants: [variant],
     }));
@@ -62,7 +70,7 @@ export function toModelId(name: string): string {
 
 const VARIANT_PREFIX = 'added/';
 
-/** @param sha256 of its first file: two models of one name have two variants */
+/** @param sha256 of its content: two models of one name have two variants */
 export const addedVariantName = (id: string, sha256: string): string =>
   `${VARIANT_PREFIX}${id}-${sha256.slice(0, 8)}`;
 
@@ -71,3 +79,7 @@ export const isAddedVariant = (name: string): boolean => name.startsWith(VARIANT
 
 /** Below the models folder: by content, so that no file takes the path of another. */
 export const addedFilePath = (sha256: string): string => `${VARIANT_PREFIX}${sha256}.gguf`;
+
+/** Of a model whose engine finds its files by their names. */
+export const addedFolder = (repository: string, commit: string): string =>
+  `${VARIANT_PREFIX}${repository}/${commit}`;

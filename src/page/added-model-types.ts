@@ -1,13 +1,14 @@
+import type { EmbeddingShape } from '../catalog/added-models.ts';
 import type { LoadProgress } from '../protocol/worker-control.ts';
 
-/** A GGUF file, or all files of a split model; or a URL and its SHA-256; or a repository of the model hub. */
+/** A chat model as a GGUF file, or all files of a split one; or a URL and its SHA-256; or a model of a repository of the model hub. */
 export type AddSource = File | Iterable<File> | { url: string; sha256: string } | HubFile;
 
 /** A model of a repository of the model hub. */
 export interface HubFile {
   /** `owner/name`. */
   hub: string;
-  /** Its path, or a part of one that only one model has, as its quantization. None: the only model. */
+  /** Its path, or a part of one that only one model has, as its quantization. None: the only model, or `onnx/model.onnx`. */
   file?: string;
   /** A commit, tag or branch; default: `main`. */
   revision?: string;
@@ -15,6 +16,8 @@ export interface HubFile {
 
 /** A model that a repository offers; it can be given to `inspect()` and `add()`. */
 export interface HubOffer extends Required<HubFile> {
+  /** A chat model in GGUF, or an embedding model in ONNX. */
+  kind: 'chat' | 'embedding';
   /** As the file's name has it, `Q4_K_M`; null: it names none. */
   quantization: string | null;
   /** Of all its files. */
@@ -41,10 +44,13 @@ export interface ModelDetails {
   trainedContextLength: number;
   contextLength: number;
   hasChatTemplate: boolean;
-  tensors: number;
+  /** null: it is not known before the graph is loaded (ONNX). */
+  tensors: number | null;
   bytes: number;
   /** Bytes of memory that it takes while it is loaded, about. */
   memoryBytes: number;
+  /** Of an embedding model; chat models have none. */
+  embedding?: EmbeddingShape;
   /** Why it does not fit this device, as a phrase that follows its name; null: nothing is known against it. */
   problem: string | null;
 }

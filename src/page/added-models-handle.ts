@@ -19,7 +19,10 @@ export class AddedModels {
     return (await this.#module()).listModels(this.#scope);
   }
 
-  /** The GGUF models of a repository of the model hub (`owner/name`), the smallest first, at the commit that `main` has. */
+  /**
+   * The chat models in GGUF and the embedding models in ONNX of a repository of the model hub (`owner/name`), the smallest
+   * first, at the commit that `main` has.
+   */
   async offers(repository: string): Promise<HubOffer[]> {
     return (await this.#module()).listOffers(repository, this.#stopped);
   }
@@ -30,7 +33,7 @@ export class AddedModels {
   }
 
   /**
-   * Checks a GGUF model, and copies it into this browser's storage. When it is aborted or the connection fails, what has
+   * Checks a model, and copies it into this browser's storage. When it is aborted or the connection fails, what has
    * come is kept for a week, and adding the same files again continues there. When it is refused, nothing stays.
    * @example
    * async function addModel(file: File): Promise<string> {

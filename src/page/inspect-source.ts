@@ -1,4 +1,4 @@
-import { toModelId } from '../catalog/added-models.ts';
+import { embeddingQuantization, toModelId } from '../catalog/added-models.ts';
 import { formatBytes, reportedMemoryGiB } from '../catalog/device-fit.ts';
 import { engineShortage, type EngineLimits } from '../catalog/engine-limits.ts';
 import { chooseContext, estimateMemory } from '../catalog/memory-estimate.ts';
@@ -8,7 +8,7 @@ import { startOfBlob } from '../gguf/read-header.ts';
 import { EngineError } from '../protocol/engine-error.ts';
 import { hasMemory64 } from '../protocol/memory64.ts';
 import { readStart } from '../protocol/read-start.ts';
-import type { HubModel, ModelSource, WeightsReply } from '../protocol/weights-messages.ts';
+import type { EmbeddingFacts, HubModel, ModelSource, WeightsReply } from '../protocol/weights-messages.ts';
 import type { AddSource, HubOffer, ModelDetails } from './added-model-types.ts';
 import { fromWire } from './fetch-local.ts';
 import { LocaltextError } from './localtext-error.ts';
@@ -19,24 +19,35 @@ type LocalFile = ModelFile & { file: File };
 /** The type of a model's file, as most names of files have it. */
 const QUANTIZATION = /(?:^|[^a-z0-9])((?:I?Q\d|TQ\d|MXFP4|BF16|F16|F32)\w*)/i;
 
+function quantizationOf(kind: HubModel['kind'], file: string): string | null {
+  if (kind === 'embedding') return file.endsWith('/model.onnx') ? null : embeddingQuantization(true);
+  return QUANTIZATION.exec(file)?.[1]?.toUpperCase() ?? null;
+}
+
 export async function listOffers(repository: string, signal: AbortSignal): Promise<HubOffer[]> {
   const models = await askHub(remoteSource({ hub: repository }), true, signal);
   const limits = await engineLimits();
   return Promise.all(
-    models.map(async ({ file, revision, bytes, files }) => ({
+    models.map(async ({ kind, file, revision, bytes, files }) => ({
       hub: repository,
+      kind,
       file,
       revision,
-      quantization: QUANTIZATION.exec(file)?.[1]?.toUpperCase() ?? null,
+      quantization: quantizationOf(kind, file),
       bytes,
-      problem: await shortage(bytes, bytes, files.map(sizeOf), limits),
+      problem:
+        kind === 'chat'
+          ? await shortage(bytes, bytes, files.map(sizeOf), limits)
+          : (await embeddingMemory(bytes, limits)).problem,
     })),
   );
 }
 
 export async function inspectSource(source: AddSource, signal: AbortSignal): Promise<ModelDetails> {
-  const { facts, name, bytes, files } = await readHeaders(await openSource(source, signal));
+  const opened = await openSource(source, signal);
   const limits = await engineLimits();
+  if (opened.facts) return embeddingDetails(opened.facts, opened.files, limits);
+  const { facts, name, bytes, files } = await readHeaders(opened.files);
   const fits = (needed: number): boolean => engineShortage(needed, files, limits) === undefined;
   const model = { ...facts, engine: 'wllama' as const, files: [{ bytes }] };
   const contextLength = chooseContext(model, fits);
@@ -53,6 +64,25 @@ export async function inspectSource(source: AddSource, signal: AbortSignal): Pro
     bytes,
     memoryBytes,
     problem: await shortage(memoryBytes, bytes, files, limits),
+  };
+}
+
+async function embeddingDetails(
+  { name, dimensions, pooling, quantized, ...facts }: EmbeddingFacts,
+  files: readonly ModelFile[],
+  limits: EngineLimits,
+): Promise<ModelDetails> {
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  return {
+    suggestedId: toModelId(name),
+    name,
+    ...facts,
+    quantization: embeddingQuantization(quantized),
+    hasChatTemplate: false,
+    tensors: null,
+    bytes,
+    embedding: { dimensions, pooling },
+    ...(await embeddingMemory(bytes, limits)),
   };
 }
 
@@ -80,8 +110,11 @@ const localFiles = (given: File | Iterable<File>): LocalFile[] =>
     file,
   }));
 
-async function openSource(source: AddSource, signal: AbortSignal): Promise<ModelFile[]> {
-  if (isFiles(source)) return localFiles(source);
+async function openSource(
+  source: AddSource,
+  signal: AbortSignal,
+): Promise<{ files: ModelFile[]; facts?: EmbeddingFacts }> {
+  if (isFiles(source)) return { files: localFiles(source) };
   const remote = remoteSource(source);
   const open = (url: string, name: string, size: number): ModelFile => ({
     name,
@@ -90,10 +123,10 @@ async function openSource(source: AddSource, signal: AbortSignal): Promise<Model
   });
   if (remote.type === 'url') {
     const { size } = await readRemote(remote.url, 1, signal);
-    return [open(remote.url, new URL(remote.url).pathname, size)];
+    return { files: [open(remote.url, new URL(remote.url).pathname, size)] };
   }
-  const [model] = await askHub(remote, false, signal);
-  return (model?.files ?? []).map(({ url, name, bytes }) => open(url, name, bytes));
+  const [{ files = [], facts } = {}] = await askHub(remote, false, signal);
+  return { files: files.map(({ url, name, bytes }) => open(url, name, bytes)), ...(facts && { facts }) };
 }
 
 async function readRemote(url: string, length: number, signal: AbortSignal) {
@@ -128,6 +161,15 @@ async function shortage(
   limits: EngineLimits,
 ): Promise<string | null> {
   return engineShortage(memoryBytes, files, limits) ?? (await storageShortage(bytes));
+}
+
+/** ONNX Runtime's memory is that of WASM, also where a GPU computes. */
+async function embeddingMemory(
+  bytes: number,
+  limits: EngineLimits,
+): Promise<{ memoryBytes: number; problem: string | null }> {
+  const { memoryBytes } = estimateMemory({ engine: 'transformers', contextLength: 0, files: [{ bytes }] });
+  return { memoryBytes, problem: await shortage(memoryBytes, bytes, [], { ...limits, gpu: false }) };
 }
 
 async function engineLimits(): Promise<EngineLimits> {

@@ -291,7 +291,7 @@ const page = {
   },
   invalid_model_file: {
     status: null,
-    when: 'An added file is not a GGUF, is damaged, or lacks other parts of a split model.',
+    when: 'An added file is of no known format, is damaged, or lacks parts of a split model.',
     remedy: 'Choose the file that the message describes.',
   },
   unsupported_model: {

@@ -1,4 +1,4 @@
-import type { AddedModel } from '../catalog/added-models.ts';
+import type { AddedModel, EmbeddingShape } from '../catalog/added-models.ts';
 
 /** What a page can ask of the weight store: a `WeightsReply` answers each `WeightsCommand`. */
 export type WeightsCommand =
@@ -7,7 +7,7 @@ export type WeightsCommand =
   | { type: 'delete' | 'pause' | 'resume' | 'cancel' | 'describe'; target: string }
   /** One file of a model, or the description that `describe` gave for it. */
   | { type: 'import'; name: string; blob: Blob }
-  /** The GGUF models of a repository: all of them, or the one that the source names. */
+  /** The models of a repository: all of them, or the one that the source names, with what its small files say. */
   | { type: 'hub'; source: Extract<ModelSource, { type: 'hub' }>; all: boolean }
   /** Adds a model of the user's; answered with `progress` and then `added`. `id`: null for one made of its name. */
   | { type: 'add'; id: string | null; source: ModelSource }
@@ -20,26 +20,43 @@ export type ModelSource =
   /** Files of this device, by name. The page gives them to who has the ticket: `added-files.ts`. */
   | { type: 'files'; names: string[]; ticket: string }
   | { type: 'url'; url: string; sha256: string }
-  /** A repository of the model hub, `owner/name`. `file`: null where it has one GGUF model. `revision`: null for `main`. */
+  /** A repository of the model hub, `owner/name`. `file`: null where it has one model, or `onnx/model.onnx`. `revision`: null for `main`. */
   | { type: 'hub'; repository: string; file: string | null; revision: string | null };
 
-/** A file whose place, size and hash are known. */
+/** A file whose place and size are known. */
 export interface RemoteFile {
   name: string;
   url: string;
   bytes: number;
-  sha256: string;
+  /** null: of a small file the hub knows none, and it is read to be hashed. */
+  sha256: string | null;
 }
 
-/** A GGUF model of a repository of the model hub. */
+/** A chat model in GGUF, or an embedding model in ONNX, of a repository of the model hub. */
 export interface HubModel {
+  kind: 'chat' | 'embedding';
   /** Its path; of a split model, without the number of the part. */
   file: string;
   /** The commit that it was found at. */
   revision: string;
   /** Of all its files. */
   bytes: number;
+  /** Of an embedding model, the graph first. */
   files: RemoteFile[];
+  /** Of an embedding model that was chosen. */
+  facts?: EmbeddingFacts;
+}
+
+/** What the small files of an embedding model say of it. */
+export interface EmbeddingFacts extends EmbeddingShape {
+  name: string;
+  /** `bert`. */
+  architecture: string;
+  /** Its graph quantizes by all that it is given. */
+  quantized: boolean;
+  /** What it was trained on, and what it has here. */
+  trainedContextLength: number;
+  contextLength: number;
 }
 
 export type WeightsReply =

@@ -107,7 +107,7 @@ export class ModelHub {
       const size = typeof content === 'string' ? statSync(content).size : content.length;
       const entry = { type: 'file', oid: commit, size, path };
       // Small files are no large ones (LFS), and have no SHA-256 here.
-      return path.endsWith('.md')
+      return /\.(md|json)$/.test(path)
         ? entry
         : { ...entry, lfs: { oid: this.hashOf(content), size, pointerSize: 134 } };
     });

@@ -7,19 +7,17 @@ import {
   type AddedModel,
   type AddedModelRecord,
 } from '../../catalog/added-models.ts';
-import type { Catalog, WeightFile, WllamaVariant } from '../../catalog/catalog.ts';
-import { engineShortage } from '../../catalog/engine-limits.ts';
-import { chooseContext, estimateMemory } from '../../catalog/memory-estimate.ts';
+import type { Catalog, WeightFile } from '../../catalog/catalog.ts';
 import { FormatError } from '../../gguf/byte-cursor.ts';
-import { inspectModel, type InspectedModel } from '../../gguf/inspect-model.ts';
 import { badRequest, EngineError } from '../../protocol/engine-error.ts';
-import { hasMemory64 } from '../../protocol/memory64.ts';
 import { Mutex } from '../../protocol/mutex.ts';
 import type { WeightsCommand } from '../../protocol/weights-messages.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
+import { sha256 } from '../../weights/integrity/sha256.ts';
 import type { ModelStorage } from '../../weights/model-storage.ts';
 import type { WeightStore } from '../../weights/weight-store.ts';
 import type { Device } from '../device/device.ts';
+import { describeModel } from './describe-model.ts';
 import { openSource, type SourceAccess, type SourceFile } from './model-source.ts';
 
 export interface ModelAdderOptions extends Omit<SourceAccess, 'store'> {
@@ -37,9 +35,6 @@ export interface ModelAdderOptions extends Omit<SourceAccess, 'store'> {
 }
 
 type AddCommand = Extract<WeightsCommand, { type: 'add' }>;
-
-/** llama.cpp's own defaults: small models write nonsense without them. */
-const SAMPLING = { topK: 40, minP: 0.05 };
 
 /** The models that the user adds beside the site's catalog. */
 export class ModelAdder {
@@ -95,13 +90,12 @@ export class ModelAdder {
     signal.throwIfAborted();
     const store = await this.#options.store;
     const opened = await openSource(source, { ...this.#options, store }, signal);
-    const inspected = await inspectModel(opened).catch(asInvalidFile);
-    const { facts, name, bytes, files } = inspected;
+    const described = await describeModel(opened, await this.#options.device).catch(asInvalidFile);
+    const { files } = described;
+    const { name, bytes } = described.model;
     // The same model again is no conflict.
     const holder = this.#added.find(({ model }) => model.id === wanted);
     if (wanted !== null && holder?.model.bytes !== bytes) this.#requireFree(wanted);
-    await requireTemplate(inspected);
-    const { contextLength, memoryBytes } = await this.#fit(inspected);
     const slug = toModelId(name);
     const storing = { files, bytes, slug, signal, onProgress };
     return this.#stored(storing, async (weights) => {
@@ -109,50 +103,16 @@ export class ModelAdder {
       if (same) return requireSameId(same.model, wanted);
       const id = wanted ?? this.#unusedId(slug);
       this.#requireFree(id);
-      const model: AddedModel = {
-        id,
-        name,
-        architecture: facts.architecture,
-        quantization: facts.quantization,
-        contextLength,
-        bytes,
-        memoryBytes,
-        created: Math.floor((this.#options.now ?? Date.now)() / 1000),
-      };
-      const variant: WllamaVariant = {
-        engine: 'wllama',
-        name: addedVariantName(slug, weights[0]?.sha256 ?? ''),
-        license: facts.license?.slice(0, 100) ?? 'unknown',
-        contextLength,
-        kvValues: facts.kvValues,
-        sampling: SAMPLING,
+      const created = Math.floor((this.#options.now ?? Date.now)() / 1000);
+      const model: AddedModel = { id, ...described.model, created };
+      const variant = {
+        ...described.variant,
+        name: addedVariantName(slug, await contentHash(weights)),
         files: weights,
       };
       await this.#publish([...this.#added, { model, variant }]);
       return model;
     });
-  }
-
-  /** @throws EngineError 400 `unsupported_model` */
-  async #fit({
-    name,
-    facts,
-    files,
-    bytes,
-  }: InspectedModel<SourceFile>): Promise<{ contextLength: number; memoryBytes: number }> {
-    const { memoryGiB, gpu } = await this.#options.device;
-    const limits = {
-      memoryGiB,
-      gpu: gpu !== null && !gpu.fallback && gpu.features.includes('shader-f16'),
-      memory64: hasMemory64(),
-    };
-    const shortageOf = (needed: number): string | undefined => engineShortage(needed, files, limits);
-    const model = { ...facts, engine: 'wllama' as const, files: [{ bytes }] };
-    const contextLength = chooseContext(model, (needed) => shortageOf(needed) === undefined);
-    const { memoryBytes } = estimateMemory({ ...model, contextLength });
-    const shortage = shortageOf(memoryBytes);
-    if (shortage === undefined) return { contextLength, memoryBytes };
-    throw badRequest(`${name} ${shortage}. Choose a smaller model.`, 'source', 'unsupported_model');
   }
 
   /**
@@ -222,14 +182,6 @@ export class ModelAdder {
   }
 }
 
-/** @throws EngineError 400 `unsupported_model` */
-async function requireTemplate({ name, facts }: InspectedModel<SourceFile>): Promise<void> {
-  const { templateFault } = await import('../engines/bounded-template.ts');
-  const fault = templateFault(facts.chatTemplate);
-  if (fault === undefined) return;
-  throw badRequest(`${name} ${fault}. Use another file of this model.`, 'source', 'unsupported_model');
-}
-
 /** @throws EngineError 400 `model_exists` when it is to have another id */
 function requireSameId(model: AddedModel, wanted: string | null): AddedModel {
   if (wanted === null || wanted === model.id) return model;
@@ -243,7 +195,11 @@ function requireSameId(model: AddedModel, wanted: string | null): AddedModel {
 const isNamed = ({ model, variant }: AddedModelRecord, target: string): boolean =>
   model.id === target || variant.name === target;
 
-const hashOf = ({ sha256 }: WeightFile): string => sha256;
+const hashOf = (file: WeightFile): string => file.sha256;
+
+/** Of all files: models that share one have different names. */
+const contentHash = async (files: readonly WeightFile[]): Promise<string> =>
+  files.length === 1 ? files.map(hashOf).join() : sha256(new TextEncoder().encode(files.map(hashOf).join()));
 
 const sameFiles = (a: readonly WeightFile[], b: readonly WeightFile[]): boolean =>
   a.map(hashOf).join() === b.map(hashOf).join();

@@ -1,16 +1,17 @@
-import { addedFilePath } from '../../catalog/added-models.ts';
+import { addedFilePath, addedFolder } from '../../catalog/added-models.ts';
 import type { WeightFile } from '../../catalog/catalog.ts';
 import type { ModelFile } from '../../gguf/inspect-model.ts';
 import { startOfBlob } from '../../gguf/read-header.ts';
 import { badRequest, EngineError } from '../../protocol/engine-error.ts';
 import { readStart } from '../../protocol/read-start.ts';
-import type { ModelSource, RemoteFile } from '../../protocol/weights-messages.ts';
+import type { EmbeddingFacts, ModelSource, RemoteFile } from '../../protocol/weights-messages.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
-import { chooseHubModel } from '../../weights/sources/hub-models.ts';
 import type { WeightSources } from '../../weights/sources/weight-sources.ts';
+import { hashed } from '../../weights/sources/hub-source.ts';
 import { hashBlob } from '../../weights/integrity/file-hash.ts';
 import type { FileOptions } from '../../weights/stored-file.ts';
 import type { WeightStore } from '../../weights/weight-store.ts';
+import { findHubModel } from './find-hub-model.ts';
 
 /** A file of a model that is being added. */
 export interface SourceFile extends ModelFile {
@@ -18,6 +19,12 @@ export interface SourceFile extends ModelFile {
   /** Its place, size and hash in the store. */
   describe(options: FileOptions): Promise<WeightFile>;
   store(file: WeightFile, options: FileOptions): Promise<void>;
+}
+
+export interface OpenedSource {
+  files: SourceFile[];
+  /** Of an embedding model; a GGUF file has its own. */
+  facts?: EmbeddingFacts;
 }
 
 export interface SourceAccess {
@@ -32,21 +39,22 @@ export async function openSource(
   source: ModelSource,
   { store, sources, takeFiles }: SourceAccess,
   signal: AbortSignal,
-): Promise<SourceFile[]> {
+): Promise<OpenedSource> {
   switch (source.type) {
     case 'files': {
       const blobs = await takeFiles(source.ticket, signal);
       signal.throwIfAborted();
       if (blobs?.length === source.names.length)
-        return blobs.map((blob, index) => localFile(source.names[index] ?? '', blob, store));
+        return { files: blobs.map((blob, index) => localFile(source.names[index] ?? '', blob, store)) };
       const message = 'The files did not come from the page that adds them. Choose them again.';
       throw badRequest(message, 'source', 'invalid_model_file');
     }
     case 'url':
-      return [await urlFile(source, store, signal)];
+      return { files: [await urlFile(source, store, signal)] };
     case 'hub': {
-      const { files } = chooseHubModel(source, await sources.hubModels(source, signal));
-      return files.map((file) => remoteFile(file, store, signal));
+      const { files, facts, revision } = await findHubModel(source, sources, signal);
+      const folder = facts && addedFolder(source.repository, revision);
+      return { files: files.map((file) => remoteFile(file, store, signal, folder)), ...(facts && { facts }) };
     }
     default:
       throw badRequest('Unknown source of a model.', 'source', 'unsupported_value');
@@ -70,13 +78,18 @@ function remoteFile(
   { name, url, bytes, sha256 }: RemoteFile,
   store: WeightStore,
   signal: AbortSignal,
+  folder?: string,
 ): SourceFile {
   return {
     name,
     size: bytes,
     phase: 'download',
     read: async (length) => (await readStart(url, length, signal)).bytes,
-    describe: async () => ({ path: addedFilePath(sha256), bytes, sha256, url }),
+    async describe() {
+      const known = sha256 === null ? await hashed(url, signal) : { bytes, sha256 };
+      const path = folder === undefined ? addedFilePath(known.sha256) : `${folder}/${name}`;
+      return { path, ...known, url };
+    },
     async store(file, options) {
       try {
         await store.file(file, options);

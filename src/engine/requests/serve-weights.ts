@@ -2,9 +2,9 @@ import type { WeightsCommand, WeightsReply } from '../../protocol/weights-messag
 import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
 import type { ModelStorage } from '../../weights/model-storage.ts';
-import { chooseHubModel } from '../../weights/sources/hub-models.ts';
 import { describeModel, importFile } from '../../weights/model-import-export.ts';
 import type { WeightSources } from '../../weights/sources/weight-sources.ts';
+import { findHubModel } from '../models/find-hub-model.ts';
 import type { ModelAdder } from '../models/model-adder.ts';
 import type { WeightStore } from '../../weights/weight-store.ts';
 
@@ -31,8 +31,11 @@ export async function serveWeights(
     case 'describe':
       return { type: 'described', description: await describeModel(service, command.target) };
     case 'hub': {
-      const models = await sources.hubModels(command.source, signal);
-      return { type: 'hub', models: command.all ? models : [chooseHubModel(command.source, models)] };
+      const { source, all } = command;
+      const models = all
+        ? await sources.hubModels(source, signal)
+        : [await findHubModel(source, sources, signal)];
+      return { type: 'hub', models };
     }
     case 'import': {
       const imported = await importFile(service, command.name, command.blob, signal);

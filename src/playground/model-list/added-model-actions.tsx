@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { addedModel } from '../client/added-models.ts';
 import { addedModelError, removeAdded, renameAdded, saveAdded } from '../client/manage-added.ts';
 import { TextField } from '../components/field.tsx';
 
@@ -14,9 +15,12 @@ export function AddedModelActions({ id }: { id: string }) {
           <button type="button" class="button button-small" onClick={() => (name.value = id)}>
             Rename{hidden}
           </button>
-          <button type="button" class="button button-small" onClick={() => void saveAdded(id)}>
-            Save as a file{hidden}
-          </button>
+          {/* An embedding model is a folder of files. */}
+          {!addedModel(id)?.embedding && (
+            <button type="button" class="button button-small" onClick={() => void saveAdded(id)}>
+              Save as a file{hidden}
+            </button>
+          )}
           <button
             type="button"
             class="button button-small button-danger"

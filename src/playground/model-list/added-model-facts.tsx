@@ -1,5 +1,6 @@
 import type { AddedModel } from '../../index.ts';
 import { bytes, count } from '../format.ts';
+import { VectorFacts } from './vector-facts.tsx';
 
 export function AddedModelFacts({
   name,
@@ -7,6 +8,7 @@ export function AddedModelFacts({
   quantization,
   contextLength,
   bytes: size,
+  embedding,
 }: AddedModel) {
   return (
     <>
@@ -22,6 +24,7 @@ export function AddedModelFacts({
       <dd>{bytes(size)}</dd>
       <dt>Context</dt>
       <dd>{count(contextLength)} tokens</dd>
+      {embedding && <VectorFacts {...embedding} />}
     </>
   );
 }

@@ -3,6 +3,7 @@ import { addChosen, cancelChosen, type ChosenModel } from '../client/added-model
 import { TextField } from '../components/field.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { bytes, count } from '../format.ts';
+import { VectorFacts } from './vector-facts.tsx';
 import { useFocus } from './use-focus.ts';
 
 /** What a chosen file says of its model, and the way to add it. */
@@ -43,8 +44,14 @@ export function ChosenModelForm({ chosen: { source, details, progress } }: { cho
         <dd>about {bytes(details.memoryBytes)}</dd>
         <dt>This device</dt>
         <dd>{details.problem === null ? 'It fits.' : `It ${details.problem}.`}</dd>
-        <dt>Chat template</dt>
-        <dd>{details.hasChatTemplate ? 'its own' : 'none; ChatML is used'}</dd>
+        {details.embedding ? (
+          <VectorFacts {...details.embedding} />
+        ) : (
+          <>
+            <dt>Chat template</dt>
+            <dd>{details.hasChatTemplate ? 'its own' : 'none; ChatML is used'}</dd>
+          </>
+        )}
       </dl>
       {progress ? (
         <>

@@ -7,9 +7,13 @@ import { useFocus } from './use-focus.ts';
 /** Small for its quality: what most people take of a list of quantizations. */
 const USUAL = 'Q4_K_M';
 
+const USUAL_GRAPH = 'onnx/model.onnx';
+
 const preselected = (offers: readonly HubOffer[]): HubOffer | undefined => {
   const fitting = offers.filter(({ problem }) => problem === null);
-  return fitting.find(({ quantization }) => quantization === USUAL) ?? fitting[0];
+  return (
+    fitting.find(({ quantization, file }) => quantization === USUAL || file === USUAL_GRAPH) ?? fitting[0]
+  );
 };
 
 /** The models of a repository, of which the user takes one. */
@@ -43,8 +47,11 @@ export function HubOffers({ offers }: { offers: readonly HubOffer[] }) {
               onChange={() => (file.value = offer.file)}
             />
             <span>
-              <strong>{offer.quantization ?? 'unknown quantization'}</strong>{' '}
+              <strong>
+                {offer.quantization ?? (offer.kind === 'embedding' ? 'ONNX' : 'unknown quantization')}
+              </strong>{' '}
               <span class="figures">{bytes(offer.bytes)}</span>{' '}
+              {offer.kind === 'embedding' && <span class="small">embeddings </span>}
               <span class="quiet small offer-file">{offer.file}</span>
               {offer.problem !== null && <span class="small offer-problem"> It {offer.problem}.</span>}
             </span>

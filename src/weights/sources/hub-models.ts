@@ -10,10 +10,19 @@ const REVISION = /^[\w.-]{1,100}$/;
 const PROJECTOR = /mmproj/i;
 const SHOWN = 20;
 
+/** Graphs that the CPU runs, by the names that exporters give: in float32, and in 8 bits. */
+const GRAPH = /^onnx\/model(_quantized|_u?int8)?\.onnx$/;
+const USUAL_GRAPH = 'onnx/model.onnx';
+const REQUIRED = ['config.json', 'tokenizer.json', 'tokenizer_config.json'];
+/** What an embedding model consists of, beside its graph and the tensors of it. In this order: the first tells its folder. */
+const SMALL_FILES = [...REQUIRED, 'modules.json', '1_Pooling/config.json'];
+/** Its tensors, after the graph's own name. */
+const TENSORS = /^_data(_\d+)?$/;
+
 export type HubModelSource = Extract<ModelSource, { type: 'hub' }>;
 
-/** The GGUF models of a repository, the smallest first, at the commit that its revision has now. @throws EngineError */
-export async function listGgufModels(
+/** The models of a repository in GGUF and ONNX, the smallest first, at the commit that its revision has now. @throws EngineError */
+export async function listModels(
   { repository, revision: wanted }: Pick<HubModelSource, 'repository' | 'revision'>,
   endpoint: string,
   signal: AbortSignal,
@@ -29,31 +38,64 @@ export async function listGgufModels(
   const named = { name: repository };
   const revision = await commitOf(named, { repository, revision: wanted ?? 'main' }, endpoint, signal);
   const tree = await readTree(named, { repository, revision }, endpoint, signal);
-  const models = new Map<string, RemoteFile[]>();
-  for (const { path, lfs } of tree) {
-    if (!lfs || !/\.gguf$/i.test(path) || PROJECTOR.test(path)) continue;
-    const url = `${endpoint}/${repository}/resolve/${revision}/${encodeURI(path)}`;
-    const model = path.replace(/-\d{5}-of-\d{5}(?=\.gguf$)/i, '');
-    models.set(model, [...(models.get(model) ?? []), { name: path, url, bytes: lfs.size, sha256: lfs.oid }]);
-  }
-  if (models.size === 0)
-    throw badRequest(
-      `${repository} has no GGUF file. Use a repository with GGUF files.`,
-      'source',
-      'invalid_value',
-    );
-  return [...models]
-    .map(([file, files]) => ({ file, revision, bytes: sizeOf(files), files }))
+  const present = tree.filter(({ size }) => size > 0);
+  const files = present.map(({ path, size, lfs }): RemoteFile => ({
+    name: path,
+    url: `${endpoint}/${repository}/resolve/${revision}/${encodeURI(path)}`,
+    bytes: lfs?.size ?? size,
+    sha256: lfs?.oid ?? null,
+  }));
+  const models = [...ggufModels(files), ...onnxModels(files)];
+  if (models.length === 0) throw badRequest(whyNone(repository, files), 'source', 'unsupported_model');
+  return models
+    .map((model) => ({ ...model, revision, bytes: sizeOf(model.files) }))
     .toSorted((a, b) => a.bytes - b.bytes);
+}
+
+type Found = Pick<HubModel, 'kind' | 'file' | 'files'>;
+
+function ggufModels(files: readonly RemoteFile[]): Found[] {
+  const models = new Map<string, RemoteFile[]>();
+  for (const file of files) {
+    const { name, sha256 } = file;
+    if (sha256 === null || !/\.gguf$/i.test(name) || PROJECTOR.test(name)) continue;
+    const model = name.replace(/-\d{5}-of-\d{5}(?=\.gguf$)/i, '');
+    models.set(model, [...(models.get(model) ?? []), file]);
+  }
+  return [...models].map(([file, parts]) => ({ kind: 'chat', file, files: parts }));
+}
+
+function onnxModels(files: readonly RemoteFile[]): Found[] {
+  if (missing(files).length > 0) return [];
+  const small = SMALL_FILES.flatMap((wanted) => files.find(({ name }) => name === wanted) ?? []);
+  return files
+    .filter(({ name }) => GRAPH.test(name))
+    .map((graph) => {
+      const tensors = files.filter(
+        ({ name }) => name.startsWith(graph.name) && TENSORS.test(name.slice(graph.name.length)),
+      );
+      return { kind: 'embedding', file: graph.name, files: [graph, ...tensors, ...small] };
+    });
+}
+
+const missing = (files: readonly RemoteFile[]): string[] =>
+  REQUIRED.filter((needed) => !files.some(({ name }) => name === needed));
+
+function whyNone(repository: string, files: readonly RemoteFile[]): string {
+  const graph = files.find(({ name }) => GRAPH.test(name));
+  return graph
+    ? `${repository} has ${graph.name}, but no ${missing(files).join(', ')}: localtext cannot run it as a text embedding model. Use another repository.`
+    : `${repository} has no GGUF file, and no embedding model in ${USUAL_GRAPH}. Use a repository that has one.`;
 }
 
 /**
  * The one model that `file` names: a path, or a part of one that only one model has, as its quantization; null: the only
- * model. @throws EngineError
+ * model, or that of `onnx/model.onnx`. @throws EngineError
  */
 export function chooseHubModel({ repository, file }: HubModelSource, models: readonly HubModel[]): HubModel {
   const matching = models.filter((model) => matches(file, model));
-  const exact = matching.filter((model) => isExactly(file, model));
+  const usual = models.every(({ kind }) => kind === 'embedding') ? USUAL_GRAPH : null;
+  const exact = matching.filter((model) => isExactly(file ?? usual, model));
   const [found, ...others] = exact.length > 0 ? exact : matching;
   if (found && others.length === 0) return found;
   const names = (found ? matching : models).map((model) => `${model.file} (${formatBytes(model.bytes)})`);

@@ -22,7 +22,7 @@ const treeSchema = z.array(
   z.object({
     type: z.string(),
     path: z.string(),
-    size: z.number(),
+    size: z.int().nonnegative(),
     lfs: z.object({ oid: sha256Hex, size: byteCount }).optional(),
   }),
 );
@@ -105,7 +105,8 @@ async function libraryFile(variant: WebLlmVariant, signal: AbortSignal): Promise
   return { path: libraryPath(variant), url, ...(await hashed(url, signal)) };
 }
 
-async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
+/** Of a small file, which is read for it. */
+export async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
   const timeout = new IdleTimeout(signal);
   const hasher = (await createSHA256()).init();
   let bytes = 0;

@@ -8,7 +8,7 @@ import type { SourceOptions } from '../../protocol/worker-control.ts';
 import { badRequest, EngineError, serverError } from '../../protocol/engine-error.ts';
 import { DEFAULT_HUB, listHubFiles } from './hub-source.ts';
 import { libraryPath } from './mlc-paths.ts';
-import { listGgufModels, type HubModelSource } from './hub-models.ts';
+import { listModels, type HubModelSource } from './hub-models.ts';
 import type { WeightStore } from '../weight-store.ts';
 
 /** A hub that has not answered by then counts as unreachable. */
@@ -60,9 +60,9 @@ export class WeightSources {
     await this.#note(variant, files);
   }
 
-  /** The GGUF models of a repository of the model hub. @throws EngineError */
+  /** The models of a repository of the model hub. @throws EngineError */
   async hubModels(source: HubModelSource, signal: AbortSignal): Promise<HubModel[]> {
-    if (this.#hub !== null) return listGgufModels(source, this.#hub, signal);
+    if (this.#hub !== null) return listModels(source, this.#hub, signal);
     const message = 'This site does not use the model hub. Allow it by start({ sources: { hub: true } }).';
     throw serverError('weights_unavailable', message);
   }

@@ -12,10 +12,13 @@ import { openPage } from '../../support/open-page.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../support/write-gguf.ts';
 import { AlteredSite } from '../../support/altered-site.ts';
 
-/** A user who adds a model of the model hub in the playground, as one would: by its name, and with real weights. */
+/** A user who adds models of the model hub in the playground, as one would: by its name, and with real weights. */
 
 const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 const REPOSITORY = 'someone/SmolLM2-GGUF';
+/** In 8 bits. */
+const MINI_LM = 'public/models/all-minilm-l6-v2-int8';
+const EMBEDDER = 'someone/MiniLM-ONNX';
 
 const toHub = (text: string): string => text.replaceAll('https://huggingface.co', hub.url);
 
@@ -26,6 +29,8 @@ let context: BrowserContext;
 let page: Page;
 /** Of the added model, by greedy choice. */
 let answer: string | null | undefined;
+/** Of the added embedding model. */
+let vectors: number[][];
 
 beforeAll(async () => {
   profile = await mkdtemp(join(tmpdir(), 'localtext-own-'));
@@ -43,6 +48,11 @@ beforeAll(async () => {
     'SmolLM2-135M-Q8_0.gguf': GGUF,
     'huge-F16.gguf': writeGguf({ metadata: huge, tensors: [oneTensor] }),
     'mmproj-F16.gguf': writeGguf({ metadata: chatMetadata, tensors: [oneTensor] }),
+  });
+  const files = ['config.json', 'tokenizer.json', 'tokenizer_config.json', 'onnx/model.onnx'];
+  hub.publish(EMBEDDER, {
+    ...Object.fromEntries(files.map((path) => [path, `${MINI_LM}/${path}`])),
+    '1_Pooling/config.json': Buffer.from('{"pooling_mode_mean_tokens": true}'),
   });
   hub.publish('someone/gated', { 'a.gguf': GGUF }, { gated: true });
   context = await launch({ profile });
@@ -83,6 +93,24 @@ async function chat(tab: Page, key: string, model: string): Promise<string | nul
     [key, model],
   );
 }
+
+/** Of two similar texts, and of another. */
+async function embed(tab: Page, key: string, model: string): Promise<number[][]> {
+  return tab.evaluate(
+    async ([apiKey = '', id = '']) => {
+      const input = ['A cat sits on the mat.', 'There is a cat on a rug.', 'Stock prices fell on Monday.'];
+      const { data } = await window
+        .client(apiKey, { timeout: 200_000 })
+        .embeddings.create({ model: id, input });
+      return data.map(({ embedding }) => embedding);
+    },
+    [key, model],
+  );
+}
+
+/** Of normalised vectors. */
+const cosine = (a: readonly number[] = [], b: readonly number[] = []): number =>
+  a.reduce((sum, value, at) => sum + value * (b[at] ?? NaN), 0);
 
 test('the model hub is asked only once it is allowed, and says what it does not give', async () => {
   await page.goto(`${site.url}/#/models`);
@@ -161,6 +189,42 @@ test('a model of the hub: chosen, stopped, continued, and asked from another tab
   await other.close();
 });
 
+test('an embedding model of the hub answers as the one of the site does', async () => {
+  await lookUp(EMBEDDER);
+  const offers = card().getByRole('form', { name: `Models of ${EMBEDDER}` });
+  await offers.getByRole('radio', { name: /^ONNX 24\.1 MB embeddings onnx/ }).check();
+  await offers.getByRole('button', { name: 'Show its facts' }).click();
+  // Its operators say more than its name.
+  await card().getByText('bert, INT8').waitFor();
+  await card().getByText('384 dimensions, from the mean of all tokens').waitFor();
+  expect(await violations(page)).toEqual([]);
+  expect(hub.asked.filter((path) => /^\/cdn.*onnx bytes=[1-9]/.test(path))).toEqual([]);
+  await card().getByRole('button', { name: 'Add', exact: true }).click();
+  const model = page.locator('.model-card', { has: page.getByRole('heading', { name: 'minilm-onnx' }) });
+  await model.getByText('added by you').waitFor();
+  await model.getByText('384 dimensions').waitFor();
+  const again = await page.evaluate(
+    async (repository) => (await window.localtext).models.add({ hub: repository }),
+    EMBEDDER,
+  );
+  expect(again).toMatchObject({
+    id: 'minilm-onnx',
+    contextLength: 512,
+    embedding: { dimensions: 384, pooling: 'mean' },
+  });
+
+  const { page: other, key } = await openPage(context, site.url);
+  vectors = await embed(other, key, 'minilm-onnx');
+  const own = await embed(other, key, 'jade-mole-4');
+  for (const [at, vector] of vectors.entries()) {
+    expect(vector).toHaveLength(384);
+    // The site's has float32.
+    expect(cosine(vector, own[at])).toBeGreaterThan(0.99);
+  }
+  expect(cosine(vectors[0], vectors[1])).toBeGreaterThan(cosine(vectors[0], vectors[2]) + 0.4);
+  await other.close();
+});
+
 test('it is renamed, saved to a file, answers offline after a restart, and is removed', async () => {
   const named = (id: string) =>
     page.locator('.model-card', { has: page.getByRole('heading', { name: id, exact: true }) });
@@ -190,11 +254,14 @@ test('it is renamed, saved to a file, answers offline after a restart, and is re
   await offline.goto(`${url}/test-page.html`);
   await offline.evaluate(async () => void (await window.localtext));
   expect(await chat(offline, key, 'renamed')).toBe(answer);
+  expect(cosine((await embed(offline, key, 'minilm-onnx'))[0], vectors[0])).toBeGreaterThan(0.9999);
   page = await context.newPage();
   page.setDefaultTimeout(60_000);
   await page.goto(`${url}/#/models`);
   await named('renamed').getByRole('button', { name: 'Remove' }).click();
   await named('renamed').waitFor({ state: 'detached' });
+  await named('minilm-onnx').getByRole('button', { name: 'Remove' }).click();
+  await named('minilm-onnx').waitFor({ state: 'detached' });
   // The catalog's own variant has the same file, which stays for it.
   expect(await stored()).not.toContainEqual(expect.stringMatching(/^(added|unfinished)/));
   await expect(chat(offline, key, 'renamed')).rejects.toThrow(/404/);

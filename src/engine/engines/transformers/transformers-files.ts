@@ -11,7 +11,7 @@ const GRAPH = /^onnx\/([\w.-]+)\.onnx$/;
 /** transformers.js loops up to these numbers; no model exceeds them. */
 const layers = z.int().positive().max(4096).optional();
 const size = z.int().positive().max(16_777_216).optional();
-const configSchema = z.looseObject({
+export const configSchema = z.looseObject({
   model_type: z.string().min(1),
   vocab_size: size,
   hidden_size: size,
