@@ -54,6 +54,12 @@ beforeAll(async () => {
     ...Object.fromEntries(files.map((path) => [path, `${MINI_LM}/${path}`])),
     '1_Pooling/config.json': Buffer.from('{"pooling_mode_mean_tokens": true}'),
   });
+  const float = 'public/models/all-minilm-l6-v2';
+  hub.publish('someone/MiniLM-F32', {
+    ...Object.fromEntries(files.map((path) => [path, `${float}/${path}`])),
+    // The tensors of the graph, which its exporter put beside it.
+    'onnx/model.onnx_data': `${float}/model.safetensors`,
+  });
   hub.publish('someone/gated', { 'a.gguf': GGUF }, { gated: true });
   context = await launch({ profile });
   page = await context.newPage();
@@ -221,6 +227,10 @@ test('an embedding model of the hub answers as the one of the site does', async 
     // The site's has float32.
     expect(cosine(vector, own[at])).toBeGreaterThan(0.99);
   }
+  await other.evaluate(async () => (await window.localtext).models.add({ hub: 'someone/MiniLM-F32' }));
+  const float = await embed(other, key, 'minilm-f32');
+  for (const [at, vector] of float.entries()) expect(cosine(vector, own[at])).toBeGreaterThan(0.9999);
+  await other.evaluate(async () => (await window.localtext).models.remove('minilm-f32'));
   expect(cosine(vectors[0], vectors[1])).toBeGreaterThan(cosine(vectors[0], vectors[2]) + 0.4);
   await other.close();
 });
