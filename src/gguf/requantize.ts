@@ -11,8 +11,6 @@ const Q8_0 = 8;
 /** llama.cpp's number for a file that is mostly Q8_0. */
 const MOSTLY_Q8_0 = 7;
 
-const BLOCK_WEIGHTS = 32;
-const Q8_0_BLOCK_BYTES = 34;
 /** Converted at a time: a whole number of blocks. */
 const SLICE_BYTES = 20 * 2 ** 16;
 
@@ -53,11 +51,10 @@ async function* converted(file: Blob, { dataOffset }: Gguf, tensor: GgufTensor):
   }
 }
 
-function convertedBytes(tensor: GgufTensor): number {
-  if (tensor.type !== Q4_1) return tensorBytes(tensor);
-  const weights = tensor.shape.reduce((product, length) => product * length, 1);
-  return (weights / BLOCK_WEIGHTS) * Q8_0_BLOCK_BYTES;
-}
+const convertedType = ({ type }: GgufTensor): number => (type === Q4_1 ? Q8_0 : type);
+
+const convertedBytes = (tensor: GgufTensor): number =>
+  tensorBytes({ ...tensor, type: convertedType(tensor) });
 
 function tensorInfos(gguf: Gguf): Bytes {
   const names = gguf.tensors.map(({ name }) => new TextEncoder().encode(name));
@@ -84,7 +81,7 @@ function tensorInfos(gguf: Gguf): Bytes {
     at += name.length;
     u32(tensor.shape.length);
     for (const size of tensor.shape) u64(size);
-    u32(tensor.type === Q4_1 ? Q8_0 : tensor.type);
+    u32(convertedType(tensor));
     u64(offset);
     offset = align(offset + convertedBytes(tensor), gguf.alignment);
   }

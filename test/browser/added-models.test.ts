@@ -5,6 +5,7 @@ import type { Page } from 'playwright';
 import { afterAll, expect, test } from 'vitest';
 
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { askAddedModel } from '../support/ask-added-model.ts';
 import { violations } from '../support/axe.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
@@ -44,20 +45,6 @@ const modelIds = (page: Page, key: string): Promise<string[]> =>
     const { data } = await window.client(apiKey).models.list();
     return data.map(({ id }) => id);
   }, key);
-
-const chat = (page: Page, key: string, model: string): Promise<string | null | undefined> =>
-  page.evaluate(
-    async ([apiKey = '', id = '']) => {
-      const { choices } = await window.client(apiKey, { timeout: 240_000 }).chat.completions.create({
-        model: id,
-        messages: [{ role: 'user', content: 'What is the capital of France?' }],
-        max_tokens: 8,
-        temperature: 0,
-      });
-      return choices[0]?.message.content;
-    },
-    [key, model],
-  );
 
 /** The file that the user chose. */
 async function choose(page: Page): Promise<void> {
@@ -126,7 +113,7 @@ test('a GGUF of the user answers in every tab, offline and after a restart, unti
 
   const { page: second, key: secondKey } = await openPage(first, site.url, path);
   expect(await modelIds(second, secondKey)).toEqual(['jade-mole-4', id]);
-  const answer = await chat(second, secondKey, id);
+  const answer = await askAddedModel(second, secondKey, id);
   expect(answer).toMatch(/\w/);
   await first.close();
   await site.stop();
@@ -136,11 +123,11 @@ test('a GGUF of the user answers in every tab, offline and after a restart, unti
     const offline = await again.newPage();
     await offline.goto(site.url + path);
     await offline.evaluate(async () => void (await window.localtext));
-    expect(await chat(offline, key, id)).toBe(answer);
+    expect(await askAddedModel(offline, key, id)).toBe(answer);
     await offline.evaluate(async (from) => (await window.localtext).models.rename(from, 'my-own'), id);
     expect(await modelIds(offline, key)).toEqual(['jade-mole-4', 'my-own']);
-    expect(await chat(offline, key, 'my-own')).toBe(answer);
-    await expect(chat(offline, key, id)).rejects.toThrow(/404/);
+    expect(await askAddedModel(offline, key, 'my-own')).toBe(answer);
+    await expect(askAddedModel(offline, key, id)).rejects.toThrow(/404/);
     await remove(offline, key, 'my-own');
   } finally {
     await again.close();

@@ -143,28 +143,32 @@ test('a server answers without any engine, and goes on when the leading tab clos
   await plain.close();
 });
 
+/** A chat of one token that no server may answer. */
+const askDevice = (page: Page, key: string): Promise<{ status: number; ms: number }> =>
+  page.evaluate(async (apiKey) => {
+    const at = performance.now();
+    const response = await fetch('/v1/chat/completions', {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        'localtext-route': 'device',
+      },
+      body: JSON.stringify({
+        model: 'race',
+        messages: [{ role: 'user', content: 'Hi.' }],
+        max_tokens: 1,
+      }),
+    });
+    await response.text();
+    return { status: response.status, ms: performance.now() - at };
+  }, key);
+
 test('in a race, the one that gives the first token answers, and the other is stopped', async () => {
   const { page, key } = await openPage(context, inject('siteUrl'), path());
   server.left = 0;
   // The model is loaded.
-  await page.evaluate(
-    async ({ apiKey }) => {
-      await fetch('/v1/chat/completions', {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${apiKey}`,
-          'content-type': 'application/json',
-          'localtext-route': 'device',
-        },
-        body: JSON.stringify({
-          model: 'race',
-          messages: [{ role: 'user', content: 'Hi.' }],
-          max_tokens: 1,
-        }),
-      });
-    },
-    { apiKey: key },
-  );
+  await askDevice(page, key);
   server.pace = { firstMs: 60_000, tokenMs: 5, tokens: 10 };
   const byDevice = await (await stream(page, key, { model: 'race', max_tokens: 8 })).end();
   expect(byDevice.by).toMatch(new RegExp(`^${small.name}`));
@@ -186,27 +190,7 @@ test('in a race, the one that gives the first token answers, and the other is st
   expect(byServer).toEqual({ text: wholeText(40), by: 'paced-upstream', finish: 'stop' });
   const answeredMs = Date.now() - began;
   // The device is free for the next one at once: the prefill was given up.
-  const next = await page.evaluate(
-    async ({ apiKey }) => {
-      const at = performance.now();
-      const response = await fetch('/v1/chat/completions', {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${apiKey}`,
-          'content-type': 'application/json',
-          'localtext-route': 'device',
-        },
-        body: JSON.stringify({
-          model: 'race',
-          messages: [{ role: 'user', content: 'Hi.' }],
-          max_tokens: 1,
-        }),
-      });
-      await response.text();
-      return { status: response.status, ms: performance.now() - at };
-    },
-    { apiKey: key },
-  );
+  const next = await askDevice(page, key);
   expect(next.status).toBe(200);
   console.log(
     `the server answered after ${answeredMs} ms, the device was free after ${Math.round(next.ms)} ms more`,

@@ -77,8 +77,11 @@ function failureOf({ variant }: VariantReason, loadedModels: readonly LoadedMode
 /** @param deviceOnly the request, or its key, is limited to variants that run on this device */
 export function noVariant(id: string, reasons: readonly VariantReason[], deviceOnly = false): EngineError {
   const why = reasons.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
+  const way = why
+    ? 'Use another model.'
+    : 'If a server runs it, build the service worker with localtext({ servers: true }), or use another model.';
   const message = deviceOnly
     ? `The request or its key is limited to this device, which can run no variant of ${id}: ${why || 'only servers run it'}. Use another model, or send the request without the limit.`
-    : `This device can run no variant of ${id}: ${why ? `${why}. Use another model.` : 'the catalog names none. If a server runs it, build the service worker with localtext({ servers: true }), or use another model.'}`;
+    : `This device can run no variant of ${id}: ${why || 'the catalog names none'}. ${way}`;
   return serverError('model_unavailable', message);
 }

@@ -52,13 +52,13 @@ interface Place {
 /** A place in line is taken before the model is there, so that the line is bounded while it loads, too. */
 async function enter(
   modelManager: ModelManager,
-  { model, variants, deviceOnly }: ChatJob,
+  job: ChatJob,
   signal: AbortSignal,
   onStage: OnStage,
 ): Promise<Place> {
-  const limit = { ...(variants && { variants }), ...(deviceOnly && { deviceOnly }) };
+  const { model } = job;
   for (;;) {
-    const loadedModel = modelManager.loadedModel(model, 'chat', limit);
+    const loadedModel = modelManager.loadedModel(model, 'chat', job);
     const given = new AbortController();
     const line = loadedModel.queue.enter(AbortSignal.any([signal, given.signal]));
     const giveUp = () => {
@@ -69,7 +69,7 @@ async function enter(
       );
     };
     if (loadedModel.state !== 'ready') onStage('loading');
-    const ready = modelManager.ready(model, signal, limit);
+    const ready = modelManager.ready(model, signal, job);
     try {
       // The first to settle: a line that is full refuses at once, whatever the load does.
       await Promise.race([line, ready]);

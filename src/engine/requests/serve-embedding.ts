@@ -12,16 +12,14 @@ export async function serveEmbedding(
   onStage: (stage: 'loading' | 'prefill') => void,
 ): Promise<EmbeddingResult> {
   const began = performance.now();
-  const { variants, deviceOnly } = job;
-  const limit = { ...(variants && { variants }), ...(deviceOnly && { deviceOnly }) };
-  let loadedModel = modelManager.loadedModel(job.model, 'embedding', limit);
+  let loadedModel = modelManager.loadedModel(job.model, 'embedding', job);
   for (;;) {
     if (loadedModel.state !== 'ready') onStage('loading');
     // In line before it is there: what requests stand before is not unloaded.
     const leave = await loadedModel.queue.enter(signal);
     let used: Engine | null = null;
     try {
-      const loaded = await modelManager.ready(job.model, signal, limit);
+      const loaded = await modelManager.ready(job.model, signal, job);
       if (loaded === loadedModel && loaded.engine) return await run((used = loaded.engine));
       loadedModel = loaded;
     } catch (error) {

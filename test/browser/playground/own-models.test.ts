@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
+import { askAddedModel } from '../../support/ask-added-model.ts';
 import { violations } from '../../support/axe.ts';
 import { launch } from '../../support/launch.ts';
 import { ModelHub } from '../../support/model-hub.ts';
@@ -83,21 +84,6 @@ const stored = (): Promise<string[]> =>
 async function lookUp(text: string): Promise<void> {
   await card().getByLabel('Or from the model hub, or a URL').fill(text);
   await card().getByLabel('Or from the model hub, or a URL').press('Enter');
-}
-
-async function chat(tab: Page, key: string, model: string): Promise<string | null | undefined> {
-  return tab.evaluate(
-    async ([apiKey = '', id = '']) => {
-      const { choices } = await window.client(apiKey, { timeout: 200_000 }).chat.completions.create({
-        model: id,
-        messages: [{ role: 'user', content: 'What is the capital of France?' }],
-        max_tokens: 8,
-        temperature: 0,
-      });
-      return choices[0]?.message.content;
-    },
-    [key, model],
-  );
 }
 
 /** Of two similar texts, and of another. */
@@ -190,7 +176,7 @@ test('a model of the hub: chosen, stopped, continued, and asked from another tab
   expect(await stored()).not.toContainEqual(expect.stringMatching(/^unfinished\//));
 
   const { page: other, key } = await openPage(context, site.url);
-  answer = await chat(other, key, 'mine');
+  answer = await askAddedModel(other, key, 'mine');
   expect(answer).toMatch(/\w/);
   await other.close();
 });
@@ -263,7 +249,7 @@ test('it is renamed, saved to a file, answers offline after a restart, and is re
   const offline = await context.newPage();
   await offline.goto(`${url}/test-page.html`);
   await offline.evaluate(async () => void (await window.localtext));
-  expect(await chat(offline, key, 'renamed')).toBe(answer);
+  expect(await askAddedModel(offline, key, 'renamed')).toBe(answer);
   expect(cosine((await embed(offline, key, 'minilm-onnx'))[0], vectors[0])).toBeGreaterThan(0.9999);
   page = await context.newPage();
   page.setDefaultTimeout(60_000);
@@ -274,5 +260,5 @@ test('it is renamed, saved to a file, answers offline after a restart, and is re
   await named('minilm-onnx').waitFor({ state: 'detached' });
   // The catalog's own variant has the same file, which stays for it.
   expect(await stored()).not.toContainEqual(expect.stringMatching(/^(added|unfinished)/));
-  await expect(chat(offline, key, 'renamed')).rejects.toThrow(/404/);
+  await expect(askAddedModel(offline, key, 'renamed')).rejects.toThrow(/404/);
 });
