@@ -12,13 +12,22 @@ const float16 = Float32Array.from({ length: 65536 }, (_, bits) =>
   getFloat16(new DataView(Uint16Array.of(bits).buffer), 0, true),
 );
 
-/** Q4_1 blocks → Q8_0 blocks of the same weights: what is added is at most 1/254 of a block's largest weight. */
-export function q4_1ToQ8_0(source: Uint8Array): Uint8Array<ArrayBuffer> {
+/** Bytes of the Q8_0 blocks that so many bytes of Q4_1 become. */
+export const q8_0Bytes = (q4_1Bytes: number): number => (q4_1Bytes / Q4_1_BYTES) * Q8_0_BYTES;
+
+/**
+ * Q4_1 blocks → Q8_0 blocks of the same weights: what is added is at most 1/254 of a block's largest weight.
+ * @returns the start of `buffer`
+ */
+export function q4_1ToQ8_0(
+  source: Uint8Array,
+  buffer: Uint8Array<ArrayBuffer> = new Uint8Array(q8_0Bytes(source.length)),
+): Uint8Array<ArrayBuffer> {
   const blocks = source.length / Q4_1_BYTES;
   if (!Number.isInteger(blocks)) throw new RangeError('cut inside a Q4_1 block');
-  const target = new Uint8Array(blocks * Q8_0_BYTES);
+  const target = buffer.subarray(0, blocks * Q8_0_BYTES).fill(0);
   const from = new DataView(source.buffer, source.byteOffset, source.byteLength);
-  const to = new DataView(target.buffer);
+  const to = new DataView(target.buffer, target.byteOffset, target.byteLength);
   /** By 4-bit value: the block's 16 possible weights, in Q8_0. */
   const converted = new Int8Array(16);
   for (let block = 0; block < blocks; block++) {

@@ -1,4 +1,4 @@
-import { q4_1ToQ8_0 } from './q8-0.ts';
+import { q4_1ToQ8_0, q8_0Bytes } from './q8-0.ts';
 import { readHeader, startOfBlob } from './read-header.ts';
 import { align, type Gguf, type GgufTensor, readGguf, tensorBytes } from './read-gguf.ts';
 
@@ -15,8 +15,8 @@ const MOSTLY_Q8_0 = 7;
 const SLICE_BYTES = 20 * 2 ** 16;
 
 /**
- * The same model with its Q4_1 tensors as Q8_0, in slices. llama.cpp's WASM kernel for Q8_0 decodes and prefills faster
- * than the one for Q4_1 (docs/decisions/q8-0-weights.md).
+ * The same model with its Q4_1 tensors as Q8_0, in slices: each is valid until the next one is asked for. llama.cpp's
+ * WASM kernel for Q8_0 decodes and prefills faster than the one for Q4_1 (docs/decisions/q8-0-weights.md).
  * @throws FormatError for a file that is no GGUF or is cut short; RangeError for other quantizations.
  */
 export async function* requantizeToQ8_0(file: Blob): AsyncGenerator<Bytes, void, undefined> {
@@ -32,8 +32,10 @@ export async function* requantizeToQ8_0(file: Blob): AsyncGenerator<Bytes, void,
   const infos = tensorInfos(gguf);
   yield infos;
   yield padding(head.length + infos.length, gguf);
+  // One for all slices, as browsers collect large buffers late.
+  const buffer = new Uint8Array(q8_0Bytes(SLICE_BYTES));
   for (const tensor of gguf.tensors) {
-    yield* converted(file, gguf, tensor);
+    yield* converted(file, gguf, tensor, buffer);
     yield padding(convertedBytes(tensor), gguf);
   }
 }
@@ -43,11 +45,16 @@ const bytesOf = async (blob: Blob): Promise<Bytes> => new Uint8Array(await blob.
 const padding = (bytes: number, { alignment }: Gguf): Bytes =>
   new Uint8Array(align(bytes, alignment) - bytes);
 
-async function* converted(file: Blob, { dataOffset }: Gguf, tensor: GgufTensor): AsyncGenerator<Bytes> {
+async function* converted(
+  file: Blob,
+  { dataOffset }: Gguf,
+  tensor: GgufTensor,
+  buffer: Bytes,
+): AsyncGenerator<Bytes> {
   const end = dataOffset + tensor.offset + tensorBytes(tensor);
   for (let at = dataOffset + tensor.offset; at < end; at += SLICE_BYTES) {
     const slice = await bytesOf(file.slice(at, Math.min(end, at + SLICE_BYTES)));
-    yield tensor.type === Q4_1 ? q4_1ToQ8_0(slice) : slice;
+    yield tensor.type === Q4_1 ? q4_1ToQ8_0(slice, buffer) : slice;
   }
 }
 

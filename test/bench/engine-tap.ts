@@ -2,7 +2,7 @@ import type { Page, Worker } from 'playwright';
 
 /** Something that the engine's worker sent, and when, in milliseconds since 1970. */
 export interface Sent {
-  /** `taken`, `result` and so on, as in src/protocol/engine-port.ts; `engine`: to llama.cpp; `closed`: an abort is through. */
+  /** `accepted`, `result` and so on, as in src/protocol/engine-port.ts; `engine`: to llama.cpp; `closed`: an abort is through. */
   what: string;
   at: number;
   /** Of a `result`: how long the embedding engine took. */

@@ -15,6 +15,7 @@ const PHONE = `Object.defineProperties(Object.getPrototypeOf(navigator), {
   hardwareConcurrency: { get: () => 4 },
   connection: { get: () => ({ saveData: true }) },
 });`;
+const SHORT_REPLIES = `localStorage.setItem('localtext-playground:chat-settings', '{"maxTokens":24,"temperature":0}')`;
 const WEIGHTS = '/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
 /** The chat's weights take some 5 s. */
 const BYTES_PER_SECOND = 30e6;
@@ -33,6 +34,7 @@ beforeAll(async () => {
   for (const name of await readdir('dist/test-site/assets'))
     if (/^worker-.*\.js$/.test(name)) site.files.set(`/assets/${name}`, (text) => `${PHONE}\n${text}`);
   await context.addInitScript(PHONE);
+  await context.addInitScript(SHORT_REPLIES);
   page = await context.newPage();
   page.setDefaultTimeout(60_000);
   await page.goto(site.url);

@@ -9,17 +9,19 @@ export class ChunkReader {
     this.#body = body;
   }
 
-  /** @param onBytes called with the bytes of the chunk so far. @throws Error when the body ends before the chunk does */
-  async read(length: number, onBytes: (received: number) => void): Promise<Bytes> {
-    const chunk = new Uint8Array(length);
-    for (let received = 0; received < length; onBytes(received)) {
-      if (await this.ended()) throw new Error(`the connection ended ${length - received} bytes early`);
-      const part = this.#rest.subarray(0, length - received);
+  /**
+   * Fills `chunk`: the caller's, as browsers collect large buffers late.
+   * @param onBytes called with the bytes of the chunk so far
+   * @throws Error when the body ends before the chunk does
+   */
+  async fill(chunk: Bytes, onBytes: (received: number) => void): Promise<void> {
+    for (let received = 0; received < chunk.length; onBytes(received)) {
+      if (await this.ended()) throw new Error(`the connection ended ${chunk.length - received} bytes early`);
+      const part = this.#rest.subarray(0, chunk.length - received);
       chunk.set(part, received);
       this.#rest = this.#rest.subarray(part.length);
       received += part.length;
     }
-    return chunk;
   }
 
   async ended(): Promise<boolean> {

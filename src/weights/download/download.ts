@@ -67,6 +67,7 @@ class Download {
   readonly #signal: AbortSignal;
   /** Bytes of chunks that are not stored yet. */
   readonly #inFlight = new Map<number, number>();
+  readonly #spareBuffers: Uint8Array<ArrayBuffer>[] = [];
   #reported = 0;
 
   constructor(partial: PartialFile, file: WeightFile, options: DownloadOptions, acceptVersions: boolean) {
@@ -167,10 +168,14 @@ class Download {
       this.#inFlight.set(index, received);
       this.#report();
     };
-    const bytes = await reader
-      .read(partial.lengthOf(index), onBytes)
-      .finally(() => this.#inFlight.delete(index));
-    if (!partial.has(index)) await partial.store(index, bytes, this.#signal);
+    const buffer = this.#spareBuffers.pop() ?? new Uint8Array(Math.min(CHUNK_BYTES, this.#file.bytes));
+    try {
+      const bytes = buffer.subarray(0, partial.lengthOf(index));
+      await reader.fill(bytes, onBytes).finally(() => this.#inFlight.delete(index));
+      if (!partial.has(index)) await partial.store(index, bytes, this.#signal);
+    } finally {
+      this.#spareBuffers.push(buffer);
+    }
     this.#report();
   }
 

@@ -88,7 +88,7 @@ export class PartialFile {
       for (let next = hash.next; this.has(next); next = hash.next) {
         signal.throwIfAborted();
         const early = arrived?.index !== next;
-        hash.add(early ? await writer.read(next * CHUNK_BYTES, this.lengthOf(next)) : arrived.bytes);
+        await hash.add(early ? await writer.read(next * CHUNK_BYTES, this.lengthOf(next)) : arrived.bytes);
       }
     });
   }

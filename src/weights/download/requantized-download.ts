@@ -1,5 +1,5 @@
 import type { PinnedFile, WeightFile } from '../../catalog/catalog.ts';
-import type { StorageBackend } from '../backends/storage-backend.ts';
+import { CHUNK_BYTES, type StorageBackend } from '../backends/storage-backend.ts';
 import { ChunkReader } from './chunk-reader.ts';
 import { sizeDiffers, wrongHash } from './download-errors.ts';
 import { discardPartial, PartialFile } from './partial-file.ts';
@@ -32,9 +32,11 @@ export async function requantize(
   const { requantizeToQ8_0 } = await import('../../gguf/requantize.ts');
   const reader = new ChunkReader(requantizeToQ8_0(from));
   const partial = await PartialFile.open(backend, file.sha256, file.bytes);
+  const buffer = new Uint8Array(CHUNK_BYTES);
   try {
     for (let index = 0; index < partial.chunkCount; index++) {
-      const bytes = await reader.read(partial.lengthOf(index), () => undefined);
+      const bytes = buffer.subarray(0, partial.lengthOf(index));
+      await reader.fill(bytes, () => undefined);
       if (!partial.has(index)) await partial.store(index, bytes, signal);
       const done = DOWNLOAD_SHARE + ((1 - DOWNLOAD_SHARE) * (index + 1)) / partial.chunkCount;
       onProgress(Math.floor(done * file.bytes));

@@ -27,9 +27,12 @@ export class FileHash {
     return this.#chunks.length;
   }
 
-  add(chunk: Uint8Array<ArrayBuffer>): void {
-    this.#chunks.push(sha256(chunk));
+  /** The chunk's bytes may be overwritten once it resolves. */
+  async add(chunk: Uint8Array<ArrayBuffer>): Promise<void> {
+    const ofChunk = sha256(chunk);
+    this.#chunks.push(ofChunk);
     this.#hasher.update(chunk);
+    await ofChunk;
   }
 
   async digest(): Promise<Digest> {
@@ -47,7 +50,7 @@ export async function hashBlob(
   while (hash.next * CHUNK_BYTES < blob.size) {
     signal?.throwIfAborted();
     onProgress?.(hash.next * CHUNK_BYTES);
-    hash.add(await readChunk(blob, hash.next));
+    await hash.add(await readChunk(blob, hash.next));
   }
   return hash.digest();
 }

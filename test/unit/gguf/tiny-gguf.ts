@@ -32,6 +32,6 @@ export function tinyGguf(): Uint8Array<ArrayBuffer> {
 /** All that `requantizeToQ8_0()` writes. */
 export async function requantized(file: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
-  for await (const part of requantizeToQ8_0(new Blob([file]))) parts.push(part);
+  for await (const part of requantizeToQ8_0(new Blob([file]))) parts.push(part.slice());
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
