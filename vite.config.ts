@@ -1,8 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-import { contentSecurity } from './src/node/vite/content-security.ts';
-import { plainScript } from './src/node/vite/plain-script.ts';
+import { contentSecurity, plainScript } from './scripts/playground-plugins.ts';
 import localtext from './src/node/vite-plugin.ts';
 import { testPage } from './test/support/test-page-plugin.ts';
 
