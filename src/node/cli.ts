@@ -1,12 +1,9 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './errors.ts';
 import { describeFileError } from './files.ts';
 import { packageFile } from './package-files.ts';
-import { PullError } from './pull/pull-error.ts';
-import { StartError } from './start-error.ts';
-import { UsageError } from './usage-error.ts';
 
 interface Command {
   summary: string;
@@ -63,8 +60,7 @@ async function main(): Promise<number> {
     if (interrupt.signal.aborted) return 130;
     const message = describeFileError(error);
     if (error instanceof UsageError) console.error(`${error.message}\nlocaltext ${name} --help tells more.`);
-    else if (error instanceof CommandError || error instanceof PullError || error instanceof StartError)
-      console.error(error.message);
+    else if (error instanceof CommandError) console.error(error.message);
     else if (message !== null) console.error(message);
     else throw error;
     return error instanceof UsageError ? 2 : 1;

@@ -1,7 +1,7 @@
 import { examineSite } from './doctor/examine.ts';
 import type { Level } from './doctor/finding.ts';
 import { parseFlags } from './flags.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './errors.ts';
 
 const help = `Usage: localtext doctor <url> [options]
 

@@ -1,4 +1,4 @@
-import { access, constants, mkdir, stat } from 'node:fs/promises';
+import { access, constants, mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
@@ -28,6 +28,14 @@ async function isFolder(path: string): Promise<boolean> {
     (stats) => stats.isDirectory(),
     () => false,
   );
+}
+
+/** Writes a file in one step: a reader finds the old one or the new one. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  await makeFolder(dirname(path));
+  const draft = `${path}.${process.pid}`;
+  await naming(draft, writeFile(draft, text));
+  await rename(draft, path);
 }
 
 /** A failed write does not name its file: this adds the path, for `describeFileError`. */

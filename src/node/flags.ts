@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './errors.ts';
 
 /** `parseArgs`, with its errors as a UsageError. */
 export function parseFlags<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {

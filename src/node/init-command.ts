@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 
 import { parseFlags } from './flags.ts';
 import { copySite } from './init/copy-site.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './errors.ts';
 
 const help = `Usage: localtext init <folder> [--offline] [--servers]
 

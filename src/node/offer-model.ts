@@ -6,9 +6,8 @@ import { defaultCatalog } from '../catalog/default-catalog.ts';
 import { ask, isInteractive } from './ask.ts';
 import { cacheFolder } from './pull/cache-folder.ts';
 import { makeFolder, naming } from './files.ts';
-import { probeHub } from './pull/pull-hub.ts';
+import { hubEndpoint, probeHub } from './pull/pull-hub.ts';
 import { recommend, thisMachine } from './pull/recommend.ts';
-import { DEFAULT_HUB } from '../weights/sources/hub-source.ts';
 
 /**
  * The name of a larger model for this machine, on request: asked once for each machine, on a terminal.
@@ -20,7 +19,7 @@ export async function offerModel(wanted: boolean | undefined, signal: AbortSigna
   if (wanted) return variant.name;
   const asked = join(cacheFolder(), 'offered');
   if (!isInteractive() || existsSync(asked)) return null;
-  if ((await probeHub(process.env['HF_ENDPOINT'] || DEFAULT_HUB, signal)) !== null) return null;
+  if ((await probeHub(hubEndpoint(), signal)) !== null) return null;
   const gigabytes = ((variant.hub?.approximateBytes ?? 0) / 1e9).toFixed(1);
   const question = [
     'SmolLM2, which comes first, does small tasks and knows little. For this machine there is a more useful model:',

@@ -1,9 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 
 import { ask, isInteractive } from './ask.ts';
 import { naming } from './files.ts';
-import { wouldBeCommitted } from './pull/git-ignore.ts';
 
 /**
  * Keeps weights out of git.
@@ -28,4 +28,14 @@ export async function offerToIgnore(
   const separator = text === '' || text.endsWith('\n') ? '' : '\n';
   await naming(file, writeFile(file, `${text}${separator}${path}/\n`));
   return `Added "${path}/" to .gitignore.`;
+}
+
+/** Whether git would add a folder's files: it is in a repository, and no rule ignores it. */
+function wouldBeCommitted(folder: string, cwd: string): boolean {
+  // 0: ignored, 1: not ignored, 128: no repository; null: no git.
+  const { status } = spawnSync('git', ['check-ignore', '--quiet', '--', `${folder}/x`], {
+    cwd,
+    stdio: 'ignore',
+  });
+  return status === 1;
 }

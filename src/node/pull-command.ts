@@ -4,6 +4,7 @@ import { offerModel } from './offer-model.ts';
 import { offerToIgnore } from './offer-to-ignore.ts';
 import { cacheFolder } from './pull/cache-folder.ts';
 import { Progress } from './pull/progress.ts';
+import { hubEndpoint } from './pull/pull-hub.ts';
 import { pull } from './pull/pull.ts';
 import { defaultSources } from './pull/sources.ts';
 
@@ -68,7 +69,6 @@ export async function pullWeights(
   signal: AbortSignal,
 ): Promise<void> {
   const progress = new Progress(process.stderr);
-  const hub = process.env['HF_ENDPOINT'];
   try {
     const fetched = await pull({
       catalog: defaultCatalog,
@@ -76,7 +76,7 @@ export async function pullWeights(
       ids,
       folder,
       cache: cacheFolder(),
-      ...(hub && { hub }),
+      hub: hubEndpoint(),
       progress,
       signal,
     });

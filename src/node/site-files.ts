@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { isFallback } from './vite/wasm-files.ts';
+
 /** One file of the site, as Workbox lists them: a null revision where the name itself has a hash. */
 export interface SiteFile {
   /** Relative to the service worker's script. */
@@ -26,13 +28,8 @@ const LARGE = 2 ** 20;
  */
 export function addFile(files: SiteFiles, url: string, source: string | Uint8Array, hashed = false): void {
   if (/(^|\/)\./.test(url)) return;
-  const list = Buffer.byteLength(source) > LARGE ? files.large : files.shell;
+  const list = Buffer.byteLength(source) > LARGE || isFallback(url) ? files.large : files.shell;
   list.push({ url, revision: hashed ? null : revisionOf(source) });
-}
-
-/** Adds a file that only some browsers ask for: kept when first used, whatever its size. */
-export function addOptionalFile(files: SiteFiles, url: string, source: string | Uint8Array): void {
-  files.large.push({ url, revision: revisionOf(source) });
 }
 
 const revisionOf = (source: string | Uint8Array): string =>

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 
-import { CommandError } from './command-error.ts';
+import { CommandError } from './errors.ts';
 import { parseFlags, parsePort } from './flags.ts';
 import { DEFAULT_FOLDER, pullLarger, pullWeights } from './pull-command.ts';
 import { openBrowser } from './start/open-browser.ts';

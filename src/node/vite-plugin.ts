@@ -10,12 +10,10 @@ import sirv from 'sirv';
 import { defaultClientConditions, type Connect, type Plugin, type ResolvedConfig } from 'vite';
 
 import { isClone, SERVICE_WORKER } from './package-files.ts';
-import { addFile, addFolder, addOptionalFile, type SiteFiles } from './site-files.ts';
-import { apiHint } from './vite/api-hint.ts';
-import { headersFor } from './vite/isolation.ts';
-import { notFound, serveFile, serveScript } from './vite/middlewares.ts';
+import { addFile, addFolder, type SiteFiles } from './site-files.ts';
+import { apiHint, headersFor, notFound, serveFile, serveScript } from './vite/middlewares.ts';
 import { serviceWorker } from './vite/service-worker.ts';
-import { isFallback, WASM_PATH, wasmFiles } from './vite/wasm-files.ts';
+import { WASM_PATH, wasmFiles } from './vite/wasm-files.ts';
 
 export interface LocaltextOptions {
   /** Folder with the weights, served below `models/`; relative to Vite's root. Default: `models` in Vite's public folder. */
@@ -54,8 +52,11 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
   let config: ResolvedConfig;
   /** The path part of the base, as the dev and preview servers see it. */
   const base = (): string => (config.base.startsWith('/') ? config.base : '/');
-  const entry = (): string | null =>
-    options.serviceWorker === undefined ? null : resolve(config.root, options.serviceWorker);
+  const worker = () => ({
+    root: config.root,
+    entry: options.serviceWorker === undefined ? null : resolve(config.root, options.serviceWorker),
+    servers,
+  });
 
   const serveModels = (middlewares: Connect.Server): void => {
     middlewares.use(`${base()}models`, sirv(models(), { dev: true, etag: true }));
@@ -90,16 +91,9 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       middlewares.use(headersFor(null));
       serveModels(middlewares);
       for (const [file, path] of wasmFiles()) middlewares.use(base() + WASM_PATH + file, serveFile(path));
-      const { root } = config;
       // Bundled again for every request; nothing is kept while one develops.
-      const script = () =>
-        serviceWorker({
-          entry: entry(),
-          root,
-          files: { shell: [], large: [] },
-          servers,
-          production: false,
-        });
+      const files: SiteFiles = { shell: [], large: [] };
+      const script = () => serviceWorker({ ...worker(), files, production: false });
       middlewares.use(base() + name, serveScript(script));
     },
 
@@ -125,17 +119,10 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           const [fileName, source] = [WASM_PATH + file, readFileSync(path)];
           this.emitFile({ type: 'asset', fileName, source });
           // An engine must start without a network too.
-          if (isFallback(file)) addOptionalFile(files, fileName, source);
-          else addFile(files, fileName, source);
+          addFile(files, fileName, source);
         }
-        const code = await serviceWorker({
-          entry: entry(),
-          root: config.root,
-          files,
-          servers,
-          production: true,
-        });
-        this.emitFile({ type: 'asset', fileName: name, source: code });
+        const source = await serviceWorker({ ...worker(), files, production: true });
+        this.emitFile({ type: 'asset', fileName: name, source });
       },
     },
   };

@@ -39,7 +39,7 @@ export async function bringMlcFiles(given: MlcUrls): Promise<MlcFiles> {
     if (await stat(target).catch(() => null)) return target;
     const part = `${target}.part`;
     if (bytes === null) await writeFile(part, await fetchSmall(url));
-    else await download(url, part, bytes, () => undefined, signal);
+    else await download({ url, part, totalBytes: bytes, signal });
     await rename(part, target);
     return target;
   };

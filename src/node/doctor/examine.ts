@@ -1,4 +1,4 @@
-import { CommandError } from '../command-error.ts';
+import { CommandError } from '../errors.ts';
 import { examineFiles } from './files.ts';
 import { fault, type Finding } from './finding.ts';
 import { lookInside } from './look.ts';

@@ -1,6 +1,6 @@
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { hostAdvice } from './hosts.ts';
-import { eachOf, isFound, isPage, look } from './look.ts';
+import { eachOf, isFound, isPage, look, type Answer } from './look.ts';
 import { isScriptType, type Examined } from './service-worker.ts';
 
 /** What the engines cannot do without, where no list says more. */
@@ -19,22 +19,16 @@ export async function examineFiles(
   if (folder === null) return [];
   const kept = new Set(shell);
   const paths = [...new Set([...shell, ...large, ...USUAL])];
-  const found = await eachOf(paths, async (path) => {
-    const answer = await look(new URL(path, folder));
-    return examine(path, answer, kept.has(path), isolated);
-  });
+  const found = await eachOf(paths, async (path) =>
+    examine(path, await look(new URL(path, folder)), kept.has(path), isolated),
+  );
   const faults = found.filter((finding) => finding !== null);
   return faults.length > 0
     ? faults
     : [ok(`All ${paths.length} files of the site are found, with the right types.`)];
 }
 
-function examine(
-  path: string,
-  answer: Awaited<ReturnType<typeof look>>,
-  kept: boolean,
-  isolated: boolean,
-): Finding | null {
+function examine(path: string, answer: Answer, kept: boolean, isolated: boolean): Finding | null {
   const wantsPage = /(\.html?|\/)$/.test(path);
   if (!isFound(answer) || (isPage(answer) && !wantsPage)) {
     const what = isFound(answer) ? 'is answered with a page of HTML' : `answers ${answer.status}`;
@@ -55,11 +49,8 @@ function examine(
       `${path} is served as ${answer.type || 'nothing'}: browsers refuse it as a module.`,
       `Serve .js files as text/javascript.${hostAdvice(answer.headers, 'script type')}`,
     );
-  if (
-    isolated &&
-    /(^|\/)worker-[\w-]+\.js$/.test(path) &&
-    !answer.headers.has('cross-origin-embedder-policy')
-  )
+  const isWorker = /(^|\/)worker-[\w-]+\.js$/.test(path);
+  if (isolated && isWorker && !answer.headers.has('cross-origin-embedder-policy'))
     return warning(
       `${path} is served without Cross-Origin-Embedder-Policy: an isolated page cannot start it as a worker.`,
       'Send `Cross-Origin-Embedder-Policy: require-corp` with scripts too.',

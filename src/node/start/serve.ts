@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { build, preview } from 'vite';
 
-import { StartError } from '../start-error.ts';
+import { CommandError } from '../errors.ts';
 
 const ANSWER_TIMEOUT_MS = 10_000;
 
@@ -17,7 +17,7 @@ export interface ServeOptions {
 
 /**
  * Whether the server will be able to listen, found out before minutes go into downloads and a build.
- * @throws StartError
+ * @throws CommandError
  */
 export async function checkAddress({ port, strictPort, host }: Omit<ServeOptions, 'signal'>): Promise<void> {
   const probe = createServer();
@@ -31,9 +31,9 @@ export async function checkAddress({ port, strictPort, host }: Omit<ServeOptions
   await once(probe, 'close');
 }
 
-function cannotListen(error: unknown, port: number, host: string): StartError {
+function cannotListen(error: unknown, port: number, host: string): CommandError {
   const why = error instanceof Error ? error.message : String(error);
-  return new StartError(
+  return new CommandError(
     /in use/i.test(why)
       ? `Port ${port} is in use. Name another with --port, or leave --port out to have a free one found.`
       : `The server cannot listen on ${host}, port ${port}: ${why}`,
@@ -52,7 +52,7 @@ export async function serve(options: ServeOptions): Promise<{ url: string; close
     },
   );
   const url = server.resolvedUrls?.local[0] ?? server.resolvedUrls?.network[0];
-  if (url === undefined) throw new StartError('The server has no address.');
+  if (url === undefined) throw new CommandError('The server has no address.');
   await answers(url, signal);
   return { url, close: async () => server.close() };
 }
@@ -68,7 +68,7 @@ async function answers(url: string, signal: AbortSignal): Promise<void> {
     );
     if (fault === null) return;
     signal.throwIfAborted();
-    if (Date.now() > deadline) throw new StartError(`The server does not answer at ${url}: ${fault}`);
+    if (Date.now() > deadline) throw new CommandError(`The server does not answer at ${url}: ${fault}`);
     await delay(100, undefined, { signal });
   }
 }

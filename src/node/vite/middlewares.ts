@@ -3,6 +3,27 @@ import { resolve } from 'node:path';
 import sirv from 'sirv';
 import type { Connect } from 'vite';
 
+/** Both make a page cross-origin isolated, which WASM threads need. */
+const isolationHeaders = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Embedder-Policy': 'require-corp',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+/**
+ * Headers for every answer: isolation, and for files with a hash in their name a long life. All others keep the static
+ * server's `no-cache` with an ETag.
+ */
+export function headersFor(assets: string | null): Connect.NextHandleFunction {
+  return (request, response, next) => {
+    for (const [name, value] of Object.entries(isolationHeaders)) response.setHeader(name, value);
+    if (assets !== null && request.url?.startsWith(assets)) {
+      response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
+    }
+    next();
+  };
+}
+
 export const notFound: Connect.NextHandleFunction = (_request, response) => {
   response.statusCode = 404;
   response.end('not found');
@@ -30,3 +51,18 @@ export function serveScript(script: () => Promise<string>): Connect.NextHandleFu
     }
   };
 }
+
+/**
+ * What reaches the static server below /v1 went past the service worker. Without this, a client would be shown a page of
+ * HTML, and complain of its JSON.
+ */
+export const apiHint: Connect.NextHandleFunction = (request, response, next) => {
+  if (!request.url?.startsWith('/v1/')) return next();
+  const message =
+    'This is the static server, which runs no models: /v1 is answered by the service worker, inside a page that has started localtext.';
+  response.statusCode = 404;
+  response.setHeader('Content-Type', 'application/json');
+  response.end(
+    JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code: null } }),
+  );
+};

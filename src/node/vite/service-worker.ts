@@ -24,7 +24,7 @@ export async function serviceWorker({
 }: ServiceWorkerOptions): Promise<string> {
   const source = entry ?? serviceWorkerSource();
   const code = source
-    ? await bundleServiceWorker(source, root, production, servers || entry !== null)
+    ? await bundle(source, { root, production, servers: servers || entry !== null })
     : await readFile(builtServiceWorker(servers), 'utf8');
   return prefix(files) + code;
 }
@@ -33,11 +33,9 @@ export async function serviceWorker({
  * Bundles a service worker into one classic script: module service workers are not everywhere, and a single file is
  * compared byte by byte when the browser looks for an update.
  */
-async function bundleServiceWorker(
+async function bundle(
   entry: string,
-  root: string,
-  production: boolean,
-  servers: boolean,
+  { root, production, servers }: Pick<ServiceWorkerOptions, 'root' | 'production' | 'servers'>,
 ): Promise<string> {
   const mode = production ? 'production' : 'development';
   const result = await vite.build({

@@ -52,6 +52,5 @@ function generated(name: string, script: string): string {
 }
 
 /** Whether only some browsers request it (Safari): the others should not store it beforehand. */
-export function isFallback(name: string): boolean {
-  return /^(ort-wasm-simd-threaded|wllama-compat)\.(js|wasm)$/.test(name);
-}
+export const isFallback = (url: string): boolean =>
+  /^localtext\/wasm\/(ort-wasm-simd-threaded|wllama-compat)\.(js|wasm)$/.test(url);

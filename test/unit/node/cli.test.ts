@@ -94,7 +94,8 @@ test.runIf(linux)('a full disk ends a download at once, and is named', async () 
   hub.files.set('/weights', Buffer.alloc(100_000));
   const part = join(base, 'weights.part');
   await symlink('/dev/full', part);
-  const error: unknown = await download(`${hub.url}/weights`, part, 100_000, () => {}, signal).catch(
+  const url = `${hub.url}/weights`;
+  const error: unknown = await download({ url, part, totalBytes: 100_000, signal }).catch(
     (thrown: unknown) => thrown,
   );
   await hub.stop();

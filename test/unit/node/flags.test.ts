@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { parseFlags, parsePort } from '../../../src/node/flags.ts';
-import { UsageError } from '../../../src/node/usage-error.ts';
+import { UsageError } from '../../../src/node/errors.ts';
 import { cacheFolder } from '../../../src/node/pull/cache-folder.ts';
 
 describe('flags', () => {
