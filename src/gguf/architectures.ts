@@ -18,17 +18,8 @@ export const CHAT_ARCHITECTURES: ReadonlySet<string> = new Set(
 export const OTHER_ARCHITECTURES: ReadonlyMap<string, string> = new Map([
   ['clip', 'the image or audio part of a model'],
   ['t5', 'a translation model'],
-  ['t5encoder', 'an embedding model'],
-  ['gemma-embedding', 'an embedding model'],
-  ['llama-embed', 'an embedding model'],
-  ...[
-    'bert',
-    'modern-bert',
-    'nomic-bert',
-    'nomic-bert-moe',
-    'neo-bert',
-    'jina-bert-v2',
-    'jina-bert-v3',
-    'eurobert',
-  ].map((name): [string, string] => [name, 'an embedding model']),
+  ...`t5encoder gemma-embedding llama-embed bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2
+  jina-bert-v3 eurobert`
+    .split(/\s+/)
+    .map((name): [string, string] => [name, 'an embedding model']),
 ]);

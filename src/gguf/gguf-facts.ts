@@ -17,8 +17,6 @@ export interface GgufFacts {
   /** Jinja; null: none. */
   chatTemplate: string | null;
   tensors: number;
-  /** Bytes of its tensors. */
-  tensorBytes: number;
   /** Values that the KV cache holds for each token. */
   kvValues: number;
   /** Of a model that is split over several files; null: it is whole. */
@@ -80,7 +78,6 @@ export function ggufFacts(gguf: Gguf): GgufFacts {
     quantization: fileTypes.get(number('general.file_type', 2 ** 31) ?? -1) ?? mostBytes(gguf),
     chatTemplate: text('tokenizer.chat_template'),
     tensors: tensors.length,
-    tensorBytes: tensors.reduce((sum, tensor) => sum + tensorBytes(tensor), 0),
     kvValues:
       of('block_count', MAX_LAYERS) * (of('attention.head_count_kv', MAX_WIDTH) || heads) * keyValueSize,
     split,

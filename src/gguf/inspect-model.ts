@@ -22,7 +22,6 @@ const MAX_NAME_LENGTH = 100;
 
 /** Reads the headers of a model's files, all of them when it is split. @throws FormatError: a phrase that names the file */
 export async function inspectModel<F extends ModelFile>(files: readonly F[]): Promise<InspectedModel<F>> {
-  if (files.length === 0) throw new FormatError('No file was given');
   if (files.length > MAX_FILES)
     throw new FormatError(`${files.length} files were given; ${MAX_FILES} are allowed`);
   const parts: { file: F; facts: GgufFacts }[] = [];
@@ -41,14 +40,8 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
     sorted.length === count &&
     sorted.every(({ facts: { split } }, at) => (split?.index ?? 0) === at && (split?.count ?? 1) === count);
   if (!complete) throw incomplete(first.file.name, count, files.length);
-  const sum = (valueOf: (facts: GgufFacts) => number): number =>
-    sorted.reduce((total, { facts }) => total + valueOf(facts), 0);
   return {
-    facts: {
-      ...first.facts,
-      tensors: sum((facts) => facts.tensors),
-      tensorBytes: sum((facts) => facts.tensorBytes),
-    },
+    facts: { ...first.facts, tensors: sorted.reduce((total, { facts }) => total + facts.tensors, 0) },
     name: (first.facts.name ?? baseName(first.file.name)).slice(0, MAX_NAME_LENGTH),
     files: sorted.map(({ file }) => file),
     bytes: sorted.reduce((total, { file }) => total + file.size, 0),

@@ -1,6 +1,9 @@
+import type { SafetensorsTensor } from '../../gguf/read-safetensors.ts';
 import type { BertOperators } from './bert-operators.ts';
-import { GraphBuilder, type ExternalTensor, MICROSOFT } from './graph-builder.ts';
 import { FloatOperators } from './float-operators.ts';
+import { GraphBuilder, MICROSOFT } from './graph-builder.ts';
+import { Int8Operators, type FarDimensions } from './int8-operators.ts';
+import type { Matrix } from './quantize.ts';
 
 export interface BertConfig {
   hidden_size: number;
@@ -16,7 +19,7 @@ export interface BertConfig {
  */
 export function bertGraph(
   config: BertConfig,
-  tensors: ReadonlyMap<string, ExternalTensor>,
+  tensors: ReadonlyMap<string, SafetensorsTensor>,
   externalFile: string,
 ): Uint8Array {
   const graph = new GraphBuilder(externalFile);
@@ -24,10 +27,24 @@ export function bertGraph(
 }
 
 /**
+ * The graph of `bertGraph` with its weights in 8 bits, and within the graph itself. Only for one text at a time: a
+ * vector depends a little on what else is in the input. The same input gives the same bytes.
+ * What was tried, and what it gives: docs/decisions/embedding-int8.md.
+ */
+export function bertInt8Graph(
+  config: BertConfig,
+  tensor: (name: string) => Matrix,
+  far: FarDimensions,
+): Uint8Array {
+  const graph = new GraphBuilder();
+  return buildBert(graph, config, new Int8Operators(graph, tensor, { hidden: config.hidden_size, far }));
+}
+
+/**
  * The encoder, its weights taken as `operators` does.
  * Source of the architecture: Devlin et al., "BERT", 2018, in the tensor names of Hugging Face's BertModel.
  */
-export function buildBert(graph: GraphBuilder, config: BertConfig, operators: BertOperators): Uint8Array {
+function buildBert(graph: GraphBuilder, config: BertConfig, operators: BertOperators): Uint8Array {
   const { hidden_size: hidden, num_attention_heads: heads } = config;
   const headSize = hidden / heads;
 

@@ -1,13 +1,14 @@
+import type { SafetensorsTensor } from '../../gguf/read-safetensors.ts';
 import type { BertOperators, NormalizedState } from './bert-operators.ts';
-import { type ExternalTensor, type GraphBuilder, MICROSOFT } from './graph-builder.ts';
+import { type GraphBuilder, MICROSOFT } from './graph-builder.ts';
 
 /** Float32 weights that stay in the file they came in. */
 export class FloatOperators implements BertOperators {
   readonly #graph: GraphBuilder;
-  readonly #tensors: ReadonlyMap<string, ExternalTensor>;
+  readonly #tensors: ReadonlyMap<string, SafetensorsTensor>;
   readonly #epsilon: number;
 
-  constructor(graph: GraphBuilder, tensors: ReadonlyMap<string, ExternalTensor>, epsilon: number) {
+  constructor(graph: GraphBuilder, tensors: ReadonlyMap<string, SafetensorsTensor>, epsilon: number) {
     this.#graph = graph;
     this.#tensors = tensors;
     this.#epsilon = epsilon;

@@ -1,16 +1,9 @@
-import { encodeMessage, type Field } from './protobuf.ts';
+import type { SafetensorsTensor } from '../../gguf/read-safetensors.ts';
+import { encodeMessage, type Field, type FieldValue } from './protobuf.ts';
 
 /** Numbers of `TensorProto.DataType`. */
 const elementTypes = { float32: 1, int8: 3, int64: 7 } as const;
 export type ElementType = keyof typeof elementTypes;
-
-export interface ExternalTensor {
-  name: string;
-  shape: readonly number[];
-  /** Bytes from the start of the external file. */
-  offset: number;
-  length: number;
-}
 
 export type Attribute = number | readonly number[] | { float: number };
 
@@ -40,37 +33,19 @@ export class GraphBuilder {
   }
 
   /** A float32 tensor whose bytes are in the external file. */
-  external(tensor: ExternalTensor): string {
-    const { name, shape, offset, length } = tensor;
+  external({ name, shape, offset, length }: SafetensorsTensor): string {
     const entries = { location: this.#externalFile, offset: String(offset), length: String(length) };
-    this.#initializers.push([
-      5,
-      [
-        ...shape.map((size): Field => [1, size]),
-        [2, elementTypes.float32],
-        [8, name],
-        ...Object.entries(entries).map(([key, value]): Field => [
-          13,
-          [
-            [1, key],
-            [2, value],
-          ],
-        ]),
-        [14, 1],
-      ],
+    return this.#initializer(name, 'float32', shape, [
+      ...Object.entries(entries).map(([key, value]): Field => [13, pair(key, value)]),
+      [14, 1],
     ]);
-    return name;
   }
 
   /** A tensor written into the model itself. */
   tensor(name: string, data: Float32Array | Int8Array, shape: readonly number[]): string {
     const type = data instanceof Int8Array ? 'int8' : 'float32';
-    return this.#initializer(
-      name,
-      type,
-      new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
-      shape,
-    );
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    return this.#initializer(name, type, shape, [[9, bytes]]);
   }
 
   /** A few numbers; without a shape, a scalar. */
@@ -81,14 +56,12 @@ export class GraphBuilder {
     shape: readonly number[] = [],
   ): string {
     const data = type === 'int64' ? BigInt64Array.from(values, BigInt) : Float32Array.from(values);
-    return this.#initializer(name, type, new Uint8Array(data.buffer), shape);
+    return this.#initializer(name, type, shape, [[9, new Uint8Array(data.buffer)]]);
   }
 
-  #initializer(name: string, type: ElementType, bytes: Uint8Array, shape: readonly number[]): string {
-    this.#initializers.push([
-      5,
-      [...shape.map((size): Field => [1, size]), [2, elementTypes[type]], [8, name], [9, bytes]],
-    ]);
+  #initializer(name: string, type: ElementType, shape: readonly number[], content: Field[]): string {
+    const sizes = shape.map((size): Field => [1, size]);
+    this.#initializers.push([5, [...sizes, [2, elementTypes[type]], [8, name], ...content]]);
     return name;
   }
 
@@ -125,41 +98,30 @@ export class GraphBuilder {
       [1, 8],
       [2, 'localtext'],
       [7, graph],
-      ...Object.entries(opsets).map(([domain, version]): Field => [
-        8,
-        [
-          [1, domain],
-          [2, version],
-        ],
-      ]),
+      ...Object.entries(opsets).map(([domain, version]): Field => [8, pair(domain, version)]),
     ]);
   }
 }
 
+/** A message of two fields. */
+const pair = (first: FieldValue, second: FieldValue): Field[] => [
+  [1, first],
+  [2, second],
+];
+
 function valueInfo(name: string, type: ElementType, shape: readonly (number | string)[]): Field[] {
   const dimensions = shape.map((size): Field => [1, [[typeof size === 'number' ? 1 : 2, size]]]);
-  const tensorType: Field[] = [
-    [1, elementTypes[type]],
-    [2, dimensions],
-  ];
-  return [
-    [1, name],
-    [2, [[1, tensorType]]],
-  ];
+  return pair(name, [[1, pair(elementTypes[type], dimensions)]]);
 }
 
 function attribute(name: string, value: Attribute): Field[] {
-  if (typeof value === 'number')
-    return [
-      [1, name],
-      [3, value],
-      [20, 2],
-    ];
-  if ('float' in value)
-    return [
-      [1, name],
-      [2, value],
-      [20, 1],
-    ];
-  return [[1, name], ...value.map((item): Field => [8, item]), [20, 7]];
+  const [type, fields] = attributeValue(value);
+  return [[1, name], ...fields, [20, type]];
+}
+
+/** With the number of its type. */
+function attributeValue(value: Attribute): [type: number, fields: Field[]] {
+  if (typeof value === 'number') return [2, [[3, value]]];
+  if ('float' in value) return [1, [[2, value]]];
+  return [7, value.map((item): Field => [8, item])];
 }

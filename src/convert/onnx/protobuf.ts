@@ -11,18 +11,18 @@ export interface Float {
 }
 
 export function encodeMessage(fields: readonly Field[]): Uint8Array {
-  return concat(fields.flatMap(([number, value]) => encodeField(number, value)));
+  return Buffer.concat(fields.flatMap(([number, value]) => encodeField(number, value)));
 }
 
 function encodeField(number: number, value: FieldValue): Uint8Array[] {
   if (typeof value === 'number') return [varint(number * 8), varint(value)];
-  if (isFloat(value)) return [varint(number * 8 + 5), new Uint8Array(float32(value.float))];
+  if (isFloat(value)) return [varint(number * 8 + 5), float32(value.float)];
   const bytes = lengthDelimited(value);
   return [varint(number * 8 + 2), varint(bytes.length), bytes];
 }
 
 function lengthDelimited(value: string | Uint8Array | readonly Field[]): Uint8Array {
-  if (typeof value === 'string') return new TextEncoder().encode(value);
+  if (typeof value === 'string') return Buffer.from(value);
   return value instanceof Uint8Array ? value : encodeMessage(value);
 }
 
@@ -41,18 +41,8 @@ function varint(value: number): Uint8Array {
   return Uint8Array.from([...bytes, Number(rest)]);
 }
 
-function float32(value: number): ArrayBuffer {
-  const view = new DataView(new ArrayBuffer(4));
-  view.setFloat32(0, value, true);
-  return view.buffer;
-}
-
-function concat(parts: Uint8Array[]): Uint8Array {
-  const result = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    result.set(part, offset);
-    offset += part.length;
-  }
-  return result;
+function float32(value: number): Uint8Array {
+  const bytes = Buffer.alloc(4);
+  bytes.writeFloatLE(value);
+  return bytes;
 }

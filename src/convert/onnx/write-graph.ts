@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { bertGraph, type BertConfig } from './bert-graph.ts';
-import { bertInt8Graph } from './bert-int8-graph.ts';
+import { bertGraph, bertInt8Graph, type BertConfig } from './bert-graph.ts';
 import type { FarDimensions } from './int8-operators.ts';
 import { matricesOfFile, tensorsOfFile } from './safetensors.ts';
 

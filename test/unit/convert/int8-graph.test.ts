@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { bertInt8Graph } from '../../../src/convert/onnx/bert-int8-graph.ts';
+import { bertInt8Graph } from '../../../src/convert/onnx/bert-graph.ts';
 import {
   type Matrix,
   pickColumns,

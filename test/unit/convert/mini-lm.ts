@@ -1,5 +1,5 @@
 import type { BertConfig } from '../../../src/convert/onnx/bert-graph.ts';
-import type { ExternalTensor } from '../../../src/convert/onnx/graph-builder.ts';
+import type { SafetensorsTensor } from '../../../src/gguf/read-safetensors.ts';
 
 export const miniLmConfig: BertConfig = {
   hidden_size: 384,
@@ -13,7 +13,7 @@ const HEADER_BYTES = 11_408;
 const POSITION_IDS_BYTES = 4_096;
 
 /** The layout of all-MiniLM-L6-v2's model.safetensors: after the position ids, all tensors in the order of their names. */
-export function miniLmTensors(): Map<string, ExternalTensor> {
+export function miniLmTensors(): Map<string, SafetensorsTensor> {
   const shapes = new Map<string, number[]>([
     ['embeddings.position_embeddings.weight', [512, 384]],
     ['embeddings.token_type_embeddings.weight', [2, 384]],
@@ -33,7 +33,7 @@ export function miniLmTensors(): Map<string, ExternalTensor> {
     for (const [name, shape] of linears) shapes.set(name, shape);
   }
   let offset = 8 + HEADER_BYTES + POSITION_IDS_BYTES;
-  const tensors = new Map<string, ExternalTensor>();
+  const tensors = new Map<string, SafetensorsTensor>();
   for (const [name, shape] of [...shapes].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const length = 4 * shape.reduce((product, size) => product * size, 1);
     tensors.set(name, { name, shape, offset, length });

@@ -23,7 +23,6 @@ test('the header tells what a model is', async () => {
     quantization: 'Q8_0',
     chatTemplate: '{{ messages }}',
     tensors: 1,
-    tensorBytes: 68,
     // Two layers, two heads for keys and values, each of 16 numbers.
     kvValues: 2 * 2 * 32,
     split: null,
