@@ -23,8 +23,8 @@ const UNKNOWN_KV_SHARE = 0.2;
 
 /** A longer context costs memory from the start, and a prompt that fills it takes minutes without a GPU. */
 const MAX_CONTEXT = 8192;
-/** Below this a chat is of little use. */
-const MIN_CONTEXT = 1024;
+/** Below this a chat is of little use, and the next variant of more. */
+export const MIN_CONTEXT = 1024;
 
 /** The parts of a variant that its memory depends on. */
 export interface SizedVariant extends Pick<Variant, 'engine' | 'contextLength' | 'hub' | 'needs'> {
@@ -57,10 +57,17 @@ export function estimateMemory(variant: SizedVariant): MemoryEstimate {
   return { memoryBytes: needs?.memoryBytes ?? Math.round(computed), promptStateBytes };
 }
 
+/** The largest context first, then halves of it, for devices without the memory. */
+export function halvedLengths(largest: number): number[] {
+  const lengths = [largest];
+  for (let length = largest / 2; length >= MIN_CONTEXT; length /= 2) lengths.push(Math.floor(length));
+  return lengths;
+}
+
 /** The longest context that fits, up to 8,192 tokens; the shortest useful one where none does. */
 export function chooseContext(variant: SizedVariant, fits: (memoryBytes: number) => boolean): number {
-  let contextLength = Math.min(variant.contextLength, MAX_CONTEXT);
-  const isTooLong = (): boolean => !fits(estimateMemory({ ...variant, contextLength }).memoryBytes);
-  while (contextLength / 2 >= MIN_CONTEXT && isTooLong()) contextLength = Math.floor(contextLength / 2);
-  return contextLength;
+  const lengths = halvedLengths(Math.min(variant.contextLength, MAX_CONTEXT));
+  const isFitting = (contextLength: number): boolean =>
+    fits(estimateMemory({ ...variant, contextLength }).memoryBytes);
+  return lengths.find(isFitting) ?? Math.min(...lengths);
 }

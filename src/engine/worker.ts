@@ -23,7 +23,7 @@ import { ModelAdder } from './models/model-adder.ts';
 import { ModelManager } from './models/model-manager.ts';
 import { serveLinked, type Serving } from './requests/serve-port.ts';
 import { StatusChannel } from './worker/status-channel.ts';
-import { VariantPlanner } from './models/variant-planner.ts';
+import { variantPlanner } from './models/variant-planner.ts';
 import { ModelStorage } from '../weights/model-storage.ts';
 import { CrossOriginSource } from '../weights/sources/cross-origin-source.ts';
 import { WeightSources } from '../weights/sources/weight-sources.ts';
@@ -74,21 +74,14 @@ function begin(
     release: (variant) => modelManager.release(variant),
   });
   const estimates = new Estimates(sources, rate);
-  const load = variantLoader({
-    store,
-    sources,
-    modelStorage,
-    benchmark: () => benchmark,
-    wasmUrl,
-  });
+  const load = variantLoader({ store, sources, modelStorage, benchmark: () => benchmark, wasmUrl });
   const device = detectDevice();
   void device.then(({ memoryGiB }) => (deviceMemoryBytes = memoryGiB && memoryGiB * 2 ** 30));
-  const planner = new VariantPlanner(device, sources, prefer);
   const modelManager = new ModelManager(
     catalog,
     (variant, loading) => load(variant, loading).finally(() => estimates.refreshOne(variant)),
     () => channel.changed(),
-    (model, faults) => planner.plan(model, faults),
+    variantPlanner(device, sources, prefer),
     device.then(({ memoryGiB }) => limits.memoryBytes ?? defaultBudget(memoryGiB)),
     { note: (variant) => benchmark.note(variant), estimate: (variant) => estimates.of(variant) },
   );
@@ -142,13 +135,7 @@ function begin(
     modelManager,
     status,
     locks: navigator.locks,
-    weights: {
-      store,
-      modelStorage,
-      sources,
-      adder,
-      onChange: () => void refreshEstimates(),
-    },
+    weights: { store, modelStorage, sources, adder, onChange: () => void refreshEstimates() },
     onRequest() {
       const release = keepAlive.hold();
       channel.changed();

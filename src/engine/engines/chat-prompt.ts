@@ -2,6 +2,7 @@ import type { ChatJob, ChatMessage, Reasoning } from '../../protocol/job.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
 import { BoundedTemplate } from './bounded-template.ts';
 import { asksToThink, openReply, type ChatOpening } from './think-first.ts';
+import { withToolCalls } from './tool-call-text.ts';
 import { thinkTags, type ThinkTags } from './thought-splitter.ts';
 
 /** For models whose file names no template: the notation that most are trained on. */
@@ -95,8 +96,7 @@ function native(message: ChatMessage): TemplateMessage {
 }
 
 /**
- * Templates of small models know no tools and would leave calls and results out: both are put into the text, in the
- * notation that most tool-calling models were trained on.
+ * Templates of small models know no tools and would leave calls and results out: both are put into the text.
  */
 function plain(message: ChatMessage): TemplateMessage {
   if (message.role === 'tool') {
@@ -104,11 +104,7 @@ function plain(message: ChatMessage): TemplateMessage {
   }
   const { role, content } = message;
   if (message.role !== 'assistant' || !message.toolCalls) return { role, content };
-  const calls = message.toolCalls.map(
-    ({ name, arguments: json }) =>
-      `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ${json}}\n</tool_call>`,
-  );
-  return { role, content: [content, ...calls].filter(Boolean).join('\n') };
+  return { role, content: withToolCalls(content, message.toolCalls) };
 }
 
 /** Templates parse the arguments; what the model wrote wrong stays as it is. */

@@ -1,9 +1,8 @@
 import type { TransformersVariant, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { abortable } from '../../protocol/abort.ts';
-import type { EngineContext } from '../engine.ts';
+import type { Engine, EngineContext } from '../engine.ts';
 import { EngineError, serverError } from '../../protocol/engine-error.ts';
 import type { LoadVariant, LoadVariantOptions } from './loaded-model.ts';
-import type { Engine } from '../engine.ts';
 import type { ModelStorage } from '../../weights/model-storage.ts';
 import type { BackendBenchmark } from '../benchmark/backend-benchmark.ts';
 import { checkFormat, findBrokenJson } from '../../weights/formats/check-format.ts';
@@ -22,13 +21,8 @@ export interface LoaderSettings {
 }
 
 /** Loads a variant by its engine, with its files out of the store. */
-export function variantLoader({
-  store,
-  sources,
-  modelStorage,
-  benchmark,
-  wasmUrl,
-}: LoaderSettings): LoadVariant {
+export function variantLoader(settings: LoaderSettings): LoadVariant {
+  const { store, sources, modelStorage, benchmark, wasmUrl } = settings;
   return async (unresolved, given) => {
     const options = { ...given, onProgress: onlyForward(given.onProgress) };
     const resolved = await sources.resolve(unresolved, options.signal);
@@ -62,7 +56,7 @@ export function variantLoader({
     try {
       return used(await load(variant));
     } catch (error) {
-      const measured = isOnnx(resolved) && !resolved.device && onGpu(variant);
+      const measured = isOnnx(resolved) && !resolved.device && isOnnx(variant) && variant.device === 'webgpu';
       if (!measured || options.signal.aborted) throw error;
       // A GPU that was the faster once, and will not do now.
       benchmark().disable(resolved);
@@ -72,8 +66,6 @@ export function variantLoader({
 }
 
 const isOnnx = (variant: Variant): variant is TransformersVariant => variant.engine === 'transformers';
-
-const onGpu = (variant: Variant): boolean => variant.engine === 'transformers' && variant.device === 'webgpu';
 
 /** @throws EngineError `weights_corrupt` when stored files are damaged and cannot be repaired */
 export async function loadIntact(

@@ -2,7 +2,7 @@ import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
 import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
 import { showSpan } from '../../protocol/user-timing.ts';
 import { abortable } from '../../protocol/abort.ts';
-import { EngineError } from '../../protocol/engine-error.ts';
+import { EngineError, serverError } from '../../protocol/engine-error.ts';
 import type { Engine } from '../engine.ts';
 import { SlotQueue } from './scheduler.ts';
 
@@ -172,11 +172,9 @@ export class LoadedModel {
 function loadFailed(variant: Variant, cause: unknown): EngineError {
   console.error(`localtext: ${variant.name} could not be loaded`, cause);
   const paths = variant.files.map(({ path }) => path).join(', ');
-  return new EngineError(
-    {
-      code: 'model_load_failed',
-      message: `The model ${variant.name} could not be loaded: the device may lack memory, or its files may be damaged (${paths}). Close other tabs, or choose another model, and try again.`,
-    },
+  return serverError(
+    'model_load_failed',
+    `The model ${variant.name} could not be loaded: the device may lack memory, or its files may be damaged (${paths}). Close other tabs, or choose another model, and try again.`,
     cause,
   );
 }

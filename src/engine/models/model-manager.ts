@@ -7,10 +7,7 @@ import { badRequest, toWireError } from '../../protocol/engine-error.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { modelStatus, noVariant, type VariantFacts } from './model-status.ts';
 import { LoadedModel, type LoadVariant } from './loaded-model.ts';
-import type { Plan } from './variant-planner.ts';
-
-/** Which of a model's variants to try, in which order; `faults` of those that have failed for good, by name. */
-export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, string>) => Promise<Plan>;
+import type { Plan, PlanVariants } from './variant-planner.ts';
 
 /** An engine with such an error is of no more use; the next request reloads it, or the variant after it. */
 const FATAL = new Set(['engine_crashed', 'device_lost']);

@@ -11,42 +11,33 @@ export interface Plan {
   reasons: VariantReason[];
 }
 
+/** Which of a model's variants to try, in which order; `faults` of those that have failed for good, by name. */
+export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, string>) => Promise<Plan>;
+
 /** Orders a model's variants by what the device can do and where its weights are available. */
-export class VariantPlanner {
-  readonly #device: Promise<Device>;
-  readonly #sources: Pick<WeightSources, 'fault' | 'missingBytes'>;
-  readonly #prefer: readonly string[];
-
-  constructor(
-    device: Promise<Device>,
-    sources: Pick<WeightSources, 'fault' | 'missingBytes'>,
-    prefer: readonly string[] = [],
-  ) {
-    this.#device = device;
-    this.#sources = sources;
-    this.#prefer = prefer;
-  }
-
-  /** `faults`: what is known against variants from having run them, by name. */
-  async plan(model: CatalogModel, faults: ReadonlyMap<string, string>): Promise<Plan> {
-    const device = await this.#device;
+export function variantPlanner(
+  device: Promise<Device>,
+  sources: Pick<WeightSources, 'fault' | 'missingBytes'>,
+  prefer: readonly string[] = [],
+): PlanVariants {
+  return async (model, faults) => {
     const states: Record<string, VariantState> = {};
     for (const variant of model.variants) {
       const fault = faults.get(variant.name);
       states[variant.name] =
-        fault === undefined ? { missingBytes: await this.#sources.missingBytes(variant) } : { fault };
+        fault === undefined ? { missingBytes: await sources.missingBytes(variant) } : { fault };
     }
     const asked = new Set<string>();
     const candidates: Variant[] = [];
     let reasons: VariantReason[] | null = null;
     for (;;) {
-      const choice = chooseVariant(model, device, this.#prefer, states);
+      const choice = chooseVariant(model, await device, prefer, states);
       const { variant } = choice;
       if (!variant) return { candidates, reasons: reasons ?? choice.reasons };
       // Asked only now: no request to a hub or for a manifest for what the device cannot run.
       if (!asked.has(variant.name)) {
         asked.add(variant.name);
-        const fault = await this.#sources.fault(variant);
+        const fault = await sources.fault(variant);
         if (fault !== undefined) states[variant.name] = { fault };
         continue;
       }
@@ -54,5 +45,5 @@ export class VariantPlanner {
       reasons ??= choice.reasons;
       states[variant.name] = { fault: 'comes before' };
     }
-  }
+  };
 }

@@ -5,8 +5,8 @@ import { abortable } from '../../../protocol/abort.ts';
 import { EngineError } from '../../../protocol/engine-error.ts';
 import { serveArtifacts } from './artifact-cache.ts';
 import { WebLlmChatEngine } from './web-llm-engine.ts';
-import { halvedLengths, MIN_CONTEXT } from '../context-lengths.ts';
-import { asLoadFailure } from './web-llm-failures.ts';
+import { halvedLengths, MIN_CONTEXT } from '../../../catalog/memory-estimate.ts';
+import { asLoadFailure, lacksFeature, noGpu } from './web-llm-failures.ts';
 import { withGpuDevice } from './gpu-device.ts';
 import { LIBRARY, openModelFiles, type ModelFiles } from './web-llm-files.ts';
 import { libraryPath } from '../../../weights/sources/mlc-paths.ts';
@@ -15,7 +15,7 @@ import { PipelineWatch, watchedEngine } from './pipeline-watch.ts';
 /** Loads an MLC model from the weight store, with as much context as the GPU's memory allows. */
 export const loadWebLlm: LoadEngine<WebLlmVariant, ChatEngine> = async (variant, context) => {
   const gpu = 'gpu' in navigator ? navigator.gpu : null;
-  if (!gpu) throw asLoadFailure(new Error('Unable to find a compatible GPU'), variant.name, variant.library);
+  if (!gpu) throw noGpu(variant.name);
   await checkFeatures(gpu, variant);
   const files = await openModelFiles(variant, context);
   let failure: unknown;
@@ -33,13 +33,9 @@ export const loadWebLlm: LoadEngine<WebLlmVariant, ChatEngine> = async (variant,
 /** Before anything is downloaded for a GPU that cannot run it. */
 async function checkFeatures(gpu: GPU, variant: WebLlmVariant): Promise<void> {
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
-  if (!adapter)
-    throw asLoadFailure(new Error('Unable to find a compatible GPU'), variant.name, variant.library);
+  if (!adapter) throw noGpu(variant.name);
   const missing = variant.needs?.features?.find((feature) => !adapter.features.has(feature));
-  if (missing === undefined) return;
-  const error = new Error(`requires feature ${missing}`);
-  error.name = 'FeatureSupportError';
-  throw asLoadFailure(error, variant.name, variant.library);
+  if (missing !== undefined) throw lacksFeature(variant.name, missing);
 }
 
 /** null: as the model's own sliding window has it. */

@@ -6,16 +6,6 @@ import {
   serverError,
 } from '../../../protocol/engine-error.ts';
 
-function outOfMemory(name: string, cause?: unknown): EngineError {
-  return new EngineError(
-    {
-      code: 'out_of_memory',
-      message: `The GPU has too little memory for ${name}, also with its smallest context. Close other pages, or use a smaller model.`,
-    },
-    cause,
-  );
-}
-
 const NUMBERS = /prompt tokens: (\d+)[^]*window size: (\d+)/;
 
 /** An error of web-llm's during a job, for the client. Its classes are not exported; their names are stable. */
@@ -37,11 +27,9 @@ export function asJobFailure(error: unknown, cachedTokens: number): EngineError 
     case 'DeviceLostError':
       return deviceLost(error);
     default:
-      return new EngineError(
-        {
-          code: 'engine_failed',
-          message: 'The model failed on this request. Try again, or use another model.',
-        },
+      return serverError(
+        'engine_failed',
+        'The model failed on this request. Try again, or use another model.',
         error,
       );
   }
@@ -57,23 +45,18 @@ export function asLoadFailure(
   if (error instanceof EngineError) return error;
   const thrown = error instanceof Error ? error : new Error(String(error));
   const { message } = thrown;
-  if (thrown.name === 'DeviceLostError' || OUT_OF_MEMORY.test(message)) return outOfMemory(name, error);
-  if (thrown.name === 'ShaderF16SupportError' || thrown.name === 'FeatureSupportError') {
-    const feature =
-      thrown.name === 'ShaderF16SupportError'
-        ? 'shader-f16'
-        : (/feature ([\w-]+)/.exec(message)?.[1] ?? 'a feature');
-    return unsupportedDevice(
-      `${name} needs ${feature}, which this GPU lacks. Its f32 build runs without.`,
+  if (thrown.name === 'DeviceLostError' || OUT_OF_MEMORY.test(message)) {
+    return serverError(
+      'out_of_memory',
+      `The GPU has too little memory for ${name}, also with its smallest context. Close other pages, or use a smaller model.`,
       error,
     );
   }
-  if (thrown.name === 'WebGPUNotAvailableError' || /compatible GPU|Cannot initialize runtime/.test(message)) {
-    return unsupportedDevice(
-      `${name} needs WebGPU with a GPU that can run it, and this browser offers none.`,
-      error,
-    );
-  }
+  if (thrown.name === 'ShaderF16SupportError') return lacksFeature(name, 'shader-f16', error);
+  if (thrown.name === 'FeatureSupportError')
+    return lacksFeature(name, /feature ([\w-]+)/.exec(message)?.[1] ?? 'a feature', error);
+  if (thrown.name === 'WebGPUNotAvailableError' || /compatible GPU|Cannot initialize runtime/.test(message))
+    return noGpu(name, error);
   if (error instanceof WebAssembly.CompileError || error instanceof WebAssembly.LinkError) {
     return corrupt(
       `The model library ${library} cannot be run: it is cut short, or built for another version of web-llm.`,
@@ -86,18 +69,24 @@ export function asLoadFailure(
   // The library runs before a GPU is opened: what fails so early is not MLC's.
   if (!deviceOpened) return corrupt(`The model library ${library} is none that web-llm can run.`, error);
   const why = message.replaceAll(/\s+/g, ' ').slice(0, 200);
-  return new EngineError(
-    { code: 'engine_failed', message: `${name} could not be loaded on this GPU: ${why}` },
-    error,
-  );
+  return serverError('engine_failed', `${name} could not be loaded on this GPU: ${why}`, error);
 }
 
 const OUT_OF_MEMORY = /out.of.memory|allocation failed|memory.*(exceed|limit)|maxBufferSize|too large/i;
 
-function unsupportedDevice(message: string, cause: unknown): EngineError {
-  return serverError('device_unsupported', message, cause);
-}
+export const noGpu = (name: string, cause?: unknown): EngineError =>
+  serverError(
+    'device_unsupported',
+    `${name} needs WebGPU with a GPU that can run it, and this browser offers none.`,
+    cause,
+  );
 
-function corrupt(message: string, cause: unknown): EngineError {
-  return serverError('weights_corrupt', message, cause);
-}
+export const lacksFeature = (name: string, feature: string, cause?: unknown): EngineError =>
+  serverError(
+    'device_unsupported',
+    `${name} needs ${feature}, which this GPU lacks. Its f32 build runs without.`,
+    cause,
+  );
+
+const corrupt = (message: string, cause: unknown): EngineError =>
+  serverError('weights_corrupt', message, cause);

@@ -4,8 +4,9 @@ import type {
   CompletionCreateParamsStreaming,
   ResponseFormat,
 } from '@mlc-ai/web-llm';
-import type { ChatJob, ChatMessage, Constraint, ToolCall } from '../../../protocol/job.ts';
+import type { ChatJob, ChatMessage, Constraint } from '../../../protocol/job.ts';
 import { badRequest } from '../../../protocol/engine-error.ts';
+import { withToolCalls } from '../tool-call-text.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
 
 /** A job in web-llm's terms. */
@@ -132,12 +133,3 @@ function arrange(messages: ChatMessage[], config: MlcChatConfig) {
 
 /** web-llm fills its templates by `String.replace`, which gives `$$`, `$&` and the like a meaning. */
 const escape = (text: string): string => text.replaceAll('$', '$$$$');
-
-/** As Qwen's and Hermes' own templates write calls that were made. */
-function withToolCalls(content: string, calls: ToolCall[]): string {
-  const written = calls.map(
-    ({ name, arguments: json }) =>
-      `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ${json}}\n</tool_call>`,
-  );
-  return [content, ...written].filter((part) => part !== '').join('\n');
-}

@@ -7,16 +7,16 @@ import { EngineError, serverError } from '../../../protocol/engine-error.ts';
 import { chatThreads, hasThreads } from '../../device/threads.ts';
 import { realAdapter } from '../../device/gpu.ts';
 import { ChatPrompt } from '../chat-prompt.ts';
-import { halvedLengths } from '../context-lengths.ts';
-import { asLoadFailure } from './load-failures.ts';
+import { halvedLengths, weightBytes } from '../../../catalog/memory-estimate.ts';
 import { NativeLog } from './native-log.ts';
-import { limitPromptStates } from './prompt-state-limit.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
 import { watchWasm } from './wasm-file.ts';
 import { useWorkerFile } from './worker-file.ts';
+import { limitPromptStates } from './worker-proxy.ts';
 import { WllamaEngine } from './wllama-engine.ts';
+import { asLoadFailure } from './wllama-error.ts';
 
 /** As many as llama.cpp decodes in one batch; more wait in the scheduler. */
 const SLOTS = 4;
@@ -35,7 +35,7 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
   const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
   await checkGguf(variant, blobs);
   const gpu = await looking;
-  const totalBytes = variant.files.reduce((sum, { bytes }) => sum + bytes, 0);
+  const totalBytes = weightBytes({ files: variant.files });
   context.onProgress(totalBytes, totalBytes);
 
   let failure: unknown;
@@ -46,11 +46,8 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
       const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
       const prompt = await chatPrompt(wllama, blobs[0]);
       const fingerprint = `${variant.name}-wllama-${backend}`;
-      return new WllamaEngine(wllama, log, prompt, {
-        fingerprint,
-        slots: SLOTS,
-        sampling: variant.sampling ?? {},
-      });
+      const { sampling = {} } = variant;
+      return new WllamaEngine(wllama, log, prompt, { fingerprint, slots: SLOTS, sampling });
     } catch (error) {
       context.signal.throwIfAborted();
       failure = asLoadFailure(error, variant.name);

@@ -1,6 +1,7 @@
 import type { Wllama } from '@wllama/wllama';
 
 import type { NativeLog } from './native-log.ts';
+import { proxyOf } from './worker-proxy.ts';
 import type { Chunk } from './wllama-reply.ts';
 
 /** The server's own answer that it will not, or cannot, do what was asked; it is as good as before. */
@@ -34,16 +35,6 @@ interface StepResult {
   more: boolean;
 }
 
-/** The package's own channel to its worker, which its public methods go through, too. Its version is pinned. */
-interface Proxy {
-  wllamaAction(action: 'completion', body: object): Promise<{ success: boolean; req_id: number }>;
-  wllamaAction(
-    action: 'get_result',
-    body: object,
-  ): Promise<{ has_more: boolean; data_json: string; is_error: boolean }>;
-  wllamaAction(action: 'cancel', body: object): Promise<unknown>;
-}
-
 /**
  * How an exception in llama.cpp comes out: the glue takes the magic number of its input (`GLUE`) for the length of
  * an answer that was never written. By Chromium, Firefox and WebKit.
@@ -67,7 +58,7 @@ interface ServerError {
  * only every so many steps, a cancel would wait behind as many, and one refused request would fail all.
  */
 export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeInvalidText'>): ServerCalls {
-  const { proxy } = wllama as unknown as { proxy: Proxy };
+  const proxy = proxyOf(wllama);
   return {
     async begin(fields) {
       const body = { _name: 'cmpl_req', is_chat: false, data_json: JSON.stringify(fields), files: [] };

@@ -2,7 +2,7 @@ import type { WllamaCompat } from '@wllama/wllama';
 
 import { hasMemory64 } from '../../../protocol/memory64.ts';
 import type { EngineContext } from '../../engine.ts';
-import { EngineError } from '../../../protocol/engine-error.ts';
+import { type EngineError, serverError } from '../../../protocol/engine-error.ts';
 
 export interface WasmBuild {
   /** URL of the build's WASM file. */
@@ -41,10 +41,8 @@ async function fetchScript(url: string, signal: AbortSignal): Promise<string> {
 }
 
 const missing = (why: string, cause?: unknown): EngineError =>
-  new EngineError(
-    {
-      code: 'device_unsupported',
-      message: `This browser lacks 64-bit WebAssembly memory (memory64), and the build of wllama that works without it could not be fetched: wllama-compat.js: ${why}. Deploy the complete build, or run localtext init again.`,
-    },
+  serverError(
+    'device_unsupported',
+    `This browser lacks 64-bit WebAssembly memory (memory64), and the build of wllama that works without it could not be fetched: wllama-compat.js: ${why}. Deploy the complete build, or run localtext init again.`,
     cause,
   );

@@ -1,5 +1,5 @@
 import { delay } from '../../../protocol/abort.ts';
-import { EngineError } from '../../../protocol/engine-error.ts';
+import { type EngineError, serverError } from '../../../protocol/engine-error.ts';
 
 /** URLs whose complete file, or whose beginning, was valid in this worker. */
 const good = new Set<string>();
@@ -48,11 +48,9 @@ async function read(url: string, signal: AbortSignal): Promise<ArrayBuffer> {
 
 function failed(url: string, how: string, cause?: unknown): EngineError {
   const { pathname } = new URL(url);
-  return new EngineError(
-    {
-      code: 'model_load_failed',
-      message: `The engine's file ${pathname.split('/').at(-1)} ${how}. Put the files of the wasm folder back in place, or name it by wasmUrl.`,
-    },
+  return serverError(
+    'model_load_failed',
+    `The engine's file ${pathname.split('/').at(-1)} ${how}. Put the files of the wasm folder back in place, or name it by wasmUrl.`,
     cause,
   );
 }

@@ -3,6 +3,7 @@ import {
   badRequest,
   contextLengthExceeded,
   engineCrashed,
+  serverError,
 } from '../../../protocol/engine-error.ts';
 import { RequestRejectedError } from './server-calls.ts';
 
@@ -19,11 +20,18 @@ export function fromWllamaError(error: unknown, constrained: boolean): EngineErr
       'unsupported_value',
     );
   }
-  return new EngineError(
-    {
-      code: 'engine_failed',
-      message: 'The engine failed on this request. Try again, or with a shorter conversation.',
-    },
-    error,
-  );
+  const message = 'The engine failed on this request. Try again, or with a shorter conversation.';
+  return serverError('engine_failed', message, error);
+}
+
+const MEMORY =
+  /out of memory|bad_alloc|alloc(ate|ation)?\b.*fail|fail.*\balloc|could not allocate|memory access/i;
+
+/** Recognises a lack of memory; any other error stays as it is. */
+export function asLoadFailure(error: unknown, variant: string): unknown {
+  if (error instanceof EngineError) return error;
+  const text = error instanceof Error ? `${error.name} ${error.message}` : String(error);
+  if (!MEMORY.test(text)) return error;
+  const message = `There is too little memory for ${variant}. Close other tabs, or choose a smaller model.`;
+  return serverError('out_of_memory', message, error);
 }

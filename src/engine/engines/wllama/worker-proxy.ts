@@ -1,8 +1,13 @@
+import type { Wllama } from '@wllama/wllama';
+
 interface Task {
   reject(error: unknown): void;
 }
 
-/** The package's own link to its worker. Its version is pinned, and a test compares its script with our file. */
+/**
+ * The package's own link to its worker, which its public methods go through, too. Its version is pinned, and a test
+ * compares its script with our file.
+ */
 export interface WorkerProxy {
   resources: { wasmPath: string; compat: boolean; noWebGPU?: boolean };
   nbThread: number;
@@ -17,7 +22,16 @@ export interface WorkerProxy {
   pushTask(task: { verb: string; args: unknown[]; callbackId: number }): Promise<unknown>;
   fileAlloc(name: string, bytes: number, inMemory: boolean): Promise<number>;
   fileWrite(id: number, blob: Blob): Promise<void>;
+  wllamaAction(action: 'completion', body: object): Promise<{ success: boolean; req_id: number }>;
+  wllamaAction(
+    action: 'get_result',
+    body: object,
+  ): Promise<{ has_more: boolean; data_json: string; is_error: boolean }>;
+  wllamaAction(action: 'cancel', body: object): Promise<unknown>;
 }
+
+/** That of a model that is loaded. */
+export const proxyOf = (wllama: Wllama): WorkerProxy => (wllama as unknown as { proxy: WorkerProxy }).proxy;
 
 export interface ModelFile {
   name: string;
@@ -27,3 +41,18 @@ export interface ModelFile {
 /** Sends the worker one message. @returns its answer */
 export const runTask = (proxy: WorkerProxy, verb: string, args: unknown[]): Promise<unknown> =>
   proxy.pushTask({ verb, args, callbackId: proxy.taskId++ });
+
+/**
+ * Bounds llama.cpp's saved prompt states to as many tokens as the context holds; the oldest are dropped first. The worker's
+ * file says how (`wllama-worker.ts`). The 32-bit build has this bound already: 8 GiB is 0 there.
+ */
+export async function limitPromptStates(wllama: Wllama): Promise<void> {
+  const proxy = proxyOf(wllama);
+  if (proxy.resources.compat) return;
+  const isLimited = await runTask(proxy, 'localtext.limit-states', [wllama.getLoadedContextInfo().n_ctx]);
+  if (isLimited !== true) {
+    console.warn(
+      "localtext: the limit of llama.cpp's prompt cache was not found: its memory may grow to 4 GiB.",
+    );
+  }
+}

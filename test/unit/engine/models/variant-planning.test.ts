@@ -6,7 +6,7 @@ import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../../
 import type { ChatEngine } from '../../../../src/engine/engine.ts';
 import { EngineError } from '../../../../src/protocol/engine-error.ts';
 import { ModelManager } from '../../../../src/engine/models/model-manager.ts';
-import { VariantPlanner } from '../../../../src/engine/models/variant-planner.ts';
+import { variantPlanner } from '../../../../src/engine/models/variant-planner.ts';
 import { MemoryBackend } from '../../../../src/weights/backends/memory-backend.ts';
 import { WeightSources } from '../../../../src/weights/sources/weight-sources.ts';
 import { openStore } from '../../weights/open-store.ts';
@@ -74,11 +74,10 @@ const hubFiles = {
 function planning(siteUrl: string, hub?: string | boolean, backend = new MemoryBackend()) {
   const store = Promise.resolve(openStore(backend, `${siteUrl}/models/`));
   const sources = new WeightSources(store, `${siteUrl}/models/`, hub === undefined ? {} : { hub });
-  const planner = new VariantPlanner(Promise.resolve(plainDevice), sources);
+  const plan = variantPlanner(Promise.resolve(plainDevice), sources);
   return {
     sources,
-    plan: (variants: Variant[], faults = new Map<string, string>()) =>
-      planner.plan(model(...variants), faults),
+    plan: (variants: Variant[], faults = new Map<string, string>()) => plan(model(...variants), faults),
   };
 }
 
@@ -173,13 +172,8 @@ test.each([
 function modelManager(variants: Variant[], load: (variant: Variant) => Promise<ChatEngine>) {
   const catalog: Catalog = { ownedBy: 'o', models: [model(...variants)] };
   const sources = { fault: async () => undefined, missingBytes: async () => 1 };
-  const planner = new VariantPlanner(Promise.resolve(plainDevice), sources);
-  return new ModelManager(
-    catalog,
-    load,
-    () => undefined,
-    (wanted, faults) => planner.plan(wanted, faults),
-  );
+  const plan = variantPlanner(Promise.resolve(plainDevice), sources);
+  return new ModelManager(catalog, load, () => undefined, plan);
 }
 
 const engine = ({ name }: Variant): ChatEngine => ({

@@ -2,8 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import { EngineError } from '../../../../src/protocol/engine-error.ts';
-import { halvedLengths } from '../../../../src/engine/engines/context-lengths.ts';
-import { asLoadFailure } from '../../../../src/engine/engines/wllama/load-failures.ts';
+import { halvedLengths } from '../../../../src/catalog/memory-estimate.ts';
+import { asLoadFailure } from '../../../../src/engine/engines/wllama/wllama-error.ts';
 import { checkWasm, watchWasm } from '../../../../src/engine/engines/wllama/wasm-file.ts';
 
 /** The smallest module. */
