@@ -38,6 +38,7 @@ export const measurements: Record<string, Measurement> = {
   'models-stopped': modelsStopped,
   'warm-start': warmStart,
   batching: inPage('batching'),
+  gaps: inPage('gaps'),
   'beside-prefill': inPage('besidePrefill'),
   'beside-load': besideLoad,
   abort,

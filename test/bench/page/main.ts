@@ -3,6 +3,7 @@ import { calls } from './calls.ts';
 import { decode, decodePlain, firstToken, prefill } from './chat-rows.ts';
 import { batching, besidePrefill, choices, interleaved, turns } from './concurrency-rows.ts';
 import { concurrent, mixed, mixedInt8, short } from './embedding-rows.ts';
+import { gaps } from './gaps-row.ts';
 import { inFlight } from './in-flight.ts';
 import { endRawChat } from './raw-chat.ts';
 
@@ -13,6 +14,7 @@ const measurements = {
   firstToken,
   prefill,
   batching,
+  gaps,
   besidePrefill,
   turns,
   interleaved,

@@ -1,0 +1,40 @@
+import { quotients, summarize, type Row } from '../row.ts';
+import { CHAT_MODEL, openai } from './engines.ts';
+
+/** Of 4 chats at once, the worst: the longest gap between two tokens ÷ the median gap. */
+export async function gaps(rounds: number): Promise<Row> {
+  const client = await openai();
+  const gapsOf = async (content: string): Promise<number[]> => {
+    const stream = await client.chat.completions.create({
+      model: CHAT_MODEL,
+      messages: [{ role: 'user', content }],
+      max_tokens: 32,
+      temperature: 0,
+      stream: true,
+    });
+    const times: number[] = [];
+    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) times.push(performance.now());
+    return times.slice(1).map((time, index) => time - (times[index] ?? time));
+  };
+  const questions = ['red', 'green', 'blue', 'black'].map((colour) => `Write a story about a ${colour} bird.`);
+  const longest: number[] = [];
+  const median: number[] = [];
+  // The first round brings the prompts into the cache.
+  for (let round = 0; round <= rounds; round++) {
+    const [worst] = (await Promise.all(questions.map(gapsOf)))
+      .map(summarize)
+      .toSorted((a, b) => b.max / b.median - a.max / a.median);
+    if (!worst || round === 0) continue;
+    longest.push(worst.max);
+    median.push(worst.median);
+  }
+  return {
+    name: '4 chats at once: the longest gap between two tokens of a chat ÷ its median gap',
+    measures:
+      'Four short prompts that are in the cache, 32 tokens of reply each; the chat of the four in which the ratio is highest.',
+    unit: 'ratio',
+    values: quotients(longest, median),
+    goal: { atMost: 3 },
+    detail: { 'longest, ms': longest, 'median, ms': median },
+  };
+}
