@@ -1,9 +1,5 @@
-import type {
-  ImportedFile,
-  WeightsCommand,
-  WeightsOverview,
-  WeightsReply,
-} from '../protocol/weights-messages.ts';
+import type { WeightsCommand } from '../protocol/weights-command.ts';
+import type { ImportedFile, WeightsOverview, WeightsReply } from '../protocol/weights-messages.ts';
 import type { ExportedFile } from './model-files.ts';
 
 /**

@@ -1,6 +1,7 @@
 import type { EngineStatus, LoadProgress } from './worker-control.ts';
 import type { ChatEvent, EmbeddingResult, Job } from './job.ts';
-import type { WeightsCommand, WeightsReply } from './weights-messages.ts';
+import type { WeightsCommand } from './weights-command.ts';
+import type { WeightsReply } from './weights-messages.ts';
 import type { WireError } from './wire-error.ts';
 
 /**

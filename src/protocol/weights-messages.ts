@@ -1,28 +1,5 @@
 import type { AddedModel, EmbeddingShape } from '../catalog/added-models.ts';
 
-/** What a page can ask of the weight store: a `WeightsReply` answers each `WeightsCommand`. */
-export type WeightsCommand =
-  | { type: 'list' }
-  /** `target`: a variant's name, or a model's id for the variant chosen for it. */
-  | { type: 'delete' | 'pause' | 'resume' | 'cancel' | 'describe'; target: string }
-  /** One file of a model, or the description that `describe` gave for it. */
-  | { type: 'import'; name: string; blob: Blob }
-  /** The models of a repository: all of them, or the one that the source names, with what its small files say. */
-  | { type: 'hub'; source: Extract<ModelSource, { type: 'hub' }>; all: boolean }
-  /** Adds a model of the user's; answered with `progress` and then `added`. `id`: null for one made of its name. */
-  | { type: 'add'; id: string | null; source: ModelSource }
-  /** Gives an added model another id. */
-  | { type: 'rename'; target: string; id: string }
-  /** Removes an added model and its files. */
-  | { type: 'remove'; target: string };
-
-export type ModelSource =
-  /** Files of this device, by name. The page gives them to who has the ticket: `added-files.ts`. */
-  | { type: 'files'; names: string[]; ticket: string }
-  | { type: 'url'; url: string; sha256: string }
-  /** A repository of the model hub, `owner/name`. `file`: null where it has one model, or `onnx/model.onnx`. `revision`: null for `main`. */
-  | { type: 'hub'; repository: string; file: string | null; revision: string | null };
-
 /** A file whose place and size are known. */
 export interface RemoteFile {
   name: string;
@@ -59,6 +36,7 @@ export interface EmbeddingFacts extends EmbeddingShape {
   contextLength: number;
 }
 
+/** What the weight store answers to a `WeightsCommand`. */
 export type WeightsReply =
   | { type: 'list'; store: WeightsOverview }
   | { type: 'done' }

@@ -1,4 +1,3 @@
-import * as z from 'zod/mini';
 import { protocolMismatch } from '../tabs/client/engine-errors.ts';
 import {
   KEEP_ALIVE_PATH,
@@ -8,7 +7,12 @@ import {
   WEIGHTS_PATH,
 } from '../protocol/local-paths.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { WeightsCommand } from '../protocol/weights-messages.ts';
+import {
+  commandSchema,
+  MAX_NAME_LENGTH,
+  nameSchema,
+  type WeightsCommand,
+} from '../protocol/weights-command.ts';
 import { invalidField, requestError, ServiceError } from '../service/service-error.ts';
 
 /** Each of the page library's paths, with the one method that it answers. */
@@ -20,38 +24,7 @@ const METHODS: ReadonlyMap<string, string> = new Map([
 ]);
 
 const MAX_COMMAND_BYTES = 64 * 1024;
-const MAX_NAME_LENGTH = 1024;
-const MAX_FILES = 100;
 
-const name = z.string().check(z.minLength(1), z.maxLength(MAX_NAME_LENGTH));
-const hubSchema = z.strictObject({
-  type: z.literal('hub'),
-  repository: name,
-  file: z.nullable(name),
-  revision: z.nullable(name),
-});
-const commandSchema = z.union([
-  z.strictObject({ type: z.literal('hub'), source: hubSchema, all: z.boolean() }),
-  z.strictObject({ type: z.literal('list') }),
-  z.strictObject({
-    type: z.enum(['delete', 'pause', 'resume', 'cancel', 'describe', 'remove']),
-    target: name,
-  }),
-  z.strictObject({ type: z.literal('rename'), target: name, id: name }),
-  z.strictObject({
-    type: z.literal('add'),
-    id: z.nullable(name),
-    source: z.union([
-      z.strictObject({
-        type: z.literal('files'),
-        names: z.array(name).check(z.maxLength(MAX_FILES)),
-        ticket: name,
-      }),
-      z.strictObject({ type: z.literal('url'), url: name, sha256: name }),
-      hubSchema,
-    ]),
-  }),
-]);
 export const isLocalPath = ({ pathname }: URL): boolean => METHODS.has(pathname);
 
 /**
@@ -80,7 +53,7 @@ export function requirePageLibrary(request: Request): void {
 
 /** The value of a query parameter that names a model or a file. @throws ServiceError 400 */
 export function readName(url: URL, param: string): string {
-  const parsed = name.safeParse(url.searchParams.get(param));
+  const parsed = nameSchema.safeParse(url.searchParams.get(param));
   if (parsed.success) return parsed.data;
   throw invalidField(param, `must have 1 to ${MAX_NAME_LENGTH} characters`);
 }
@@ -93,7 +66,8 @@ export async function readWeightsCommand(request: Request): Promise<WeightsComma
     return { type: 'import', name: readName(url, 'import'), blob: await request.blob() };
   }
   requireType(request, 'application/json');
-  const parsed = commandSchema.safeParse(parseJson(await readShort(request)));
+  const body = new Response(await readShort(request));
+  const parsed = commandSchema.safeParse(await body.json().catch(() => undefined));
   if (parsed.success) return parsed.data;
   throw requestError(
     400,
@@ -106,19 +80,11 @@ function requireType(request: Request, type: string): void {
   if (given !== type) throw requestError(415, `The content type must be ${type}.`);
 }
 
-async function readShort(request: Request): Promise<string> {
+async function readShort(request: Request): Promise<Blob> {
   const message = `The body is larger than ${MAX_COMMAND_BYTES} bytes.`;
   if (Number(request.headers.get('content-length')) > MAX_COMMAND_BYTES) throw requestError(413, message);
   // The browser keeps a large blob out of memory until it is read.
   const blob = await request.blob();
   if (blob.size > MAX_COMMAND_BYTES) throw requestError(413, message);
-  return blob.text();
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return blob;
 }

@@ -1,7 +1,7 @@
 import type { EngineClientDependencies } from '../tabs/client/call-engine.ts';
 import { commandWeights } from '../tabs/client/load-model.ts';
 import { LOAD_PATH, STATUS_PATH, WEIGHTS_PATH, type LoadLine } from '../protocol/local-paths.ts';
-import { afterCancel } from '../service/http/after-cancel.ts';
+import { EventStream } from '../service/http/event-stream.ts';
 import { asServiceError } from '../service/service-error.ts';
 import type { V1 } from '../v1/v1.ts';
 import { isLocalPath, readName, readWeightsCommand, requirePageLibrary } from './local-request.ts';
@@ -64,21 +64,12 @@ function streamLines(
   work: (write: (line: LoadLine) => void, signal: AbortSignal) => Promise<void>,
 ): Response {
   const clientGone = new AbortController();
-  const { signal } = clientGone;
-  const encoder = new TextEncoder();
-  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
-    start(controller) {
-      const write = (line: LoadLine): void => {
-        if (!signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`));
-      };
-      work(write, signal)
-        .catch((error: unknown) => write({ type: 'error', error: asServiceError(error).wire }))
-        .then(() => !signal.aborted && controller.close())
-        .catch(() => {});
-    },
-    cancel: () => afterCancel(() => clientGone.abort()),
-  });
-  return new Response(body, {
+  const stream = new EventStream(() => clientGone.abort());
+  const write = (line: LoadLine): void => stream.send(`${JSON.stringify(line)}\n`);
+  void work(write, clientGone.signal)
+    .catch((error: unknown) => write({ type: 'error', error: asServiceError(error).wire }))
+    .finally(() => stream.end());
+  return new Response(stream.body, {
     headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
   });
 }

@@ -2,6 +2,7 @@ import type { PageToServiceWorker, ServiceWorkerReply } from '../protocol/discov
 import { requestsRun } from '../protocol/locks.ts';
 import { scopeOf } from '../protocol/scope.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { serverError } from '../service/service-error.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 
@@ -32,15 +33,8 @@ export function handleMessage(event: ExtendableMessageEvent): boolean {
 /** A new version that takes over ends the streams of the old one: so not while a request runs. */
 async function skipWaiting(): Promise<ServiceWorkerReply> {
   if (await requestsRun(navigator.locks, scopeOf(self.registration.scope))) {
-    const message = 'A request is running. Ask again when it has ended.';
-    const error = {
-      status: 500,
-      type: 'server_error',
-      code: 'requests_running',
-      param: null,
-      message,
-    } as const;
-    return { type: 'error', version, error };
+    const { wire } = serverError('requests_running', 'A request is running. Ask again when it has ended.');
+    return { type: 'error', version, error: wire };
   }
   await self.skipWaiting();
   return ok;

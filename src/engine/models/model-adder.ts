@@ -11,7 +11,7 @@ import type { Catalog, WeightFile } from '../../catalog/catalog.ts';
 import { FormatError } from '../../gguf/byte-cursor.ts';
 import { badRequest, EngineError } from '../../protocol/engine-error.ts';
 import { Mutex } from '../../protocol/mutex.ts';
-import type { WeightsCommand } from '../../protocol/weights-messages.ts';
+import type { WeightsCommand } from '../../protocol/weights-command.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { sha256 } from '../../weights/integrity/sha256.ts';
 import type { ModelStorage } from '../../weights/model-storage.ts';

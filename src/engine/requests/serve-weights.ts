@@ -1,4 +1,5 @@
-import type { WeightsCommand, WeightsReply } from '../../protocol/weights-messages.ts';
+import type { WeightsCommand } from '../../protocol/weights-command.ts';
+import type { WeightsReply } from '../../protocol/weights-messages.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
 import type { ModelStorage } from '../../weights/model-storage.ts';

@@ -1,5 +1,3 @@
-import { afterCancel } from './after-cancel.ts';
-
 /** Events that may lie unread before the engine waits for the reader. */
 const HIGH_WATER_MARK = 64;
 
@@ -21,7 +19,9 @@ export class EventStream {
         cancel: () => {
           this.#controller = null;
           this.#onRoom();
-          afterCancel(onCancel);
+          // WebKit calls `cancel()` with a lock held that dispatching any event takes again, as aborting a signal does:
+          // the service worker would hang.
+          queueMicrotask(onCancel);
         },
       },
       { highWaterMark: HIGH_WATER_MARK },

@@ -1,8 +1,4 @@
-import type { ErrorCode } from '../../protocol/error-codes.ts';
-import { ServiceError } from '../../service/service-error.ts';
-
-const serverError = (code: ErrorCode, message: string): ServiceError =>
-  new ServiceError({ status: 500, type: 'server_error', code, param: null, message });
+import { serverError, type ServiceError } from '../../service/service-error.ts';
 
 export const engineUnavailable = (seconds: number): ServiceError =>
   serverError(

@@ -1,6 +1,7 @@
 import type { EngineMessage, Question } from '../../protocol/engine-port.ts';
 import type { EngineStatus, LoadProgress } from '../../protocol/worker-control.ts';
-import type { WeightsCommand, WeightsReply } from '../../protocol/weights-messages.ts';
+import type { WeightsCommand } from '../../protocol/weights-command.ts';
+import type { WeightsReply } from '../../protocol/weights-messages.ts';
 import { callEngine, type EngineClientDependencies } from './call-engine.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { formatBytes } from '../../catalog/device-fit.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
-import type { HubModel, ModelSource, RemoteFile } from '../../protocol/weights-messages.ts';
+import type { ModelSource } from '../../protocol/weights-command.ts';
+import type { HubModel, RemoteFile } from '../../protocol/weights-messages.ts';
 import { commitOf, readTree } from './hub-source.ts';
 
 const REPOSITORY = /^[\w.-]{1,100}\/[\w.-]{1,100}$/;

@@ -2,7 +2,8 @@ import { afterEach, expect, test } from 'vitest';
 import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
 import { serveWeights } from '../../../src/engine/requests/serve-weights.ts';
 import { MemoryBackend } from '../../../src/weights/backends/memory-backend.ts';
-import { DESCRIPTION_FILE, type WeightsCommand } from '../../../src/protocol/weights-messages.ts';
+import type { WeightsCommand } from '../../../src/protocol/weights-command.ts';
+import { DESCRIPTION_FILE } from '../../../src/protocol/weights-messages.ts';
 import { fileOf, serveFile, someBytes, type FileServer } from './file-server.ts';
 import { weightsService } from './weights-service.ts';
 

@@ -5,7 +5,7 @@ import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import type { Device } from '../../../../src/engine/device/device.ts';
 import { ModelAdder, type ModelAdderOptions } from '../../../../src/engine/models/model-adder.ts';
 import { serveWeights } from '../../../../src/engine/requests/serve-weights.ts';
-import type { ModelSource } from '../../../../src/protocol/weights-messages.ts';
+import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import type { LoadProgress } from '../../../../src/protocol/worker-control.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../../weights/weights-service.ts';

@@ -4,7 +4,7 @@ import { withAdded, type AddedModelRecord } from '../../../../src/catalog/added-
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import { detectDevice } from '../../../../src/engine/device/detect-device.ts';
 import { ModelAdder } from '../../../../src/engine/models/model-adder.ts';
-import type { ModelSource } from '../../../../src/protocol/weights-messages.ts';
+import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import { WeightSources } from '../../../../src/weights/sources/weight-sources.ts';
 import { ModelHub } from '../../../support/model-hub.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';

@@ -1,0 +1,48 @@
+import * as z from 'zod/mini';
+
+export const MAX_NAME_LENGTH = 1024;
+const MAX_FILES = 100;
+
+/** Of a model, a variant, a file or a place. */
+export const nameSchema = z.string().check(z.minLength(1), z.maxLength(MAX_NAME_LENGTH));
+
+/** A repository of the model hub, `owner/name`. */
+const hubSource = z.strictObject({
+  type: z.literal('hub'),
+  repository: nameSchema,
+  /** null where it has one model, or `onnx/model.onnx`. */
+  file: z.nullable(nameSchema),
+  /** null for `main`. */
+  revision: z.nullable(nameSchema),
+});
+
+const modelSource = z.union([
+  /** Files of this device, by name. The page gives them to who has the ticket: `added-files.ts`. */
+  z.strictObject({
+    type: z.literal('files'),
+    names: z.array(nameSchema).check(z.maxLength(MAX_FILES)),
+    ticket: nameSchema,
+  }),
+  z.strictObject({ type: z.literal('url'), url: nameSchema, sha256: nameSchema }),
+  hubSource,
+]);
+
+/** Commands as JSON. Import its value in the service worker alone, which checks them. */
+export const commandSchema = z.union([
+  /** The models of a repository: all of them, or the one that the source names, with what its small files say. */
+  z.strictObject({ type: z.literal('hub'), source: hubSource, all: z.boolean() }),
+  z.strictObject({ type: z.literal('list') }),
+  /** `target`: a variant's name, or a model's id for the variant chosen for it. `remove`: the id of an added model. */
+  z.strictObject({
+    type: z.enum(['delete', 'pause', 'resume', 'cancel', 'describe', 'remove']),
+    target: nameSchema,
+  }),
+  /** Gives an added model another id. */
+  z.strictObject({ type: z.literal('rename'), target: nameSchema, id: nameSchema }),
+  /** Adds a model of the user's; answered with `progress` and then `added`. `id`: null for one made of its name. */
+  z.strictObject({ type: z.literal('add'), id: z.nullable(nameSchema), source: modelSource }),
+]);
+
+/** What a page can ask of the weight store: a `WeightsReply` answers each. `import`: one file of a model, or its description. */
+export type WeightsCommand = z.infer<typeof commandSchema> | { type: 'import'; name: string; blob: Blob };
+export type ModelSource = z.infer<typeof modelSource>;
