@@ -6,7 +6,7 @@ import type {
   LimitState,
   Reservation,
 } from '../service/service-dependencies.ts';
-import type { InFlight } from './in-flight.ts';
+import { enterInFlight } from './in-flight.ts';
 import { hashKey, isWholeKey } from './key-format.ts';
 import type { BucketState, KeyRecord } from '../storage/key-record.ts';
 import { refill, untilLevel } from './token-bucket.ts';
@@ -15,17 +15,15 @@ import { refill, untilLevel } from './token-bucket.ts';
 const LAST_USED_STALE_MS = 60_000;
 
 /** Keys for the service. They are read at each request: a revoked key fails on the next one, in every tab. */
-export function createKeyStore(options: { scope: string; now: () => number; inFlight: InFlight }): KeyStore {
-  const { scope, now, inFlight } = options;
+export function createKeyStore(options: { scope: string; now: () => number; locks: LockManager }): KeyStore {
+  const { scope, now, locks } = options;
   return {
     async admit(token, purpose) {
       const [whole, hash] = await Promise.all([isWholeKey(token), hashKey(token)]);
       if (!whole) return refused('malformed');
       return purpose === 'chat' ? admitChat(scope, hash, now()) : admitOther(scope, hash, now());
     },
-    enter({ keyId, inFlightLimit }, requestId) {
-      return inFlight.enter(keyId, requestId, inFlightLimit);
-    },
+    enter: ({ keyId, inFlightLimit }, requestId) => enterInFlight(locks, keyId, requestId, inFlightLimit),
     reserve: (keyId, tokens) => reserve(scope, keyId, tokens, now()),
     settle: (keyId, reserved, used) => settle(scope, keyId, used - reserved, now()),
   };
@@ -73,13 +71,9 @@ function admitOther(scope: string, hash: string, now: number): Promise<Admission
     const refusing = refusal(record, hash, now);
     if (refusing || !record) return refusing ?? refused('unknown');
     if (record.lastUsed === null || now - record.lastUsed > LAST_USED_STALE_MS)
-      await touch(scope, record.id, now);
+      await update(scope, record.id, (before) => ({ ...before, lastUsed: now }));
     return admission(record);
   });
-}
-
-async function touch(scope: string, id: string, now: number): Promise<void> {
-  await update(scope, id, (record) => ({ ...record, lastUsed: now }));
 }
 
 async function reserve(scope: string, id: string, wanted: number, now: number): Promise<Reservation> {

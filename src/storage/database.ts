@@ -1,9 +1,14 @@
 import { openDB, type DBSchema, type IDBPDatabase } from 'idb';
 import type { KeyRecord } from './key-record.ts';
 import { nameIn } from '../protocol/scope.ts';
-import type { ResponseRecord } from './response-record.ts';
+import type { StoredResponse } from '../service/service-dependencies.ts';
 
 const VERSION = 2;
+
+export interface ResponseRecord extends StoredResponse {
+  /** Of all of it as JSON, about its size. */
+  characters: number;
+}
 
 interface Schema extends DBSchema {
   keys: { key: string; value: KeyRecord; indexes: { hashes: string } };
@@ -13,7 +18,7 @@ interface Schema extends DBSchema {
   responses: { key: string; value: ResponseRecord; indexes: { age: [number, number] } };
 }
 
-export type LocaltextDatabase = IDBPDatabase<Schema>;
+type LocaltextDatabase = IDBPDatabase<Schema>;
 
 /** By scope: each app has its own database. */
 const opened = new Map<string, Promise<LocaltextDatabase>>();

@@ -1,6 +1,5 @@
 import type { ResponseStore } from '../service/service-dependencies.ts';
-import { withDatabase } from './database.ts';
-import type { ResponseRecord } from './response-record.ts';
+import { withDatabase, type ResponseRecord } from './database.ts';
 
 /** How long an answer is kept, as OpenAI's service keeps them. */
 export const RESPONSE_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;

@@ -2,7 +2,6 @@ import { withAdded } from '../catalog/added-models.ts';
 import { defaultModels } from '../catalog/default-models.ts';
 import type { EngineClientDependencies } from '../tabs/client/call-engine.ts';
 import { createEngineClient } from '../tabs/client/engine-client.ts';
-import { lockedInFlight } from '../keys/in-flight.ts';
 import { createKeyStore } from '../keys/key-store.ts';
 import { requestLogChannel, type RequestLogEntry, type RequestLogMessage } from '../protocol/request-log.ts';
 import { showSpan, type Span } from '../protocol/user-timing.ts';
@@ -74,7 +73,7 @@ export function browserV1(engine: EngineClientDependencies): V1 {
   const device = createEngineClient(engine);
   const service = createService({
     engine: servers ? routedEngine(device, (model) => servers.routeOf(catalog, model)) : device,
-    keys: createKeyStore({ scope, now, inFlight: lockedInFlight(engine.locks) }),
+    keys: createKeyStore({ scope, now, locks: engine.locks }),
     models: {
       ...catalogDirectory(readModels),
       describe: (id) =>

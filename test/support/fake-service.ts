@@ -1,7 +1,6 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
 import 'fake-indexeddb/auto';
 import type { Catalog } from '../../src/catalog/catalog.ts';
-import { lockedInFlight } from '../../src/keys/in-flight.ts';
 import { KeyAdministrator, type IssueOptions } from '../../src/keys/key-administrator.ts';
 import { createKeyStore } from '../../src/keys/key-store.ts';
 import { catalogDirectory } from '../../src/service/models/catalog-directory.ts';
@@ -50,7 +49,7 @@ export async function fakeService(
   const { key } = await keys.issue({ label: 'test', ...issue });
   const service = createService({
     engine,
-    keys: createKeyStore({ scope: '/', now, inFlight: lockedInFlight(new FakeLocks().manager) }),
+    keys: createKeyStore({ scope: '/', now, locks: new FakeLocks().manager }),
     models: catalogDirectory(async () => FAKE_CATALOG),
     responses: createResponseStore('/', now),
     now,

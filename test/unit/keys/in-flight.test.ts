@@ -1,36 +1,36 @@
 import { expect, test } from 'vitest';
-import { lockedInFlight } from '../../../src/keys/in-flight.ts';
+import { enterInFlight } from '../../../src/keys/in-flight.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { sleep, virtualTime } from '../../support/virtual-time.ts';
 
 virtualTime();
 
-const locked = (locks = new FakeLocks()) => lockedInFlight(locks.manager);
-
 test('lets in as many as there may be, per key, and again once one has left', async () => {
-  const inFlight = locked();
-  const first = await inFlight.enter('key_a', '1', 2);
+  const { manager } = new FakeLocks();
+  const first = await enterInFlight(manager, 'key_a', '1', 2);
   expect(first).not.toBeNull();
-  expect(await inFlight.enter('key_a', '2', 2)).not.toBeNull();
-  expect(await inFlight.enter('key_a', '3', 2)).toBeNull();
-  expect(await inFlight.enter('key_b', '4', 2)).not.toBeNull();
+  expect(await enterInFlight(manager, 'key_a', '2', 2)).not.toBeNull();
+  expect(await enterInFlight(manager, 'key_a', '3', 2)).toBeNull();
+  expect(await enterInFlight(manager, 'key_b', '4', 2)).not.toBeNull();
   first?.();
   first?.();
   await sleep(0);
-  expect(await inFlight.enter('key_a', '5', 2)).not.toBeNull();
-  expect(await inFlight.enter('key_a', '6', 2)).toBeNull();
+  expect(await enterInFlight(manager, 'key_a', '5', 2)).not.toBeNull();
+  expect(await enterInFlight(manager, 'key_a', '6', 2)).toBeNull();
 });
 
 test('never lets in more, however they come', async () => {
-  const inFlight = locked();
-  const all = await Promise.all(Array.from({ length: 20 }, (__, id) => inFlight.enter('key_a', `${id}`, 5)));
+  const { manager } = new FakeLocks();
+  const all = await Promise.all(
+    Array.from({ length: 20 }, (__, id) => enterInFlight(manager, 'key_a', `${id}`, 5)),
+  );
   expect(all.filter((leave) => leave !== null).length).toBeLessThanOrEqual(5);
 });
 
 test('a holder that died is not counted', async () => {
   const locks = new FakeLocks();
-  await locked(locks).enter('key_a', '1', 1);
-  expect(await locked(locks).enter('key_a', '2', 1)).toBeNull();
+  await enterInFlight(locks.manager, 'key_a', '1', 1);
+  expect(await enterInFlight(locks.manager, 'key_a', '2', 1)).toBeNull();
   locks.crash();
-  expect(await locked(locks).enter('key_a', '3', 1)).not.toBeNull();
+  expect(await enterInFlight(locks.manager, 'key_a', '3', 1)).not.toBeNull();
 });

@@ -2,9 +2,9 @@
 import 'fake-indexeddb/auto';
 import { IDBFactory } from 'fake-indexeddb';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { InFlight } from '../../../src/keys/in-flight.ts';
 import type { KeyAdministrator as Administrator } from '../../../src/keys/key-administrator.ts';
 import type { KeyStore } from '../../../src/service/service-dependencies.ts';
+import { FakeLocks } from '../../support/fake-locks.ts';
 
 const DAY = 86_400_000;
 const CHECKSUM_LENGTH = 4;
@@ -12,7 +12,7 @@ const CHECKSUM_LENGTH = 4;
 let now = 1_700_000_000_000;
 let keys: Administrator;
 let store: KeyStore;
-const inFlight: InFlight = { enter: async () => () => {} };
+const locks = new FakeLocks().manager;
 
 /** Fresh modules on the same database: what a service worker is after it was stopped. */
 async function restart(): Promise<void> {
@@ -20,7 +20,7 @@ async function restart(): Promise<void> {
   const { KeyAdministrator } = await import('../../../src/keys/key-administrator.ts');
   const { createKeyStore } = await import('../../../src/keys/key-store.ts');
   keys = new KeyAdministrator('/', () => now);
-  store = createKeyStore({ scope: '/', now: () => now, inFlight });
+  store = createKeyStore({ scope: '/', now: () => now, locks });
 }
 
 beforeEach(async () => {
