@@ -6,7 +6,7 @@ import {
   type StatusMessage,
 } from '../protocol/worker-control.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { EngineAccess } from './engine-access.ts';
+import { loadModel, readStatus } from './engine-access.ts';
 import { AddedModels } from './added-models-handle.ts';
 import { keysOf, type Keys } from './keys.ts';
 import type { Membership } from '../tabs/join.ts';
@@ -23,13 +23,6 @@ export interface LocaltextStatus extends EngineStatus {
   models: ModelStatus[];
 }
 
-interface LocaltextParts {
-  membership: Membership;
-  engine: EngineAccess;
-  /** Null without a service worker. */
-  registration: ServiceWorkerRegistration | null;
-}
-
 /**
  * The page's handle.
  * Events: `status` when anything in `status()` may have changed, in every tab; `update` when a new version waits.
@@ -43,27 +36,28 @@ export class Localtext extends EventTarget {
   readonly weights: Weights;
   /** The models that the user adds: add, list, rename, remove. */
   readonly models: AddedModels;
-  readonly #parts: LocaltextParts;
+  readonly #membership: Membership;
   readonly #channel: BroadcastChannel;
-  #registration: ServiceWorkerRegistration | null;
+  #registration: ServiceWorkerRegistration;
   readonly #stop = new AbortController();
 
-  constructor(parts: LocaltextParts) {
+  constructor(membership: Membership, registration: ServiceWorkerRegistration) {
     super();
-    this.#parts = parts;
-    this.#registration = parts.registration;
-    const { scope } = parts.membership.leader;
+    this.#membership = membership;
+    this.#registration = registration;
+    const { leader } = membership;
+    const { scope } = leader;
+    const { signal } = this.#stop;
     this.keys = keysOf(() => scope);
     this.#channel = new BroadcastChannel(statusChannel(scope));
-    this.weights = new Weights(parts.registration?.scope ?? document.baseURI, this.#stop.signal);
-    this.models = new AddedModels(scope, this.#stop.signal);
+    this.weights = new Weights(registration.scope, signal);
+    this.models = new AddedModels(scope, signal);
     this.#channel.onmessage = ({ data }: MessageEvent<StatusMessage>) => {
       if (data.version !== PROTOCOL_VERSION) return;
-      persistOnce(data.status, parts.membership.leader.leading);
+      persistOnce(data.status, leader.leading);
       this.#emit('status');
     };
-    const { signal } = this.#stop;
-    parts.membership.leader.addEventListener('change', () => this.#emit('status'), { signal });
+    leader.addEventListener('change', () => this.#emit('status'), { signal });
   }
 
   /** Aborted by `stop()`. */
@@ -81,22 +75,20 @@ export class Localtext extends EventTarget {
   ): Promise<void> {
     const { signal: stopped } = this.#stop;
     const signal = options.signal ? AbortSignal.any([options.signal, stopped]) : stopped;
-    await this.#parts.engine.load(model, { ...options, signal });
+    await loadModel(model, signal, options.onProgress);
   }
 
   /** `epoch` is empty and `models` too while no tab's engine answers. */
   async status(): Promise<LocaltextStatus> {
-    const { engine, membership } = this.#parts;
-    const registration = this.#registration;
-    const status = await engine.status();
+    const status = await readStatus();
     return {
       epoch: status?.epoch ?? '',
       deviceMemoryBytes: status?.deviceMemoryBytes ?? null,
       models: status?.models ?? [],
-      leader: membership.leader.leading,
-      serviceWorker: registration !== null,
+      leader: this.#membership.leader.leading,
+      serviceWorker: true,
       crossOriginIsolated,
-      updateWaiting: Boolean(registration?.waiting),
+      updateWaiting: this.#registration.waiting !== null,
     };
   }
 
@@ -105,8 +97,7 @@ export class Localtext extends EventTarget {
    * Reload the page afterwards: it keeps the library that it was loaded with.
    */
   async update(): Promise<boolean> {
-    const registration = this.#registration;
-    return registration ? applyUpdate(registration, this.#stop.signal) : false;
+    return applyUpdate(this.#registration, this.#stop.signal);
   }
 
   /**
@@ -116,7 +107,7 @@ export class Localtext extends EventTarget {
   stop(): void {
     if (this.stopped.aborted) return;
     this.#stop.abort(new DOMException('localtext was stopped in this tab.', 'AbortError'));
-    this.#parts.membership.leave();
+    this.#membership.leave();
     this.#channel.close();
   }
 

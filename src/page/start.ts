@@ -1,5 +1,4 @@
 import { scopeOf } from '../protocol/scope.ts';
-import { throughServiceWorker } from './engine-access.ts';
 import { joinElection } from '../tabs/join.ts';
 import { Localtext } from './localtext.ts';
 import { onControlLost, takeControl } from './take-control.ts';
@@ -44,11 +43,8 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   };
   const registration = await install();
   reloadForIsolation(options);
-  const handle = new Localtext({
-    membership: joinElection(scopeOf(registration.scope), engineSettings(options)),
-    engine: throughServiceWorker,
-    registration,
-  });
+  const membership = joinElection(scopeOf(registration.scope), engineSettings(options));
+  const handle = new Localtext(membership, registration);
   localtext = handle;
   // A registration of the site's own is the site's to renew.
   if (!(options.serviceWorker instanceof ServiceWorkerRegistration)) {

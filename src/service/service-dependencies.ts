@@ -1,6 +1,8 @@
+import type { VariantSampling } from '../catalog/catalog.ts';
 import type { WaitingStage } from '../protocol/engine-port.ts';
 import type { ChatEvent, ChatJob, ChatMessage, EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
 import type { RequestLogEntry } from '../protocol/request-log.ts';
+import type { ModelStatus, VariantReason } from '../protocol/worker-control.ts';
 
 /** All that the service is given; everything else is computed from the request. */
 export interface ServiceDependencies {
@@ -51,20 +53,15 @@ export interface ModelDirectory {
 }
 
 /** The object `localtext` in the answer of GET /v1/models/{id}. */
-export interface ModelDescription {
+export interface ModelDescription extends Pick<ModelStatus, 'state' | 'fingerprint' | 'thinks'> {
   variant: string;
   engine: string;
   /** Of all weights. */
   bytes: number;
-  state: 'idle' | 'loading' | 'ready' | 'failed';
-  /** As in `system_fingerprint`; null until it is loaded. */
-  fingerprint: string | null;
   /** What the variant adds to each request's sampling. */
-  sampling: { topK?: number; minP?: number; repeatPenalty?: number };
-  /** Whether the model can think before it answers; absent until that is known. */
-  thinks?: boolean;
+  sampling: VariantSampling;
   /** Why this variant, and what kept it from each one before. */
-  reasons: { variant: string; engine: string; chosen: boolean; reason: string }[];
+  reasons: VariantReason[];
 }
 
 export interface ModelEntry {

@@ -1,5 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import type { DeviceLimits, SourceOptions, WorkerControl } from '../protocol/worker-control.ts';
+import type { WorkerControl, WorkerOptions } from '../protocol/worker-control.ts';
 import type { ServePort } from '../protocol/discovery.ts';
 import { type EngineError, serverError } from '../protocol/engine-error.ts';
 import { engineLock } from '../protocol/locks.ts';
@@ -13,15 +13,13 @@ const NOT_STARTED =
   "The browser did not start the engine's worker. Check that its script is served with status 200, a JavaScript type and, in an isolated page, Cross-Origin-Embedder-Policy, or name another place with start({ workerUrl }); then reload the page.";
 
 /** What the engine worker is started with. Every URL is absolute. */
-export interface EngineSettings {
+export interface EngineSettings extends Required<
+  Pick<WorkerOptions, 'modelsUrl' | 'wasmUrl' | 'sources' | 'prefer' | 'limits'>
+> {
+  /** Null: the default catalog. */
   catalog: Catalog | null;
-  modelsUrl: string;
-  wasmUrl: string;
   /** Null: the package's own. */
   workerUrl: string | null;
-  sources: SourceOptions;
-  prefer: string[];
-  limits: DeviceLimits;
 }
 
 /** A worker that has started and accepts ports. */
