@@ -72,37 +72,14 @@ export const schemaFormatFields = {
   strict: flag,
 };
 
-/**
- * An object of at most so many members, whose names match; `rule` says which do. Names are checked first: zod goes through
- * all members and keeps every fault.
- */
-function recordOf<Value extends z.ZodMiniType>(
-  names: RegExp,
-  value: Value,
-  maximum: number,
-  rule = '',
-): z.ZodMiniObject<Record<string, never>, z.core.$catchall<Value>> {
-  const record = z.catchall(z.object({}), value);
-  const { _zod: internals } = record;
-  const { parse } = internals;
-  const bounded: typeof parse = (payload, context) => {
-    const input: unknown = payload.value;
-    const keys = typeof input === 'object' && input !== null ? Object.keys(input) : [];
+/** An object of at most so many members, whose names match; `rule` says which do. Both are checked before any value. */
+function recordOf<Value extends z.ZodMiniType>(names: RegExp, value: Value, maximum: number, rule = '') {
+  const bounded = z.catchall(z.object({}), z.unknown()).check(({ value: input, issues }) => {
+    const keys = Object.keys(input);
     if (keys.length > maximum)
-      payload.issues.push({
-        code: 'too_big',
-        origin: 'object',
-        maximum,
-        inclusive: true,
-        input,
-        inst: record,
-      });
+      issues.push({ code: 'too_big', origin: 'object', maximum, inclusive: true, input });
     const bad = keys.find((key) => !names.test(key));
-    if (bad !== undefined)
-      payload.issues.push({ code: 'custom', path: [bad], message: rule, input, inst: record });
-    return payload.issues.length > 0 ? payload : parse(payload, context);
-  };
-  internals.parse = bounded;
-  internals.run = bounded;
-  return record;
+    if (bad !== undefined) issues.push({ code: 'custom', path: [bad], message: rule, input });
+  });
+  return z.pipe(bounded, z.catchall(z.object({}), value));
 }
