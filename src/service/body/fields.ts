@@ -30,7 +30,7 @@ export const stopField = z.nullish(
   }),
 );
 
-export const streamOptions = z.nullish(z.object({ include_usage: flag }));
+export const streamFields = { stream: flag, stream_options: z.nullish(z.object({ include_usage: flag })) };
 
 /** OpenAI's own limits. */
 export const metadata = z.nullish(
@@ -62,13 +62,40 @@ export const reasoningEffort = z.nullish(
   z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']),
 );
 
-export const schemaFormatFields = {
+const schemaFormatFields = {
   name: z
     .string()
     .check(z.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores and hyphens')),
   description: text,
   /** `checkJsonSchema` bounds what is in it. */
   schema: z.nullish(recordOf(/^/, z.unknown(), 100)),
+  strict: flag,
+};
+
+const toFormat = <Schema extends z.ZodMiniObject<{ type: z.ZodMiniLiteral<'json_schema'> }>>(
+  jsonSchema: Schema,
+) =>
+  z.nullish(
+    z.discriminatedUnion(
+      'type',
+      [z.object({ type: z.literal('text') }), z.object({ type: z.literal('json_object') }), jsonSchema],
+      'must be one of "text", "json_object", "json_schema"',
+    ),
+  );
+
+const isJsonSchema = z.literal('json_schema');
+/** Of chat completions. */
+export const nestedFormat = toFormat(
+  z.object({ type: isJsonSchema, json_schema: z.object(schemaFormatFields) }),
+);
+/** Of responses. */
+export const flatFormat = toFormat(z.object({ type: isJsonSchema, ...schemaFormatFields }));
+
+/** A function that may be called. */
+export const functionFields = {
+  name: schemaFormatFields.name,
+  description: text,
+  parameters: schemaFormatFields.schema,
   strict: flag,
 };
 

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
 import type { Constraint, Sampling } from '../../protocol/job.ts';
-import type { samplingFields } from './fields.ts';
+import type { flatFormat, samplingFields, streamFields } from './fields.ts';
 import { checkJsonSchema } from './json-schema.ts';
 import { conflicting } from '../service-error.ts';
 
@@ -25,17 +25,8 @@ export const given = <Fields extends object>(fields: Fields) =>
     [Key in keyof Fields]?: NonNullable<Fields[Key]>;
   };
 
-type TextFormat =
-  | { type: 'text' }
-  | { type: 'json_object' }
-  | {
-      type: 'json_schema';
-      schema?: Record<string, unknown> | null | undefined;
-      strict?: boolean | null | undefined;
-    };
-
 /** `at`: where the schema stands in the request. @throws ServiceError 400 */
-export function toJsonConstraint(format: TextFormat | null | undefined, at = ''): Constraint | null {
+export function toJsonConstraint(format: z.infer<typeof flatFormat>, at = ''): Constraint | null {
   if (format == null || format.type === 'text') return null;
   if (format.type !== 'json_schema' || format.schema == null) return { kind: 'json_object' };
   checkJsonSchema(format.schema, at, format.strict ?? false);
@@ -43,11 +34,10 @@ export function toJsonConstraint(format: TextFormat | null | undefined, at = '')
 }
 
 /** @throws ServiceError 400 */
-export function toIncludeUsage(request: {
-  stream?: boolean | null | undefined;
-  stream_options?: { include_usage?: boolean | null | undefined } | null | undefined;
-}): boolean {
-  const { stream, stream_options: options } = request;
+export function toIncludeUsage({
+  stream,
+  stream_options: options,
+}: z.infer<z.ZodMiniObject<typeof streamFields>>): boolean {
   if (options != null && !stream) {
     throw conflicting('stream_options', 'needs `stream`: set `stream` to true, or leave it out');
   }

@@ -4,11 +4,11 @@ import {
   choicesField,
   flag,
   metadata,
+  nestedFormat,
   reasoningEffort,
   samplingFields,
-  schemaFormatFields,
   stopField,
-  streamOptions,
+  streamFields,
   text,
   textOrParts,
 } from '../body/fields.ts';
@@ -56,16 +56,6 @@ const message = z.discriminatedUnion(
   'must be one of "system", "developer", "user", "assistant", "tool"',
 );
 
-const responseFormat = z.discriminatedUnion(
-  'type',
-  [
-    z.object({ type: z.literal('text') }),
-    z.object({ type: z.literal('json_object') }),
-    z.object({ type: z.literal('json_schema'), json_schema: z.object(schemaFormatFields) }),
-  ],
-  'must be one of "text", "json_object", "json_schema"',
-);
-
 /** What the service itself sees to. */
 export const chatEnforced = {
   model: z.string(),
@@ -74,9 +64,8 @@ export const chatEnforced = {
   max_tokens: atLeastOne,
   max_completion_tokens: atLeastOne,
   stop: stopField,
-  stream: flag,
-  stream_options: streamOptions,
-  response_format: z.nullish(responseFormat),
+  ...streamFields,
+  response_format: nestedFormat,
   tools: chatTools,
   tool_choice: chatToolChoice,
   parallel_tool_calls: flag,

@@ -5,7 +5,7 @@ import {
   flag,
   samplingFields,
   stopField,
-  streamOptions,
+  streamFields,
   text,
 } from '../body/fields.ts';
 
@@ -24,8 +24,7 @@ export const completionEnforced = {
   echo: flag,
   max_tokens: atLeastOne,
   stop: stopField,
-  stream: flag,
-  stream_options: streamOptions,
+  ...streamFields,
 };
 
 export const completionPassedOn = {

@@ -58,18 +58,8 @@ interface Encodable extends Uint8Array {
   toBase64?(): string;
 }
 
-const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
-
-/** The float32 bytes, little-endian, as OpenAI's clients read them. */
-function toBase64(vector: Float32Array): string {
-  const bytes: Encodable = isLittleEndian
-    ? new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength)
-    : swapped(vector);
+/** The float32 bytes as OpenAI's clients read them: little-endian, as on every processor that a browser runs on. */
+function toBase64({ buffer, byteOffset, byteLength }: Float32Array): string {
+  const bytes: Encodable = new Uint8Array(buffer, byteOffset, byteLength);
   return bytes.toBase64?.() ?? btoa(String.fromCharCode(...bytes));
-}
-
-function swapped(vector: Float32Array): Uint8Array {
-  const view = new DataView(new ArrayBuffer(vector.byteLength));
-  vector.forEach((value, index) => view.setFloat32(index * 4, value, true));
-  return new Uint8Array(view.buffer);
 }

@@ -26,6 +26,10 @@ export function answerHeaders(
   return headers;
 }
 
+/** An answer that is known without the engine. */
+export const jsonResponse = (call: Call, body: object): Response =>
+  new Response(JSON.stringify(body), { headers: answerHeaders(call, JSON_TYPE) });
+
 export const JSON_TYPE = 'application/json';
 export const EVENT_STREAM = 'text/event-stream';
 

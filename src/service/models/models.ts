@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import type { Call } from '../http/call.ts';
-import { answerHeaders, JSON_TYPE } from '../http/response-headers.ts';
+import { jsonResponse } from '../http/response-headers.ts';
 import { OPENAI_DEFAULTS } from '../generation/generation.ts';
 import { shortened } from '../body/schema-issues.ts';
 import type { Admitted, ModelDescription, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
@@ -12,7 +12,7 @@ export async function listModels(call: Call): Promise<Response> {
   const data = models
     .filter((entry) => mayUse(call.admitted, entry))
     .map((entry) => toModel(entry, entry.id));
-  return new Response(JSON.stringify({ object: 'list', data }), { headers: answerHeaders(call, JSON_TYPE) });
+  return jsonResponse(call, { object: 'list', data });
 }
 
 /** GET /v1/models/{id}: the model, under the name that was asked for, and what stands behind it here. */
@@ -21,8 +21,8 @@ export async function retrieveModel(call: Call, id: string): Promise<Response> {
   if (!entry || !mayUse(call.admitted, entry, id))
     throw noSuchModel(id, 'GET /v1/models lists what there is.');
   const description = await call.dependencies.models.describe?.(entry.id);
-  const model = { ...toModel(entry, id), ...(description && { localtext: describe(entry, description) }) };
-  return new Response(JSON.stringify(model), { headers: answerHeaders(call, JSON_TYPE) });
+  const localtext = description && { localtext: describe(entry, description) };
+  return jsonResponse(call, { ...toModel(entry, id), ...localtext });
 }
 
 /** Sampling under the names of the request's own fields and of llama.cpp's. */

@@ -10,15 +10,29 @@ export type Unnumbered = Event extends infer One
     ? Omit<One, 'sequence_number'>
     : never
   : never;
-type Message = OpenAI.Responses.ResponseOutputMessage;
-type Part = OpenAI.Responses.ResponseOutputText;
-type Reasoning = OpenAI.Responses.ResponseReasoningItem;
+
+/** An item that still grows, and the part of it that has its text. */
+interface OpenReasoning {
+  type: 'reasoning';
+  item: OpenAI.Responses.ResponseReasoningItem;
+  part: OpenAI.Responses.ResponseReasoningItem.Content;
+}
+interface OpenMessage {
+  type: 'message';
+  item: OpenAI.Responses.ResponseOutputMessage;
+  part: OpenAI.Responses.ResponseOutputText;
+}
+interface OpenCall {
+  type: 'function_call';
+  item: OpenAI.Responses.ResponseFunctionToolCall;
+}
+type Open = OpenReasoning | OpenMessage | OpenCall;
 
 /** The output items of one response as they grow, and the events that tell of it. */
 export class ResponseOutput {
   readonly items: OutputItem[] = [];
-  /** The item that still grows; null: none has begun, or the last has ended. */
-  #open: OutputItem | null = null;
+  /** Null: none has begun, or the last has ended. */
+  #open: Open | null = null;
 
   /** Anything beside thoughts. */
   get hasAnswer(): boolean {
@@ -27,62 +41,47 @@ export class ResponseOutput {
 
   /** As open models' servers send thoughts: their whole text, and no summary of it. */
   *reasoning(delta: string): Generator<Unnumbered> {
-    const item = yield* this.#reasoning();
-    const part = thoughtsOf(item);
+    const { part } = this.#open?.type === 'reasoning' ? this.#open : yield* this.#begin(newReasoning());
     part.text += delta;
-    const place = { item_id: item.id, output_index: this.#index, content_index: 0 };
-    yield { type: 'response.reasoning_text.delta', ...place, delta };
+    yield { type: 'response.reasoning_text.delta', ...this.#place, content_index: 0, delta };
   }
 
-  *text(delta: string, logprobs: readonly TokenLogprob[]): Generator<Unnumbered> {
-    const message = yield* this.#message();
-    const part = partOf(message);
+  *text(delta: string, given: readonly TokenLogprob[]): Generator<Unnumbered> {
+    const { part } = this.#open?.type === 'message' ? this.#open : yield* this.#begin(newMessage());
     part.text += delta;
-    const shown = toResponseLogprobs(logprobs);
-    if (shown.length > 0) part.logprobs = [...(part.logprobs ?? []), ...shown];
-    const place = { item_id: message.id, output_index: this.#index, content_index: 0 };
-    yield { type: 'response.output_text.delta', ...place, delta, logprobs: shown };
+    const logprobs = toResponseLogprobs(given);
+    if (logprobs.length > 0) part.logprobs = [...(part.logprobs ?? []), ...logprobs];
+    yield { type: 'response.output_text.delta', ...this.#place, content_index: 0, delta, logprobs };
   }
 
   *call(callId: string, name: string): Generator<Unnumbered> {
-    yield* this.close('completed');
-    const item = {
-      id: newItemId('fc'),
-      type: 'function_call' as const,
-      call_id: callId,
-      name,
-      arguments: '',
-    };
-    yield* this.#begin({ ...item, status: 'in_progress' });
+    yield* this.#begin(newCall(callId, name));
   }
 
   *callArguments(delta: string): Generator<Unnumbered> {
-    const item = this.#open;
-    if (item?.type !== 'function_call') return;
-    item.arguments += delta;
-    const place = { item_id: item.id ?? '', output_index: this.#index };
-    yield { type: 'response.function_call_arguments.delta', ...place, delta };
+    if (this.#open?.type !== 'function_call') return;
+    this.#open.item.arguments += delta;
+    yield { type: 'response.function_call_arguments.delta', ...this.#place, delta };
   }
 
   *close(status: 'completed' | 'incomplete'): Generator<Unnumbered> {
-    const item = this.#open;
-    if (!item) return;
-    const place = { item_id: item.id ?? '', output_index: this.#index };
-    if (item.type === 'function_call') {
-      const { name, arguments: json } = item;
-      yield { type: 'response.function_call_arguments.done', ...place, name, arguments: json };
-    } else if (item.type === 'reasoning') {
-      const part = thoughtsOf(item);
-      yield { type: 'response.reasoning_text.done', ...place, content_index: 0, text: part.text };
-      yield { type: 'response.content_part.done', ...place, content_index: 0, part };
+    const open = this.#open;
+    if (!open) return;
+    if (open.type === 'function_call') {
+      const { name, arguments: json } = open.item;
+      yield { type: 'response.function_call_arguments.done', ...this.#place, name, arguments: json };
     } else {
-      const part = partOf(item);
-      const { text, logprobs = [] } = part;
-      yield { type: 'response.output_text.done', ...place, content_index: 0, text, logprobs };
-      yield { type: 'response.content_part.done', ...place, content_index: 0, part };
+      const place = { ...this.#place, content_index: 0 };
+      const { text } = open.part;
+      if (open.type === 'reasoning') yield { type: 'response.reasoning_text.done', ...place, text };
+      else {
+        const { logprobs = [] } = open.part;
+        yield { type: 'response.output_text.done', ...place, text, logprobs };
+      }
+      yield { type: 'response.content_part.done', ...place, part: open.part };
     }
-    item.status = status;
-    yield { type: 'response.output_item.done', output_index: this.#index, item };
+    open.item.status = status;
+    yield { type: 'response.output_item.done', output_index: this.#index, item: open.item };
     this.#open = null;
   }
 
@@ -90,58 +89,40 @@ export class ResponseOutput {
     return this.items.length - 1;
   }
 
-  *#reasoning(): Generator<Unnumbered, Reasoning> {
-    if (this.#open?.type === 'reasoning') return this.#open;
-    yield* this.close('completed');
-    const item: Reasoning = {
-      id: newItemId('rs'),
-      type: 'reasoning',
-      summary: [],
-      content: [],
-      status: 'in_progress',
-    };
-    yield* this.#begin(item);
-    const part = { type: 'reasoning_text' as const, text: '' };
-    item.content?.push(part);
-    const place = { item_id: item.id, output_index: this.#index, content_index: 0 };
-    yield { type: 'response.content_part.added', ...place, part: { ...part } };
-    return item;
+  get #place(): { item_id: string; output_index: number } {
+    return { item_id: this.#open?.item.id ?? '', output_index: this.#index };
   }
 
-  *#message(): Generator<Unnumbered, Message> {
-    if (this.#open?.type === 'message') return this.#open;
+  *#begin<Next extends Open>(next: Next): Generator<Unnumbered, Next> {
     yield* this.close('completed');
-    const item: Message = {
-      id: newItemId('msg'),
-      type: 'message',
-      role: 'assistant',
-      status: 'in_progress',
-      content: [],
-    };
-    yield* this.#begin(item);
-    const part: Part = { type: 'output_text', text: '', annotations: [], logprobs: [] };
-    item.content.push(part);
-    const place = { item_id: item.id, output_index: this.#index, content_index: 0 };
-    yield { type: 'response.content_part.added', ...place, part: { ...part } };
-    return item;
-  }
-
-  *#begin(item: OutputItem): Generator<Unnumbered> {
-    this.#open = item;
+    this.#open = next;
+    const { item } = next;
     this.items.push(item);
     const added = 'content' in item ? { ...item, content: [] } : { ...item };
     yield { type: 'response.output_item.added', output_index: this.#index, item: added };
+    if ('part' in next) {
+      const part = { ...next.part };
+      yield { type: 'response.content_part.added', ...this.#place, content_index: 0, part };
+    }
+    return next;
   }
 }
 
-function thoughtsOf({ content }: Reasoning) {
-  const part = content?.[0];
-  if (!part) throw new Error('a reasoning item has its text from the beginning');
-  return part;
+const status = 'in_progress';
+
+function newReasoning(): OpenReasoning {
+  const part: OpenReasoning['part'] = { type: 'reasoning_text', text: '' };
+  const type = 'reasoning';
+  return { type, item: { id: newItemId('rs'), type, summary: [], content: [part], status }, part };
 }
 
-function partOf(message: Message): Part {
-  const [part] = message.content;
-  if (part?.type !== 'output_text') throw new Error('a message has its text from the beginning');
-  return part;
+function newMessage(): OpenMessage {
+  const part: OpenMessage['part'] = { type: 'output_text', text: '', annotations: [], logprobs: [] };
+  const type = 'message';
+  return { type, item: { id: newItemId('msg'), type, role: 'assistant', status, content: [part] }, part };
+}
+
+function newCall(callId: string, name: string): OpenCall {
+  const type = 'function_call';
+  return { type, item: { id: newItemId('fc'), type, call_id: callId, name, arguments: '', status } };
 }

@@ -2,9 +2,9 @@ import * as z from 'zod/mini';
 import {
   atLeastOne,
   flag,
+  flatFormat,
   metadata,
   reasoningEffort,
-  schemaFormatFields,
   temperatureFields,
   text,
   textOrParts,
@@ -59,16 +59,6 @@ const item = z.discriminatedUnion(
   'must be one of "message", "function_call", "function_call_output"',
 );
 
-const format = z.discriminatedUnion(
-  'type',
-  [
-    z.object({ type: z.literal('text') }),
-    z.object({ type: z.literal('json_object') }),
-    z.object({ type: z.literal('json_schema'), ...schemaFormatFields }),
-  ],
-  'must be one of "text", "json_object", "json_schema"',
-);
-
 export const responseEnforced = {
   model: z.string(),
   input: z.union(
@@ -80,7 +70,7 @@ export const responseEnforced = {
   store: flag,
   stream: flag,
   max_output_tokens: atLeastOne,
-  text: z.nullish(z.object({ format: z.nullish(format) })),
+  text: z.nullish(z.object({ format: flatFormat })),
   tools: responseTools,
   tool_choice: responseToolChoice,
   parallel_tool_calls: flag,

@@ -2,7 +2,7 @@ import type { ChatMessage } from '../../protocol/job.ts';
 import { admitGeneration } from '../generation/admission.ts';
 import type { AnswerFormat, AnswerHead, ChoiceResult } from '../generation/answer-format.ts';
 import type { Call } from '../http/call.ts';
-import { answerHeaders, JSON_TYPE } from '../http/response-headers.ts';
+import { jsonResponse } from '../http/response-headers.ts';
 import type { StoredResponse } from '../service-dependencies.ts';
 import { requestError, invalidField } from '../service-error.ts';
 import { streamAnswer } from '../generation/streamed-answer.ts';
@@ -101,14 +101,14 @@ function toMessage(output: readonly OutputItem[]): ChatMessage {
 
 /** GET /v1/responses/{id} */
 export async function retrieveResponse(call: Call, id: string): Promise<Response> {
-  return answer(call, (await requireResponse(call, id)).response);
+  return jsonResponse(call, (await requireResponse(call, id)).response);
 }
 
 /** DELETE /v1/responses/{id} */
 export async function deleteResponse(call: Call, id: string): Promise<Response> {
   await requireResponse(call, id);
   await call.dependencies.responses.delete(id);
-  return answer(call, { id, object: 'response', deleted: true });
+  return jsonResponse(call, { id, object: 'response', deleted: true });
 }
 
 /** GET /v1/responses/{id}/input_items: all of them, the newest first, as OpenAI's service has it by default. */
@@ -117,7 +117,7 @@ export async function listInputItems(call: Call, id: string): Promise<Response> 
   const ascending = new URL(call.request.url).searchParams.get('order') === 'asc';
   const data = ascending ? input : input.toReversed();
   const ids = { first_id: data[0]?.['id'] ?? null, last_id: data.at(-1)?.['id'] ?? null };
-  return answer(call, { object: 'list', data, ...ids, has_more: false });
+  return jsonResponse(call, { object: 'list', data, ...ids, has_more: false });
 }
 
 async function requireResponse({ dependencies, admitted }: Call, id: string): Promise<StoredResponse> {
@@ -128,6 +128,3 @@ async function requireResponse({ dependencies, admitted }: Call, id: string): Pr
     `There is no response ${JSON.stringify(id.slice(0, 80))} here. It may be too old, deleted, or made without \`store\`.`,
   );
 }
-
-const answer = (call: Call, body: object): Response =>
-  new Response(JSON.stringify(body), { headers: answerHeaders(call, JSON_TYPE) });

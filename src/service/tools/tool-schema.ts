@@ -1,16 +1,9 @@
 import * as z from 'zod/mini';
-import { flag, schemaFormatFields, text } from '../body/fields.ts';
+import { functionFields } from '../body/fields.ts';
 
 /** What tools and the choice among them may be, as chat completions write them. */
 
 const MAX_TOOLS = 128;
-
-const functionFields = {
-  name: schemaFormatFields.name,
-  description: text,
-  parameters: schemaFormatFields.schema,
-  strict: flag,
-};
 
 const toolMode = z.enum(['none', 'auto', 'required']);
 const allowedMode = z.enum(['auto', 'required']);

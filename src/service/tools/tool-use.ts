@@ -1,3 +1,5 @@
+import type * as z from 'zod/mini';
+import type { functionFields } from '../body/fields.ts';
 import { checkJsonSchema } from '../body/json-schema.ts';
 import { SchemaBudget } from '../body/schema-bounds.ts';
 import { describe } from '../body/schema-issues.ts';
@@ -21,14 +23,8 @@ export interface ToolUse {
 }
 
 export interface ToolRequest {
-  functions: {
-    name: string;
-    description?: string | null | undefined;
-    parameters?: Record<string, unknown> | null | undefined;
-    strict?: boolean | null | undefined;
-    /** Where its fields stand in the request. */
-    at: string;
-  }[];
+  /** `at`: where its fields stand in the request. */
+  functions: (z.infer<z.ZodMiniObject<typeof functionFields>> & { at: string })[];
   mode: 'none' | 'auto' | 'required';
   /** The only ones that may be called; null: all. `one`: a single function was named. */
   allowed: { names: string[]; at: string; one: boolean } | null;
