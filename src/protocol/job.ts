@@ -42,11 +42,18 @@ export interface Reasoning {
   enableThinking?: boolean;
 }
 
-/** One choice to generate: `n` choices are `n` jobs. */
-export interface ChatJob {
-  kind: 'chat';
+interface AnyJob {
   /** Id in the catalog (another name that the client gave has been resolved). */
   model: string;
+  /** No server may answer: the text must not leave the browser. */
+  deviceOnly?: boolean;
+  /** Names of the device's variants that may answer; none: all. */
+  variants?: string[];
+}
+
+/** One choice to generate: `n` choices are `n` jobs. */
+export interface ChatJob extends AnyJob {
+  kind: 'chat';
   /** The conversation; or `prompt`, for a raw completion without a chat template. */
   input: { messages: ChatMessage[] } | { prompt: string };
   sampling: Sampling;
@@ -64,10 +71,6 @@ export interface ChatJob {
    * the continuation alone, and `maxTokens` is what is left: the resuming side adds them up.
    */
   resume?: Resume;
-  /** No server may answer: the text must not leave the browser. */
-  deviceOnly?: boolean;
-  /** Names of the device's variants that may answer; none: all. */
-  variants?: string[];
 }
 
 export interface Thoughts {
@@ -135,16 +138,11 @@ export interface Timings {
   decodeMs: number;
 }
 
-export interface EmbeddingJob {
+export interface EmbeddingJob extends AnyJob {
   kind: 'embedding';
-  model: string;
   input: { texts: string[] } | { tokens: number[][] };
   /** Length of the vectors, for models trained to be cut; none: the model's own. */
   dimensions?: number;
-  /** No server may answer: the text must not leave the browser. */
-  deviceOnly?: boolean;
-  /** Names of the device's variants that may answer; none: all. */
-  variants?: string[];
 }
 
 export interface EmbeddingResult {

@@ -42,7 +42,7 @@ async function answerWeights(request: Request, dependencies: EngineClientDepende
     const reply = await commandWeights(dependencies, command, signal, (progress) =>
       write({ type: 'progress', progress }),
     );
-    if (reply?.type === 'added') write(reply);
+    if (reply.type === 'added') write(reply);
   });
 }
 

@@ -8,6 +8,6 @@ export function describeModel(status: EngineStatus | null, id: string): ModelDes
   if (!model || !chosen) return null;
   const { state, fingerprint, bytes = 0, sampling = {}, reasons = [], thinks } = model;
   const { variant, engine } = chosen;
-  const base = { variant, engine, bytes, state, fingerprint, sampling, reasons };
-  return thinks === undefined ? base : { ...base, thinks };
+  const known = { variant, engine, bytes, state, fingerprint, sampling, reasons };
+  return { ...known, ...(thinks !== undefined && { thinks }) };
 }
