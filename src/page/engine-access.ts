@@ -35,7 +35,7 @@ const brokenOff = (cause?: unknown): LocaltextError =>
   new LocaltextError('engine_lost', 'The model load was interrupted. Try again.', cause);
 
 /** @throws TypeError when the connection breaks. */
-async function follow(...[model, signal, onProgress]: Parameters<typeof loadModel>): Promise<void> {
+const follow: typeof loadModel = async (model, signal, onProgress) => {
   const response = await fetchLocal(`${LOAD_PATH}?model=${encodeURIComponent(model)}`, {
     method: 'POST',
     signal,
@@ -46,4 +46,4 @@ async function follow(...[model, signal, onProgress]: Parameters<typeof loadMode
     loaded ||= line.type === 'loaded';
   });
   if (!loaded) throw brokenOff();
-}
+};
