@@ -29,29 +29,28 @@ export function createKeyStore(options: { scope: string; now: () => number; lock
   };
 }
 
-type RefusedAdmission = Exclude<Admission, Admitted>;
+type Reason = Exclude<Admission, Admitted>['reason'];
 
-const refused = (reason: RefusedAdmission['reason']): RefusedAdmission => ({ admitted: false, reason });
+const refused = (reason: Reason): Admission => ({ admitted: false, reason });
 
-function refusal(record: KeyRecord | undefined, hash: string, now: number): RefusedAdmission | null {
-  if (!record) return refused('unknown');
-  if (record.revokedAt !== null) return refused('revoked');
+/** The record where it is valid; otherwise why it is not. */
+function valid(record: KeyRecord | undefined, hash: string, now: number): KeyRecord | Reason {
+  if (!record) return 'unknown';
+  if (record.revokedAt !== null) return 'revoked';
   const until = record.secrets.find((secret) => secret.hash === hash)?.validUntil ?? null;
-  if ((until !== null && until <= now) || (record.expiresAt !== null && record.expiresAt <= now)) {
-    return refused('expired');
-  }
-  return null;
+  const isExpired =
+    (until !== null && until <= now) || (record.expiresAt !== null && record.expiresAt <= now);
+  return isExpired ? 'expired' : record;
 }
 
 /** Lookup and limit in one transaction, so that concurrent requests never use the same token twice. */
 function admitChat(scope: string, hash: string, now: number): Promise<Admission> {
   return withDatabase(scope, async (database) => {
     const transaction = database.transaction('keys', 'readwrite', { durability: 'relaxed' });
-    const record = await transaction.store.index('hashes').get(hash);
-    const refusing = refusal(record, hash, now);
-    if (refusing || !record) {
+    const record = valid(await transaction.store.index('hashes').get(hash), hash, now);
+    if (typeof record === 'string') {
       await transaction.done;
-      return refusing ?? refused('unknown');
+      return refused(record);
     }
     const { requestsPerMinute, tokensPerMinute } = record.limits;
     const requests = refill(record.requests, requestsPerMinute, now);
@@ -67,9 +66,8 @@ function admitChat(scope: string, hash: string, now: number): Promise<Admission>
 
 function admitOther(scope: string, hash: string, now: number): Promise<Admission> {
   return withDatabase(scope, async (database) => {
-    const record = await database.getFromIndex('keys', 'hashes', hash);
-    const refusing = refusal(record, hash, now);
-    if (refusing || !record) return refusing ?? refused('unknown');
+    const record = valid(await database.getFromIndex('keys', 'hashes', hash), hash, now);
+    if (typeof record === 'string') return refused(record);
     if (record.lastUsed === null || now - record.lastUsed > LAST_USED_STALE_MS)
       await update(scope, record.id, (before) => ({ ...before, lastUsed: now }));
     return admission(record);

@@ -133,11 +133,8 @@ const versionMismatch = (): EngineError =>
   );
 
 const workerFailed = (cause: unknown): EngineError =>
-  new EngineError(
-    {
-      code: 'engine_worker_failed',
-      message:
-        "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",
-    },
+  serverError(
+    'engine_worker_failed',
+    "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",
     cause,
   );
