@@ -89,7 +89,7 @@ export function browserV1(engine: EngineClientDependencies): V1 {
   return {
     status,
     async load(model, options) {
-      const route = await servers?.routeOf(await readModels(), model);
+      const route = servers ? await servers.routeOf(await readModels(), model) : null;
       if (!route) return loadModel(engine, model, options);
       return new Turns(route.legs).first(options.signal, async ({ server, variants }) => {
         if (!server) return loadModel(engine, model, { ...options, variants });
