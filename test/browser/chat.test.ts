@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-import { launch } from '../support/launch.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
 import { stopServiceWorker } from '../support/service-worker-control.ts';
 import { StaticSite } from '../support/static-site.ts';
@@ -9,19 +9,23 @@ import { StaticSite } from '../support/static-site.ts';
 /** Chat on real weights, asked for by the OpenAI client in the page, through the real service worker. */
 
 const siteUrl = inject('siteUrl');
+/** It can go away. */
+let site: StaticSite;
 let context: BrowserContext;
 let page: Page;
 let key: string;
 let keyId: string;
 
 beforeAll(async () => {
-  context = await launch();
+  site = await StaticSite.start();
+  context = await launchWithWeights({ servedBy: site.url });
   ({ page, key, keyId } = await openPage(context, siteUrl));
   await page.evaluate(async () => (await window.localtext).ready('amber-phoenix-4'));
 });
 
 afterAll(async () => {
   await context.close();
+  await site.stop();
 });
 
 interface Parameters {
@@ -293,21 +297,13 @@ test('the list of keys never shows a key again', async () => {
 });
 
 test('chat goes on after a reload, a stopped service worker, and with the server gone', async () => {
-  const site = await StaticSite.start();
-  const started = await openPage(context, site.url);
-  ({ page, key } = started);
-  try {
-    const first = await ask({ max_tokens: 8 });
-    await page.reload();
-    expect(await ask({ max_tokens: 8 })).toEqual(first);
-    await stopServiceWorker(page);
-    expect(await ask({ max_tokens: 8 })).toEqual(first);
-    await site.stop();
-    expect(await ask({ max_tokens: 8 })).toEqual(first);
-    await stopServiceWorker(page);
-    expect(await ask({ max_tokens: 8 })).toEqual(first);
-  } finally {
-    await page.close();
-    await site.stop();
-  }
+  const first = await ask({ max_tokens: 8 });
+  await page.reload();
+  expect(await ask({ max_tokens: 8 })).toEqual(first);
+  await stopServiceWorker(page);
+  expect(await ask({ max_tokens: 8 })).toEqual(first);
+  await site.stop();
+  expect(await ask({ max_tokens: 8 })).toEqual(first);
+  await stopServiceWorker(page);
+  expect(await ask({ max_tokens: 8 })).toEqual(first);
 });

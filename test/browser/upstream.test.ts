@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { launch } from '../support/launch.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 import { startFaultProxy, type Fault } from '../support/llama-server/fault-proxy.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
@@ -83,7 +83,7 @@ beforeAll(async () => {
     'wrong-key': 'sk-an-old-one',
     gateway: SECRET,
   };
-  context = await launch();
+  context = await launchWithWeights();
   const options = encodeURIComponent(JSON.stringify({ catalog, upstreamKeys }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
   for (const worker of context.serviceWorkers())

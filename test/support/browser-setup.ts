@@ -1,3 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { build } from 'vite';
 import type { TestProject } from 'vitest/node';
 
@@ -9,19 +13,38 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** Origin of the built site, without a slash at the end. `/test-page.html` has the library alone. */
     siteUrl: string;
+    /** Folder for profiles that tests share: `launchWithWeights()` makes them. */
+    profiles: string;
   }
 }
 
-/** Projects of one run share the build. */
-const shared = globalThis as { localtextSite?: Promise<unknown> };
+interface Shared {
+  site: StaticSite;
+  profiles: string;
+}
 
-/** Once for all tests of a project: a browser, the weights, the built site, and a server for it. */
+/** Projects of one run share the build, its server, and with it the origin that profiles are for. */
+const shared = globalThis as { localtextSite?: Promise<Shared> };
+
+/** Once for all tests of a run: a browser, the weights, the built site, and a server for it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  shared.localtextSite ??= begin();
+  const { site, profiles } = await shared.localtextSite;
+  project.provide('siteUrl', site.url);
+  project.provide('profiles', profiles);
+  // All projects end at the end of the run.
+  return async () => {
+    await rm(profiles, { recursive: true, force: true, maxRetries: 5 });
+    await site.stop();
+  };
+}
+
+async function begin(): Promise<Shared> {
   process.env['LOCALTEXT_CHROMIUM'] = findBrowser();
   await pullTestWeights();
-  shared.localtextSite ??= build({ mode: 'browser-tests', logLevel: 'warn' });
-  await shared.localtextSite;
-  const site = await StaticSite.start();
-  project.provide('siteUrl', site.url);
-  return async () => site.stop();
+  await build({ mode: 'browser-tests', logLevel: 'warn' });
+  return {
+    site: await StaticSite.start(),
+    profiles: await mkdtemp(join(tmpdir(), 'localtext-profiles-')),
+  };
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
 import { REQUESTS } from '../../chaos/requests.ts';
 import { engineOf } from './support/kill.ts';
@@ -82,7 +82,7 @@ test('a page that comes back, from the back/forward cache or reloaded, is served
   const tab = await lent.open();
   await tab.run(counting({ max_tokens: 2 }));
   await tab.page.evaluate(() => void ((window as { kept?: boolean }).kept = true));
-  await tab.page.goto(`${lent.site.url}/test-page.html?elsewhere`);
+  await tab.page.goto(`${inject('siteUrl')}/test-page.html?elsewhere`);
   // A page that is restored does not load again.
   await tab.page.goBack({ waitUntil: 'commit' });
   await tab.page.waitForFunction(() => 'lifetime' in window);

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright';
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
 import { killEngine, killServiceWorker } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
@@ -69,7 +69,9 @@ test('killed while a model loads: ready() resolves all the same', async () => {
 test('a new version waits until no request runs, and the page hears of it', async () => {
   const [tab, other] = [await lent.open(), await lent.open()];
   const undisturbed = await tab.run(counting({ max_tokens: 40 }));
-  lent.site.files.set(SERVICE_WORKER, (text) => `${text}\n// another version`);
+  // A second try needs one that the first has not installed.
+  const version = Date.now();
+  lent.site.files.set(SERVICE_WORKER, (text) => `${text}\n// version ${version}`);
   const name = await other.begin(counting({ max_tokens: 40 }));
   await other.deltas(name, 2);
   await tab.page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.update());
@@ -121,7 +123,7 @@ test('where the host sends no headers, it isolates pages from the next visit on'
   await lent.renew();
   const tab = await lent.open({ isolation: 'next-visit' });
   expect(await tab.page.evaluate(() => crossOriginIsolated)).toBe(false);
-  await tab.page.goto(lent.site.url + PAGE);
+  await tab.page.goto(inject('siteUrl') + PAGE);
   expect(await tab.page.evaluate(() => crossOriginIsolated)).toBe(true);
   await tab.start({ isolation: 'next-visit' });
   expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });

@@ -1,12 +1,13 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 
-import { launch } from '../../../support/launch.ts';
+import { launchWithWeights } from '../../../support/stored-weights.ts';
 import type { Body } from '../site/run.ts';
 import { AlteredSite, type Alterations } from '../../../support/altered-site.ts';
 import { Tab, type OpenOptions } from './tab.ts';
 
 export interface SiteOfTabs {
+  /** It has the weights stored. */
   context: BrowserContext;
   site: AlteredSite;
   /** Leads, with the models in memory, until a test calls `leave` or `renew`: to load them costs as much as 100 tokens. */
@@ -15,8 +16,8 @@ export interface SiteOfTabs {
   /** Closes the kept tab, and with it the engine. */
   leave(): Promise<void>;
   /**
-   * Closes the tabs, and has the site at another origin, as on a first visit: a browser that is told to forget a service
-   * worker does so when it likes, and nothing tells when it has.
+   * Another browser and site, as on a first visit: a browser that is told to forget a service worker does so when it likes,
+   * and nothing tells when it has.
    */
   renew(): Promise<void>;
 }
@@ -38,27 +39,30 @@ export function siteOfTabs(
     kept = null;
     return closeTabs();
   };
-  lent.renew = async () => {
-    await lent.leave();
-    await lent.site.stop();
+  const begin = async (): Promise<void> => {
     lent.site = await AlteredSite.start(inject('siteUrl'), alterations);
+    lent.context = await launchWithWeights({ servedBy: lent.site.url });
   };
-  lent.open = (options) => Tab.open(lent.context, lent.site.url, options);
+  const end = async (): Promise<void> => {
+    await lent.context.close();
+    await lent.site.stop();
+  };
+  lent.renew = async () => {
+    kept = null;
+    await end();
+    await begin();
+  };
+  lent.open = (options) => Tab.open(lent.context, inject('siteUrl'), options);
   beforeAll(async () => {
-    lent.context = await launch();
-    lent.site = await AlteredSite.start(inject('siteUrl'), alterations);
+    await begin();
     if (models.length === 0) return;
     lent.kept = await lent.open();
     kept = lent.kept.page;
-    // The weights are downloaded into the browser's storage once, which takes a busy machine its time.
     await lent.kept.load(models);
   });
   // Of a test that has failed, too: its tabs must not serve the next one.
   afterEach(closeTabs);
-  afterAll(async () => {
-    await lent.context.close();
-    await lent.site.stop();
-  });
+  afterAll(end);
   return lent;
 }
 

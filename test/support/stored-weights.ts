@@ -1,0 +1,83 @@
+import { access, cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { BrowserContext } from 'playwright';
+import { inject } from 'vitest';
+
+import { launch, type LaunchOptions } from './launch.ts';
+
+interface Options extends Omit<LaunchOptions, 'profile'> {
+  /** Origin of a server that the browser is to take for the built site's: storage belongs to an origin. */
+  servedBy?: string;
+}
+
+/**
+ * A browser that has the default models' weights of the built site stored, and nothing else of a visit: no service worker,
+ * and nothing in its caches. For tests of what comes after the download, which takes some 10 s of a processor.
+ */
+export async function launchWithWeights({ servedBy, ...options }: Options = {}): Promise<BrowserContext> {
+  const profile = await mkdtemp(join(tmpdir(), 'localtext-test-'));
+  await cp(await profileWithWeights(), profile, { recursive: true });
+  const { host } = new URL(inject('siteUrl'));
+  const mapped =
+    servedBy === undefined ? [] : [`--host-resolver-rules=MAP ${host} ${new URL(servedBy).host}`];
+  const context = await launch({
+    ...options,
+    profile,
+    extraArgs: [...(options.extraArgs ?? []), ...mapped],
+  });
+  context.on('close', () => void rm(profile, { recursive: true, force: true, maxRetries: 5 }));
+  return context;
+}
+
+/** Made by the first test of a run that asks for it; others wait. */
+async function profileWithWeights(): Promise<string> {
+  const folder = inject('profiles');
+  const [making, made] = [join(folder, 'making'), join(folder, 'made')];
+  while (!(await exists(made))) {
+    if (!(await begins(making))) {
+      await sleep(200);
+      continue;
+    }
+    // Another may have made it between the two looks.
+    if (await exists(made)) break;
+    try {
+      await visit(making);
+      await rename(making, made);
+    } catch (error) {
+      await rm(making, { recursive: true, force: true, maxRetries: 5 });
+      throw error;
+    }
+  }
+  return made;
+}
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+const begins = (folder: string): Promise<boolean> =>
+  mkdir(folder).then(
+    () => true,
+    () => false,
+  );
+
+async function visit(profile: string): Promise<void> {
+  const context = await launch({ profile });
+  try {
+    const page = await context.newPage();
+    await page.goto(`${inject('siteUrl')}/test-page.html`);
+    await page.evaluate(async () => {
+      const localtext = await window.localtext;
+      for (const model of ['amber-phoenix-4', 'jade-mole-4']) await localtext.ready(model);
+    });
+  } finally {
+    await context.close();
+  }
+  for (const name of ['Service Worker', 'Cache', 'Code Cache'])
+    await rm(join(profile, 'Default', name), { recursive: true, force: true, maxRetries: 5 });
+}
