@@ -16,10 +16,12 @@ export async function gaps(rounds: number): Promise<Row> {
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) times.push(performance.now());
     return times.slice(1).map((time, index) => time - (times[index] ?? time));
   };
-  const questions = ['red', 'green', 'blue', 'black'].map((colour) => `Write a story about a ${colour} bird.`);
+  const questions = ['red', 'green', 'blue', 'black'].map(
+    (colour) => `Write a story about a ${colour} bird.`,
+  );
   const longest: number[] = [];
   const median: number[] = [];
-  // The first round brings the prompts into the cache.
+  // The first round loads the prompts into the cache.
   for (let round = 0; round <= rounds; round++) {
     const [worst] = (await Promise.all(questions.map(gapsOf)))
       .map(summarize)
