@@ -22,7 +22,7 @@ const steps = [
   ['knip', '--no-progress'],
   ['oxlint', '--deny-warnings'],
   ['node', 'scripts/words.mjs'],
-  ...['compatibility', 'docs'].map((name) => ['node', `scripts/${name}.mjs`, '--check']),
+  ...['compatibility', 'errors', 'docs'].map((name) => ['node', `scripts/${name}.mjs`, '--check']),
 ];
 
 /** @returns whether the step passed; what it printed is shown at once, when it has ended */
