@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 
 import { contentSecurity, plainScript } from './scripts/playground-plugins.ts';
 import localtext from './src/node/vite-plugin.ts';
+import LongestFirst from './test/support/longest-first.ts';
 import { testPage } from './test/support/test-page-plugin.ts';
 
 /** A server for the playground's chat model: its URL, as `VITE_SERVER`. */
@@ -27,6 +28,8 @@ const inBrowser = {
   sequence: { groupOrder: 1 },
   testTimeout: 240_000,
   hookTimeout: 180_000,
+  // Vitest's own 1 s is too short beside other files.
+  expect: { poll: { timeout: 10_000 } },
 };
 
 /** No test runs again but those of test/support/allowed-retries.ts. */
@@ -74,6 +77,7 @@ export default defineConfig(({ mode }) => ({
   },
   test: {
     root: here('./'),
+    sequence: { sequencer: LongestFirst },
     reporters: [
       'default',
       here('./test/support/summary-reporter.ts'),

@@ -1,0 +1,45 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/**
+ * Files that take about a minute and more, the longest first: one of them that began last would leave the other processors
+ * idle. Examples are not at the very front, as their packages are installed meanwhile. No two that drive other browsers are
+ * neighbours: their drivers time out on a busy machine.
+ */
+export const LONGEST = [
+  'test/browser/weights-faults/weights-faults.test.ts',
+  'test/browser/conformance.test.ts',
+  'test/browsers/engines.test.ts',
+  'test/browser/lifetime/tabs.test.ts',
+  'test/examples/frameworks.test.ts',
+  'test/browser/upstream.test.ts',
+  'test/browsers/added-models.test.ts',
+  'test/examples/apps.test.ts',
+  'test/browser/clients.test.ts',
+  'test/browser/ray-serve.test.ts',
+  'test/examples/bundlers.test.ts',
+  'test/browser/lifetime/page-life.test.ts',
+  'test/browser/lifetime/service-worker.test.ts',
+  'test/browser/memory-estimate.test.ts',
+  'test/browser/playground/requests.test.ts',
+  'test/browser/playground/features.test.ts',
+  'test/browser/playground/playground.test.ts',
+  'test/browsers/threads.test.ts',
+  'test/browser/chat.test.ts',
+  'test/browser/reasoning.test.ts',
+  'test/browser/weights-storage.test.ts',
+  'test/examples/offline-app.test.ts',
+  'test/examples/own-worker.test.ts',
+  'test/browsers/plumbing.test.ts',
+];
+
+export default class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const place = LONGEST.findIndex((name) => moduleId.replaceAll('\\', '/').endsWith(`/${name}`));
+      return place < 0 ? LONGEST.length : place;
+    };
+    // oxlint-disable-next-line unicorn/no-array-sort -- a sequencer's
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => rank(a) - rank(b));
+  }
+}
