@@ -6,7 +6,8 @@ import type { DownloadRate } from './download/download-rate.ts';
 import { download } from './download/download.ts';
 import { requantize, reserve, scaledProgress } from './download/requantized-download.ts';
 import type { StoredFiles } from './stored-files.ts';
-import type { FileOptions, StoredFile } from './stored-file.ts';
+import type { CrossOriginSource } from './sources/cross-origin-source.ts';
+import type { FetchedFile, FileOptions, StoredFile } from './stored-file.ts';
 
 interface Room {
   needed: number;
@@ -23,12 +24,14 @@ interface Downloaded {
 interface DownloaderOptions {
   modelsUrl: string;
   rate: DownloadRate;
+  /** Gets a copy of what is downloaded; null: not used. */
+  shared: CrossOriginSource | null;
   room(files: readonly WeightFile[]): Promise<Room>;
   /** Another file, downloaded first when it is not complete. */
   stored(file: WeightFile, options: FileOptions): Promise<StoredFile>;
 }
 
-/** Downloads a file into the backend. The caller holds the file's lock. */
+/** Downloads a file into the backend, and records it. The caller holds the file's lock. */
 export class FileDownloader {
   readonly #backend: StorageBackend;
   readonly #files: StoredFiles;
@@ -40,9 +43,36 @@ export class FileDownloader {
     this.#options = options;
   }
 
-  /** @throws EngineError `weights_unavailable`, `weights_corrupt`, `storage_full` */
-  async download(file: WeightFile, options: FileOptions): Promise<Downloaded> {
-    return (await this.#requantized(file, options)) ?? this.#asItIs(file, options);
+  /**
+   * A file that is not recorded as complete: found complete all the same, or downloaded.
+   * @throws EngineError `weights_unavailable`, `weights_corrupt`, `storage_full`
+   */
+  async fetch(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
+    await this.#files.salvage(file);
+    const found = await this.#files.unrecorded(file, options.signal);
+    if (!found) return this.#download(file, options);
+    // Its bytes are complete, even where there is no room for a new record.
+    await this.#files.finish(file, found).catch(() => undefined);
+    return { blob: await this.#own(file), from: null };
+  }
+
+  async #download(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
+    const { chunks, url } = (await this.#requantized(file, options)) ?? (await this.#asItIs(file, options));
+    await this.#files.finish(file, chunks, { from: url, shared: false });
+    if (file.requantizedFrom) await this.#files.remove(file.requantizedFrom);
+    const blob = await this.#own(file);
+    const shared = options.isTemporary ? null : await this.#options.shared?.write(file, chunks, blob);
+    if (!shared) return { blob, from: url };
+    // The record first: should the tab end in between, both copies are right.
+    await this.#files.finish(file, chunks, { from: url, shared: true });
+    await this.#backend.remove(file.sha256);
+    return { blob: shared, from: url };
+  }
+
+  async #own({ path, sha256 }: WeightFile): Promise<Blob> {
+    const blob = await this.#backend.read(sha256);
+    if (blob) return blob;
+    throw new Error(`${path} disappeared right after it was stored`);
   }
 
   async #asItIs(file: WeightFile, options: FileOptions): Promise<Downloaded> {

@@ -3,6 +3,7 @@ import type { WeightFile } from '../catalog/catalog.ts';
 import { weightFile } from '../catalog/weight-path.ts';
 import { DESCRIPTION_FILE, type ImportedFile, type ModelDescription } from '../protocol/weights-messages.ts';
 import { badRequest } from '../protocol/engine-error.ts';
+import { parseJson } from './formats/parse-json.ts';
 import type { ModelStorage } from './model-storage.ts';
 import type { WeightSources } from './sources/weight-sources.ts';
 import type { WeightStore } from './weight-store.ts';
@@ -108,14 +109,5 @@ function sameFiles(known: readonly WeightFile[], described: readonly WeightFile[
 async function readDescription(name: string, blob: Blob): Promise<ModelDescription> {
   const refuse = (how: string) => badRequest(`${name} ${how}.`, 'import', 'invalid_description');
   if (blob.size > MAX_DESCRIPTION_BYTES) throw refuse('is too large for the description of a model');
-  let value: unknown;
-  try {
-    value = JSON.parse(await blob.text());
-  } catch {
-    throw refuse('is not JSON, or cut short');
-  }
-  const parsed = descriptionSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw refuse(`is no description of a model: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+  return parseJson(await blob.text(), descriptionSchema, 'is no description of a model', refuse);
 }

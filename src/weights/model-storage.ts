@@ -1,6 +1,7 @@
 import { isAddedVariant } from '../catalog/added-models.ts';
 import type { Catalog, Variant, WeightFile } from '../catalog/catalog.ts';
 import type { StoredVariant, WeightsOverview } from '../protocol/weights-messages.ts';
+import { weightBytes } from '../catalog/memory-estimate.ts';
 import { badRequest } from '../protocol/engine-error.ts';
 import { storageFull } from './download/download-errors.ts';
 import { isUnfinished, UnfinishedModels } from './unfinished-models.ts';
@@ -131,15 +132,14 @@ export class ModelStorage {
     const [first] = oldest;
     if (this.#options.evict && first) return this.delete(first.variant);
     const stored = await (await this.#options.store).storedBytes(files);
-    throw storageFull(totalBytes(files) - stored, null, described(oldest));
+    throw storageFull(weightBytes({ files }) - stored, null, described(oldest));
   }
 
   /** After a load: records the use, and deletes the versions that these weights replace. */
   async used({ name, files }: Variant): Promise<void> {
     const models = this.#variants.get(name)?.models ?? [];
     const before = (await this.#index.entries()).get(name);
-    const plain = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
-    await this.#index.set(name, { models, used: (this.#options.now ?? Date.now)(), files: plain });
+    await this.#index.set(name, { models, used: (this.#options.now ?? Date.now)(), files });
     await this.#deleteOutdated(name, models, before?.files ?? []);
   }
 
@@ -186,7 +186,7 @@ export class ModelStorage {
     const files = await this.files(name);
     const storedBytes = await store.storedBytes(files);
     const sharedBytes = await store.sharedBytes(files);
-    const bytes = totalBytes(files);
+    const bytes = weightBytes({ files });
     const there = storedBytes + sharedBytes;
     const state = there === 0 ? 'absent' : there < bytes ? 'part' : 'whole';
     return {
@@ -204,8 +204,6 @@ export class ModelStorage {
     };
   }
 }
-
-const totalBytes = (files: readonly WeightFile[]): number => files.reduce((sum, { bytes }) => sum + bytes, 0);
 
 const described = (variants: readonly StoredVariant[]): string[] =>
   variants.map(({ variant, storedBytes }) => `${variant} (${storedBytes} bytes)`);

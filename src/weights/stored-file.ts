@@ -5,11 +5,14 @@ export interface FileOptions {
   onProgress(loadedBytes: number): void;
 }
 
-/** A stored file: usable at once, while its bytes are still being checked. */
-export interface StoredFile {
+export interface FetchedFile {
   blob: Blob;
-  /** False: damaged. It was turned back into an unfinished download then. */
-  intact: Promise<boolean>;
   /** The URL that it was downloaded from, `disk` or `cross-origin-storage`; null: unknown. */
   from: string | null;
+}
+
+/** A stored file: usable at once, while its bytes are still being checked. */
+export interface StoredFile extends FetchedFile {
+  /** False: damaged. It was turned back into an unfinished download then. */
+  intact: Promise<boolean>;
 }

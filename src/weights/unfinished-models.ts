@@ -1,4 +1,5 @@
 import type { WeightFile } from '../catalog/catalog.ts';
+import { weightBytes } from '../catalog/memory-estimate.ts';
 import type { UsageIndex } from './usage-index.ts';
 
 const PREFIX = 'unfinished/';
@@ -29,15 +30,13 @@ export class UnfinishedModels {
   async expected(slug: string, bytes: number): Promise<WeightFile[]> {
     const entries = [...(await this.#options.index.entries())];
     const known = entries.find(([name]) => name.startsWith(`${PREFIX}${slug}-`))?.[1].files ?? [];
-    const rest = bytes - known.reduce((sum, file) => sum + file.bytes, 0);
+    const rest = bytes - weightBytes({ files: known });
     return rest === 0 ? known : [{ path: slug, bytes, sha256: 'to be added' }];
   }
 
-  async keep(slug: string, files: readonly WeightFile[]): Promise<void> {
-    const plain = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
+  async keep(slug: string, files: WeightFile[]): Promise<void> {
     // No ids: it must not count as an earlier version of a model.
-    const entry = { models: [], used: this.#options.now(), files: plain };
-    await this.#options.index.set(nameOf(slug, files), entry);
+    await this.#options.index.set(nameOf(slug, files), { models: [], used: this.#options.now(), files });
   }
 
   /** It is finished: its files belong to a model. */

@@ -31,8 +31,10 @@ export class UsageIndex {
     return (this.#entries ??= this.#read());
   }
 
-  async set(variant: string, entry: UsageEntry): Promise<void> {
-    (await this.entries()).set(variant, entry);
+  /** What is known of a file beside its path, size and hash is not kept. */
+  async set(variant: string, { files, ...entry }: UsageEntry): Promise<void> {
+    const plain = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
+    (await this.entries()).set(variant, { ...entry, files: plain });
     await this.#write();
   }
 

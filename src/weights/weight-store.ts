@@ -5,11 +5,11 @@ import type { StorageBackend } from './backends/storage-backend.ts';
 import { copyBlob } from './download/copy-blob.ts';
 import { didNotFit, wrongHash } from './download/download-errors.ts';
 import { DownloadRate } from './download/download-rate.ts';
-import { PausableDownload } from './download/pausable-download.ts';
+import { PausableDownloads } from './download/pausable-download.ts';
 import { CROSS_ORIGIN_STORAGE, type CrossOriginSource } from './sources/cross-origin-source.ts';
 import { hashBlob } from './integrity/file-hash.ts';
 import { expectRoom, FileDownloader } from './file-downloader.ts';
-import type { FileOptions, StoredFile } from './stored-file.ts';
+import type { FetchedFile, FileOptions, StoredFile } from './stored-file.ts';
 import { StoredFiles } from './stored-files.ts';
 
 /** One for the whole origin: all its apps share the files. */
@@ -31,7 +31,7 @@ export class WeightStore {
   readonly #shared: CrossOriginSource | null;
   /** By hash: the checks of this worker's life that run, or found the file intact. */
   readonly #checks = new Map<string, Promise<boolean>>();
-  readonly #downloads = new Map<string, PausableDownload>();
+  readonly #downloads = new PausableDownloads();
 
   constructor(
     backend: StorageBackend,
@@ -46,6 +46,7 @@ export class WeightStore {
     this.#downloader = new FileDownloader(backend, this.#files, {
       modelsUrl,
       rate,
+      shared,
       room: (files) => this.room(files),
       stored: (file, options) => this.file(file, { ...options, isTemporary: true }),
     });
@@ -87,41 +88,37 @@ export class WeightStore {
    * The file's bytes, downloaded first when they are not complete. One call downloads, in one tab; others wait for it.
    * @throws EngineError `weights_unavailable`, `weights_corrupt`, `storage_full` or `download_cancelled`
    */
-  async file(file: WeightFile, { signal, ...others }: FileOptions): Promise<StoredFile> {
-    const waiting = this.#downloads.get(file.sha256) ?? new PausableDownload();
-    this.#downloads.set(file.sha256, waiting);
-    waiting.users += 1;
+  async file(file: WeightFile, given: FileOptions): Promise<StoredFile> {
     try {
-      return await waiting.run(signal, async (either) => {
-        const options = { signal: either, ...others };
+      return await this.#downloads.run(file, given.signal, async (signal) => {
+        const options = { ...given, signal };
         const fetchUnlessStored = async () =>
-          (await this.#stored(file)) ?? (await this.#findShared(file, options)) ?? this.#fetch(file, options);
-        return (await this.#stored(file)) ?? (await this.#locked(file, fetchUnlessStored, either));
+          (await this.#stored(file)) ??
+          (await this.#findShared(file, options)) ??
+          this.#sound(file, await this.#downloader.fetch(file, options));
+        return (await this.#stored(file)) ?? (await this.#locked(file, fetchUnlessStored, signal));
       });
     } catch (error) {
       throw didNotFit(file, error);
-    } finally {
-      waiting.users -= 1;
-      if (waiting.users === 0) this.#downloads.delete(file.sha256);
     }
   }
 
   /** Holds the running downloads of these files; what has arrived is kept. */
   pause(files: readonly WeightFile[]): void {
-    for (const each of this.#waitingFor(files)) each.pause();
+    for (const each of this.#downloads.of(files)) each.pause();
   }
 
   resume(files: readonly WeightFile[]): void {
-    for (const each of this.#waitingFor(files)) each.resume();
+    for (const each of this.#downloads.of(files)) each.resume();
   }
 
   paused(files: readonly WeightFile[]): boolean {
-    return this.#waitingFor(files).some(({ paused }) => paused);
+    return this.#downloads.of(files).some(({ paused }) => paused);
   }
 
   /** Ends these downloads for all who wait, and drops what has arrived. Complete files stay. */
   async cancel(files: readonly WeightFile[]): Promise<void> {
-    await Promise.all(this.#waitingFor(files).map((each) => each.cancel()));
+    await Promise.all(this.#downloads.of(files).map((each) => each.cancel()));
     for (const file of await this.missing(files)) await this.#removeUnlessLocked(file);
   }
 
@@ -202,10 +199,6 @@ export class WeightStore {
     return this.#locks.request(lockOf(file), signal ? { signal } : {}, work) as Promise<T>;
   }
 
-  #waitingFor(files: readonly WeightFile[]): PausableDownload[] {
-    return withOrigins(files).flatMap(({ sha256 }) => this.#downloads.get(sha256) ?? []);
-  }
-
   async #stored(file: WeightFile): Promise<StoredFile | null> {
     const blob = await this.#files.complete(file);
     if (!blob) return null;
@@ -237,14 +230,14 @@ export class WeightStore {
     }
     await this.#files.remove(file);
     await this.#files.finish(file, digest.chunks, { from: CROSS_ORIGIN_STORAGE, shared: true });
-    return this.#sound(file, blob, CROSS_ORIGIN_STORAGE);
+    return this.#sound(file, { blob, from: CROSS_ORIGIN_STORAGE });
   }
 
   /** Bytes that have just been hashed. */
-  #sound({ sha256 }: WeightFile, blob: Blob, from: string | null): StoredFile {
+  #sound({ sha256 }: WeightFile, fetched: FetchedFile): StoredFile {
     const intact = Promise.resolve(true);
     this.#checks.set(sha256, intact);
-    return { blob, from, intact };
+    return { ...fetched, intact };
   }
 
   #check(file: WeightFile, blob: Blob): Promise<boolean> {
@@ -257,33 +250,5 @@ export class WeightStore {
     const forget = (): unknown => this.#checks.delete(file.sha256);
     check.then((intact) => intact || forget(), forget);
     return check;
-  }
-
-  async #fetch(file: WeightFile, options: FileOptions): Promise<StoredFile> {
-    await this.#files.salvage(file);
-    const found = await this.#files.unrecorded(file, options.signal);
-    if (!found) return this.#download(file, options);
-    // Its bytes are complete, even where there is no room for a new record.
-    await this.#files.finish(file, found).catch(() => undefined);
-    return this.#sound(file, await this.#own(file), null);
-  }
-
-  async #own({ path, sha256 }: WeightFile): Promise<Blob> {
-    const blob = await this.backend.read(sha256);
-    if (blob) return blob;
-    throw new Error(`${path} disappeared right after it was stored`);
-  }
-
-  async #download(file: WeightFile, options: FileOptions): Promise<StoredFile> {
-    const { chunks, url } = await this.#downloader.download(file, options);
-    await this.#files.finish(file, chunks, { from: url, shared: false });
-    if (file.requantizedFrom) await this.#files.remove(file.requantizedFrom);
-    const blob = await this.#own(file);
-    const shared = options.isTemporary ? null : await this.#shared?.write(file, chunks, blob);
-    if (!shared) return this.#sound(file, blob, url);
-    // The record first: should the tab end in between, both copies are right.
-    await this.#files.finish(file, chunks, { from: url, shared: true });
-    await this.backend.remove(file.sha256);
-    return this.#sound(file, shared, url);
   }
 }

@@ -3,6 +3,7 @@ import type { TransformersVariant } from '../../catalog/catalog.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
 import { readStart } from '../../protocol/read-start.ts';
 import type { EmbeddingFacts, HubModel, RemoteFile } from '../../protocol/weights-messages.ts';
+import { parseJson } from '../../weights/formats/parse-json.ts';
 import { configSchema } from '../engines/transformers/transformers-files.ts';
 
 const MAX_JSON_BYTES = 4 * 2 ** 20;
@@ -13,9 +14,8 @@ const MAX_CONTEXT = 2048;
 
 /** Text encoders of transformers.js. The second group counts positions from the padding token on, which has number 1. */
 const ENCODERS = new Set(
-  'albert bert convbert deberta deberta-v2 distilbert electra mobilebert modernbert roformer squeezebert'.split(
-    ' ',
-  ),
+  `albert bert convbert deberta deberta-v2 distilbert electra mobilebert modernbert roformer
+  squeezebert`.split(/\s+/),
 );
 const OFFSET_ENCODERS = new Set('camembert mpnet roberta xlm-roberta'.split(' '));
 const POSITION_OFFSET = 2;
@@ -53,7 +53,10 @@ export async function readEmbeddingFacts(
 ): Promise<EmbeddingFacts> {
   const json = async <T>(name: string, schema: z.ZodType<T>): Promise<T | null> => {
     const file = model.files.find((each) => each.name === name);
-    return file ? parse(schema, await readJson(file, signal), `${name} of ${repository}`) : null;
+    const refuseFile = (how: string): Error => invalid(`${name} of ${repository}`, how);
+    return file
+      ? parseJson(await readJson(file, signal), schema, 'is not what a model has', refuseFile)
+      : null;
   };
   const refuse = (why: string) =>
     badRequest(`${repository} ${why}. Choose another model.`, 'source', 'unsupported_model');
@@ -107,19 +110,6 @@ async function readJson(file: RemoteFile, signal: AbortSignal): Promise<string> 
   if (file.bytes > MAX_JSON_BYTES) throw invalid(file.name, `has more than ${MAX_JSON_BYTES} bytes`);
   const { bytes } = await readStart(file.url, MAX_JSON_BYTES, signal);
   return new TextDecoder().decode(bytes);
-}
-
-function parse<T>(schema: z.ZodType<T>, text: string, file: string): T {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw invalid(file, 'is not JSON, or cut short');
-  }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw invalid(file, `is not what a model has: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
 }
 
 const invalid = (file: string, how: string) =>

@@ -1,4 +1,5 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
+import { weightBytes } from '../../catalog/memory-estimate.ts';
 import type { LoadVariantOptions } from './loaded-model.ts';
 import type { WeightStore } from '../../weights/weight-store.ts';
 
@@ -27,7 +28,7 @@ export async function loadProgress(
   { onProgress }: LoadVariantOptions,
 ): Promise<{ file(file: WeightFile, loadedBytes: number): void }> {
   const missing = new Set(await store.missing(files));
-  const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  const total = weightBytes({ files });
   const loaded = new Map(files.map((file) => [file, missing.has(file) ? 0 : file.bytes]));
   const report = () => {
     // The engine reports the progress of its load itself.

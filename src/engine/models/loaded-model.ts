@@ -1,4 +1,5 @@
 import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
+import { weightBytes } from '../../catalog/memory-estimate.ts';
 import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
 import { showSpan } from '../../protocol/user-timing.ts';
 import { abortable } from '../../protocol/abort.ts';
@@ -153,7 +154,7 @@ export class LoadedModel {
       }
       this.#failures = 0;
       if ('slots' in engine) this.queue.slots = engine.slots;
-      const totalBytes = this.variant.files.reduce((sum, { bytes }) => sum + bytes, 0);
+      const totalBytes = weightBytes({ files: this.variant.files });
       const progress: Progress = { phase: 'ready', loadedBytes: totalBytes, totalBytes };
       this.#become({ name: 'ready', engine, progress });
       report(progress);

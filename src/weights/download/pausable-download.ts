@@ -1,11 +1,13 @@
 import { abortable } from '../../protocol/abort.ts';
 import { createDeferred, type Deferred } from '../../protocol/deferred.ts';
 import { serverError } from '../../protocol/engine-error.ts';
+import type { WeightFile } from '../../catalog/catalog.ts';
+import { withOrigins } from '../../catalog/with-origins.ts';
 
 const PAUSED = new DOMException('The download was paused.', 'AbortError');
 
 /** All who wait for one file: they are paused, resumed and cancelled together. */
-export class PausableDownload {
+class PausableDownload {
   readonly #cancelled = new AbortController();
   readonly #runs = new Map<AbortController, Promise<unknown>>();
   #resumed: Deferred | null = null;
@@ -51,5 +53,32 @@ export class PausableDownload {
         this.#runs.delete(run);
       }
     }
+  }
+}
+
+/** The files that are waited for. */
+export class PausableDownloads {
+  /** By hash. */
+  readonly #waiting = new Map<string, PausableDownload>();
+
+  /** As one of all who wait for the file. @throws what `work` throws; the signals' reasons */
+  async run<T>(
+    { sha256 }: WeightFile,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const waiting = this.#waiting.get(sha256) ?? new PausableDownload();
+    this.#waiting.set(sha256, waiting);
+    waiting.users += 1;
+    try {
+      return await waiting.run(signal, work);
+    } finally {
+      waiting.users -= 1;
+      if (waiting.users === 0) this.#waiting.delete(sha256);
+    }
+  }
+
+  of(files: readonly WeightFile[]): PausableDownload[] {
+    return withOrigins(files).flatMap(({ sha256 }) => this.#waiting.get(sha256) ?? []);
   }
 }

@@ -1,4 +1,5 @@
 import { formatBytes } from '../../catalog/device-fit.ts';
+import { weightBytes } from '../../catalog/memory-estimate.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
 import type { ModelSource } from '../../protocol/weights-command.ts';
 import type { HubModel, RemoteFile } from '../../protocol/weights-messages.ts';
@@ -49,7 +50,7 @@ export async function listModels(
   const models = [...ggufModels(files), ...onnxModels(files)];
   if (models.length === 0) throw badRequest(whyNone(repository, files), 'source', 'unsupported_model');
   return models
-    .map((model) => ({ ...model, revision, bytes: sizeOf(model.files) }))
+    .map((model) => ({ ...model, revision, bytes: weightBytes(model) }))
     .toSorted((a, b) => a.bytes - b.bytes);
 }
 
@@ -113,5 +114,3 @@ const isExactly = (file: string | null, model: HubModel): boolean =>
 
 const matches = (file: string | null, model: HubModel): boolean =>
   file === null || model.file.toLowerCase().includes(file.toLowerCase()) || isExactly(file, model);
-
-const sizeOf = (files: readonly RemoteFile[]): number => files.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { WebLlmVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../../engine.ts';
 import { type EngineError, serverError } from '../../../protocol/engine-error.ts';
+import { parseJson } from '../../../weights/formats/parse-json.ts';
 import type { ReadArtifact } from './artifact-cache.ts';
 import { CHAT_CONFIG, folderOf, libraryPath } from '../../../weights/sources/mlc-paths.ts';
 
@@ -63,8 +64,8 @@ export async function openModelFiles(variant: WebLlmVariant, context: EngineCont
     return blob;
   };
 
-  const chatConfig = await readJson(`${folder}/${CHAT_CONFIG}`, await read(CHAT_CONFIG), chatConfigSchema);
-  const { records } = await readJson(`${folder}/${TENSORS}`, await read(TENSORS), tensorCacheSchema);
+  const chatConfig = await parse(`${folder}/${CHAT_CONFIG}`, await read(CHAT_CONFIG), chatConfigSchema);
+  const { records } = await parse(`${folder}/${TENSORS}`, await read(TENSORS), tensorCacheSchema);
   for (const { dataPath, nbytes } of records) sizes.set(dataPath, nbytes);
   const start = new Uint8Array(await (await read(LIBRARY)).slice(0, 4).arrayBuffer());
   if (String.fromCharCode(...start) !== '\0asm')
@@ -72,21 +73,8 @@ export async function openModelFiles(variant: WebLlmVariant, context: EngineCont
   return { chatConfig, weightBytes: records.reduce((sum, { nbytes }) => sum + nbytes, 0), read };
 }
 
-async function readJson<T>(path: string, blob: Blob, schema: z.ZodType<T>): Promise<T> {
-  let value: unknown;
-  try {
-    value = JSON.parse(await blob.text());
-  } catch {
-    throw corrupt(path, 'is not JSON, or cut short');
-  }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw corrupt(
-    path,
-    `is not what MLC writes: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'unknown fault'}`,
-  );
-}
+const parse = async <T>(path: string, blob: Blob, schema: z.ZodType<T>): Promise<T> =>
+  parseJson(await blob.text(), schema, 'is not what MLC writes', (fault) => corrupt(path, fault));
 
 function corrupt(path: string, how: string): EngineError {
   return serverError(
