@@ -52,17 +52,22 @@ export const miniLm = {
   },
 } satisfies Record<string, WeightFile>;
 
+/** Of both its variants. */
+const allMiniLm = {
+  engine: 'transformers',
+  license: 'Apache-2.0',
+  contextLength: 512,
+  dimensions: 384,
+  pooling: 'mean',
+} as const;
+
 /**
  * In its own float32 weights. `onnx/model.onnx` is the graph alone (src/convert/onnx writes it): it refers to the tensors
  * in `model.safetensors` by the name `model.onnx_data`.
  */
 const allMiniLmF32: TransformersVariant = {
-  engine: 'transformers',
+  ...allMiniLm,
   name: 'all-minilm-l6-v2-f32',
-  license: 'Apache-2.0',
-  contextLength: 512,
-  dimensions: 384,
-  pooling: 'mean',
   files: [
     miniLm.config,
     miniLm.tokenizer,
@@ -87,14 +92,10 @@ const allMiniLmF32: TransformersVariant = {
  * without spaces, so that no two variants share a stored file.
  */
 const allMiniLmInt8: TransformersVariant = {
-  engine: 'transformers',
+  ...allMiniLm,
   device: 'wasm',
   optIn: true,
   name: 'all-minilm-l6-v2-int8',
-  license: 'Apache-2.0',
-  contextLength: 512,
-  dimensions: 384,
-  pooling: 'mean',
   maxBatchSize: 1,
   files: [
     {

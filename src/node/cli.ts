@@ -6,11 +6,11 @@ import { describeFileError } from './files.ts';
 import { packageFile } from './package-files.ts';
 
 interface Command {
-  summary: string;
-  load(): Promise<{ run(args: string[], signal: AbortSignal): Promise<number | void> }>;
+  help: string;
+  run(args: string[], signal: AbortSignal): Promise<number | void>;
 }
 
-const commands: Record<string, Command> = {
+const commands: Record<string, { summary: string; load(): Promise<Command> }> = {
   pull: {
     summary: 'download the weights of the models',
     load: async () => import('./pull-command.ts'),
@@ -55,7 +55,10 @@ async function main(): Promise<number> {
   const interrupt = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort());
   try {
-    return (await (await command.load()).run(args, interrupt.signal)) ?? 0;
+    const { help, run } = await command.load();
+    if (!args.includes('--help') && !args.includes('-h')) return (await run(args, interrupt.signal)) ?? 0;
+    console.log(help);
+    return 0;
   } catch (error) {
     if (interrupt.signal.aborted) return 130;
     const message = describeFileError(error);

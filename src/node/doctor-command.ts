@@ -3,7 +3,7 @@ import type { Level } from './doctor/finding.ts';
 import { parseFlags } from './flags.ts';
 import { UsageError } from './errors.ts';
 
-const help = `Usage: localtext doctor <url> [options]
+export const help = `Usage: localtext doctor <url> [options]
 
 Looks at a deployed page from outside, and says what keeps localtext from working there and how to fix it: secure
 address, headers, service worker and its scope, the types of files, the weights and their sizes, ranges.
@@ -25,13 +25,8 @@ export async function run(args: string[]): Promise<number> {
       'service-worker': { type: 'string' },
       models: { type: 'string' },
       json: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h' },
     },
   });
-  if (values.help) {
-    console.log(help);
-    return 0;
-  }
   const [address, ...others] = positionals;
   if (address === undefined || others.length > 0) throw new UsageError('localtext doctor takes one address.');
   const findings = await examineSite(address, {

@@ -5,7 +5,7 @@ import { parseFlags } from './flags.ts';
 import { copySite } from './init/copy-site.ts';
 import { UsageError } from './errors.ts';
 
-const help = `Usage: localtext init <folder> [--offline] [--servers]
+export const help = `Usage: localtext init <folder> [--offline] [--servers]
 
 Copies what a site without a bundler needs into the folder that it is served from: the page library as one module
 (localtext/localtext.js), its workers, the engines' WASM files, and the service worker. Run it again after each update
@@ -23,13 +23,8 @@ export async function run(args: string[]): Promise<void> {
     options: {
       offline: { type: 'boolean', default: false },
       servers: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h' },
     },
   });
-  if (values.help) {
-    console.log(help);
-    return;
-  }
   const [folder, ...others] = positionals;
   if (folder === undefined || others.length > 0) throw new UsageError('localtext init takes one folder.');
   const { files, bytes } = await copySite(resolve(folder), values);

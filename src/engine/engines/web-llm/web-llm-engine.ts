@@ -1,6 +1,7 @@
 import type { ChatCompletionChunk, Completion, MLCEngine } from '@mlc-ai/web-llm';
 import type { ChatEvent, ChatJob } from '../../../protocol/job.ts';
 import type { ChatEngine } from '../../engine.ts';
+import { createDeferred } from '../../../protocol/deferred.ts';
 import { deviceLost } from '../../../protocol/engine-error.ts';
 import { refuseOversized } from '../prompt-bounds.ts';
 import { asksToThink, openReply, ThinkFirst, toCompletion, type Complete } from '../think-first.ts';
@@ -22,8 +23,6 @@ export interface WebLlmParts {
   /** Resolves when the GPU is lost. */
   lost: Promise<unknown>;
 }
-
-const noop = (): void => undefined;
 
 /** Adapts web-llm to `ChatEngine`. */
 export class WebLlmChatEngine implements ChatEngine {
@@ -54,13 +53,13 @@ export class WebLlmChatEngine implements ChatEngine {
 
   async *generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
     const before = this.#last;
-    let free = noop;
-    this.#last = new Promise((resolve) => (free = resolve));
+    const turn = createDeferred();
+    this.#last = turn.promise;
     await before;
     try {
       yield* this.#reply(job, signal);
     } finally {
-      free();
+      turn.resolve();
     }
   }
 
@@ -94,13 +93,12 @@ export class WebLlmChatEngine implements ChatEngine {
     const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, replyPrefix);
 
     let prompt: PromptCount = { whole: 0, cached: 0 };
-    const counted = new Promise<void>((resolve) => {
-      const onPrompt = (count: PromptCount): void => {
-        prompt = count;
-        resolve();
-      };
-      watch.begin({ replyStart, signal, onPrompt });
-    });
+    const counted = createDeferred();
+    const onPrompt = (count: PromptCount): void => {
+      prompt = count;
+      counted.resolve();
+    };
+    watch.begin({ replyStart, signal, onPrompt });
     const interrupt = (): void => void engine.interruptGenerate();
     signal.addEventListener('abort', interrupt, { once: true });
     const stream: AsyncIterable<Chunk> =
@@ -118,7 +116,7 @@ export class WebLlmChatEngine implements ChatEngine {
     try {
       const first = next();
       // A grammar that cannot be compiled is only found after the prompt was computed.
-      await (job.constraint ? first : Promise.race([counted, first]));
+      await (job.constraint ? first : Promise.race([counted.promise, first]));
       const { whole: promptTokens, cached: cachedTokens } = prompt;
       yield { type: 'accepted', accepted: { promptTokens, cachedTokens, fingerprint: this.fingerprint } };
 

@@ -1,6 +1,6 @@
 import { leastReceived, nextReply, type Reply, toPutAside } from './reply-order.ts';
 import { RequestRejectedError, type ServerCalls } from './server-calls.ts';
-import { sharedLength } from './slot-predictor.ts';
+import { sharedLength, SlotPredictor } from './slot-predictor.ts';
 import { SlotStates, WORTH_KEEPING } from './slot-states.ts';
 import type { Chunk, LlamaTimings } from './wllama-reply.ts';
 
@@ -22,6 +22,7 @@ type ReplyEvents = Pick<Reply, 'onAccepted' | 'onChunk' | 'resolve' | 'reject'>;
 export class ReplyScheduler {
   readonly #calls: ServerCalls;
   readonly #replies: Reply[] = [];
+  readonly #slots: SlotPredictor;
   readonly #states: SlotStates;
   readonly #canCopy: boolean;
   #looping = false;
@@ -32,7 +33,8 @@ export class ReplyScheduler {
    */
   constructor(calls: ServerCalls, slots: number, addsBos: boolean) {
     this.#calls = calls;
-    this.#states = new SlotStates(calls, slots);
+    this.#slots = new SlotPredictor(slots);
+    this.#states = new SlotStates(calls, this.#slots);
     this.#canCopy = !addsBos;
   }
 
@@ -110,7 +112,7 @@ export class ReplyScheduler {
       await this.#states.keepBefore(reply.prompt);
     }
     const id = await this.#calls.begin(reply.fields);
-    reply.state = { name: 'prefill', id, slot: this.#states.take(reply.prompt) };
+    reply.state = { name: 'prefill', id, slot: this.#slots.take(reply.prompt) };
   }
 
   /** A copy of a state is used up by the one that takes it: each makes the next one's. */
@@ -119,7 +121,7 @@ export class ReplyScheduler {
     if (isAhead || computedAhead) return false;
     const waitsForIt = (other: Reply): boolean =>
       other !== reply && !('id' in other.state) && sharedLength(other.prompt, prompt) >= WORTH_KEEPING;
-    return this.#states.uncached(prompt) >= WORTH_SHARING || this.#replies.some(waitsForIt);
+    return this.#slots.uncached(prompt) >= WORTH_SHARING || this.#replies.some(waitsForIt);
   }
 
   /** As its own reply, so that an abort or a shorter prompt need not wait for it. */
@@ -179,7 +181,7 @@ export class ReplyScheduler {
   }
 
   #leaveSlot(reply: Reply): void {
-    if ('slot' in reply.state) this.#states.release(reply.state.slot, reply.prompt + reply.text);
+    if ('slot' in reply.state) this.#slots.release(reply.state.slot, reply.prompt + reply.text);
     reply.state = { name: 'waiting' };
   }
 

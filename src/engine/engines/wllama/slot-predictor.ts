@@ -53,6 +53,7 @@ export class SlotPredictor {
     );
   }
 
+  /** The slot that the server will take for it. */
   take(prompt: string): Slot {
     const similar = this.#similar(prompt);
     const slot = similar ?? this.#leastRecent();

@@ -1,4 +1,4 @@
-import { SlotPredictor, type Slot } from './slot-predictor.ts';
+import type { SlotPredictor } from './slot-predictor.ts';
 import type { ServerCalls } from './server-calls.ts';
 
 /** Characters of a state that are worth a few milliseconds to keep; about a second's computing. */
@@ -14,29 +14,15 @@ export class SlotStates {
   readonly #calls: ServerCalls;
   readonly #slots: SlotPredictor;
 
-  constructor(calls: ServerCalls, slots: number) {
+  constructor(calls: ServerCalls, slots: SlotPredictor) {
     this.#calls = calls;
-    this.#slots = new SlotPredictor(slots);
-  }
-
-  /** Characters of this prompt that will have to be computed. */
-  uncached(prompt: string): number {
-    return this.#slots.uncached(prompt);
+    this.#slots = slots;
   }
 
   /** Before a prompt begins: makes its saved state available, and saves states that it would evict. */
   async keepBefore(prompt: string): Promise<void> {
     if (this.#slots.wouldReuse(prompt) >= WORTH_KEEPING) await this.#park();
     else if (this.#slots.wouldEvict(prompt) >= WORTH_KEEPING) await this.copy();
-  }
-
-  /** The slot that llama.cpp will take for it. */
-  take(prompt: string): Slot {
-    return this.#slots.take(prompt);
-  }
-
-  release(slot: Slot, text: string): void {
-    this.#slots.release(slot, text);
   }
 
   /** Saves the states of all idle slots, which keep them. An empty prompt saves the least recently used one. */
