@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
-import { launch } from '../support/launch.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
 
 let context: BrowserContext;
@@ -9,7 +9,7 @@ let page: Page;
 let key: string;
 
 beforeAll(async () => {
-  context = await launch();
+  context = await launchWithWeights();
   ({ page, key } = await openPage(context, inject('siteUrl'), '/clients-page.html'));
 });
 
