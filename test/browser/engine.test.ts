@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-import { launch } from '../support/launch.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
 
 /** What the engines themselves must hold to, on real weights, asked for through /v1. */
@@ -13,7 +13,7 @@ let key: string;
 const warnings: string[] = [];
 
 beforeAll(async () => {
-  context = await launch();
+  context = await launchWithWeights();
   ({ page, key } = await openPage(context, siteUrl));
   page.on('console', (message) => {
     if (message.type() === 'warning') warnings.push(message.text());

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { launch } from '../support/launch.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
 
 /** What the OpenAI client makes of failures that are found late: it has its own classes for statuses alone. */
@@ -73,7 +73,7 @@ beforeAll(async () => {
     ownedBy: 'test',
     models: [chat('small', small), chat('broken', broken), chat('refusing', upstream), embedder],
   };
-  context = await launch();
+  context = await launchWithWeights();
   const options = encodeURIComponent(JSON.stringify({ catalog }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html#options=${options}`));
   await page.evaluate(async () => (await window.localtext).ready('small'));

@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-import { launch } from '../support/launch.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
 import { engineOf } from './lifetime/support/kill.ts';
 import { recordSpans, type TracedSpan } from '../support/record-spans.ts';
@@ -12,7 +12,7 @@ let page: Page;
 let key: string;
 
 beforeAll(async () => {
-  context = await launch();
+  context = await launchWithWeights();
   ({ page, key } = await openPage(context, siteUrl));
 });
 
