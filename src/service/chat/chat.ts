@@ -8,7 +8,7 @@ import { wholeAnswer } from '../generation/whole-answer.ts';
 import type { Call } from '../http/call.ts';
 import { conflicting, unsupported } from '../service-error.ts';
 import { withToolPrompt } from '../tools/call-prompt.ts';
-import { toToolUse, type ToolRequest, type ToolUse } from '../tools/tool-use.ts';
+import { toToolUse } from '../tools/tool-use.ts';
 import { toChatMessages, wellFormed } from './chat-messages.ts';
 import { toChatCompletion } from './chat-objects.ts';
 import type { ChatBody } from './chat-schema.ts';
@@ -32,11 +32,11 @@ function toGeneration(request: ChatBody): Generation {
   if (request.modalities?.includes('audio')) {
     throw unsupported('modalities', 'must be ["text"]: the models generate only text');
   }
-  const tools = chatToolUse(request);
+  const tools = toToolUse(request);
   const messages = toChatMessages(request.messages);
   return {
     model: request.model,
-    inputs: [{ messages: tools ? withToolPrompt(messages, tools) : messages }],
+    inputs: [{ messages: withToolPrompt(messages, tools) }],
     choices: request.n ?? 1,
     sampling: toSampling(request),
     maxTokens: toMaxTokens(request),
@@ -79,30 +79,4 @@ function toTopLogprobs({ logprobs, top_logprobs: top }: ChatBody): number | null
   if (logprobs) return top ?? 0;
   if (top) throw conflicting('top_logprobs', 'needs `logprobs`: set `logprobs` to true');
   return null;
-}
-
-/** The tools of a chat completion. @throws ServiceError 400 that names the field. */
-function chatToolUse({
-  tools,
-  tool_choice: choice,
-  parallel_tool_calls: parallel,
-}: ChatBody): ToolUse | null {
-  const functions = (tools ?? []).map((tool, index) => ({
-    ...tool.function,
-    at: `tools[${index}].function`,
-  }));
-  return toToolUse({ functions, parallel: parallel ?? true, ...toChoice(choice) });
-}
-
-function toChoice(choice: ChatBody['tool_choice']): Pick<ToolRequest, 'mode' | 'allowed'> {
-  if (choice == null || typeof choice === 'string') return { mode: choice ?? 'auto', allowed: null };
-  if (choice.type === 'function') {
-    return {
-      mode: 'required',
-      allowed: { names: [choice.function.name], at: 'tool_choice.function.name', one: true },
-    };
-  }
-  const { mode, tools } = choice.allowed_tools;
-  const names = tools.map((tool) => tool.function.name);
-  return { mode, allowed: { names, at: 'tool_choice.allowed_tools.tools', one: false } };
 }

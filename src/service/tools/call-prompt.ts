@@ -5,7 +5,8 @@ import type { ToolUse } from './tool-use.ts';
 const TOOL_CALL_PREFIX = '<tool_call>';
 
 /** The conversation, with the functions described in its system message: that works with any chat template. */
-export function withToolPrompt(messages: ChatMessage[], use: ToolUse): ChatMessage[] {
+export function withToolPrompt(messages: ChatMessage[], use: ToolUse | null): ChatMessage[] {
+  if (!use) return messages;
   const [first, ...rest] = messages;
   const prompt = toolPrompt(use);
   if (first?.role !== 'system') return [{ role: 'system', content: prompt }, ...messages];

@@ -1,9 +1,9 @@
 import type * as z from 'zod/mini';
-import type { functionFields } from '../body/fields.ts';
 import { checkJsonSchema } from '../body/json-schema.ts';
 import { SchemaBudget } from '../body/schema-bounds.ts';
 import { describe } from '../body/schema-issues.ts';
 import { conflicting, invalidField, requestError } from '../service-error.ts';
+import type { chatToolChoice, chatTools, responseToolChoice, responseTools } from './tool-schema.ts';
 
 /** A function that the model may call. */
 export interface ToolFunction {
@@ -22,13 +22,17 @@ export interface ToolUse {
   most: number;
 }
 
-export interface ToolRequest {
-  /** `at`: where its fields stand in the request. */
-  functions: (z.infer<z.ZodMiniObject<typeof functionFields>> & { at: string })[];
+/** What a request says of tools, as chat completions or as responses write it. */
+interface ToolFields {
+  tools?: z.infer<typeof chatTools | typeof responseTools>;
+  tool_choice?: z.infer<typeof chatToolChoice | typeof responseToolChoice>;
+  parallel_tool_calls?: boolean | null | undefined;
+}
+
+interface ToolChoice {
   mode: 'none' | 'auto' | 'required';
-  /** The only ones that may be called; null: all. `one`: a single function was named. */
+  /** The only ones that may be called, and where the request names them; null: all. `one`: a single function was named. */
   allowed: { names: string[]; at: string; one: boolean } | null;
-  parallel: boolean;
 }
 
 /** A small model does not always know when to end a list. */
@@ -40,11 +44,13 @@ const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: fa
  * Null: the model is to know of no tools.
  * @throws ServiceError 400 that names the field.
  */
-export function toToolUse(request: ToolRequest): ToolUse | null {
-  const { functions, mode, allowed, parallel } = request;
+export function toToolUse(request: ToolFields): ToolUse | null {
+  const { mode, allowed } = toChoice(request.tool_choice);
   const known = new Map<string, ToolFunction>();
   const budget = new SchemaBudget();
-  for (const { name, description, parameters, strict, at } of functions) {
+  for (const [index, tool] of (request.tools ?? []).entries()) {
+    const { name, description, parameters, strict } = flat(tool);
+    const at = 'function' in tool ? `tools[${index}].function` : `tools[${index}]`;
     if (known.has(name)) {
       const message = `Duplicate function name ${describe(name)} in \`${at}.name\`. Give each function its own name.`;
       throw requestError(400, message, 'invalid_value', `${at}.name`);
@@ -56,7 +62,7 @@ export function toToolUse(request: ToolRequest): ToolUse | null {
       parameters: parameters == null ? NO_PARAMETERS : { type: 'object', ...parameters },
     });
   }
-  if (mode !== 'auto' && mode !== 'none' && known.size === 0) {
+  if (mode === 'required' && known.size === 0) {
     throw conflicting('tool_choice', 'needs `tools`: give the functions that may be called, or leave it out');
   }
   if (mode === 'none' || known.size === 0) return null;
@@ -68,6 +74,22 @@ export function toToolUse(request: ToolRequest): ToolUse | null {
   return {
     functions: [...known.values()].filter(({ name }) => allowed?.names.includes(name) ?? true),
     mustCall: mode === 'required',
-    most: parallel && !allowed?.one ? MAX_CALLS : 1,
+    most: (request.parallel_tool_calls ?? true) && !allowed?.one ? MAX_CALLS : 1,
   };
 }
+
+function toChoice(choice: ToolFields['tool_choice']): ToolChoice {
+  if (choice == null || typeof choice === 'string') return { mode: choice ?? 'auto', allowed: null };
+  if (choice.type === 'function') {
+    const at = 'function' in choice ? 'tool_choice.function.name' : 'tool_choice.name';
+    return { mode: 'required', allowed: { names: [flat(choice).name], at, one: true } };
+  }
+  const isNested = 'allowed_tools' in choice;
+  const { mode, tools } = isNested ? choice.allowed_tools : choice;
+  const at = isNested ? 'tool_choice.allowed_tools.tools' : 'tool_choice.tools';
+  return { mode, allowed: { names: tools.map((tool) => flat(tool).name), at, one: false } };
+}
+
+/** Chat completions have an object around a function, responses have none. */
+const flat = <Fields extends object>(tool: Fields | { function: Fields }): Fields =>
+  'function' in tool ? tool.function : tool;
