@@ -8,10 +8,10 @@ import { linked } from '../tabs/client/engine-link.ts';
 import type { NeedEngine } from '../protocol/discovery.ts';
 import { scopeOf } from '../protocol/scope.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { largeFiles } from './large-files.ts';
 import { isLocalPath } from './local-request.ts';
 import { handleLocalRoute } from './local-routes.ts';
 import { handleMessage } from './messages.ts';
+import { SiteFiles, type SiteFile } from './site-files.ts';
 import { asksForWeights, respondStored } from './stored-weights.ts';
 import { browserV1, isV1Path } from '../v1/v1.ts';
 import { watchClient } from './watch-client.ts';
@@ -19,6 +19,8 @@ import { watchClient } from './watch-client.ts';
 export { handleMessage };
 
 declare const self: ServiceWorkerGlobalScope;
+/** The engines' WASM files and the like, put before the script by the Vite plugin and by `localtext init`. */
+declare const __LOCALTEXT_LARGE_FILES__: readonly SiteFile[] | undefined;
 
 /** What localtext looks at in a request; Workbox hands its routes an object that has it too. */
 export type Addressed = URL | { url: URL };
@@ -32,6 +34,15 @@ const engine: EngineClientDependencies = {
   locks: navigator.locks,
 };
 const v1 = browserV1(engine);
+
+/**
+ * Files too large to be fetched beforehand: cached when first used. With tens of megabytes among what is installed, a
+ * first visit would wait for all of them before it could send a request.
+ */
+const largeFiles = new SiteFiles(
+  'localtext-large-files',
+  typeof __LOCALTEXT_LARGE_FILES__ === 'undefined' ? [] : __LOCALTEXT_LARGE_FILES__,
+);
 
 /** Every window of the origin, also those that this service worker does not control: one of them leads. */
 async function askWindows(openPort: () => MessagePort): Promise<void> {
