@@ -1,4 +1,5 @@
 import { formatBytes, memoryShortage } from './device-fit.ts';
+import { chooseContext, estimateMemory } from './memory-estimate.ts';
 
 /** Of llama.cpp's WASM builds, also of the one with 64-bit addresses. */
 const MAX_WASM_BYTES = 4 * 2 ** 30;
@@ -10,6 +11,37 @@ export interface EngineLimits {
   /** Weights go to the memory of a GPU that computes with half floats (`shader-f16`). */
   gpu: boolean;
   memory64: boolean;
+}
+
+/** What a model takes of this device. */
+interface Fit {
+  memoryBytes: number;
+  /** Why that does not fit, as a phrase that follows the model's name; undefined: it may. */
+  shortage: string | undefined;
+}
+
+export interface ChatModelSize {
+  facts: { contextLength: number; kvValues: number };
+  bytes: number;
+  files: readonly { size: number }[];
+}
+
+/** A model in GGUF, with the longest context that fits. */
+export function fitChat(
+  { facts, bytes, files }: ChatModelSize,
+  limits: EngineLimits,
+): Fit & { contextLength: number } {
+  const sized = { ...facts, engine: 'wllama' as const, files: [{ bytes }] };
+  const shortageOf = (needed: number): string | undefined => engineShortage(needed, files, limits);
+  const contextLength = chooseContext(sized, (needed) => shortageOf(needed) === undefined);
+  const { memoryBytes } = estimateMemory({ ...sized, contextLength });
+  return { contextLength, memoryBytes, shortage: shortageOf(memoryBytes) };
+}
+
+/** An embedding model in ONNX. ONNX Runtime's memory is that of WASM, also where a GPU computes. */
+export function fitEmbedding(bytes: number, limits: EngineLimits): Fit {
+  const { memoryBytes } = estimateMemory({ engine: 'transformers', contextLength: 0, files: [{ bytes }] });
+  return { memoryBytes, shortage: engineShortage(memoryBytes, [], { ...limits, gpu: false }) };
 }
 
 /** Why llama.cpp cannot run such a model here, as a phrase that follows its name; undefined: nothing is known against it. */

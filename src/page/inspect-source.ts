@@ -1,7 +1,6 @@
 import { embeddingQuantization, toModelId } from '../catalog/added-models.ts';
 import { formatBytes, reportedMemoryGiB } from '../catalog/device-fit.ts';
-import { engineShortage, type EngineLimits } from '../catalog/engine-limits.ts';
-import { chooseContext, estimateMemory } from '../catalog/memory-estimate.ts';
+import { engineShortage, fitChat, fitEmbedding, type EngineLimits } from '../catalog/engine-limits.ts';
 import { FormatError } from '../gguf/byte-cursor.ts';
 import { inspectModel, type InspectedModel, type ModelFile } from '../gguf/inspect-model.ts';
 import { startOfBlob } from '../gguf/read-header.ts';
@@ -29,18 +28,15 @@ export async function listOffers(repository: string, signal: AbortSignal): Promi
   const models = await askHub(remoteSource({ hub: repository }), true, signal);
   const limits = await engineLimits();
   return Promise.all(
-    models.map(async ({ kind, file, revision, bytes, files }) => ({
-      hub: repository,
-      kind,
-      file,
-      revision,
-      quantization: quantizationOf(kind, file),
-      bytes,
-      problem:
+    models.map(async ({ kind, file, revision, bytes, files }) => {
+      const shortage =
         kind === 'chat'
-          ? await shortage(bytes, bytes, files.map(sizeOf), limits)
-          : (await embeddingMemory(bytes, limits)).problem,
-    })),
+          ? engineShortage(bytes, files.map(sizeOf), limits)
+          : fitEmbedding(bytes, limits).shortage;
+      const quantization = quantizationOf(kind, file);
+      const problem = shortage ?? (await storageShortage(bytes));
+      return { hub: repository, kind, file, revision, quantization, bytes, problem };
+    }),
   );
 }
 
@@ -48,11 +44,9 @@ export async function inspectSource(source: AddSource, signal: AbortSignal): Pro
   const opened = await openSource(source, signal);
   const limits = await engineLimits();
   if (opened.facts) return embeddingDetails(opened.facts, opened.files, limits);
-  const { facts, name, bytes, files } = await readHeaders(opened.files);
-  const fits = (needed: number): boolean => engineShortage(needed, files, limits) === undefined;
-  const model = { ...facts, engine: 'wllama' as const, files: [{ bytes }] };
-  const contextLength = chooseContext(model, fits);
-  const { memoryBytes } = estimateMemory({ ...model, contextLength });
+  const inspected = await readHeaders(opened.files);
+  const { facts, name, bytes } = inspected;
+  const { contextLength, memoryBytes, shortage } = fitChat(inspected, limits);
   return {
     suggestedId: toModelId(name),
     name,
@@ -64,7 +58,7 @@ export async function inspectSource(source: AddSource, signal: AbortSignal): Pro
     tensors: facts.tensors,
     bytes,
     memoryBytes,
-    problem: await shortage(memoryBytes, bytes, files, limits),
+    problem: shortage ?? (await storageShortage(bytes)),
   };
 }
 
@@ -74,6 +68,7 @@ async function embeddingDetails(
   limits: EngineLimits,
 ): Promise<ModelDetails> {
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  const { memoryBytes, shortage } = fitEmbedding(bytes, limits);
   return {
     suggestedId: toModelId(name),
     name,
@@ -83,7 +78,8 @@ async function embeddingDetails(
     tensors: null,
     bytes,
     embedding: { dimensions, pooling },
-    ...(await embeddingMemory(bytes, limits)),
+    memoryBytes,
+    problem: shortage ?? (await storageShortage(bytes)),
   };
 }
 
@@ -154,24 +150,6 @@ async function readHeaders<F extends ModelFile>(files: readonly F[]): Promise<In
 }
 
 const sizeOf = ({ bytes }: { bytes: number }): { size: number } => ({ size: bytes });
-
-async function shortage(
-  memoryBytes: number,
-  bytes: number,
-  files: readonly { size: number }[],
-  limits: EngineLimits,
-): Promise<string | null> {
-  return engineShortage(memoryBytes, files, limits) ?? (await storageShortage(bytes));
-}
-
-/** ONNX Runtime's memory is that of WASM, also where a GPU computes. */
-async function embeddingMemory(
-  bytes: number,
-  limits: EngineLimits,
-): Promise<{ memoryBytes: number; problem: string | null }> {
-  const { memoryBytes } = estimateMemory({ engine: 'transformers', contextLength: 0, files: [{ bytes }] });
-  return { memoryBytes, problem: await shortage(memoryBytes, bytes, [], { ...limits, gpu: false }) };
-}
 
 async function engineLimits(): Promise<EngineLimits> {
   const adapter = await navigator.gpu?.requestAdapter().catch(() => null);

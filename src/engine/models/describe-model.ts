@@ -1,7 +1,6 @@
 import { embeddingQuantization, type AddedModel } from '../../catalog/added-models.ts';
 import type { TransformersVariant, WllamaVariant } from '../../catalog/catalog.ts';
-import { engineShortage } from '../../catalog/engine-limits.ts';
-import { chooseContext, estimateMemory } from '../../catalog/memory-estimate.ts';
+import { fitChat, fitEmbedding } from '../../catalog/engine-limits.ts';
 import { inspectModel, type InspectedModel } from '../../gguf/inspect-model.ts';
 import { badRequest } from '../../protocol/engine-error.ts';
 import { hasMemory64 } from '../../protocol/memory64.ts';
@@ -36,17 +35,13 @@ async function describeChat(
 ): Promise<DescribedModel> {
   const { facts, name, bytes, files } = inspected;
   await requireTemplate(inspected);
-  const limits = {
+  const { architecture, quantization, kvValues } = facts;
+  const { contextLength, memoryBytes, shortage } = fitChat(inspected, {
     memoryGiB,
     gpu: gpu !== null && !gpu.fallback && gpu.features.includes('shader-f16'),
     memory64: hasMemory64(),
-  };
-  const shortageOf = (needed: number): string | undefined => engineShortage(needed, files, limits);
-  const { architecture, quantization, kvValues } = facts;
-  const sized = { ...facts, engine: 'wllama' as const, files: [{ bytes }] };
-  const contextLength = chooseContext(sized, (needed) => shortageOf(needed) === undefined);
-  const { memoryBytes } = estimateMemory({ ...sized, contextLength });
-  requireFit(name, shortageOf(memoryBytes));
+  });
+  requireFit(name, shortage);
   const license = facts.license?.slice(0, 100) ?? 'unknown';
   return {
     files,
@@ -61,8 +56,8 @@ function describeEmbedding(
   { memoryGiB }: Pick<Device, 'memoryGiB'>,
 ): DescribedModel {
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
-  const { memoryBytes } = estimateMemory({ engine: 'transformers', contextLength, files: [{ bytes }] });
-  requireFit(name, engineShortage(memoryBytes, [], { memoryGiB, gpu: false, memory64: false }));
+  const { memoryBytes, shortage } = fitEmbedding(bytes, { memoryGiB, gpu: false, memory64: false });
+  requireFit(name, shortage);
   const quantization = embeddingQuantization(quantized);
   const embedding = { dimensions, pooling };
   return {
