@@ -1,6 +1,6 @@
 // oxlint-disable-next-line import/no-unassigned-import -- first: schemas read the setting when they are made
 import './worker/no-eval.ts';
-import { expose } from 'comlink';
+import { expose, proxy } from 'comlink';
 
 import { withAdded, type AddedModelRecord } from '../catalog/added-models.ts';
 import { withoutServers } from '../catalog/without-servers.ts';
@@ -24,6 +24,7 @@ import { ModelManager } from './models/model-manager.ts';
 import { serveLinked, type Serving } from './requests/serve-port.ts';
 import { StatusChannel } from './worker/status-channel.ts';
 import { variantPlanner } from './models/variant-planner.ts';
+import type { OnnxHost } from './engines/transformers/onnx-worker.ts';
 import { ModelStorage } from '../weights/model-storage.ts';
 import { CrossOriginSource } from '../weights/sources/cross-origin-source.ts';
 import { WeightSources } from '../weights/sources/weight-sources.ts';
@@ -33,7 +34,7 @@ import { WeightStore } from '../weights/weight-store.ts';
 // onnxruntime-web starts its threads by a plain URL.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
-const control: WorkerControl = {
+const control: WorkerControl & OnnxHost = {
   async start(options, shared) {
     if (options.version !== PROTOCOL_VERSION) {
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
@@ -44,6 +45,11 @@ const control: WorkerControl = {
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
       if (data?.type === 'localtext:serve' && port) serveLinked(port, serving);
     });
+  },
+
+  async onnxWorker(lock) {
+    await holdLock(navigator.locks, lock);
+    return proxy((await import('./engines/transformers/onnx-worker.ts')).onnxWorker);
   },
 };
 

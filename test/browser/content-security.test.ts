@@ -127,7 +127,8 @@ test('an engine worker that may start no nested workers names that, for each eng
   const { page } = await openPage(context, site.url);
   for (const [model, script] of [
     ['amber-phoenix-4', 'wllama-worker.js'],
-    ['jade-mole-4', 'ort-wasm-simd-threaded'],
+    // Its own script again.
+    ['jade-mole-4', 'the worker worker-'],
   ] as const) {
     const { code, message, ms } = await outcome(page, model);
     expect(message).toContain(script);

@@ -32,7 +32,7 @@ test('engines whose WASM files are missing fail with an error that names them, a
     /wllama\.wasm could not be downloaded: the server answered 404/,
   );
   expect(await failure(page, 'jade-mole-4')).toMatch(
-    /ort-wasm-simd-threaded\.asyncify\.(wasm|js) could not be downloaded: the server answered 404\. Put the files of the wasm folder back/,
+    /ort-wasm-simd-threaded\.(wasm|js) could not be downloaded: the server answered 404\. Put the files of the wasm folder back/,
   );
   await page.close();
 });

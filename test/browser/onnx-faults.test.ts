@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { AlteredSite } from '../support/altered-site.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { serveModels, type ModelServer } from '../support/tiny-onnx/serve-models.ts';
@@ -10,6 +11,10 @@ import { tinyModel, tinyVariant, type TinyFiles } from '../support/tiny-onnx/tin
 
 let context: BrowserContext;
 let server: ModelServer;
+let site: AlteredSite;
+
+/** A channel on which the models' workers are told to end. */
+const END = 'end-onnx';
 
 const good = tinyModel();
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -47,11 +52,17 @@ const faults: Record<string, { files: TinyFiles; says: RegExp }> = {
 beforeAll(async () => {
   const models = Object.entries(faults).map(([name, { files }]) => [name, { ...good, ...files }] as const);
   server = await serveModels({ ...Object.fromEntries(models), fine: good });
+  site = await AlteredSite.start(inject('siteUrl'), { isolated: true });
+  site.workerPrefix = `if (self.name === 'localtext-onnx') {
+    const channel = new BroadcastChannel('${END}');
+    channel.onmessage = () => { channel.postMessage('ended'); self.close(); };
+  }\n`;
   context = await launch();
 });
 
 afterAll(async () => {
   await context.close();
+  await site.stop();
   server.close();
 });
 
@@ -71,7 +82,7 @@ test('a file that is cut short, lies or is another is named, and all other model
   };
   if (embedding) catalog.models.push(embedding);
   const options = encodeURIComponent(JSON.stringify({ catalog }));
-  const { page, key } = await openPage(context, inject('siteUrl'), `/test-page.html#options=${options}`);
+  const { page, key } = await openPage(context, site.url, `/test-page.html#options=${options}`);
   const failure = (model: string): Promise<string> =>
     page.evaluate(
       async (id) =>
@@ -96,6 +107,15 @@ test('a file that is cut short, lies or is another is named, and all other model
     expect.soft(await failure(name), name).toMatch(says);
     expect(await embed('fine'), name).toEqual(before);
   }
+  // The models' workers end while nothing runs, as when the browser has no more memory: the request is sent again.
+  await page.evaluate((name) => {
+    const channel = new BroadcastChannel(name);
+    const ended = new Promise((resolve) => (channel.onmessage = resolve));
+    channel.postMessage(null);
+    return ended.then(() => undefined);
+  }, END);
+  expect(await embed('fine')).toEqual(before);
+
   // Loaded after all that: a load that failed keeps no other from loading.
   expect(await failure('jade-mole-4')).toBe('loaded');
   expect(await embed('jade-mole-4')).toHaveLength(384);

@@ -7,8 +7,8 @@ import { isScriptType, type Examined } from './service-worker.ts';
 const USUAL = [
   'wllama.wasm',
   'wllama-worker.js',
-  'ort-wasm-simd-threaded.asyncify.js',
-  'ort-wasm-simd-threaded.asyncify.wasm',
+  'ort-wasm-simd-threaded.js',
+  'ort-wasm-simd-threaded.wasm',
 ].map((name) => `localtext/wasm/${name}`);
 
 /** The files that the service worker lists: there, and of the types that browsers insist on. */

@@ -20,8 +20,7 @@ export function wasmFiles(): Map<string, string> {
 
 /**
  * In a clone, from the engines' own packages. onnxruntime-web is resolved from transformers.js, which requires exactly
- * that version. transformers.js takes the `asyncify` build on WASM as on WebGPU, and the plain one on Safari before 26,
- * which cannot run the other.
+ * that version. Its `asyncify` build is the one with WebGPU.
  */
 function installedWasmFiles(): Map<string, string> {
   const { resolve } = createRequire(import.meta.url);
@@ -51,6 +50,6 @@ function generated(name: string, script: string): string {
   return join(folder, name);
 }
 
-/** Whether only some browsers request it (Safari): the others should not store it beforehand. */
+/** Whether only some browsers request it (Safari, those with a GPU): the others should not store it beforehand. */
 export const isFallback = (url: string): boolean =>
-  /^localtext\/wasm\/(ort-wasm-simd-threaded|wllama-compat)\.(js|wasm)$/.test(url);
+  /^localtext\/wasm\/(ort-wasm-simd-threaded\.asyncify|wllama-compat)\.(js|wasm)$/.test(url);

@@ -10,7 +10,7 @@ export const bounds: Record<string, string> = {
     'An empty answer of the service worker (its median is below) takes some 2 ms of it, and the SDK 1 ms. The rest is the key, which is hashed and looked up in IndexedDB at each request, so that a revoked one fails at once; the catalog is read meanwhile.',
   'models-stopped': 'The browser starts the service worker and runs its script, and then does as above.',
   'beside-load':
-    "On two processors the load takes both: the browser compiles onnxruntime's 27 MB of WASM on all of them (2.7 s of processor time), and onnxruntime prepares the model on the thread from which llama.cpp's steps are taken.",
+    "On two processors the load takes more than the one that llama.cpp leaves: the browser compiles onnxruntime's WASM on all of them. The model is prepared in a separate worker.",
   native:
     "WebAssembly's vectors are 128 bits wide, and its engine may not use what the processor has beyond them. Native llama.cpp multiplies 8-bit blocks with AVX2 or AVX-512 (dot products of 32 to 64 bytes an instruction, repacked weights); the WASM build does it 16 bytes at a time, with 16-bit products. Decoding is bound by that arithmetic, not by memory: what is ours of the way is in the first row.",
   batching:

@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 
 import { chatThreads, processors } from '../../../src/engine/device/threads.ts';
-import { takesPlainBuild } from '../../../src/engine/engines/transformers/runtime-build.ts';
 import { chooseBuild } from '../../../src/engine/engines/wllama/wasm-build.ts';
 
 const { signal } = new AbortController();
@@ -45,24 +44,6 @@ test.each([
       new RegExp(`memory64.*wllama-compat\\.js: ${why}\\. Deploy the complete build`),
     ),
   });
-});
-
-const safari = (version: string) =>
-  `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/${version} Safari/605.1.15`;
-
-test.each([
-  [safari('17.4'), false, true],
-  [safari('18.6'), false, true],
-  [safari('18.6'), true, false],
-  [safari('26.0'), false, false],
-  [
-    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0 Safari/537.36',
-    false,
-    false,
-  ],
-  ['Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0', false, false],
-])('ONNX Runtime: %s, WebGPU %s: plain build %s', (userAgent, hasWebGpu, plain) => {
-  expect(takesPlainBuild({ userAgent, gpu: hasWebGpu })).toBe(plain);
 });
 
 test('a number of processors that hides the true one is counted low', () => {

@@ -1,22 +1,18 @@
-import { Tensor, type PreTrainedModel, type PreTrainedTokenizer } from '@huggingface/transformers';
+import type { PreTrainedTokenizer } from '@huggingface/transformers';
 
-import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { Embedder } from './embedder.ts';
-import { run } from './onnx-runtime.ts';
-import { pool } from './pooling.ts';
+import type { OnnxSession } from './onnx-session.ts';
 
 export class OnnxEmbedder implements Embedder {
-  readonly #model: PreTrainedModel;
+  readonly #session: OnnxSession;
   readonly #tokenizer: PreTrainedTokenizer;
-  readonly #pooling: TransformersVariant['pooling'];
   readonly #before: number[];
   readonly #after: number[];
   readonly #vocabularySize: number;
 
-  constructor(model: PreTrainedModel, tokenizer: PreTrainedTokenizer, variant: TransformersVariant) {
-    this.#model = model;
+  constructor(session: OnnxSession, tokenizer: PreTrainedTokenizer) {
+    this.#session = session;
     this.#tokenizer = tokenizer;
-    this.#pooling = variant.pooling;
     this.#vocabularySize = tokenizer.get_vocab().size;
     // What stands around a text, read off a text of one token.
     const bare = tokenizer.encode('a', { add_special_tokens: false });
@@ -37,37 +33,11 @@ export class OnnxEmbedder implements Embedder {
     return wrapped ? [...ids] : [...this.#before, ...ids, ...this.#after];
   }
 
-  async run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
-    const rows = batch.length;
-    const columns = Math.max(...batch.map(({ length }) => length));
-    const ids = new BigInt64Array(rows * columns);
-    const mask = new BigInt64Array(rows * columns);
-    batch.forEach((sequence, row) => {
-      sequence.forEach((id, column) => {
-        ids[row * columns + column] = BigInt(id);
-        mask[row * columns + column] = 1n;
-      });
-    });
-    const dims = [rows, columns];
-    const outputs = await run(this.#model, {
-      input_ids: new Tensor('int64', ids, dims),
-      attention_mask: new Tensor('int64', mask, dims),
-      token_type_ids: new Tensor('int64', new BigInt64Array(rows * columns), dims),
-    });
-    // The names by which exporters know the states of all tokens.
-    const hidden = outputs['last_hidden_state'] ?? outputs['token_embeddings'];
-    if (!hidden)
-      throw new Error(`the model gives no last_hidden_state, but ${Object.keys(outputs).join(', ')}`);
-    const states = hidden.data as Float32Array;
-    const width = states.length / (rows * columns);
-    const vectors = batch.map(({ length }, row) =>
-      pool(states.subarray(row * columns * width, (row + 1) * columns * width), length, width, this.#pooling),
-    );
-    hidden.dispose();
-    return vectors;
+  run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
+    return this.#session.run(batch);
   }
 
   async dispose(): Promise<void> {
-    await this.#model.dispose();
+    this.#session.end();
   }
 }

@@ -98,7 +98,6 @@ export class TransformersEngine implements EmbeddingEngine {
       if (this.#waiting.some(({ request }) => request === turn)) this.#turns.push(turn);
       this.#running = this.#run(batch);
       await this.#running;
-      await yieldToEventLoop();
     }
     // In the same task as the check that found no request: one that arrived in between would never run.
     this.#pumping = false;

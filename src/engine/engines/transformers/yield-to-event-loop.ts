@@ -1,4 +1,4 @@
-/** Lets messages in: the runtime computes on this thread, and steps in a row would delay aborts. */
+/** Lets messages in: texts are tokenized on this thread, and steps in a row would delay aborts. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();

@@ -27,7 +27,7 @@ async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: strin
   const { compat, wasmPath, noWebGPU = false } = proxy.resources;
   const options = { pathConfig: { 'wllama.wasm': wasmPath }, nbThread: proxy.nbThread, compat, noWebGPU };
   const url = urlOf(compat ? 'wllama-compat.js' : 'wllama-worker.js');
-  proxy.worker = open(url, JSON.stringify(options), (error) => {
+  proxy.worker = openWorker(url, { type: 'module', name: JSON.stringify(options) }, (error) => {
     for (const { reject } of [...proxy.resultQueue.splice(0), ...proxy.taskQueue.splice(0)]) reject(error);
   });
   proxy.worker.onmessage = (event) => proxy.onRecvMsg(event);
@@ -41,8 +41,12 @@ async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: strin
   await Promise.all(files.map(({ blob }, index) => proxy.fileWrite(ids[index] ?? 0, blob)));
 }
 
-/** @param onFailure told when it cannot start, or may start no threads; the package would wait without a time limit. */
-function open(url: string, name: string, onFailure: (error: EngineError) => void): Worker {
+/** @param onFailure told when it cannot start, may start no threads or fails: who calls it would wait without a time limit */
+export function openWorker(
+  url: string,
+  options: WorkerOptions,
+  onFailure: (error: EngineError) => void,
+): Worker {
   const here = new AbortController();
   const { signal } = here;
   const fail = (error: EngineError): void => {
@@ -52,7 +56,7 @@ function open(url: string, name: string, onFailure: (error: EngineError) => void
   onBlockedWorker((directive) => fail(workerBlocked(url, directive)), signal);
   let worker: Worker;
   try {
-    worker = new Worker(trustedScriptUrl(url), { type: 'module', name });
+    worker = new Worker(trustedScriptUrl(url), options);
   } catch (error) {
     here.abort();
     throw workerBlocked(url, "require-trusted-types-for 'script'", error);

@@ -32,8 +32,8 @@ export function soundSite(): Record<string, SiteAnswer> {
     '/assets/app.js': { headers: { 'content-type': script }, body: '' },
     '/localtext/wasm/wllama.wasm': wasm,
     '/localtext/wasm/wllama-worker.js': { headers: { 'content-type': script }, body: '' },
-    '/localtext/wasm/ort-wasm-simd-threaded.asyncify.wasm': wasm,
-    '/localtext/wasm/ort-wasm-simd-threaded.asyncify.js': { headers: { 'content-type': script }, body: '' },
+    '/localtext/wasm/ort-wasm-simd-threaded.wasm': wasm,
+    '/localtext/wasm/ort-wasm-simd-threaded.js': { headers: { 'content-type': script }, body: '' },
     ...Object.fromEntries(files.map(({ path, bytes }) => [`/models/${path}`, { bytes }])),
   };
 }

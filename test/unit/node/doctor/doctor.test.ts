@@ -111,7 +111,7 @@ const cases: [string, (site: Site) => void, 'fault' | 'warning', RegExp, RegExp]
   [
     'a script of a wrong type',
     (site) =>
-      change(site, '/localtext/wasm/ort-wasm-simd-threaded.asyncify.js', {
+      change(site, '/localtext/wasm/ort-wasm-simd-threaded.js', {
         headers: { 'content-type': 'application/octet-stream' },
       }),
     'fault',
