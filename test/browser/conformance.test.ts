@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, inject, test } from 'vitest';
 import { cases } from '../conformance/cases.ts';
 import type { Answer } from '../conformance/conformance-case.ts';
 import { toPlainRequest, toRequestInit, type PlainRequest } from '../conformance/plain-request.ts';
-import { launch } from '../support/launch.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
 
 /** As many as the engine has slots. */
@@ -15,7 +15,7 @@ let page: Page;
 const answers = new Map<string, Answer | Error>();
 
 beforeAll(async () => {
-  context = await launch();
+  context = await launchWithWeights();
   ({ page } = await openPage(context, inject('siteUrl')));
   const keys = await page.evaluate(async () => {
     const { keys: store } = await window.localtext;
