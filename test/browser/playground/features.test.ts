@@ -4,7 +4,7 @@ import type { BrowserContext, Locator, Page } from 'playwright';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 
 import { violations } from '../../support/axe.ts';
-import { launch } from '../../support/launch.ts';
+import { launchWithWeights } from '../../support/stored-weights.ts';
 
 /** What the playground's settings do to a real reply, and what may be done with a conversation. */
 
@@ -24,7 +24,7 @@ let leader: Page;
 const pageErrors: string[] = [];
 
 beforeAll(async () => {
-  context = await launch();
+  context = await launchWithWeights();
   // It leads: a reload of the playground takes no engine with it.
   leader = await context.newPage();
   await leader.goto(`${siteUrl}/test-page.html`);
