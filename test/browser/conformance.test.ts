@@ -9,6 +9,8 @@ import { openPage } from '../support/open-page.ts';
 
 /** As many as the engine has slots. */
 const AT_ONCE = 4;
+/** All cases take some 90 s on two processors, and 160 beside other work. */
+const LIMIT_MS = 400_000;
 
 let context: BrowserContext;
 let page: Page;
@@ -38,7 +40,7 @@ beforeAll(async () => {
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
-});
+}, LIMIT_MS);
 
 afterAll(async () => {
   await context.close();

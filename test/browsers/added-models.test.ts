@@ -18,6 +18,8 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
 
   test('a GGUF file of the user chats, also after a reload, until it is removed', async () => {
     const tab = await SiteTab.open(browser, inject('siteUrl'), {});
+    // A first try that failed may have left it.
+    await tab.removeModel('mine').catch(() => undefined);
     expect(await tab.addModel(GGUF, 'mine')).toMatchObject({
       id: 'mine',
       architecture: 'llama',

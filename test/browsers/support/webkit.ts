@@ -15,8 +15,15 @@ const IDLE_MS = 15_000;
 /** The browser's own bar would keep the window from being as narrow as a phone. */
 const SMALL_BAR = '* { min-width: 0; min-height: 0; padding: 0; margin: 0; font-size: 3px; }';
 
-/** WebKitGTK's MiniBrowser on a virtual screen. As Debian ships it, it has no SharedArrayBuffer. */
-export async function launchWebKit({ sharedMemory = false } = {}): Promise<WebKit> {
+interface WebKitOptions {
+  /** As Debian ships it, it has no SharedArrayBuffer. */
+  sharedMemory?: boolean;
+  /** What its script engine takes the device's memory for: with more, it collects later. */
+  deviceBytes?: number;
+}
+
+/** WebKitGTK's MiniBrowser on a virtual screen. */
+export async function launchWebKit({ sharedMemory, deviceBytes }: WebKitOptions = {}): Promise<WebKit> {
   const miniBrowser = findProgram('miniBrowser');
   const screen = await startScreen();
   const port = await freePort();
@@ -29,6 +36,7 @@ export async function launchWebKit({ sharedMemory = false } = {}): Promise<WebKi
     // Its sandbox does not start for root.
     ...(process.getuid?.() === 0 && { WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1' }),
     ...(sharedMemory && { JSC_useSharedArrayBuffer: '1' }),
+    ...(deviceBytes && { JSC_forceRAMSize: String(deviceBytes) }),
   });
   const stop = async (): Promise<void> => {
     await service.stop();
