@@ -17,7 +17,9 @@ export const rawEmbedding = once(async (): Promise<FeatureExtractionPipeline> =>
   };
   const wasm = env.backends.onnx.wasm;
   if (wasm) {
-    wasm.wasmPaths = '/localtext/wasm/';
+    // The script's name ends in .mjs in the package itself.
+    const build = '/localtext/wasm/ort-wasm-simd-threaded.asyncify';
+    wasm.wasmPaths = { mjs: `${build}.js`, wasm: `${build}.wasm` };
     wasm.numThreads = navigator.hardwareConcurrency;
   }
   return pipeline('feature-extraction', 'all-minilm-l6-v2', {
