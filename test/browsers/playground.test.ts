@@ -63,6 +63,14 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     await slow?.stop();
   });
 
+  /** The page hears of its new width with the next frame. */
+  const resize = async (width: number, height: number): Promise<void> => {
+    await tab.resize(width, height);
+    await tab.evaluate(async () => {
+      for (let frame = 0; frame < 2; frame++) await new Promise((drawn) => requestAnimationFrame(drawn));
+    });
+  };
+
   const show = async (hash: string, title: string): Promise<void> => {
     await tab.evaluate((to) => void (location.hash = to), hash);
     await waitFor(
@@ -75,7 +83,7 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
 
   test.each(VIEWS)('%s opens, fits 1280 and 390 px, and the keyboard reaches all of it', async (view) => {
     for (const [width, height] of SIZES) {
-      await tab.resize(width, height);
+      await resize(width, height);
       await show(view.toLowerCase(), view);
       const widths = await tab.evaluate(() => [innerWidth, document.documentElement.scrollWidth]);
       expect(widths).toEqual([width, width]);
@@ -91,7 +99,7 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
   });
 
   test('a reply shows whole list numbers, and text fields grow with their text', async () => {
-    await tab.resize(390, 780);
+    await resize(390, 780);
     await show('chat/stored', 'Chat');
     await waitFor(tab, () => document.querySelector('.markdown ol') !== null);
     const [padding, number] = await tab.evaluate(() => {
@@ -120,7 +128,7 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
   });
 
   test('the keyboard reaches every setting, and a device without shared memory is told so', async () => {
-    await tab.resize(1280, 800);
+    await resize(1280, 800);
     await show('chat/stored', 'Chat');
     await tab.evaluate(() => {
       document.querySelector<HTMLElement>('[aria-label=Settings][aria-expanded=false]')?.click();

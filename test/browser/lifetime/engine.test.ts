@@ -7,6 +7,11 @@ import type { Tab } from './support/tab.ts';
 
 const lent = siteOfTabs();
 
+/** They take a second or more, beside chats. */
+const MANY_TEXTS = {
+  input: Array.from({ length: 16 }, (_, index) => `${index}: ${'the weather is lovely today, '.repeat(12)}`),
+};
+
 /** The worker comes back by itself. */
 const engineIsThere = (tab: Tab): Promise<void> =>
   expect.poll(() => engineOf(tab.page), { interval: 20, timeout: 20_000 }).toBeDefined();
@@ -15,12 +20,13 @@ test('the worker dies: replies go on where they were, and what had sent nothing 
   const tab = lent.kept;
   const chats = ['streamed, longer', 'by a schema', 'with log probabilities'] as const;
   const kinds = [...chats, 'embeddings'] as const;
+  const requests = { ...REQUESTS, embeddings: MANY_TEXTS };
   const undisturbed = [];
-  for (const kind of kinds) undisturbed.push(await tab.run(REQUESTS[kind]));
+  for (const kind of kinds) undisturbed.push(await tab.run(requests[kind]));
   const names = [];
-  for (const kind of chats) names.push(await tab.begin(REQUESTS[kind]));
+  for (const kind of chats) names.push(await tab.begin(requests[kind]));
   for (const name of names) await tab.deltas(name, 3);
-  names.push(await tab.begin(REQUESTS.embeddings));
+  names.push(await tab.begin(requests.embeddings));
   for (const name of names) expect(await tab.hasEnded(name)).toBe(false);
   const at = Date.now();
   await killEngine(tab.page);
