@@ -34,6 +34,8 @@ export async function buildModules() {
     const { output } = await bundle.write({
       dir: `dist/lib/${name}`,
       format: 'esm',
+      // A service worker may not load code later: what it imports when needed is in its file.
+      ...(name === 'sw' && { codeSplitting: false }),
       // For frameworks that render on a server: hooks and context are for the page.
       banner: name === 'react' ? `'use client';` : '',
       chunkFileNames: '[name]-[hash].js',

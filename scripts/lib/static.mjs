@@ -58,7 +58,7 @@ async function buildServiceWorker(name, servers) {
       define: { 'process.env.NODE_ENV': '"production"', __LOCALTEXT_SERVERS__: String(servers) },
     },
   });
-  const { output } = await bundle.generate({ format: 'iife', minify: true });
+  const { output } = await bundle.generate({ format: 'iife', minify: true, codeSplitting: false });
   await bundle.close();
   const [{ code, moduleIds }] = output;
   // It takes another 3 % off, gzipped.

@@ -1,10 +1,10 @@
-import * as z from 'zod/mini';
+import * as z from './zod.ts';
 
-export const MAX_NAME_LENGTH = 1024;
+const MAX_NAME_LENGTH = 1024;
 const MAX_FILES = 100;
 
 /** Of a model, a variant, a file or a place. */
-export const nameSchema = z.string().check(z.minLength(1), z.maxLength(MAX_NAME_LENGTH));
+const nameSchema = z.string().check(z.minLength(1), z.maxLength(MAX_NAME_LENGTH));
 
 /** A repository of the model hub, `owner/name`. */
 const hubSource = z.strictObject({

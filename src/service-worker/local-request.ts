@@ -7,12 +7,7 @@ import {
   WEIGHTS_PATH,
 } from '../protocol/local-paths.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import {
-  commandSchema,
-  MAX_NAME_LENGTH,
-  nameSchema,
-  type WeightsCommand,
-} from '../protocol/weights-command.ts';
+import type { WeightsCommand } from '../protocol/weights-command.ts';
 import { invalidField, requestError, ServiceError } from '../service/service-error.ts';
 
 /** Each of the page library's paths, with the one method that it answers. */
@@ -24,6 +19,7 @@ const METHODS: ReadonlyMap<string, string> = new Map([
 ]);
 
 const MAX_COMMAND_BYTES = 64 * 1024;
+const MAX_NAME_LENGTH = 1024;
 
 export const isLocalPath = ({ pathname }: URL): boolean => METHODS.has(pathname);
 
@@ -53,8 +49,8 @@ export function requirePageLibrary(request: Request): void {
 
 /** The value of a query parameter that names a model or a file. @throws ServiceError 400 */
 export function readName(url: URL, param: string): string {
-  const parsed = nameSchema.safeParse(url.searchParams.get(param));
-  if (parsed.success) return parsed.data;
+  const name = url.searchParams.get(param) ?? '';
+  if (name !== '' && name.length <= MAX_NAME_LENGTH) return name;
   throw invalidField(param, `must have 1 to ${MAX_NAME_LENGTH} characters`);
 }
 
@@ -67,6 +63,7 @@ export async function readWeightsCommand(request: Request): Promise<WeightsComma
   }
   requireType(request, 'application/json');
   const body = new Response(await readShort(request));
+  const { commandSchema } = await import('../protocol/weights-command.ts');
   const parsed = commandSchema.safeParse(await body.json().catch(() => undefined));
   if (parsed.success) return parsed.data;
   throw requestError(

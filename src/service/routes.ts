@@ -3,15 +3,11 @@ import type * as z from 'zod/mini';
 import { parseBody, type BodyRules } from './body/parse-body.ts';
 import { readJsonObject } from './body/request-body.ts';
 import { createChatCompletion } from './chat/chat.ts';
-import { chatRules } from './chat/chat-schema.ts';
 import { createCompletion } from './completions/completions.ts';
-import { completionRules } from './completions/completion-schema.ts';
 import { createEmbeddings } from './embeddings/embeddings.ts';
-import { embeddingsRules } from './embeddings/embeddings-request.ts';
 import type { Call } from './http/call.ts';
 import { listModels, retrieveModel } from './models/models.ts';
 import { createResponse, deleteResponse, listInputItems, retrieveResponse } from './responses/responses.ts';
-import { responseRules } from './responses/response-schema.ts';
 import { requestError, type ServiceError } from './service-error.ts';
 
 interface Endpoint {
@@ -21,6 +17,12 @@ interface Endpoint {
 }
 
 type Endpoints = Partial<Record<'GET' | 'POST' | 'DELETE', Endpoint>>;
+
+/** A service worker that starts evaluates none of these until a request needs it: schemas take most of its start. */
+const chatRules = async () => (await import('./chat/chat-schema.ts')).chatRules;
+const completionRules = async () => (await import('./completions/completion-schema.ts')).completionRules;
+const responseRules = async () => (await import('./responses/response-schema.ts')).responseRules;
+const embeddingsRules = async () => (await import('./embeddings/embeddings-request.ts')).embeddingsRules;
 
 const ROUTES: Record<string, Endpoints> = {
   '/v1/models': { GET: other(listModels) },
@@ -39,10 +41,11 @@ function other<Answer extends Endpoint['answer']>(answer: Answer): { purpose: 'o
 
 /** The body is read and checked first. `given`: also its fields that the schema does not name. */
 function withBody<Schema extends z.ZodMiniType>(
-  rules: BodyRules<Schema>,
+  readRules: () => Promise<BodyRules<Schema>>,
   answer: (call: Call, body: z.output<Schema>, given: Record<string, unknown>) => Promise<Response>,
 ): Endpoint['answer'] {
   return async (call) => {
+    const rules = await readRules();
     const given = await readJsonObject(call, rules.maxValues);
     return answer(call, parseBody(rules, given), given);
   };

@@ -1,4 +1,3 @@
-import { config } from 'zod/mini';
 import type { RequestClient } from '../protocol/request-log.ts';
 import { authenticate } from './http/authentication.ts';
 import { engineFor } from './http/device-only.ts';
@@ -8,9 +7,6 @@ import { addCommonHeaders } from './http/response-headers.ts';
 import { findRoute } from './routes.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 import { asServiceError } from './service-error.ts';
-
-// Compiled checks need `new Function`: a strict Content-Security-Policy reports even the attempt.
-config({ jitless: true });
 
 /**
  * `client` is told to the log, and changes nothing else. `signal` aborts when the client leaves before the headers;

@@ -52,18 +52,11 @@ async function bundle(
       write: false,
       minify: production,
       sourcemap: production ? false : 'inline',
-      modulePreload: false,
-      ...bundlerOptions(entry),
+      // As a library, so that Vite adds nothing to `import()`: what is behind it runs when it is first needed.
+      lib: { entry, formats: ['iife'], name: 'serviceWorker', fileName: 'service-worker' },
     },
   });
   const [output] = Array.isArray(result) ? result : [result];
   if (output === undefined || !('output' in output)) throw new Error('the service worker was not bundled');
   return output.output[0].code;
-}
-
-/** Vite 6 and 7 have Rollup, whose name for a single file is another. */
-function bundlerOptions(input: string): vite.BuildEnvironmentOptions {
-  return 'rolldownVersion' in vite
-    ? { rolldownOptions: { input, output: { format: 'iife', codeSplitting: false } } }
-    : { rollupOptions: { input, output: { format: 'iife', inlineDynamicImports: true } } };
 }

@@ -2,6 +2,8 @@ import { invalidField, requestError } from '../service-error.ts';
 
 /** Array elements and object members of one body: validation costs about a microsecond for each. */
 export const MAX_VALUES = 50_000;
+/** Most choices of one request, for all of its prompts. */
+export const MAX_CHOICES = 128;
 /** Deeper than any schema that is accepted, and far below what overflows a stack. */
 const MAX_DEPTH = 200;
 

@@ -1,4 +1,5 @@
-import * as z from 'zod/mini';
+import * as z from '../../protocol/zod.ts';
+import { MAX_CHOICES } from './body-bounds.ts';
 
 /** Fields that several endpoints share. */
 
@@ -16,8 +17,6 @@ export const textOrParts = <Part extends z.ZodMiniType>(part: Part) =>
     'must be a string or an array of text parts',
   );
 
-/** Most choices of one request. */
-export const MAX_CHOICES = 128;
 const MAX_STOP_SEQUENCES = 4;
 const MAX_STOP_CHARACTERS = 1024;
 const stopSequence = z.string().check(z.minLength(1), z.maxLength(MAX_STOP_CHARACTERS));

@@ -1,4 +1,4 @@
-import * as z from 'zod/mini';
+import * as z from '../../protocol/zod.ts';
 import {
   atLeastOne,
   choicesField,

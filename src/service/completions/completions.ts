@@ -1,4 +1,4 @@
-import { MAX_CHOICES } from '../body/fields.ts';
+import { MAX_CHOICES } from '../body/body-bounds.ts';
 import { toIncludeUsage, toSampling } from '../body/request-fields.ts';
 import { wellFormed } from '../chat/chat-messages.ts';
 import { admitGeneration } from '../generation/admission.ts';

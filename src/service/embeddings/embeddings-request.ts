@@ -1,6 +1,4 @@
-import * as z from 'zod/mini';
-import type { EmbeddingJob } from '../../protocol/job.ts';
-import { wellFormed } from '../chat/chat-messages.ts';
+import * as z from '../../protocol/zod.ts';
 import { invalidField } from '../service-error.ts';
 
 const MAX_INPUTS = 2048;
@@ -49,15 +47,6 @@ function refuseTooMany(body: Record<string, unknown>): void {
   const rule = `must have at most ${most} elements, but has ${input.length}`;
   throw invalidField('input', `${rule}. Send several requests`);
 }
-
-export function toJobInput(input: EmbeddingsBody['input']): EmbeddingJob['input'] {
-  if (typeof input === 'string') return { texts: [wellFormed(input)] };
-  if (isTexts(input)) return { texts: input.map(wellFormed) };
-  return { tokens: isNested(input) ? input : [input] };
-}
-
-const isTexts = (input: string[] | number[] | number[][]): input is string[] => typeof input[0] === 'string';
-const isNested = (input: number[] | number[][]): input is number[][] => Array.isArray(input[0]);
 
 /** Token ids in one pass: zod's own takes a microsecond for each, and there may be very many. */
 function tokenList() {

@@ -1,9 +1,10 @@
 import type OpenAI from 'openai';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
-import type { EmbeddingResult } from '../../protocol/job.ts';
+import type { EmbeddingJob, EmbeddingResult } from '../../protocol/job.ts';
 import { given } from '../body/request-fields.ts';
 import type { Call } from '../http/call.ts';
-import { toJobInput, type EmbeddingsBody } from './embeddings-request.ts';
+import { wellFormed } from '../chat/chat-messages.ts';
+import type { EmbeddingsBody } from './embeddings-request.ts';
 import { answerJson } from '../http/json-answer.ts';
 import { requireModel } from '../models/models.ts';
 import { answerHeaders, JSON_TYPE } from '../http/response-headers.ts';
@@ -36,6 +37,15 @@ export async function createEmbeddings(call: Call, request: EmbeddingsBody): Pro
     headers: () => answerHeaders(call, JSON_TYPE, timings),
   });
 }
+
+function toJobInput(input: EmbeddingsBody['input']): EmbeddingJob['input'] {
+  if (typeof input === 'string') return { texts: [wellFormed(input)] };
+  if (isTexts(input)) return { texts: input.map(wellFormed) };
+  return { tokens: isNested(input) ? input : [input] };
+}
+
+const isTexts = (input: string[] | number[] | number[][]): input is string[] => typeof input[0] === 'string';
+const isNested = (input: number[] | number[][]): input is number[][] => Array.isArray(input[0]);
 
 function toEmbeddingList(request: EmbeddingsBody, { vectors, promptTokens }: EmbeddingResult) {
   const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens };

@@ -1,4 +1,4 @@
-import * as z from 'zod/mini';
+import * as z from '../../protocol/zod.ts';
 import { functionFields } from '../body/fields.ts';
 
 /** What tools and the choice among them may be, as chat completions write them. */
