@@ -1,4 +1,4 @@
-import { delay } from '../protocol/abort.ts';
+import { delay, withTimeout } from '../protocol/abort.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { REPLY_MS, tellServiceWorker } from './tell-service-worker.ts';
 import { applyUpdate } from './update.ts';
@@ -6,6 +6,8 @@ import { applyUpdate } from './update.ts';
 /** How long requests of the older version may keep a newer one waiting, in milliseconds. */
 const TAKE_OVER_MS = 60_000;
 
+/** An installation that the clearing of the data has caught under way may never end: it is begun again after this time. */
+const RENEWAL_MS = 15_000;
 const RENEWAL_PAUSE_MS = 5000;
 
 /** Resolves when the registration's worker is active. @throws LocaltextError when its installation fails. */
@@ -69,7 +71,7 @@ export function onControlLost(stopped: AbortSignal, install: () => Promise<void>
   const renew = async (): Promise<void> => {
     while (!serviceWorker.controller && !stopped.aborted) {
       try {
-        await install();
+        await withTimeout(install(), RENEWAL_MS);
       } catch (error) {
         console.error('localtext: the service worker is gone and could not be installed again yet', error);
         await delay(RENEWAL_PAUSE_MS);
