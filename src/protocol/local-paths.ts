@@ -34,3 +34,6 @@ export const STATUS_PATH = '/localtext/status';
  * JSON a line.
  */
 export const WEIGHTS_PATH = '/localtext/weights';
+
+/** Characters of a name in a path's query or body: of a model, a variant, a file or a place. */
+export const MAX_NAME_LENGTH = 1024;

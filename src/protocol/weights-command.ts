@@ -1,6 +1,6 @@
+import { MAX_NAME_LENGTH } from './local-paths.ts';
 import * as z from './zod.ts';
 
-const MAX_NAME_LENGTH = 1024;
 const MAX_FILES = 100;
 
 /** Of a model, a variant, a file or a place. */

@@ -2,6 +2,7 @@ import { protocolMismatch } from '../tabs/client/engine-errors.ts';
 import {
   KEEP_ALIVE_PATH,
   LOAD_PATH,
+  MAX_NAME_LENGTH,
   PROTOCOL_HEADER,
   STATUS_PATH,
   WEIGHTS_PATH,
@@ -19,7 +20,6 @@ const METHODS: ReadonlyMap<string, string> = new Map([
 ]);
 
 const MAX_COMMAND_BYTES = 64 * 1024;
-const MAX_NAME_LENGTH = 1024;
 
 export const isLocalPath = ({ pathname }: URL): boolean => METHODS.has(pathname);
 
