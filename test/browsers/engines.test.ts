@@ -36,13 +36,21 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
 
   test('chat: the same 24 tokens through the OpenAI SDK', async () => {
     await tab.ready(CHAT);
-    const run = await tab.run(counting({ max_tokens: 24 }), 120_000);
+    const asked = counting({ max_tokens: 24 });
+    const [run, other] = await Promise.all([tab.run(asked, 120_000), tab.run(asked, 120_000)]);
     expect(await tab.fingerprint(CHAT)).toMatch(/-wllama-wasm-1t$/);
     expect(run).toMatchObject({ finish: { 0: 'length' }, usage: { completion_tokens: 24 }, error: null });
     const text = run?.text[0] ?? '';
     expect(text).toMatch(/\w/);
     firstText ??= text;
     expect(text).toBe(firstText);
+    expect(other?.text[0]).toBe(text);
+    // Both come as they are computed: the later half of the tokens takes its share of the time.
+    for (const { deltaTimes } of [run, other].filter((each) => each !== undefined)) {
+      const between = (from: number, to: number): number =>
+        (deltaTimes[to] ?? NaN) - (deltaTimes[from] ?? NaN);
+      expect(between(12, 22) / between(2, 22)).toBeGreaterThan(0.2);
+    }
     const compat = site.asked.filter((path) => path.includes('wllama-compat'));
     expect(compat.length > 0).toBe(name === 'webkit');
   });

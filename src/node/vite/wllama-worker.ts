@@ -51,6 +51,45 @@ addEventListener('message', ({ data }) => {
   postMessage({ callbackId: data.callbackId, result: limitPromptStates(data.args[0]) });
 });`;
 
+/**
+ * Takes a result that waits, without a step. The package's `get_result` always computes a token for every slot before it
+ * hands out one result; while the server's list of slots looks empty, it computes nothing. The list is a `std::vector`
+ * (begin, end, capacity). Each slot in it begins with its number and the address of the context that all share.
+ */
+const TAKE_RESULT = `
+let slots = null;
+function findSlots(count) {
+  const words = new Uint32Array(Module.wasmMemory.buffer);
+  const width = isCompat ? 1 : 2;
+  const end = words.length - 3 * width;
+  for (let at = 0; at < end; at += width) {
+    const begin = words[at];
+    const past = words[at + width];
+    const size = (past - begin) / count;
+    if (!(size >= 512) || size % 8 || begin % 8 || past > words[at + 2 * width] || past > 4 * words.length) continue;
+    if (!isCompat && (words[at + 1] || words[at + 3] || words[at + 5])) continue;
+    const context = words[begin / 4 + width];
+    let slot = 0;
+    for (let first = begin / 4; slot < count && context > 0; slot += 1, first += size / 4)
+      if (words[first] !== slot || words[first + width] !== context) break;
+    if (slot === count) return { end: at + width, begin, past };
+  }
+  return null;
+}
+async function takeResult(data) {
+  const setEnd = (value) => { new Uint32Array(Module.wasmMemory.buffer)[slots.end] = value; };
+  setEnd(slots.begin);
+  try { await runAction(data); } finally { setEnd(slots.past); }
+}
+addEventListener('message', ({ data }) => {
+  if (data?.verb === 'localtext.find-slots') {
+    slots = findSlots(data.args[0]);
+    postMessage({ callbackId: data.callbackId, result: slots !== null });
+  } else if (data?.verb === 'localtext.take-result') {
+    runWasmCall(data.callbackId, () => takeResult(data));
+  }
+});`;
+
 /** A thread runs Emscripten's script at once. The worker itself reports what a policy refuses: Emscripten would wait. */
 const START = `
 if (self.name.startsWith('em-pthread')) { onmessage = null; Module = {}; wModuleInit(); }
@@ -59,6 +98,7 @@ else {
     if (effectiveDirective === 'worker-src') postMessage({ verb: 'localtext.blocked', args: [effectiveDirective] });
   });
   ${STATE_LIMIT}
+  ${TAKE_RESULT}
 }`;
 
 /** Keeps ggml from looking for a GPU. */

@@ -1,5 +1,6 @@
 import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
+import { useWorkerFile } from '../../../src/engine/engines/wllama/worker-file.ts';
 import { once } from './once.ts';
 
 /**
@@ -29,8 +30,14 @@ export const rawWeights = once(async (): Promise<Blob> =>
   (await fetch('/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf')).blob(),
 );
 
-export async function loadRawChat(settings: RawSettings, threads: number): Promise<Wllama> {
+/** @param fileUrl of the library's own worker, in place of the package's */
+export async function loadRawChat(
+  settings: RawSettings,
+  threads: number,
+  fileUrl?: (name: string) => string,
+): Promise<Wllama> {
   const wllama = new Wllama({ default: '/localtext/wasm/wllama.wasm' }, { suppressNativeLog: true });
+  if (fileUrl) useWorkerFile(wllama, fileUrl);
   await wllama.loadModel([await rawWeights()], parameters(settings, threads));
   return wllama;
 }

@@ -2,42 +2,55 @@ import type { Chunk } from '../../../src/engine/engines/wllama/wllama-reply.ts';
 import { RequestRejectedError, type ServerCalls } from '../../../src/engine/engines/wllama/server-calls.ts';
 
 /**
- * Stands in for llama.cpp's server: a step advances every slot, and hands out one result of one of them.
+ * Stands in for llama.cpp's server: a step advances every slot, and hands out one result of one of
+ * them; others wait.
  * `observeCalls()` checks it against the real one.
  */
 export class FakeLlamaServer implements ServerCalls {
   readonly log: string[] = [];
-  readonly #slots = new Map<number, { left: number; tokens: number; results: string[]; asked: boolean }>();
+  readonly #slots = new Map<number, { left: number; tokens: number; results: (string | null)[] }>();
   #ids = 0;
 
-  /** A prompt takes a step for each 100 characters; then come `n_predict` tokens, at least one. */
+  /** A prompt takes a step for each 100 characters, at least one; then come `n_predict` tokens, at least one. */
   async begin(fields: Record<string, unknown>): Promise<number> {
     const prompt = String(fields['prompt']);
     this.log.push(`begin ${prompt.length}`);
     if (prompt === 'bad') throw new RequestRejectedError('not understood');
     this.#slots.set(++this.#ids, {
-      left: Math.ceil(prompt.length / 100),
+      left: Math.max(1, Math.ceil(prompt.length / 100)),
       tokens: Math.max(1, Number(fields['n_predict'])),
       results: [],
-      asked: false,
     });
     return this.#ids;
   }
 
-  /** The first result of each completion is empty, the last one has no text. */
   async step(id: number) {
     for (const slot of this.#slots.values()) {
-      if (slot.left > 0) slot.left--;
-      else if (slot.tokens > 0) slot.results.push(...(--slot.tokens === 0 ? ['t', ''] : ['t']));
+      if (slot.left > 0 && --slot.left === 0) slot.results.push(null);
+      if (slot.left > 0 || slot.tokens === 0) continue;
+      slot.results.push('t');
+      if (--slot.tokens === 0) slot.results.push('');
     }
     if (this.dead) throw new Error('memory access out of bounds');
+    return this.#result(id) ?? { chunks: [], more: true };
+  }
+
+  async take(id: number) {
+    return this.#result(id);
+  }
+
+  /** The first result of each completion is empty, the last one has no text. */
+  #result(id: number) {
     const slot = this.#slots.get(id);
-    const text = slot?.asked ? slot.results.shift() : undefined;
-    if (slot) slot.asked = true;
+    const text = slot?.results.shift();
+    if (slot && text === undefined) return null;
     const more = slot !== undefined && text !== '';
     if (!more) this.#slots.delete(id);
     const timings = this.timings?.(id);
-    return { chunks: text === undefined ? [] : [{ choices: [{ text }], ...(timings && { timings }) }], more };
+    return {
+      chunks: typeof text === 'string' ? [{ choices: [{ text }], ...(timings && { timings }) }] : [],
+      more,
+    };
   }
 
   async cancel(id: number): Promise<void> {

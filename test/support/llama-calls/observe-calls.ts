@@ -21,6 +21,10 @@ export const EXPECTED = {
   afterRefusal: 2,
   // A token all the same, and the end.
   resultsOfPromptAlone: 2,
+  // A token of each step; in the last one the end, too.
+  takenAfterEachStep: [1, 1, 2],
+  // The one that the empty result went before; then none, as nothing is computed.
+  takenWithoutStep: [1, 0],
 } as const;
 
 /** Uses a server as `ReplyScheduler` does. @returns what it did, to be compared with `EXPECTED` */
@@ -55,6 +59,17 @@ export async function observeCalls(
   const after = await readAll(calls, beside);
 
   const ahead = await readAll(calls, await calls.begin({ ...long(0), cache_prompt: true }));
+
+  const stepped = await calls.begin(short(9));
+  const taken = await calls.begin(short(3));
+  const takenAfterEachStep: number[] = [];
+  for (let more = true; more;) {
+    await calls.step(stepped);
+    const all = await takeAll(calls, taken);
+    takenAfterEachStep.push(all.chunks);
+    more = all.more;
+  }
+  const takenWithoutStep = [(await takeAll(calls, stepped)).chunks, (await takeAll(calls, stepped)).chunks];
   return {
     tokens: alone.texts,
     mostChunksAStep: Math.max(alone.mostChunks, prefill.mostChunks, waited.mostChunks),
@@ -64,6 +79,8 @@ export async function observeCalls(
     refusal,
     afterRefusal: after.texts,
     resultsOfPromptAlone: ahead.chunks,
+    takenAfterEachStep,
+    takenWithoutStep,
   };
 }
 
@@ -80,4 +97,14 @@ async function readAll(calls: ServerCalls, id: number) {
     seen.mostChunks = Math.max(seen.mostChunks, result.chunks.length);
   }
   return seen;
+}
+
+/** Takes all results of one completion that wait. */
+async function takeAll(calls: ServerCalls, id: number): Promise<{ chunks: number; more: boolean }> {
+  let chunks = 0;
+  for (;;) {
+    const result = await calls.take(id);
+    chunks += result?.chunks.length ?? 0;
+    if (!result?.more) return { chunks, more: result === null };
+  }
 }

@@ -1,17 +1,19 @@
 import { NativeLog } from '../../../src/engine/engines/wllama/native-log.ts';
 import { serverCalls } from '../../../src/engine/engines/wllama/server-calls.ts';
+import { findSlots } from '../../../src/engine/engines/wllama/worker-proxy.ts';
 import { loadRawChat } from '../../bench/page/raw-chat.ts';
 import { observeCalls } from '../llama-calls/observe-calls.ts';
 
 declare global {
   interface Window {
-    /** Loads llama.cpp's server without the library, and uses it as the library does. */
+    /** Loads llama.cpp's server without the library, but in the library's own worker, and uses it as the library does. */
     observeLlama(): ReturnType<typeof observeCalls>;
   }
 }
 
 window.observeLlama = async () => {
-  const wllama = await loadRawChat('ours', 1);
+  const wllama = await loadRawChat('ours', 1, (name) => `/localtext/wasm/${name}`);
+  const canTake = await findSlots(wllama, 4);
   const ask = (words: number) => (tokens: number) => ({
     stream: true,
     prompt: 'The sea. '.repeat(words),
@@ -27,7 +29,7 @@ window.observeLlama = async () => {
     refused: { ...ask(2)(1), grammar: 'root ::= (' },
   };
   try {
-    return await observeCalls(serverCalls(wllama, new NativeLog()), requests);
+    return await observeCalls(serverCalls(wllama, new NativeLog(), canTake), requests);
   } finally {
     await wllama.exit();
   }

@@ -138,3 +138,38 @@ test.each([
   const [limit] = new BigUint64Array(memory.buffer, address + 24, 1);
   expect(limit).toBe(found ? 0n : bytes);
 });
+
+/**
+ * A memory with the list of four slots: its begin, end and capacity, in words of so many bytes; each slot begins with its
+ * number and the address of the context.
+ */
+function memoryWithSlots(width: 4 | 8, numbers: readonly number[], contexts: readonly number[]): ArrayBuffer {
+  const [list, slots, size] = [4096, 16_384, 1024];
+  const buffer = new ArrayBuffer(65_536);
+  const view = new DataView(buffer);
+  [slots, slots + 4 * size, slots + 8 * size].forEach((address, index) =>
+    view.setUint32(list + index * width, address, true),
+  );
+  numbers.forEach((number, index) => {
+    view.setUint32(slots + index * size, number, true);
+    view.setUint32(slots + index * size + width, contexts[index] ?? 0, true);
+  });
+  return buffer;
+}
+
+test.each([
+  { name: 'a list of four slots', numbers: [0, 1, 2, 3], contexts: [800, 800, 800, 800], found: true },
+  { name: 'other numbers', numbers: [0, 1, 2, 4], contexts: [800, 800, 800, 800], found: false },
+  { name: 'no context', numbers: [0, 1, 2, 3], contexts: [0, 0, 0, 0], found: false },
+  { name: 'several contexts', numbers: [0, 1, 2, 3], contexts: [800, 800, 808, 800], found: false },
+])("llama.cpp's slots are found, in memory of 64 and 32 bits: $name", ({ numbers, contexts, found }) => {
+  for (const width of [8, 4] as const) {
+    const script = /function findSlots[\s\S]*?\n\}/.exec(wllamaWorker(entry))?.[0];
+    const buffer = memoryWithSlots(width, numbers, contexts);
+    const context = createContext({ isCompat: width === 4, Module: { wasmMemory: { buffer } } });
+    const end = (4096 + width) / 4;
+    expect(runInContext(`${script}; findSlots(4)`, context)).toEqual(
+      found ? { end, begin: 16_384, past: 20_480 } : null,
+    );
+  }
+});

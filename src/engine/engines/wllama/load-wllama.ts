@@ -14,7 +14,8 @@ import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
 import { watchWasm } from './wasm-file.ts';
 import { useWorkerFile } from './worker-file.ts';
-import { limitPromptStates } from './worker-proxy.ts';
+import { serverCalls } from './server-calls.ts';
+import { findSlots, limitPromptStates } from './worker-proxy.ts';
 import { WllamaEngine } from './wllama-engine.ts';
 import { asLoadFailure } from './wllama-error.ts';
 
@@ -47,7 +48,8 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
       const prompt = await chatPrompt(wllama, blobs[0]);
       const fingerprint = `${variant.name}-wllama-${backend}`;
       const { sampling = {} } = variant;
-      return new WllamaEngine(wllama, log, prompt, { fingerprint, slots: SLOTS, sampling });
+      const calls = serverCalls(wllama, log, await findSlots(wllama, SLOTS));
+      return new WllamaEngine(wllama, calls, prompt, { fingerprint, slots: SLOTS, sampling });
     } catch (error) {
       context.signal.throwIfAborted();
       failure = asLoadFailure(error, variant.name);

@@ -40,7 +40,7 @@ const MAX_YIELDED = 8;
 const MARGIN = 200;
 
 const isMuchLonger = (a: Reply, b: Reply): boolean => a.size > 2 * b.size + MARGIN;
-const isRunning = ({ state }: Reply): boolean => 'id' in state;
+export const isRunning = ({ state }: Reply): boolean => 'id' in state;
 const isPrefilling = ({ state }: Reply): boolean => state.name === 'prefill';
 
 export const leastReceived = (replies: readonly Reply[]): number =>

@@ -1,5 +1,5 @@
-import { leastReceived, nextReply, type Reply, toPutAside } from './reply-order.ts';
-import { RequestRejectedError, type ServerCalls } from './server-calls.ts';
+import { isRunning, leastReceived, nextReply, type Reply, toPutAside } from './reply-order.ts';
+import { RequestRejectedError, type ServerCalls, type StepResult } from './server-calls.ts';
 import { sharedLength, SlotPredictor } from './slot-predictor.ts';
 import { SlotStates, WORTH_KEEPING } from './slot-states.ts';
 import type { Chunk, LlamaTimings } from './wllama-reply.ts';
@@ -15,9 +15,9 @@ const WORTH_SHARING = 400;
 type ReplyEvents = Pick<Reply, 'onAccepted' | 'onChunk' | 'resolve' | 'reject'>;
 
 /**
- * Schedules the slots of llama.cpp's server, in which nothing runs by itself: each step computes a token for every slot
- * but hands out one result. Taking the steps here, one after another, lets results be taken evenly, an abort wait for one
- * step at most, a refused request fail alone, and a short prompt go before a long one.
+ * Schedules the slots of llama.cpp's server, in which nothing runs by itself: each step computes a token for every slot.
+ * Taking the steps here, one after another, gives each reply its token of every step, lets an abort wait for one step at
+ * most, a refused request fail alone, and a short prompt go before a long one.
  */
 export class ReplyScheduler {
   readonly #calls: ServerCalls;
@@ -148,15 +148,38 @@ export class ReplyScheduler {
   }
 
   async #step(reply: Reply, id: number): Promise<void> {
-    const { chunks, more } = await this.#calls.step(id);
-    if (!reply.accepted) {
-      reply.accepted = true;
-      reply.onAccepted();
+    const wasPrefill = reply.state.name === 'prefill';
+    await this.#read(reply, this.#calls.step(id));
+    const running = this.#replies.filter(isRunning);
+    // A reply that runs alone has one result a step, but for the first: that is empty, and a token waits behind it.
+    if (!wasPrefill && running.every((each) => each === reply)) return;
+    for (const each of running) while (await this.#take(each));
+  }
+
+  /** @returns whether another result may wait */
+  async #take(reply: Reply): Promise<boolean> {
+    const { state, signal } = reply;
+    return 'id' in state && !signal.aborted && this.#read(reply, this.#calls.take(state.id));
+  }
+
+  /** @returns whether there was a result, and more are to come */
+  async #read(reply: Reply, reading: Promise<StepResult | null>): Promise<boolean> {
+    try {
+      const result = await reading;
+      if (!result) return false;
+      if (!reply.accepted) {
+        reply.accepted = true;
+        reply.onAccepted();
+      }
+      this.#give(reply, result.chunks);
+      if (result.more) return true;
+      this.#end(reply, reply.resolve);
+      if (reply.isAhead) await this.#states.copy();
+    } catch (error) {
+      if (!(error instanceof RequestRejectedError)) throw error;
+      this.#end(reply, () => reply.reject(error));
     }
-    this.#give(reply, chunks);
-    if (more) return;
-    this.#end(reply, reply.resolve);
-    if (reply.isAhead) await this.#states.copy();
+    return false;
   }
 
   #give(reply: Reply, chunks: Chunk[]): void {

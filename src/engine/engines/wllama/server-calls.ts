@@ -1,7 +1,7 @@
 import type { Wllama } from '@wllama/wllama';
 
 import type { NativeLog } from './native-log.ts';
-import { proxyOf } from './worker-proxy.ts';
+import { proxyOf, type ResultAnswer, takeResult } from './worker-proxy.ts';
 import type { Chunk } from './wllama-reply.ts';
 
 /** The server's own answer that it will not, or cannot, do what was asked; it is as good as before. */
@@ -26,11 +26,13 @@ export interface ServerCalls {
    * leaves the slots in an unknown state; one in writing the result does not.
    */
   step(id: number): Promise<StepResult>;
+  /** Takes a result that waits, without a step. @returns null: none waits, or this cannot be done with this build */
+  take(id: number): Promise<StepResult | null>;
   /** Frees the slot; the prompt computed so far stays in its cache. */
   cancel(id: number): Promise<void>;
 }
 
-interface StepResult {
+export interface StepResult {
   chunks: Chunk[];
   more: boolean;
 }
@@ -57,8 +59,27 @@ interface ServerError {
  * The public methods poll each request by itself, all at once: with several under way, each would hear of a token
  * only every so many steps, a cancel would wait behind as many, and one refused request would fail all.
  */
-export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeInvalidText'>): ServerCalls {
+export function serverCalls(
+  wllama: Wllama,
+  log: Pick<NativeLog, 'takeInvalidText'>,
+  canTake: boolean,
+): ServerCalls {
   const proxy = proxyOf(wllama);
+  const read = async (result: Promise<ResultAnswer>): Promise<StepResult | null> => {
+    const answer = await result.catch((error: unknown) => {
+      if (isNoAnswer(error) && log.takeInvalidText()) return null;
+      throw error;
+    });
+    if (!answer) return UNREADABLE;
+    if (!answer.data_json && answer.has_more) return null;
+    const data: unknown = answer.data_json ? JSON.parse(answer.data_json) : null;
+    if (answer.is_error) {
+      const error = (data ?? {}) as ServerError;
+      throw new RequestRejectedError(error.message ?? 'no message', error.n_prompt_tokens, error.n_ctx);
+    }
+    const chunks = data === null ? [] : Array.isArray(data) ? data : [data];
+    return { chunks: chunks as Chunk[], more: answer.has_more };
+  };
   return {
     async begin(fields) {
       const body = { _name: 'cmpl_req', is_chat: false, data_json: JSON.stringify(fields), files: [] };
@@ -71,21 +92,14 @@ export function serverCalls(wllama: Wllama, log: Pick<NativeLog, 'takeInvalidTex
       }
     },
     async step(id) {
-      const answer = await proxy
-        .wllamaAction('get_result', { _name: 'gres_req', req_id: id })
-        .catch((error: unknown) => {
-          if (isNoAnswer(error) && log.takeInvalidText()) return null;
-          throw error;
-        });
-      if (!answer) return UNREADABLE;
-      const data: unknown = answer.data_json ? JSON.parse(answer.data_json) : null;
-      if (answer.is_error) {
-        const error = (data ?? {}) as ServerError;
-        throw new RequestRejectedError(error.message ?? 'no message', error.n_prompt_tokens, error.n_ctx);
-      }
-      const chunks = data === null ? [] : Array.isArray(data) ? data : [data];
-      return { chunks: chunks as Chunk[], more: answer.has_more };
+      return (
+        (await read(proxy.wllamaAction('get_result', { _name: 'gres_req', req_id: id }))) ?? {
+          chunks: [],
+          more: true,
+        }
+      );
     },
+    take: (id) => (canTake ? read(takeResult(proxy, id)) : Promise.resolve(null)),
     async cancel(id) {
       await proxy.wllamaAction('cancel', { _name: 'cncl_req', req_id: id });
     },

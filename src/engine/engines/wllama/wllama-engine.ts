@@ -10,10 +10,9 @@ import type { ChatPrompt } from '../chat-prompt.ts';
 import { refuseOversized } from '../prompt-bounds.ts';
 import { ThinkFirst, toCompletion, type Complete, type Completion } from '../think-first.ts';
 import { ReplyScheduler } from './reply-scheduler.ts';
-import type { NativeLog } from './native-log.ts';
 import { ReplyReader, type Chunk } from './wllama-reply.ts';
 import { completionRequest } from './wllama-request.ts';
-import { RequestRejectedError, serverCalls } from './server-calls.ts';
+import { RequestRejectedError, type ServerCalls } from './server-calls.ts';
 import { fromWllamaError } from './wllama-error.ts';
 
 /** Attempts at a reply that the other slots crowded out of the context. */
@@ -46,12 +45,12 @@ export class WllamaEngine implements ChatEngine {
 
   constructor(
     wllama: Wllama,
-    log: NativeLog,
+    calls: ServerCalls,
     chatPrompt: ChatPrompt,
     { fingerprint, slots, sampling }: { fingerprint: string; slots: number; sampling: VariantSampling },
   ) {
     this.#wllama = wllama;
-    this.#scheduler = new ReplyScheduler(serverCalls(wllama, log), slots, wllama.mustAddBosToken());
+    this.#scheduler = new ReplyScheduler(calls, slots, wllama.mustAddBosToken());
     this.#chatPrompt = chatPrompt;
     this.fingerprint = fingerprint;
     this.slots = slots;

@@ -23,15 +23,19 @@ export interface WorkerProxy {
   fileAlloc(name: string, bytes: number, inMemory: boolean): Promise<number>;
   fileWrite(id: number, blob: Blob): Promise<void>;
   wllamaAction(action: 'completion', body: object): Promise<{ success: boolean; req_id: number }>;
-  wllamaAction(
-    action: 'get_result',
-    body: object,
-  ): Promise<{ has_more: boolean; data_json: string; is_error: boolean }>;
+  wllamaAction(action: 'get_result', body: object): Promise<ResultAnswer>;
   wllamaAction(action: 'cancel', body: object): Promise<unknown>;
 }
 
 /** That of a model that is loaded. */
 export const proxyOf = (wllama: Wllama): WorkerProxy => (wllama as unknown as { proxy: WorkerProxy }).proxy;
+
+/** `data_json`: empty when no result waits. */
+export interface ResultAnswer {
+  has_more: boolean;
+  data_json: string;
+  is_error: boolean;
+}
 
 export interface ModelFile {
   name: string;
@@ -55,4 +59,25 @@ export async function limitPromptStates(wllama: Wllama): Promise<void> {
       "localtext: the limit of llama.cpp's prompt cache was not found: its memory may grow to 4 GiB.",
     );
   }
+}
+
+/**
+ * Lets results be taken without a step (`takeResult`). @param count slots of the server
+ * @returns whether they can be; if not, a reply gets a token only in the steps that are asked for by its number
+ */
+export async function findSlots(wllama: Wllama, count: number): Promise<boolean> {
+  const isFound = (await runTask(proxyOf(wllama), 'localtext.find-slots', [count])) === true;
+  if (!isFound)
+    console.warn(
+      "localtext: llama.cpp's slots were not found: replies that run at once will come in bursts.",
+    );
+  return isFound;
+}
+
+/** As a `get_result`, without a step: the worker's file says how (`wllama-worker.ts`). */
+export function takeResult(proxy: WorkerProxy, id: number): Promise<ResultAnswer> {
+  const taking: WorkerProxy = Object.create(proxy);
+  taking.pushTask = (task) =>
+    proxy.pushTask({ ...task, verb: 'localtext.take-result', callbackId: proxy.taskId++ });
+  return taking.wllamaAction('get_result', { _name: 'gres_req', req_id: id });
 }

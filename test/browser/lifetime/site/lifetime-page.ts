@@ -43,6 +43,7 @@ const lifetime = {
       text: {},
       finish: {},
       deltas: 0,
+      deltaTimes: [],
       usage: null,
       error: null,
       ended: false,

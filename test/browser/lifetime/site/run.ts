@@ -6,6 +6,8 @@ export interface Run {
   text: Record<number, string>;
   finish: Record<number, string>;
   deltas: number;
+  /** When each came, in milliseconds of the page's own clock. */
+  deltaTimes: number[];
   usage: OpenAI.CompletionUsage | null;
   error: { kind: string; message: string; code: string | null; status: number | null } | null;
   ended: boolean;
@@ -64,6 +66,7 @@ async function chat(client: OpenAI, body: Body, run: Run, signal: AbortSignal): 
       if (delta.content) {
         run.text[index] = (run.text[index] ?? '') + delta.content;
         run.deltas += 1;
+        run.deltaTimes.push(performance.now());
         run.firstAt ??= performance.now();
       }
       if (finish) run.finish[index] = finish;

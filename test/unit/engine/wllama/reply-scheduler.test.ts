@@ -19,8 +19,9 @@ const tokens =
     if (choices?.[0]?.text) onToken();
   };
 
-test('gives what is generated together out evenly', async () => {
-  const server = new ReplyScheduler(new FakeLlamaServer(), 4, false);
+test('replies that run together have a token each of every step', async () => {
+  const fake = new FakeLlamaServer();
+  const server = new ReplyScheduler(fake, 4, false);
   const order: string[] = [];
   await Promise.all(
     ['a', 'b', 'c'].map((name) =>
@@ -31,10 +32,47 @@ test('gives what is generated together out evenly', async () => {
       ),
     ),
   );
-  for (const name of ['a', 'b', 'c']) {
-    expect(order.slice(0, 30).filter((each) => each === name).length).toBeGreaterThanOrEqual(8);
-  }
   expect(order).toHaveLength(60);
+  for (let step = 0; step < 20; step++)
+    expect(order.slice(3 * step, 3 * step + 3).toSorted()).toEqual(['a', 'b', 'c']);
+});
+
+test('where no result can be taken, those of replies that run together are handed out evenly', async () => {
+  const fake = new FakeLlamaServer();
+  fake.take = async () => null;
+  const server = new ReplyScheduler(fake, 4, false);
+  const order: string[] = [];
+  await Promise.all(
+    ['a', 'b', 'c'].map((name) =>
+      server.run(
+        ask(100, 20),
+        tokens(() => order.push(name)),
+        never,
+      ),
+    ),
+  );
+  for (const name of ['a', 'b', 'c'])
+    expect(order.slice(0, 30).filter((each) => each === name).length).toBeGreaterThanOrEqual(8);
+  expect(order).toHaveLength(60);
+});
+
+test('a reply whose refusal waits behind the step of another one fails alone', async () => {
+  const fake = new FakeLlamaServer();
+  const take = fake.take.bind(fake);
+  fake.take = async (id) => {
+    if (id === 2) throw new RequestRejectedError('too long', 1000, 10);
+    return take(id);
+  };
+  const server = new ReplyScheduler(fake, 4, true);
+  let count = 0;
+  const good = server.run(
+    ask(100, 9),
+    tokens(() => count++),
+    never,
+  );
+  await expect(server.run(ask(100, 9), () => undefined, never)).rejects.toThrow('too long');
+  await good;
+  expect(count).toBe(9);
 });
 
 test('puts a long prompt aside for a short one, and comes back to it', async () => {

@@ -21,7 +21,7 @@ function failing(message: string, logged: string | null) {
     if (logged !== null) log.error(logged);
     throw new RangeError(message);
   };
-  return serverCalls({ proxy: { wllamaAction } } as unknown as Wllama, log);
+  return serverCalls({ proxy: { wllamaAction } } as unknown as Wllama, log, true);
 }
 
 test.each(MARKERS)('a request that is not understood is refused: %s', async (message) => {
@@ -54,7 +54,7 @@ test('an error that was logged before does not excuse the next one', async () =>
     if (failures++ === 0) log.error(NOT_UTF8);
     throw new RangeError(MARKERS[0]);
   };
-  const calls = serverCalls({ proxy: { wllamaAction } } as unknown as Wllama, log);
+  const calls = serverCalls({ proxy: { wllamaAction } } as unknown as Wllama, log, true);
   await calls.step(1);
   await expect(calls.step(1)).rejects.toThrow('1163217991');
 });
