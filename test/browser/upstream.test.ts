@@ -37,6 +37,21 @@ const small = defaultCatalog.models[0]?.variants.at(-1);
 if (!small) throw new Error('the default catalog has no small weights');
 const weights = `public/models/${small.files[0]?.path}`;
 
+/** Each with a separate model: a server that was passed over rests for seconds. */
+const passedOver: [string, Fault, boolean, RegExp][] = [
+  ['refuses-the-key', { type: 'status', status: 401 }, false, /refused the key/],
+  [
+    'asks-for-a-long-wait',
+    { type: 'status', status: 429, headers: { 'retry-after': '12' } },
+    true,
+    /said 429/,
+  ],
+  ['fails', { type: 'status', status: 503 }, false, /failed \(503\)/],
+  ['breaks-the-connection', { type: 'break', afterBytes: 0 }, true, /cannot be reached/],
+  ['allows-no-other-origin', { type: 'no CORS' }, false, /Access-Control-Allow-Origin: http/],
+  ['redirects', { type: 'status', status: 307, headers: { location: '/v1/elsewhere' } }, true, /redirects/],
+];
+
 let context: BrowserContext;
 let llama: LlamaServer;
 let gateway: Awaited<ReturnType<typeof busyGateway>>;
@@ -73,6 +88,12 @@ beforeAll(async () => {
         variants: [{ ...server('proxied-told', proxy.url), passThrough: [401, 503] }, small],
       },
       { id: 'limited', kind: 'chat', created: 1, variants: [server('gateway', gateway.url)] },
+      ...passedOver.map(([id]) => ({
+        id,
+        kind: 'chat' as const,
+        created: 1,
+        variants: [server(`proxied-${id}`, proxy.url), small],
+      })),
     ],
   };
   const upstreamKeys = {
@@ -80,6 +101,7 @@ beforeAll(async () => {
     proxied: SECRET,
     'proxied-alone': SECRET,
     'proxied-told': SECRET,
+    ...Object.fromEntries(passedOver.map(([id]) => [`proxied-${id}`, SECRET])),
     'wrong-key': 'sk-an-old-one',
     gateway: SECRET,
   };
@@ -286,34 +308,20 @@ const recovered = () =>
     .poll(async () => (await fateOf('behind', false)).fingerprint, { timeout: 60_000, interval: 1000 })
     .toBe('proxied-upstream');
 
-const passedOver: [string, Fault, boolean, RegExp][] = [
-  ['refuses the key', { type: 'status', status: 401 }, false, /refused the key/],
-  [
-    'asks for a long wait',
-    { type: 'status', status: 429, headers: { 'retry-after': '12' } },
-    true,
-    /said 429/,
-  ],
-  ['fails', { type: 'status', status: 503 }, false, /failed \(503\)/],
-  ['breaks the connection', { type: 'break', afterBytes: 0 }, true, /cannot be reached/],
-  ['allows no other origin', { type: 'no CORS' }, false, /Access-Control-Allow-Origin: http/],
-  ['redirects', { type: 'status', status: 307, headers: { location: '/v1/elsewhere' } }, true, /redirects/],
-];
-
 test.each(passedOver)(
-  'when the server %s, the device answers in the same call',
-  async (_, fault, stream, why) => {
+  'when the server %s: the device answers in the same call',
+  async (id, fault, stream, why) => {
     proxy.fault = { type: 'none' };
-    await recovered();
+    expect((await fateOf(id, false)).fingerprint).toBe(`proxied-${id}-upstream`);
     proxy.fault = fault;
-    const fate = await fateOf('behind', stream);
+    const fate = await fateOf(id, stream);
     expect(fate).toMatchObject({ status: undefined, text: expect.stringMatching(/\S/) as string });
     expect(fate.fingerprint).toMatch(new RegExp(`^${small.name}`));
-    expect(await reasonOf('proxied')).toMatch(why);
-    const said = warnings.filter((text) => text.includes('proxied is passed over') && why.test(text));
+    expect(await reasonOf(`proxied-${id}`)).toMatch(why);
+    const said = warnings.filter((text) => text.includes(`proxied-${id} is passed over`) && why.test(text));
     expect(said).toHaveLength(1);
     const asked = proxy.completions;
-    expect((await fateOf('behind', false)).fingerprint).toMatch(new RegExp(`^${small.name}`));
+    expect((await fateOf(id, false)).fingerprint).toMatch(new RegExp(`^${small.name}`));
     expect(proxy.completions).toBe(asked);
   },
 );
