@@ -1,12 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { askAddedModel } from '../support/ask-added-model.ts';
 import { violations } from '../support/axe.ts';
+import { firstLayers } from '../support/first-layers.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { StaticSite } from '../support/static-site.ts';
@@ -26,9 +27,20 @@ const path = `/test-page.html#options=${encodeURIComponent(JSON.stringify({ cata
 /** The store's names for weights begin with their SHA-256. */
 const WEIGHTS = /^[0-9a-f]{64}/;
 
-const profiles: string[] = [];
+/** A file of the user's, and its size. */
+let chosen: string;
+let chosenBytes: number;
+const folders: string[] = [];
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'localtext-added-'));
+  folders.push(folder);
+  const gguf = await firstLayers(GGUF, 2);
+  chosenBytes = gguf.length;
+  chosen = join(folder, 'SmolLM2-135M-Instruct.Q8_0.gguf');
+  await writeFile(chosen, gguf);
+});
 afterAll(async () => {
-  for (const profile of profiles) await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+  for (const folder of folders) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 const storedNames = (page: Page): Promise<string[]> =>
@@ -51,7 +63,7 @@ async function choose(page: Page): Promise<void> {
   await page.evaluate(() =>
     document.body.append(Object.assign(document.createElement('input'), { type: 'file' })),
   );
-  await page.locator('input[type=file]').setInputFiles(GGUF);
+  await page.locator('input[type=file]').setInputFiles(chosen);
 }
 
 /** The code of the error, or of an aborted signal, that adding fails with. */
@@ -84,7 +96,7 @@ const refused = (page: Page, what: 'text' | 'truncated' | 'taken' | 'aborted'): 
 
 test('a GGUF of the user answers in every tab, offline and after a restart, until it is removed', async () => {
   const profile = await mkdtemp(join(tmpdir(), 'localtext-added-'));
-  profiles.push(profile);
+  folders.push(profile);
   const site = await StaticSite.start();
   const first = await launch({ profile });
   const { page, key } = await openPage(first, site.url, path);
@@ -105,10 +117,15 @@ test('a GGUF of the user answers in every tab, offline and after a restart, unti
   expect(fresh).toMatchObject({
     architecture: 'llama',
     quantization: 'Q8_0',
-    bytes: 144811072,
+    bytes: chosenBytes,
     problem: null,
   });
-  expect(added).toMatchObject({ id: fresh.suggestedId, contextLength: 8192, bytes: 144811072, rising: true });
+  expect(added).toMatchObject({
+    id: fresh.suggestedId,
+    contextLength: 8192,
+    bytes: chosenBytes,
+    rising: true,
+  });
   const { id } = added;
 
   const { page: second, key: secondKey } = await openPage(first, site.url, path);
