@@ -21,10 +21,11 @@ const SLOW = [
 /** Tests that hold times against fixed limits or that load the whole machine: one file at a time, after all others. */
 const TIMED = ['test/browser/{lifetime/abort,long-prompts}.test.ts', 'test/{chaos,fuzz}/**/*.test.ts'];
 
-/** Tests that wait for a browser more than they compute: two files at once. */
+/** Tests that wait for a browser more than they compute: two files at once. A process that is kept loads its modules once. */
 const inBrowser = {
   root: here('./'),
   maxWorkers: 2,
+  isolate: false,
   sequence: { groupOrder: 1 },
   testTimeout: 240_000,
   hookTimeout: 180_000,
@@ -34,6 +35,9 @@ const inBrowser = {
 
 /** No test runs again but those of test/support/allowed-retries.ts. */
 const runner = here('./test/support/retry-runner.ts');
+
+/** Builds of the tests' own pages; `bench` has one more. */
+const TEST_MODES = new Set(['browser-tests', 'bench']);
 
 export default defineConfig(({ mode }) => ({
   root: here('./src/playground'),
@@ -45,11 +49,11 @@ export default defineConfig(({ mode }) => ({
     plainScript('theme-before-paint.js'),
     localtext({
       models: here('./public/models'),
-      servers: mode === 'browser-tests' || server !== undefined,
+      servers: TEST_MODES.has(mode) || server !== undefined,
     }),
-    ...(mode === 'browser-tests'
+    ...(TEST_MODES.has(mode)
       ? [
-          testPage(),
+          testPage({ bench: mode === 'bench' }),
           // Scripts have it, so that every test's workers run under it; upstream servers have other ports.
           contentSecurity({
             connect: ['http://localhost:*', 'http://127.0.0.1:*', 'https://127.0.0.1:*'],
@@ -60,12 +64,12 @@ export default defineConfig(({ mode }) => ({
   ],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
-    outDir: here(mode === 'browser-tests' ? './dist/test-site' : './dist/site'),
+    outDir: here(TEST_MODES.has(mode) ? './dist/test-site' : './dist/site'),
     emptyOutDir: true,
     target: 'es2023',
     chunkSizeWarningLimit: 3_000,
     // A visit waits for every request: all that the first paint takes is one script. The tests' pages share its parts.
-    ...(mode !== 'browser-tests' && {
+    ...(!TEST_MODES.has(mode) && {
       rolldownOptions: {
         output: {
           codeSplitting: {
@@ -157,6 +161,7 @@ export default defineConfig(({ mode }) => ({
           include: TIMED,
           globalSetup: here('./test/support/browser-setup.ts'),
           ...inBrowser,
+          isolate: true,
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
         },

@@ -71,7 +71,7 @@ async function measureAll(wanted: string[], rounds: number, mlc: MlcUrls | null)
   if (names.length === 0) return [];
   await pullTestWeights();
   console.log('Building the page…');
-  await build({ mode: 'browser-tests', logLevel: 'warn' });
+  await build({ mode: 'bench', logLevel: 'warn' });
   const stage = await openStage(rounds, mlc);
   const failed: string[] = [];
   try {

@@ -13,20 +13,20 @@ const PAGES = {
   'fuzz-page': '../fuzz/page/fuzz-page.ts',
   /** llama.cpp's server alone. */
   'llama-page': './site/llama-page.ts',
-  /** The raw engines beside the library. */
-  'bench-page': '../bench/page/main.ts',
 };
+/** The raw engines beside the library: 7 MB that a service worker's installation would store. */
+const BENCH_PAGE = { 'bench-page': '../bench/page/main.ts' };
 
 /** An engine worker, for `start({ workerUrl })`: `/counting-worker.js`. */
 const WORKER = '../browsers/site/counting-worker.ts';
 
 /** Adds the tests' own pages to the site. */
-export function testPage(): Plugin {
+export function testPage({ bench }: { bench: boolean }): Plugin {
   const chunks = new Map<string, string>();
   return {
     name: 'localtext-test-page',
     buildStart() {
-      for (const [name, path] of Object.entries(PAGES)) {
+      for (const [name, path] of Object.entries({ ...PAGES, ...(bench && BENCH_PAGE) })) {
         const id = fileURLToPath(new URL(path, import.meta.url));
         chunks.set(name, this.emitFile({ type: 'chunk', id }));
       }
