@@ -1,6 +1,6 @@
 import { access, cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { BrowserContext } from 'playwright';
@@ -8,18 +8,22 @@ import { inject } from 'vitest';
 
 import { launch, type LaunchOptions } from './launch.ts';
 
-interface Options extends Omit<LaunchOptions, 'profile'> {
+interface Options extends LaunchOptions {
   /** Origin of a server that the browser is to take for the built site's: storage belongs to an origin. */
   servedBy?: string;
 }
 
 /**
- * A browser that has the default models' weights of the built site stored, and nothing else of a visit: no service worker,
- * and nothing in its caches. For tests of what comes after the download, which takes some 10 s of a processor.
+ * A browser that has visited the built site: it has the service worker and the default models' weights, and nothing else.
+ * For tests of what comes after, as a first visit takes some 10 s of a processor. With `servedBy`, whose files may differ,
+ * it has the weights alone.
  */
 export async function launchWithWeights({ servedBy, ...options }: Options = {}): Promise<BrowserContext> {
-  const profile = await mkdtemp(join(tmpdir(), 'localtext-test-'));
-  await cp(await profileWithWeights(), profile, { recursive: true });
+  const profile = options.profile ?? (await mkdtemp(join(tmpdir(), 'localtext-test-')));
+  await cp(await profileWithWeights(), profile, {
+    recursive: true,
+    filter: (path) => servedBy === undefined || basename(path) !== 'Service Worker',
+  });
   const { host } = new URL(inject('siteUrl'));
   const mapped =
     servedBy === undefined ? [] : [`--host-resolver-rules=MAP ${host} ${new URL(servedBy).host}`];
@@ -28,7 +32,9 @@ export async function launchWithWeights({ servedBy, ...options }: Options = {}):
     profile,
     extraArgs: [...(options.extraArgs ?? []), ...mapped],
   });
-  context.on('close', () => void rm(profile, { recursive: true, force: true, maxRetries: 5 }));
+  if (options.profile === undefined) {
+    context.on('close', () => void rm(profile, { recursive: true, force: true, maxRetries: 5 }));
+  }
   return context;
 }
 
@@ -78,6 +84,6 @@ async function visit(profile: string): Promise<void> {
   } finally {
     await context.close();
   }
-  for (const name of ['Service Worker', 'Cache', 'Code Cache'])
+  for (const name of ['Cache', 'Code Cache'])
     await rm(join(profile, 'Default', name), { recursive: true, force: true, maxRetries: 5 });
 }

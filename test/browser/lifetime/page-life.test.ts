@@ -5,11 +5,10 @@ import { engineOf } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { PAGE } from './support/tab.ts';
 
-// The first tests have their own origins.
+// The first two tests each have a separate browser.
 const lent = siteOfTabs({}, []);
 
 test('without a service worker, tabs share one engine too, and replies go on when its tab closes', async () => {
-  await lent.renew();
   const [leader, asker] = [await lent.open({ start: 'fetch' }), await lent.open({ start: 'fetch' })];
   expect(await asker.page.evaluate(() => navigator.serviceWorker.controller)).toBeNull();
   const kinds = ['streamed, longer', 'two choices', 'embeddings'] as const;

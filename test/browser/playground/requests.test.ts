@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import { violations } from '../../support/axe.ts';
 import { bundleSamples } from '../../support/bundle-samples.ts';
-import { launch } from '../../support/launch.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { openPage } from '../../support/open-page.ts';
 import { PacedServer } from '../../support/paced-server.ts';
+import { launchWithWeights } from '../../support/stored-weights.ts';
 
 /** The log of requests: who asked, and code that asks the same again, run with the real clients. */
 
@@ -59,7 +59,7 @@ let app: Page;
 let key: string;
 
 beforeAll(async () => {
-  context = await launch();
+  context = await launchWithWeights();
   ({ page: app, key } = await openPage(context, siteUrl));
   viewer = await context.newPage();
   viewer.setDefaultTimeout(30_000);
