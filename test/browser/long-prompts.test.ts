@@ -1,15 +1,15 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 
 let context: BrowserContext;
 let page: Page;
 let key = '';
 
 beforeAll(async () => {
-  context = await launch();
+  context = await launchWithWeights();
   ({ page, key } = await openPage(context, inject('siteUrl')));
   await page.evaluate(async () => {
     const localtext = await window.localtext;

@@ -2,7 +2,7 @@ import type { BrowserContext } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import { AlteredSite } from '../support/altered-site.ts';
-import { launch } from '../support/launch.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 import { Chaos } from './chaos.ts';
 
 const rounds = Number(process.env['LOCALTEXT_CHAOS_ROUNDS'] ?? 4);
@@ -12,8 +12,8 @@ let context: BrowserContext;
 let site: AlteredSite;
 
 beforeAll(async () => {
-  context = await launch();
   site = await AlteredSite.start(inject('siteUrl'));
+  context = await launchWithWeights({ servedBy: site.url });
 });
 
 afterAll(async () => {
@@ -26,7 +26,7 @@ test(
   // Another run is another course of events: it would hide what this one found.
   { timeout: 180_000 + rounds * 60_000, retry: 0 },
   async () => {
-    const chaos = new Chaos(context, site.url, seed);
+    const chaos = new Chaos(context, inject('siteUrl'), seed);
     try {
       await chaos.setUp();
       while (chaos.figures.rounds < rounds) {

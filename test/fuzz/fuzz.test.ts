@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-import { launch } from '../support/launch.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 import { judge, percentile, type Outcome } from './outcome.ts';
 
 const requests = Number(process.env['LOCALTEXT_FUZZ_REQUESTS'] ?? 100);
@@ -20,7 +20,7 @@ let page: Page;
 let watchdog: Page;
 
 beforeAll(async () => {
-  context = await launch();
+  context = await launchWithWeights();
   const url = `${inject('siteUrl')}/fuzz-page.html`;
   page = await context.newPage();
   await page.goto(url);
