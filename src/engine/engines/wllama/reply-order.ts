@@ -24,8 +24,6 @@ export interface Reply {
   computedAhead: { timings: LlamaTimings | undefined } | null;
   /** How often a shorter prompt has gone before it. */
   yielded: number;
-  /** Results received, counted from where the others stood when it came. */
-  received: number;
   /** The server has refused neither its prompt nor its grammar, which it does in the first step. */
   accepted: boolean;
   onAccepted(): void;
@@ -43,18 +41,13 @@ const isMuchLonger = (a: Reply, b: Reply): boolean => a.size > 2 * b.size + MARG
 export const isRunning = ({ state }: Reply): boolean => 'id' in state;
 const isPrefilling = ({ state }: Reply): boolean => state.name === 'prefill';
 
-export const leastReceived = (replies: readonly Reply[]): number =>
-  replies.length === 0 ? 0 : Math.min(...replies.map(({ received }) => received));
-
-/** Aborted requests first, then new ones, then the one with the fewest tokens. */
+/** Aborted requests first, then new ones, then any that runs: a step is one for all. */
 export function nextReply(replies: readonly Reply[]): Reply | undefined {
   const aborted = replies.find(({ signal }) => signal.aborted);
   if (aborted) return aborted;
   const prompt = nextPrompt(replies);
   if (prompt) return prompt;
-  const [first, ...others] = replies.filter(isRunning);
-  if (!first) return replies[0];
-  return others.reduce((least, each) => (each.received < least.received ? each : least), first);
+  return replies.find(isRunning) ?? replies[0];
 }
 
 /** The shortest prompt that waits, unless a much shorter one is being computed. */

@@ -1,11 +1,9 @@
-import { isRunning, leastReceived, nextReply, type Reply, toPutAside } from './reply-order.ts';
+import { isRunning, nextReply, type Reply, toPutAside } from './reply-order.ts';
 import { RequestRejectedError, type ServerCalls, type StepResult } from './server-calls.ts';
 import { sharedLength, SlotPredictor } from './slot-predictor.ts';
 import { SlotStates, WORTH_KEEPING } from './slot-states.ts';
 import type { Chunk, LlamaTimings } from './wllama-reply.ts';
 
-/** A prompt under way is stepped once while replies that decode are stepped this often. */
-const PREFILL_STEPS = 2;
 /**
  * Characters of new prompt from which on it is computed ahead: its state is then copied, for others that begin alike, for
  * the price of one more token.
@@ -71,7 +69,6 @@ export class ReplyScheduler {
       text: '',
       computedAhead: null,
       yielded: 0,
-      received: leastReceived(this.#replies),
       accepted: false,
     };
     this.#replies.push(reply);
@@ -166,11 +163,11 @@ export class ReplyScheduler {
   async #read(reply: Reply, reading: Promise<StepResult | null>): Promise<boolean> {
     try {
       const result = await reading;
-      if (!result) return false;
       if (!reply.accepted) {
         reply.accepted = true;
         reply.onAccepted();
       }
+      if (!result) return false;
       this.#give(reply, result.chunks);
       if (result.more) return true;
       this.#end(reply, reply.resolve);
@@ -188,11 +185,8 @@ export class ReplyScheduler {
       reply.onChunk(withPrompt(chunk, reply.computedAhead?.timings));
     }
     // One that computes ahead does so until its state is copied: the token that comes before has no use.
-    if (chunks.length > 0 && reply.state.name === 'prefill' && !reply.isAhead) {
+    if (chunks.length > 0 && reply.state.name === 'prefill' && !reply.isAhead)
       reply.state = { ...reply.state, name: 'decode' };
-      reply.received = leastReceived(this.#replies.filter(({ state }) => state.name === 'decode'));
-    }
-    reply.received += reply.state.name === 'decode' ? 1 : PREFILL_STEPS;
   }
 
   async #putAside(reply: Reply): Promise<void> {

@@ -63,13 +63,13 @@ export async function limitPromptStates(wllama: Wllama): Promise<void> {
 
 /**
  * Lets results be taken without a step (`takeResult`). @param count slots of the server
- * @returns whether they can be; if not, a reply gets a token only in the steps that are asked for by its number
+ * @returns whether they can be; if not, each reply that runs comes whole, after the one before
  */
 export async function findSlots(wllama: Wllama, count: number): Promise<boolean> {
   const isFound = (await runTask(proxyOf(wllama), 'localtext.find-slots', [count])) === true;
   if (!isFound)
     console.warn(
-      "localtext: llama.cpp's slots were not found: replies that run at once will come in bursts.",
+      "localtext: llama.cpp's slots were not found: of replies that run at once, one streams at a time.",
     );
   return isFound;
 }
