@@ -1,4 +1,4 @@
-import type { BrowserContext } from 'playwright';
+import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
@@ -78,5 +78,51 @@ test('MiniLM in 8 bits is near MiniLM in 32, and a vector does not depend on wha
     const cosine = vector.reduce((sum, value, index) => sum + value * (full.together[at]?.[index] ?? 0), 0);
     expect(cosine, texts[at]).toBeGreaterThanOrEqual(0.995);
     expect(cosine, texts[at]).toBeLessThan(1 - 1e-6);
+  }
+});
+
+/** A lock for each worker that holds a model. */
+const workers = (page: Page): Promise<string[]> =>
+  page.evaluate(async () => {
+    const { held = [] } = await navigator.locks.query();
+    return held.flatMap(({ name }) => (name?.startsWith('localtext:onnx:') ? name : [])).toSorted();
+  });
+
+test('a long line of texts gets two workers in place of one; of a request that loses one, all texts are answered', async () => {
+  const options = encodeURIComponent(JSON.stringify({ prefer: [INT8] }));
+  const { page, key } = await openPage(context, siteUrl, `/test-page.html?options=${options}`);
+  const line = Array.from({ length: 48 }, (_, at) => `${at} ${'the sea is wide '.repeat(40 + at)}`);
+  const ask = (input: string[]): Promise<string[]> =>
+    page.evaluate(
+      async ([apiKey, given]) => {
+        const client = window.client(apiKey, { maxRetries: 0 });
+        const { data } = await client.embeddings.create({ model: 'jade-mole-4', input: given });
+        return data.map(({ embedding }) => embedding.join());
+      },
+      [key, input] as const,
+    );
+  try {
+    const alone = await ask(line.slice(0, 1));
+    const [first] = await workers(page);
+    const vectors = await ask(line);
+    expect(vectors.slice(0, 1)).toEqual(alone);
+    // They start one after the other, in what may be the same time as the texts took.
+    const started = async (): Promise<string[]> => (await workers(page)).filter((name) => name !== first);
+    await expect.poll(started, { timeout: 60_000 }).toHaveLength(2);
+    const [lost = ''] = await started();
+    expect(await workers(page)).not.toContain(first);
+
+    // The engine holds a worker for ended when it gets the worker's lock.
+    const [again] = await Promise.all([
+      ask(line),
+      page.evaluate(async (name) => {
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        await navigator.locks.request(name, { steal: true }, () => undefined);
+      }, lost),
+    ]);
+    expect(again).toEqual(vectors);
+    expect(await workers(page)).not.toContain(lost);
+  } finally {
+    await page.close();
   }
 });

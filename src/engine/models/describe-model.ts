@@ -56,7 +56,8 @@ function describeEmbedding(
   { memoryGiB }: Pick<Device, 'memoryGiB'>,
 ): DescribedModel {
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
-  const { memoryBytes, shortage } = fitEmbedding(bytes, { memoryGiB, gpu: false, memory64: false });
+  const limits = { memoryGiB, gpu: false, memory64: false };
+  const { memoryBytes, shortage } = fitEmbedding(bytes, limits, quantized);
   requireFit(name, shortage);
   const quantization = embeddingQuantization(quantized);
   const embedding = { dimensions, pooling };

@@ -6,8 +6,10 @@ import { hasAdapter } from '../../device/gpu.ts';
 import type { EmbeddingEngine, EngineContext, LoadEngine } from '../../engine.ts';
 import { checkConfig, graphFailure, noGpu, tokenizerFailure } from './transformers-files.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
-import { OnnxSession, threads } from './onnx-session.ts';
+import { OnnxSession } from './onnx-session.ts';
+import { parallelism } from './parallelism.ts';
 import { isStartFailure, startFailure } from './runtime-files.ts';
+import { SessionPool } from './session-pool.ts';
 import { TransformersEngine } from './transformers-engine.ts';
 import { filesOf, type ModelFiles, type ReadFile, serveFiles } from './weight-files.ts';
 
@@ -22,8 +24,8 @@ export const loadTransformers: LoadEngine<TransformersVariant, EmbeddingEngine> 
   const files = filesOf(variant, context);
   const tokenizer = await abortable(loadTokenizer(variant, context, files.read), files.failed);
   context.signal.throwIfAborted();
-  const session = await loadSession(variant, context, files);
-  return new TransformersEngine(new OnnxEmbedder(session, tokenizer), variant, fingerprint(variant));
+  const sessions = await loadSessions(variant, context, files);
+  return new TransformersEngine(new OnnxEmbedder(sessions, tokenizer), variant, fingerprint(variant));
 };
 
 async function loadTokenizer(
@@ -45,21 +47,31 @@ async function loadTokenizer(
   }
 }
 
-async function loadSession(
+async function loadSessions(
   variant: TransformersVariant,
   context: EngineContext,
   files: ModelFiles,
-): Promise<OnnxSession> {
+): Promise<SessionPool> {
   // Asked before the runtime is: its own attempt would end in a bare number.
   if (variant.device === 'webgpu' && !(await hasAdapter())) throw noGpu(variant);
+  const { workers, threadsAlone, threadsEach } = parallelism(variant);
+  const onDevice = { ...variant, device: variant.device ?? DEFAULT_DEVICE };
+  const open = (threads: number, signal: AbortSignal) =>
+    OnnxSession.load(onDevice, { ...context, signal }, files, threads);
   try {
-    return await OnnxSession.load({ ...variant, device: variant.device ?? DEFAULT_DEVICE }, context, files);
+    return new SessionPool(await open(threadsAlone, context.signal), {
+      size: workers,
+      replacesFirst: threadsAlone > threadsEach,
+      open: (signal) => open(threadsEach, signal),
+    });
   } catch (error) {
     context.signal.throwIfAborted();
     throw isStartFailure(error) ? await startFailure(error, variant, context) : graphFailure(error, variant);
   }
 }
 
-function fingerprint({ name, device = DEFAULT_DEVICE }: TransformersVariant): string {
-  return `${name}-transformers-${device === 'wasm' ? `wasm-${threads()}t` : 'webgpu'}`;
+function fingerprint(variant: TransformersVariant): string {
+  const { name, device = DEFAULT_DEVICE } = variant;
+  const backend = device === 'wasm' ? `wasm-${parallelism(variant).threadsAlone}t` : 'webgpu';
+  return `${name}-transformers-${backend}`;
 }

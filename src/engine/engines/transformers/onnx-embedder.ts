@@ -1,17 +1,19 @@
 import type { PreTrainedTokenizer } from '@huggingface/transformers';
 
 import type { Embedder } from './embedder.ts';
-import type { OnnxSession } from './onnx-session.ts';
+import type { SessionPool } from './session-pool.ts';
 
 export class OnnxEmbedder implements Embedder {
-  readonly #session: OnnxSession;
+  readonly parallel: number;
+  readonly #sessions: SessionPool;
   readonly #tokenizer: PreTrainedTokenizer;
   readonly #before: number[];
   readonly #after: number[];
   readonly #vocabularySize: number;
 
-  constructor(session: OnnxSession, tokenizer: PreTrainedTokenizer) {
-    this.#session = session;
+  constructor(sessions: SessionPool, tokenizer: PreTrainedTokenizer) {
+    this.parallel = sessions.size;
+    this.#sessions = sessions;
     this.#tokenizer = tokenizer;
     this.#vocabularySize = tokenizer.get_vocab().size;
     // What stands around a text, read off a text of one token.
@@ -34,10 +36,10 @@ export class OnnxEmbedder implements Embedder {
   }
 
   run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
-    return this.#session.run(batch);
+    return this.#sessions.run(batch);
   }
 
   async dispose(): Promise<void> {
-    this.#session.end();
+    this.#sessions.end();
   }
 }

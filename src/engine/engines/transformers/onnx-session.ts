@@ -3,15 +3,15 @@ import { proxy, releaseProxy, type Remote, wrap } from 'comlink';
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import { abortable } from '../../../protocol/abort.ts';
 import { EngineError, engineCrashed } from '../../../protocol/engine-error.ts';
-import { hasThreads, processors } from '../../device/threads.ts';
 import type { EngineContext } from '../../engine.ts';
 import { openWorker } from '../wllama/worker-file.ts';
 import type { OnnxHost, onnxWorker } from './onnx-worker.ts';
 import { runtimeFiles } from './runtime-files.ts';
+import type { Session } from './session-pool.ts';
 import type { ModelFiles, ReadFile } from './weight-files.ts';
 
 /** A model in a separate worker. */
-export class OnnxSession {
+export class OnnxSession implements Session {
   readonly #worker: Worker;
   readonly #host: Remote<OnnxHost>;
   #model: Remote<typeof onnxWorker> | null = null;
@@ -30,13 +30,14 @@ export class OnnxSession {
     variant: TransformersVariant,
     context: EngineContext,
     files: ModelFiles,
+    threads: number,
   ): Promise<OnnxSession> {
     const [type, other] = scriptTypes();
     try {
-      return await OnnxSession.#open(type, variant, context, files);
+      return await OnnxSession.#open(type, variant, context, files, threads);
     } catch (error) {
       if (!(error instanceof EngineError) || error.code !== 'worker_blocked') throw error;
-      return OnnxSession.#open(other, variant, context, files);
+      return OnnxSession.#open(other, variant, context, files, threads);
     }
   }
 
@@ -45,10 +46,11 @@ export class OnnxSession {
     variant: TransformersVariant,
     { wasm, signal }: EngineContext,
     { read, failed }: ModelFiles,
+    threads: number,
   ): Promise<OnnxSession> {
     const session = new OnnxSession(type);
     try {
-      await abortable(session.#load(variant, wasm, read), AbortSignal.any([signal, failed]));
+      await abortable(session.#load(variant, wasm, read, threads), AbortSignal.any([signal, failed]));
       return session;
     } catch (error) {
       session.end();
@@ -56,7 +58,12 @@ export class OnnxSession {
     }
   }
 
-  async #load(variant: TransformersVariant, wasm: EngineContext['wasm'], read: ReadFile): Promise<void> {
+  async #load(
+    variant: TransformersVariant,
+    wasm: EngineContext['wasm'],
+    read: ReadFile,
+    threads: number,
+  ): Promise<void> {
     const lock = `localtext:onnx:${crypto.randomUUID()}`;
     const { signal } = this.#gone;
     this.#model = await abortable(this.#host.onnxWorker(lock), signal);
@@ -65,7 +72,7 @@ export class OnnxSession {
     });
     released.catch(() => undefined);
     const files = runtimeFiles(variant.device);
-    const runtime = { script: wasm(files.script), wasm: wasm(files.wasm), threads: threads() };
+    const runtime = { script: wasm(files.script), wasm: wasm(files.wasm), threads };
     await abortable(this.#model.load(variant, runtime, proxy(read)), signal);
   }
 
@@ -85,9 +92,6 @@ export class OnnxSession {
     this.#worker.terminate();
   }
 }
-
-/** Of a model on WASM. */
-export const threads = (): number => (hasThreads() ? processors() : 1);
 
 /**
  * As what a worker's script starts another worker: as what it is itself, which bundlers decide; the likelier type first.

@@ -28,8 +28,8 @@ interface Request {
 }
 
 /**
- * Embeds the texts of all requests under way together: one batch at a time, each begun with a text of the request
- * whose turn it is and filled with the texts, of any request, that fit it best.
+ * Embeds the texts of all requests under way together: in as many batches at a time as the model takes, each begun with a
+ * text of the request whose turn it is and filled with the texts, of any request, that fit it best.
  */
 export class TransformersEngine implements EmbeddingEngine {
   readonly fingerprint: string;
@@ -39,8 +39,7 @@ export class TransformersEngine implements EmbeddingEngine {
   readonly #waiting: Item[] = [];
   /** Requests with texts waiting, the next one's turn first. */
   readonly #turns: Request[] = [];
-  #pumping = false;
-  #running: Promise<void> = Promise.resolve();
+  readonly #running = new Set<Promise<void>>();
 
   constructor(embedder: Embedder, variant: EmbeddingFacts, fingerprint: string) {
     this.#embedder = embedder;
@@ -59,7 +58,7 @@ export class TransformersEngine implements EmbeddingEngine {
   }
 
   async unload(): Promise<void> {
-    await this.#running;
+    await Promise.all(this.#running);
     await this.#embedder.dispose();
   }
 
@@ -82,25 +81,32 @@ export class TransformersEngine implements EmbeddingEngine {
       signal.addEventListener('abort', onAbort, { once: true });
       this.#turns.push(request);
       this.#waiting.push(...sequences.map((ids, index) => ({ ids, index, request })));
-      void this.#pump();
+      // Requests that arrive in the same task share the first batch.
+      setTimeout(() => this.#fill());
     });
   }
 
-  async #pump(): Promise<void> {
-    if (this.#pumping) return;
-    this.#pumping = true;
-    // Requests that arrive in the same task share the first batch.
-    await new Promise((resolve) => setTimeout(resolve));
+  #fill(): void {
+    while (this.#running.size < this.#embedder.parallel) {
+      const batch = this.#nextBatch();
+      if (!batch) return;
+      const run = this.#run(batch).finally(() => {
+        this.#running.delete(run);
+        this.#fill();
+      });
+      this.#running.add(run);
+    }
+  }
+
+  #nextBatch(): Item[] | null {
     for (let turn = this.#turns.shift(); turn; turn = this.#turns.shift()) {
       const seed = this.#waiting.find(({ request }) => request === turn);
       if (!seed) continue;
       const batch = takeBatch(this.#waiting, seed, this.#limits);
       if (this.#waiting.some(({ request }) => request === turn)) this.#turns.push(turn);
-      this.#running = this.#run(batch);
-      await this.#running;
+      return batch;
     }
-    // In the same task as the check that found no request: one that arrived in between would never run.
-    this.#pumping = false;
+    return null;
   }
 
   async #run(batch: Item[]): Promise<void> {

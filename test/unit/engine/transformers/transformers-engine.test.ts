@@ -12,6 +12,10 @@ const job = (...texts: string[]): EmbeddingJob => ({ kind: 'embedding', model: '
 class FakeEmbedder implements Embedder {
   readonly batches: number[][] = [];
   fails = false;
+  parallel = 1;
+  /** Batches under way, and the most that were. */
+  running = 0;
+  most = 0;
 
   tokenize(text: string): number[] {
     return text.split(' ').map((word) => word.charCodeAt(0));
@@ -23,7 +27,11 @@ class FakeEmbedder implements Embedder {
 
   async run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
     this.batches.push(batch.map(({ length }) => length));
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    this.running += 1;
+    this.most = Math.max(this.most, this.running);
+    // Longer texts take longer: batches end in another order than they began.
+    await new Promise((resolve) => setTimeout(resolve, batch[0]?.length));
+    this.running -= 1;
     if (this.fails) throw new Error('out of memory');
     return batch.map((ids) => Float32Array.of(ids.length, ids[0] ?? 0));
   }
@@ -71,6 +79,31 @@ test('a model whose texts would change each other gets them one by one', async (
     [2, 101],
   ]);
   expect(embedder.batches.toSorted()).toEqual([[1], [1], [2], [3]]);
+});
+
+test('runs as many batches at once as the model takes; vectors come in order, and an end waits for all', async () => {
+  const embedder = new FakeEmbedder();
+  embedder.parallel = 2;
+  const facts = { contextLength: 40, dimensions: 2, maxBatchSize: 1 };
+  const engine = new TransformersEngine(embedder, facts, 'fake');
+  const texts = Array.from({ length: 9 }, (_, at) => 'x '.repeat(9 - at) + 'x');
+  const { vectors } = await engine.embed(job(...texts), never);
+  expect(vectors.map(([length]) => length)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2]);
+  expect(embedder.most).toBe(2);
+
+  // One that comes while one batch alone is under way does not wait for it.
+  const long = engine.embed(job('x '.repeat(30)), never);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  await engine.embed(job('x'), never);
+  expect(embedder.running).toBe(1);
+
+  let runningAtEnd = -1;
+  embedder.dispose = async () => {
+    runningAtEnd = embedder.running;
+  };
+  await engine.unload();
+  expect(runningAtEnd).toBe(0);
+  await long;
 });
 
 test('answers requests that follow each other without a pause', async () => {
