@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, TransformersVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 
 const siteUrl = inject('siteUrl');
 let context: BrowserContext;
@@ -12,7 +12,7 @@ let page: Page;
 let key: string;
 
 beforeAll(async () => {
-  context = await launch({ webgpu: 'software' });
+  context = await launchWithWeights({ webgpu: 'software' });
   const options = encodeURIComponent(JSON.stringify({ catalog }));
   ({ page, key } = await openPage(context, siteUrl, `/test-page.html?options=${options}`));
 });

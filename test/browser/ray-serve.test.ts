@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { RayCluster } from '../support/ray-cluster.ts';
 import { freePort } from '../support/static-site.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 
 /** The example `ray-serve`: two replicas of a chat model, and one for embeddings. */
 
@@ -40,7 +40,7 @@ beforeAll(async () => {
     ],
   };
   const upstreamKeys = { ray: SECRET, 'ray-alone': SECRET, 'ray-embeddings': SECRET };
-  context = await launch();
+  context = await launchWithWeights();
   const options = encodeURIComponent(JSON.stringify({ catalog, upstreamKeys }));
   const opening = openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`);
   await cluster.start();

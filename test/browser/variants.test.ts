@@ -2,14 +2,14 @@ import type { BrowserContext } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { Catalog, UpstreamVariant, WebLlmVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 
 const siteUrl = inject('siteUrl');
 let context: BrowserContext;
 
 beforeAll(async () => {
-  context = await launch({ webgpu: 'software' });
+  context = await launchWithWeights({ webgpu: 'software' });
 });
 
 afterAll(async () => {
