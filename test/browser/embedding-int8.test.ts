@@ -1,15 +1,15 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 
 const siteUrl = inject('siteUrl');
 const [F32, INT8] = ['all-minilm-l6-v2-f32', 'all-minilm-l6-v2-int8'];
 let context: BrowserContext;
 
 beforeAll(async () => {
-  context = await launch();
+  context = await launchWithWeights();
 });
 
 afterAll(async () => {

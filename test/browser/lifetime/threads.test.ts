@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 
-import { launch } from '../../support/launch.ts';
+import { launchWithWeights } from '../../support/stored-weights.ts';
 import { killEngine } from './support/kill.ts';
 import { counting } from './support/site-of-tabs.ts';
 import { Tab } from './support/tab.ts';
@@ -13,7 +13,7 @@ test.runIf(process.platform === 'linux')(
   'an engine that dies, or whose tab is closed, takes all of its workers and WASM threads along',
   async () => {
     const profile = await mkdtemp(join(tmpdir(), 'localtext-threads-'));
-    const context = await launch({ profile });
+    const context = await launchWithWeights({ profile });
     try {
       const [first, second] = [
         await Tab.open(context, inject('siteUrl')),
