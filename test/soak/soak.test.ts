@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 
-import { launch } from '../support/launch.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 import { Soak } from './soak.ts';
 
 const minutes = Number(process.env['LOCALTEXT_SOAK_MINUTES'] ?? 0.5);
@@ -18,7 +18,7 @@ test(
   { timeout: 600_000 + minutes * 60_000, retry: 0 },
   async () => {
     const profile = await mkdtemp(join(tmpdir(), 'localtext-soak-'));
-    const context = await launch({ profile });
+    const context = await launchWithWeights({ profile });
     try {
       const soak = new Soak(context, profile, seed);
       const figures = await soak.run(inject('siteUrl'), minutes);
