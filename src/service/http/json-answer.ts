@@ -1,7 +1,7 @@
 import { withTimeout } from '../../protocol/abort.ts';
 import { serverError } from '../service-error.ts';
 import type { Call } from './call.ts';
-import { EventStream } from './event-stream.ts';
+import { EventStream, streamOf } from './event-stream.ts';
 
 /** Chromium ends a service worker's answer that has no headers after 310 s. */
 const HEADERS_DEADLINE_MS = 290_000;
@@ -22,7 +22,7 @@ export async function answerJson(
   const whole = await withTimeout(answer, HEADERS_DEADLINE_MS - spentMs);
   if (whole !== null) {
     trace?.whole(whole);
-    return new Response(whole, { headers: headers() });
+    return new Response(streamOf(whole), { headers: headers() });
   }
   if (isComputing()) return new Response(lateBody(call, answer), { headers: headers() });
   const error = serverError(

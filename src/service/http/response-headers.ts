@@ -1,6 +1,7 @@
 import type { EmbeddingResult, Timings } from '../../protocol/job.ts';
 import type { Call } from './call.ts';
 import type { LimitState } from '../service-dependencies.ts';
+import { streamOf } from './event-stream.ts';
 
 /** The headers of an answer with this content type. `timings`: as far as they are known yet. */
 export function answerHeaders(
@@ -28,7 +29,7 @@ export function answerHeaders(
 
 /** An answer that is known without the engine. */
 export const jsonResponse = (call: Call, body: object): Response =>
-  new Response(JSON.stringify(body), { headers: answerHeaders(call, JSON_TYPE) });
+  new Response(streamOf(JSON.stringify(body)), { headers: answerHeaders(call, JSON_TYPE) });
 
 export const JSON_TYPE = 'application/json';
 export const EVENT_STREAM = 'text/event-stream';
