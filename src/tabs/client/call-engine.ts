@@ -60,10 +60,11 @@ export async function* callEngine(
       const question = nextQuestion();
       if (!question) return engine.dismiss();
       const before = received();
+      // Before the watch, which takes a lock and a channel to set up.
+      engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id } satisfies AskerMessage);
       const answer = new Answer(engine, locks, signal);
       let end: EngineEnd;
       try {
-        engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id } satisfies AskerMessage);
         for (;;) {
           const message = await answer.next();
           if (message.type === 'leaderExited' || message.type === 'died') {
