@@ -24,7 +24,7 @@ window.observeLlama = async () => {
   });
   const requests = {
     short: ask(2),
-    // Three tokens each; 32 are computed in a step.
+    // Three tokens each; 16 are computed in a step.
     long: ask(60),
     refused: { ...ask(2)(1), grammar: 'root ::= (' },
   };

@@ -25,7 +25,7 @@ const SLOTS = 4;
 /**
  * Tokens of a prompt computed in one step, on the CPU: an abort, and other slots, wait for one step to end.
  */
-const CPU_BATCH = 32;
+const CPU_BATCH = 16;
 const GPU_BATCH = 512;
 
 /** To end a load that failed, in milliseconds. */
