@@ -71,7 +71,7 @@ function nearestFloat16(value: number): number {
   let bits =
     value < SMALLEST_NORMAL ? Math.floor(value * 2 ** 24) : ((float32Bits[0] ?? 0) >>> 13) - EXPONENTS;
   // float32 may have been rounded up.
-  if (halfAt(bits) > value) bits -= 1;
+  if (halfAt(bits) > value) bits--;
   const below = value - halfAt(bits);
   const above = halfAt(bits + 1) - value;
   return above < below || (above === below && bits % 2 === 1) ? bits + 1 : bits;

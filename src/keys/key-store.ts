@@ -58,7 +58,7 @@ function admitChat(scope: string, hash: string, now: number): Promise<Admission>
     const requests = refill(record.requests, requestsPerMinute, now);
     const tokens = refill(record.tokens, tokensPerMinute, now);
     const retryAfterMs = untilLevel(requests, 1, requestsPerMinute);
-    if (retryAfterMs === 0) requests.level -= 1;
+    if (retryAfterMs === 0) requests.level--;
     void transaction.store.put({ ...record, requests, tokens, lastUsed: now });
     await transaction.done;
     const limits = limitsOf({ ...record, requests, tokens });

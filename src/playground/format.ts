@@ -6,7 +6,7 @@ export function bytes(count: number): string {
   let unit = 0;
   while (value >= 1000 && unit < UNITS.length - 1) {
     value /= 1000;
-    unit += 1;
+    unit++;
   }
   return `${value.toFixed(unit > 0 && value < 100 ? 1 : 0)} ${UNITS[unit] ?? ''}`;
 }

@@ -40,7 +40,7 @@ async function prune(scope: string, now: number, bounds: typeof BOUNDS): Promise
     let newestFirst = await store.index('age').openKeyCursor(null, 'prev');
     while (newestFirst) {
       const [created, size] = newestFirst.key;
-      count += 1;
+      count++;
       characters += size;
       const tooMany = count > bounds.responses || characters > bounds.characters;
       if (tooMany || created + RESPONSE_LIFETIME_MS <= now) void store.delete(newestFirst.primaryKey);

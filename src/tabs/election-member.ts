@@ -84,7 +84,7 @@ export class ElectionMember extends EventTarget {
   }
 
   #fail(error: unknown): void {
-    this.#failures += 1;
+    this.#failures++;
     const failure =
       error instanceof EngineError
         ? error

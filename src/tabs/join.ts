@@ -17,11 +17,11 @@ const joined = new Map<string, { leader: ElectionMember; stop: AbortController; 
 export function joinElection(scope: string, settings: EngineSettings): Membership {
   const mine = joined.get(scope) ?? { ...takePart(scope, settings), members: 0 };
   joined.set(scope, mine);
-  mine.members += 1;
+  mine.members++;
   return {
     leader: mine.leader,
     leave() {
-      mine.members -= 1;
+      mine.members--;
       if (mine.members > 0) return;
       if (joined.get(scope) === mine) joined.delete(scope);
       mine.stop.abort();

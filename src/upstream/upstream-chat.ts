@@ -29,7 +29,7 @@ export async function* upstreamChat(
   const left = new AbortController();
   const began = performance.now();
   let first: number | undefined;
-  server.running += 1;
+  server.running++;
   try {
     yield { type: 'waiting', stage: 'checking' };
     const response = await server.post(path, body, AbortSignal.any([signal, left.signal]), SILENCE_MS);
@@ -49,7 +49,7 @@ export async function* upstreamChat(
       if (first === undefined) yield accepted;
       first ??= performance.now();
       if (reasoning !== '') {
-        end.tokens += 1;
+        end.tokens++;
         yield { type: 'delta', delta: { text: reasoning, tokens: 1, isReasoning: true } };
         if (text === '') continue;
       }
@@ -80,7 +80,7 @@ export async function* upstreamChat(
     signal.throwIfAborted();
     throw error instanceof ServiceError ? error : cutShort();
   } finally {
-    server.running -= 1;
+    server.running--;
     // Leaving the loop early ends the server's work as well.
     left.abort();
   }

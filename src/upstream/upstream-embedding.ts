@@ -17,7 +17,7 @@ export async function upstreamEmbedding(
   const input = 'texts' in given ? given.texts : given.tokens;
   // Not every server has base64.
   const body = { model: server.variant.model, input, encoding_format: 'float', dimensions };
-  server.running += 1;
+  server.running++;
   try {
     const response = await server.post('/embeddings', body, signal, SILENCE_MS);
     const { data, usage } = (await response.json()) as CreateEmbeddingResponse;
@@ -40,7 +40,7 @@ export async function upstreamEmbedding(
     signal.throwIfAborted();
     throw error instanceof ServiceError ? error : cutShort();
   } finally {
-    server.running -= 1;
+    server.running--;
   }
 }
 

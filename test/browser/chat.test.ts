@@ -88,7 +88,7 @@ async function askStreamed(parameters: Parameters = {}): Promise<Outcome & { del
         usage = chunk.usage ?? usage;
         for (const { index, delta, finish_reason } of chunk.choices) {
           texts[index] = (texts[index] ?? '') + (delta.content ?? '');
-          if (delta.content) deltas += 1;
+          if (delta.content) deltas++;
           finishReasons[index] = finish_reason;
         }
       }

@@ -101,7 +101,7 @@ const failure = (
     async ([apiKey, at, parameters]): Promise<Seen> => {
       let requests = 0;
       const counting: typeof fetch = (...args) => {
-        requests += 1;
+        requests++;
         return fetch(...args);
       };
       const client = new window.OpenAI({

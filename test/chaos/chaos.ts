@@ -80,7 +80,7 @@ export class Chaos {
     const lost = await this.#happen(event, requests);
     await this.#end(requests, lost, event);
     await this.#settle();
-    this.figures.rounds += 1;
+    this.figures.rounds++;
     tally(this.figures.events, event);
   }
 
@@ -131,7 +131,7 @@ export class Chaos {
   async #end(requests: Request[], lost: Tab[], event: string): Promise<void> {
     const { figures } = this;
     for (const { tab, kind, name, aborted } of requests) {
-      figures.requests += 1;
+      figures.requests++;
       if (lost.includes(tab)) {
         tally(figures.endings, 'gone with its tab');
         continue;

@@ -332,7 +332,7 @@ function schema(root: unknown, strict = false) {
 
 function nested(depth: number): unknown {
   let value: unknown = { type: 'string' };
-  for (let level = 0; level < depth; level += 1) value = { type: 'array', items: value };
+  for (let level = 0; level < depth; level++) value = { type: 'array', items: value };
   return value;
 }
 

@@ -141,7 +141,7 @@ export const stream =
       });
       expect(chunk.created).toSatisfy(isUnixSeconds);
     }
-    for (let index = 0; index < choices; index += 1) checkChoice(chunks, index);
+    for (let index = 0; index < choices; index++) checkChoice(chunks, index);
   };
 
 function checkChoice(chunks: Chunk[], index: number): void {

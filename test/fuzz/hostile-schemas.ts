@@ -9,7 +9,7 @@ const properties = (count: number, schema: unknown): Schema =>
 
 function chain(depth: number): Schema {
   let schema: Schema = { type: 'boolean' };
-  for (let level = 0; level < depth; level += 1)
+  for (let level = 0; level < depth; level++)
     schema = { type: 'object', properties: { a: schema }, required: ['a'] };
   return schema;
 }

@@ -94,7 +94,7 @@ export class Soak {
 
   #judge(kind: string, fails: number | undefined, ending: Ending): void {
     const { type, status, code, detail, ms } = ending;
-    this.#requests += 1;
+    this.#requests++;
     this.#longestMs = Math.max(this.#longestMs, Math.round(ms));
     const name = type === 'error' ? `error ${status} ${code}` : type;
     this.#endings.set(name, (this.#endings.get(name) ?? 0) + 1);

@@ -50,14 +50,14 @@ export class FakeEngine implements EngineClient {
     const reply = this.reply(job, this.jobs.length);
     this.jobs.push(job);
     this.ids.push(options.id);
-    this.running += 1;
+    this.running++;
     try {
       yield* this.#run(job, reply, options);
     } catch (error) {
-      if (options.signal.aborted) this.aborted += 1;
+      if (options.signal.aborted) this.aborted++;
       throw error;
     } finally {
-      this.running -= 1;
+      this.running--;
     }
   }
 
@@ -75,7 +75,7 @@ export class FakeEngine implements EngineClient {
     }
     for (const text of deltas.slice(0, most)) {
       await pause(delayMs, signal);
-      this.yielded += 1;
+      this.yielded++;
       yield { type: 'delta', delta: { text, tokens: 1, ...logprobsOf(job, text) } };
       if (this.yielded !== reply.handOver?.after) continue;
       yield { type: 'waiting', stage: 'loading' };

@@ -72,7 +72,7 @@ export class FakeLocks {
 
   #release(name: string): void {
     const held = this.#held.get(name);
-    if (held && held.holders > 1) held.holders -= 1;
+    if (held && held.holders > 1) held.holders--;
     else this.#held.delete(name);
     this.#grantNext(name);
   }

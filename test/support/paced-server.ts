@@ -54,11 +54,11 @@ export class PacedServer {
     // Of HTTP/2 as of HTTP/1.1, as far as it is used here.
     const response = answer as ServerResponse;
     for (const [name, value] of Object.entries(CORS)) response.setHeader(name, value);
-    this.requests += 1;
+    this.requests++;
     request.resume();
     if (request.method !== 'POST') return void response.end('{"object":"list","data":[]}');
     this.authorization = request.headers.authorization;
-    this.open += 1;
+    this.open++;
     const { firstMs, tokenMs, tokens } = this.pace;
     let given = 0;
     let timer: ReturnType<typeof setTimeout>;
@@ -77,8 +77,8 @@ export class PacedServer {
     timer = setTimeout(next, firstMs);
     response.on('close', () => {
       clearTimeout(timer);
-      this.open -= 1;
-      if (!response.writableEnded) this.left += 1;
+      this.open--;
+      if (!response.writableEnded) this.left++;
     });
   };
 }

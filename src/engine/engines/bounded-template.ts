@@ -24,7 +24,7 @@ export class BoundedTemplate {
     const most = MAX_STEPS + MAX_STEPS_A_MESSAGE * items.messages.length;
     let steps = 0;
     const step = (): void => {
-      steps += 1;
+      steps++;
       if (steps > most) throw new Error(`it takes more than ${most} steps`);
     };
     return this.#template.render({ ...items, [RANGE]: boundedRange, [STEP]: step });

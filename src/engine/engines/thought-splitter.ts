@@ -117,7 +117,7 @@ export class ThoughtSplitter {
 
 /** Length of the longest end of `text` that begins `tag`. */
 function beginningOf(tag: string, text: string): number {
-  for (let length = Math.min(tag.length - 1, text.length); length > 0; length -= 1) {
+  for (let length = Math.min(tag.length - 1, text.length); length > 0; length--) {
     if (text.endsWith(tag.slice(0, length))) return length;
   }
   return 0;

@@ -70,7 +70,7 @@ function findSlots(count) {
     if (!isCompat && (words[at + 1] || words[at + 3] || words[at + 5])) continue;
     const context = words[begin / 4 + width];
     let slot = 0;
-    for (let first = begin / 4; slot < count && context > 0; slot += 1, first += size / 4)
+    for (let first = begin / 4; slot < count && context > 0; slot++, first += size / 4)
       if (words[first] !== slot || words[first + width] !== context) break;
     if (slot === count) return { end: at + width, begin, past };
   }

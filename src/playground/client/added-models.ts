@@ -105,7 +105,7 @@ export function cancelChosen(): void {
     announce(addNote.value);
   }
   adding.abort();
-  choices += 1;
+  choices++;
   chosenModel.value = hubOffers.value = addError.value = reading.value = null;
 }
 
@@ -116,7 +116,7 @@ export async function refreshAll(): Promise<void> {
 /** Reads something of `name`, and shows it unless something else was chosen meanwhile. */
 async function read(name: string, work: () => Promise<() => void>): Promise<void> {
   if (chosenModel.peek()?.progress) return;
-  const choice = (choices += 1);
+  const choice = ++choices;
   chosenModel.value = addError.value = addNote.value = null;
   reading.value = name;
   try {

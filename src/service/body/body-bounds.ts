@@ -28,7 +28,7 @@ export function checkBodyBounds(json: Uint8Array, maxValues: number): void {
   let string: [number, number] = [0, 0];
   let key = string;
   const exceeded = (rule: string) => exceededBy(fieldName(json.subarray(...key)), rule);
-  for (let at = 0; at < json.length; at += 1) {
+  for (let at = 0; at < json.length; at++) {
     switch (json[at]) {
       case QUOTE: {
         const end = endOfString(json, at);
@@ -41,16 +41,16 @@ export function checkBodyBounds(json: Uint8Array, maxValues: number): void {
         break;
       case OPEN_ARRAY:
       case OPEN_OBJECT:
-        depth += 1;
-        values += 1;
+        depth++;
+        values++;
         if (depth > MAX_DEPTH) throw exceeded(`is nested deeper than ${MAX_DEPTH} levels`);
         break;
       case CLOSE_ARRAY:
       case CLOSE_OBJECT:
-        depth -= 1;
+        depth--;
         break;
       case COMMA:
-        values += 1;
+        values++;
     }
     if (values > maxValues) {
       throw exceeded(`has too many values: a request may have ${maxValues} in all`);

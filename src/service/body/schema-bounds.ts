@@ -33,7 +33,7 @@ export class SchemaBudget {
 
   /** One schema, as often as references lead to it. @throws ServiceError 400 that names the place */
   add(schema: Schema, at: string): void {
-    this.#nodes += 1;
+    this.#nodes++;
     if (this.#nodes > MAX_NODES) {
       const rule = `is more than the ${MAX_NODES} schemas that a request may have, references followed`;
       throw invalidSchema(at, rule);

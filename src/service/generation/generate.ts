@@ -28,7 +28,7 @@ async function* generateReplies(run: GenerationRun): AsyncGenerator<ReplyEvent, 
   let begun = 0;
   try {
     for (;;) {
-      for (; begun < count && pending.size < CONCURRENT_CHOICES; begun += 1) pull(generateReply(run, begun));
+      for (; begun < count && pending.size < CONCURRENT_CHOICES; begun++) pull(generateReply(run, begun));
       if (pending.size === 0) return;
       const { reply, result } = await Promise.race(pending.values());
       pending.delete(reply);

@@ -47,7 +47,7 @@ export class StopSequences {
   #undecided(text: string): number {
     let longest = 0;
     for (const sequence of this.#sequences) {
-      for (let length = Math.min(sequence.length - 1, text.length); length > longest; length -= 1) {
+      for (let length = Math.min(sequence.length - 1, text.length); length > longest; length--) {
         if (text[text.length - length] !== sequence[0]) continue;
         if (text.endsWith(sequence.slice(0, length))) longest = length;
       }

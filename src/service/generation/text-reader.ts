@@ -55,7 +55,7 @@ class LogprobQueue {
     for (const { token } of this.#waiting) {
       if (token.length > room) break;
       room -= token.length;
-      count += 1;
+      count++;
     }
     this.#surplus = room;
     return this.#waiting.splice(0, count);

@@ -77,7 +77,7 @@ export class ResponseEvents implements StreamEncoder {
     let text = '';
     for (const event of events) {
       text += `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: this.#sequence })}\n\n`;
-      this.#sequence += 1;
+      this.#sequence++;
     }
     return text;
   }

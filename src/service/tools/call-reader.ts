@@ -42,7 +42,7 @@ export class CallReader implements ReplyReader {
     // Unique, so that the result that comes back is distinguished from others.
     const id = `call_${crypto.randomUUID().replaceAll('-', '')}`;
     parts.push({ type: 'call', call: this.#calls, id, name: JSON.parse(head[1]) as string });
-    this.#calls += 1;
+    this.#calls++;
     return between.slice(start + head[0].length);
   }
 
@@ -55,16 +55,16 @@ export class CallReader implements ReplyReader {
 
   /** Where the arguments end: they are one JSON value. */
   #endOfValue(text: string): number {
-    for (let index = 0; index < text.length; index += 1) {
+    for (let index = 0; index < text.length; index++) {
       const character = text.charAt(index);
       if (this.#escaped) this.#escaped = false;
       else if (this.#inString) {
         if (character === '\\') this.#escaped = true;
         else if (character === '"') this.#inString = false;
       } else if (character === '"') this.#inString = true;
-      else if (character === '{' || character === '[') this.#depth += 1;
+      else if (character === '{' || character === '[') this.#depth++;
       else if (character === '}' || character === ']') {
-        this.#depth -= 1;
+        this.#depth--;
         if (this.#depth > 0) continue;
         this.#between = '';
         // Of a value that is no object or array, the bracket is not part.

@@ -79,7 +79,7 @@ export async function* callEngine(
       }
       if (received() > before) silentDeaths = 0;
       else if (end.type === 'died') {
-        silentDeaths += 1;
+        silentDeaths++;
         if (silentDeaths >= MAX_SILENT_DEATHS) {
           throw end.cause ? new ServiceError(end.cause) : engineFailed(silentDeaths);
         }
@@ -144,7 +144,7 @@ class Answer {
   }
 
   #giveCredit(): void {
-    this.#pendingCredit += 1;
+    this.#pendingCredit++;
     if (this.#pendingCredit < CREDIT_STEP) return;
     this.#engine.port.postMessage({ type: 'credit', count: this.#pendingCredit } satisfies AskerMessage);
     this.#pendingCredit = 0;

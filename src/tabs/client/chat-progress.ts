@@ -92,7 +92,7 @@ export class ChatProgress {
     else this.#text += text;
     this.#tokens += tokens;
     this.#logprobs += logprobs?.length ?? 0;
-    this.#deltas += 1;
+    this.#deltas++;
   }
 
   #addUp(event: Extract<ChatEvent, { type: 'done' }>): ChatEvent {

@@ -69,11 +69,11 @@ export class PausableDownloads {
   ): Promise<T> {
     const waiting = this.#waiting.get(sha256) ?? new PausableDownload();
     this.#waiting.set(sha256, waiting);
-    waiting.users += 1;
+    waiting.users++;
     try {
       return await waiting.run(signal, work);
     } finally {
-      waiting.users -= 1;
+      waiting.users--;
       if (waiting.users === 0) this.#waiting.delete(sha256);
     }
   }

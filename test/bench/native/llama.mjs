@@ -25,7 +25,7 @@ process.on('message', async (count) => {
   for await (const _ of sequence.evaluate(prompt, { temperature: 0 })) {
     last = performance.now();
     first ||= last;
-    tokens += 1;
+    tokens++;
     if (tokens === count) break;
   }
   process.send((tokens - 1) / ((last - first) / 1000));

@@ -59,7 +59,7 @@ export async function generateRaw(
       stream: true,
       onData(chunk) {
         const text = chunk.choices[0]?.delta.content ?? '';
-        if (text !== '') tokens += 1;
+        if (text !== '') tokens++;
         onDelta(text);
       },
     });

@@ -71,7 +71,7 @@ export class SiteTab {
   }
 
   async begin(parameters: Body): Promise<string> {
-    const name = `run-${(runs += 1)}`;
+    const name = `run-${++runs}`;
     const body: Body = { messages: [{ role: 'user', content: 'Count.' }], ...parameters };
     await this.#tab.evaluate(([run, key, asked]) => window.lifetime.begin(run, key, asked), [
       name,

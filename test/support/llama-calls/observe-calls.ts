@@ -90,7 +90,7 @@ async function readAll(calls: ServerCalls, id: number) {
   for (let more = true; more;) {
     const result = await calls.step(id);
     more = result.more;
-    seen.steps += 1;
+    seen.steps++;
     if (seen.chunks === 0 && result.chunks.length > 0) seen.stepsToFirst = seen.steps;
     seen.chunks += result.chunks.length;
     seen.texts += result.chunks.filter(({ choices }) => choices?.[0]?.text).length;

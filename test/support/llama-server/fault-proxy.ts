@@ -27,12 +27,12 @@ export async function startFaultProxy(target: string) {
   };
   const server = createServer((asked, answer) => {
     const { fault } = proxy;
-    proxy.requests += 1;
+    proxy.requests++;
     if (fault.type !== 'no CORS')
       for (const [name, value] of Object.entries(CORS)) answer.setHeader(name, value);
     if (asked.method === 'OPTIONS') return answer.end();
     const isCompletion = asked.url?.endsWith('/completions') ?? false;
-    if (isCompletion) proxy.completions += 1;
+    if (isCompletion) proxy.completions++;
     if (isCompletion && fault.type === 'status') return fail(answer, fault);
     if (isCompletion && fault.type === 'break' && fault.afterBytes === 0) return answer.destroy();
     const headers = { ...asked.headers, host: new URL(target).host };

@@ -37,7 +37,7 @@ function engine(...texts: string[]) {
         timings: { queueMs: 0, prefillMs: 1, decodeMs: 2 },
       };
     } finally {
-      if (!isWhole) stopped += 1;
+      if (!isWhole) stopped++;
     }
   }
   return { prompts, complete, stopped: () => stopped };
@@ -49,7 +49,7 @@ async function run(asked: ChatJob, fake: ReturnType<typeof engine>, isInside = t
   for await (const event of new ThinkFirst(asked, 'P<think>\n', { tags, isInside }, fake.complete).events(
     contextLength,
   )) {
-    if (event.type === 'accepted') reply.accepted += 1;
+    if (event.type === 'accepted') reply.accepted++;
     if (event.type === 'done') done = event;
     if (event.type !== 'delta') continue;
     const { text, tokens, isReasoning, logprobs = [] } = event.delta;

@@ -16,8 +16,8 @@ function split(pieces: readonly string[], isInside: boolean): SplitText & { insi
 
 /** The reply cut at every place, at every two places, and into characters. */
 function* cuts(reply: string): Generator<string[]> {
-  for (let first = 0; first <= reply.length; first += 1) {
-    for (let second = first; second <= reply.length; second += 1) {
+  for (let first = 0; first <= reply.length; first++) {
+    for (let second = first; second <= reply.length; second++) {
       yield [reply.slice(0, first), reply.slice(first, second), reply.slice(second)];
     }
   }

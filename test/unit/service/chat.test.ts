@@ -156,7 +156,7 @@ describe('a streamed reply', () => {
   test('more choices than run at once all come', async () => {
     const { fetch } = await fakeService();
     const chunks = chunksOf(await (await fetch(PATH, chat({ stream: true, n: 9 }))).text());
-    for (let index = 0; index < 9; index += 1) expect(textOf(chunks, index)).toBe('Hello, world!');
+    for (let index = 0; index < 9; index++) expect(textOf(chunks, index)).toBe('Hello, world!');
   });
 
   test('text that only began a stop sequence is flushed', async () => {

@@ -32,7 +32,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 /** Lets time pass, and then databases their turns of the real event loop. */
 async function pass(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
-  for (let turns = 0; turns < 50; turns += 1) await turn();
+  for (let turns = 0; turns < 50; turns++) await turn();
 }
 
 async function begun(engine: FakeEngine, jobs: number): Promise<void> {

@@ -263,7 +263,7 @@ describe('what is kept', () => {
     const { id } = await client.responses.create({ model, input: 'One.' });
     now += RESPONSE_LIFETIME_MS - 1;
     expect((await client.responses.retrieve(id)).id).toBe(id);
-    now += 1;
+    now++;
     await expect(client.responses.retrieve(id)).rejects.toBeInstanceOf(NotFoundError);
   });
 
@@ -272,7 +272,7 @@ describe('what is kept', () => {
     ['in number', { responses: 3, characters: 1e9 }, 2e12 - 100],
   ])('has a bound %s: the oldest make way', async (name, bounds, created) => {
     const store = createResponseStore('/', () => 2e12, bounds);
-    for (let index = 0; index < 5; index += 1) {
+    for (let index = 0; index < 5; index++) {
       await store.put({
         id: `${name} ${index}`,
         keyId: 'key',

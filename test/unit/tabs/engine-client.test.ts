@@ -346,7 +346,7 @@ describe('when the engine dies', () => {
       const client = setUp();
       let asked = 0;
       lead(({ send }) => {
-        asked += 1;
+        asked++;
         send(failure(code));
       });
       await expect(collect(client.chat(chatJob, ask()))).rejects.toMatchObject({ wire: { code } });
@@ -369,7 +369,7 @@ describe('when the engine dies', () => {
     let left = 0;
     const leadAndLeave = (): void => {
       const leader = lead(({ send }) => {
-        left += 1;
+        left++;
         if (left > 5) for (const message of [accepted(), delta('at last'), done(2)]) send(message);
         else {
           leadAndLeave();

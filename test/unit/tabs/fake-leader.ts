@@ -41,12 +41,12 @@ export class FakeLeader implements EngineTransport {
   }
 
   offer(openPort: () => MessagePort): Promise<void> {
-    this.offers += 1;
+    this.offers++;
     const { port1, port2 } = new MessageChannel();
     this.#ports.push(port1);
     port1.onmessage = ({ ports: [next] }: MessageEvent) => {
       if (!next || this.busy) return;
-      this.linked += 1;
+      this.linked++;
       this.#accept(next);
     };
     this.#accept(openPort(), port2);

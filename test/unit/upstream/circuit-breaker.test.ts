@@ -25,7 +25,7 @@ test('it opens at the first failure, and one caller alone probes once the pause 
   expect(circuit).toMatchObject({ isClosed: false, isOpen: true, error });
   now += 4999;
   expect(circuit.startProbe()).toBe(false);
-  now += 1;
+  now++;
   expect([circuit.startProbe(), circuit.startProbe()]).toEqual([true, false]);
   expect(circuit).toMatchObject({ isClosed: false, isOpen: false, error });
   circuit.close();

@@ -73,9 +73,9 @@ beforeEach(async () => {
   changes = 0;
   vi.spyOn(console, 'warn').mockReturnValue();
   baseUrl = await listen((path, response) => {
-    connections += 1;
+    connections++;
     if (path === '/v1/models') return list(response);
-    asked += 1;
+    asked++;
     return answer(response);
   });
 });
@@ -151,7 +151,7 @@ function models(
     ...(route && { route }),
   };
   const catalog = { ownedBy: 'us', models: [model] };
-  const known = new Servers('/', () => (changes += 1));
+  const known = new Servers('/', () => ++changes);
   return {
     engine: routedEngine(device(next === 'fails' ? 'fails' : 'works', deviceMs), (id) =>
       known.routeOf(catalog, id),
@@ -318,7 +318,7 @@ test('an answered request ends the row of failures, after which pauses are long'
   const model = models();
   let now = performance.now();
   vi.spyOn(performance, 'now').mockImplementation(() => now);
-  for (let round = 0; round < 4; round += 1) {
+  for (let round = 0; round < 4; round++) {
     answer = status(500);
     expect(await ask(model)).toEqual(byDevice);
     answer = whole;
@@ -400,7 +400,7 @@ const slowly =
   (response) => {
     const timer = setTimeout(() => answerAfter(response), ms);
     response.on('close', () => {
-      if (!response.writableEnded) left += 1;
+      if (!response.writableEnded) left++;
       clearTimeout(timer);
     });
   };
@@ -431,7 +431,7 @@ test('in a race, a request limited to the device reaches no server; when both fa
 test('a redirect is refused, and the other host hears nothing', async () => {
   let heard = 0;
   const other = await listen((_, response) => {
-    heard += 1;
+    heard++;
     whole(response);
   });
   for (const code of [301, 302, 303, 307, 308]) {
@@ -483,7 +483,7 @@ test('a request that waits for a connection, while others are answered, waits on
     for (let seconds = 0; seconds < 180; seconds += 45) {
       vi.advanceTimersByTime(45_000);
       streaming?.write(chunk('a'));
-      for (let turns = 0; turns < 50; turns += 1) await turn();
+      for (let turns = 0; turns < 50; turns++) await turn();
     }
     if (waiting) whole(waiting);
     expect(await second).toEqual(byServer);
@@ -495,7 +495,7 @@ test('a request that waits for a connection, while others are answered, waits on
 });
 
 test('a host that answers nothing at all is known after three seconds', async () => {
-  baseUrl = await listen(() => (connections += 1));
+  baseUrl = await listen(() => ++connections);
   const model = models();
   fakeTimers();
   try {

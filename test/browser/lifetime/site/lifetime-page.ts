@@ -22,7 +22,7 @@ const lifetime = {
   async start(options: StartOptions = {}): Promise<string> {
     handle = await start(options);
     for (const type of ['status', 'update'] as const) {
-      handle.addEventListener(type, () => void (lifetime.events[type] += 1));
+      handle.addEventListener(type, () => void lifetime.events[type]++);
     }
     return (await handle.keys.issue({ label: 'lifetime' })).key;
   },

@@ -65,7 +65,7 @@ async function chat(client: OpenAI, body: Body, run: Run, signal: AbortSignal): 
     for (const { index, delta, finish_reason: finish } of chunk.choices) {
       if (delta.content) {
         run.text[index] = (run.text[index] ?? '') + delta.content;
-        run.deltas += 1;
+        run.deltas++;
         run.deltaTimes.push(performance.now());
         run.firstAt ??= performance.now();
       }

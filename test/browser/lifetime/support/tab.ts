@@ -50,7 +50,7 @@ export class Tab {
   }
 
   async begin(body: Body): Promise<string> {
-    const name = `run-${(count += 1)}`;
+    const name = `run-${++count}`;
     const { key } = this;
     await this.page.evaluate(([run, apiKey, parameters]) => window.lifetime.begin(run, apiKey, parameters), [
       name,

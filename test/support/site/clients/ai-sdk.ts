@@ -30,7 +30,7 @@ export async function text(apiKey: string) {
   let deltas = 0;
   for await (const piece of streamed.textStream) {
     written += piece;
-    deltas += 1;
+    deltas++;
   }
   return {
     whole: whole.text,

@@ -26,7 +26,7 @@ export async function text(apiKey: string) {
   let deltas = 0;
   for await (const chunk of await model.stream('Say hello.')) {
     written += chunk.text;
-    deltas += 1;
+    deltas++;
   }
   return { whole: whole.text, written, deltas };
 }

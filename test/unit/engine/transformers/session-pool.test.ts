@@ -19,9 +19,9 @@ class FakeSession implements Session {
     expect(this.running).toBe(0);
     const id = batch[0]?.[0] ?? 0;
     this.ids.push(id);
-    this.running += 1;
+    this.running++;
     await sleep(RUN_MS);
-    this.running -= 1;
+    this.running--;
     if (id === this.failsOn) throw new Error('out of memory');
     return batch.map(() => Float32Array.of(id));
   }

@@ -27,11 +27,11 @@ class FakeEmbedder implements Embedder {
 
   async run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
     this.batches.push(batch.map(({ length }) => length));
-    this.running += 1;
+    this.running++;
     this.most = Math.max(this.most, this.running);
     // Longer texts take longer: batches end in another order than they began.
     await new Promise((resolve) => setTimeout(resolve, batch[0]?.length));
-    this.running -= 1;
+    this.running--;
     if (this.fails) throw new Error('out of memory');
     return batch.map((ids) => Float32Array.of(ids.length, ids[0] ?? 0));
   }
@@ -184,7 +184,7 @@ test('a text that is far too long is not tokenized, and other work goes on betwe
   let tokenized = 0;
   const { tokenize } = embedder;
   embedder.tokenize = (text) => {
-    tokenized += 1;
+    tokenized++;
     const until = performance.now() + 10;
     while (performance.now() < until);
     return tokenize.call(embedder, text);
@@ -195,7 +195,7 @@ test('a text that is far too long is not tokenized, and other work goes on betwe
   expect(tokenized).toBe(0);
 
   let turns = 0;
-  const others = setInterval(() => (turns += 1));
+  const others = setInterval(() => ++turns);
   await engine.embed(job(...Array.from({ length: 20 }, () => 'a b')), never);
   clearInterval(others);
   expect(turns).toBeGreaterThan(3);

@@ -130,7 +130,7 @@ class FakePipeline {
 
   async embedAndForward(tokens: number[]): Promise<void> {
     await this.onForward();
-    this.pieces += 1;
+    this.pieces++;
     this.seen.push(...tokens);
   }
 
@@ -169,7 +169,7 @@ class FakePipeline {
 
   async decodeStep(): Promise<void> {
     await this.embedAndForward(this.#out.slice(-1));
-    this.decoded += 1;
+    this.decoded++;
     this.#commit(this.#sample());
   }
 
@@ -198,7 +198,7 @@ class FakePipeline {
   }
 
   #commit(token: number): void {
-    this.#completion += 1;
+    this.#completion++;
     if (token === STOP) this.#end('stop');
     else this.#out.push(token);
     this.#message = new TextDecoder().decode(Uint8Array.from(this.#out));
