@@ -7,7 +7,7 @@ export const bounds: Record<string, string> = {
   'first-token-stopped':
     'The browser starts the service worker, runs its script of 38 KB, and then does as above.',
   'models-warm':
-    'An empty answer of the service worker (its median is below) takes some 2 ms of it, and the SDK 1 ms. The rest is the key, which is hashed and looked up in IndexedDB at each request, so that a revoked one fails at once; the catalog is read meanwhile.',
+    'An empty answer of the service worker (its median is below) takes some 2 ms of it, and the SDK 1 ms. The rest is the key, which is hashed and looked up in IndexedDB at each request, so that a revoked one fails at once; the catalog is read meanwhile. To keep the key in memory would save 0.2 ms, and the catalog as much. A body sent as a stream saves the 1 ms that Chromium takes to make a Blob of a string.',
   'models-stopped':
     'The browser starts the service worker, runs its script, and then does as above. An empty service worker, stopped, answers an empty request in 12 ms; to read and compile a script of this size adds 3 to 4. Running it took 5 to 6 more while it made the schemas of request bodies, which it now does when a request needs them: 23.5 ms before, 19.9 since.',
   'beside-load':
@@ -25,13 +25,13 @@ export const bounds: Record<string, string> = {
   interleaved:
     'Four slots keep four conversations; the states of others are kept in memory, and moved back when they fit the prompt best. A state that a new conversation took for the little they share is computed again.',
   choices:
-    'The prompt is computed once, and its state copied from slot to slot, which costs each further choice two steps of a token; llama.cpp then hands out one token a step, so that the fourth choice waits for those of three others.',
+    'The prompt is computed once, and its state copied from slot to slot, which costs each further choice two steps of a token.',
   'embeddings-mixed':
-    'Both wait for the same model, in f32 on WASM: what ours saves is padding, by batches of texts of like length with at most 512 tokens, and the calls between.',
+    'Both wait for the same model, in f32 on WASM: what ours saves is padding, by batches of texts of like length with at most 512 tokens, and the calls between. Two workers of one thread each are slower in f32: 15.6 s for 128 texts, beside 11.3 of one worker with two threads.',
   'embeddings-mixed-int8':
     "onnxruntime's WASM kernel for 8 bits multiplies 16-bit integers, eight at a time, and is 2.6 times as fast as the one for f32. Its products are two thirds of what remains; softmax, layer norms, GELU and attention's own products stay in f32. On one thread, in Node, it is 2.2 times as fast as f32. Two workers of a thread each compute twice as much as one (128 texts: 8.8 s, 4.5 s), which uses two processors up: what remains is the kernel's factor. Batches of 32 as they come take 2.2 times as long as the loop, for their padding: 6 would want 2.7 times the loop's speed.",
   memory:
-    'Each tab is a process of the browser with its own script engine and the application in it, before localtext does anything.',
+    'Each tab is a process of the browser with its own script engine and the application in it, before localtext does anything: five tabs that only show a file take as much, as the figures below say.',
   'warm-start':
     "Stored weights are read a second time and hashed at each load, beside it, and answer only when they are whole. How long the choice of weights and the store take, before llama.cpp's worker is started, is below.",
 };
