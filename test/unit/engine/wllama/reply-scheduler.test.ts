@@ -19,19 +19,24 @@ const tokens =
     if (choices?.[0]?.text) onToken();
   };
 
-test('replies that run together have a token each of every step', async () => {
-  const fake = new FakeLlamaServer();
-  const server = new ReplyScheduler(fake, 4, false);
+/** Three replies at once. @returns whose each token was */
+async function runThree(server: FakeLlamaServer, count: number): Promise<string[]> {
+  const scheduler = new ReplyScheduler(server, 4, false);
   const order: string[] = [];
   await Promise.all(
     ['a', 'b', 'c'].map((name) =>
-      server.run(
-        ask(100, 20),
+      scheduler.run(
+        ask(100, count),
         tokens(() => order.push(name)),
         never,
       ),
     ),
   );
+  return order;
+}
+
+test('replies that run together have a token each of every step', async () => {
+  const order = await runThree(new FakeLlamaServer(), 20);
   expect(order).toHaveLength(60);
   for (let step = 0; step < 20; step++)
     expect(order.slice(3 * step, 3 * step + 3).toSorted()).toEqual(['a', 'b', 'c']);
@@ -40,18 +45,7 @@ test('replies that run together have a token each of every step', async () => {
 test('where no result can be taken, replies that run together come one after another', async () => {
   const fake = new FakeLlamaServer();
   fake.take = async () => null;
-  const server = new ReplyScheduler(fake, 4, false);
-  const order: string[] = [];
-  await Promise.all(
-    ['a', 'b', 'c'].map((name) =>
-      server.run(
-        ask(100, 2),
-        tokens(() => order.push(name)),
-        never,
-      ),
-    ),
-  );
-  expect(order).toEqual(['a', 'a', 'b', 'b', 'c', 'c']);
+  expect(await runThree(fake, 2)).toEqual(['a', 'a', 'b', 'b', 'c', 'c']);
 });
 
 test('a reply whose refusal waits behind the step of another one fails alone', async () => {
