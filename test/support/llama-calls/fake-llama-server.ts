@@ -2,8 +2,7 @@ import type { Chunk } from '../../../src/engine/engines/wllama/wllama-reply.ts';
 import { RequestRejectedError, type ServerCalls } from '../../../src/engine/engines/wllama/server-calls.ts';
 
 /**
- * Stands in for llama.cpp's server: a step advances every slot, and hands out one result of one of
- * them; others wait.
+ * Stands in for llama.cpp's server: a step advances every slot, and hands out one result of one of them; others wait.
  * `observeCalls()` checks it against the real one.
  */
 export class FakeLlamaServer implements ServerCalls {

@@ -1,7 +1,7 @@
 import type { Wllama } from '@wllama/wllama';
 
 import type { NativeLog } from './native-log.ts';
-import { proxyOf, type ResultAnswer, takeResult } from './worker-proxy.ts';
+import { getResult, proxyOf, type ResultAnswer, takeResult } from './worker-proxy.ts';
 import type { Chunk } from './wllama-reply.ts';
 
 /** The server's own answer that it will not, or cannot, do what was asked; it is as good as before. */
@@ -49,6 +49,9 @@ const isNoAnswer = (error: unknown): boolean => error instanceof Error && NO_ANS
 /** In place of a result whose text is not UTF-8, such as half a character between two whole ones: it cannot be read. */
 const UNREADABLE: StepResult = { chunks: [{ choices: [{ text: '\ufffd' }] }], more: true };
 
+/** Of a step after which no result of this completion waits. */
+const NO_RESULT: StepResult = { chunks: [], more: true };
+
 interface ServerError {
   message?: string;
   n_prompt_tokens?: number;
@@ -91,14 +94,7 @@ export function serverCalls(
         throw error;
       }
     },
-    async step(id) {
-      return (
-        (await read(proxy.wllamaAction('get_result', { _name: 'gres_req', req_id: id }))) ?? {
-          chunks: [],
-          more: true,
-        }
-      );
-    },
+    step: async (id) => (await read(getResult(proxy, id))) ?? NO_RESULT,
     take: (id) => (canTake ? read(takeResult(proxy, id)) : Promise.resolve(null)),
     async cancel(id) {
       await proxy.wllamaAction('cancel', { _name: 'cncl_req', req_id: id });

@@ -74,10 +74,14 @@ export async function findSlots(wllama: Wllama, count: number): Promise<boolean>
   return isFound;
 }
 
-/** As a `get_result`, without a step: the worker's file says how (`wllama-worker.ts`). */
+/** Computes a step; then takes one result of this completion. */
+export const getResult = (proxy: WorkerProxy, id: number): Promise<ResultAnswer> =>
+  proxy.wllamaAction('get_result', { _name: 'gres_req', req_id: id });
+
+/** As `getResult()`, without a step: the worker's file says how (`wllama-worker.ts`). */
 export function takeResult(proxy: WorkerProxy, id: number): Promise<ResultAnswer> {
   const taking: WorkerProxy = Object.create(proxy);
   taking.pushTask = (task) =>
     proxy.pushTask({ ...task, verb: 'localtext.take-result', callbackId: proxy.taskId++ });
-  return taking.wllamaAction('get_result', { _name: 'gres_req', req_id: id });
+  return getResult(taking, id);
 }

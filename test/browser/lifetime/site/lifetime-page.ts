@@ -48,7 +48,6 @@ const lifetime = {
       error: null,
       ended: false,
       startedAt: performance.now(),
-      firstAt: null,
       endedAt: null,
     };
     const abort = new AbortController();

@@ -13,7 +13,6 @@ export interface Run {
   ended: boolean;
   /** Milliseconds of the page's own clock. */
   startedAt: number;
-  firstAt: number | null;
   endedAt: number | null;
 }
 
@@ -67,7 +66,6 @@ async function chat(client: OpenAI, body: Body, run: Run, signal: AbortSignal): 
         run.text[index] = (run.text[index] ?? '') + delta.content;
         run.deltas++;
         run.deltaTimes.push(performance.now());
-        run.firstAt ??= performance.now();
       }
       if (finish) run.finish[index] = finish;
     }
