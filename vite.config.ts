@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 import { contentSecurity, plainScript } from './scripts/playground-plugins.ts';
-import localtext from './src/node/vite-plugin.ts';
+import localtext from './src/node/vite-plugin/vite-plugin.ts';
 import LongestFirst from './test/support/longest-first.ts';
 import { testPage } from './test/support/test-page-plugin.ts';
 
@@ -14,8 +14,8 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 /** They start Python or other programs, or hash many megabytes. `npm run test:unit` leaves them out; `npm test` does not. */
 const SLOW = [
   'test/unit/node/{cli,pull,pull-variant,wheels}.test.ts',
-  'test/unit/weights/{download,full-storage,server-faults,stored-faults}.test.ts',
-  'test/unit/engine/wllama/read-ahead-blob.test.ts',
+  'test/unit/model-files/{download,full-storage,server-faults,stored-faults}.test.ts',
+  'test/unit/worker/llama-cpp/read-ahead-blob.test.ts',
 ];
 
 /** Tests that hold times against fixed limits or that load the whole machine: one file at a time, after all others. */
@@ -40,7 +40,7 @@ const runner = here('./test/support/retry-runner.ts');
 const TEST_MODES = new Set(['browser-tests', 'bench']);
 
 export default defineConfig(({ mode }) => ({
-  root: here('./src/playground'),
+  root: here('./playground'),
   // The weights alone are public files, and the plugin serves them: a build need not copy 190 MB.
   publicDir: false,
   // A page that is not there is a 404, not the start page.

@@ -8,8 +8,10 @@ const MAX_AT_ONCE = 4;
 
 const environments = [
   'test',
-  'test/unit/engine',
-  'test/unit/weights',
+  'playground',
+  'tools/weights',
+  'test/unit/worker',
+  'test/unit/model-files',
   'scripts',
   'sw',
   ...readdirSync('src', { recursive: true }).map((name) => join('src', name)),
@@ -22,6 +24,7 @@ const steps = [
   ['knip', '--no-progress'],
   ['oxlint', '--deny-warnings'],
   ['node', 'scripts/words.mjs'],
+  ['node', 'scripts/imports.mjs'],
   ...['compatibility', 'errors', 'docs'].map((name) => ['node', `scripts/${name}.mjs`, '--check']),
 ];
 

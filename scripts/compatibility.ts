@@ -1,24 +1,24 @@
 import type OpenAI from 'openai';
 import * as z from 'zod/mini';
-import { MAX_VALUES } from '../src/service/body/body-bounds.ts';
-import { chatAccepted, chatEnforced, chatPassedOn, chatRules } from '../src/service/chat/chat-schema.ts';
+import { MAX_VALUES } from '../src/api/body/body-bounds.ts';
+import { chatAccepted, chatEnforced, chatPassedOn, chatRules } from '../src/api/chat/chat-schema.ts';
 import {
   completionAccepted,
   completionEnforced,
   completionPassedOn,
   completionRules,
-} from '../src/service/completions/completion-schema.ts';
+} from '../src/api/completions/completion-schema.ts';
 import {
   embeddingsAccepted,
   embeddingsEnforced,
   embeddingsPassedOn,
-} from '../src/service/embeddings/embeddings-request.ts';
+} from '../src/api/embeddings/embeddings-request.ts';
 import {
   responseAccepted,
   responseEnforced,
   responsePassedOn,
   responseRules,
-} from '../src/service/responses/response-schema.ts';
+} from '../src/api/responses/response-schema.ts';
 
 /** docs/compatibility.md, from the schemas and tables that decide. Not part of the service itself. */
 

@@ -21,11 +21,11 @@ const packages = ['typedoc@0.28.20', 'typedoc-plugin-markdown@4.14.1', 'typescri
 const README = 'docs/api/README.md';
 const entries = [
   'index',
-  'store/index',
-  'react/index',
+  'page/status-store/index',
+  'page/react/index',
   'service-worker/index',
   'catalog/index',
-  'node/vite-plugin',
+  'node/vite-plugin/vite-plugin',
 ];
 
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');

@@ -26,7 +26,7 @@ export type {
   VariantReason,
 } from './protocol/worker-control.ts';
 export type { LoggedBody, RequestClient, RequestLogEntry } from './protocol/request-log.ts';
-export type { ErrorCode } from './protocol/error-codes.ts';
+export type { ErrorCode } from './errors/error-codes.ts';
 export type { ImportedFile, StoredVariant, WeightsOverview } from './protocol/weights-messages.ts';
 export type { IssuedKey, IssueOptions, KeyAdministrator, KeyInfo } from './keys/key-administrator.ts';
-export type { KeyLimits } from './storage/key-record.ts';
+export type { KeyLimits } from './database/key-record.ts';

@@ -4,11 +4,11 @@ import { rolldown } from 'rolldown';
 const bundles = {
   page: { index: 'src/index.ts' },
   sw: { index: 'src/service-worker/index.ts' },
-  worker: { worker: 'src/engine/worker.ts' },
-  broker: { broker: 'src/tabs/broker/broker.ts' },
+  worker: { worker: 'src/worker/worker.ts' },
+  broker: { broker: 'src/page/election/broker/broker.ts' },
   catalog: { index: 'src/catalog/index.ts' },
-  store: { index: 'src/store/index.ts' },
-  react: { index: 'src/react/index.ts' },
+  store: { index: 'src/page/status-store/index.ts' },
+  react: { index: 'src/page/react/index.ts' },
 };
 
 /** @returns {Promise<string[]>} paths of all modules that went in */

@@ -10,9 +10,9 @@ export async function buildNode() {
   rmSync('dist/node', { recursive: true, force: true });
   const bundle = await rolldown({
     input: {
-      cli: 'src/node/cli.ts',
-      'vite-plugin': 'src/node/vite-plugin.ts',
-      'wasm-files': 'src/node/vite/wasm-files.ts',
+      cli: 'src/node/cli/cli.ts',
+      'vite-plugin': 'src/node/vite-plugin/vite-plugin.ts',
+      'wasm-files': 'src/node/wasm-files.ts',
     },
     platform: 'node',
     external: ['vite'],

@@ -6,9 +6,9 @@ const entries = {
   page: 'src/index.ts',
   sw: 'src/service-worker/index.ts',
   catalog: 'src/catalog/index.ts',
-  store: 'src/store/index.ts',
-  react: 'src/react/index.ts',
-  node: 'src/node/vite-plugin.ts',
+  store: 'src/page/status-store/index.ts',
+  react: 'src/page/react/index.ts',
+  node: 'src/node/vite-plugin/vite-plugin.ts',
 };
 
 /** Declarations of what the entry points export, and no others. */
@@ -22,9 +22,11 @@ export function emitTypes(out = 'dist/types') {
     if (existsSync(file) && statSync(file).isFile() && !reached.has(file)) rmSync(file);
 }
 
+/** The folder whose `tsconfig.json` an entry is checked with, where it is not the entry's own. */
+const CHECKED_WITH = { page: 'src/page', store: 'src/page', react: 'src/page', node: 'src/node' };
+
 function emit(environment, entry, out) {
-  // The page's entry is above its folder.
-  const folder = environment === 'page' ? 'src/page' : dirname(entry);
+  const folder = CHECKED_WITH[environment] ?? dirname(entry);
   const config = {
     extends: `../${folder}/tsconfig.json`,
     compilerOptions: {

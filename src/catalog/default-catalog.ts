@@ -4,7 +4,7 @@ import { qwen08B, qwen2B, qwen4B, qwenGguf05B, qwenGguf15B } from './hub-variant
 
 /**
  * SmolLM2-135M-Instruct by Hugging Face TB: its Q4_1 weights as Q8_0, which WASM decodes 1.6 times as fast
- * (src/gguf/requantize.ts writes the file).
+ * (src/model-files/gguf/requantize.ts writes the file).
  */
 const smolLm2: WllamaVariant = {
   engine: 'wllama',
@@ -62,7 +62,7 @@ const allMiniLm = {
 } as const;
 
 /**
- * In its own float32 weights. `onnx/model.onnx` is the graph alone (src/convert/onnx writes it): it refers to the tensors
+ * In its own float32 weights. `onnx/model.onnx` is the graph alone (tools/weights/onnx writes it): it refers to the tensors
  * in `model.safetensors` by the name `model.onnx_data`.
  */
 const allMiniLmF32: TransformersVariant = {
@@ -87,7 +87,7 @@ const allMiniLmF32: TransformersVariant = {
 };
 
 /**
- * The float32 weights in 8 bits (src/convert/onnx): a quarter of the bytes, about twice as fast on the CPU. Its vectors differ
+ * The float32 weights in 8 bits (tools/weights/onnx): a quarter of the bytes, about twice as fast on the CPU. Its vectors differ
  * slightly (docs/decisions/embedding-int8.md), so it is optional: a site must prefer it. The small files are the same JSON
  * without spaces, so that no two variants share a stored file.
  */

@@ -1,6 +1,6 @@
-import { withDatabase } from '../storage/database.ts';
+import { withDatabase } from '../database/database.ts';
 import { createKey, hashKey } from './key-format.ts';
-import { DEFAULT_LIMITS, type KeyLimits, type KeyRecord } from '../storage/key-record.ts';
+import { DEFAULT_LIMITS, type KeyLimits, type KeyRecord } from '../database/key-record.ts';
 import { fullBucket } from './token-bucket.ts';
 
 export interface IssueOptions {

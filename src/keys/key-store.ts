@@ -1,14 +1,8 @@
-import { withDatabase } from '../storage/database.ts';
-import type {
-  Admission,
-  Admitted,
-  KeyStore,
-  LimitState,
-  Reservation,
-} from '../service/service-dependencies.ts';
+import { withDatabase } from '../database/database.ts';
+import type { Admission, Admitted, KeyStore, LimitState, Reservation } from '../api/service-dependencies.ts';
 import { enterInFlight } from './in-flight.ts';
 import { hashKey, isWholeKey } from './key-format.ts';
-import type { BucketState, KeyRecord } from '../storage/key-record.ts';
+import type { BucketState, KeyRecord } from '../database/key-record.ts';
 import { refill, untilLevel } from './token-bucket.ts';
 
 /** Calls that count against no limit update `lastUsed` at most this often: it is their only write. */

@@ -1,4 +1,4 @@
-import type { BucketState } from '../storage/key-record.ts';
+import type { BucketState } from '../database/key-record.ts';
 
 const MINUTE = 60_000;
 const ROUNDING_MS = 0.01;

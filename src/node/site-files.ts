@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { isFallback } from './vite/wasm-files.ts';
+import { isFallback } from './wasm-files.ts';
 
 /** One file of the site, as Workbox lists them: a null revision where the name itself has a hash. */
 export interface SiteFile {

@@ -1,4 +1,4 @@
-import { joinElection } from '../tabs/join.ts';
+import { joinElection } from './election/join.ts';
 import { missingApis, requireBrowser } from './requirements.ts';
 import { siteScope } from './site.ts';
 import { engineSettings, type StartOptions } from './start-options.ts';

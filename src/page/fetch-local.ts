@@ -1,6 +1,6 @@
 import { PROTOCOL_HEADER } from '../protocol/local-paths.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { WireError } from '../protocol/wire-error.ts';
+import type { WireError } from '../errors/wire-error.ts';
 import { LocaltextError } from './localtext-error.ts';
 
 /** Asks the service worker for one of the paths that it answers for the page library alone. */

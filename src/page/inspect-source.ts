@@ -1,12 +1,12 @@
 import { embeddingQuantization, toModelId } from '../catalog/added-models.ts';
 import { formatBytes, reportedMemoryGiB } from '../catalog/device-fit.ts';
 import { engineShortage, fitChat, fitEmbedding, type EngineLimits } from '../catalog/engine-limits.ts';
-import { FormatError } from '../gguf/byte-cursor.ts';
-import { inspectModel, type InspectedModel, type ModelFile } from '../gguf/inspect-model.ts';
-import { startOfBlob } from '../gguf/read-header.ts';
-import { EngineError } from '../protocol/engine-error.ts';
-import { hasMemory64 } from '../protocol/memory64.ts';
-import { readStart } from '../protocol/read-start.ts';
+import { FormatError } from '../model-files/gguf/byte-cursor.ts';
+import { inspectModel, type InspectedModel, type ModelFile } from '../model-files/gguf/inspect-model.ts';
+import { startOfBlob } from '../model-files/gguf/read-header.ts';
+import { EngineError } from '../errors/engine-error.ts';
+import { hasMemory64 } from '../util/memory64.ts';
+import { readStart } from '../model-files/sources/read-start.ts';
 import type { ModelSource } from '../protocol/weights-command.ts';
 import type { EmbeddingFacts, HubModel, WeightsReply } from '../protocol/weights-messages.ts';
 import type { AddSource, HubOffer, ModelDetails } from './added-model-types.ts';

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../protocol/error-codes.ts';
+import type { ErrorCode } from '../errors/error-codes.ts';
 
 /** What the page library rejects with: `message` says what was wrong and what to do, `code` is for programs. */
 export class LocaltextError extends Error {

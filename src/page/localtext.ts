@@ -9,7 +9,7 @@ import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { loadModel, readStatus } from './engine-access.ts';
 import { AddedModels } from './added-models-handle.ts';
 import { keysOf, type Keys } from './keys.ts';
-import type { Membership } from '../tabs/join.ts';
+import type { Membership } from './election/join.ts';
 import { applyUpdate } from './update.ts';
 import { Weights } from './weights-handle.ts';
 

@@ -1,8 +1,8 @@
-import { browserV1 } from '../v1/v1.ts';
-import { writeSettings } from '../storage/settings.ts';
-import type { ElectionMember } from '../tabs/election-member.ts';
+import { browserV1 } from '../routing/browser-v1.ts';
+import { writeSettings } from '../database/settings.ts';
+import type { ElectionMember } from './election/election-member.ts';
 import { withStorage } from './requirements.ts';
-import { pageTransport } from '../tabs/page-transport.ts';
+import { pageTransport } from './election/page-transport.ts';
 import type { StartOptions } from './start-options.ts';
 
 /** The service in this page, behaving as `fetch` does when a request is aborted. */

@@ -1,4 +1,4 @@
-import { blockedMessage } from '../protocol/policy-violations.ts';
+import { blockedMessage } from '../util/policy-violations.ts';
 import { LocaltextError } from './localtext-error.ts';
 
 const instead = 'use createFetch() instead: new OpenAI({ fetch: createFetch() }).';

@@ -1,4 +1,4 @@
-import { trustedScriptUrl } from '../protocol/trusted-urls.ts';
+import { trustedScriptUrl } from '../util/trusted-urls.ts';
 import { serviceWorkerName, siteBase } from './site.ts';
 import { folderUrl, type StartOptions } from './start-options.ts';
 

@@ -1,6 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { DeviceLimits, SourceOptions } from '../protocol/worker-control.ts';
-import type { EngineSettings } from '../tabs/engine-worker.ts';
+import type { EngineSettings } from './election/engine-worker.ts';
 import { siteBase } from './site.ts';
 
 export interface StartOptions {

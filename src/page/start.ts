@@ -1,5 +1,5 @@
 import { scopeOf } from '../protocol/scope.ts';
-import { joinElection } from '../tabs/join.ts';
+import { joinElection } from './election/join.ts';
 import { Localtext } from './localtext.ts';
 import { onControlLost, takeControl } from './take-control.ts';
 import { requireBrowser, requireCache, withStorage } from './requirements.ts';
@@ -57,7 +57,7 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
 async function storeSettings(scope: string, { catalog, prefer, upstreamKeys }: StartOptions): Promise<void> {
   // Before anything is built on it; pages with the default catalog load no checks.
   if (catalog) (await import('../catalog/parse-catalog.ts')).parseCatalog(catalog);
-  const { writeSettings } = await import('../storage/settings.ts');
+  const { writeSettings } = await import('../database/settings.ts');
   await writeSettings(scope, { catalog, prefer, upstreamKeys });
 }
 

@@ -1,4 +1,4 @@
-import { delay, withTimeout } from '../protocol/abort.ts';
+import { delay, withTimeout } from '../util/abort.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { REPLY_MS, tellServiceWorker } from './tell-service-worker.ts';
 import { applyUpdate } from './update.ts';

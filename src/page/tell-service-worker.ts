@@ -1,5 +1,5 @@
 import type { PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
-import type { ErrorCode } from '../protocol/error-codes.ts';
+import type { ErrorCode } from '../errors/error-codes.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { LocaltextError } from './localtext-error.ts';
 

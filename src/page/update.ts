@@ -1,4 +1,4 @@
-import { delay } from '../protocol/abort.ts';
+import { delay } from '../util/abort.ts';
 import { requestsRun } from '../protocol/locks.ts';
 import { scopeOf } from '../protocol/scope.ts';
 import { LocaltextError } from './localtext-error.ts';

@@ -2,7 +2,7 @@ import type { EngineStatus, LoadProgress } from './worker-control.ts';
 import type { ChatEvent, EmbeddingResult, Job } from './job.ts';
 import type { WeightsCommand } from './weights-command.ts';
 import type { WeightsReply } from './weights-messages.ts';
-import type { WireError } from './wire-error.ts';
+import type { WireError } from '../errors/wire-error.ts';
 
 /**
  * The channel of one request: a MessagePort from the asker (service worker, or a page without one) straight to

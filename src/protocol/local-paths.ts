@@ -1,6 +1,6 @@
 import type { AddedModel } from '../catalog/added-models.ts';
 import type { LoadProgress } from './worker-control.ts';
-import type { WireError } from './wire-error.ts';
+import type { WireError } from '../errors/wire-error.ts';
 
 /**
  * What the service worker answers beside /v1, without a key. Only the page library and the engine worker may ask: every

@@ -1,5 +1,5 @@
 import type { Catalog, VariantSampling } from '../catalog/catalog.ts';
-import type { SharedFiles } from './cross-origin-storage.ts';
+import type { SharedFiles } from '../util/cross-origin-storage.ts';
 import { nameIn } from './scope.ts';
 
 /** What the leader page calls in its engine worker, over Comlink. Everything else goes by `engine-port.ts`. */

@@ -3,8 +3,8 @@
  * @module localtext/sw
  */
 
-import type { EngineClientDependencies } from '../tabs/client/call-engine.ts';
-import { linked } from '../tabs/client/engine-link.ts';
+import type { EngineClientDependencies } from '../connection/call-engine.ts';
+import { linked } from '../connection/engine-link.ts';
 import type { NeedEngine } from '../protocol/discovery.ts';
 import { scopeOf } from '../protocol/scope.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -13,7 +13,7 @@ import { handleLocalRoute } from './local-routes.ts';
 import { handleMessage } from './messages.ts';
 import { SiteFiles, type SiteFile } from './site-files.ts';
 import { asksForWeights, respondStored } from './stored-weights.ts';
-import { browserV1, isV1Path } from '../v1/v1.ts';
+import { browserV1, isV1Path } from '../routing/browser-v1.ts';
 import { watchClient } from './watch-client.ts';
 
 export { handleMessage };

@@ -1,4 +1,4 @@
-import { protocolMismatch } from '../tabs/client/engine-errors.ts';
+import { protocolMismatch } from '../connection/engine-errors.ts';
 import {
   KEEP_ALIVE_PATH,
   LOAD_PATH,
@@ -9,7 +9,7 @@ import {
 } from '../protocol/local-paths.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WeightsCommand } from '../protocol/weights-command.ts';
-import { invalidField, requestError, ServiceError } from '../service/service-error.ts';
+import { invalidField, requestError, ServiceError } from '../api/service-error.ts';
 
 /** Each of the page library's paths, with the one method that it answers. */
 const METHODS: ReadonlyMap<string, string> = new Map([

@@ -1,9 +1,9 @@
-import type { EngineClientDependencies } from '../tabs/client/call-engine.ts';
-import { commandWeights } from '../tabs/client/load-model.ts';
+import type { EngineClientDependencies } from '../connection/call-engine.ts';
+import { commandWeights } from '../connection/load-model.ts';
 import { LOAD_PATH, STATUS_PATH, WEIGHTS_PATH, type LoadLine } from '../protocol/local-paths.ts';
-import { EventStream } from '../service/http/event-stream.ts';
-import { asServiceError } from '../service/service-error.ts';
-import type { V1 } from '../v1/v1.ts';
+import { EventStream } from '../api/http/event-stream.ts';
+import { asServiceError } from '../api/service-error.ts';
+import type { V1 } from '../routing/browser-v1.ts';
 import { isLocalPath, readName, readWeightsCommand, requirePageLibrary } from './local-request.ts';
 
 /** How long a page waits to hear of an engine's status, in milliseconds. */

@@ -2,7 +2,7 @@ import type { PageToServiceWorker, ServiceWorkerReply } from '../protocol/discov
 import { requestsRun } from '../protocol/locks.ts';
 import { scopeOf } from '../protocol/scope.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { serverError } from '../service/service-error.ts';
+import { serverError } from '../api/service-error.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 

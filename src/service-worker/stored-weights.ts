@@ -1,8 +1,8 @@
-import { readCached } from '../weights/backends/cache-backend.ts';
-import { openWeightsFolder } from '../weights/backends/opfs-folder.ts';
-import { recordName } from '../weights/integrity/integrity-record.ts';
+import { readCached } from '../model-files/backends/cache-backend.ts';
+import { openWeightsFolder } from '../model-files/backends/opfs-folder.ts';
+import { recordName } from '../model-files/integrity/integrity-record.ts';
 import { scopeOf } from '../protocol/scope.ts';
-import { pathNote, type StoredPath } from '../weights/backends/stored-path.ts';
+import { pathNote, type StoredPath } from '../model-files/backends/stored-path.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 

@@ -3,8 +3,8 @@ import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Catalog, WeightFile } from '../../src/catalog/catalog.ts';
-import { download } from '../../src/node/pull/pull-hub.ts';
-import { hashFile } from '../../src/node/pull/verified-files.ts';
+import { download } from '../../src/node/cli/pull/pull-hub.ts';
+import { hashFile } from '../../src/node/cli/pull/verified-files.ts';
 import { MLC_FOLDER, type MlcUrls, mlcVariant } from '../support/mlc-model.ts';
 
 const CACHE = 'dist/bench/mlc';

@@ -7,7 +7,7 @@ import type { Catalog, CatalogModel, Variant, WeightFile } from '../../src/catal
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
-import { tinyGguf } from '../unit/gguf/tiny-gguf.ts';
+import { tinyGguf } from '../unit/model-files/gguf/tiny-gguf.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 
 const SOUND = 'sound-1';

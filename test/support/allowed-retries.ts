@@ -40,7 +40,7 @@ export const ALLOWED_RETRIES: readonly AllowedRetry[] = [
     name: 'more turns than the page shows are refused quickly',
     why: TIME,
   },
-  { file: 'test/unit/service/body-bounds.test.ts', why: TIME },
+  { file: 'test/unit/api/body-bounds.test.ts', why: TIME },
 ];
 
 /** Why this test may run again; null: it may not. */

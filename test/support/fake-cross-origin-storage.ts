@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { CrossOriginStorageManager } from '../../src/protocol/cross-origin-storage.ts';
+import type { CrossOriginStorageManager } from '../../src/util/cross-origin-storage.ts';
 
 interface Entry {
   /** null: created, and not written yet. */

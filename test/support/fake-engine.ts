@@ -5,7 +5,7 @@ import type {
   EngineEvent,
   EngineRequest,
   OnWaiting,
-} from '../../src/service/service-dependencies.ts';
+} from '../../src/api/service-dependencies.ts';
 import { sampleOf } from './sample-json.ts';
 
 const FAKE_FINGERPRINT = 'fake-weights-f32-node';

@@ -3,10 +3,10 @@ import 'fake-indexeddb/auto';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { KeyAdministrator, type IssueOptions } from '../../src/keys/key-administrator.ts';
 import { createKeyStore } from '../../src/keys/key-store.ts';
-import { catalogDirectory } from '../../src/service/models/catalog-directory.ts';
-import { createService } from '../../src/service/service.ts';
-import type { ServiceDependencies } from '../../src/service/service-dependencies.ts';
-import { createResponseStore } from '../../src/storage/response-store.ts';
+import { catalogDirectory } from '../../src/api/models/catalog-directory.ts';
+import { createService } from '../../src/api/service.ts';
+import type { ServiceDependencies } from '../../src/api/service-dependencies.ts';
+import { createResponseStore } from '../../src/database/response-store.ts';
 import { FakeEngine } from './fake-engine.ts';
 import { FakeLocks } from './fake-locks.ts';
 

@@ -1,5 +1,5 @@
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { pullWeights } from '../../src/node/pull-command.ts';
+import { pullWeights } from '../../src/node/cli/pull-command.ts';
 
 /** What `localtext pull` downloads, and the weights that only pages use that prefer them. */
 export async function pullTestWeights(): Promise<void> {

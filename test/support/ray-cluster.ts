@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-import { cacheFolder } from '../../src/node/pull/cache-folder.ts';
-import { findPython } from '../../src/node/pull/python.ts';
+import { cacheFolder } from '../../src/node/cli/pull/cache-folder.ts';
+import { findPython } from '../../src/node/cli/pull/python.ts';
 
 const EXAMPLE = resolve('examples/ray-serve');
 /** With the first installation of Ray. */

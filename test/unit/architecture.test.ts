@@ -31,11 +31,11 @@ test('the way of a streamed chat is as docs/architecture.md lists it', () => {
 
 test('a file is reached by message, or by its interface, only where that begins', () => {
   expect(stops.filter(({ by }) => by)).toEqual([
-    { path: 'src/engine/requests/serve-port.ts', by: 'message' },
-    { path: 'src/engine/models/model-manager.ts', by: 'its interface' },
-    { path: 'src/engine/engines/wllama/wllama-engine.ts', by: 'its interface' },
+    { path: 'src/worker/requests/serve-port.ts', by: 'message' },
+    { path: 'src/worker/models/model-manager.ts', by: 'its interface' },
+    { path: 'src/worker/runtimes/llama-cpp/wllama-engine.ts', by: 'its interface' },
   ]);
   const source = (path: string): string => readFileSync(path, 'utf8');
-  expect(source('src/engine/requests/serve-port.ts')).toContain('MessageEvent<AskerMessage>');
-  expect(source('src/engine/engines/wllama/wllama-engine.ts')).toContain('implements ChatEngine');
+  expect(source('src/worker/requests/serve-port.ts')).toContain('MessageEvent<AskerMessage>');
+  expect(source('src/worker/runtimes/llama-cpp/wllama-engine.ts')).toContain('implements ChatEngine');
 });

@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import * as catalog from '../../src/catalog/index.ts';
-import * as doctor from '../../src/node/doctor-command.ts';
-import * as init from '../../src/node/init-command.ts';
-import * as pull from '../../src/node/pull-command.ts';
-import * as start from '../../src/node/start-command.ts';
+import * as doctor from '../../src/node/cli/doctor-command.ts';
+import * as init from '../../src/node/cli/init-command.ts';
+import * as pull from '../../src/node/cli/pull-command.ts';
+import * as start from '../../src/node/cli/start-command.ts';
 
 const DOCUMENTS = [
   'README.md',
@@ -78,8 +78,8 @@ describe.each(DOCUMENTS)('%s', (path) => {
       'localtext/sw': await readFile('src/service-worker/index.ts', 'utf8'),
       'localtext/catalog': Object.keys(catalog).join(' '),
       'localtext/vite': 'localtext',
-      'localtext/store': await readFile('src/store/index.ts', 'utf8'),
-      'localtext/react': await readFile('src/react/index.ts', 'utf8'),
+      'localtext/store': await readFile('src/page/status-store/index.ts', 'utf8'),
+      'localtext/react': await readFile('src/page/react/index.ts', 'utf8'),
     };
     for (const code of blocks('js'))
       for (const [, names = '', from = ''] of code.matchAll(

@@ -1,10 +1,10 @@
 import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
-import { useWorkerFile } from '../../../src/engine/engines/wllama/worker-file.ts';
+import { useWorkerFile } from '../../../src/worker/runtimes/llama-cpp/worker-file.ts';
 import { once } from './once.ts';
 
 /**
- * `ours`: as src/engine/engines/wllama/load-wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.
+ * `ours`: as src/worker/runtimes/llama-cpp/load-wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.
  * `plain`: its own settings, but for the context's length.
  */
 export type RawSettings = 'ours' | 'large-batches' | 'plain';

@@ -4,11 +4,11 @@ import { expose } from 'comlink';
 import type { EngineStatus, WorkerControl } from '../../../src/protocol/worker-control.ts';
 import type { ServePort } from '../../../src/protocol/discovery.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
-import { delay } from '../../../src/protocol/abort.ts';
-import type { ChatEngine } from '../../../src/engine/engine.ts';
-import { ModelManager } from '../../../src/engine/models/model-manager.ts';
-import { servePort, type Serving } from '../../../src/engine/requests/serve-port.ts';
-import { StatusChannel } from '../../../src/engine/worker/status-channel.ts';
+import { delay } from '../../../src/util/abort.ts';
+import type { ChatEngine } from '../../../src/worker/runtimes/engine.ts';
+import { ModelManager } from '../../../src/worker/models/model-manager.ts';
+import { servePort, type Serving } from '../../../src/worker/requests/serve-port.ts';
+import { StatusChannel } from '../../../src/worker/status-channel.ts';
 
 const TOKEN_MS = 20;
 

@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node';
 
-import { pullWeights } from '../../../src/node/pull-command.ts';
+import { pullWeights } from '../../../src/node/cli/pull-command.ts';
 import { findBrowser } from '../../support/find-browser.ts';
 import { beginInstall, FOLDER, installExamples, packTarball, tarballPath } from './workspace.ts';
 

@@ -1,5 +1,8 @@
-import type { Chunk } from '../../../src/engine/engines/wllama/wllama-reply.ts';
-import { RequestRejectedError, type ServerCalls } from '../../../src/engine/engines/wllama/server-calls.ts';
+import type { Chunk } from '../../../src/worker/runtimes/llama-cpp/wllama-reply.ts';
+import {
+  RequestRejectedError,
+  type ServerCalls,
+} from '../../../src/worker/runtimes/llama-cpp/server-calls.ts';
 
 /**
  * Stands in for llama.cpp's server: a step advances every slot, and hands out one result of one of them; others wait.

@@ -1,4 +1,7 @@
-import { RequestRejectedError, type ServerCalls } from '../../../src/engine/engines/wllama/server-calls.ts';
+import {
+  RequestRejectedError,
+  type ServerCalls,
+} from '../../../src/worker/runtimes/llama-cpp/server-calls.ts';
 
 /** What is asked of a server: the fake one counts characters, the real one computes tokens. */
 export interface Requests {

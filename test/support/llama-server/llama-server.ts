@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-import { cacheFolder } from '../../../src/node/pull/cache-folder.ts';
-import { execute, findPython } from '../../../src/node/pull/python.ts';
+import { cacheFolder } from '../../../src/node/cli/pull/cache-folder.ts';
+import { execute, findPython } from '../../../src/node/cli/pull/python.ts';
 
 const HERE = import.meta.dirname;
 /** As in requirements.txt. */

@@ -1,6 +1,6 @@
-import { NativeLog } from '../../../src/engine/engines/wllama/native-log.ts';
-import { serverCalls } from '../../../src/engine/engines/wllama/server-calls.ts';
-import { findSlots } from '../../../src/engine/engines/wllama/worker-proxy.ts';
+import { NativeLog } from '../../../src/worker/runtimes/llama-cpp/native-log.ts';
+import { serverCalls } from '../../../src/worker/runtimes/llama-cpp/server-calls.ts';
+import { findSlots } from '../../../src/worker/runtimes/llama-cpp/worker-proxy.ts';
 import { loadRawChat } from '../../bench/page/raw-chat.ts';
 import { observeCalls } from '../llama-calls/observe-calls.ts';
 

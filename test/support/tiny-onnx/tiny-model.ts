@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import type { TransformersVariant } from '../../../src/catalog/catalog.ts';
-import { bertGraph } from '../../../src/convert/onnx/bert-graph.ts';
+import { bertGraph } from '../../../tools/weights/bert-graph.ts';
 
 /** Ids after the 256 bytes. */
 const SPECIAL = ['<|start|>', '<|end|>'];

@@ -1,9 +1,9 @@
 import { expose } from 'comlink';
 import type { WebLlmVariant } from '../../../src/catalog/catalog.ts';
-import { detectDevice } from '../../../src/engine/device/detect-device.ts';
-import type { ChatEngine } from '../../../src/engine/engine.ts';
-import { EngineError } from '../../../src/protocol/engine-error.ts';
-import { loadWebLlm } from '../../../src/engine/engines/web-llm/load-web-llm.ts';
+import { detectDevice } from '../../../src/worker/device/detect-device.ts';
+import type { ChatEngine } from '../../../src/worker/runtimes/engine.ts';
+import { EngineError } from '../../../src/errors/engine-error.ts';
+import { loadWebLlm } from '../../../src/worker/runtimes/web-llm/load-web-llm.ts';
 import type { ChatEvent, ChatJob } from '../../../src/protocol/job.ts';
 
 /** Where a file of a model comes from: given here, or by URL. */

@@ -3,7 +3,7 @@ import 'fake-indexeddb/auto';
 import { IDBFactory } from 'fake-indexeddb';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { KeyAdministrator as Administrator } from '../../../src/keys/key-administrator.ts';
-import type { KeyStore } from '../../../src/service/service-dependencies.ts';
+import type { KeyStore } from '../../../src/api/service-dependencies.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 const DAY = 86_400_000;
@@ -59,7 +59,7 @@ describe('keys', () => {
 
   test('only hashes are stored, and lists show neither', async () => {
     const { key } = await keys.issue({ label: 'a' });
-    const { withDatabase } = await import('../../../src/storage/database.ts');
+    const { withDatabase } = await import('../../../src/database/database.ts');
     const stored = JSON.stringify(await withDatabase('/', (database) => database.getAll('keys')));
     expect(stored).not.toContain(key.slice(3, 46));
     const listed = JSON.stringify(await keys.list());
@@ -138,7 +138,7 @@ describe('keys', () => {
         'revoked',
         'admitted',
       ]);
-      const { withDatabase } = await import('../../../src/storage/database.ts');
+      const { withDatabase } = await import('../../../src/database/database.ts');
       expect(JSON.stringify(await withDatabase('/', (database) => database.getAll('keys')))).not.toContain(
         second.key,
       );

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { describeFileError } from '../../../src/node/files.ts';
-import { download } from '../../../src/node/pull/pull-hub.ts';
-import { withPullLock } from '../../../src/node/pull/pull-lock.ts';
+import { download } from '../../../src/node/cli/pull/pull-hub.ts';
+import { withPullLock } from '../../../src/node/cli/pull/pull-lock.ts';
 import { HubDouble } from './hub-double.ts';
 
 const signal = new AbortController().signal;
@@ -36,7 +36,7 @@ async function localtext(...args: string[]): Promise<{ status: unknown; output: 
   process.argv = [...argv.slice(0, 2), ...args];
   try {
     vi.resetModules();
-    await import('../../../src/node/cli.ts');
+    await import('../../../src/node/cli/cli.ts');
     return {
       status: process.exitCode,
       output: said.mock.calls.flat().join('\n'),

@@ -2,9 +2,9 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-import { parseFlags, parsePort } from '../../../src/node/flags.ts';
-import { UsageError } from '../../../src/node/errors.ts';
-import { cacheFolder } from '../../../src/node/pull/cache-folder.ts';
+import { parseFlags, parsePort } from '../../../src/node/cli/flags.ts';
+import { UsageError } from '../../../src/node/cli/errors.ts';
+import { cacheFolder } from '../../../src/node/cli/pull/cache-folder.ts';
 
 describe('flags', () => {
   test('unknown ones are a usage error', () => {

@@ -5,8 +5,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
-import { findPython } from '../../../src/node/pull/python.ts';
-import type { WheelFile } from '../../../src/node/pull/sources.ts';
+import { findPython } from '../../../src/node/cli/pull/python.ts';
+import type { WheelFile } from '../../../src/node/cli/pull/sources.ts';
 
 const MAKE_WHEEL = `
 import base64, json, sys, zipfile

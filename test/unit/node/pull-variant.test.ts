@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Catalog } from '../../../src/catalog/catalog.ts';
-import { Progress } from '../../../src/node/pull/progress.ts';
-import { pull } from '../../../src/node/pull/pull.ts';
+import { Progress } from '../../../src/node/cli/pull/progress.ts';
+import { pull } from '../../../src/node/cli/pull/pull.ts';
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

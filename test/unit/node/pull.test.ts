@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import type { Catalog } from '../../../src/catalog/catalog.ts';
-import { Progress } from '../../../src/node/pull/progress.ts';
-import { pull, type PullOptions } from '../../../src/node/pull/pull.ts';
+import { Progress } from '../../../src/node/cli/pull/progress.ts';
+import { pull, type PullOptions } from '../../../src/node/cli/pull/pull.ts';
 import { HubDouble } from './hub-double.ts';
-import { requantized, tinyGguf } from '../gguf/tiny-gguf.ts';
+import { requantized, tinyGguf } from '../model-files/gguf/tiny-gguf.ts';
 
 const PATH = 'tiny/model.gguf';
 const URL_PATH = '/owner/tiny/resolve/abc/model.gguf';

@@ -3,9 +3,9 @@ import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { Progress } from '../../../src/node/pull/progress.ts';
-import type { WheelFile } from '../../../src/node/pull/sources.ts';
-import { Wheels } from '../../../src/node/pull/wheels.ts';
+import { Progress } from '../../../src/node/cli/pull/progress.ts';
+import type { WheelFile } from '../../../src/node/cli/pull/sources.ts';
+import { Wheels } from '../../../src/node/cli/pull/wheels.ts';
 import { makeSdist, makeWheel, PackageIndex, WHEEL, type Entries } from './package-index.ts';
 
 const signal = new AbortController().signal;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 
 import { describe, expect, test } from 'vitest';
 
-import { codeSample, samplesFor } from '../../../src/playground/requests/code-samples.ts';
+import { codeSample, samplesFor } from '../../../playground/requests/code-samples.ts';
 
 const CHAT = '/v1/chat/completions';
 const entry = (body: unknown, path = CHAT) => ({

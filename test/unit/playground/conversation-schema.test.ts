@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { conversationSchema } from '../../../src/playground/chat/conversation-schema.ts';
+import { conversationSchema } from '../../../playground/chat/conversation-schema.ts';
 
 const user = (id: string, parent: string | null): object => ({
   id,

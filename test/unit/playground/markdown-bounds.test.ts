@@ -1,7 +1,7 @@
 import { Marked } from 'marked';
 import { expect, test } from 'vitest';
 
-import { isRenderable } from '../../../src/playground/markdown/markdown-bounds.ts';
+import { isRenderable } from '../../../playground/markdown/markdown-bounds.ts';
 
 const nested = Array.from({ length: 400 }, (_, depth) => `${' '.repeat(2 * depth)}- a`).join('\n');
 

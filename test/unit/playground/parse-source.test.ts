@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { parseSource } from '../../../src/playground/model-list/parse-source.ts';
+import { parseSource } from '../../../playground/model-list/parse-source.ts';
 
 test.each([
   [' owner/a-model.GGUF ', { hub: 'owner/a-model.GGUF' }],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { placeLabels, type Spot } from '../../../src/playground/embeddings/place-labels.ts';
+import { placeLabels, type Spot } from '../../../playground/embeddings/place-labels.ts';
 
 const frame = { width: 320, height: 360 };
 const measure = (text: string): number => text.length * 7;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { restore } from '../../../src/playground/preferences.ts';
+import { restore } from '../../../playground/preferences.ts';
 
 const initial = { model: 'a', temperature: 0.7, maxTokens: 512 as number | null, open: false };
 

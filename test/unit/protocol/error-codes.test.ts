@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-import { ERROR_GROUPS } from '../../../src/protocol/error-codes.ts';
+import { ERROR_GROUPS } from '../../../src/errors/error-codes.ts';
 
 const TABLE = 'error-codes.ts';
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })

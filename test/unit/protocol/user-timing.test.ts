@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 
-import { showSpan } from '../../../src/protocol/user-timing.ts';
+import { showSpan } from '../../../src/util/user-timing.ts';
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -5,7 +5,7 @@ import { PROTOCOL_VERSION } from '../../../src/protocol/version.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
 import { handleLocalRoute } from '../../../src/service-worker/local-routes.ts';
-import { browserV1 } from '../../../src/v1/v1.ts';
+import { browserV1 } from '../../../src/routing/browser-v1.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));

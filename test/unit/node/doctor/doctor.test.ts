@@ -1,9 +1,9 @@
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 
-import { run } from '../../../../src/node/doctor-command.ts';
-import { examineSite, type DoctorOptions } from '../../../../src/node/doctor/examine.ts';
-import type { Finding } from '../../../../src/node/doctor/finding.ts';
-import { examinePage } from '../../../../src/node/doctor/page.ts';
+import { run } from '../../../../src/node/cli/doctor-command.ts';
+import { examineSite, type DoctorOptions } from '../../../../src/node/cli/doctor/examine.ts';
+import type { Finding } from '../../../../src/node/cli/doctor/finding.ts';
+import { examinePage } from '../../../../src/node/cli/doctor/page.ts';
 import { serveSite, soundSite, type SiteAnswer } from './broken-site.ts';
 
 type Site = Record<string, SiteAnswer>;

@@ -1,0 +1,112 @@
+import { signal } from '@preact/signals';
+import { announce } from '../announce.ts';
+import { load } from '../client/downloads.ts';
+import { replaceRoute } from '../router.ts';
+import { requestBody, SettingsError } from './chat-settings.ts';
+import { conversation, putTurn, settings, turns } from './chat-state.ts';
+import { toMessages, type AssistantTurn, type Conversation, type Turn } from './conversation.ts';
+import { emptyReply, type Reply } from './reply.ts';
+import { streamReplies } from './stream-replies.ts';
+import { messageOf } from '../format.ts';
+
+/** The turns being written, if any, and how to stop them. */
+export const writing = signal<{ turnIds: string[]; stop: () => void } | null>(null);
+export const sendProblem = signal<string | null>(null);
+
+/** Says something as the user, after the last turn shown, or as another version of an earlier turn. */
+export async function say(
+  content: string,
+  parent: string | null = turns.value.at(-1)?.id ?? null,
+): Promise<boolean> {
+  return await ask((target) =>
+    putTurn(target, { ...newTurn(parent), role: 'user', content }, { save: true, show: true }),
+  );
+}
+
+/** Answers each tool call of the last turn, then lets the model go on. */
+export async function answerTools(
+  results: { toolCallId: string; name: string; content: string }[],
+): Promise<boolean> {
+  return await ask((target) => {
+    let parent = turns.value.at(-1)?.id ?? null;
+    let next = target;
+    for (const result of results) {
+      const turn: Turn = { ...newTurn(parent), role: 'tool', ...result };
+      next = putTurn(next, turn, { save: true, show: true });
+      parent = turn.id;
+    }
+    return next;
+  });
+}
+
+/** Another reply to the same words: a sibling of this one. */
+export async function retry(turn: AssistantTurn): Promise<void> {
+  await ask((target) => target, turn.parent);
+}
+
+async function ask(
+  prepare: (target: Conversation) => Conversation,
+  parentId?: string | null,
+): Promise<boolean> {
+  if (writing.value) return false;
+  sendProblem.value = null;
+  const used = settings.value;
+  try {
+    // Before anything is added: what is wrong in the settings leaves the conversation as it was.
+    requestBody(used, []);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    sendProblem.value = error.message;
+    return false;
+  }
+  let target = prepare(conversation.value);
+  // A reload comes back to this conversation.
+  replaceRoute('chat', target.id);
+  const shown = turns.value;
+  const end = parentId === undefined ? shown.length : shown.findIndex(({ id }) => id === parentId) + 1;
+  const asked = shown.slice(0, end);
+  const body = requestBody(used, toMessages(asked));
+  const parent = asked.at(-1)?.id ?? null;
+  const blank = Array.from({ length: used.choices }, (_, index) => blankTurn(parent, used.model, index));
+  for (const turn of blank.toReversed()) target = putTurn(target, turn, { save: false, show: true });
+
+  const controller = new AbortController();
+  writing.value = { turnIds: blank.map(({ id }) => id), stop: () => controller.abort() };
+  let latest: Reply[] = [];
+  let problem: string | null = null;
+  // Shows the progress of a download that the request itself would only wait for.
+  void load(used.model);
+  try {
+    await streamReplies(body, controller.signal, (replies) => {
+      latest = replies;
+      for (const [index, turn] of blank.entries()) {
+        target = putTurn(target, { ...turn, ...replies[index] }, { save: false, show: false });
+      }
+    });
+  } catch (error) {
+    problem = controller.signal.aborted ? 'stopped' : messageOf(error);
+  } finally {
+    writing.value = null;
+    for (const [index, turn] of blank.entries()) {
+      target = putTurn(target, { ...turn, ...latest[index], problem }, { save: true, show: false });
+    }
+  }
+  announce(problem === null ? `Reply: ${latest[0]?.content ?? ''}` : `The reply ended early: ${problem}`);
+  return true;
+}
+
+function newTurn(parent: string | null): { id: string; parent: string | null; createdAt: number } {
+  return { id: crypto.randomUUID(), parent, createdAt: Date.now() };
+}
+
+function blankTurn(parent: string | null, model: string, index: number): AssistantTurn {
+  const base = newTurn(parent);
+  return {
+    ...emptyReply(),
+    ...base,
+    createdAt: base.createdAt + index,
+    role: 'assistant',
+    model,
+    problem: null,
+  };
+}

@@ -1,0 +1,130 @@
+import { signal } from '@preact/signals';
+import type { AddedModel, AddSource, HubFile, HubOffer, ModelDetails } from '../../src/index.ts';
+import { announce } from '../announce.ts';
+import { messageOf } from '../format.ts';
+import { preference } from '../preferences.ts';
+import { handle } from './localtext.ts';
+import { refreshModels } from './models.ts';
+import { refreshStoredWeights } from './stored-weights.ts';
+
+/** What the user chose, until it is added or put away. */
+export interface ChosenModel {
+  source: AddSource;
+  details: ModelDetails;
+  /** Null: nothing has been copied yet. */
+  progress: { loadedBytes: number; totalBytes: number } | null;
+}
+
+const addedModels = signal<readonly AddedModel[]>([]);
+/** The text that names a repository or a URL: kept while the page is reloaded to allow the model hub. */
+export const sourceText = preference('add-source', '');
+/** What a repository has; null: none was looked up. */
+export const hubOffers = signal<readonly HubOffer[] | null>(null);
+export const chosenModel = signal<ChosenModel | null>(null);
+/** What is being read of a model, as `owner/name`; null: nothing. */
+export const reading = signal<string | null>(null);
+export const addError = signal<string | null>(null);
+/** What remains of a model whose adding was stopped. */
+export const addNote = signal<string | null>(null);
+let adding = new AbortController();
+/** Answers to an earlier choice are passed over. */
+let choices = 0;
+
+export const addedModel = (id: string): AddedModel | undefined =>
+  addedModels.value.find((model) => model.id === id);
+
+/** What was said of the last action stays. */
+export async function refreshAddedModels(): Promise<void> {
+  try {
+    addedModels.value = await (await handle).models.list();
+  } catch (error) {
+    addError.value = messageOf(error);
+  }
+}
+
+/** Shows what a model's files say of it; copies nothing. */
+export async function choose(source: AddSource, name: string): Promise<void> {
+  await read(name, async () => {
+    const details = await (await handle).models.inspect(source);
+    return () => {
+      hubOffers.value = null;
+      chosenModel.value = { source, details, progress: null };
+      announce(
+        `${details.name} is a ${details.quantization} model. It ${details.problem ?? 'fits this device'}.`,
+      );
+    };
+  });
+}
+
+/** Shows the models of a repository; the one that is named at once. */
+export async function lookUp(wanted: HubFile): Promise<void> {
+  if (wanted.file) return choose(wanted, wanted.file);
+  await read(wanted.hub, async () => {
+    const offers = await (await handle).models.offers(wanted.hub);
+    return () => {
+      hubOffers.value = offers;
+      announce(`${wanted.hub} has ${offers.length} models. Choose one.`);
+    };
+  });
+}
+
+export async function addChosen(id: string): Promise<void> {
+  const chosen = chosenModel.peek();
+  if (!chosen || chosen.progress) return;
+  adding = new AbortController();
+  const { signal: stop } = adding;
+  const show = (loadedBytes: number, totalBytes: number): void => {
+    if (!stop.aborted) chosenModel.value = { ...chosen, progress: { loadedBytes, totalBytes } };
+  };
+  show(0, chosen.details.bytes);
+  addError.value = addNote.value = null;
+  try {
+    const { models } = await handle;
+    await models.add(chosen.source, {
+      id,
+      signal: stop,
+      onProgress: ({ loadedBytes, totalBytes }) => show(loadedBytes, totalBytes),
+    });
+    if (!stop.aborted) chosenModel.value = null;
+    sourceText.value = '';
+    announce(`${id} was added.`);
+  } catch (error) {
+    if (!stop.aborted) {
+      chosenModel.value = { ...chosen, progress: null };
+      addError.value = messageOf(error);
+    }
+  }
+  await refreshAll();
+}
+
+/** Puts the choice away. What has been copied of it is kept for a while, so that it can go on. */
+export function cancelChosen(): void {
+  if (chosenModel.peek()?.progress) {
+    addNote.value =
+      'Stopped. What has come is kept for a week: add the same model again to go on from there, or delete it under “Storage of this site”.';
+    announce(addNote.value);
+  }
+  adding.abort();
+  choices++;
+  chosenModel.value = hubOffers.value = addError.value = reading.value = null;
+}
+
+export async function refreshAll(): Promise<void> {
+  await Promise.all([refreshModels(), refreshAddedModels(), refreshStoredWeights()]);
+}
+
+/** Reads something of `name`, and shows it unless something else was chosen meanwhile. */
+async function read(name: string, work: () => Promise<() => void>): Promise<void> {
+  if (chosenModel.peek()?.progress) return;
+  const choice = ++choices;
+  chosenModel.value = addError.value = addNote.value = null;
+  reading.value = name;
+  try {
+    const show = await work();
+    if (choice === choices) show();
+  } catch (error) {
+    if (choice === choices) addError.value = messageOf(error);
+  } finally {
+    if (choice === choices) reading.value = null;
+  }
+}

@@ -1,0 +1,24 @@
+import { defaultCatalog, type Catalog } from '../../src/catalog/index.ts';
+
+const SMALL = 'amber-phoenix-4';
+
+/** The small chat model, answered by an OpenAI-compatible server that has the same weights, and by the device without it. */
+export function catalogWithServer(baseUrl: string): Catalog {
+  const server = {
+    engine: 'upstream' as const,
+    name: 'server',
+    license: 'Apache-2.0',
+    contextLength: 4096,
+    files: [],
+    baseUrl,
+    model: 'smollm2-135m-instruct',
+  };
+  return {
+    ...defaultCatalog,
+    models: defaultCatalog.models.map((model) =>
+      model.id === SMALL
+        ? { ...model, variants: [...model.variants, server], route: 'server-first' as const }
+        : model,
+    ),
+  };
+}

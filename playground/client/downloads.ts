@@ -1,0 +1,87 @@
+import { signal } from '@preact/signals';
+import type { LoadProgress } from '../../src/index.ts';
+import { handle, modelStatuses } from './localtext.ts';
+import { idsWithTheSameWeights } from './model-facts.ts';
+import { holdDownload } from './stored-weights.ts';
+import { RateMeter } from './rate-meter.ts';
+import { messageOf } from '../format.ts';
+
+export interface Download {
+  model: string;
+  phase: LoadProgress['phase'] | 'starting' | 'cancelled' | 'failed';
+  loadedBytes: number;
+  totalBytes: number;
+  /** Bytes a second over the last seconds; null until known. */
+  rate: number | null;
+  error: string | null;
+  /** Paused by the user. */
+  held: boolean;
+}
+
+export const downloads = signal<Readonly<Record<string, Download>>>({});
+const controllers = new Map<string, AbortController>();
+const running = new Map<string, Promise<void>>();
+
+/** Loads a model until it answers; joins a load that is under way. Never rejects: the outcome is in `downloads`. */
+export function load(model: string): Promise<void> {
+  const already = running.get(model);
+  if (already) return already;
+  const promise = run(model).finally(() => {
+    running.delete(model);
+    controllers.delete(model);
+  });
+  running.set(model, promise);
+  return promise;
+}
+
+export function cancelLoad(model: string): void {
+  controllers.get(model)?.abort();
+}
+
+/** Pauses a download, or continues it. */
+export async function hold(model: string, held: boolean): Promise<void> {
+  if (!(await holdDownload(model, held))) return;
+  // The same files may be on their way for others.
+  for (const id of [model, ...idsWithTheSameWeights(model)]) if (running.has(id)) update(id, { held });
+}
+
+async function run(model: string): Promise<void> {
+  const controller = new AbortController();
+  const meter = new RateMeter();
+  controllers.set(model, controller);
+  // What answers already shows no progress while that is made sure of.
+  const ready = modelStatuses.peek().some(({ id, state }) => id === model && state === 'ready');
+  update(model, {
+    phase: ready ? 'ready' : 'starting',
+    loadedBytes: 0,
+    totalBytes: 0,
+    rate: null,
+    error: null,
+    held: false,
+  });
+  try {
+    const localtext = await handle;
+    await localtext.ready(model, {
+      signal: controller.signal,
+      onProgress: ({ phase, loadedBytes, totalBytes }) =>
+        update(model, { phase, loadedBytes, totalBytes, rate: meter.add(loadedBytes) }),
+    });
+    update(model, { phase: 'ready' });
+  } catch (error) {
+    if (controller.signal.aborted) update(model, { phase: 'cancelled' });
+    else update(model, { phase: 'failed', error: messageOf(error) });
+  }
+}
+
+function update(model: string, change: Partial<Download>): void {
+  const before = downloads.value[model] ?? {
+    model,
+    phase: 'starting',
+    loadedBytes: 0,
+    totalBytes: 0,
+    rate: null,
+    error: null,
+    held: false,
+  };
+  downloads.value = { ...downloads.value, [model]: { ...before, ...change } };
+}

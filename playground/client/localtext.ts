@@ -1,0 +1,48 @@
+import { computed, signal } from '@preact/signals';
+import { hubAllowed } from './model-hub.ts';
+import { start, type Localtext, type LocaltextStatus } from '../../src/index.ts';
+import { messageOf } from '../format.ts';
+
+declare global {
+  interface Window {
+    /** For the console: the handle, or its promise while the page starts. */
+    localtext: Localtext | Promise<Localtext>;
+  }
+}
+
+/** Started once for the page. */
+export const handle: Promise<Localtext> = startOnce();
+
+async function startOnce(): Promise<Localtext> {
+  const options = { sources: { hub: hubAllowed.peek() } };
+  // Set when Vite starts: `VITE_SERVER=http://127.0.0.1:8000/v1 npx vite`.
+  const server = import.meta.env['VITE_SERVER'] as string | undefined;
+  if (!server) return start(options);
+  const { catalogWithServer } = await import('./catalog-with-server.ts');
+  return start({ ...options, catalog: catalogWithServer(server) });
+}
+
+export const startError = signal<string | null>(null);
+export const engineStatus = signal<LocaltextStatus | null>(null);
+export const modelStatuses = computed(() => engineStatus.value?.models ?? []);
+
+export async function publishHandle(): Promise<void> {
+  window.localtext = handle;
+  try {
+    const localtext = await handle;
+    window.localtext = localtext;
+    watchStatus(localtext);
+  } catch (error) {
+    startError.value = messageOf(error);
+  }
+}
+
+function watchStatus(localtext: Localtext): void {
+  const refresh = async (): Promise<void> => {
+    engineStatus.value = await localtext.status();
+  };
+  // A status that cannot be fetched now comes with the next event.
+  const tryRefresh = (): void => void refresh().catch(() => undefined);
+  localtext.addEventListener('status', tryRefresh);
+  tryRefresh();
+}

@@ -1,0 +1,48 @@
+import { computed } from '@preact/signals';
+import { defaultCatalog } from '../../src/catalog/index.ts';
+import type { CatalogModel, Variant } from '../../src/catalog/index.ts';
+import { modelStatuses } from './localtext.ts';
+import { modelIds } from './models.ts';
+
+/** The catalog's entry of an id; this page starts with the default catalog. */
+export const catalogModel = (id: string): CatalogModel | undefined =>
+  defaultCatalog.models.find((model) => model.id === id);
+
+/** Of all files; about, where only the model hub knows exactly. */
+export const weightBytes = ({ files, hub }: Variant): number =>
+  files.reduce((sum, file) => sum + file.bytes, hub?.approximateBytes ?? 0);
+
+/** Of a first download: less than what is stored where a file is requantized here. */
+export const downloadBytes = (variant: Variant): number =>
+  weightBytes({ ...variant, files: variant.files.map((file) => ({ ...file, ...file.requantizedFrom })) });
+
+/** The variant that answers, else the one chosen for this device; undefined until the engine has chosen. */
+export function chosenVariant(id: string): Variant | undefined {
+  const variants = catalogModel(id)?.variants ?? [];
+  const status = modelStatuses.value.find((model) => model.id === id);
+  const chosen = status?.reasons?.find((reason) => reason.chosen)?.variant;
+  return (
+    variants.find(({ name }) => status?.fingerprint?.startsWith(name)) ??
+    variants.find(({ name }) => name === chosen)
+  );
+}
+
+/** Ids that chat: those of GET /v1/models once it has answered. */
+export const chatModels = computed(() => {
+  const known = defaultCatalog.models.map(({ id }) => id);
+  const ids = modelIds.value.length > 0 ? modelIds.value : known;
+  return ids.filter((id) => catalogModel(id)?.kind !== 'embedding');
+});
+
+/** The largest that may come from the model hub for an id; 0: nothing. */
+export const hubBytes = (id: string): number =>
+  Math.max(0, ...(catalogModel(id)?.variants ?? []).filter(({ hub }) => hub).map(weightBytes));
+
+/** Other ids that stand on the same files: they need no separate download. */
+export function idsWithTheSameWeights(id: string): string[] {
+  const name = chosenVariant(id)?.name;
+  if (name === undefined) return [];
+  return defaultCatalog.models
+    .filter((model) => model.id !== id && chosenVariant(model.id)?.name === name)
+    .map((model) => model.id);
+}

@@ -1,0 +1,43 @@
+import { signal } from '@preact/signals';
+import type { StoredVariant } from '../../src/index.ts';
+import { handle } from './localtext.ts';
+import { messageOf } from '../format.ts';
+
+/** Variants of which anything lies in this browser; null until the engine has told. */
+export const storedWeights = signal<StoredVariant[] | null>(null);
+export const storedWeightsError = signal<string | null>(null);
+
+export async function refreshStoredWeights(): Promise<void> {
+  await tell(async () => {
+    const { variants } = await (await handle).weights.list();
+    storedWeights.value = variants.filter(({ storedBytes }) => storedBytes > 0);
+  });
+}
+
+export async function deleteWeights(variant: string): Promise<void> {
+  await tell(async () => (await handle).weights.delete(variant));
+  await refreshStoredWeights();
+}
+
+/**
+ * Holds a model's download, or continues it; callers keep waiting.
+ * @returns whether that was done
+ */
+export async function holdDownload(model: string, held: boolean): Promise<boolean> {
+  return await tell(async () => {
+    const { weights } = await handle;
+    await (held ? weights.pause(model) : weights.resume(model));
+  });
+}
+
+/** What goes wrong is shown, not thrown. */
+async function tell(work: () => Promise<void>): Promise<boolean> {
+  try {
+    storedWeightsError.value = null;
+    await work();
+    return true;
+  } catch (error) {
+    storedWeightsError.value = messageOf(error);
+    return false;
+  }
+}

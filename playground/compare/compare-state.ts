@@ -1,0 +1,61 @@
+import { computed, signal, type Signal } from '@preact/signals';
+import { announce } from '../announce.ts';
+import { load } from '../client/downloads.ts';
+import { DEFAULT_SETTINGS, requestBody, type ChatSettings } from '../chat/chat-settings.ts';
+import type { Reply } from '../chat/reply.ts';
+import { streamReplies } from '../chat/stream-replies.ts';
+import { preference } from '../preferences.ts';
+import { messageOf } from '../format.ts';
+
+export interface Side {
+  name: string;
+  settings: Signal<ChatSettings>;
+  reply: Signal<Reply | null>;
+  problem: Signal<string | null>;
+  controller: Signal<AbortController | null>;
+}
+
+export const sides: readonly Side[] = [
+  side('Left', { ...DEFAULT_SETTINGS, temperature: 0, maxTokens: 200 }),
+  side('Right', { ...DEFAULT_SETTINGS, temperature: 1, maxTokens: 200 }),
+];
+
+export const working = computed(() => sides.some(({ controller }) => controller.value !== null));
+
+export function stopAll(): void {
+  for (const { controller } of sides) controller.value?.abort();
+}
+
+export async function ask(prompt: string): Promise<void> {
+  await Promise.all(sides.map((each) => askSide(each, prompt)));
+  announce('Both replies are there.');
+}
+
+async function askSide({ settings, reply, problem, controller }: Side, prompt: string): Promise<void> {
+  const aborter = new AbortController();
+  controller.value = aborter;
+  reply.value = null;
+  problem.value = null;
+  try {
+    void load(settings.value.model);
+    const body = requestBody({ ...settings.value, choices: 1 }, [{ role: 'user', content: prompt }]);
+    await streamReplies(body, aborter.signal, ([first]) => {
+      reply.value = first ?? null;
+    });
+  } catch (error) {
+    const stopped = aborter.signal.aborted;
+    problem.value = stopped ? 'You stopped it here.' : messageOf(error);
+  } finally {
+    controller.value = null;
+  }
+}
+
+function side(name: string, initial: ChatSettings): Side {
+  return {
+    name,
+    settings: preference(`compare-${name.toLowerCase()}`, initial),
+    reply: signal(null),
+    problem: signal(null),
+    controller: signal(null),
+  };
+}

@@ -1,0 +1,79 @@
+import { useSignal } from '@preact/signals';
+import { announce } from '../announce.ts';
+import { Field } from '../components/field.tsx';
+import { messageOf, plural } from '../format.ts';
+import { embed, type Embedded } from './embed.ts';
+import { dot } from './vector.ts';
+
+interface Hit {
+  text: string;
+  score: number;
+}
+
+const SHOWN = 10;
+
+/** Search by meaning over the texts that are embedded. */
+export function SearchBox({ embedded }: { embedded: Embedded }) {
+  const query = useSignal('');
+  const hits = useSignal<Hit[] | null>(null);
+  const problem = useSignal<string | null>(null);
+  const search = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (!query.value.trim()) return;
+    problem.value = null;
+    try {
+      const asked = await embed([query.value.trim()], new AbortController().signal);
+      hits.value = rank(embedded, asked.vectors[0] ?? []);
+      announce(`${plural(hits.value.length, 'result')}. Best: ${hits.value[0]?.text ?? ''}`);
+    } catch (error) {
+      problem.value = messageOf(error);
+    }
+  };
+  return (
+    <section class="stack">
+      <h2>Search by meaning</h2>
+      <form class="search-form" role="search" onSubmit={(event) => void search(event)}>
+        <Field label="Query">
+          {(ids) => (
+            <input
+              {...ids}
+              class="input"
+              type="search"
+              placeholder="pets resting"
+              value={query}
+              onInput={({ currentTarget }) => (query.value = currentTarget.value)}
+            />
+          )}
+        </Field>
+        <button type="submit" class="button">
+          Search
+        </button>
+      </form>
+      {problem.value !== null && (
+        <p role="alert" class="error-text">
+          {problem.value}
+        </p>
+      )}
+      {hits.value && (
+        <ol class="hits">
+          {hits.value.map(({ text, score }) => (
+            <li key={text}>
+              <span class="figures">{score.toFixed(3)}</span>
+              <span class="hit-bar" aria-hidden="true">
+                <span style={{ inlineSize: `${Math.max(0, score) * 100}%` }} />
+              </span>
+              <span>{text}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function rank({ texts, vectors }: Embedded, query: number[]): Hit[] {
+  return vectors
+    .map((vector, index) => ({ text: texts[index] ?? '', score: dot(vector, query) }))
+    .toSorted((a, b) => b.score - a.score)
+    .slice(0, SHOWN);
+}

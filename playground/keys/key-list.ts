@@ -1,0 +1,29 @@
+import { signal } from '@preact/signals';
+import { handle } from '../client/localtext.ts';
+import type { KeyInfo } from '../../src/index.ts';
+import { messageOf } from '../format.ts';
+
+/** The newest first, revoked ones last. */
+export const keyList = signal<KeyInfo[]>([]);
+export const keysProblem = signal<string | null>(null);
+
+export async function refreshKeys(): Promise<void> {
+  await attempt(async () => {
+    const { keys } = await handle;
+    const all = await keys.list();
+    keyList.value = all.toSorted((a, b) => rank(a) - rank(b) || b.created - a.created);
+  });
+}
+
+const rank = ({ state }: KeyInfo): number => (state === 'active' ? 0 : 1);
+
+/** Runs a change to the keys; what goes wrong is shown above the list. @returns null then. */
+export async function attempt<T>(change: () => Promise<T>): Promise<T | null> {
+  try {
+    keysProblem.value = null;
+    return await change();
+  } catch (error) {
+    keysProblem.value = messageOf(error);
+    return null;
+  }
+}

@@ -1,0 +1,76 @@
+import { useSignal } from '@preact/signals';
+import type { KeyInfo } from '../../src/index.ts';
+import { handle } from '../client/localtext.ts';
+import { Dialog } from '../components/dialog.tsx';
+import { count, timeAgo } from '../format.ts';
+import { attempt, refreshKeys } from './key-list.ts';
+import type { NewKey } from './new-key-dialog.tsx';
+
+export function KeyRow({ info, onRotated }: { info: KeyInfo; onRotated: (key: NewKey) => void }) {
+  const confirming = useSignal(false);
+  const active = info.state === 'active';
+
+  const rotate = async (): Promise<void> => {
+    const rotated = await attempt(async () => (await handle).keys.rotate(info.id));
+    if (rotated) onRotated({ label: info.label, key: rotated.key, replaced: true });
+    await refreshKeys();
+  };
+  const revoke = async (): Promise<void> => {
+    confirming.value = false;
+    await attempt(async () => (await handle).keys.revoke(info.id));
+    await refreshKeys();
+  };
+  return (
+    <li class={`key-row ${active ? '' : 'key-row-gone'}`}>
+      <div class="key-row-main">
+        <h3>
+          {info.label} {!active && <span class="tag">{info.state}</span>}
+        </h3>
+        <p class="small quiet">{facts(info).join(' · ')}</p>
+        <p class="figures">{limits(info)}</p>
+      </div>
+      {active && (
+        <div class="row">
+          <button type="button" class="button button-small" onClick={() => void rotate()}>
+            Rotate<span class="visually-hidden"> {info.label}</span>
+          </button>
+          <button
+            type="button"
+            class="button button-small button-danger"
+            onClick={() => (confirming.value = true)}
+          >
+            Revoke<span class="visually-hidden"> {info.label}</span>
+          </button>
+        </div>
+      )}
+      {confirming.value && (
+        <Dialog title={`Revoke ${info.label}?`} onClose={() => (confirming.value = false)}>
+          <p>Its next request is refused, in every tab. This cannot be taken back.</p>
+          <div class="row">
+            <button type="button" class="button button-danger" onClick={() => void revoke()}>
+              Revoke
+            </button>
+            <button type="button" class="button" onClick={() => (confirming.value = false)}>
+              Keep it
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </li>
+  );
+}
+
+function facts({ created, lastUsed, expiresAt, models, deviceOnly }: KeyInfo): string[] {
+  return [
+    `issued ${timeAgo(created)}`,
+    lastUsed === null ? 'never used' : `used ${timeAgo(lastUsed)}`,
+    ...(expiresAt === null
+      ? []
+      : [`${expiresAt > Date.now() ? 'expires' : 'expired'} ${timeAgo(expiresAt)}`]),
+    ...(models === null ? [] : [`only ${models.join(', ')}`]),
+    ...(deviceOnly ? ['this device only'] : []),
+  ];
+}
+
+const limits = ({ limits: { requestsPerMinute, tokensPerMinute, inFlight } }: KeyInfo): string =>
+  `${count(requestsPerMinute)} requests, ${count(tokensPerMinute)} tokens a minute · ${count(inFlight)} at once`;

@@ -1,0 +1,58 @@
+import { useEffect } from 'preact/hooks';
+import type { StoredVariant } from '../../src/index.ts';
+import { downloads } from '../client/downloads.ts';
+import {
+  deleteWeights,
+  refreshStoredWeights,
+  storedWeights,
+  storedWeightsError,
+} from '../client/stored-weights.ts';
+import { bytes } from '../format.ts';
+
+/** The weights that lie in this browser, each with a way to delete it. */
+export function StoredWeightsList() {
+  const phases = Object.values(downloads.value)
+    .map(({ phase }) => phase)
+    .join();
+  useEffect(() => void refreshStoredWeights(), [phases]);
+  const stored = storedWeights.value;
+  return (
+    <>
+      {storedWeightsError.value !== null && (
+        <p role="alert" class="error-text small">
+          {storedWeightsError.value}
+        </p>
+      )}
+      {stored?.length === 0 && <p class="small quiet">No weights are stored yet.</p>}
+      {stored && stored.length > 0 && (
+        <ul class="stored-weights" aria-label="Stored weights">
+          {stored.map((variant) => (
+            <StoredWeights key={variant.variant} {...variant} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function StoredWeights({ variant, models, bytes: whole, storedBytes, state, inUse }: StoredVariant) {
+  return (
+    <li class="row row-between">
+      <span>
+        <code>{variant}</code>{' '}
+        <span class="quiet small">
+          {state === 'part' ? `${bytes(storedBytes)} of ${bytes(whole)}` : bytes(storedBytes)}
+          {state === 'outdated'
+            ? ', of an earlier catalog'
+            : models.length > 0
+              ? ` for ${models.join(', ')}`
+              : ' of a model whose adding was stopped; kept for a week'}
+          {inUse && ', in memory'}
+        </span>
+      </span>
+      <button type="button" class="button button-quiet" onClick={() => void deleteWeights(variant)}>
+        Delete<span class="visually-hidden"> {variant}</span>
+      </button>
+    </li>
+  );
+}

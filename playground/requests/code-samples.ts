@@ -1,0 +1,51 @@
+import type { RequestLogEntry } from '../../src/index.ts';
+import { aiSdkChat, aiSdkEmbed } from './samples/ai-sdk-sample.ts';
+import { curlSample } from './samples/curl-sample.ts';
+import { langChainChat, langChainEmbed } from './samples/langchain-sample.ts';
+import type { Body } from './samples/literal.ts';
+import { openAiSample } from './samples/openai-sample.ts';
+
+const SAMPLES = [
+  { value: 'openai', label: 'OpenAI SDK' },
+  { value: 'ai-sdk', label: 'AI SDK' },
+  { value: 'langchain', label: 'LangChain' },
+  { value: 'curl', label: 'curl' },
+] as const;
+export type SampleKind = (typeof SAMPLES)[number]['value'];
+
+const chats = (path: string): boolean => path.endsWith('/chat/completions');
+const embeds = (path: string): boolean => path.endsWith('/embeddings');
+
+/** What can ask it: the older completions, and responses, are the OpenAI SDK's alone. */
+export const samplesFor = (path: string): readonly (typeof SAMPLES)[number][] =>
+  chats(path) || embeds(path)
+    ? SAMPLES
+    : SAMPLES.filter(({ value }) => value === 'openai' || value === 'curl');
+
+/** Code that asks the same again. */
+export function codeSample(
+  kind: SampleKind,
+  { path, requestBody }: Pick<RequestLogEntry, 'path' | 'requestBody'>,
+): string {
+  const body = parsed(requestBody?.text ?? '');
+  if (!body) return '// The body was too long to be kept whole, or is not JSON.';
+  switch (kind) {
+    case 'openai':
+      return openAiSample(body, path);
+    case 'ai-sdk':
+      return embeds(path) ? aiSdkEmbed(body) : aiSdkChat(body);
+    case 'langchain':
+      return embeds(path) ? langChainEmbed(body) : langChainChat(body);
+    case 'curl':
+      return curlSample(body, path);
+  }
+}
+
+function parsed(text: string): Body | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : null;
+  } catch {
+    return null;
+  }
+}

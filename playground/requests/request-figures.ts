@@ -1,0 +1,38 @@
+import type { RequestLogEntry } from '../../src/index.ts';
+import { count, duration } from '../format.ts';
+
+export const isFailure = ({ status, error }: RequestLogEntry): boolean =>
+  error !== null || (status !== null && status >= 400);
+
+export function statusText({ state, status }: RequestLogEntry): string {
+  if (state === 'running') return 'running';
+  if (state === 'aborted') return 'left';
+  return String(status ?? '');
+}
+
+/** After the first token; null where nothing was decoded. */
+export function tokensPerSecond({ completionTokens, firstTokenMs, totalMs }: RequestLogEntry): number | null {
+  if (completionTokens === null || completionTokens < 2 || firstTokenMs === null || totalMs === null)
+    return null;
+  const decodeMs = totalMs - firstTokenMs;
+  return decodeMs > 0 ? ((completionTokens - 1) * 1000) / decodeMs : null;
+}
+
+export function figures(entry: RequestLogEntry): string[] {
+  const { queueMs, firstTokenMs, totalMs, promptTokens, cachedTokens, completionTokens } = entry;
+  const rate = tokensPerSecond(entry);
+  return [
+    ...(queueMs === null ? [] : [`queue ${duration(queueMs)}`]),
+    ...(firstTokenMs === null ? [] : [`first token ${duration(firstTokenMs)}`]),
+    ...(totalMs === null ? [] : [`total ${duration(totalMs)}`]),
+    ...(rate === null ? [] : [`${rate.toFixed(1)} tokens/s`]),
+    ...(promptTokens === null
+      ? []
+      : [`prompt ${count(promptTokens)}${cachedTokens ? `, ${count(cachedTokens)} cached` : ''}`]),
+    ...(completionTokens === null ? [] : [`reply ${count(completionTokens)}`]),
+  ];
+}
+
+/** Where an answer came from, by the fingerprint of its variant. */
+export const sideOf = (servedBy: string): string =>
+  servedBy.endsWith('-upstream') ? 'from a server' : 'on this device';

@@ -1,0 +1,111 @@
+import * as z from '../../util/zod.ts';
+import { MAX_CHOICES } from './body-bounds.ts';
+
+/** Fields that several endpoints share. */
+
+const between = (low: number, high: number) => z.nullish(z.number().check(z.gte(low), z.lte(high)));
+export const atLeastOne = z.nullish(z.int().check(z.gte(1)));
+export const flag = z.nullish(z.boolean());
+export const text = z.nullish(z.string());
+
+/** Past any context. */
+const MAX_PARTS = 1024;
+
+export const textOrParts = <Part extends z.ZodMiniType>(part: Part) =>
+  z.union(
+    [z.string(), z.array(part).check(z.minLength(1), z.maxLength(MAX_PARTS))],
+    'must be a string or an array of text parts',
+  );
+
+const MAX_STOP_SEQUENCES = 4;
+const MAX_STOP_CHARACTERS = 1024;
+const stopSequence = z.string().check(z.minLength(1), z.maxLength(MAX_STOP_CHARACTERS));
+
+export const choicesField = z.nullish(z.int().check(z.gte(1), z.lte(MAX_CHOICES)));
+
+export const stopField = z.nullish(
+  z.union([stopSequence, z.array(stopSequence).check(z.maxLength(MAX_STOP_SEQUENCES))], {
+    error: `must be a string of 1 to ${MAX_STOP_CHARACTERS} characters, or an array of at most ${MAX_STOP_SEQUENCES} of them`,
+  }),
+);
+
+export const streamFields = { stream: flag, stream_options: z.nullish(z.object({ include_usage: flag })) };
+
+/** OpenAI's own limits. */
+export const metadata = z.nullish(
+  recordOf(/^.{0,64}$/s, z.string().check(z.maxLength(512)), 16, 'must have names of at most 64 characters'),
+);
+
+/** Engines go through them at every token. */
+const MAX_BIASES = 1024;
+
+/** Passed on to the engine. */
+export const temperatureFields = { temperature: between(0, 2), top_p: between(0, 1) };
+
+export const samplingFields = {
+  ...temperatureFields,
+  seed: z.nullish(z.int()),
+  presence_penalty: between(-2, 2),
+  frequency_penalty: between(-2, 2),
+  logit_bias: z.nullish(
+    recordOf(
+      /^\d{1,9}$/,
+      z.number().check(z.gte(-100), z.lte(100)),
+      MAX_BIASES,
+      'must map token ids to numbers from -100 to 100',
+    ),
+  ),
+};
+
+export const reasoningEffort = z.nullish(
+  z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']),
+);
+
+const schemaFormatFields = {
+  name: z
+    .string()
+    .check(z.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores and hyphens')),
+  description: text,
+  /** `checkJsonSchema` bounds what is in it. */
+  schema: z.nullish(recordOf(/^/, z.unknown(), 100)),
+  strict: flag,
+};
+
+const toFormat = <Schema extends z.ZodMiniObject<{ type: z.ZodMiniLiteral<'json_schema'> }>>(
+  jsonSchema: Schema,
+) =>
+  z.nullish(
+    z.discriminatedUnion(
+      'type',
+      [z.object({ type: z.literal('text') }), z.object({ type: z.literal('json_object') }), jsonSchema],
+      'must be one of "text", "json_object", "json_schema"',
+    ),
+  );
+
+const isJsonSchema = z.literal('json_schema');
+/** Of chat completions. */
+export const nestedFormat = toFormat(
+  z.object({ type: isJsonSchema, json_schema: z.object(schemaFormatFields) }),
+);
+/** Of responses. */
+export const flatFormat = toFormat(z.object({ type: isJsonSchema, ...schemaFormatFields }));
+
+/** A function that may be called. */
+export const functionFields = {
+  name: schemaFormatFields.name,
+  description: text,
+  parameters: schemaFormatFields.schema,
+  strict: flag,
+};
+
+/** An object of at most so many members, whose names match; `rule` says which do. Both are checked before any value. */
+function recordOf<Value extends z.ZodMiniType>(names: RegExp, value: Value, maximum: number, rule = '') {
+  const bounded = z.catchall(z.object({}), z.unknown()).check(({ value: input, issues }) => {
+    const keys = Object.keys(input);
+    if (keys.length > maximum)
+      issues.push({ code: 'too_big', origin: 'object', maximum, inclusive: true, input });
+    const bad = keys.find((key) => !names.test(key));
+    if (bad !== undefined) issues.push({ code: 'custom', path: [bad], message: rule, input });
+  });
+  return z.pipe(bounded, z.catchall(z.object({}), value));
+}

@@ -1,0 +1,106 @@
+import type * as z from 'zod/mini';
+import type { ErrorCode } from '../../errors/error-codes.ts';
+import { invalidField, requestError, type ServiceError } from '../service-error.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** The first fault that a schema found, in the client's notation: the field, what was given, what is allowed. */
+export function schemaError(error: z.core.$ZodError, body: unknown): ServiceError {
+  const issue = error.issues[0];
+  if (!issue) return requestError(400, 'The request body is not what this endpoint takes.');
+  const { path, rule } = explain(issue, []);
+  const param = notation(path);
+  const { value, exists } = valueAt(body, path);
+  const code = codeOf(issue, exists);
+  if (!exists) return invalidField(param, `is required: it ${rule}`, code);
+  return invalidField(param, `${rule}, but ${describe(value)} was given`, code);
+}
+
+/** `messages[1].role` */
+function notation(path: readonly PropertyKey[]): string {
+  return path
+    .map((part, index) =>
+      typeof part === 'number' ? `[${part}]` : (index > 0 ? '.' : '') + shortened(String(part)),
+    )
+    .join('');
+}
+
+/** Names that a client chose may be as long as the body. */
+export const shortened = (text: string, length = 64): string =>
+  text.length > length ? `${text.slice(0, length)}…` : text;
+
+/** What a client gave, short enough for a message. */
+export function describe(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';
+  if (typeof value === 'string') {
+    if (value === '') return 'an empty string';
+    return JSON.stringify(shortened(value, 40));
+  }
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return 'an object';
+}
+
+function explain(issue: Issue, parents: PropertyKey[]): { path: PropertyKey[]; rule: string } {
+  const path = [...parents, ...issue.path];
+  if (issue.code === 'invalid_union') {
+    // The client most likely meant the branch that failed deepest.
+    const inner = issue.errors.map((branch) => branch[0]).filter((first) => first !== undefined);
+    const deepest = inner.reduce<Issue | undefined>(
+      (best, next) => (next.path.length > (best?.path.length ?? 0) ? next : best),
+      undefined,
+    );
+    if (deepest) return explain(deepest, path);
+  }
+  return { path, rule: ruleOf(issue) };
+}
+
+const TYPES: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+};
+
+function ruleOf(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${TYPES[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
+    case 'too_small':
+      return bound('at least', issue.minimum, issue.origin);
+    case 'too_big':
+      return bound('at most', issue.maximum, issue.origin);
+    default:
+      // The schema names its own message, as unions do.
+      return issue.message;
+  }
+}
+
+const NOUNS: Record<string, string> = { array: 'element', object: 'member', string: 'character' };
+
+function bound(side: 'at least' | 'at most', limit: number | bigint, origin: string): string {
+  const noun = NOUNS[origin];
+  if (noun === undefined) return `must be ${side} ${limit}`;
+  return `must have ${side} ${limit} ${noun}${Number(limit) === 1 ? '' : 's'}`;
+}
+
+function codeOf(issue: Issue, exists: boolean): ErrorCode {
+  if (!exists) return 'missing_required_parameter';
+  return issue.code === 'invalid_type' ? 'invalid_type' : 'invalid_value';
+}
+
+function valueAt(body: unknown, path: readonly PropertyKey[]): { value: unknown; exists: boolean } {
+  let value = body;
+  for (const part of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) {
+      return { value: undefined, exists: false };
+    }
+    value = (value as Record<PropertyKey, unknown>)[part];
+  }
+  return { value, exists: true };
+}

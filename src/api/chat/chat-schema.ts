@@ -1,0 +1,97 @@
+import * as z from '../../util/zod.ts';
+import {
+  atLeastOne,
+  choicesField,
+  flag,
+  metadata,
+  nestedFormat,
+  reasoningEffort,
+  samplingFields,
+  stopField,
+  streamFields,
+  text,
+  textOrParts,
+} from '../body/fields.ts';
+import { chatToolChoice, chatTools } from '../tools/tool-schema.ts';
+
+/** What a chat request may be. Fields not named here are ignored: newer SDKs send some. */
+
+const textPart = z.object({ type: z.literal('text'), text: z.string() });
+const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
+/** Known to OpenAI, not to a text model: refused by name once the shape has been found right. */
+const otherPart = z.object({ type: z.enum(['image_url', 'input_audio', 'file']) });
+
+/** Past any context. */
+const MAX_MESSAGES = 8192;
+/** As many as there may be tools. */
+const MAX_CALLS = 128;
+const MAX_ID_CHARACTERS = 256;
+
+const part = (types: string) => `must be one of ${types}`;
+const textParts = textOrParts(
+  z.discriminatedUnion('type', [textPart, otherPart], part('"text", or a part that the model can read')),
+);
+const assistantParts = textOrParts(
+  z.discriminatedUnion('type', [textPart, refusalPart], part('"text", "refusal"')),
+);
+
+const toolCall = z.object({
+  id: z.string().check(z.minLength(1), z.maxLength(MAX_ID_CHARACTERS)),
+  type: z.literal('function'),
+  function: z.object({ name: z.string().check(z.minLength(1)), arguments: z.string() }),
+});
+
+const message = z.discriminatedUnion(
+  'role',
+  [
+    z.object({ role: z.enum(['system', 'developer', 'user']), content: textParts, name: text }),
+    z.object({
+      role: z.literal('assistant'),
+      content: z.nullish(assistantParts),
+      name: text,
+      tool_calls: z.nullish(z.array(toolCall).check(z.maxLength(MAX_CALLS))),
+    }),
+    z.object({ role: z.literal('tool'), content: textParts, tool_call_id: z.string() }),
+  ],
+  'must be one of "system", "developer", "user", "assistant", "tool"',
+);
+
+/** What the service itself sees to. */
+export const chatEnforced = {
+  model: z.string(),
+  messages: z.array(message).check(z.minLength(1), z.maxLength(MAX_MESSAGES)),
+  n: choicesField,
+  max_tokens: atLeastOne,
+  max_completion_tokens: atLeastOne,
+  stop: stopField,
+  ...streamFields,
+  response_format: nestedFormat,
+  tools: chatTools,
+  tool_choice: chatToolChoice,
+  parallel_tool_calls: flag,
+  modalities: z.nullish(z.array(z.enum(['text', 'audio'])).check(z.maxLength(2))),
+};
+
+export const chatPassedOn = {
+  ...samplingFields,
+  logprobs: flag,
+  top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
+  reasoning_effort: reasoningEffort,
+  chat_template_kwargs: z.nullish(z.object({ enable_thinking: flag })),
+};
+
+export const chatAccepted = { user: text, metadata, store: flag, service_tier: text };
+
+export const chatRules = {
+  schema: z.object({ ...chatEnforced, ...chatPassedOn, ...chatAccepted }),
+  refused: {
+    functions: 'It has been replaced by `tools`. Leave it out.',
+    function_call: 'It has been replaced by `tool_choice`. Leave it out.',
+    audio: 'The models write text alone. Leave it out.',
+    web_search_options: 'The models run on this device and search nothing. Leave it out.',
+  },
+};
+
+/** What is accepted without effect is not in it, so that it has none. */
+export type ChatBody = z.infer<z.ZodMiniObject<typeof chatEnforced & typeof chatPassedOn>>;
+export type MessageBody = z.infer<typeof message>;

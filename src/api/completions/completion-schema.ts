@@ -1,0 +1,42 @@
+import * as z from '../../util/zod.ts';
+import {
+  atLeastOne,
+  choicesField,
+  flag,
+  samplingFields,
+  stopField,
+  streamFields,
+  text,
+} from '../body/fields.ts';
+
+/** What a completion without a conversation may be: the older endpoint. */
+
+const MAX_PROMPTS = 128;
+
+export const completionEnforced = {
+  model: z.string(),
+  prompt: z.union(
+    [z.string(), z.array(z.string()).check(z.minLength(1), z.maxLength(MAX_PROMPTS))],
+    `must be a string, or an array of 1 to ${MAX_PROMPTS} of them: token ids cannot be used here`,
+  ),
+  n: choicesField,
+  best_of: choicesField,
+  echo: flag,
+  max_tokens: atLeastOne,
+  stop: stopField,
+  ...streamFields,
+};
+
+export const completionPassedOn = {
+  ...samplingFields,
+  logprobs: z.nullish(z.int().check(z.gte(0), z.lte(5))),
+};
+
+export const completionAccepted = { user: text };
+
+export const completionRules = {
+  schema: z.object({ ...completionEnforced, ...completionPassedOn, ...completionAccepted }),
+  refused: { suffix: 'The models write on from the prompt, and fill nothing in. Leave it out.' },
+};
+
+export type CompletionBody = z.infer<z.ZodMiniObject<typeof completionEnforced & typeof completionPassedOn>>;

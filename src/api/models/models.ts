@@ -1,0 +1,69 @@
+import type OpenAI from 'openai';
+import type { Call } from '../http/call.ts';
+import { jsonResponse } from '../http/response-headers.ts';
+import { OPENAI_DEFAULTS } from '../body/request-fields.ts';
+import { shortened } from '../body/schema-issues.ts';
+import type { Admitted, ModelDescription, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
+import { requestError, type ServiceError } from '../service-error.ts';
+
+/** GET /v1/models: those that the key may use, in the directory's order. */
+export async function listModels(call: Call): Promise<Response> {
+  const models = await call.dependencies.models.list();
+  const data = models
+    .filter((entry) => mayUse(call.admitted, entry))
+    .map((entry) => toModel(entry, entry.id));
+  return jsonResponse(call, { object: 'list', data });
+}
+
+/** GET /v1/models/{id}: the model, under the name that was asked for, and what stands behind it here. */
+export async function retrieveModel(call: Call, id: string): Promise<Response> {
+  const entry = await call.dependencies.models.find(id);
+  if (!entry || !mayUse(call.admitted, entry, id))
+    throw noSuchModel(id, 'GET /v1/models lists what there is.');
+  const description = await call.dependencies.models.describe?.(entry.id);
+  const localtext = description && { localtext: describe(entry, description) };
+  return jsonResponse(call, { ...toModel(entry, id), ...localtext });
+}
+
+/** Sampling under the names of the request's own fields and of llama.cpp's. */
+function describe({ defaults }: ModelEntry, { sampling, ...description }: ModelDescription) {
+  const { temperature, topP } = { ...OPENAI_DEFAULTS, ...defaults };
+  const { topK, minP, repeatPenalty } = sampling;
+  const own = { temperature, top_p: topP, top_k: topK, min_p: minP, repeat_penalty: repeatPenalty };
+  return { ...description, sampling: own };
+}
+
+const toModel = ({ created, ownedBy }: ModelEntry, id: string) =>
+  ({ id, object: 'model', created, owned_by: ownedBy }) satisfies OpenAI.Model;
+
+/** @throws ServiceError 404 for a model that there is not, that this key may not use, or of the other kind. */
+export async function requireModel(
+  directory: ModelDirectory,
+  id: string,
+  kind: ModelEntry['kind'],
+  admitted: Admitted,
+): Promise<ModelEntry> {
+  const model = await directory.find(id);
+  if (model?.kind === kind && mayUse(admitted, model, id)) return model;
+  const usable = (await directory.list()).filter((entry) => entry.kind === kind && mayUse(admitted, entry));
+  const choice = `Models for this: ${usable.map((entry) => entry.id).join(', ') || 'none'}.`;
+  if (model && model.kind !== kind) {
+    const other = model.kind === 'chat' ? 'a chat model' : 'an embedding model';
+    throw modelNotFound(
+      `\`model\` ${JSON.stringify(shortened(id, 80))} is ${other} and cannot be used here. ${choice}`,
+    );
+  }
+  throw noSuchModel(id, choice);
+}
+
+function noSuchModel(id: string, hint: string): ServiceError {
+  return modelNotFound(
+    `The model ${JSON.stringify(shortened(id, 80))} does not exist, or this key may not use it. ${hint}`,
+  );
+}
+
+const mayUse = ({ models }: Admitted, entry: ModelEntry, id = entry.id): boolean =>
+  models === null || models.includes(entry.id) || models.includes(id);
+
+const modelNotFound = (message: string): ServiceError =>
+  requestError(404, message, 'model_not_found', 'model');

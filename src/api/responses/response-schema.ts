@@ -1,0 +1,111 @@
+import * as z from '../../util/zod.ts';
+import {
+  atLeastOne,
+  flag,
+  flatFormat,
+  metadata,
+  reasoningEffort,
+  temperatureFields,
+  text,
+  textOrParts,
+} from '../body/fields.ts';
+import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
+
+/** What a request to /v1/responses may be. Fields not named here are ignored. */
+
+/** Past any context. */
+const MAX_ITEMS = 8192;
+/** More than OpenAI has values. */
+const MAX_INCLUDE = 16;
+
+const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() });
+const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
+/** Known to OpenAI, not to a text model: refused by name once the shape has been found right. */
+const otherPart = z.object({ type: z.enum(['input_image', 'input_file', 'input_audio']) });
+
+const content = textOrParts(
+  z.discriminatedUnion(
+    'type',
+    [textPart, refusalPart, otherPart],
+    'must be one of "input_text", "output_text", "refusal"',
+  ),
+);
+
+const message = z.object({
+  type: z.optional(z.literal('message')),
+  role: z.enum(['system', 'developer', 'user', 'assistant']),
+  content,
+});
+
+const callItem = z.object({
+  type: z.literal('function_call'),
+  call_id: z.string().check(z.minLength(1)),
+  name: z.string().check(z.minLength(1)),
+  arguments: z.string(),
+});
+
+const resultItem = z.object({
+  type: z.literal('function_call_output'),
+  call_id: z.string().check(z.minLength(1)),
+  output: content,
+});
+
+/** Clients send reasoning back. It is ignored: templates leave the thoughts of earlier turns out. */
+const reasoningItem = z.object({ type: z.literal('reasoning') });
+
+const item = z.discriminatedUnion(
+  'type',
+  [message, callItem, resultItem, reasoningItem],
+  'must be one of "message", "function_call", "function_call_output"',
+);
+
+export const responseEnforced = {
+  model: z.string(),
+  input: z.union(
+    [z.string(), z.array(item).check(z.minLength(1), z.maxLength(MAX_ITEMS))],
+    'must be a string or an array of items',
+  ),
+  instructions: text,
+  previous_response_id: text,
+  store: flag,
+  stream: flag,
+  max_output_tokens: atLeastOne,
+  text: z.nullish(z.object({ format: flatFormat })),
+  tools: responseTools,
+  tool_choice: responseToolChoice,
+  parallel_tool_calls: flag,
+  metadata,
+  include: z.nullish(z.array(z.string()).check(z.maxLength(MAX_INCLUDE))),
+};
+
+export const responsePassedOn = {
+  ...temperatureFields,
+  top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
+  reasoning: z.nullish(z.object({ effort: reasoningEffort })),
+};
+
+export const responseAccepted = {
+  user: text,
+  service_tier: text,
+  safety_identifier: text,
+  prompt_cache_key: text,
+  max_tool_calls: atLeastOne,
+  stream_options: z.nullish(z.object({ include_obfuscation: flag })),
+  truncation: z.nullish(
+    z.literal(
+      'disabled',
+      'must be "disabled": what does not fit the context is refused, and nothing is left out',
+    ),
+  ),
+};
+
+export const responseRules = {
+  schema: z.object({ ...responseEnforced, ...responsePassedOn, ...responseAccepted }),
+  refused: {
+    background: 'Nothing runs on once its client has left. Leave it out, and read the answer as it comes.',
+    conversation: 'Go on from an earlier response with `previous_response_id` instead.',
+    prompt: 'There are no stored prompts. Give `instructions` and `input`.',
+  },
+};
+
+export type ResponseBody = z.infer<z.ZodMiniObject<typeof responseEnforced & typeof responsePassedOn>>;

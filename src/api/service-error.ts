@@ -1,0 +1,97 @@
+import type { ErrorCode } from '../errors/error-codes.ts';
+import type { WireError } from '../errors/wire-error.ts';
+
+/** Failures that a retry would meet again. OpenAI's clients retry a 500 unless a header forbids it. */
+const LASTING = new Set<ErrorCode | null>([
+  'device_unsupported',
+  'model_load_failed',
+  'model_unavailable',
+  'out_of_memory',
+  'protocol_mismatch',
+  'storage_full',
+  'weights_corrupt',
+  'weights_unavailable',
+]);
+
+/** The one error of the service: thrown anywhere in it or by an engine client, rendered here. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly wire: WireError;
+  readonly #headers: Record<string, string>;
+
+  constructor(wire: WireError, headers: Record<string, string> = {}) {
+    super(wire.message);
+    this.wire = wire;
+    this.#headers = headers;
+  }
+
+  /** `{"error":{"message","type","param","code"}}`: OpenAI's shape, always with all four fields. */
+  toJSON(): { error: { message: string; type: string; param: string | null; code: ErrorCode | null } } {
+    const { message, type, param, code } = this.wire;
+    return { error: { message, type, param, code } };
+  }
+
+  toResponse(): Response {
+    const headers = new Headers(this.#headers);
+    headers.set('content-type', 'application/json');
+    headers.set('cache-control', 'no-store');
+    if (this.wire.status === 401) headers.set('www-authenticate', 'Bearer');
+    if (LASTING.has(this.wire.code)) headers.set('x-should-retry', 'false');
+    const { retryAfterMs } = this.wire;
+    if (retryAfterMs !== undefined) {
+      headers.set('retry-after', String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
+      headers.set('retry-after-ms', String(Math.max(1, Math.ceil(retryAfterMs))));
+    }
+    return new Response(JSON.stringify(this), { status: this.wire.status, headers });
+  }
+}
+
+/** A fault of the request. */
+export const requestError = (
+  status: number,
+  message: string,
+  code: ErrorCode | null = null,
+  param: string | null = null,
+  headers: Record<string, string> = {},
+): ServiceError => new ServiceError({ status, type: 'invalid_request_error', code, param, message }, headers);
+
+/** A 400 that names the field. `rule`: what the field must be, without a period. */
+export const invalidField = (param: string, rule: string, code: ErrorCode = 'invalid_value'): ServiceError =>
+  requestError(400, `\`${param}\` ${rule}.`, code, param);
+
+/** A 400 for what OpenAI's service can do and this one, or the chosen model, cannot. */
+export const unsupported = (param: string, rule: string): ServiceError =>
+  invalidField(param, rule, 'unsupported_value');
+
+/** A 400 for fields that exclude or need each other. */
+export const conflicting = (param: string, rule: string): ServiceError =>
+  invalidField(param, rule, 'invalid_parameter_combination');
+
+export const rateLimited = (message: string, retryAfterMs: number): ServiceError =>
+  new ServiceError({
+    status: 429,
+    type: 'rate_limit_error',
+    code: 'rate_limit_exceeded',
+    param: null,
+    message,
+    retryAfterMs,
+  });
+
+export const serverError = (code: ErrorCode, message: string): ServiceError =>
+  new ServiceError({ status: 500, type: 'server_error', code, param: null, message });
+
+/** In private windows and on full disks. The browser's own error is not shown: it may name files of the user. */
+export const storageUnavailable = (): ServiceError =>
+  serverError(
+    'storage_unavailable',
+    'The key store of this browser cannot be read. Free disk space, or leave private browsing, and reload.',
+  );
+
+/** Anything thrown, as an error that may be shown. An unknown error is replaced: its message may expose internals. */
+export const asServiceError = (thrown: unknown): ServiceError =>
+  thrown instanceof ServiceError
+    ? thrown
+    : serverError(
+        'internal_error',
+        'Something failed inside the service. Try again; if it fails again, reload the page.',
+      );

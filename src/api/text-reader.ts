@@ -1,0 +1,125 @@
+import type { EngineFinishReason, TokenLogprob } from '../protocol/job.ts';
+import type { ReplyPart, ReplyReader } from './reply-event.ts';
+
+/** Reads text up to a stop sequence, or up to the beginning of a call. */
+export class TextReader implements ReplyReader {
+  ended: 'stop' | 'call' | null = null;
+  readonly #stop: readonly string[];
+  readonly #stops: StopSequences;
+  readonly #logprobs = new LogprobQueue();
+
+  constructor(stop: readonly string[], callPrefixes: readonly string[] = []) {
+    this.#stop = stop;
+    this.#stops = new StopSequences([...stop, ...callPrefixes]);
+  }
+
+  push(text: string, logprobs: readonly TokenLogprob[] = []): ReplyPart[] {
+    this.#logprobs.push(logprobs);
+    const shown = this.#stops.push(text);
+    if (shown.stop !== null) this.ended = this.#stop.includes(shown.stop) ? 'stop' : 'call';
+    const isMore = this.#stops.withholds || shown.stop !== null;
+    return toParts(shown.text, this.#logprobs.take(shown.text, isMore));
+  }
+
+  flush(): ReplyPart[] {
+    return toParts(this.#stops.flush(), this.#logprobs.rest());
+  }
+
+  finishReason(reason: EngineFinishReason): EngineFinishReason {
+    return reason;
+  }
+}
+
+const toParts = (text: string, logprobs: TokenLogprob[]): ReplyPart[] =>
+  text === '' && logprobs.length === 0 ? [] : [{ type: 'text', text, logprobs }];
+
+/** Log probabilities of tokens whose text is withheld: they are shown with the text, and dropped with it. */
+class LogprobQueue {
+  readonly #waiting: TokenLogprob[] = [];
+  /** Characters shown beyond the tokens taken so far. */
+  #surplus = 0;
+
+  push(logprobs: readonly TokenLogprob[]): void {
+    this.#waiting.push(...logprobs);
+  }
+
+  /**
+   * The tokens whose whole text has been shown. Lengths are compared only while there is `more` to show: a token that
+   * is part of a character has no length.
+   */
+  take(text: string, more: boolean): TokenLogprob[] {
+    if (!more) return this.rest();
+    let room = this.#surplus + text.length;
+    let count = 0;
+    for (const { token } of this.#waiting) {
+      if (token.length > room) break;
+      room -= token.length;
+      count++;
+    }
+    this.#surplus = room;
+    return this.#waiting.splice(0, count);
+  }
+
+  rest(): TokenLogprob[] {
+    this.#surplus = 0;
+    return this.#waiting.splice(0);
+  }
+}
+
+/**
+ * Cuts a reply at the first stop sequence, also where it spans deltas. Text that may be the beginning of one is
+ * withheld until that is known.
+ */
+export class StopSequences {
+  readonly #sequences: readonly string[];
+  #withheld = '';
+
+  constructor(sequences: readonly string[]) {
+    this.#sequences = sequences;
+  }
+
+  /** Text that may be shown now; `stop`: this sequence was found, and nothing after it will be shown. */
+  push(text: string): { text: string; stop: string | null } {
+    if (this.#sequences.length === 0) return { text, stop: null };
+    const whole = this.#withheld + text;
+    let cut = -1;
+    let stop: string | null = null;
+    for (const sequence of this.#sequences) {
+      const at = whole.indexOf(sequence);
+      if (at === -1 || (cut !== -1 && at >= cut)) continue;
+      cut = at;
+      stop = sequence;
+    }
+    if (stop !== null) {
+      this.#withheld = '';
+      return { text: whole.slice(0, cut), stop };
+    }
+    const shown = whole.length - this.#undecided(whole);
+    this.#withheld = whole.slice(shown);
+    return { text: whole.slice(0, shown), stop: null };
+  }
+
+  /** Whether there is text that has been pushed and not shown. */
+  get withholds(): boolean {
+    return this.#withheld !== '';
+  }
+
+  /** The withheld text, when the reply has ended. */
+  flush(): string {
+    const text = this.#withheld;
+    this.#withheld = '';
+    return text;
+  }
+
+  /** Length of the longest end of `text` that begins a sequence. */
+  #undecided(text: string): number {
+    let longest = 0;
+    for (const sequence of this.#sequences) {
+      for (let length = Math.min(sequence.length - 1, text.length); length > longest; length--) {
+        if (text[text.length - length] !== sequence[0]) continue;
+        if (text.endsWith(sequence.slice(0, length))) longest = length;
+      }
+    }
+    return longest;
+  }
+}

@@ -1,0 +1,110 @@
+import type { EngineFinishReason, TokenLogprob } from '../../protocol/job.ts';
+import type { FinishReason, ReplyPart, ReplyReader } from '../reply-event.ts';
+import { TextReader } from '../text-reader.ts';
+
+const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"arguments"\s*:\s*(?=\S)/;
+
+/** Parses a list of calls (`[{"name":…,"arguments":…},…]`) while it is written. */
+export class CallReader implements ReplyReader {
+  readonly ended = null;
+  #calls = 0;
+  /** Text between the arguments of two calls; null: within arguments. */
+  #between: string | null = '';
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+
+  push(text: string): ReplyPart[] {
+    const parts: ReplyPart[] = [];
+    for (let rest = text; rest !== '';) {
+      rest = this.#between === null ? this.#readArguments(rest, parts) : this.#readHead(rest, parts);
+    }
+    return parts;
+  }
+
+  flush(): ReplyPart[] {
+    return [];
+  }
+
+  finishReason(reason: EngineFinishReason): FinishReason {
+    return reason === 'length' ? 'length' : 'tool_calls';
+  }
+
+  #readHead(text: string, parts: ReplyPart[]): string {
+    const between = (this.#between ?? '') + text;
+    const start = between.indexOf('{');
+    const head = start === -1 ? null : HEAD.exec(between.slice(start));
+    if (!head?.[1]) {
+      this.#between = between;
+      return '';
+    }
+    this.#between = null;
+    // Unique, so that the result that comes back is distinguished from others.
+    const id = `call_${crypto.randomUUID().replaceAll('-', '')}`;
+    parts.push({ type: 'call', call: this.#calls, id, name: JSON.parse(head[1]) as string });
+    this.#calls++;
+    return between.slice(start + head[0].length);
+  }
+
+  #readArguments(text: string, parts: ReplyPart[]): string {
+    const end = this.#endOfValue(text);
+    const piece = text.slice(0, end);
+    if (piece !== '') parts.push({ type: 'arguments', call: this.#calls - 1, text: piece });
+    return text.slice(end);
+  }
+
+  /** Where the arguments end: they are one JSON value. */
+  #endOfValue(text: string): number {
+    for (let index = 0; index < text.length; index++) {
+      const character = text.charAt(index);
+      if (this.#escaped) this.#escaped = false;
+      else if (this.#inString) {
+        if (character === '\\') this.#escaped = true;
+        else if (character === '"') this.#inString = false;
+      } else if (character === '"') this.#inString = true;
+      else if (character === '{' || character === '[') this.#depth++;
+      else if (character === '}' || character === ']') {
+        this.#depth--;
+        if (this.#depth > 0) continue;
+        this.#between = '';
+        // Of a value that is no object or array, the bracket is not part.
+        const end = this.#depth === 0 ? index + 1 : index;
+        this.#depth = 0;
+        return end;
+      }
+    }
+    return text.length;
+  }
+}
+
+/** A reply under a schema that has both forms: its first character tells a list of calls from an answer. */
+export class CallOrTextReader implements ReplyReader {
+  readonly #stop: readonly string[];
+  #beginning = '';
+  #reader: ReplyReader | null = null;
+
+  constructor(stop: readonly string[]) {
+    this.#stop = stop;
+  }
+
+  get ended(): ReplyReader['ended'] {
+    return this.#reader?.ended ?? null;
+  }
+
+  push(text: string, logprobs?: readonly TokenLogprob[]): ReplyPart[] {
+    if (this.#reader) return this.#reader.push(text, logprobs);
+    this.#beginning += text;
+    const first = this.#beginning.trimStart().charAt(0);
+    if (first === '') return [];
+    this.#reader = first === '[' ? new CallReader() : new TextReader(this.#stop);
+    return this.#reader.push(this.#beginning, logprobs);
+  }
+
+  flush(): ReplyPart[] {
+    return this.#reader?.flush() ?? [];
+  }
+
+  finishReason(reason: EngineFinishReason): FinishReason {
+    return this.#reader?.finishReason(reason) ?? reason;
+  }
+}

@@ -1,0 +1,47 @@
+import * as z from '../../util/zod.ts';
+import { functionFields } from '../body/fields.ts';
+
+/** What tools and the choice among them may be, as chat completions write them. */
+
+const MAX_TOOLS = 128;
+
+const toolMode = z.enum(['none', 'auto', 'required']);
+const allowedMode = z.enum(['auto', 'required']);
+const isFunction = z.literal('function');
+
+const toolList = <Tool extends z.ZodMiniObject<{ type: typeof isFunction }>>(tool: Tool) => {
+  const types = 'must be "function": tools of other types cannot be used here';
+  return z.nullish(z.array(z.discriminatedUnion('type', [tool], types)).check(z.maxLength(MAX_TOOLS)));
+};
+
+const toolChoice = <
+  Named extends z.ZodMiniObject<{ type: typeof isFunction }>,
+  Allowed extends z.ZodMiniObject<{ type: z.ZodMiniLiteral<'allowed_tools'> }>,
+>(
+  named: Named,
+  allowed: Allowed,
+) => {
+  const types = 'must be one of "function", "allowed_tools"';
+  const rule = 'must be "none", "auto", "required", or an object that names a function';
+  return z.nullish(z.union([toolMode, z.discriminatedUnion('type', [named, allowed], types)], rule));
+};
+
+const allowedFields = <Named extends z.ZodMiniType>(named: Named) => ({
+  mode: allowedMode,
+  tools: z.array(named).check(z.minLength(1), z.maxLength(MAX_TOOLS)),
+});
+
+const named = z.object({ type: isFunction, function: z.object({ name: z.string() }) });
+export const chatTools = toolList(z.object({ type: isFunction, function: z.object(functionFields) }));
+export const chatToolChoice = toolChoice(
+  named,
+  z.object({ type: z.literal('allowed_tools'), allowed_tools: z.object(allowedFields(named)) }),
+);
+
+/** The same in the notation of the Responses API, which has no object around a function. */
+const flatNamed = z.object({ type: isFunction, name: z.string() });
+export const responseTools = toolList(z.object({ type: isFunction, ...functionFields }));
+export const responseToolChoice = toolChoice(
+  flatNamed,
+  z.object({ type: z.literal('allowed_tools'), ...allowedFields(flatNamed) }),
+);

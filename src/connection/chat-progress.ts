@@ -1,0 +1,118 @@
+import type { ChatEvent, ChatJob, Delta } from '../protocol/job.ts';
+import { engineLost } from './engine-errors.ts';
+import { Replay } from './replay.ts';
+
+/**
+ * The received part of a chat, so that the next engine can continue it and every token is counted once. Plain text is
+ * continued. A reply with a prescribed form or log probabilities is generated again from its start, and the part that the
+ * client has is checked and left out: the state of a grammar cannot be handed over.
+ */
+export class ChatProgress {
+  readonly #job: ChatJob;
+  #text = '';
+  #thoughts = '';
+  #tokens = 0;
+  #logprobs = 0;
+  #deltas = 0;
+  #promptTokens: number | null = null;
+  /** Tokens that came before the present engine, and are not in its own count. */
+  #earlierTokens = 0;
+  #replay: Replay | null = null;
+
+  constructor(job: ChatJob) {
+    this.#job = repeats(job) ? withSeed(job) : job;
+  }
+
+  /** Deltas that the client has been given. */
+  get deltas(): number {
+    return this.#deltas;
+  }
+
+  /** Every token that was asked for has come; only the engine's last event has not. */
+  get complete(): boolean {
+    return this.#job.maxTokens !== undefined && this.#tokens >= this.#job.maxTokens;
+  }
+
+  /** The job for the next engine. */
+  nextJob(): ChatJob {
+    if (this.#deltas === 0) return this.#job;
+    if (repeats(this.#job)) {
+      this.#replay = new Replay({
+        text: this.#thoughts + this.#text,
+        tokens: this.#tokens,
+        logprobs: this.#logprobs,
+      });
+      return this.#job;
+    }
+    this.#earlierTokens = this.#tokens;
+    const thoughts = { text: this.#thoughts, ended: this.#text !== '' };
+    const job: ChatJob = {
+      ...this.#job,
+      ...(this.#thoughts !== '' && { thoughts }),
+      resume: { text: this.#text, tokens: this.#tokens },
+    };
+    if (job.maxTokens !== undefined) job.maxTokens -= this.#tokens;
+    return job;
+  }
+
+  /**
+   * The event as the client should see it; null for what it has seen already.
+   * @throws ServiceError `engine_lost` when the next engine generates something else than the last one had.
+   */
+  note(event: ChatEvent): ChatEvent | null {
+    switch (event.type) {
+      case 'accepted':
+        if (this.#promptTokens !== null) return null;
+        this.#promptTokens = event.accepted.promptTokens;
+        return event;
+      case 'delta': {
+        const delta = this.#replay ? this.#replay.rest(event.delta) : event.delta;
+        if (!delta) return null;
+        this.#count(delta);
+        return { type: 'delta', delta };
+      }
+      case 'done':
+        if (this.#replay && !this.#replay.over) throw engineLost('the next one ended it earlier');
+        return this.#earlierTokens > 0 ? this.#addUp(event) : event;
+    }
+  }
+
+  /** The event that the engine would have sent last. */
+  lastEvent(): ChatEvent {
+    return {
+      type: 'done',
+      finishReason: 'length',
+      usage: { promptTokens: this.#promptTokens ?? 0, cachedTokens: 0, completionTokens: this.#tokens },
+      timings: { queueMs: 0, prefillMs: 0, decodeMs: 0 },
+    };
+  }
+
+  #count({ text, tokens, isReasoning, logprobs }: Delta): void {
+    if (isReasoning) this.#thoughts += text;
+    else this.#text += text;
+    this.#tokens += tokens;
+    this.#logprobs += logprobs?.length ?? 0;
+    this.#deltas++;
+  }
+
+  #addUp(event: Extract<ChatEvent, { type: 'done' }>): ChatEvent {
+    const promptTokens = this.#promptTokens ?? event.usage.promptTokens;
+    const usage = {
+      promptTokens,
+      cachedTokens: Math.min(event.usage.cachedTokens, promptTokens),
+      completionTokens: this.#earlierTokens + event.usage.completionTokens,
+    };
+    return { ...event, usage };
+  }
+}
+
+const repeats = ({ constraint, topLogprobs }: ChatJob): boolean =>
+  constraint !== undefined || topLogprobs !== undefined;
+
+/** So that it can be made again: above temperature 0 only the same seed gives the same text. */
+function withSeed(job: ChatJob): ChatJob {
+  const { sampling } = job;
+  if (sampling.temperature === 0 || sampling.seed !== undefined) return job;
+  const [seed = 0] = crypto.getRandomValues(new Uint32Array(1));
+  return { ...job, sampling: { ...sampling, seed: seed >>> 1 } };
+}

@@ -1,0 +1,189 @@
+import type { WeightFile } from '../../catalog/catalog.ts';
+import { EngineError } from '../../errors/engine-error.ts';
+import { CHUNK_BYTES, type StorageBackend } from '../backends/storage-backend.ts';
+import { checkResponse } from './check-response.ts';
+import { ChunkReader } from './chunk-reader.ts';
+import { downloadFailed, isQuotaError, sizeDiffers, wrongHash } from './download-errors.ts';
+import { IdleTimeout } from './idle-timeout.ts';
+import { discardPartial, PartialFile } from './partial-file.ts';
+import { withRetries } from './retry.ts';
+
+/** For a file of many chunks: one connection often carries less than the line can. */
+const CONNECTIONS = 4;
+
+export interface DownloadOptions {
+  url: string;
+  /** Name of the bytes in the backend. */
+  name: string;
+  signal: AbortSignal;
+  onProgress(loadedBytes: number): void;
+  /** How long a connection may deliver nothing, in milliseconds. */
+  idleTimeoutMs?: number | undefined;
+}
+
+/**
+ * Downloads a file to the backend, continuing from the chunks that are stored, over several connections where the server
+ * supports ranges, and hashes it as it arrives. After an abort the stored chunks and their checkpoint remain; the caller
+ * removes the checkpoint once the file is recorded as complete.
+ * @returns the SHA-256 of each chunk, in hex
+ * @throws EngineError; the signal's reason
+ */
+export async function download(
+  backend: StorageBackend,
+  file: WeightFile,
+  options: DownloadOptions,
+): Promise<string[]> {
+  let keptBytes = 0;
+  try {
+    // Several machines may serve different versions: in the second round the hash alone decides.
+    for (const acceptVersions of [false, true]) {
+      const partial = await PartialFile.open(backend, options.name, file.bytes);
+      const outcome = await new Download(partial, file, options, acceptVersions).run().finally(() => {
+        keptBytes = partial.storedBytes;
+      });
+      if (typeof outcome === 'object') return outcome.chunks;
+      await discardPartial(backend, options.name);
+      if (outcome === 'wrong') break;
+    }
+    throw wrongHash(file);
+  } catch (error) {
+    options.signal.throwIfAborted();
+    throw downloadFailed(file, error, keptBytes);
+  }
+}
+
+/** `mixed`: the chunks may be of several versions of the file, or torn; a download from the start may be right. */
+type Outcome = { chunks: string[] } | 'mixed' | 'wrong';
+
+class VersionChangedError extends Error {}
+
+class Download {
+  readonly #partial: PartialFile;
+  readonly #file: WeightFile;
+  readonly #options: DownloadOptions;
+  readonly #acceptVersions: boolean;
+  readonly #resumed: boolean;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  /** Bytes of chunks that are not stored yet. */
+  readonly #inFlight = new Map<number, number>();
+  readonly #spareBuffers: Uint8Array<ArrayBuffer>[] = [];
+  #reported = 0;
+
+  constructor(partial: PartialFile, file: WeightFile, options: DownloadOptions, acceptVersions: boolean) {
+    this.#partial = partial;
+    this.#file = file;
+    this.#options = options;
+    this.#acceptVersions = acceptVersions;
+    this.#resumed = partial.storedBytes > 0;
+    this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
+  }
+
+  async run(): Promise<Outcome> {
+    const partial = this.#partial;
+    try {
+      await partial.hashStored(this.#signal);
+      this.#report();
+      await this.#fetchMissing();
+      await partial.hashStored(this.#signal);
+    } catch (error) {
+      if (error instanceof VersionChangedError) return 'mixed';
+      throw error;
+    } finally {
+      await partial.close();
+    }
+    const { sha256, chunks } = await partial.digest();
+    if (sha256 === this.#file.sha256) return { chunks };
+    const oneVersion = !this.#resumed && (partial.chunkCount === 1 || partial.version !== null);
+    return oneVersion ? 'wrong' : 'mixed';
+  }
+
+  /** The first chunk alone: it shows whether the server supports ranges. */
+  async #fetchMissing(): Promise<void> {
+    const missing = this.#partial.missing();
+    const first = missing.next();
+    if (first.done) return;
+    await this.#fetchWithRetries(first.value);
+    const connection = async (): Promise<void> => {
+      for (const index of missing) await this.#fetchWithRetries(index);
+    };
+    const connections = Array.from({ length: CONNECTIONS }, connection);
+    try {
+      await Promise.all(connections);
+    } catch (error) {
+      this.#stop.abort(error);
+      await Promise.allSettled(connections);
+      throw error;
+    }
+  }
+
+  #fetchWithRetries(index: number): Promise<void> {
+    return withRetries(() => this.#fetchChunk(index), {
+      signal: this.#signal,
+      storedBytes: () => this.#partial.storedBytes,
+      isFinal: (error) =>
+        error instanceof EngineError || error instanceof VersionChangedError || isQuotaError(error),
+    });
+  }
+
+  /** Stores that chunk, or all missing ones when the server ignores the range. */
+  async #fetchChunk(index: number): Promise<void> {
+    const partial = this.#partial;
+    if (partial.has(index)) return;
+    const range = { from: index * CHUNK_BYTES, to: index * CHUNK_BYTES + partial.lengthOf(index) };
+    const timeout = new IdleTimeout(this.#signal, this.#options.idleTimeoutMs);
+    const request = fetch(this.#options.url, {
+      signal: timeout.signal,
+      // The store is the only copy: the HTTP cache would keep another.
+      cache: 'no-store',
+      headers: partial.chunkCount > 1 ? { range: `bytes=${range.from}-${range.to - 1}` } : {},
+    });
+    const response = await timeout.during(request);
+    await checkResponse(this.#file, response, range);
+    this.#checkVersion(response);
+    const reader = new ChunkReader(timeout.body(response));
+    try {
+      if (response.status === 206) return await this.#storeNext(reader, index);
+      for (let at = 0; at < partial.chunkCount; at++) await this.#storeNext(reader, at);
+      if (!(await reader.ended())) throw sizeDiffers(this.#file, 'is longer');
+    } finally {
+      await reader.close();
+    }
+  }
+
+  /** Without either header the hash alone decides. */
+  #checkVersion({ headers }: Response): void {
+    const version = headers.get('etag') ?? headers.get('last-modified');
+    const known = this.#partial.version;
+    if (!this.#acceptVersions && known !== null && version !== null && version !== known) {
+      throw new VersionChangedError('the file has changed on the server');
+    }
+    this.#partial.version ??= version;
+  }
+
+  async #storeNext(reader: ChunkReader, index: number): Promise<void> {
+    const partial = this.#partial;
+    const onBytes = (received: number): void => {
+      if (partial.has(index)) return;
+      this.#inFlight.set(index, received);
+      this.#report();
+    };
+    const buffer = this.#spareBuffers.pop() ?? new Uint8Array(Math.min(CHUNK_BYTES, this.#file.bytes));
+    try {
+      const bytes = buffer.subarray(0, partial.lengthOf(index));
+      await reader.fill(bytes, onBytes).finally(() => this.#inFlight.delete(index));
+      if (!partial.has(index)) await partial.store(index, bytes, this.#signal);
+    } finally {
+      this.#spareBuffers.push(buffer);
+    }
+    this.#report();
+  }
+
+  /** Never steps back, although chunks in flight may be lost. */
+  #report(): void {
+    let bytes = this.#partial.storedBytes;
+    for (const received of this.#inFlight.values()) bytes += received;
+    this.#reported = Math.max(this.#reported, Math.min(bytes, this.#file.bytes));
+    this.#options.onProgress(this.#reported);
+  }
+}

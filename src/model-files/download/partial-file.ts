@@ -1,0 +1,126 @@
+import { Mutex } from '../../util/mutex.ts';
+import {
+  CHUNK_BYTES,
+  overwrite,
+  type BackendWriter,
+  type StorageBackend,
+} from '../backends/storage-backend.ts';
+import { FileHash, type Digest } from '../integrity/file-hash.ts';
+import {
+  checkpointName,
+  checkpointText,
+  readCheckpoint,
+  type DownloadCheckpoint,
+} from './download-checkpoint.ts';
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+interface PartialFileParts {
+  backend: StorageBackend;
+  name: string;
+  bytes: number;
+  writer: BackendWriter;
+  hash: FileHash;
+  checkpoint: DownloadCheckpoint | null;
+}
+
+/** An unfinished file: chunks are stored in any order, listed in a checkpoint, and hashed in their order. */
+export class PartialFile {
+  readonly chunkCount: number;
+  /** The file's version on the server; null: unknown. */
+  version: string | null;
+  storedBytes = 0;
+  readonly #parts: PartialFileParts;
+  readonly #stored = new Set<number>();
+  readonly #hashing = new Mutex();
+  readonly #saving = new Mutex();
+  /** Opened once: Chromium at times never opens a file that was closed a moment before. */
+  #checkpointWriter: BackendWriter | null = null;
+
+  /** Continues from the checkpoint. Bytes without one are dropped. */
+  static async open(backend: StorageBackend, name: string, bytes: number): Promise<PartialFile> {
+    const checkpoint = await readCheckpoint(backend, name, bytes);
+    if (!checkpoint) await discardPartial(backend, name);
+    const writer = await backend.write(name);
+    try {
+      await writer.resize(bytes);
+    } catch (error) {
+      await writer.close();
+      if (!checkpoint) await discardPartial(backend, name);
+      throw error;
+    }
+    return new PartialFile({ backend, name, bytes, writer, hash: await FileHash.create(), checkpoint });
+  }
+
+  private constructor(parts: PartialFileParts) {
+    this.#parts = parts;
+    this.chunkCount = Math.ceil(parts.bytes / CHUNK_BYTES);
+    this.version = parts.checkpoint?.version ?? null;
+    for (const index of parts.checkpoint?.chunks ?? []) this.#add(index);
+  }
+
+  has(index: number): boolean {
+    return this.#stored.has(index);
+  }
+
+  /** Evaluated as it is iterated: several connections may share it. */
+  *missing(): Generator<number, void, undefined> {
+    for (let index = 0; index < this.chunkCount; index++) if (!this.has(index)) yield index;
+  }
+
+  lengthOf(index: number): number {
+    return Math.min(CHUNK_BYTES, this.#parts.bytes - index * CHUNK_BYTES);
+  }
+
+  async store(index: number, bytes: Bytes, signal: AbortSignal): Promise<void> {
+    await this.#parts.writer.write(bytes, index * CHUNK_BYTES);
+    this.#add(index);
+    await this.hashStored(signal, { index, bytes });
+    if (this.chunkCount === 1) return;
+    await this.#parts.writer.flush();
+    await this.#saving.run(() => this.#saveCheckpoint());
+  }
+
+  /** Hashes the stored chunks up to the first gap; one that arrived early is read back. */
+  hashStored(signal: AbortSignal, arrived?: { index: number; bytes: Bytes }): Promise<void> {
+    const { hash, writer } = this.#parts;
+    return this.#hashing.run(async () => {
+      for (let next = hash.next; this.has(next); next = hash.next) {
+        signal.throwIfAborted();
+        const early = arrived?.index !== next;
+        await hash.add(early ? await writer.read(next * CHUNK_BYTES, this.lengthOf(next)) : arrived.bytes);
+      }
+    });
+  }
+
+  /** Once all chunks are stored and hashed. */
+  digest(): Promise<Digest> {
+    return this.#parts.hash.digest();
+  }
+
+  /** What is stored remains, to be continued later. */
+  async close(): Promise<void> {
+    await this.#parts.writer.close();
+    const last = async () => this.#stored.size < this.chunkCount && this.#saveCheckpoint();
+    await this.#saving.run(last).catch(() => undefined);
+    await this.#checkpointWriter?.close();
+  }
+
+  #add(index: number): void {
+    if (this.has(index)) return;
+    this.#stored.add(index);
+    this.storedBytes += this.lengthOf(index);
+  }
+
+  async #saveCheckpoint(): Promise<void> {
+    const { backend, name } = this.#parts;
+    this.#checkpointWriter ??= await backend.write(checkpointName(name));
+    const text = checkpointText({ version: this.version, chunks: [...this.#stored] });
+    await overwrite(this.#checkpointWriter, text);
+  }
+}
+
+export async function discardPartial(backend: StorageBackend, name: string): Promise<void> {
+  await backend.remove(checkpointName(name));
+  await backend.remove(name);
+}

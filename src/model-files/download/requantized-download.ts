@@ -1,0 +1,54 @@
+import type { PinnedFile, WeightFile } from '../../catalog/catalog.ts';
+import { CHUNK_BYTES, type StorageBackend } from '../backends/storage-backend.ts';
+import { ChunkReader } from './chunk-reader.ts';
+import { sizeDiffers, wrongHash } from './download-errors.ts';
+import { discardPartial, PartialFile } from './partial-file.ts';
+
+/** Share of the progress that the download is; the rest is requantizing. */
+const DOWNLOAD_SHARE = 0.9;
+
+/** A download's bytes in terms of the file that it becomes. */
+export const scaledProgress =
+  (file: WeightFile, from: PinnedFile, onProgress: (bytes: number) => void) =>
+  (loaded: number): void =>
+    onProgress(Math.floor((loaded / from.bytes) * DOWNLOAD_SHARE * file.bytes));
+
+/** So that a full storage shows before anything is downloaded. @throws QuotaExceededError */
+export async function reserve(backend: StorageBackend, { sha256, bytes }: WeightFile): Promise<void> {
+  await (await PartialFile.open(backend, sha256, bytes)).close();
+}
+
+/**
+ * Writes a file to the backend from the same weights in Q4_1.
+ * @returns the SHA-256 of each chunk, in hex
+ * @throws EngineError `weights_corrupt` when another file comes of it: nothing of that stays; the signal's reason
+ */
+export async function requantize(
+  backend: StorageBackend,
+  file: WeightFile,
+  from: Blob,
+  { signal, onProgress }: { signal: AbortSignal; onProgress(bytes: number): void },
+): Promise<string[]> {
+  const { requantizeToQ8_0 } = await import('../gguf/requantize.ts');
+  const reader = new ChunkReader(requantizeToQ8_0(from));
+  const partial = await PartialFile.open(backend, file.sha256, file.bytes);
+  const buffer = new Uint8Array(CHUNK_BYTES);
+  try {
+    for (let index = 0; index < partial.chunkCount; index++) {
+      const bytes = buffer.subarray(0, partial.lengthOf(index));
+      await reader.fill(bytes, () => undefined);
+      if (!partial.has(index)) await partial.store(index, bytes, signal);
+      const done = DOWNLOAD_SHARE + ((1 - DOWNLOAD_SHARE) * (index + 1)) / partial.chunkCount;
+      onProgress(Math.floor(done * file.bytes));
+    }
+    if (!(await reader.ended())) throw sizeDiffers(file, 'is longer');
+    await partial.hashStored(signal);
+  } finally {
+    await reader.close();
+    await partial.close();
+  }
+  const { sha256, chunks } = await partial.digest();
+  if (sha256 === file.sha256) return chunks;
+  await discardPartial(backend, file.sha256);
+  throw wrongHash(file);
+}

@@ -1,0 +1,66 @@
+import { delay } from '../../util/abort.ts';
+
+/** Attempts in a row without progress. */
+const MAX_ATTEMPTS = 4;
+const FIRST_PAUSE_MS = 500;
+/** A server may ask for hours; the page reports the failure instead. */
+const MAX_RETRY_AFTER_MS = 10_000;
+
+/** A status that often passes: the server is busy, restarting, or its proxy failed. */
+export class TransientStatusError extends Error {
+  readonly retryAfterMs: number;
+
+  constructor({ status, headers }: Response) {
+    super(`the server answered ${status}`);
+    this.retryAfterMs = retryAfterMs(headers.get('retry-after'));
+  }
+}
+
+/** The server sent another range than the one asked for; the next answer may be the right one. */
+export class WrongRangeError extends Error {}
+
+/** Not 501 and 505: those are permanent. */
+export const isTransient = (status: number): boolean => [408, 425, 429, 500, 502, 503, 504].includes(status);
+
+interface RetryOptions {
+  signal: AbortSignal;
+  /** Bytes stored so far: after an attempt that stored some, the count of failures restarts. */
+  storedBytes(): number | Promise<number>;
+  isFinal(error: unknown): boolean;
+}
+
+/** Repeats an attempt with pauses. @throws the signal's reason; a final error; the last of four failures in a row */
+export async function withRetries<T>(
+  attempt: () => Promise<T>,
+  { signal, storedBytes, isFinal }: RetryOptions,
+): Promise<T> {
+  for (let failures = 0; ;) {
+    const before = await storedBytes();
+    try {
+      return await attempt();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isFinal(error)) throw error;
+      failures = (await storedBytes()) > before ? 1 : failures + 1;
+      if (failures >= MAX_ATTEMPTS) throw error;
+      await delay(pauseBeforeRetry(failures, error), signal);
+    }
+  }
+}
+
+/**
+ * Milliseconds to wait before the next attempt: doubling, and random by a half, so that pages that failed together
+ * do not come back together; at least what the server asks for, within a bound.
+ */
+export function pauseBeforeRetry(failures: number, error: unknown): number {
+  const pause = FIRST_PAUSE_MS * 2 ** (failures - 1) * (0.5 + Math.random() / 2);
+  const asked = error instanceof TransientStatusError ? error.retryAfterMs : 0;
+  return Math.max(pause, Math.min(asked, MAX_RETRY_AFTER_MS));
+}
+
+/** The header holds seconds or a date. */
+function retryAfterMs(header: string | null): number {
+  if (header === null) return 0;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : 0;
+}

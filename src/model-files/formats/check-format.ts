@@ -1,0 +1,50 @@
+import type { WeightFile } from '../../catalog/catalog.ts';
+import { type EngineError, serverError } from '../../errors/engine-error.ts';
+import { FormatError, type ByteCursor } from '../gguf/byte-cursor.ts';
+import { readGguf } from '../gguf/read-gguf.ts';
+import { readHeader, startOfBlob } from '../gguf/read-header.ts';
+import { readSafetensors } from '../gguf/read-safetensors.ts';
+
+const CHECKS: [RegExp, (cursor: ByteCursor) => unknown][] = [
+  [/\.gguf$/i, readGguf],
+  [/\.safetensors$/i, readSafetensors],
+];
+
+/**
+ * Checks the header of a file before an engine reads it: bytes with the catalog's hash may still be malformed, and
+ * an engine's own error does not name the file.
+ * @throws EngineError `weights_corrupt` naming the file
+ */
+export async function checkFormat(file: WeightFile, blob: Blob): Promise<void> {
+  const [, check] = CHECKS.find(([pattern]) => pattern.test(file.path)) ?? [];
+  if (!check) return;
+  try {
+    await readHeader(startOfBlob(blob), check);
+  } catch (error) {
+    throw error instanceof FormatError ? corruptFile(file, error) : error;
+  }
+}
+
+/** After a load that failed without naming a file: the first `.json` file that is not JSON. */
+export async function findBrokenJson(
+  files: readonly { file: WeightFile; blob: Blob }[],
+): Promise<EngineError | null> {
+  for (const { file, blob } of files) {
+    if (!file.path.endsWith('.json')) continue;
+    const text = await blob.text().catch(() => null);
+    if (text === null) continue;
+    try {
+      JSON.parse(text);
+    } catch {
+      return corruptFile(file, new FormatError('is not JSON, or cut short'));
+    }
+  }
+  return null;
+}
+
+function corruptFile({ path }: WeightFile, { message }: FormatError): EngineError {
+  return serverError(
+    'weights_corrupt',
+    `The weight file ${path} ${message}. Put the right file into the models folder, or correct the catalog.`,
+  );
+}

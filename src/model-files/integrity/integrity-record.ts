@@ -1,0 +1,53 @@
+import { CHUNK_BYTES, readChunk } from '../backends/storage-backend.ts';
+import { sha256 } from '../../util/sha256.ts';
+
+/** Lies as JSON beside each complete file. */
+export interface IntegrityRecord {
+  /** Of the file, which is also its name in the store: a record under another name is not accepted. */
+  sha256: string;
+  path: string;
+  bytes: number;
+  /** SHA-256 of each chunk in hex, computed from the bytes whose hash as a whole was right. */
+  chunks: string[];
+  /** The URL that it was downloaded from, `disk` or `cross-origin-storage`; null: unknown. */
+  from: string | null;
+  /** The bytes lie in cross-origin storage, not beside this record. */
+  shared: boolean;
+}
+
+/** What a record says beside the file's hashes. */
+export type Provenance = Pick<IntegrityRecord, 'from' | 'shared'>;
+
+export const recordName = (hash: string): string => `${hash}.json`;
+
+/** Stored as `pieces`, the name that earlier versions read and wrote. */
+export const recordText = ({ chunks, ...rest }: IntegrityRecord): string =>
+  JSON.stringify({ ...rest, pieces: chunks });
+
+/** null: not a valid record of the file with this hash. */
+export function parseRecord(text: string | null, hash: string): IntegrityRecord | null {
+  try {
+    const record = Object(JSON.parse(text ?? '')) as Record<string, unknown>;
+    const { sha256: stored, path, bytes, pieces, from, shared } = record;
+    if (stored !== hash || typeof path !== 'string' || typeof bytes !== 'number') return null;
+    const complete = Array.isArray(pieces) && pieces.length === Math.ceil(bytes / CHUNK_BYTES);
+    if (!complete) return null;
+    const provenance = { from: typeof from === 'string' ? from : null, shared: shared === true };
+    return { sha256: hash, path, bytes, chunks: pieces as string[], ...provenance };
+  } catch {
+    return null;
+  }
+}
+
+/** Numbers of the chunks that still have their hash. WebCrypto does not block this thread. */
+export async function intactChunks(
+  blob: Blob,
+  { chunks }: Pick<IntegrityRecord, 'chunks'>,
+): Promise<number[]> {
+  const intact: number[] = [];
+  for (const [index, expected] of chunks.entries()) {
+    const bytes = await readChunk(blob, index).catch(() => null);
+    if (bytes && (await sha256(bytes)) === expected) intact.push(index);
+  }
+  return intact;
+}

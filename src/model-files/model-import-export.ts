@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import type { WeightFile } from '../catalog/catalog.ts';
+import { weightFile } from '../catalog/weight-path.ts';
+import { DESCRIPTION_FILE, type ImportedFile, type ModelDescription } from '../protocol/weights-messages.ts';
+import { badRequest } from '../errors/engine-error.ts';
+import { parseJson } from './formats/parse-json.ts';
+import type { ModelStorage } from './model-storage.ts';
+import type { WeightSources } from './sources/weight-sources.ts';
+import type { WeightStore } from './weight-store.ts';
+
+const descriptionSchema = z.object({
+  version: z.literal(1),
+  variant: z.string().min(1).max(200),
+  files: z.array(weightFile).min(1).max(10_000),
+});
+
+const MAX_DESCRIPTION_BYTES = 4 * 2 ** 20;
+
+export interface ImportExportDependencies {
+  store: Promise<WeightStore>;
+  modelStorage: Pick<ModelStorage, 'name' | 'files' | 'known'>;
+  sources: Pick<WeightSources, 'keepFiles'>;
+}
+
+/** What an export of a model writes beside its files. @throws EngineError 400 `weights_missing` when it is not stored completely */
+export async function describeModel(
+  { store, modelStorage }: ImportExportDependencies,
+  target: string,
+): Promise<ModelDescription> {
+  const variant = await modelStorage.name(target);
+  const files = await modelStorage.files(variant);
+  const missing = await (await store).missing(files);
+  if (files.length === 0 || missing.length > 0) {
+    throw badRequest(
+      `${variant} is not stored completely: ${missing[0]?.path ?? 'none of its files'} is missing. Load the model, then export it.`,
+      'target',
+      'weights_missing',
+    );
+  }
+  return { version: 1, variant, files: files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 })) };
+}
+
+/** @throws EngineError 400 naming the file, when it belongs to no model of the catalog or has other bytes */
+export async function importFile(
+  dependencies: ImportExportDependencies,
+  name: string,
+  blob: Blob,
+  signal: AbortSignal,
+): Promise<ImportedFile> {
+  if (baseName(name) === DESCRIPTION_FILE) return importDescription(dependencies, name, blob);
+  const store = await dependencies.store;
+  const known = await dependencies.modelStorage.known();
+  const sameSize = known.flatMap(({ files }) => files).filter(({ bytes }) => bytes === blob.size);
+  if (sameSize.length === 0) {
+    throw badRequest(
+      `${name} (${blob.size} bytes) does not belong to a model in this site's catalog. Import the model's ${DESCRIPTION_FILE} first, then files of the same version.`,
+      'import',
+      'unknown_weights',
+    );
+  }
+  const hasName = ({ path }: WeightFile): number => Number(baseName(path) === baseName(name));
+  const { path, sha256 } = await store.put(
+    sameSize.toSorted((a, b) => hasName(b) - hasName(a)),
+    blob,
+    signal,
+  );
+  const completed: string[] = [];
+  for (const { variant, files } of known) {
+    const holds = files.some((file) => file.sha256 === sha256);
+    if (holds && (await store.missing(files)).length === 0) completed.push(variant.name);
+  }
+  return { path, completed };
+}
+
+async function importDescription(
+  { modelStorage, sources }: ImportExportDependencies,
+  name: string,
+  blob: Blob,
+): Promise<ImportedFile> {
+  const described = await readDescription(name, blob);
+  const entry = (await modelStorage.known()).find(({ variant }) => variant.name === described.variant);
+  if (!entry) {
+    throw badRequest(
+      `${name} describes ${described.variant}, which this site's catalog does not have.`,
+      'import',
+      'unknown_weights',
+    );
+  }
+  // The catalog, the manifest and the hub are trusted more than a file that somebody passed on.
+  if (entry.files.length === 0) await sources.keepFiles(entry.variant, described.files);
+  else if (!sameFiles(entry.files, described.files)) {
+    throw badRequest(
+      `${name} does not match the known files of ${described.variant}. Import files of the same version. If the known ones came from an earlier import, delete ${described.variant} first.`,
+      'import',
+      'weights_conflict',
+    );
+  }
+  return { path: null, completed: [] };
+}
+
+const baseName = (path: string): string | undefined => path.split('/').at(-1);
+
+function sameFiles(known: readonly WeightFile[], described: readonly WeightFile[]): boolean {
+  const identity = ({ path, bytes, sha256 }: WeightFile): string => `${sha256} ${bytes} ${path}`;
+  const expected = new Set(known.map(identity));
+  return described.length === expected.size && described.every((file) => expected.delete(identity(file)));
+}
+
+async function readDescription(name: string, blob: Blob): Promise<ModelDescription> {
+  const refuse = (how: string) => badRequest(`${name} ${how}.`, 'import', 'invalid_description');
+  if (blob.size > MAX_DESCRIPTION_BYTES) throw refuse('is too large for the description of a model');
+  return parseJson(await blob.text(), descriptionSchema, 'is no description of a model', refuse);
+}

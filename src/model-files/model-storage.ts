@@ -1,0 +1,218 @@
+import { isAddedVariant } from '../catalog/added-models.ts';
+import type { Catalog, Variant, WeightFile } from '../catalog/catalog.ts';
+import type { StoredVariant, WeightsOverview } from '../protocol/weights-messages.ts';
+import { weightBytes } from '../catalog/memory-estimate.ts';
+import { badRequest } from '../errors/engine-error.ts';
+import { storageFull } from './download/download-errors.ts';
+import { isUnfinished, UnfinishedModels } from './unfinished-models.ts';
+import { UsageIndex } from './usage-index.ts';
+import type { WeightSources } from './sources/weight-sources.ts';
+import type { WeightStore } from './weight-store.ts';
+
+export interface ModelStorageOptions {
+  catalog: Catalog;
+  store: Promise<WeightStore>;
+  sources: Pick<WeightSources, 'files' | 'forget'>;
+  /** Whether the least recently used models may be deleted when the storage is full. */
+  evict: boolean;
+  /** Name of the variant chosen for a model. */
+  chosen(model: string): string | undefined;
+  /** In memory, or being loaded. */
+  inUse(variant: string): boolean;
+  /** Takes it out of memory; false while requests run or it is being loaded. */
+  release(variant: string): Promise<boolean>;
+  now?: () => number;
+}
+
+/** The stored weights as models: which are stored, which may be deleted, and when they were last used. */
+export class ModelStorage {
+  /** Models whose adding was interrupted. */
+  readonly unfinished: UnfinishedModels;
+  readonly #options: ModelStorageOptions;
+  readonly #index: UsageIndex;
+  readonly #variants = new Map<string, { variant: Variant; models: string[] }>();
+
+  constructor(options: ModelStorageOptions) {
+    this.#options = options;
+    this.#index = new UsageIndex(options.store);
+    this.unfinished = new UnfinishedModels({
+      index: this.#index,
+      remove: (name) => this.delete(name),
+      now: options.now ?? Date.now,
+    });
+    this.setCatalog(options.catalog);
+  }
+
+  /** Models were added or removed. */
+  setCatalog({ models }: Catalog): void {
+    this.#variants.clear();
+    for (const { id, variants } of models) {
+      for (const variant of variants) {
+        const known = this.#variants.get(variant.name);
+        if (known) known.models.push(id);
+        else if (variant.engine !== 'upstream') this.#variants.set(variant.name, { variant, models: [id] });
+      }
+    }
+  }
+
+  async overview(): Promise<WeightsOverview> {
+    const { kind } = (await this.#options.store).backend;
+    const { usage = null, quota = null } = (await orNull(() => navigator.storage.estimate())) ?? {};
+    const persisted = await orNull(() => navigator.storage.persisted());
+    return { kind, usedBytes: usage, quotaBytes: quota, persisted, variants: await this.variants() };
+  }
+
+  async variants(): Promise<StoredVariant[]> {
+    const names = new Set([...this.#variants.keys(), ...(await this.#index.entries()).keys()]);
+    return Promise.all([...names].map((name) => this.#describe(name)));
+  }
+
+  /** @throws EngineError 400 when there is no such model or variant, or while it is in use */
+  async delete(target: string): Promise<void> {
+    const name = await this.name(target);
+    if (!(await this.#options.release(name))) {
+      throw badRequest(
+        `${name} is being loaded, or answers requests. Stop its requests, or cancel its download, and try again.`,
+        'target',
+        'weights_in_use',
+      );
+    }
+    const others = [...this.#variants.keys()].filter((other) => other !== name);
+    await this.#deleteUnless(await this.#hashesOf(others), await this.files(name));
+    const known = this.#variants.get(name);
+    if (known) await this.#options.sources.forget(known.variant);
+    await this.#index.delete(name);
+  }
+
+  /** Of the variant, as far as they are known without a network. */
+  async files(name: string): Promise<WeightFile[]> {
+    const known = this.#variants.get(name);
+    const listed = known ? await this.#options.sources.files(known.variant) : null;
+    return listed ?? (await this.#index.entries()).get(name)?.files ?? [];
+  }
+
+  /** @throws EngineError 400 */
+  async name(target: string): Promise<string> {
+    if (this.#variants.has(target)) return target;
+    const chosen = this.#options.chosen(target);
+    if (chosen !== undefined) return chosen;
+    if ((await this.#index.entries()).has(target)) return target;
+    throw badRequest(`There is no model or variant ${target} here.`, 'target', 'model_not_found');
+  }
+
+  /** Each of the catalog's variants with the files known of it. */
+  async known(): Promise<{ variant: Variant; files: WeightFile[] }[]> {
+    const variants = [...this.#variants.values()].map(({ variant }) => variant);
+    return Promise.all(variants.map(async (variant) => ({ variant, files: await this.files(variant.name) })));
+  }
+
+  /** Before a download: ensures that these files fit, deleting unfinished models, and others where the site allows it. */
+  async makeRoom(files: readonly WeightFile[]): Promise<void> {
+    const { needed, free } = await (await this.#options.store).room(files);
+    if (free === null || free >= needed) return;
+    const oldest = await this.#deletable(files);
+    const usable = this.#options.evict ? oldest : oldest.filter(({ variant }) => isUnfinished(variant));
+    const deletable = usable.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
+    if (free + deletable < needed) throw storageFull(needed, free, described(oldest));
+    let missing = needed - free;
+    for (const { variant, storedBytes } of usable) {
+      if (missing <= 0) return;
+      await this.delete(variant);
+      missing -= storedBytes;
+    }
+  }
+
+  /**
+   * After a write that found the storage full, whatever the browser reported (Chromium reports 10 GiB to every site):
+   * deletes the least recently used model, where the site allows it.
+   * @throws EngineError `storage_full` saying what could be deleted
+   */
+  async makeMoreRoom(files: readonly WeightFile[]): Promise<void> {
+    const oldest = await this.#deletable(files);
+    const [first] = oldest;
+    if (this.#options.evict && first) return this.delete(first.variant);
+    const stored = await (await this.#options.store).storedBytes(files);
+    throw storageFull(weightBytes({ files }) - stored, null, described(oldest));
+  }
+
+  /** After a load: records the use, and deletes the versions that these weights replace. */
+  async used({ name, files }: Variant): Promise<void> {
+    const models = this.#variants.get(name)?.models ?? [];
+    const before = (await this.#index.entries()).get(name);
+    await this.#index.set(name, { models, used: (this.#options.now ?? Date.now)(), files });
+    await this.#deleteOutdated(name, models, before?.files ?? []);
+  }
+
+  /** Not in use, and without a file in common with these; the least recently used first. */
+  async #deletable(files: readonly WeightFile[]): Promise<StoredVariant[]> {
+    const wanted = new Set(files.map(({ sha256 }) => sha256));
+    const others: StoredVariant[] = [];
+    for (const each of await this.variants()) {
+      // Nobody else can supply the files of an added model.
+      if (each.storedBytes === 0 || each.inUse || isAddedVariant(each.variant)) continue;
+      const own = await this.files(each.variant);
+      if (!own.some(({ sha256 }) => wanted.has(sha256))) others.push(each);
+    }
+    return others.toSorted((a, b) => (a.lastUsed ?? 0) - (b.lastUsed ?? 0));
+  }
+
+  async #deleteOutdated(name: string, models: string[], earlier: WeightFile[]): Promise<void> {
+    const current = await this.#hashesOf([...this.#variants.keys(), name]);
+    const old = [...(await this.#index.entries())].filter(
+      ([other, entry]) =>
+        other !== name &&
+        !this.#variants.has(other) &&
+        !this.#options.inUse(other) &&
+        entry.models.some((id) => models.includes(id)),
+    );
+    await this.#deleteUnless(current, [...earlier, ...old.flatMap(([, { files }]) => files)]);
+    for (const [other] of old) await this.#index.delete(other);
+  }
+
+  async #deleteUnless(needed: ReadonlySet<string>, files: readonly WeightFile[]): Promise<void> {
+    const store = await this.#options.store;
+    for (const file of files) if (!needed.has(file.sha256)) await store.delete(file);
+  }
+
+  async #hashesOf(variants: readonly string[]): Promise<Set<string>> {
+    const files = await Promise.all(variants.map((name) => this.files(name)));
+    return new Set(files.flat().map(({ sha256 }) => sha256));
+  }
+
+  async #describe(name: string): Promise<StoredVariant> {
+    const store = await this.#options.store;
+    const known = this.#variants.get(name);
+    const entry = (await this.#index.entries()).get(name);
+    const files = await this.files(name);
+    const storedBytes = await store.storedBytes(files);
+    const sharedBytes = await store.sharedBytes(files);
+    const bytes = weightBytes({ files });
+    const there = storedBytes + sharedBytes;
+    const state = there === 0 ? 'absent' : there < bytes ? 'part' : 'whole';
+    return {
+      variant: name,
+      models: known?.models ?? entry?.models ?? [],
+      engine: known?.variant.engine ?? '',
+      license: known?.variant.license ?? '',
+      bytes: bytes || (known?.variant.hub?.approximateBytes ?? 0),
+      storedBytes,
+      sharedBytes,
+      state: known || isUnfinished(name) ? state : 'outdated',
+      paused: store.paused(files),
+      inUse: this.#options.inUse(name),
+      lastUsed: entry?.used ?? null,
+    };
+  }
+}
+
+const described = (variants: readonly StoredVariant[]): string[] =>
+  variants.map(({ variant, storedBytes }) => `${variant} (${storedBytes} bytes)`);
+
+/** Not every browser has the API, or allows it. */
+async function orNull<T>(ask: () => Promise<T>): Promise<T | null> {
+  try {
+    return await ask();
+  } catch {
+    return null;
+  }
+}

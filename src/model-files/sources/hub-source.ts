@@ -1,0 +1,165 @@
+import { createSHA256 } from 'hash-wasm';
+import { z } from 'zod';
+import type { HubSource, Variant, WebLlmVariant, WeightFile } from '../../catalog/catalog.ts';
+import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
+import { serverError, type EngineError } from '../../errors/engine-error.ts';
+import { GATED } from './gated-model.ts';
+import { IdleTimeout } from '../download/idle-timeout.ts';
+import { libraryPath } from './mlc-paths.ts';
+
+export const DEFAULT_HUB = 'https://huggingface.co';
+
+/** Of an MLC repository, what web-llm reads. */
+const MLC_FILES =
+  /^(mlc-chat-config\.json|tensor-cache\.json|tokenizer\.(json|model)|params_shard_\d+\.bin)$/;
+/** Small files have no SHA-256 on the hub: they are read to be hashed, so they should be small. */
+const MAX_UNHASHED_BYTES = 64 * 2 ** 20;
+
+/** Of a thousand files each. */
+const MAX_PAGES = 20;
+
+const treeSchema = z.array(
+  z.object({
+    type: z.string(),
+    path: z.string(),
+    size: z.int().nonnegative(),
+    lfs: z.object({ oid: sha256Hex, size: byteCount }).optional(),
+  }),
+);
+
+/** `gated`: false, or how the authors give their consent. */
+const infoSchema = z.object({ sha: commitHash, gated: z.unknown().optional() });
+
+/** Whether a revision names its content, which a branch or a tag does not. */
+export const isCommit = (revision: string): boolean => commitHash.safeParse(revision).success;
+
+/** What is asked of a repository. */
+export interface HubQuery {
+  /** Of the model, for errors. */
+  name: string;
+  repository: string;
+  revision: string;
+  endpoint: string;
+  signal: AbortSignal;
+}
+
+/**
+ * The commit that a revision stands for. A branch moves: its commit is asked for once, so that all files are of one
+ * commit, and a download that is resumed later finds the same bytes.
+ */
+export async function commitOf({ name, repository, revision, endpoint, signal }: HubQuery): Promise<string> {
+  if (isCommit(revision)) return revision;
+  const url = `${endpoint}/api/models/${repository}/revision/${revision}`;
+  const { data: info } = infoSchema.safeParse((await getJson(url, signal)).json);
+  if (info?.gated) throw unavailable(name, GATED);
+  if (info) return info.sha;
+  throw unavailable(name, `the model hub names no commit for ${revision} of ${repository}`);
+}
+
+/** All files of a repository. */
+export async function readTree(query: HubQuery): Promise<z.output<typeof treeSchema>> {
+  const { name, repository, revision, endpoint, signal } = query;
+  const first = `${endpoint}/api/models/${repository}/tree/${revision}`;
+  const tree: z.output<typeof treeSchema> = [];
+  let url: string | null = `${first}?recursive=true`;
+  for (let page = 0; url !== null && page < MAX_PAGES; page++) {
+    const { json, next } = await getJson(url, signal);
+    const { data } = treeSchema.safeParse(json);
+    if (!data) throw unavailable(name, 'the model hub answered something else than a list of files');
+    tree.push(...data);
+    // Of a mirror's answer, the host may be the hub's own.
+    url = next === null ? null : first + new URL(next, first).search;
+  }
+  return tree.filter(({ type }) => type === 'file');
+}
+
+/** Lists a variant's files as the hub has them, with sizes, hashes and where to fetch them. */
+export async function listHubFiles(
+  variant: Variant,
+  hub: HubSource,
+  endpoint: string,
+  signal: AbortSignal,
+): Promise<WeightFile[]> {
+  const { repository, folder } = hub;
+  const query = { name: variant.name, repository, revision: hub.revision, endpoint, signal };
+  const revision = await commitOf(query);
+  const wanted = (path: string): boolean => hub.files?.includes(path) ?? MLC_FILES.test(path);
+  const tree = await readTree({ ...query, revision });
+  const entries = tree.filter(({ path }) => wanted(path));
+  const missing = hub.files?.find((path) => !entries.some((entry) => entry.path === path));
+  if (missing !== undefined || entries.length === 0) {
+    throw unavailable(variant.name, `${repository} has no ${missing ?? 'MLC model'} at ${revision}`);
+  }
+  const files = entries.map(async ({ path, lfs }): Promise<WeightFile> => {
+    const url = `${endpoint}/${repository}/resolve/${revision}/${path}`;
+    const place = { path: weightPath.parse(`${folder}/${path}`), url };
+    return lfs
+      ? { ...place, bytes: lfs.size, sha256: lfs.oid }
+      : { ...place, ...(await hashed(url, signal)) };
+  });
+  if (variant.engine === 'web-llm' && URL.canParse(variant.library)) files.push(libraryFile(variant, signal));
+  return Promise.all(files);
+}
+
+/** The compiled library of an MLC model, which lies elsewhere than its weights. */
+async function libraryFile(variant: WebLlmVariant, signal: AbortSignal): Promise<WeightFile> {
+  const url = variant.library;
+  return { path: libraryPath(variant), url, ...(await hashed(url, signal)) };
+}
+
+/** Of a small file, which is read for it. */
+export async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
+  const timeout = new IdleTimeout(signal);
+  const hasher = (await createSHA256()).init();
+  let bytes = 0;
+  for await (const part of timeout.body(await fetchOk(url, timeout))) {
+    hasher.update(part);
+    bytes += part.length;
+    if (bytes > MAX_UNHASHED_BYTES) {
+      throw serverError(
+        'weights_unavailable',
+        `${url} is too large to download without a hash. Pin its SHA-256 in the catalog.`,
+      );
+    }
+  }
+  return { bytes, sha256: hasher.digest('hex') };
+}
+
+/** `next`: where the list goes on; null: it ends here. */
+async function getJson(url: string, signal: AbortSignal): Promise<{ json: unknown; next: string | null }> {
+  const timeout = new IdleTimeout(signal);
+  const response = await fetchOk(url, timeout);
+  const [, next = null] = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
+  return { json: await timeout.during(response.json()), next };
+}
+
+/** The hub answers 401 for a repository that it does not have, too. */
+const HIDDEN = new Set([401, 403, 404]);
+
+async function fetchOk(url: string, timeout: IdleTimeout): Promise<Response> {
+  const response = await timeout.during(fetch(url, { signal: timeout.signal }));
+  if (response.ok) return response;
+  await response.body?.cancel();
+  throw serverError(
+    'weights_unavailable',
+    `The model hub answered ${response.status} for ${new URL(url).pathname}.${HIDDEN.has(response.status) ? ` ${whyHidden(response)}` : ''}`,
+  );
+}
+
+/** Its own account of a refusal is in a header. */
+function whyHidden({ headers }: Response): string {
+  switch (headers.get('x-error-code')) {
+    case 'GatedRepo':
+      return `The model is gated: ${GATED}.`;
+    case 'RevisionNotFound':
+      return 'The repository has no such branch, tag or commit.';
+    case 'EntryNotFound':
+      return 'The repository has no such file.';
+    default:
+      return 'There is no such repository or file, or it is private, or its terms must be accepted first. Check the name for typing errors.';
+  }
+}
+
+function unavailable(name: string, why: string): EngineError {
+  return serverError('weights_unavailable', `The weights of ${name} cannot be downloaded: ${why}.`);
+}

@@ -1,0 +1,180 @@
+import { z } from 'zod';
+import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
+import { MANIFEST, manifestSchema, type Manifest } from '../../catalog/manifest.ts';
+import { weightBytes } from '../../catalog/memory-estimate.ts';
+import { weightFile } from '../../catalog/weight-path.ts';
+import type { HubModel } from '../../protocol/weights-messages.ts';
+import type { SourceOptions } from '../../protocol/worker-control.ts';
+import { badRequest, EngineError, serverError } from '../../errors/engine-error.ts';
+import { DEFAULT_HUB, listHubFiles } from './hub-source.ts';
+import { libraryPath } from './mlc-paths.ts';
+import { listModels, type HubModelSource } from './hub-models.ts';
+import type { WeightStore } from '../weight-store.ts';
+
+/** A hub that has not answered by then counts as unreachable. */
+const PROBE_TIMEOUT_MS = 1500;
+const MANIFEST_TIMEOUT_MS = 3000;
+/** An answer about the hub holds for this long. */
+const PROBE_HOLDS_MS = 60_000;
+
+const listSchema = z.array(weightFile.extend({ url: z.url().exactOptional() }));
+
+/** Where the files of a variant come from: the catalog, the site's manifest, an imported description, or the model hub. */
+export class WeightSources {
+  readonly #store: Promise<WeightStore>;
+  readonly #modelsUrl: string;
+  readonly #hub: string | null;
+  #manifest: Promise<Manifest | null> | null = null;
+  #probe: { at: number; reachable: Promise<boolean> } | null = null;
+
+  constructor(store: Promise<WeightStore>, modelsUrl: string, { hub = false }: SourceOptions = {}) {
+    this.#store = store;
+    this.#modelsUrl = modelsUrl;
+    this.#hub = hub === true ? DEFAULT_HUB : hub === false ? null : hub.replace(/\/+$/, '');
+  }
+
+  /** Why a variant's weights cannot be fetched, as a phrase that follows its name; undefined: no reason is known. */
+  async fault(variant: Variant): Promise<string | undefined> {
+    if (await this.files(variant)) return undefined;
+    if (this.#hub === null) return 'its weights are not on this site, which does not use the model hub';
+    if (await this.#isHubReachable(this.#hub)) return undefined;
+    return 'its weights are not on this site, and the model hub is out of reach';
+  }
+
+  /** The variant's files as the catalog, the manifest or a note lists them; null: only the hub knows them. */
+  async files(variant: Variant): Promise<WeightFile[] | null> {
+    if (!variant.hub) return variant.files;
+    return (await this.#fromManifest(variant)) ?? this.#fromNote(variant);
+  }
+
+  /**
+   * Keeps what an imported description says of a variant that neither site nor hub describe.
+   * @throws EngineError 400 for a path outside the variant: it may be another variant's
+   */
+  async keepFiles(variant: Variant, files: WeightFile[]): Promise<void> {
+    const stray = files.find(({ path }) => !belongsTo(variant, path));
+    if (stray) {
+      const message = `${stray.path} is no file of ${variant.name}. Its files lie below ${variant.hub?.folder ?? ''}/.`;
+      throw badRequest(message, 'import', 'invalid_description');
+    }
+    await this.#note(variant, files);
+  }
+
+  /** The models of a repository of the model hub. @throws EngineError */
+  async hubModels(source: HubModelSource, signal: AbortSignal): Promise<HubModel[]> {
+    if (this.#hub !== null) return listModels(source, this.#hub, signal);
+    const message = 'This site does not use the model hub. Allow it by start({ sources: { hub: true } }).';
+    throw serverError('weights_unavailable', message);
+  }
+
+  /** Drops what the hub or a description said of a variant; the catalog and the manifest stay. */
+  async forget(variant: Variant): Promise<void> {
+    await (await this.#store).notes.dropNote(noteName(variant));
+  }
+
+  /** What a load would add to the store, as far as the store alone knows. */
+  async missingBytes(variant: Variant): Promise<number> {
+    const files = await this.#knownFiles(variant);
+    if (!files) return weightBytes(variant);
+    const store = await this.#store;
+    return weightBytes({ files }) - (await store.storedBytes(files)) - (await store.sharedBytes(files));
+  }
+
+  /** What a load would download, as far as the store alone knows. */
+  async downloadBytes(variant: Variant): Promise<number> {
+    const files = await this.#knownFiles(variant);
+    if (!files) return weightBytes(variant);
+    const store = await this.#store;
+    const isLocal = await Promise.all(files.map(async (file) => (await store.sharedBytes([file])) > 0));
+    const missing = await store.missing(files.filter((_, index) => !isLocal[index]));
+    const downloads = missing.map((file) => file.requantizedFrom ?? file);
+    return weightBytes({ files: downloads }) - (await store.storedBytes(downloads));
+  }
+
+  /** The variant with all its files. What the hub said is kept, so that later loads need no hub. */
+  async resolve<V extends Variant>(variant: V, signal: AbortSignal): Promise<V> {
+    const { hub } = variant;
+    if (!hub) return variant;
+    const files = (await this.files(variant)) ?? (await this.#fromHub(variant, hub, signal));
+    // Without room for the note the load continues: whether the weights fit, their own writes show.
+    await this.#note(variant, files).catch((error: unknown) => {
+      if (!(error instanceof EngineError && error.code === 'storage_full')) throw error;
+    });
+    return { ...variant, files };
+  }
+
+  async #knownFiles(variant: Variant): Promise<WeightFile[] | null> {
+    return variant.hub ? this.#fromNote(variant) : variant.files;
+  }
+
+  async #fromHub(variant: Variant, hub: HubSource, signal: AbortSignal): Promise<WeightFile[]> {
+    if (this.#hub !== null) return listHubFiles(variant, hub, this.#hub, signal);
+    const message = `The weights of ${variant.name} are not on this site. Download them with localtext pull, or allow the model hub.`;
+    throw serverError('weights_unavailable', message);
+  }
+
+  async #fromManifest(variant: Variant): Promise<WeightFile[] | null> {
+    const manifest = await (this.#manifest ??= this.#readManifest());
+    const { hub } = variant;
+    if (!manifest || !hub) return null;
+    const inFolder = Object.keys(manifest.files).filter((path) => path.startsWith(`${hub.folder}/`));
+    if (inFolder.length === 0) return null;
+    const paths = new Set(hub.files?.map((name) => `${hub.folder}/${name}`) ?? inFolder);
+    if (variant.engine === 'web-llm') paths.add(libraryPath(variant));
+    const files: WeightFile[] = [];
+    for (const path of paths) {
+      const file = manifest.files[path];
+      if (!file) return null;
+      files.push({ path, ...file });
+    }
+    return files;
+  }
+
+  async #readManifest(): Promise<Manifest | null> {
+    try {
+      const signal = AbortSignal.timeout(MANIFEST_TIMEOUT_MS);
+      const response = await fetch(new URL(MANIFEST, this.#modelsUrl), { signal });
+      return response.ok ? manifestSchema.parse(await response.json()) : null;
+    } catch (error) {
+      if (error instanceof z.ZodError) {
+        const [issue] = error.issues;
+        console.error(`localtext: ${MANIFEST} is passed over: ${issue?.path.join('.')}: ${issue?.message}`);
+      }
+      return null;
+    }
+  }
+
+  async #note(variant: Variant, files: WeightFile[]): Promise<void> {
+    await (await this.#store).notes.keepNote(noteName(variant), JSON.stringify(files));
+  }
+
+  async #fromNote(variant: Variant): Promise<WeightFile[] | null> {
+    const note = await (await this.#store).notes.note(noteName(variant));
+    try {
+      return listSchema.parse(JSON.parse(note ?? ''));
+    } catch {
+      return null;
+    }
+  }
+
+  #isHubReachable(hub: string): Promise<boolean> {
+    const now = performance.now();
+    if (!this.#probe || now - this.#probe.at > PROBE_HOLDS_MS) {
+      const answer = fetch(`${hub}/api/models?limit=1`, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
+      this.#probe = { at: now, reachable: answer.then(({ ok }) => ok).catch(() => false) };
+    }
+    return this.#probe.reachable;
+  }
+}
+
+function belongsTo(variant: Variant, path: string): boolean {
+  const { hub } = variant;
+  if (!hub) return false;
+  if (variant.engine === 'web-llm' && path === libraryPath(variant)) return true;
+  return hub.files
+    ? hub.files.some((name) => path === `${hub.folder}/${name}`)
+    : path.startsWith(`${hub.folder}/`);
+}
+
+const noteName = ({ name, hub }: Variant): string =>
+  `hub-${name.replaceAll(/[^\w.-]/g, '_')}-${hub?.revision ?? ''}.json`;

@@ -1,0 +1,254 @@
+import type { WeightFile } from '../catalog/catalog.ts';
+import { withOrigins } from '../catalog/with-origins.ts';
+import { badRequest } from '../errors/engine-error.ts';
+import type { StorageBackend } from './backends/storage-backend.ts';
+import { copyBlob } from './download/copy-blob.ts';
+import { didNotFit, wrongHash } from './download/download-errors.ts';
+import { DownloadRate } from './download/download-rate.ts';
+import { PausableDownloads } from './download/pausable-download.ts';
+import { CROSS_ORIGIN_STORAGE, type CrossOriginSource } from './cross-origin-source.ts';
+import { hashBlob } from './integrity/file-hash.ts';
+import { expectRoom, FileDownloader } from './file-downloader.ts';
+import type { FetchedFile, FileOptions, StoredFile } from './stored-file.ts';
+import { StoredFiles } from './stored-files.ts';
+
+/** One for the whole origin: all its apps share the files. */
+const lockOf = ({ sha256 }: WeightFile): string => `localtext:weights:${sha256}`;
+
+export interface WeightStoreOptions {
+  rate?: DownloadRate;
+  /** null: not used. */
+  shared?: CrossOriginSource | null;
+}
+
+/** The weights of all engines. */
+export class WeightStore {
+  readonly backend: StorageBackend;
+  readonly notes: Pick<StoredFiles, 'note' | 'keepNote' | 'dropNote'>;
+  readonly #files: StoredFiles;
+  readonly #locks: LockManager;
+  readonly #downloader: FileDownloader;
+  readonly #shared: CrossOriginSource | null;
+  /** By hash: the checks of this worker's life that run, or found the file intact. */
+  readonly #checks = new Map<string, Promise<boolean>>();
+  readonly #downloads = new PausableDownloads();
+
+  constructor(
+    backend: StorageBackend,
+    modelsUrl: string,
+    locks: LockManager,
+    scope: string,
+    { rate = new DownloadRate(), shared = null }: WeightStoreOptions = {},
+  ) {
+    this.backend = backend;
+    this.notes = this.#files = new StoredFiles(backend, scope);
+    this.#locks = locks;
+    this.#downloader = new FileDownloader(backend, this.#files, {
+      modelsUrl,
+      rate,
+      shared,
+      room: (files) => this.room(files),
+      stored: (file, options) => this.file(file, { ...options, isTemporary: true }),
+    });
+    this.#shared = shared;
+  }
+
+  /** Which of these files are not complete. */
+  async missing(files: readonly WeightFile[]): Promise<WeightFile[]> {
+    const stored = await Promise.all(
+      files.map(async (file) => (await this.#files.complete(file)) ?? (await this.#isShared(file))),
+    );
+    return files.filter((_, index) => !stored[index]);
+  }
+
+  /** Of these files, the bytes that lie in cross-origin storage, as far as is known without asking it. */
+  async sharedBytes(files: readonly WeightFile[]): Promise<number> {
+    const shared = await Promise.all(files.map((file) => this.#isShared(file)));
+    return files.reduce((sum, { bytes }, at) => sum + (shared[at] ? bytes : 0), 0);
+  }
+
+  async storedBytes(files: readonly WeightFile[]): Promise<number> {
+    const stored = await Promise.all(withOrigins(files).map((file) => this.#files.storedBytes(file)));
+    return stored.reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** Bytes that are still to be stored for these files, and how many may be; null: unknown. */
+  async room(files: readonly WeightFile[]): Promise<{ needed: number; free: number | null }> {
+    // An unfinished file may occupy its final size already.
+    const blobs = await Promise.all(files.map(({ sha256 }) => this.backend.read(sha256)));
+    const missing = files.reduce(
+      (sum, { bytes }, at) => sum + Math.max(0, bytes - (blobs[at]?.size ?? 0)),
+      0,
+    );
+    const needed = missing - (await this.sharedBytes(files));
+    return { needed, free: needed > 0 ? await this.backend.free() : null };
+  }
+
+  /**
+   * The file's bytes, downloaded first when they are not complete. One call downloads, in one tab; others wait for it.
+   * @throws EngineError `weights_unavailable`, `weights_corrupt`, `storage_full` or `download_cancelled`
+   */
+  async file(file: WeightFile, given: FileOptions): Promise<StoredFile> {
+    try {
+      return await this.#downloads.run(file, given.signal, async (signal) => {
+        const options = { ...given, signal };
+        const fetchUnlessStored = async () =>
+          (await this.#stored(file)) ??
+          (await this.#findShared(file, options)) ??
+          this.#sound(file, await this.#downloader.fetch(file, options));
+        return (await this.#stored(file)) ?? (await this.#locked(file, fetchUnlessStored, signal));
+      });
+    } catch (error) {
+      throw didNotFit(file, error);
+    }
+  }
+
+  /** Holds the running downloads of these files; what has arrived is kept. */
+  pause(files: readonly WeightFile[]): void {
+    for (const each of this.#downloads.of(files)) each.pause();
+  }
+
+  resume(files: readonly WeightFile[]): void {
+    for (const each of this.#downloads.of(files)) each.resume();
+  }
+
+  paused(files: readonly WeightFile[]): boolean {
+    return this.#downloads.of(files).some(({ paused }) => paused);
+  }
+
+  /** Ends these downloads for all who wait, and drops what has arrived. Complete files stay. */
+  async cancel(files: readonly WeightFile[]): Promise<void> {
+    await Promise.all(this.#downloads.of(files).map((each) => each.cancel()));
+    for (const file of await this.missing(files)) await this.#removeUnlessLocked(file);
+  }
+
+  /**
+   * Stores a blob as the first of these files whose hash it has. They have its size.
+   * @throws EngineError `weights_corrupt`, `storage_full`
+   */
+  async put(candidates: readonly WeightFile[], blob: Blob, signal: AbortSignal): Promise<WeightFile> {
+    const { sha256, chunks } = await hashBlob(blob, signal);
+    const file = candidates.find((candidate) => candidate.sha256 === sha256);
+    if (!file) throw candidates[0] ? wrongHash(candidates[0]) : new Error('no candidates');
+    await this.putHashed(file, chunks, blob, { signal });
+    return file;
+  }
+
+  /**
+   * Stores a blob that the caller has just hashed, continuing from the chunks that are stored.
+   * @throws EngineError `storage_full`, `weights_corrupt` when the blob has changed meanwhile
+   */
+  async putHashed(
+    file: WeightFile,
+    chunks: string[],
+    blob: Blob,
+    options: Pick<FileOptions, 'signal'> & Partial<FileOptions>,
+  ): Promise<void> {
+    const store = async (): Promise<void> => {
+      if (await this.#files.complete(file)) return this.#files.keepPath(file);
+      expectRoom(await this.room([file]));
+      await this.#files.salvage(file);
+      await copyBlob(this.backend, file, blob, options);
+      await this.#files.finish(file, chunks, { from: 'disk', shared: false });
+    };
+    await this.#locked(file, store, options.signal).catch((error: unknown) => {
+      throw didNotFit(file, error);
+    });
+  }
+
+  /**
+   * Finds out whether what these files lack can be stored, before a long work on them. What the browser reports to be free
+   * may be more than it gives.
+   * @throws EngineError `storage_full`
+   */
+  async tryRoom(files: readonly WeightFile[]): Promise<void> {
+    const { needed } = await this.room(files);
+    if (needed === 0) return;
+    // The name stays the same: should the worker end here, the next try removes it.
+    const name = 'room';
+    const writer = await this.backend.write(name);
+    try {
+      await writer.resize(needed);
+    } catch (error) {
+      throw files[0] ? didNotFit({ ...files[0], bytes: needed }, error) : error;
+    } finally {
+      await writer.close();
+      await this.backend.remove(name);
+    }
+  }
+
+  /** @throws EngineError 400 `weights_in_use` while it is being written, here or by another app of the origin */
+  async delete(file: WeightFile): Promise<void> {
+    if (await this.#removeUnlessLocked(file)) return;
+    const message = `${file.path} is being written, perhaps by another app on this origin. Try again when its download has ended.`;
+    throw badRequest(message, 'target', 'weights_in_use');
+  }
+
+  async #removeUnlessLocked(file: WeightFile): Promise<boolean> {
+    const removed = this.#locks.request(lockOf(file), { ifAvailable: true }, async (lock) => {
+      if (!lock) return false;
+      this.#checks.delete(file.sha256);
+      for (const each of withOrigins([file])) await this.#files.remove(each);
+      return true;
+    });
+    return removed;
+  }
+
+  /** Another tab, or another app of the origin, may write the same file. */
+  #locked<T>(file: WeightFile, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#locks.request(lockOf(file), signal ? { signal } : {}, work) as Promise<T>;
+  }
+
+  async #stored(file: WeightFile): Promise<StoredFile | null> {
+    const blob = await this.#files.complete(file);
+    if (!blob) return null;
+    await this.#files.keepPath(file).catch(() => undefined);
+    return this.#checked(file, blob);
+  }
+
+  async #checked(file: WeightFile, blob: Blob): Promise<StoredFile> {
+    const from = (await this.#files.record(file))?.from ?? null;
+    return { blob, from, intact: this.#checks.get(file.sha256) ?? this.#check(file, blob) };
+  }
+
+  async #isShared(file: WeightFile): Promise<boolean> {
+    if (this.#shared === null || (await this.#files.complete(file))) return false;
+    return (await this.#files.record(file))?.shared ?? false;
+  }
+
+  /** A file of cross-origin storage is read there: only its record is kept here. */
+  async #findShared(file: WeightFile, { signal, onProgress }: FileOptions): Promise<StoredFile | null> {
+    const blob = await this.#shared?.read(file);
+    if (!blob) return null;
+    if (await this.#isShared(file)) return this.#checked(file, blob);
+    // It may be taken away meanwhile.
+    const digest = await hashBlob(blob, signal, onProgress).catch(() => null);
+    signal.throwIfAborted();
+    if (digest?.sha256 !== file.sha256) {
+      this.#shared?.distrust(file);
+      return null;
+    }
+    await this.#files.remove(file);
+    await this.#files.finish(file, digest.chunks, { from: CROSS_ORIGIN_STORAGE, shared: true });
+    return this.#sound(file, { blob, from: CROSS_ORIGIN_STORAGE });
+  }
+
+  /** Bytes that have just been hashed. */
+  #sound({ sha256 }: WeightFile, fetched: FetchedFile): StoredFile {
+    const intact = Promise.resolve(true);
+    this.#checks.set(sha256, intact);
+    return { ...fetched, intact };
+  }
+
+  #check(file: WeightFile, blob: Blob): Promise<boolean> {
+    const check = this.#files.isIntact(file, blob).then(async (intact) => {
+      if (!intact && (await this.#isShared(file))) this.#shared?.distrust(file);
+      if (!intact) await this.#locked(file, () => this.#files.salvage(file));
+      return intact;
+    });
+    this.#checks.set(file.sha256, check);
+    const forget = (): unknown => this.#checks.delete(file.sha256);
+    check.then((intact) => intact || forget(), forget);
+    return check;
+  }
+}

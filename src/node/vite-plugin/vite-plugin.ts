@@ -1,0 +1,129 @@
+/**
+ * The Vite plugin.
+ * @module localtext/vite
+ */
+
+import { readFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+
+import sirv from 'sirv';
+import { defaultClientConditions, type Connect, type Plugin, type ResolvedConfig } from 'vite';
+
+import { isClone, SERVICE_WORKER } from '../package-files.ts';
+import { addFile, addFolder, type SiteFiles } from '../site-files.ts';
+import { apiHint, headersFor, notFound, serveFile, serveScript } from './middlewares.ts';
+import { serviceWorker } from './service-worker.ts';
+import { WASM_PATH, wasmFiles } from '../wasm-files.ts';
+
+export interface LocaltextOptions {
+  /** Folder with the weights, served below `models/`; relative to Vite's root. Default: `models` in Vite's public folder. */
+  models?: string;
+  /**
+   * The site's own service worker, which calls `addLocaltext()` of `localtext/sw`; relative to Vite's root. It is bundled
+   * to `<name>.js` at the site's base, and finds the list of the build's files, in Workbox's form, in
+   * `self.__WB_MANIFEST`. Default: localtext's own, `localtext-sw.js`.
+   */
+  serviceWorker?: string;
+  /**
+   * Whether localtext's own service worker can call the upstream servers of the catalog. Default false: it is 4 KB smaller.
+   * One of the site's own always can.
+   */
+  servers?: boolean;
+}
+
+/** In a clone, the engine worker's sources import them. */
+const ENGINES = ['@huggingface/transformers', '@wllama/wllama'];
+
+/**
+ * What a site needs to run localtext: its service worker at the site's base, so that its scope is the whole site; the
+ * engines' WASM files below `localtext/wasm/`; and, in the dev and preview servers, the weights below `models/` and the
+ * headers for WASM threads.
+ * @example
+ * // vite.config.js
+ * export default { plugins: [localtext()] };
+ */
+export default function localtext(options: LocaltextOptions = {}): Plugin {
+  const models = (): string =>
+    resolve(config.root, options.models ?? join(config.publicDir || 'public', 'models'));
+  const name = options.serviceWorker
+    ? basename(options.serviceWorker).replace(/\.[cm]?[jt]s$/, '.js')
+    : SERVICE_WORKER;
+  const { servers = false } = options;
+  let config: ResolvedConfig;
+  /** The path part of the base, as the dev and preview servers see it. */
+  const base = (): string => (config.base.startsWith('/') ? config.base : '/');
+  const worker = () => ({
+    root: config.root,
+    entry: options.serviceWorker === undefined ? null : resolve(config.root, options.serviceWorker),
+    servers,
+  });
+
+  const serveModels = (middlewares: Connect.Server): void => {
+    middlewares.use(`${base()}models`, sirv(models(), { dev: true, etag: true }));
+    middlewares.use(`${base()}models`, notFound);
+    middlewares.use(apiHint);
+  };
+
+  return {
+    name: 'localtext',
+    enforce: 'post',
+
+    config: ({ base: siteBase = '/' }) => ({
+      worker: { format: 'es' },
+      define: {
+        // A service worker cannot come from another origin, where a base may be.
+        __LOCALTEXT_BASE__: JSON.stringify(/^(\w+:)?\/\//.test(siteBase) ? '/' : siteBase || './'),
+        __LOCALTEXT_SERVICE_WORKER__: JSON.stringify(name),
+      },
+      // Bundled beforehand, it would look for its workers in the wrong place.
+      optimizeDeps: { exclude: ['localtext', ...(isClone() ? ENGINES : [])] },
+      // Without this condition, onnxruntime-web would add its WASM files as assets. The package has it bundled.
+      ...(isClone() && {
+        resolve: { conditions: ['onnxruntime-web-use-extern-wasm', ...defaultClientConditions] },
+      }),
+    }),
+
+    configResolved(resolved) {
+      config = resolved;
+    },
+
+    configureServer({ middlewares }) {
+      middlewares.use(headersFor(null));
+      serveModels(middlewares);
+      for (const [file, path] of wasmFiles()) middlewares.use(base() + WASM_PATH + file, serveFile(path));
+      // Bundled again for every request; nothing is kept while one develops.
+      const files: SiteFiles = { shell: [], large: [] };
+      const script = () => serviceWorker({ ...worker(), files, production: false });
+      middlewares.use(base() + name, serveScript(script));
+    },
+
+    configurePreviewServer({ middlewares }) {
+      middlewares.use(headersFor(`${base()}${config.build.assetsDir}/`));
+      serveModels(middlewares);
+    },
+
+    generateBundle: {
+      order: 'post',
+      async handler(_output, bundle) {
+        if (this.environment.name !== 'client') return;
+        const hashed = `${config.build.assetsDir}/`;
+        const files: SiteFiles = { shell: [], large: [] };
+        for (const file of Object.values(bundle)) {
+          const { fileName } = file;
+          if (fileName.endsWith('.map')) continue;
+          const source = file.type === 'chunk' ? file.code : file.source;
+          addFile(files, fileName, source, fileName.startsWith(hashed));
+        }
+        if (config.publicDir) await addFolder(files, config.publicDir, (path) => path === models());
+        for (const [file, path] of wasmFiles()) {
+          const [fileName, source] = [WASM_PATH + file, readFileSync(path)];
+          this.emitFile({ type: 'asset', fileName, source });
+          // An engine must start without a network too.
+          addFile(files, fileName, source);
+        }
+        const source = await serviceWorker({ ...worker(), files, production: true });
+        this.emitFile({ type: 'asset', fileName: name, source });
+      },
+    },
+  };
+}

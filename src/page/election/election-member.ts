@@ -1,0 +1,140 @@
+import { delay } from '../../util/abort.ts';
+import { LEADER_EXIT_CHANNEL, type LeaderExit } from '../../protocol/discovery.ts';
+import { EngineError, serverError } from '../../errors/engine-error.ts';
+import type { EngineMessage } from '../../protocol/engine-port.ts';
+import { leaderLock } from '../../protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+import type { EngineSettings, EngineWorker } from './engine-worker.ts';
+
+/** After a shorter life than this, the next worker is started only after a pause. */
+const SHORT_LIFE_MS = 5000;
+const MAX_PAUSE_MS = 10_000;
+const FAILURES_TO_REPORT = 2;
+
+type State =
+  /** Another tab leads, or this one has left. */
+  | { type: 'waiting' }
+  /** This tab leads. Ports wait for the worker. */
+  | { type: 'starting'; ports: MessagePort[] }
+  | { type: 'serving'; worker: EngineWorker }
+  /** The worker does not start. Requests are refused until it does. */
+  | { type: 'failing'; error: EngineError };
+
+/** This tab's part in the election: it queues for the lock, and while it leads it owns the engine worker. */
+export class ElectionMember extends EventTarget {
+  readonly scope: string;
+  readonly #settings: EngineSettings;
+  #state: State = { type: 'waiting' };
+  /** Starts in a row that have failed. */
+  #failures = 0;
+
+  constructor(scope: string, settings: EngineSettings) {
+    super();
+    this.scope = scope;
+    this.#settings = settings;
+  }
+
+  get leading(): boolean {
+    return this.#state.type !== 'waiting';
+  }
+
+  /** Takes part until aborted. Dispatches `change` when leading begins or ends, and when a worker comes or goes. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await navigator.locks.request(leaderLock(this.scope), { signal }, async () => {
+        this.#enter({ type: 'starting', ports: [] });
+        while (!signal.aborted) await this.#ownWorker(signal);
+        // Those who wait ask again, and then the next leader.
+        for (const port of this.#enter({ type: 'waiting' })) port.close();
+      });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** Passes a request's port on, or closes it when this tab does not lead. */
+  serve(port: MessagePort, version: number): void {
+    const state = this.#state;
+    if (state.type === 'waiting') port.close();
+    else if (version !== PROTOCOL_VERSION) refuse(port, versionMismatch());
+    else if (state.type === 'serving') state.worker.serve(port);
+    else if (state.type === 'failing') refuse(port, state.error);
+    else state.ports.push(port);
+  }
+
+  async #ownWorker(signal: AbortSignal): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      // Only the tab that leads fetches it.
+      const { spawnEngineWorker } = await import('./engine-worker.ts');
+      const worker = await spawnEngineWorker(this.scope, this.#settings, signal);
+      this.#failures = 0;
+      for (const port of this.#enter({ type: 'serving', worker })) worker.serve(port);
+      await Promise.race([worker.gone, whenAborted(signal, () => announceExit(worker.epoch))]);
+      this.#enter({ type: 'starting', ports: [] });
+      worker.terminate();
+    } catch (error) {
+      if (signal.aborted) return;
+      console.error('localtext: the engine worker did not start', error);
+      this.#fail(error);
+    }
+    if (signal.aborted || performance.now() - startedAt > SHORT_LIFE_MS) return;
+    const pauseMs = Math.min(250 * 2 ** this.#failures, MAX_PAUSE_MS);
+    await delay(pauseMs, signal).catch(() => undefined);
+  }
+
+  #fail(error: unknown): void {
+    this.#failures++;
+    const failure =
+      error instanceof EngineError
+        ? error
+        : this.#failures >= FAILURES_TO_REPORT
+          ? workerFailed(error)
+          : null;
+    if (!failure) return;
+    for (const port of this.#enter({ type: 'failing', error: failure })) refuse(port, failure);
+  }
+
+  /** Gives the ports that waited in the state before. */
+  #enter(state: State): MessagePort[] {
+    const before = this.#state;
+    this.#state = state;
+    this.dispatchEvent(new Event('change'));
+    return before.type === 'starting' ? before.ports : [];
+  }
+}
+
+/** `first` is called as it aborts: a page that closes runs no further task. */
+const whenAborted = (signal: AbortSignal, first: () => void): Promise<void> =>
+  new Promise((resolve) => {
+    const finish = (): void => {
+      first();
+      resolve();
+    };
+    if (signal.aborted) finish();
+    else signal.addEventListener('abort', finish, { once: true });
+  });
+
+function announceExit(epoch: string): void {
+  const channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
+  channel.postMessage({ epoch } satisfies LeaderExit);
+  channel.close();
+}
+
+function refuse(port: MessagePort, { wire }: EngineError): void {
+  port.postMessage({ type: 'error', error: wire } satisfies EngineMessage);
+  port.close();
+}
+
+const versionMismatch = (): EngineError =>
+  serverError(
+    'protocol_mismatch',
+    'The tabs of this site and its service worker run different versions. Reload every tab of this site, and try again.',
+  );
+
+const workerFailed = (cause: unknown): EngineError =>
+  serverError(
+    'engine_worker_failed',
+    "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",
+    cause,
+  );

@@ -1,0 +1,114 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { WorkerControl, WorkerOptions } from '../../protocol/worker-control.ts';
+import type { ServePort } from '../../protocol/discovery.ts';
+import { type EngineError, serverError } from '../../errors/engine-error.ts';
+import { engineLock } from '../../protocol/locks.ts';
+import { blockedMessage, onBlockedWorker } from '../../util/policy-violations.ts';
+import { withTrustedWorkers } from '../../util/trusted-urls.ts';
+import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+
+const START_TIMEOUT_MS = 30_000;
+
+const NOT_STARTED =
+  "The browser did not start the engine's worker. Check that its script is served with status 200, a JavaScript type and, in an isolated page, Cross-Origin-Embedder-Policy, or name another place with start({ workerUrl }); then reload the page.";
+
+/** What the engine worker is started with. Every URL is absolute. */
+export interface EngineSettings extends Required<
+  Pick<WorkerOptions, 'modelsUrl' | 'wasmUrl' | 'sources' | 'prefer' | 'limits'>
+> {
+  /** Null: the default catalog. */
+  catalog: Catalog | null;
+  /** Null: the package's own. */
+  workerUrl: string | null;
+}
+
+/** A worker that has started and accepts ports. */
+export interface EngineWorker {
+  epoch: string;
+  serve(port: MessagePort): void;
+  /** Resolves when it has died, however it did. */
+  gone: Promise<void>;
+  terminate(): void;
+}
+
+/**
+ * @throws EngineError `worker_blocked` when the browser does not run the worker's script; Error when it does not start;
+ *   the signal's reason when aborted meanwhile
+ */
+export async function spawnEngineWorker(
+  scope: string,
+  { workerUrl, ...settings }: EngineSettings,
+  signal: AbortSignal,
+): Promise<EngineWorker> {
+  const [comlink, catalog, shared] = await Promise.all([
+    import('comlink'),
+    settings.catalog ?? import('../../catalog/default-catalog.ts').then((module) => module.defaultCatalog),
+    // By the extension that browsers need today, pages have it and workers do not.
+    settings.sources.crossOriginStorage
+      ? import('../../util/cross-origin-storage.ts').then((module) => module.openCrossOriginStorage())
+      : null,
+  ]);
+  signal.throwIfAborted();
+  const epoch = crypto.randomUUID();
+  const started = new AbortController();
+  const blocked = whenBlocked(started.signal);
+  // Written out twice, as bundlers look for these very words.
+  const worker = withTrustedWorkers(() =>
+    workerUrl === null
+      ? new Worker(new URL('../../worker/worker.ts', import.meta.url), {
+          type: 'module',
+          name: 'localtext-engine',
+        })
+      : new Worker(workerUrl, { type: 'module', name: 'localtext-engine' }),
+  );
+  const control = comlink.wrap<WorkerControl>(worker);
+  try {
+    await Promise.race([
+      control.start(
+        { ...settings, version: PROTOCOL_VERSION, epoch, scope, catalog },
+        ...(shared ? [comlink.proxy(shared)] : []),
+      ),
+      blocked,
+      failure(worker, AbortSignal.any([signal, AbortSignal.timeout(START_TIMEOUT_MS)]), started.signal),
+    ]);
+  } catch (error) {
+    worker.terminate();
+    throw error;
+  } finally {
+    started.abort();
+  }
+  return {
+    epoch,
+    serve: (port) => worker.postMessage({ type: 'localtext:serve' } satisfies ServePort, [port]),
+    gone: navigator.locks.request(engineLock(epoch), { mode: 'shared' }, () => {}),
+    terminate() {
+      control[comlink.releaseProxy]();
+      worker.terminate();
+    },
+  };
+}
+
+const workerBlocked = (message: string): EngineError => serverError('worker_blocked', message);
+
+function whenBlocked(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const report = (directive: string): void =>
+      reject(workerBlocked(blockedMessage('localtext-engine', directive)));
+    onBlockedWorker(report, signal);
+  });
+}
+
+/** A pending Comlink call never settles when its worker cannot start: this does instead. */
+function failure(worker: Worker, given: AbortSignal, started: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const fail = (event: Event): void => {
+      const reason = event instanceof ErrorEvent && event.message;
+      // A policy that refuses the worker is reported in a separate event, which may come after this one.
+      setTimeout(() => reject(reason ? new Error(reason) : workerBlocked(NOT_STARTED)), 50);
+    };
+    const options = { once: true, signal: started };
+    worker.addEventListener('error', fail, options);
+    worker.addEventListener('messageerror', fail, options);
+    given.addEventListener('abort', () => reject(given.reason), options);
+  });
+}

@@ -1,0 +1,85 @@
+import { brokerChannel, type NeedEngine } from '../../protocol/discovery.ts';
+import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+import { ElectionMember } from './election-member.ts';
+import type { EngineSettings } from './engine-worker.ts';
+
+/** This tab's part in serving: it takes part in the election, and hands requests' ports to its worker while it leads. */
+export interface Membership {
+  leader: ElectionMember;
+  /** To be called once. The tab leaves the election when all who joined have left. */
+  leave(): void;
+}
+
+/** By scope. */
+const joined = new Map<string, { leader: ElectionMember; stop: AbortController; members: number }>();
+
+/** Joins the app's election, once a page: a second caller shares the first one's place and its settings. */
+export function joinElection(scope: string, settings: EngineSettings): Membership {
+  const mine = joined.get(scope) ?? { ...takePart(scope, settings), members: 0 };
+  joined.set(scope, mine);
+  mine.members++;
+  return {
+    leader: mine.leader,
+    leave() {
+      mine.members--;
+      if (mine.members > 0) return;
+      if (joined.get(scope) === mine) joined.delete(scope);
+      mine.stop.abort();
+    },
+  };
+}
+
+/** A page that freezes, or goes into the back/forward cache, leaves; it is back when it is shown or thawed. */
+function takePart(
+  scope: string,
+  settings: EngineSettings,
+): { leader: ElectionMember; stop: AbortController } {
+  const leader = new ElectionMember(scope, settings);
+  const stop = new AbortController();
+  const { signal } = stop;
+  listen(leader, signal);
+  awaitBroker(leader, signal);
+
+  let turn: AbortController | null = null;
+  let running = Promise.resolve();
+  const run = (): void => {
+    if (turn) return;
+    turn = new AbortController();
+    const either = AbortSignal.any([signal, turn.signal]);
+    running = running.then(() => leader.run(either));
+  };
+  const pause = (): void => {
+    turn?.abort();
+    turn = null;
+  };
+  run();
+  addEventListener('pagehide', pause, { signal });
+  addEventListener('pageshow', run, { signal });
+  document.addEventListener('freeze', pause, { signal });
+  document.addEventListener('resume', run, { signal });
+  return { leader, stop };
+}
+
+function listen(leader: ElectionMember, signal: AbortSignal): void {
+  const { serviceWorker } = navigator;
+  // Absent in an insecure context, and in some private windows.
+  if (!serviceWorker) return;
+  serviceWorker.addEventListener(
+    'message',
+    ({ data, ports: [port] }: MessageEvent<NeedEngine | null>) => {
+      if (!port || data?.type !== 'localtext:need-engine') return;
+      // The leader refuses another version, whose message may name its scope otherwise, or not at all.
+      if (data.version !== PROTOCOL_VERSION || data.scope === leader.scope) leader.serve(port, data.version);
+    },
+    { signal },
+  );
+  serviceWorker.startMessages();
+}
+
+function awaitBroker(leader: ElectionMember, signal: AbortSignal): void {
+  const channel = new BroadcastChannel(brokerChannel(leader.scope));
+  channel.onmessage = () => {
+    void import('./page-transport.ts').then((module) => module.linkToBroker(leader));
+  };
+  signal.addEventListener('abort', () => channel.close(), { once: true });
+}

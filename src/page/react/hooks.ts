@@ -1,0 +1,67 @@
+import {
+  createContext,
+  createElement,
+  useCallback,
+  useContext,
+  useSyncExternalStore,
+  type ReactElement,
+  type ReactNode,
+} from 'react';
+
+import type { LocaltextStore } from '../status-store/localtext-store.ts';
+import { INITIAL_MODEL, INITIAL_STATE, type LocaltextState, type ModelState } from '../status-store/state.ts';
+
+const StoreContext = createContext<LocaltextStore | null>(null);
+
+/**
+ * Gives the hooks below it their store.
+ * @example
+ * ```tsx
+ * import { start } from 'localtext';
+ * import { LocaltextProvider } from 'localtext/react';
+ * import { createStore } from 'localtext/store';
+ * const store = createStore(() => start());
+ * const app = <LocaltextProvider store={store}>Hello.</LocaltextProvider>;
+ * ```
+ */
+export function LocaltextProvider(props: { store: LocaltextStore; children?: ReactNode }): ReactElement {
+  return createElement(StoreContext.Provider, { value: props.store }, props.children);
+}
+
+/** The page's handle, and the status of engine and models. */
+export function useLocaltext(): LocaltextState {
+  const { subscribe, getState } = useStore();
+  return useSyncExternalStore(subscribe, getState, initialState);
+}
+
+export interface Model extends ModelState {
+  /** Loads it, in whichever tab the engine is. Without this call, the first request does. Stays the same function. */
+  load: () => void;
+}
+
+/**
+ * Whether a model is ready, its load's progress, and why it failed.
+ * @param id as `GET /v1/models` lists it
+ * @example
+ * import { useModel } from 'localtext/react';
+ * import { useEffect } from 'react';
+ * const { state, progress, load } = useModel('amber-phoenix-4');
+ * useEffect(load, [load]);
+ */
+export function useModel(id: string): Model {
+  const store = useStore();
+  const model = useSyncExternalStore(store.subscribe, () => store.getModel(id), initialModel);
+  const load = useCallback(() => void store.load(id), [store, id]);
+  return { ...model, load };
+}
+
+function useStore(): LocaltextStore {
+  const store = useContext(StoreContext);
+  if (store === null)
+    throw new Error('There is no <LocaltextProvider> above this component. Put one around the app.');
+  return store;
+}
+
+// A server renders these, and the page the same before it goes on.
+const initialState = (): LocaltextState => INITIAL_STATE;
+const initialModel = (): ModelState => INITIAL_MODEL;

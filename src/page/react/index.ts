@@ -1,0 +1,7 @@
+/**
+ * Hooks for React 18 and newer.
+ * @module localtext/react
+ */
+
+export { LocaltextProvider, useLocaltext, useModel, type Model } from './hooks.ts';
+export type { LocaltextState, LocaltextStore, ModelState } from '../status-store/index.ts';

@@ -1,0 +1,130 @@
+import type { Localtext } from '../localtext.ts';
+import { INITIAL_STATE, modelOf, type LocaltextState, type ModelState } from './state.ts';
+
+/**
+ * Nothing starts before the first subscription or `load()`, so that a module may create it on a server too.
+ * @example
+ * import { start } from 'localtext';
+ * import { createStore } from 'localtext/store';
+ * const store = createStore(() => start({ base: '/app/' }));
+ * store.subscribe(() => console.log(store.getModel('amber-phoenix-4').state));
+ */
+export function createStore(start: () => Promise<Localtext>): LocaltextStore {
+  return new LocaltextStore(start);
+}
+
+/** Made by `createStore()`. Its functions need no `this`, and return the same object until it changes. */
+class LocaltextStore {
+  readonly #start: () => Promise<Localtext>;
+  readonly #listeners = new Set<() => void>();
+  readonly #models = new Map<string, ModelState>();
+  readonly #loads = new Map<string, Promise<void>>();
+  readonly #loadErrors = new Map<string, string>();
+  #handle: Promise<Localtext> | null = null;
+  #state = INITIAL_STATE;
+  #refreshing = false;
+  #stale = false;
+
+  /** @internal */
+  constructor(start: () => Promise<Localtext>) {
+    this.#start = start;
+  }
+
+  /** Starts localtext, if nothing has yet. @returns the end of the subscription */
+  readonly subscribe = (listener: () => void): (() => void) => {
+    // Two subscriptions may share a function.
+    const own = (): void => listener();
+    this.#listeners.add(own);
+    this.#connect().catch(() => undefined);
+    return () => void this.#listeners.delete(own);
+  };
+
+  readonly getState = (): LocaltextState => this.#state;
+
+  /** @param id as `GET /v1/models` lists it */
+  readonly getModel = (id: string): ModelState => {
+    const model = this.#modelWithLoads(id);
+    const last = this.#models.get(id);
+    if (last && JSON.stringify(last) === JSON.stringify(model)) return last;
+    this.#models.set(id, model);
+    return model;
+  };
+
+  /** Loads a model, and starts localtext where that is still to do. Never rejects: `getModel(id).error` says why it failed. */
+  readonly load = (id: string): Promise<void> => {
+    const running = this.#loads.get(id);
+    if (running) return running;
+    this.#loadErrors.delete(id);
+    const load = this.#connect()
+      .then((localtext) => localtext.ready(id))
+      .catch((error: unknown) => void this.#loadErrors.set(id, toError(error).message))
+      .finally(() => {
+        this.#loads.delete(id);
+        this.#notify();
+      });
+    this.#loads.set(id, load);
+    this.#notify();
+    return load;
+  };
+
+  /** The engine reports a load a moment after it was asked for, and not at all what kept it from being asked. */
+  #modelWithLoads(id: string): ModelState {
+    const model = modelOf(this.#state, id);
+    if (model.state === 'ready' || model.state === 'loading') return model;
+    if (this.#loads.has(id)) return { state: 'loading', progress: null, error: null };
+    const error = this.#loadErrors.get(id);
+    return error === undefined ? model : { state: 'failed', progress: null, error };
+  }
+
+  #connect(): Promise<Localtext> {
+    if (this.#handle) return this.#handle;
+    const handle = this.#start();
+    this.#handle = handle;
+    handle.then(
+      (localtext) => this.#follow(localtext),
+      (error: unknown) => this.#reset(toError(error)),
+    );
+    return handle;
+  }
+
+  #follow(localtext: Localtext): void {
+    const { stopped: signal } = localtext;
+    this.#set({ localtext, status: null, error: null });
+    localtext.addEventListener('status', () => void this.#refresh(), { signal });
+    signal.addEventListener('abort', () => this.#reset(null));
+    void this.#refresh();
+  }
+
+  /** The next subscription or load starts it again. */
+  #reset(error: Error | null): void {
+    this.#handle = null;
+    this.#set({ ...INITIAL_STATE, error });
+  }
+
+  /** One call at a time, as answers may overtake each other. The last call begins after the last event. */
+  async #refresh(): Promise<void> {
+    this.#stale = true;
+    if (this.#refreshing) return;
+    this.#refreshing = true;
+    for (let { localtext } = this.#state; this.#stale && localtext; { localtext } = this.#state) {
+      this.#stale = false;
+      // What fails now comes with the next event.
+      const status = await localtext.status().catch(() => null);
+      if (status && this.#state.localtext === localtext) this.#set({ localtext, status, error: null });
+    }
+    this.#refreshing = false;
+  }
+
+  #set(state: LocaltextState): void {
+    this.#state = state;
+    this.#notify();
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+export type { LocaltextStore };
+
+const toError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

@@ -1,0 +1,156 @@
+import { withAdded } from '../catalog/added-models.ts';
+import { defaultModels } from '../catalog/default-models.ts';
+import type { EngineClientDependencies } from '../connection/call-engine.ts';
+import { createEngineClient } from '../connection/engine-client.ts';
+import { createKeyStore } from '../keys/key-store.ts';
+import { requestLogChannel, type RequestLogEntry, type RequestLogMessage } from '../protocol/request-log.ts';
+import { showSpan, type Span } from '../util/user-timing.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { catalogDirectory } from '../api/models/catalog-directory.ts';
+import { createService, type Service } from '../api/service.ts';
+import { asServiceError } from '../api/service-error.ts';
+import { readAddedModels } from '../database/added-model-records.ts';
+import { createResponseStore } from '../database/response-store.ts';
+import { readCatalog } from '../database/settings.ts';
+import { loadModel, readStatus } from '../connection/load-model.ts';
+import {
+  statusChannel,
+  type EngineStatus,
+  type LoadProgress,
+  type StatusMessage,
+} from '../protocol/worker-control.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { describeModel } from './describe-model.ts';
+import { routedEngine } from './routed-engine.ts';
+import { NO_ENGINE, Servers } from './servers.ts';
+import { Turns } from './turns.ts';
+
+const now = (): number => Date.now();
+
+/** False in a service worker that is built without servers, and so is smaller. */
+declare const __LOCALTEXT_SERVERS__: boolean | undefined;
+
+/** A description is optional, so it waits for the engine no longer than this. */
+const DESCRIBE_TIMEOUT_MS = 500;
+
+export interface V1 {
+  service: Service;
+  /** Loads a model on the device, or finds its server. @throws ServiceError; the signal's reason when aborted */
+  load(
+    model: string,
+    options: { signal: AbortSignal; onProgress?: (progress: LoadProgress) => void },
+  ): Promise<void>;
+  /** Null: no engine answers in time, and no model has a server. @throws ServiceError */
+  status(timeoutMs: number): Promise<EngineStatus | null>;
+}
+
+/** The service in a browser: in the service worker, or in a page. They differ in how they reach the engine. */
+export function browserV1(engine: EngineClientDependencies): V1 {
+  const { scope } = engine;
+  const servers =
+    typeof __LOCALTEXT_SERVERS__ === 'undefined' || __LOCALTEXT_SERVERS__
+      ? new Servers(scope, announceStatus(scope))
+      : null;
+  /** As a request's check of its model read it. */
+  let catalog: Catalog = { ownedBy: '', models: [] };
+  const readModels = async () => {
+    const [own, added] = await Promise.all([readCatalog(scope), readAddedModels(scope)]);
+    catalog = withAdded(own ?? defaultModels, added);
+    if (!servers) warnOfServers(catalog);
+    return catalog;
+  };
+  const status: V1['status'] = async (deadlineMs) => {
+    const signal = AbortSignal.timeout(2 * deadlineMs);
+    let failure: unknown = null;
+    const ofEngine = await readStatus({ ...engine, deadlineMs }, signal).catch((error: unknown) => {
+      if (asServiceError(error).wire.code !== 'engine_unavailable') failure = error;
+      return null;
+    });
+    const known = servers ? await servers.addTo(ofEngine, await readModels()) : ofEngine;
+    if (!known && failure) throw failure;
+    return known;
+  };
+  const device = createEngineClient(engine);
+  const service = createService({
+    engine: servers ? routedEngine(device, (model) => servers.routeOf(catalog, model)) : device,
+    keys: createKeyStore({ scope, now, locks: engine.locks }),
+    models: {
+      ...catalogDirectory(readModels),
+      describe: (id) =>
+        status(DESCRIBE_TIMEOUT_MS).then(
+          (known) => describeModel(known, id),
+          () => null,
+        ),
+    },
+    responses: createResponseStore(scope, now),
+    log: publishRequest(scope),
+    now,
+  });
+  return {
+    status,
+    async load(model, options) {
+      const route = servers ? await servers.routeOf(await readModels(), model) : null;
+      if (!route) return loadModel(engine, model, options);
+      return new Turns(route.legs).first(options.signal, async ({ server, variants }) => {
+        if (!server) return loadModel(engine, model, { ...options, variants });
+        await server.probe();
+        options.onProgress?.({ model, phase: 'ready', loadedBytes: 0, totalBytes: 0 });
+      });
+    },
+    async service(request, client, signal = request.signal) {
+      try {
+        return await service(request, client, signal);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        // A rejection would reach the client as a network error without a reason.
+        return asServiceError(error).toResponse();
+      }
+    },
+  };
+}
+
+let hasWarned = false;
+
+/** They are left out: only the device answers. */
+function warnOfServers({ models }: Catalog): void {
+  if (hasWarned || !models.some(({ variants }) => variants.some(({ engine }) => engine === 'upstream')))
+    return;
+  hasWarned = true;
+  console.warn(
+    'localtext: this service worker is built without servers, which the catalog names. Build it with localtext({ servers: true }), or with localtext init --servers.',
+  );
+}
+
+/** To every tab: its status has changed, in what the engine's worker does not know. */
+function announceStatus(scope: string): () => void {
+  const channel = new BroadcastChannel(statusChannel(scope));
+  return () =>
+    channel.postMessage({
+      version: PROTOCOL_VERSION,
+      status: NO_ENGINE,
+    } satisfies StatusMessage);
+}
+
+/** To the tabs that show it. Where none does, a message costs some microseconds. */
+function publishRequest(scope: string): (entry: RequestLogEntry) => void {
+  const channel = new BroadcastChannel(requestLogChannel(scope));
+  return (entry) => {
+    channel.postMessage({ version: PROTOCOL_VERSION, entry } satisfies RequestLogMessage);
+    if (entry.totalMs !== null) showRequest(entry, entry.totalMs);
+  };
+}
+
+/** Shows a finished request in the browser's profiler. */
+function showRequest({ id, model, queueMs, firstTokenMs }: RequestLogEntry, totalMs: number): void {
+  const began = performance.now() - totalMs;
+  const detail = { requestId: id, model: model ?? '' };
+  const until = (span: Span, ms: number | null): void => {
+    if (ms !== null) showSpan(span, ms, detail, began + ms);
+  };
+  until('request', totalMs);
+  until('until accepted', queueMs);
+  until('until first token', firstTokenMs);
+}
+
+/** Whether a path of this origin is the service's: `/v1` and all below it. */
+export const isV1Path = ({ pathname }: URL): boolean => pathname === '/v1' || pathname.startsWith('/v1/');

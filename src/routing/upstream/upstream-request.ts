@@ -1,0 +1,92 @@
+import type {
+  ChatCompletionCreateParamsStreaming,
+  ChatCompletionMessageParam,
+} from 'openai/resources/chat/completions';
+import type { CompletionCreateParamsStreaming } from 'openai/resources/completions';
+import type { ChatJob, ChatMessage } from '../../protocol/job.ts';
+import { type ServiceError, unsupported } from '../../api/service-error.ts';
+
+export type UpstreamRequest =
+  | { path: '/chat/completions'; body: ChatCompletionCreateParamsStreaming }
+  | { path: '/completions'; body: CompletionCreateParamsStreaming };
+
+/** @throws ServiceError 400 for what no server does alike */
+export function toUpstreamRequest(job: ChatJob, model: string): UpstreamRequest {
+  const { input, sampling, maxTokens, topLogprobs } = job;
+  const { temperature, topP, seed, presencePenalty, frequencyPenalty, logitBias } = sampling;
+  // Fields that are undefined are not sent.
+  const common = {
+    model,
+    stream: true as const,
+    stream_options: { include_usage: true },
+    temperature,
+    top_p: topP,
+    seed: seed as number,
+    presence_penalty: presencePenalty as number,
+    frequency_penalty: frequencyPenalty as number,
+    logit_bias: logitBias as Record<string, number>,
+    max_tokens: maxTokens as number,
+  };
+  if ('prompt' in input) {
+    if (job.constraint) throw unsupportedFormat();
+    return { path: '/completions', body: { ...common, prompt: input.prompt } };
+  }
+  const { effort, enableThinking } = job.reasoning ?? {};
+  return {
+    path: '/chat/completions',
+    body: {
+      ...common,
+      ...(effort !== undefined && { reasoning_effort: effort }),
+      ...(enableThinking !== undefined && { chat_template_kwargs: { enable_thinking: enableThinking } }),
+      messages: input.messages.map(toMessage),
+      ...(topLogprobs !== undefined && { logprobs: true, top_logprobs: topLogprobs }),
+      ...responseFormat(job),
+    },
+  };
+}
+
+function responseFormat({
+  constraint,
+}: ChatJob): Pick<ChatCompletionCreateParamsStreaming, 'response_format'> {
+  switch (constraint?.kind) {
+    case undefined:
+      return {};
+    case 'json_object':
+      return { response_format: { type: 'json_object' } };
+    case 'json_schema':
+      return {
+        response_format: {
+          type: 'json_schema',
+          json_schema: { name: 'reply', strict: true, schema: constraint.schema },
+        },
+      };
+    case 'grammar':
+      throw unsupportedFormat();
+  }
+}
+
+const unsupportedFormat = (): ServiceError =>
+  unsupported(
+    'response_format',
+    'cannot be a grammar: the server behind this model takes JSON schemas. Use json_schema',
+  );
+
+function toMessage(message: ChatMessage): ChatCompletionMessageParam {
+  if (message.role === 'tool')
+    return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
+  const { role, content, name } = message;
+  const common = { content, ...(name !== undefined && { name }) };
+  if (role !== 'assistant') return { role, ...common };
+  const calls = message.toolCalls ?? [];
+  return {
+    role,
+    content,
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(({ id, name: called, arguments: json }) => ({
+        id,
+        type: 'function' as const,
+        function: { name: called, arguments: json },
+      })),
+    }),
+  };
+}

@@ -1,0 +1,139 @@
+import type { UpstreamVariant } from '../../catalog/catalog.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
+import { redirected, statusFailure, timedOut, unreachable, type UpstreamError } from './upstream-failures.ts';
+
+/** A server that does not list its models in this time counts as down, and the next variant is tried. */
+const PROBE_MS = 3000;
+
+/** One variant's server: its key, its health, and what is under way. */
+export class UpstreamServer {
+  readonly variant: UpstreamVariant;
+  /** As in `system_fingerprint`. */
+  readonly fingerprint: string;
+  readonly circuit = new CircuitBreaker();
+  /** Requests that it answers now. */
+  running = 0;
+  readonly #key: string | undefined;
+  readonly #onChange: () => void;
+  readonly #warned = new Set<string>();
+  /** By `performance.now()`; 0: it has not answered yet. */
+  #heardAt = 0;
+  #firstProbe: Promise<unknown> | undefined;
+
+  /** `onChange`: its health has changed. */
+  constructor(variant: UpstreamVariant, key: string | undefined, onChange: () => void) {
+    this.variant = variant;
+    this.fingerprint = `${variant.name}-upstream`;
+    this.#key = key;
+    this.#onChange = onChange;
+  }
+
+  get hasAnswered(): boolean {
+    return this.#heardAt > 0;
+  }
+
+  /** Some bytes have come from it. */
+  heard(): void {
+    const isFirst = !this.hasAnswered;
+    this.#heardAt = performance.now();
+    if (isFirst) this.#onChange();
+  }
+
+  /**
+   * @param silenceMs until its headers, or the bytes of another answer: more requests may run than it has connections
+   * @throws UpstreamError; the signal's reason when aborted
+   */
+  async post(path: string, body: object, signal: AbortSignal, silenceMs: number): Promise<Response> {
+    const down = new AbortController();
+    // A host that swallows packets is found out by a question that any server answers at once.
+    if (!this.hasAnswered) {
+      this.#firstProbe ??= this.#listModels().finally(() => (this.#firstProbe = undefined));
+      this.#firstProbe.catch((error: unknown) => this.hasAnswered || down.abort(error));
+    }
+    const response = await this.#ask(path, body, AbortSignal.any([signal, down.signal]), silenceMs);
+    if (!response.ok) throw await this.#failure(response);
+    return response;
+  }
+
+  /** It has failed a request that another variant may answer: no request goes to it for a while. */
+  passOver(error: UpstreamError): void {
+    if (!this.circuit.isClosed) return;
+    const { code, message, retryAfterMs } = error.wire;
+    this.circuit.open(error, retryAfterMs);
+    this.#onChange();
+    // A server that stays away need not fill the console.
+    if (this.#warned.has(`${code}`)) return;
+    this.#warned.add(`${code}`);
+    console.warn(`localtext: ${this.variant.name} is passed over for the next variant. ${message}`);
+  }
+
+  /** A server may be back: that is found out beside a request, which need not wait for it. */
+  probeWhenDue(): void {
+    if (!this.circuit.startProbe()) return;
+    this.probe()
+      .then(
+        () => this.circuit.close(),
+        (error: unknown) => this.circuit.open(error),
+      )
+      .finally(this.#onChange);
+  }
+
+  /** Asks for its models. @throws UpstreamError where it would fail a request, too */
+  async probe(): Promise<void> {
+    const response = await this.#listModels();
+    const { passThrough = [] } = this.variant;
+    // A server that is there but gives no list is good enough.
+    if (!response.ok && ![404, 429, ...passThrough].includes(response.status))
+      throw await this.#failure(response);
+  }
+
+  async #listModels(): Promise<Response> {
+    const response = await this.#ask('/models', null, null, PROBE_MS);
+    // Unread, it would hold one of the few connections that a browser opens to a host.
+    if (response.ok) await response.body?.cancel();
+    return response;
+  }
+
+  async #ask(
+    path: string,
+    body: object | null,
+    signal: AbortSignal | null,
+    silenceMs: number,
+  ): Promise<Response> {
+    const { baseUrl } = this.variant;
+    const silent = new AbortController();
+    const began = performance.now();
+    const watch = (): void => {
+      const leftMs = Math.max(began, this.#heardAt) + silenceMs - performance.now();
+      if (leftMs <= 0) silent.abort(timedOut());
+      else timer = setTimeout(watch, leftMs);
+    };
+    let timer = setTimeout(watch, silenceMs);
+    try {
+      const response = await fetch(baseUrl.replace(/\/$/, '') + path, {
+        headers: {
+          ...(body && { 'content-type': 'application/json' }),
+          ...(this.#key !== undefined && { authorization: `Bearer ${this.#key}` }),
+        },
+        ...(body && { method: 'POST', body: JSON.stringify(body) }),
+        // Followed, a redirect would take the text to a host that the site did not name.
+        redirect: 'manual',
+        signal: signal ? AbortSignal.any([signal, silent.signal]) : silent.signal,
+      });
+      this.heard();
+      // Browsers hide which redirect it is, and give 0; Node gives its status.
+      if (response.ok || response.status >= 400) return response;
+    } catch {
+      signal?.throwIfAborted();
+      silent.signal.throwIfAborted();
+      throw unreachable();
+    } finally {
+      clearTimeout(timer);
+    }
+    throw redirected();
+  }
+
+  #failure(response: Response): Promise<UpstreamError> {
+    return statusFailure(response, this.#key, this.variant.passThrough);
+  }
+}

@@ -1,0 +1,154 @@
+import type { TransformersVariant } from '../../catalog/catalog.ts';
+import type { DeviceLimits } from '../../protocol/worker-control.ts';
+import { delay } from '../../util/abort.ts';
+import type { Device } from '../device/device.ts';
+import { weightBytes } from '../../catalog/memory-estimate.ts';
+import type { EmbeddingEngine } from '../runtimes/engine.ts';
+import { describe, probe, probeResultSchema, type ProbeResult } from './probe.ts';
+import type { WeightStore } from '../../model-files/weight-store.ts';
+
+type Backend = 'wasm' | 'webgpu';
+
+export interface BenchmarkOptions {
+  device: Promise<Device>;
+  store: Promise<Pick<WeightStore, 'notes'>>;
+  which: NonNullable<DeviceLimits['probe']>;
+  /** Changes with the browser and with the packages: what was measured before it does not hold. */
+  version: string;
+  /** Loads a second engine beside the one that answers. */
+  load(variant: TransformersVariant, backend: Backend, signal: AbortSignal): Promise<EmbeddingEngine>;
+  /** Whether any request runs. */
+  busy(): boolean;
+  /** The worker must have had nothing to do for so long; 3 s when not given. */
+  idleMs?: number;
+  /** A result has come: the variant should run there from now on. */
+  onResult(variant: TransformersVariant, result: ProbeResult): void;
+}
+
+const IDLE_MS = 3000;
+/** Looks whether anything runs, while it must be idle. */
+const POLLS = 6;
+/** A GPU that takes longer for all of it is no gain. */
+const MAX_MS = 120_000;
+
+/** A model is in memory twice while it is measured. */
+const MAX_BYTES = 2 ** 30;
+
+/** Finds out, once per device and model and beside the work, whether a GPU computes faster than WASM, and right. */
+export class BackendBenchmark {
+  readonly #options: BenchmarkOptions;
+  readonly #results = new Map<string, ProbeResult>();
+  readonly #notes = new Map<string, string>();
+  readonly #tried = new Set<string>();
+  readonly #disabled = new Set<string>();
+
+  constructor(options: BenchmarkOptions) {
+    this.#options = options;
+  }
+
+  /** Where a variant runs: as the catalog says, else as was measured, else on WASM. */
+  async backend(variant: TransformersVariant): Promise<Backend> {
+    if (variant.device) return variant.device;
+    if (this.#disabled.has(variant.name)) return 'wasm';
+    const result = this.#results.get(variant.name) ?? (await this.#kept(variant));
+    if (!result || (result.device === 'webgpu' && !(await this.#options.device).gpu)) return 'wasm';
+    this.#know(variant, result);
+    return result.device;
+  }
+
+  /** What has been found out of a variant, for the reasons of its choice. */
+  note(variant: string): string | undefined {
+    return this.#notes.get(variant);
+  }
+
+  /** Called when a variant has been loaded: measures it when that has not been done, and once nothing else runs. */
+  async maybeRun(variant: TransformersVariant, engine: EmbeddingEngine): Promise<void> {
+    const { name } = variant;
+    if (variant.device || this.#results.has(name) || this.#tried.has(name)) return;
+    this.#tried.add(name);
+    const { which, load, onResult, store } = this.#options;
+    const { gpu } = await this.#options.device;
+    if (!gpu || which === 'off') return;
+    if (gpu.fallback && which !== 'any-gpu') {
+      this.#notes.set(name, 'on WASM, as WebGPU runs in software here');
+      return;
+    }
+    if (weightBytes(variant) > MAX_BYTES) {
+      this.#notes.set(name, 'on WASM: it is too large to be in memory twice, to be measured on the GPU');
+      return;
+    }
+    const signal = AbortSignal.timeout(MAX_MS + 10 * 60_000);
+    await this.#idle(signal);
+    const other = await load(variant, 'webgpu', signal);
+    try {
+      const result = await this.#measure(engine, other, signal);
+      await (await store).notes.keepNote(noteName(name), JSON.stringify({ key: await this.#key(), result }));
+      this.#know(variant, result);
+      onResult(variant, result);
+    } finally {
+      await other.unload();
+    }
+  }
+
+  /** A request that comes ends the measurement, which restarts when all is quiet again. */
+  async #measure(wasm: EmbeddingEngine, gpu: EmbeddingEngine, signal: AbortSignal): Promise<ProbeResult> {
+    for (;;) {
+      const interrupted = new AbortController();
+      const look = setInterval(() => {
+        if (this.#options.busy()) interrupted.abort(new Error('a request came'));
+      }, this.#idleMs / POLLS);
+      const ends = AbortSignal.any([signal, interrupted.signal, AbortSignal.timeout(MAX_MS)]);
+      try {
+        return await probe(wasm, gpu, ends);
+      } catch (error) {
+        if (!interrupted.signal.aborted) throw error;
+      } finally {
+        clearInterval(look);
+      }
+      await this.#idle(signal);
+    }
+  }
+
+  /** A measured GPU has failed since: on WASM, until this worker ends. */
+  disable({ name }: TransformersVariant): void {
+    this.#tried.add(name);
+    this.#results.delete(name);
+    this.#disabled.add(name);
+    this.#notes.set(name, 'on WASM, as the GPU that was faster once failed to load it');
+  }
+
+  #know({ name }: TransformersVariant, result: ProbeResult): void {
+    this.#results.set(name, result);
+    this.#notes.set(name, describe(result));
+  }
+
+  async #kept({ name }: TransformersVariant): Promise<ProbeResult | null> {
+    try {
+      const note = JSON.parse((await (await this.#options.store).notes.note(noteName(name))) ?? '') as {
+        key?: unknown;
+        result?: unknown;
+      };
+      return note.key === (await this.#key()) ? probeResultSchema.parse(note.result) : null;
+    } catch {
+      return null;
+    }
+  }
+
+  async #key(): Promise<string> {
+    const { gpu } = await this.#options.device;
+    return `${this.#options.version} ${gpu?.name ?? ''}`;
+  }
+
+  async #idle(signal: AbortSignal): Promise<void> {
+    for (let since = performance.now(); performance.now() - since < this.#idleMs;) {
+      await delay(this.#idleMs / POLLS, signal);
+      if (this.#options.busy()) since = performance.now();
+    }
+  }
+
+  get #idleMs(): number {
+    return this.#options.idleMs ?? IDLE_MS;
+  }
+}
+
+const noteName = (variant: string): string => `probe-${variant.replaceAll(/[^\w.-]/g, '_')}`;

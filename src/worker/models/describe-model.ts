@@ -1,0 +1,89 @@
+import { embeddingQuantization, type AddedModel } from '../../catalog/added-models.ts';
+import type { TransformersVariant, WllamaVariant } from '../../catalog/catalog.ts';
+import { fitChat, fitEmbedding } from '../../catalog/engine-limits.ts';
+import { inspectModel, type InspectedModel } from '../../model-files/gguf/inspect-model.ts';
+import { badRequest } from '../../errors/engine-error.ts';
+import { hasMemory64 } from '../../util/memory64.ts';
+import type { EmbeddingFacts } from '../../protocol/weights-messages.ts';
+import type { Device } from '../device/device.ts';
+import type { OpenedSource, SourceFile } from './model-source.ts';
+
+type Unstored<V> = Omit<V, 'name' | 'files'>;
+
+/** A model before its files are stored. */
+export interface DescribedModel {
+  /** In their order. */
+  files: SourceFile[];
+  model: Omit<AddedModel, 'id' | 'created'>;
+  variant: Unstored<WllamaVariant> | Unstored<TransformersVariant>;
+}
+
+/** llama.cpp's own defaults: small models write nonsense without them. */
+const SAMPLING = { topK: 40, minP: 0.05 };
+
+/** @throws EngineError 400 `unsupported_model`; FormatError */
+export async function describeModel(
+  { files, facts }: OpenedSource,
+  device: Pick<Device, 'gpu' | 'memoryGiB'>,
+): Promise<DescribedModel> {
+  return facts ? describeEmbedding(files, facts, device) : describeChat(await inspectModel(files), device);
+}
+
+async function describeChat(
+  inspected: InspectedModel<SourceFile>,
+  { memoryGiB, gpu }: Pick<Device, 'gpu' | 'memoryGiB'>,
+): Promise<DescribedModel> {
+  const { facts, name, bytes, files } = inspected;
+  await requireTemplate(inspected);
+  const { architecture, quantization, kvValues } = facts;
+  const { contextLength, memoryBytes, shortage } = fitChat(inspected, {
+    memoryGiB,
+    gpu: gpu !== null && !gpu.fallback && gpu.features.includes('shader-f16'),
+    memory64: hasMemory64(),
+  });
+  requireFit(name, shortage);
+  const license = facts.license?.slice(0, 100) ?? 'unknown';
+  return {
+    files,
+    model: { name, architecture, quantization, contextLength, bytes, memoryBytes },
+    variant: { engine: 'wllama', license, contextLength, kvValues, sampling: SAMPLING },
+  };
+}
+
+function describeEmbedding(
+  files: SourceFile[],
+  { name, architecture, quantized, contextLength, dimensions, pooling }: EmbeddingFacts,
+  { memoryGiB }: Pick<Device, 'memoryGiB'>,
+): DescribedModel {
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  const limits = { memoryGiB, gpu: false, memory64: false };
+  const { memoryBytes, shortage } = fitEmbedding(bytes, limits, quantized);
+  requireFit(name, shortage);
+  const quantization = embeddingQuantization(quantized);
+  const embedding = { dimensions, pooling };
+  return {
+    files,
+    model: { name, architecture, quantization, contextLength, bytes, memoryBytes, embedding },
+    variant: {
+      engine: 'transformers',
+      license: 'unknown',
+      contextLength,
+      ...embedding,
+      ...(quantized && { device: 'wasm', maxBatchSize: 1 }),
+    },
+  };
+}
+
+/** @throws EngineError 400 `unsupported_model` */
+async function requireTemplate({ name, facts }: InspectedModel<SourceFile>): Promise<void> {
+  const { templateFault } = await import('../prompt/bounded-template.ts');
+  const fault = templateFault(facts.chatTemplate);
+  if (fault === undefined) return;
+  throw badRequest(`${name} ${fault}. Use another file of this model.`, 'source', 'unsupported_model');
+}
+
+/** @throws EngineError 400 `unsupported_model` */
+function requireFit(name: string, shortage: string | undefined): void {
+  if (shortage === undefined) return;
+  throw badRequest(`${name} ${shortage}. Choose a smaller model.`, 'source', 'unsupported_model');
+}

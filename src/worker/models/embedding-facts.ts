@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import type { TransformersVariant } from '../../catalog/catalog.ts';
+import { badRequest } from '../../errors/engine-error.ts';
+import { readStart } from '../../model-files/sources/read-start.ts';
+import type { EmbeddingFacts, HubModel, RemoteFile } from '../../protocol/weights-messages.ts';
+import { parseJson } from '../../model-files/formats/parse-json.ts';
+import { configSchema } from '../runtimes/onnx/transformers-files.ts';
+
+const MAX_JSON_BYTES = 4 * 2 ** 20;
+/** Of the graph's start: its operators come before its tensors. */
+const GRAPH_BYTES = 2 ** 20;
+/** Attention takes memory by the square of the tokens: 300 MB for these. */
+const MAX_CONTEXT = 2048;
+
+/** Text encoders of transformers.js. The second group counts positions from the padding token on, which has number 1. */
+const ENCODERS = new Set(
+  `albert bert convbert deberta deberta-v2 distilbert electra mobilebert modernbert roformer
+  squeezebert`.split(/\s+/),
+);
+const OFFSET_ENCODERS = new Set('camembert mpnet roberta xlm-roberta'.split(' '));
+const POSITION_OFFSET = 2;
+
+const size = z.int().positive().max(65_536);
+const configFacts = configSchema.extend({
+  model_type: z.string().min(1).max(60),
+  hidden_size: size.optional(),
+  /** DistilBERT's name for it. */
+  dim: size.optional(),
+  max_position_embeddings: z
+    .int()
+    .positive()
+    .max(2 ** 24),
+});
+/** Tokenizers without a limit say 10³⁰. */
+const tokenizerFacts = z.looseObject({ model_max_length: z.number().min(1).nullish() });
+const modulesFacts = z.array(z.looseObject({ type: z.string().max(200) })).max(20);
+const poolingFacts = z.record(z.string().max(100), z.unknown());
+
+const MODULES = new Set(['Transformer', 'Pooling', 'Normalize']);
+const POOLINGS = new Map<string, TransformersVariant['pooling']>([
+  ['mean', 'mean'],
+  ['mean_tokens', 'mean'],
+  ['cls', 'cls'],
+  ['cls_token', 'cls'],
+  ['lasttoken', 'last_token'],
+]);
+
+/** Reads the small files of an embedding model, and the start of its graph. @throws EngineError */
+export async function readEmbeddingFacts(
+  repository: string,
+  model: HubModel,
+  signal: AbortSignal,
+): Promise<EmbeddingFacts> {
+  const json = async <T>(name: string, schema: z.ZodType<T>): Promise<T | null> => {
+    const file = model.files.find((each) => each.name === name);
+    const refuseFile = (how: string): Error => invalid(`${name} of ${repository}`, how);
+    return file
+      ? parseJson(await readJson(file, signal), schema, 'is not what a model has', refuseFile)
+      : null;
+  };
+  const refuse = (why: string) =>
+    badRequest(`${repository} ${why}. Choose another model.`, 'source', 'unsupported_model');
+  const config = await json('config.json', configFacts);
+  const dimensions = config?.hidden_size ?? config?.dim;
+  if (!config || dimensions === undefined) throw refuse('has no hidden_size in its config.json');
+  const { model_type: architecture, max_position_embeddings: positions } = config;
+  const offset = OFFSET_ENCODERS.has(architecture) ? POSITION_OFFSET : 0;
+  if (offset === 0 && !ENCODERS.has(architecture))
+    throw refuse(`is a ${JSON.stringify(architecture)} model, and no text encoder that localtext can run`);
+  const limit = (await json('tokenizer_config.json', tokenizerFacts))?.model_max_length ?? positions;
+  const trainedContextLength = Math.max(1, Math.floor(Math.min(positions - offset, limit)));
+  const modules = (await json('modules.json', modulesFacts)) ?? [];
+  const other = modules.map(({ type }) => type.split('.').at(-1) ?? '').find((type) => !MODULES.has(type));
+  if (other !== undefined)
+    throw refuse(`has a step ${JSON.stringify(other)} in its modules.json, which localtext does not compute`);
+  const modes = poolingModes((await json('1_Pooling/config.json', poolingFacts)) ?? { pooling_mode: 'mean' });
+  const pooling = POOLINGS.get(modes.join(' and '));
+  if (pooling === undefined)
+    throw refuse(
+      `asks for the pooling ${JSON.stringify(modes.join(' and '))} in its 1_Pooling/config.json; localtext has mean, cls and last token`,
+    );
+  return {
+    name: repository.split('/')[1] ?? repository,
+    architecture,
+    dimensions,
+    pooling,
+    quantized: await isQuantized(model, signal),
+    trainedContextLength,
+    contextLength: Math.min(trainedContextLength, MAX_CONTEXT),
+  };
+}
+
+/** Those that are on: a flag for each, or, in newer files, one name. */
+function poolingModes(config: Record<string, unknown>): string[] {
+  const { pooling_mode: name, ...flags } = config;
+  if (typeof name === 'string') return [name.slice(0, 100)];
+  return Object.entries(flags).flatMap(([key, value]) =>
+    value === true && key.startsWith('pooling_mode_') ? key.slice('pooling_mode_'.length) : [],
+  );
+}
+
+/** Its name says so, or an operator that quantizes what it is given. */
+async function isQuantized({ file, files: [graph] }: HubModel, signal: AbortSignal): Promise<boolean> {
+  if (!graph || !file.endsWith('/model.onnx')) return true;
+  const { bytes } = await readStart(graph.url, GRAPH_BYTES, signal);
+  return new TextDecoder('latin1').decode(bytes).includes('DynamicQuantize');
+}
+
+async function readJson(file: RemoteFile, signal: AbortSignal): Promise<string> {
+  if (file.bytes > MAX_JSON_BYTES) throw invalid(file.name, `has more than ${MAX_JSON_BYTES} bytes`);
+  const { bytes } = await readStart(file.url, MAX_JSON_BYTES, signal);
+  return new TextDecoder().decode(bytes);
+}
+
+const invalid = (file: string, how: string) =>
+  badRequest(`${file} ${how}. Nothing was stored.`, 'source', 'invalid_model_file');

@@ -1,0 +1,181 @@
+import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
+import { weightBytes } from '../../catalog/memory-estimate.ts';
+import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
+import { showSpan } from '../../util/user-timing.ts';
+import { abortable } from '../../util/abort.ts';
+import { EngineError, serverError } from '../../errors/engine-error.ts';
+import type { Engine } from '../runtimes/engine.ts';
+import { SlotQueue } from '../slot-queue.ts';
+
+export interface LoadVariantOptions {
+  signal: AbortSignal;
+  onProgress(phase: 'download' | 'load', loadedBytes: number, totalBytes: number): void;
+  /** @param from the URL that it was downloaded from, `disk`, `cross-origin-storage` or `unknown` */
+  onFile?(path: string, from: string): void;
+}
+
+export type LoadVariant = (variant: Variant, options: LoadVariantOptions) => Promise<Engine>;
+
+export type Progress = Omit<LoadProgress, 'model'>;
+
+/** A failed load is not tried again at once: 1 s, then twice as long each time, to half a minute. */
+const FIRST_BACKOFF_MS = 1000;
+const MAX_BACKOFF_MS = 30_000;
+
+/** Embeddings are batched inside their engine, across requests: nothing is gained by a line before it. */
+const EMBEDDING_SLOTS = Number.POSITIVE_INFINITY;
+
+/** One load, shared by all callers that wait for it. */
+interface Loading {
+  name: 'loading';
+  progress: Progress | null;
+  callers: Set<{ onProgress(progress: Progress): void }>;
+  abort: AbortController;
+  done: Promise<void>;
+}
+
+type State =
+  | { name: 'idle' }
+  | Loading
+  | { name: 'ready'; engine: Engine; progress: Progress }
+  /** Not loaded again before that time, in `performance.now()`. */
+  | { name: 'failed'; error: unknown; retryAt: number };
+
+/** One variant's place in memory: empty, being filled, or holding an engine. */
+export class LoadedModel {
+  readonly variant: Variant;
+  readonly queue: SlotQueue;
+  /** Where each of its files came from, by its path. */
+  readonly files = new Map<string, string>();
+  /** By `performance.now()`: when a request last used it. */
+  lastUsed = 0;
+  readonly #loadVariant: LoadVariant;
+  readonly #onChange: () => void;
+  #state: State = { name: 'idle' };
+  /** Failed loads in a row. */
+  #failures = 0;
+
+  constructor(variant: Variant, kind: CatalogModel['kind'], load: LoadVariant, onChange: () => void) {
+    this.variant = variant;
+    this.queue = new SlotQueue(kind === 'embedding' ? EMBEDDING_SLOTS : 1);
+    this.#loadVariant = load;
+    this.#onChange = onChange;
+  }
+
+  get state(): ModelStatus['state'] {
+    return this.#state.name;
+  }
+
+  get engine(): Engine | null {
+    return this.#state.name === 'ready' ? this.#state.engine : null;
+  }
+
+  get error(): unknown {
+    return this.#state.name === 'failed' ? this.#state.error : null;
+  }
+
+  get progress(): Progress | null {
+    return 'progress' in this.#state ? this.#state.progress : null;
+  }
+
+  /** Resolves when the engine is there. All callers share one load; it is given up when the last one has gone. */
+  async load(signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<void> {
+    signal.throwIfAborted();
+    const state = this.#state;
+    if (state.name === 'ready') return;
+    if (state.name === 'failed' && performance.now() < state.retryAt) throw state.error;
+    const loading = state.name === 'loading' ? state : this.#begin();
+    const caller = { onProgress };
+    loading.callers.add(caller);
+    if (loading.progress) onProgress(loading.progress);
+    try {
+      await abortable(loading.done, signal);
+    } finally {
+      loading.callers.delete(caller);
+      if (loading.callers.size === 0 && this.#state === loading) {
+        // A caller that comes now restarts rather than joining a load that is being given up.
+        this.#become({ name: 'idle' });
+        loading.abort.abort(new DOMException('Nobody waits for this model any more.', 'AbortError'));
+      }
+    }
+  }
+
+  /** The engine is of no more use: the next request reloads it. */
+  async drop(engine: Engine): Promise<void> {
+    if (this.engine !== engine) return;
+    this.#become({ name: 'idle' });
+    await engine.unload().catch(() => undefined);
+  }
+
+  /** Circumstances have changed: a load that failed may be tried again at once. */
+  resetBackoff(): void {
+    if (this.#state.name === 'failed') this.#state.retryAt = 0;
+  }
+
+  #become(state: State): void {
+    this.#state = state;
+    this.#onChange();
+  }
+
+  #begin(): Loading {
+    const loading: Loading = {
+      name: 'loading',
+      progress: null,
+      callers: new Set(),
+      abort: new AbortController(),
+      done: Promise.resolve(),
+    };
+    this.#become(loading);
+    loading.done = this.#run(loading);
+    loading.done.catch(() => undefined);
+    return loading;
+  }
+
+  async #run(loading: Loading): Promise<void> {
+    const began = performance.now();
+    const { signal } = loading.abort;
+    const report = (progress: Progress) => {
+      for (const { onProgress } of loading.callers) onProgress(progress);
+    };
+    try {
+      const engine = await this.#loadVariant(this.variant, {
+        signal,
+        onFile: (path, from) => this.files.set(path, from),
+        onProgress: (phase, loadedBytes, totalBytes) => {
+          if (this.#state !== loading) return;
+          loading.progress = { phase, loadedBytes, totalBytes };
+          report(loading.progress);
+          this.#onChange();
+        },
+      });
+      if (signal.aborted) {
+        await engine.unload();
+        throw signal.reason as Error;
+      }
+      this.#failures = 0;
+      if ('slots' in engine) this.queue.slots = engine.slots;
+      const totalBytes = weightBytes({ files: this.variant.files });
+      const progress: Progress = { phase: 'ready', loadedBytes: totalBytes, totalBytes };
+      this.#become({ name: 'ready', engine, progress });
+      report(progress);
+    } catch (thrown) {
+      if (signal.aborted || this.#state !== loading) throw thrown;
+      const error = thrown instanceof EngineError ? thrown : loadFailed(this.variant, thrown);
+      const pause = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#failures++);
+      this.#become({ name: 'failed', error, retryAt: performance.now() + pause });
+      throw error;
+    } finally {
+      showSpan('load', performance.now() - began, { model: this.variant.name });
+    }
+  }
+}
+
+function loadFailed(variant: Variant, cause: unknown): EngineError {
+  console.error(`localtext: ${variant.name} could not be loaded`, cause);
+  const paths = variant.files.map(({ path }) => path).join(', ');
+  return serverError(
+    'model_load_failed',
+    `The model ${variant.name} could not be loaded: the device may lack memory, or its files may be damaged (${paths}). Close other tabs, or choose another model, and try again.`,
+    cause,
+  );
+}

@@ -1,0 +1,174 @@
+import {
+  addedVariantName,
+  hasId,
+  isModelId,
+  toModelId,
+  withAdded,
+  type AddedModel,
+  type AddedModelRecord,
+} from '../../catalog/added-models.ts';
+import type { Catalog, WeightFile } from '../../catalog/catalog.ts';
+import { badRequest } from '../../errors/engine-error.ts';
+import { Mutex } from '../../util/mutex.ts';
+import type { WeightsCommand } from '../../protocol/weights-command.ts';
+import type { LoadProgress } from '../../protocol/worker-control.ts';
+import { sha256 } from '../../util/sha256.ts';
+import type { ModelStorage } from '../../model-files/model-storage.ts';
+import type { Device } from '../device/device.ts';
+import { describeModel } from './describe-model.ts';
+import { openSource, type SourceAccess } from './model-source.ts';
+import { asInvalidFile, storeFiles, type FileStorage } from './store-files.ts';
+
+export interface ModelAdderOptions extends FileStorage, Omit<SourceAccess, 'store'> {
+  /** The site's own. */
+  catalog: Catalog;
+  added: AddedModelRecord[];
+  save(added: readonly AddedModelRecord[]): Promise<void>;
+  /** Makes a catalog with other added models the one in use. */
+  publish(catalog: Catalog): void;
+  modelStorage: Pick<ModelStorage, 'delete' | 'makeRoom' | 'unfinished'>;
+  device: Promise<Device>;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+}
+
+type AddCommand = Extract<WeightsCommand, { type: 'add' }>;
+
+/** The models that the user adds beside the site's catalog. */
+export class ModelAdder {
+  readonly #options: ModelAdderOptions;
+  #added: readonly AddedModelRecord[];
+  readonly #turns = new Mutex();
+
+  constructor(options: ModelAdderOptions) {
+    this.#options = options;
+    this.#added = options.added;
+    this.#turns
+      .run(() => options.modelStorage.unfinished.dropExpired())
+      .catch((error: unknown) => console.error('localtext: unfinished files were not removed', error));
+  }
+
+  /** One after another. Idempotent: an engine that takes over is asked again. @throws EngineError */
+  add(
+    command: AddCommand,
+    signal: AbortSignal,
+    onProgress: (progress: LoadProgress) => void,
+  ): Promise<AddedModel> {
+    return this.#turns.run(() => this.#add(command, signal, onProgress));
+  }
+
+  /** By its id, or its variant's name. */
+  has(target: string): boolean {
+    return this.#added.some((each) => isNamed(each, target));
+  }
+
+  /** @throws EngineError 400 */
+  async rename(target: string, id: string): Promise<void> {
+    const record = this.#find(target);
+    if (id === target) return;
+    this.#requireFree(id);
+    await this.#publish(
+      this.#added.map((each) => (each === record ? { ...each, model: { ...each.model, id } } : each)),
+    );
+  }
+
+  /** @throws EngineError 400, also while requests run on it */
+  async delete(target: string): Promise<void> {
+    const { name } = this.#find(target).variant;
+    await this.#options.modelStorage.delete(name);
+    // Another call may have changed the list meanwhile.
+    await this.#publish(this.#added.filter(({ variant }) => variant.name !== name));
+  }
+
+  async #add(
+    { id: wanted, source }: AddCommand,
+    signal: AbortSignal,
+    onProgress: (progress: LoadProgress) => void,
+  ): Promise<AddedModel> {
+    signal.throwIfAborted();
+    const store = await this.#options.store;
+    const opened = await openSource(source, { ...this.#options, store }, signal);
+    const described = await describeModel(opened, await this.#options.device).catch(asInvalidFile);
+    const { files } = described;
+    const { name, bytes } = described.model;
+    // The same model again is no conflict.
+    const holder = this.#added.find(({ model }) => model.id === wanted);
+    if (wanted !== null && holder?.model.bytes !== bytes) this.#requireFree(wanted);
+    const slug = toModelId(name);
+    const storing = { files, bytes, slug, signal, onProgress };
+    return storeFiles(this.#options, storing, async (weights) => {
+      const same = this.#added.find(({ variant }) => sameFiles(variant.files, weights));
+      if (same) return requireSameId(same.model, wanted);
+      const id = wanted ?? this.#unusedId(slug);
+      this.#requireFree(id);
+      const created = Math.floor((this.#options.now ?? Date.now)() / 1000);
+      const model: AddedModel = { id, ...described.model, created };
+      const variant = {
+        ...described.variant,
+        name: addedVariantName(slug, await contentHash(weights)),
+        files: weights,
+      };
+      await this.#publish([...this.#added, { model, variant }]);
+      return model;
+    });
+  }
+
+  async #publish(added: readonly AddedModelRecord[]): Promise<void> {
+    await this.#options.save(added);
+    this.#added = added;
+    this.#options.publish(withAdded(this.#options.catalog, added));
+  }
+
+  #find(target: string): AddedModelRecord {
+    const found = this.#added.find((each) => isNamed(each, target));
+    if (found) return found;
+    throw badRequest(
+      `${target} is no model that was added in this browser. models.list() names those that were.`,
+      'target',
+      'model_not_added',
+    );
+  }
+
+  #isTaken(id: string): boolean {
+    return hasId(this.#options.catalog, id) || this.#added.some(({ model }) => model.id === id);
+  }
+
+  #requireFree(id: string): void {
+    if (!isModelId(id)) throw invalidId(id);
+    if (this.#isTaken(id))
+      throw badRequest(`The id ${id} is taken by another model. Choose another.`, 'id', 'model_id_taken');
+  }
+
+  #unusedId(slug: string): string {
+    let id = slug;
+    for (let number = 2; this.#isTaken(id); number++) id = `${slug}-${number}`;
+    return id;
+  }
+}
+
+/** @throws EngineError 400 `model_exists` when it is to have another id */
+function requireSameId(model: AddedModel, wanted: string | null): AddedModel {
+  if (wanted === null || wanted === model.id) return model;
+  throw badRequest(
+    `This model was added before, as ${model.id}. Use that id, or rename or remove the model.`,
+    'source',
+    'model_exists',
+  );
+}
+
+const isNamed = ({ model, variant }: AddedModelRecord, target: string): boolean =>
+  model.id === target || variant.name === target;
+
+const hashOf = (file: WeightFile): string => file.sha256;
+
+/** Of all files: models that share one have different names. */
+const contentHash = async (files: readonly WeightFile[]): Promise<string> =>
+  files.length === 1 ? files.map(hashOf).join() : sha256(new TextEncoder().encode(files.map(hashOf).join()));
+
+const sameFiles = (a: readonly WeightFile[], b: readonly WeightFile[]): boolean =>
+  a.map(hashOf).join() === b.map(hashOf).join();
+
+function invalidId(id: string) {
+  const message = `The id ${JSON.stringify(id.slice(0, 100))} is not allowed. Use 1 to 100 letters, digits and . _ - + : @, and begin with a letter or digit.`;
+  return badRequest(message, 'id', 'invalid_value');
+}

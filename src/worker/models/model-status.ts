@@ -1,0 +1,87 @@
+import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
+import { type EngineError, toWireError, serverError } from '../../errors/engine-error.ts';
+import type { ModelStatus, VariantEstimate, VariantReason } from '../../protocol/worker-control.ts';
+import type { LoadedModel } from './loaded-model.ts';
+import { weightBytes } from '../../catalog/memory-estimate.ts';
+import type { Plan } from './variant-planner.ts';
+
+/** What is known of variants beside their plan and their state. */
+export interface VariantFacts {
+  /** How it runs, beyond why it was chosen. */
+  note?: (variant: string) => string | undefined;
+  estimate?: (variant: Variant) => VariantEstimate | null;
+}
+
+/**
+ * @param loadedModels the model's variants that were loaded or tried, in the order in which they answer
+ */
+export function modelStatus(
+  { id, kind, variants }: CatalogModel,
+  plan: Plan | undefined,
+  loadedModels: readonly LoadedModel[],
+  { note, estimate }: VariantFacts,
+): ModelStatus {
+  const shown = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels.at(-1);
+  const first = plan?.candidates[0];
+  const engine = shown?.engine;
+  const reasons = asItWent(plan?.reasons ?? [], shown, loadedModels);
+  return {
+    id,
+    kind,
+    state: shown?.state ?? 'idle',
+    fingerprint: engine?.fingerprint ?? null,
+    progress: shown?.progress ? { model: id, ...shown.progress } : null,
+    queued: shown?.queue.queued ?? 0,
+    running: shown?.queue.running ?? 0,
+    error: shown?.error ? toWireError(shown.error).message : null,
+    ...(first && { bytes: weightBytes(shown?.variant ?? first) }),
+    ...(shown && 'sampling' in shown.variant && { sampling: shown.variant.sampling }),
+    ...(engine && 'thinks' in engine && { thinks: engine.thinks }),
+    reasons: reasons.map((each) => {
+      const known = each.chosen ? note?.(each.variant) : undefined;
+      return known === undefined ? each : { ...each, reason: `${each.reason}; ${known}` };
+    }),
+    ...(shown && shown.files.size > 0 && { files: Object.fromEntries(shown.files) }),
+    estimates: Object.fromEntries(
+      variants.flatMap((variant) => {
+        const estimated = estimate?.(variant);
+        return estimated ? [[variant.name, estimated]] : [];
+      }),
+    ),
+  };
+}
+
+/** The variant that answers may be a later one than planned. */
+function asItWent(
+  planned: VariantReason[],
+  shown: LoadedModel | undefined,
+  loadedModels: readonly LoadedModel[],
+): VariantReason[] {
+  const first = planned.find(({ chosen }) => chosen);
+  if (shown?.state !== 'ready' || !first || first.variant === shown.variant.name) return planned;
+  const { name, engine } = shown.variant;
+  const others = planned.filter(({ variant }) => variant !== name);
+  return [
+    { variant: name, engine, chosen: true, reason: 'the first that could be loaded' },
+    ...others.map((each) =>
+      each.chosen ? { ...each, chosen: false, reason: failureOf(each, loadedModels) } : each,
+    ),
+  ];
+}
+
+function failureOf({ variant }: VariantReason, loadedModels: readonly LoadedModel[]): string {
+  const error = loadedModels.find((each) => each.variant.name === variant)?.error;
+  return error ? `could not be loaded: ${toWireError(error).message}` : 'could not be loaded';
+}
+
+/** @param deviceOnly the request, or its key, is limited to variants that run on this device */
+export function noVariant(id: string, reasons: readonly VariantReason[], deviceOnly = false): EngineError {
+  const why = reasons.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
+  const way = why
+    ? 'Use another model.'
+    : 'If a server runs it, build the service worker with localtext({ servers: true }), or use another model.';
+  const message = deviceOnly
+    ? `The request or its key is limited to this device, which can run no variant of ${id}: ${why || 'only servers run it'}. Use another model, or send the request without the limit.`
+    : `This device can run no variant of ${id}: ${why || 'the catalog names none'}. ${way}`;
+  return serverError('model_unavailable', message);
+}

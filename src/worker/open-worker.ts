@@ -1,0 +1,57 @@
+import { type EngineError, serverError } from '../errors/engine-error.ts';
+import { blockedMessage, onBlockedWorker } from '../util/policy-violations.ts';
+import { trustedScriptUrl } from '../util/trusted-urls.ts';
+
+/** @param onFailure told when it cannot start, may start no threads or fails: who calls it would wait without a time limit */
+export function openWorker(
+  url: string,
+  options: WorkerOptions,
+  onFailure: (error: EngineError) => void,
+): Worker {
+  const here = new AbortController();
+  const { signal } = here;
+  const fail = (error: EngineError): void => {
+    here.abort();
+    onFailure(error);
+  };
+  onBlockedWorker((directive) => fail(workerBlocked(url, directive)), signal);
+  let worker: Worker;
+  try {
+    worker = new Worker(trustedScriptUrl(url), options);
+  } catch (error) {
+    here.abort();
+    throw workerBlocked(url, "require-trusted-types-for 'script'", error);
+  }
+  worker.addEventListener(
+    'message',
+    ({ data }: MessageEvent<{ verb?: string; args: string[] } | null>) => {
+      if (data?.verb === 'localtext.blocked') fail(workerBlocked(url, data.args[0] ?? ''));
+    },
+    { signal },
+  );
+  // Also of a script that a policy refuses: that is told first.
+  worker.addEventListener(
+    'error',
+    (event) => setTimeout(() => signal.aborted || fail(notStarted(url, event))),
+    {
+      signal,
+    },
+  );
+  return worker;
+}
+
+function notStarted(url: string, event: Event): EngineError {
+  const { pathname } = new URL(url);
+  const why = event instanceof ErrorEvent && event.message;
+  return serverError(
+    why ? 'engine_crashed' : 'worker_blocked',
+    why
+      ? 'The engine stopped on an internal error. Try again: the next request reloads it.'
+      : `The browser did not start the worker ${pathname.split('/').at(-1)}. Check that the server sends it with status 200, a JavaScript type and, in an isolated page, Cross-Origin-Embedder-Policy; then reload the page.`,
+  );
+}
+
+/** @param directive of the Content-Security-Policy that refuses the script as a worker */
+function workerBlocked(script: string, directive: string, cause?: unknown): EngineError {
+  return serverError('worker_blocked', blockedMessage(script, directive), cause);
+}

@@ -1,0 +1,117 @@
+import type { ChatJob, ChatMessage, Reasoning } from '../../protocol/job.ts';
+import { badRequest } from '../../errors/engine-error.ts';
+import { BoundedTemplate } from './bounded-template.ts';
+import { asksToThink, openReply, type ChatOpening } from './think-first.ts';
+import { withToolCalls } from './tool-call-text.ts';
+import { thinkTags, type ThinkTags } from './thought-splitter.ts';
+
+/** For models whose file names no template: the notation that most are trained on. */
+const CHATML =
+  "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}{% endfor %}{{ '<|im_start|>assistant\n' }}";
+
+/** Texts of the tokens by which a chat template begins and ends a conversation; null: the model has none. */
+export interface SpecialTokens {
+  bos: string | null;
+  eos: string | null;
+}
+
+interface TemplateMessage {
+  role: string;
+  content: string;
+  tool_call_id?: string;
+  tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: unknown } }[];
+}
+
+/**
+ * Renders conversations by the model's own template. Done here and not by llama.cpp, so that a new reply follows an
+ * assistant's last message, as OpenAI has it, and a partial reply is continued to the letter.
+ */
+export class ChatPrompt {
+  readonly #template: BoundedTemplate;
+  readonly #tokens: SpecialTokens;
+  /** llama.cpp puts the first token before every prompt by itself. */
+  readonly #addsBos: boolean;
+  readonly #knowsTools: boolean;
+  readonly #tags: ThinkTags | null;
+  /** Whether the template turns thinking on and off. */
+  readonly #canSwitch: boolean;
+
+  constructor(source: string | null, tokens: SpecialTokens, addsBos: boolean) {
+    this.#template = new BoundedTemplate(source ?? CHATML);
+    this.#tokens = tokens;
+    this.#addsBos = addsBos;
+    this.#knowsTools = /tool_calls/.test(source ?? '');
+    this.#tags = thinkTags(source ?? '');
+    this.#canSwitch = /enable_thinking/.test(source ?? '');
+  }
+
+  get thinks(): boolean {
+    return this.#tags !== null;
+  }
+
+  /** @throws EngineError 400 when the model's template refuses the conversation */
+  open(job: ChatJob): ChatOpening {
+    const { input, reasoning, resume } = job;
+    const prompt =
+      'prompt' in input ? input.prompt : this.#withoutBos(this.#rendered(input.messages, reasoning));
+    if (!this.#tags || 'prompt' in input) return { prompt: prompt + (resume?.text ?? ''), thinking: null };
+    return openReply(prompt, this.#tags, job, this.#canSwitch && asksToThink(reasoning));
+  }
+
+  #rendered(messages: readonly ChatMessage[], reasoning?: Reasoning): string {
+    try {
+      return this.#template.render({
+        messages: messages.map((message) => (this.#knowsTools ? native(message) : plain(message))),
+        add_generation_prompt: true,
+        enable_thinking: asksToThink(reasoning),
+        ...(reasoning?.effort && { reasoning_effort: reasoning.effort }),
+        bos_token: this.#tokens.bos ?? '',
+        eos_token: this.#tokens.eos ?? '',
+      });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw badRequest(`This model's chat template does not take these messages: ${why}`, 'messages');
+    }
+  }
+
+  #withoutBos(prompt: string): string {
+    const { bos } = this.#tokens;
+    return this.#addsBos && bos && prompt.startsWith(bos) ? prompt.slice(bos.length) : prompt;
+  }
+}
+
+function native(message: ChatMessage): TemplateMessage {
+  const { role, content } = message;
+  if (message.role === 'tool') return { role, content, tool_call_id: message.toolCallId };
+  if (message.role !== 'assistant' || !message.toolCalls) return { role, content };
+  return {
+    role,
+    content,
+    tool_calls: message.toolCalls.map(({ id, name, arguments: json }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: parsed(json) },
+    })),
+  };
+}
+
+/**
+ * Templates of small models know no tools and would leave calls and results out: both are put into the text.
+ */
+function plain(message: ChatMessage): TemplateMessage {
+  if (message.role === 'tool') {
+    return { role: 'user', content: `<tool_response>\n${message.content}\n</tool_response>` };
+  }
+  const { role, content } = message;
+  if (message.role !== 'assistant' || !message.toolCalls) return { role, content };
+  return { role, content: withToolCalls(content, message.toolCalls) };
+}
+
+/** Templates parse the arguments; what the model wrote wrong stays as it is. */
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return json;
+  }
+}

@@ -1,0 +1,34 @@
+import type { ChatJob } from '../../protocol/job.ts';
+import { badRequest } from '../../errors/engine-error.ts';
+
+/**
+ * Characters of a prompt for each token of the context. Text has about 4; the longest tokens are runs of one character.
+ * Tokenizing megabytes takes seconds, in which nothing else runs.
+ */
+export const MAX_CHARACTERS = 32;
+
+/** Before the prompt is rendered and tokenized. @throws EngineError `context_length_exceeded` */
+export function refuseOversized(input: ChatJob['input'], contextLength: number): void {
+  const texts = textsOf(input);
+  const characters = texts.reduce((sum, { length }) => sum + length, 0);
+  // A message takes a token at least, for its role.
+  if (texts.length > contextLength) throw exceeded(contextLength, `${texts.length} messages`);
+  if (characters <= contextLength * MAX_CHARACTERS) return;
+  throw exceeded(contextLength, `${characters} characters, more than ${MAX_CHARACTERS} for each`);
+}
+
+function textsOf(input: ChatJob['input']): string[] {
+  if ('prompt' in input) return [input.prompt];
+  return input.messages.flatMap((message) => {
+    const calls = 'toolCalls' in message ? (message.toolCalls ?? []) : [];
+    return [message.content, ...calls.map((call) => call.arguments)];
+  });
+}
+
+function exceeded(contextLength: number, size: string) {
+  return badRequest(
+    `This model's context holds ${contextLength} tokens, and the prompt has ${size}. Shorten the messages.`,
+    'messages',
+    'context_length_exceeded',
+  );
+}

@@ -1,0 +1,171 @@
+import type { EngineStatus, LoadProgress } from '../../protocol/worker-control.ts';
+import { abortable } from '../../util/abort.ts';
+import { createDeferred, type Deferred } from '../../util/deferred.ts';
+import {
+  CREDIT_WINDOW,
+  type AskerMessage,
+  type EngineMessage,
+  type WaitingStage,
+} from '../../protocol/engine-port.ts';
+import { requestLock } from '../../protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+import { badRequest, toWireError } from '../../errors/engine-error.ts';
+import type { ModelManager } from '../models/model-manager.ts';
+import { serveChat } from './serve-chat.ts';
+import { serveEmbedding } from './serve-embedding.ts';
+import { serveWeights, type WeightsService } from './serve-weights.ts';
+
+type AskedQuestion = Extract<AskerMessage, { id: string }>;
+
+/** A port on which nothing is asked is closed after this time: its asker has died, or asked another engine. */
+const SILENCE_MS = 30_000;
+
+/** Least time between two progress messages, in milliseconds. */
+const PROGRESS_MS = 100;
+
+export interface Serving {
+  epoch: string;
+  scope: string;
+  modelManager: ModelManager;
+  locks: LockManager;
+  weights: WeightsService;
+  status(): EngineStatus;
+  /** Called as a request begins; what it returns, as that request ends. */
+  onRequest(): () => void;
+}
+
+/** Answers the one question that comes on a port. */
+export function servePort(port: MessagePort, serving: Serving, link?: MessagePort): void {
+  const abort = new AbortController();
+  const credit = new Credit();
+  const send = (message: EngineMessage, transfer: Transferable[] = []) => port.postMessage(message, transfer);
+  const silence = setTimeout(() => port.close(), SILENCE_MS);
+  let asked = false;
+
+  port.onmessage = ({ data }: MessageEvent<AskerMessage>) => {
+    if (data.type === 'credit') credit.add(data.count);
+    else if (data.type === 'cancel') abort.abort(new DOMException('The asker cancelled.', 'AbortError'));
+    else if (!asked) {
+      asked = true;
+      clearTimeout(silence);
+      void answer(data);
+    }
+  };
+  const accepted = { type: 'accepted', version: PROTOCOL_VERSION, epoch: serving.epoch } as const;
+  if (link) send({ ...accepted, link }, [link]);
+  else send(accepted);
+
+  async function answer(question: AskedQuestion): Promise<void> {
+    if (question.version !== PROTOCOL_VERSION) {
+      send({ type: 'error', error: mismatch(question.version) });
+      return;
+    }
+    const stopWatching = watchAsker(question.id);
+    const end = serving.onRequest();
+    try {
+      await reply(question);
+    } catch (error) {
+      // Nobody reads an answer that its asker has given up.
+      if (abort.signal.aborted) return;
+      if (toWireError(error).code === 'engine_failed') console.error('localtext: a request failed', error);
+      send({ type: 'error', error: toWireError(error) });
+    } finally {
+      end();
+      stopWatching();
+      if (abort.signal.aborted) port.close();
+    }
+  }
+
+  /** Queues for the asker's lock: when that comes before the answer is whole, the asker has died. */
+  function watchAsker(id: string): () => void {
+    const answered = new AbortController();
+    serving.locks
+      .request(requestLock(serving.scope, id), { signal: answered.signal }, () => {
+        abort.abort(new DOMException('The asker is gone.', 'AbortError'));
+      })
+      .catch(() => undefined);
+    return () => answered.abort();
+  }
+
+  async function reply(question: AskedQuestion): Promise<void> {
+    const { modelManager } = serving;
+    const { signal } = abort;
+    const sendProgress = (progress: LoadProgress) => send({ type: 'progress', progress });
+    if (question.type === 'status') {
+      send({ type: 'status', status: serving.status() });
+    } else if (question.type === 'weights') {
+      const { command } = question;
+      const answered = await serveWeights(serving.weights, command, signal, throttled(sendProgress));
+      send({ type: 'weights', reply: answered });
+    } else if (question.type === 'load') {
+      const { model, variants } = question;
+      await modelManager.ready(model, signal, {
+        onProgress: throttled(sendProgress),
+        ...(variants && { variants }),
+      });
+      send({ type: 'loaded' });
+    } else if (question.job.kind === 'chat') {
+      const { id, job } = question;
+      const events = serveChat(modelManager, { id, job }, signal, (stage, servedBy) =>
+        send({ type: 'waiting', stage, ...(servedBy !== undefined && { servedBy }) }),
+      );
+      for await (const event of events) {
+        if (event.type === 'delta') await credit.take(signal);
+        send({ type: 'event', event });
+      }
+    } else {
+      const { id, job } = question;
+      const onStage = (stage: WaitingStage) => send({ type: 'waiting', stage });
+      const result = await serveEmbedding(modelManager, { id, job }, signal, onStage);
+      send(
+        { type: 'result', result },
+        result.vectors.map(({ buffer }) => buffer),
+      );
+    }
+  }
+}
+
+/** Answers a port from the page, and offers its asker a way past the page for the next ones. */
+export function serveLinked(port: MessagePort, serving: Serving): void {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = ({ ports: [next] }) => next && servePort(next, serving);
+  servePort(port, serving, port2);
+}
+
+/** How many deltas the asker still has room for. One taker at a time. */
+class Credit {
+  #left = CREDIT_WINDOW;
+  #added: Deferred | null = null;
+
+  add(count: number): void {
+    this.#left += count;
+    this.#added?.resolve();
+  }
+
+  /** Waits until there is room for one more, and takes it. */
+  async take(signal: AbortSignal): Promise<void> {
+    while (this.#left <= 0) {
+      this.#added = createDeferred();
+      await abortable(this.#added.promise, signal);
+    }
+    this.#left--;
+  }
+}
+
+function throttled(report: (progress: LoadProgress) => void): (progress: LoadProgress) => void {
+  let last = 0;
+  return (progress) => {
+    const now = performance.now();
+    if (now - last < PROGRESS_MS && progress.loadedBytes < progress.totalBytes) return;
+    last = now;
+    report(progress);
+  };
+}
+
+function mismatch(version: number) {
+  return badRequest(
+    `Protocol version mismatch: this page's engine uses version ${PROTOCOL_VERSION}, the request version ${version}. Reload the page.`,
+    null,
+    'protocol_mismatch',
+  ).wire;
+}

@@ -1,0 +1,71 @@
+import type { WeightsCommand } from '../../protocol/weights-command.ts';
+import type { WeightsReply } from '../../protocol/weights-messages.ts';
+import type { LoadProgress } from '../../protocol/worker-control.ts';
+import { badRequest } from '../../errors/engine-error.ts';
+import type { ModelStorage } from '../../model-files/model-storage.ts';
+import { describeModel, importFile } from '../../model-files/model-import-export.ts';
+import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
+import { findHubModel } from '../models/find-hub-model.ts';
+import type { ModelAdder } from '../models/model-adder.ts';
+import type { WeightStore } from '../../model-files/weight-store.ts';
+
+export interface WeightsService {
+  store: Promise<WeightStore>;
+  modelStorage: ModelStorage;
+  sources: WeightSources;
+  adder: Pick<ModelAdder, 'add' | 'delete' | 'has' | 'rename'>;
+  /** Something has changed that the status tells of. */
+  onChange(): void;
+}
+
+/** Does what a page asks of the weight store. @throws EngineError */
+export async function serveWeights(
+  service: WeightsService,
+  command: WeightsCommand,
+  signal: AbortSignal,
+  onProgress: (progress: LoadProgress) => void = () => undefined,
+): Promise<WeightsReply> {
+  const { store, modelStorage, sources, adder, onChange } = service;
+  switch (command.type) {
+    case 'list':
+      return { type: 'list', store: await modelStorage.overview() };
+    case 'describe':
+      return { type: 'described', description: await describeModel(service, command.target) };
+    case 'hub': {
+      const { source, all } = command;
+      const models = all
+        ? await sources.hubModels(source, signal)
+        : [await findHubModel(source, sources, signal)];
+      return { type: 'hub', models };
+    }
+    case 'import': {
+      const imported = await importFile(service, command.name, command.blob, signal);
+      onChange();
+      return { type: 'imported', imported };
+    }
+    case 'add': {
+      const model = await adder.add(command, signal, onProgress);
+      onChange();
+      return { type: 'added', model };
+    }
+    case 'rename':
+      await adder.rename(command.target, command.id);
+      break;
+    case 'remove':
+      await adder.delete(command.target);
+      break;
+    case 'delete':
+      // Nobody else can supply the files of an added model: it goes with them.
+      await (adder.has(command.target) ? adder : modelStorage).delete(command.target);
+      break;
+    case 'pause':
+    case 'resume':
+    case 'cancel':
+      await (await store)[command.type](await modelStorage.files(await modelStorage.name(command.target)));
+      break;
+    default:
+      throw badRequest('Unknown command for stored weights.', 'type', 'unsupported_value');
+  }
+  onChange();
+  return { type: 'done' };
+}

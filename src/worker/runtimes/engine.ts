@@ -1,0 +1,50 @@
+import type { Variant } from '../../catalog/catalog.ts';
+import type { ChatEvent, ChatJob, EmbeddingJob } from '../../protocol/job.ts';
+
+/** A chat model in memory. Ids, choices, stop sequences and OpenAI's shapes are above it. */
+export interface ChatEngine {
+  readonly fingerprint: string;
+  /** How many jobs it can run at once. */
+  readonly slots: number;
+  /** Whether the model's chat template has think tags; none: only its server knows. */
+  readonly thinks?: boolean;
+  /**
+   * Runs one job. Yields `accepted` once the prompt is known to fit, then deltas, then `done`.
+   * @throws EngineError with code `context_length_exceeded` before `accepted`; the signal's reason when aborted, and
+   *   only after the engine is free again.
+   * @param onPrefill called when the prompt is known to fit, by engines that yield `accepted` only with the first token
+   */
+  generate(
+    job: ChatJob,
+    signal: AbortSignal,
+    onPrefill?: () => void,
+  ): AsyncGenerator<ChatEvent, void, undefined>;
+  unload(): Promise<void>;
+}
+
+/** An embedding model in memory. */
+export interface EmbeddingEngine {
+  readonly fingerprint: string;
+  /**
+   * L2-normalised vectors, one for each input, in order.
+   * @throws EngineError `context_length_exceeded` naming the input that is too long.
+   */
+  embed(
+    job: EmbeddingJob,
+    signal: AbortSignal,
+  ): Promise<{ vectors: Float32Array<ArrayBuffer>[]; tokens: number }>;
+  unload(): Promise<void>;
+}
+
+export interface EngineContext {
+  /** A weight file's bytes, from the store (downloaded first when needed), checked against the catalog's hash. */
+  file(path: string): Promise<Blob>;
+  /** Absolute URL of an engine's own WASM file. */
+  wasm(name: string): string;
+  onProgress(loadedBytes: number, totalBytes: number): void;
+  signal: AbortSignal;
+}
+
+export type LoadEngine<V extends Variant, E> = (variant: V, context: EngineContext) => Promise<E>;
+
+export type Engine = ChatEngine | EmbeddingEngine;

@@ -1,0 +1,152 @@
+import { CacheManager, Wllama, type LoadModelParams } from '@wllama/wllama';
+
+import type { WllamaVariant } from '../../../catalog/catalog.ts';
+import { abortable, withTimeout } from '../../../util/abort.ts';
+import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
+import { EngineError, serverError } from '../../../errors/engine-error.ts';
+import { chatThreads, hasThreads } from '../../device/threads.ts';
+import { realAdapter } from '../../device/gpu.ts';
+import { ChatPrompt } from '../../prompt/chat-prompt.ts';
+import { halvedLengths, weightBytes } from '../../../catalog/memory-estimate.ts';
+import { NativeLog } from './native-log.ts';
+import { ReadAheadBlob } from './read-ahead-blob.ts';
+import { specialTokens } from './special-tokens.ts';
+import { chooseBuild } from './wasm-build.ts';
+import { watchWasm } from '../wasm-file.ts';
+import { useWorkerFile } from './worker-file.ts';
+import { serverCalls } from './server-calls.ts';
+import { findSlots, limitPromptStates } from './worker-proxy.ts';
+import { WllamaEngine } from './wllama-engine.ts';
+import { asLoadFailure } from './wllama-error.ts';
+
+/** As many as llama.cpp decodes in one batch; more wait in the scheduler. */
+const SLOTS = 4;
+
+/**
+ * Tokens of a prompt computed in one step, on the CPU: an abort, and other slots, wait for one step to end.
+ */
+const CPU_BATCH = 16;
+const GPU_BATCH = 512;
+
+/** To end a load that failed, in milliseconds. */
+const EXIT_MS = 2000;
+
+export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant, context) => {
+  const looking = hasGpu();
+  const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
+  await checkGguf(variant, blobs);
+  const gpu = await looking;
+  const totalBytes = weightBytes({ files: variant.files });
+  context.onProgress(totalBytes, totalBytes);
+
+  let failure: unknown;
+  for (const contextLength of halvedLengths(variant.contextLength)) {
+    try {
+      const log = new NativeLog();
+      const wllama = await start({ ...variant, contextLength }, context, blobs, gpu, log);
+      const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
+      const prompt = await chatPrompt(wllama, blobs[0]);
+      const fingerprint = `${variant.name}-wllama-${backend}`;
+      const { sampling = {} } = variant;
+      const calls = serverCalls(wllama, log, await findSlots(wllama, SLOTS));
+      return new WllamaEngine(wllama, calls, prompt, { fingerprint, slots: SLOTS, sampling });
+    } catch (error) {
+      context.signal.throwIfAborted();
+      failure = asLoadFailure(error, variant.name);
+      const short = failure instanceof EngineError && failure.code === 'out_of_memory';
+      if (!short && !(failure instanceof NotLoaded)) throw failure;
+    }
+  }
+  throw failure;
+};
+
+class NotLoaded extends Error {}
+
+/** Also of a file whose hash is right: a catalog may name something else. */
+async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void> {
+  for (const [index, blob] of blobs.entries()) {
+    if ((await blob.slice(0, 4).text()) === 'GGUF') continue;
+    const message = `The file ${files[index]?.path ?? ''} is not a GGUF. Correct the catalog, or put the right file in place.`;
+    throw serverError('weights_corrupt', message);
+  }
+}
+
+async function start(
+  variant: WllamaVariant,
+  context: EngineContext,
+  blobs: Blob[],
+  gpu: boolean,
+  log: NativeLog,
+): Promise<Wllama> {
+  const { wasm, compat } = await chooseBuild(context);
+  const wllama = new Wllama(
+    { default: wasm },
+    { cacheManager: noCache(), logger: log, suppressNativeLog: false },
+  );
+  // Unset, it would take its compatibility build from a CDN.
+  wllama.setCompat(compat);
+  useWorkerFile(wllama, context.wasm);
+  const there = new AbortController();
+  try {
+    const ahead = blobs.map((blob) => new ReadAheadBlob(blob));
+    const loaded = wllama.loadModel(ahead, loadParameters(variant, gpu, hasThreads() ? chatThreads() : 1));
+    const watch = watchWasm(wasm, AbortSignal.any([context.signal, there.signal]));
+    await abortable(Promise.race([loaded, watch.then(() => loaded)]), context.signal);
+    // It keeps the blobs for as long as it lives.
+    for (const blob of ahead) blob.forget();
+    // It resolves all the same when llama.cpp would not have the file, or had no memory for the context.
+    if (!(wllama.getLoadedContextInfo().n_vocab > 0)) throw new NotLoaded('llama.cpp loaded no model');
+    await limitPromptStates(wllama);
+    return wllama;
+  } catch (error) {
+    // One that has not started does not answer that either.
+    await withTimeout(wllama.exit(), EXIT_MS);
+    throw error;
+  } finally {
+    there.abort();
+  }
+}
+
+async function chatPrompt(wllama: Wllama, gguf: Blob | undefined): Promise<ChatPrompt> {
+  const tokens = gguf
+    ? await specialTokens(gguf, wllama.getBOS(), wllama.getEOS())
+    : { bos: null, eos: null };
+  return new ChatPrompt(wllama.getChatTemplate(), tokens, wllama.mustAddBosToken());
+}
+
+function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): LoadModelParams {
+  return {
+    n_ctx: variant.contextLength,
+    n_threads: threads,
+    n_gpu_layers: gpu ? 99_999 : 0,
+    n_parallel: SLOTS,
+    kv_unified: true,
+    // States are copied where they are worth it (`ReplyScheduler`); this would move them out of every slot, each time.
+    cache_idle_slots: false,
+    n_batch: gpu ? GPU_BATCH : CPU_BATCH,
+    n_ubatch: gpu ? GPU_BATCH : CPU_BATCH,
+    // Half the bytes of half floats, which WASM has no instructions for.
+    ...(!gpu && { cache_type_k: 'q8_0', cache_type_v: 'q8_0', flash_attn: true }),
+    warmup: false,
+  };
+}
+
+/** Its kernels want half floats; without them it would only try, and come back to the CPU. */
+async function hasGpu(): Promise<boolean> {
+  const adapter = await realAdapter();
+  return adapter?.features.has('shader-f16') ?? false;
+}
+
+/** The weight store is the only one; wllama's own finds no storage in some browsers and would not start. */
+function noCache(): CacheManager {
+  return new CacheManager([
+    {
+      isSupported: () => true,
+      read: async () => null,
+      write: async () => undefined,
+      getSize: async () => -1,
+      list: async () => [],
+      delete: async () => undefined,
+    },
+  ]);
+}

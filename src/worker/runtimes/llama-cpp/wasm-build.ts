@@ -1,0 +1,48 @@
+import type { WllamaCompat } from '@wllama/wllama';
+
+import { hasMemory64 } from '../../../util/memory64.ts';
+import type { EngineContext } from '../engine.ts';
+import { type EngineError, serverError } from '../../../errors/engine-error.ts';
+
+export interface WasmBuild {
+  /** URL of the build's WASM file. */
+  wasm: string;
+  /** For `setCompat()`; null: the package's own build. */
+  compat: WllamaCompat | null;
+}
+
+/**
+ * The package's own build needs 64-bit WebAssembly memory, which no Safari has (26 included). The compatibility build is
+ * fetched only there: it is twice as large, and slower.
+ * @throws EngineError `device_unsupported` when that build is missing
+ */
+export async function chooseBuild(
+  { wasm, signal }: Pick<EngineContext, 'wasm' | 'signal'>,
+  memory64 = hasMemory64(),
+): Promise<WasmBuild> {
+  if (memory64) return { wasm: wasm('wllama.wasm'), compat: null };
+  const code = await fetchScript(wasm('wllama-compat.js'), signal);
+  const compatWasm = wasm('wllama-compat.wasm');
+  return { wasm: compatWasm, compat: { worker: { code }, wasm: compatWasm } };
+}
+
+async function fetchScript(url: string, signal: AbortSignal): Promise<string> {
+  let why: string;
+  try {
+    const response = await fetch(url, { signal });
+    const text = await response.text();
+    if (response.ok && !text.trimStart().startsWith('<')) return text;
+    why = response.ok ? 'the server answered a web page' : `the server answered ${response.status}`;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw missing('the connection failed', error);
+  }
+  throw missing(why);
+}
+
+const missing = (why: string, cause?: unknown): EngineError =>
+  serverError(
+    'device_unsupported',
+    `This browser lacks 64-bit WebAssembly memory (memory64), and the build of wllama that works without it could not be fetched: wllama-compat.js: ${why}. Deploy the complete build, or run localtext init again.`,
+    cause,
+  );

@@ -1,0 +1,147 @@
+import type { Wllama } from '@wllama/wllama';
+
+import type { VariantSampling } from '../../../catalog/catalog.ts';
+import type { ChatEvent, ChatJob, Sampling } from '../../../protocol/job.ts';
+import type { ChatEngine } from '../engine.ts';
+import { EngineError, engineCrashed } from '../../../errors/engine-error.ts';
+import { SlotQueue } from '../../slot-queue.ts';
+import { Channel } from './channel.ts';
+import type { ChatPrompt } from '../../prompt/chat-prompt.ts';
+import { refuseOversized } from '../../prompt/prompt-bounds.ts';
+import { ThinkFirst, toCompletion, type Complete, type Completion } from '../../prompt/think-first.ts';
+import { ReplyScheduler } from './reply-scheduler.ts';
+import { ReplyReader, type Chunk } from './wllama-reply.ts';
+import { completionRequest } from './wllama-request.ts';
+import { RequestRejectedError, type ServerCalls } from './server-calls.ts';
+import { fromWllamaError } from './wllama-error.ts';
+
+/** Attempts at a reply that the other slots crowded out of the context. */
+const TRIES = 3;
+
+/** All slots share one context, which may be full though none of them has filled it alone. */
+const isCrowded = (error: unknown): boolean =>
+  error instanceof RequestRejectedError && error.message.includes('Context size has been exceeded');
+
+/** A grammar would begin again, and log probabilities would be of another prompt. */
+const canResume = ({ constraint, topLogprobs }: Completion): boolean =>
+  constraint === undefined && topLogprobs === undefined;
+
+/** After what has come of it so far. */
+function continued({ prompt, maxTokens }: Completion, so: { text: string; tokens: number }): Completion {
+  return { prompt: prompt + so.text, ...(maxTokens !== undefined && { maxTokens: maxTokens - so.tokens }) };
+}
+
+/** llama.cpp's server in WASM: its requests and chunks turned into ours. */
+export class WllamaEngine implements ChatEngine {
+  readonly fingerprint: string;
+  readonly slots: number;
+  readonly thinks: boolean;
+  readonly #wllama: Wllama;
+  readonly #scheduler: ReplyScheduler;
+  readonly #chatPrompt: ChatPrompt;
+  readonly #sampling: VariantSampling;
+  readonly #oneByOne = new SlotQueue(1);
+  #dead = false;
+
+  constructor(
+    wllama: Wllama,
+    calls: ServerCalls,
+    chatPrompt: ChatPrompt,
+    { fingerprint, slots, sampling }: { fingerprint: string; slots: number; sampling: VariantSampling },
+  ) {
+    this.#wllama = wllama;
+    this.#scheduler = new ReplyScheduler(calls, slots, wllama.mustAddBosToken());
+    this.#chatPrompt = chatPrompt;
+    this.fingerprint = fingerprint;
+    this.slots = slots;
+    this.thinks = chatPrompt.thinks;
+    this.#sampling = sampling;
+  }
+
+  async *generate(
+    job: ChatJob,
+    signal: AbortSignal,
+    onPrefill?: () => void,
+  ): AsyncGenerator<ChatEvent, void, undefined> {
+    signal.throwIfAborted();
+    if (this.#dead) throw engineCrashed(null);
+    const { n_ctx: contextLength } = this.#wllama.getLoadedContextInfo();
+    refuseOversized(job.input, contextLength);
+    const complete: Complete = (part) => this.#complete(part, job.sampling, signal, onPrefill);
+    try {
+      const { prompt, thinking } = this.#chatPrompt.open(job);
+      if (thinking) yield* new ThinkFirst(job, prompt, thinking, complete).events(contextLength);
+      else yield* complete(toCompletion(job, prompt));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#translate(error, job.constraint !== undefined);
+    }
+  }
+
+  async *#complete(
+    completion: Completion,
+    sampling: Sampling,
+    signal: AbortSignal,
+    onPrefill?: () => void,
+  ): AsyncGenerator<ChatEvent, void, undefined> {
+    const reader = new ReplyReader(completion.topLogprobs, this.fingerprint);
+    let leave = () => {};
+    try {
+      for (let attempt = completion, tries = 1; ; tries++) {
+        try {
+          yield* this.#attempt(attempt, sampling, reader, signal, onPrefill);
+          return;
+        } catch (error) {
+          if (!isCrowded(error) || tries === TRIES || !canResume(completion)) throw error;
+          // Those that filled the context together come out of it one after another.
+          if (tries === 1) leave = await this.#oneByOne.enter(signal);
+          attempt = continued(completion, reader.again());
+        }
+      }
+    } finally {
+      leave();
+    }
+  }
+
+  async *#attempt(
+    completion: Completion,
+    sampling: Sampling,
+    reader: ReplyReader,
+    signal: AbortSignal,
+    onPrefill?: () => void,
+  ): AsyncGenerator<ChatEvent, void, undefined> {
+    const chunks = new Channel<Chunk>();
+    // Also stops it when the consumer walks away before the end.
+    const left = new AbortController();
+    const running = this.#scheduler.run(
+      completionRequest(completion, sampling, this.#sampling),
+      (chunk) => chunks.push(chunk),
+      AbortSignal.any([signal, left.signal]),
+      onPrefill,
+    );
+    running.then(
+      () => chunks.end(),
+      (error: unknown) => chunks.fail(error),
+    );
+    try {
+      for await (const chunk of chunks) yield* reader.read(chunk);
+      yield* reader.end();
+    } finally {
+      left.abort();
+      // Its slot is free once the cancel has gone through.
+      await running.catch(() => undefined);
+    }
+  }
+
+  async unload(): Promise<void> {
+    this.#dead = true;
+    this.#scheduler.stop(new Error('the engine was unloaded'));
+    await this.#wllama.exit();
+  }
+
+  #translate(error: unknown, constrained: boolean): EngineError {
+    const translated = fromWllamaError(error, constrained);
+    if (translated.code === 'engine_crashed') this.#dead = true;
+    return translated;
+  }
+}

@@ -1,0 +1,77 @@
+import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transformers';
+
+import type { TransformersVariant } from '../../../catalog/catalog.ts';
+import { abortable } from '../../../util/abort.ts';
+import { hasAdapter } from '../../device/gpu.ts';
+import type { EmbeddingEngine, EngineContext, LoadEngine } from '../engine.ts';
+import { checkConfig, graphFailure, noGpu, tokenizerFailure } from './transformers-files.ts';
+import { OnnxEmbedder } from './onnx-embedder.ts';
+import { OnnxSession } from './onnx-session.ts';
+import { parallelism } from './parallelism.ts';
+import { isStartFailure, startFailure } from './runtime-files.ts';
+import { SessionPool } from './session-pool.ts';
+import { TransformersEngine } from './transformers-engine.ts';
+import { filesOf, type ModelFiles, type ReadFile, serveFiles } from './weight-files.ts';
+
+/** WASM until a GPU has been measured: it is right everywhere, and quick for models of this size. */
+const DEFAULT_DEVICE = 'wasm';
+
+export const loadTransformers: LoadEngine<TransformersVariant, EmbeddingEngine> = async (
+  variant,
+  context,
+) => {
+  await checkConfig(variant, context);
+  const files = filesOf(variant, context);
+  const tokenizer = await abortable(loadTokenizer(variant, context, files.read), files.failed);
+  context.signal.throwIfAborted();
+  const sessions = await loadSessions(variant, context, files);
+  return new TransformersEngine(new OnnxEmbedder(sessions, tokenizer), variant, fingerprint(variant));
+};
+
+async function loadTokenizer(
+  variant: TransformersVariant,
+  context: EngineContext,
+  read: ReadFile,
+): Promise<PreTrainedTokenizer> {
+  const stop = serveFiles(variant.name, read);
+  try {
+    const tokenizer = await AutoTokenizer.from_pretrained(variant.name);
+    // Some broken tokenizers load, and fail only on their first text.
+    if (tokenizer.encode('a').some((id) => !Number.isInteger(id))) throw new Error('a token has no id');
+    return tokenizer;
+  } catch (error) {
+    context.signal.throwIfAborted();
+    throw await tokenizerFailure(error, variant, context);
+  } finally {
+    stop();
+  }
+}
+
+async function loadSessions(
+  variant: TransformersVariant,
+  context: EngineContext,
+  files: ModelFiles,
+): Promise<SessionPool> {
+  // Asked before the runtime is: its own attempt would end in a bare number.
+  if (variant.device === 'webgpu' && !(await hasAdapter())) throw noGpu(variant);
+  const { workers, threadsAlone, threadsEach } = parallelism(variant);
+  const onDevice = { ...variant, device: variant.device ?? DEFAULT_DEVICE };
+  const open = (threads: number, signal: AbortSignal) =>
+    OnnxSession.load(onDevice, { ...context, signal }, files, threads);
+  try {
+    return new SessionPool(await open(threadsAlone, context.signal), {
+      size: workers,
+      replacesFirst: threadsAlone > threadsEach,
+      open: (signal) => open(threadsEach, signal),
+    });
+  } catch (error) {
+    context.signal.throwIfAborted();
+    throw isStartFailure(error) ? await startFailure(error, variant, context) : graphFailure(error, variant);
+  }
+}
+
+function fingerprint(variant: TransformersVariant): string {
+  const { name, device = DEFAULT_DEVICE } = variant;
+  const backend = device === 'wasm' ? `wasm-${parallelism(variant).threadsAlone}t` : 'webgpu';
+  return `${name}-transformers-${backend}`;
+}

@@ -1,0 +1,60 @@
+import type { TransformersVariant } from '../../../catalog/catalog.ts';
+import type { EngineContext } from '../engine.ts';
+import { EngineError, serverError } from '../../../errors/engine-error.ts';
+import { checkWasm } from '../wasm-file.ts';
+
+/**
+ * onnxruntime's build for a device: the one with WebGPU takes twice as long to fetch and to compile, and Safari before 26
+ * cannot run it. Scripts are renamed from `.mjs`: nginx has no MIME type for that ending.
+ */
+export function runtimeFiles(device: TransformersVariant['device']): { script: string; wasm: string } {
+  const build = device === 'webgpu' ? 'ort-wasm-simd-threaded.asyncify' : 'ort-wasm-simd-threaded';
+  return { script: `${build}.js`, wasm: `${build}.wasm` };
+}
+
+/** Whether onnxruntime-web failed before it had seen the model. */
+export const isStartFailure = (error: unknown): boolean => /no available backend found/.test(String(error));
+
+/**
+ * Why the runtime did not start. onnxruntime-web reports a missing file without its name. The files are checked only
+ * after a failure: a load that succeeds fetches none twice.
+ */
+export async function startFailure(
+  error: unknown,
+  { device }: TransformersVariant,
+  context: EngineContext,
+): Promise<EngineError> {
+  const { script, wasm } = runtimeFiles(device);
+  context.signal.throwIfAborted();
+  if (error instanceof EngineError) return error;
+  if (/content security policy|unsafe-eval/i.test(String(error))) {
+    const message = `This page's Content-Security-Policy keeps ${wasm} from running. Allow 'wasm-unsafe-eval' in script-src, and reload the page.`;
+    return serverError('model_load_failed', message, error);
+  }
+  try {
+    await checkScript(script, context);
+    await checkWasm(context.wasm(wasm), context.signal);
+  } catch (cause) {
+    if (cause instanceof EngineError) return cause;
+    throw cause;
+  }
+  return failed(script, 'could not be started', error);
+}
+
+async function checkScript(script: string, { wasm, signal }: EngineContext): Promise<void> {
+  let text: string;
+  try {
+    const response = await fetch(wasm(script), { signal });
+    if (!response.ok) throw failed(script, `could not be downloaded: the server answered ${response.status}`);
+    text = (await response.text()).trimStart();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof EngineError ? error : failed(script, 'could not be fetched', error);
+  }
+  if (text === '' || text.startsWith('<')) throw failed(script, 'is not a script');
+}
+
+function failed(script: string, how: string, cause?: unknown): EngineError {
+  const message = `The engine's file ${script} ${how}. Put the files of the wasm folder back in place, or name it by wasmUrl, and reload the page.`;
+  return serverError('model_load_failed', message, cause);
+}

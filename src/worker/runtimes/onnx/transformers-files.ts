@@ -1,0 +1,132 @@
+import { z } from 'zod';
+
+import type { TransformersVariant } from '../../../catalog/catalog.ts';
+import type { EngineContext } from '../engine.ts';
+import { EngineError, serverError } from '../../../errors/engine-error.ts';
+
+const CONFIG = 'config.json';
+const TOKENIZER_FILES = ['tokenizer_config.json', 'tokenizer.json'];
+const GRAPH = /^onnx\/([\w.-]+)\.onnx$/;
+
+/** transformers.js loops up to these numbers; no model exceeds them. */
+const layers = z.int().positive().max(4096).optional();
+const size = z.int().positive().max(16_777_216).optional();
+export const configSchema = z.looseObject({
+  model_type: z.string().min(1),
+  vocab_size: size,
+  hidden_size: size,
+  head_dim: size,
+  num_hidden_layers: layers,
+  num_attention_heads: layers,
+  num_key_value_heads: layers,
+  n_layer: layers,
+  layer_types: z.array(z.string()).max(4096).optional(),
+});
+
+/** Folder of the model's files, ending in `/`; ''. */
+export function folderOf({ files }: TransformersVariant): string {
+  const config = files.find(({ path }) => /(^|\/)config\.json$/.test(path));
+  return config ? config.path.slice(0, -CONFIG.length) : '';
+}
+
+/** Name of the graph's file without its extension. The catalog's file list alone decides which quantization is loaded. */
+export function graphOf(variant: TransformersVariant): string {
+  return names(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? [])[0] ?? 'model';
+}
+
+/** The number of files beside the graph that hold its tensors. */
+export function dataFilesOf(variant: TransformersVariant): number {
+  const start = `onnx/${graphOf(variant)}.onnx_data`;
+  const parts = names(variant).filter((name) => name.startsWith(start)).length;
+  return parts || (names(variant).includes('model.safetensors') ? 1 : 0);
+}
+
+const names = (variant: TransformersVariant): string[] => {
+  const folder = folderOf(variant);
+  return variant.files.flatMap(({ path }) => (path.startsWith(folder) ? [path.slice(folder.length)] : []));
+};
+
+/**
+ * Runs before transformers.js: a config with absurd numbers would keep it busy without end.
+ * @throws EngineError `weights_corrupt` naming the file, `weights_unavailable` naming one that the catalog lacks
+ */
+export async function checkConfig(variant: TransformersVariant, context: EngineContext): Promise<void> {
+  const has = names(variant);
+  const missing = [CONFIG, ...TOKENIZER_FILES].find((name) => !has.includes(name));
+  if (missing !== undefined || !has.some((name) => GRAPH.test(name))) {
+    const lacking = missing ?? 'onnx/model.onnx';
+    const message = `${variant.name} needs the file ${folderOf(variant)}${lacking}, which the catalog does not list.`;
+    throw serverError('weights_unavailable', message);
+  }
+  const path = folderOf(variant) + CONFIG;
+  const parsed = configSchema.safeParse(await readJson(path, context));
+  if (parsed.success) return;
+  const [issue] = parsed.error.issues;
+  throw corrupt(path, `is no model's config: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+}
+
+/** Why no tokenizer could be made from the files. */
+export async function tokenizerFailure(
+  error: unknown,
+  variant: TransformersVariant,
+  context: EngineContext,
+): Promise<EngineError> {
+  if (error instanceof EngineError) return error;
+  const folder = folderOf(variant);
+  try {
+    for (const name of TOKENIZER_FILES) await readJson(folder + name, context);
+  } catch (cause) {
+    if (cause instanceof EngineError) return cause;
+    throw cause;
+  }
+  return corrupt(`${folder}tokenizer.json`, 'is no tokenizer that transformers.js can use', error);
+}
+
+const OUT_OF_MEMORY = /bad_alloc|out of memory|failed to allocate|allocation failed|memory access|^\d+$/i;
+const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementation|unsupported|adapter/i;
+
+/** After several losses, a browser may offer its GPU no more. */
+export function noGpu({ name }: TransformersVariant): EngineError {
+  const message = `${name} runs on WebGPU alone, and the browser offers no GPU now. Restart the browser if its GPU has failed, or leave \`device\` out of the variant.`;
+  return serverError('device_unsupported', message);
+}
+
+/** Why the runtime could not load the graph. */
+export function graphFailure(error: unknown, variant: TransformersVariant): EngineError {
+  if (error instanceof EngineError) return error;
+  const said = error instanceof Error ? error.message : String(error);
+  if (OUT_OF_MEMORY.test(said)) {
+    const message = `There is too little memory for ${variant.name}. Close other tabs, or choose a smaller model.`;
+    return serverError('out_of_memory', message, error);
+  }
+  if (UNSUPPORTED.test(said)) {
+    const message = `${variant.name} uses what ONNX Runtime cannot run on ${variant.device ?? 'wasm'} here: ${brief(said)}`;
+    return serverError('device_unsupported', message, error);
+  }
+  const path = `${folderOf(variant)}onnx/${graphOf(variant)}.onnx`;
+  return corrupt(path, `cannot be loaded by ONNX Runtime (${brief(said)})`, error);
+}
+
+const brief = (message: string): string =>
+  message
+    .replace(/^.*ERROR_MESSAGE: /s, '')
+    .replaceAll(/\s+/g, ' ')
+    .slice(0, 200)
+    .trim();
+
+async function readJson(path: string, context: EngineContext): Promise<unknown> {
+  const text = await (await context.file(path)).text();
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw corrupt(path, 'is not JSON, or cut short', error);
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw corrupt(path, 'is not a JSON object');
+}
+
+function corrupt(path: string, how: string, cause?: unknown): EngineError {
+  const message = `The file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`;
+  return serverError('weights_corrupt', message, cause);
+}

@@ -1,0 +1,63 @@
+import { env } from '@huggingface/transformers';
+
+import type { TransformersVariant } from '../../../catalog/catalog.ts';
+import type { EngineContext } from '../engine.ts';
+import { folderOf, graphOf } from './transformers-files.ts';
+
+/** A file of a model, by its name in the model's folder; null: there is none. */
+export type ReadFile = (name: string) => Promise<Blob | null>;
+
+/** By the name under which a model is asked for. */
+const served = new Map<string, ReadFile>();
+
+export interface ModelFiles {
+  read: ReadFile;
+  /** Aborts when a file cannot be fetched: transformers.js waits forever for some of them. */
+  failed: AbortSignal;
+}
+
+/** A variant's files from the store. A file that the catalog does not list does not exist: nothing is fetched. */
+export function filesOf(variant: TransformersVariant, { file }: Pick<EngineContext, 'file'>): ModelFiles {
+  const folder = folderOf(variant);
+  const paths = new Set(variant.files.map(({ path }) => path));
+  const dataOfGraph = `onnx/${graphOf(variant)}.onnx_data`;
+  const failing = new AbortController();
+  const read = async (name: string): Promise<Blob | null> => {
+    // The graph's name for its tensors' file; it may be a safetensors file.
+    const names = name === dataOfGraph ? [name, 'model.safetensors'] : [name];
+    const path = names.map((each) => folder + each).find((each) => paths.has(each));
+    if (path === undefined) return null;
+    try {
+      return await file(path);
+    } catch (error) {
+      failing.abort(error);
+      throw error;
+    }
+  };
+  return { read, failed: failing.signal };
+}
+
+/** Has transformers.js, in this thread, read a model's files so, under that name. @returns what ends it */
+export function serveFiles(name: string, read: ReadFile): () => void {
+  served.set(name, read);
+  env.useWasmCache = false;
+  env.useBrowserCache = false;
+  env.allowRemoteModels = false;
+  env.allowLocalModels = true;
+  env.useCustomCache = true;
+  env.customCache = { match: answer, put: async () => undefined };
+  env.fetch = async () => new Response(null, { status: 404 });
+  return () => {
+    if (served.get(name) === read) served.delete(name);
+  };
+}
+
+/** Asked for as `/models/<variant>/<file>`. */
+async function answer(request: string): Promise<Response | undefined> {
+  for (const [name, read] of served) {
+    const at = request.indexOf(`/${name}/`);
+    const blob = at < 0 ? null : await read(request.slice(at + name.length + 2));
+    if (blob) return new Response(blob, { headers: { 'content-length': String(blob.size) } });
+  }
+  return undefined;
+}

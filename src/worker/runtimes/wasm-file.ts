@@ -1,0 +1,56 @@
+import { delay } from '../../util/abort.ts';
+import { type EngineError, serverError } from '../../errors/engine-error.ts';
+
+/** URLs whose complete file, or whose beginning, was valid in this worker. */
+const good = new Set<string>();
+const begun = new Set<string>();
+
+/** An engine that has not started by then may be waiting forever. */
+const START_TIMEOUT_MS = 5000;
+
+/**
+ * Watches over the start of an engine that waits forever for a file that is missing or broken: the beginning is looked at
+ * at once; all of it, which keeps this thread, when the start takes long. Abort it when the engine is there.
+ * @throws EngineError `model_load_failed`
+ */
+export async function watchWasm(url: string, signal: AbortSignal): Promise<void> {
+  if (!begun.has(url)) await read(url, signal);
+  begun.add(url);
+  await delay(START_TIMEOUT_MS, signal);
+  await checkWasm(url, signal);
+}
+
+/**
+ * Resolves when the file at the URL is WASM that this browser can run.
+ * @throws EngineError `model_load_failed`
+ */
+export async function checkWasm(url: string, signal: AbortSignal): Promise<void> {
+  if (good.has(url)) return;
+  if (!WebAssembly.validate(await read(url, signal)))
+    throw failed(url, 'is cut short, or too new for this browser');
+  good.add(url);
+}
+
+async function read(url: string, signal: AbortSignal): Promise<ArrayBuffer> {
+  let response: Response;
+  try {
+    response = await fetch(url, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw failed(url, 'could not be fetched', error);
+  }
+  if (!response.ok) throw failed(url, `could not be downloaded: the server answered ${response.status}`);
+  const bytes = await response.arrayBuffer();
+  const [a, b, c, d] = new Uint8Array(bytes, 0, Math.min(4, bytes.byteLength));
+  if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d) throw failed(url, 'is not a WebAssembly file');
+  return bytes;
+}
+
+function failed(url: string, how: string, cause?: unknown): EngineError {
+  const { pathname } = new URL(url);
+  return serverError(
+    'model_load_failed',
+    `The engine's file ${pathname.split('/').at(-1)} ${how}. Put the files of the wasm folder back in place, or name it by wasmUrl.`,
+    cause,
+  );
+}

@@ -1,0 +1,176 @@
+import type { ChatCompletionChunk, Completion, MLCEngine } from '@mlc-ai/web-llm';
+import type { ChatEvent, ChatJob } from '../../../protocol/job.ts';
+import type { ChatEngine } from '../engine.ts';
+import { createDeferred } from '../../../util/deferred.ts';
+import { deviceLost } from '../../../errors/engine-error.ts';
+import { refuseOversized } from '../../prompt/prompt-bounds.ts';
+import { asksToThink, openReply, ThinkFirst, toCompletion, type Complete } from '../../prompt/think-first.ts';
+import { thinkTags, type ThinkTags } from '../../prompt/thought-splitter.ts';
+import { asJobFailure } from './web-llm-failures.ts';
+import type { MlcChatConfig } from './web-llm-files.ts';
+import type { Pipeline, PipelineWatch, PromptCount } from './pipeline-watch.ts';
+import { ReplyReader } from './web-llm-reply.ts';
+import { toWebLlmRequest } from './web-llm-request.ts';
+
+type Chunk = ChatCompletionChunk | Completion;
+
+export interface WebLlmParts {
+  engine: MLCEngine;
+  watch: PipelineWatch;
+  chatConfig: MlcChatConfig;
+  fingerprint: string;
+  replyPrefix?: string;
+  /** Resolves when the GPU is lost. */
+  lost: Promise<unknown>;
+}
+
+/** Adapts web-llm to `ChatEngine`. */
+export class WebLlmChatEngine implements ChatEngine {
+  readonly slots = 1;
+  readonly fingerprint: string;
+  /** Of the empty thoughts that its replies begin with. */
+  readonly #tags: ThinkTags | null;
+  readonly #parts: WebLlmParts;
+  readonly #lost: Promise<never>;
+  #isLost = false;
+  /** Jobs run one at a time: each waits until the one before has released web-llm's lock. */
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(parts: WebLlmParts) {
+    this.#parts = parts;
+    this.fingerprint = parts.fingerprint;
+    this.#tags = thinkTags(parts.replyPrefix ?? '');
+    this.#lost = parts.lost.then(() => {
+      this.#isLost = true;
+      throw deviceLost();
+    });
+    this.#lost.catch(() => undefined);
+  }
+
+  get thinks(): boolean {
+    return this.#tags !== null;
+  }
+
+  async *generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+    const before = this.#last;
+    const turn = createDeferred();
+    this.#last = turn.promise;
+    await before;
+    try {
+      yield* this.#reply(job, signal);
+    } finally {
+      turn.resolve();
+    }
+  }
+
+  /** In place of the empty thoughts the model has its own, where the request asks for them. */
+  #reply(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+    const { kind, model, input, sampling, reasoning, thoughts } = job;
+    const begins = 'messages' in input && input.messages.at(-1)?.role !== 'assistant';
+    if (!this.#tags || !begins || !(thoughts || asksToThink(reasoning))) {
+      return this.#generate(job, this.#parts.replyPrefix, signal);
+    }
+    const complete: Complete = ({ prompt: replyStart, ...part }) =>
+      this.#generate({ kind, model, input, sampling, ...part }, replyStart, signal);
+    const { prompt, thinking } = openReply('', this.#tags, job, true);
+    if (!thinking) return complete(toCompletion(job, prompt));
+    const { context_window_size: contextLength } = this.#parts.chatConfig;
+    return new ThinkFirst(job, prompt, thinking, complete).events(
+      contextLength > 0 ? contextLength : Infinity,
+    );
+  }
+
+  async *#generate(
+    job: ChatJob,
+    replyPrefix: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<ChatEvent, void, undefined> {
+    signal.throwIfAborted();
+    if (this.#isLost) throw deviceLost();
+    const { context_window_size: contextLength } = this.#parts.chatConfig;
+    if (contextLength && contextLength > 0) refuseOversized(job.input, contextLength);
+    const { engine, watch } = this.#parts;
+    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, replyPrefix);
+
+    let prompt: PromptCount = { whole: 0, cached: 0 };
+    const counted = createDeferred();
+    const onPrompt = (count: PromptCount): void => {
+      prompt = count;
+      counted.resolve();
+    };
+    watch.begin({ replyStart, signal, onPrompt });
+    const interrupt = (): void => void engine.interruptGenerate();
+    signal.addEventListener('abort', interrupt, { once: true });
+    const stream: AsyncIterable<Chunk> =
+      'chat' in input
+        ? await engine.chat.completions.create(input.chat)
+        : await engine.completions.create(input.completion);
+    const chunks = stream[Symbol.asyncIterator]();
+    let ended = false;
+    const next = async (): Promise<IteratorResult<Chunk>> => {
+      const result = await Promise.race([chunks.next(), this.#lost]);
+      ended = result.done === true;
+      return result;
+    };
+
+    try {
+      const first = next();
+      // A grammar that cannot be compiled is only found after the prompt was computed.
+      await (job.constraint ? first : Promise.race([counted.promise, first]));
+      const { whole: promptTokens, cached: cachedTokens } = prompt;
+      yield { type: 'accepted', accepted: { promptTokens, cachedTokens, fingerprint: this.fingerprint } };
+
+      const reader = new ReplyReader(job.topLogprobs);
+      let finish: 'stop' | 'length' = 'stop';
+      let completionTokens = 0;
+      for (let result = await first; !result.done; result = await next()) {
+        if (signal.aborted) continue;
+        const chunk = result.value;
+        if (chunk.usage) completionTokens = chunk.usage.completion_tokens;
+        if (chunk.choices[0]?.finish_reason === 'length') finish = 'length';
+        const pipeline = watch.pipeline;
+        const delta = pipeline && chunk.choices.length > 0 ? reader.read(pipeline, finish) : null;
+        if (delta) yield { type: 'delta', delta };
+      }
+      signal.throwIfAborted();
+      yield {
+        type: 'done',
+        finishReason: finish,
+        usage: { promptTokens: prompt.whole, cachedTokens: prompt.cached, completionTokens },
+        timings: this.#timings(),
+      };
+    } catch (error) {
+      ended = true;
+      signal.throwIfAborted();
+      if (this.#isLost) throw deviceLost(error);
+      throw asJobFailure(error, prompt.cached);
+    } finally {
+      signal.removeEventListener('abort', interrupt);
+      if (!ended) await this.#drain(chunks);
+    }
+  }
+
+  /** Until the iterator has ended, web-llm holds the model's lock. */
+  async #drain(chunks: AsyncIterator<Chunk>): Promise<void> {
+    await this.#parts.engine.interruptGenerate();
+    try {
+      while (!(await Promise.race([chunks.next(), this.#lost])).done);
+    } catch {
+      // The lock is free after a failure as well.
+    }
+  }
+
+  #timings(): { queueMs: number; prefillMs: number; decodeMs: number } {
+    const pipeline: Pipeline | null = this.#parts.watch.pipeline;
+    return {
+      queueMs: 0,
+      prefillMs: (pipeline?.getCurRoundPrefillTotalTime() ?? 0) * 1000,
+      decodeMs: (pipeline?.getCurRoundDecodingTotalTime() ?? 0) * 1000,
+    };
+  }
+
+  async unload(): Promise<void> {
+    await this.#last;
+    await this.#parts.engine.unload();
+  }
+}

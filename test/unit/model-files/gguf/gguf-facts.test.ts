@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+import { CHAT_ARCHITECTURES, OTHER_ARCHITECTURES } from '../../../../src/model-files/gguf/architectures.ts';
+import { FormatError } from '../../../../src/model-files/gguf/byte-cursor.ts';
+import { ggufFacts, type GgufFacts } from '../../../../src/model-files/gguf/gguf-facts.ts';
+import { readGguf } from '../../../../src/model-files/gguf/read-gguf.ts';
+import { readHeader, startOfBlob } from '../../../../src/model-files/gguf/read-header.ts';
+import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
+
+const factsOf = (bytes: Buffer<ArrayBuffer>): Promise<GgufFacts> =>
+  readHeader(startOfBlob(new Blob([bytes])), (cursor) => ggufFacts(readGguf(cursor)));
+
+const withMetadata = (metadata: Record<string, number | string | string[]>) =>
+  writeGguf({ metadata: { ...chatMetadata, ...metadata }, tensors: [oneTensor] });
+
+test('the header tells what a model is', async () => {
+  expect(await factsOf(withMetadata({}))).toEqual({
+    architecture: 'llama',
+    name: 'Tiny Llama',
+    license: 'mit',
+    contextLength: 4096,
+    quantization: 'Q8_0',
+    chatTemplate: '{{ messages }}',
+    tensors: 1,
+    // Two layers, two heads for keys and values, each of 16 numbers.
+    kvValues: 2 * 2 * 32,
+    split: null,
+  });
+});
+
+test('without a file type, the quantization is that of most bytes; without a name, there is none', async () => {
+  const facts = await factsOf(withMetadata({ 'general.file_type': 999, 'general.name': '' }));
+  expect(facts).toMatchObject({ quantization: 'Q8_0', name: null });
+});
+
+test('a part of a split model tells which it is, and needs no architecture', async () => {
+  const metadata = { 'split.count': 3, 'split.no': 2 };
+  expect(await factsOf(writeGguf({ metadata, tensors: [oneTensor] }))).toMatchObject({
+    split: { index: 2, count: 3 },
+  });
+});
+
+test.each<[string, Record<string, number | string>, RegExp]>([
+  ['of an unknown architecture', { 'general.architecture': 'nonsense' }, /architecture nonsense, which/],
+  ['of no architecture', { 'general.architecture': '' }, /names no architecture/],
+  ['of an embedding model', { 'general.architecture': 'bert' }, /is an embedding model \(bert\)/],
+  ['of an image projector', { 'general.architecture': 'clip' }, /is the image or audio part/],
+  ['with a context without end', { 'llama.context_length': 2 ** 31 }, /gives 2147483648 as llama\.context/],
+  ['with layers without end', { 'llama.block_count': 2 ** 31 }, /gives 2147483648 as llama\.block_count/],
+  ['of a million parts', { 'split.count': 1e6 }, /gives 1000000 as split\.count/],
+  ['behind its last part', { 'split.count': 2, 'split.no': 2 }, /is part 3 of 2/],
+])('a header %s is refused', async (_, metadata, message) => {
+  const refused = factsOf(withMetadata(metadata));
+  await expect(refused).rejects.toThrow(FormatError);
+  await expect(refused).rejects.toThrow(message);
+});
+
+test('a quantization that llama.cpp does not have is refused', async () => {
+  const bytes = writeGguf({ metadata: chatMetadata, tensors: [{ ...oneTensor, type: 31 }] });
+  await expect(factsOf(bytes)).rejects.toThrow('element type 31 of token_embd.weight');
+});
+
+test('a ZIP archive is named, and a file that cannot be read to its end', async () => {
+  await expect(factsOf(Buffer.from('PK\u0003\u0004 and what follows in it'))).rejects.toThrow(
+    'a ZIP archive',
+  );
+  const cut = { size: 1000, read: async () => new Uint8Array(writeGguf({}).subarray(0, 10)) };
+  await expect(readHeader(cut, readGguf)).rejects.toThrow('could not be read to its end');
+});
+
+test('more entries than any model has are refused before they are read', async () => {
+  const bytes = Buffer.concat([writeGguf({}), Buffer.alloc(70_000)]);
+  bytes.writeBigUInt64LE(66_000n, 16);
+  await expect(factsOf(bytes)).rejects.toThrow('65536 are allowed');
+});
+
+test('a header of more than 128 MiB is not read on', async () => {
+  const start = writeGguf({ metadata: { k: 'x', l: 'y' } });
+  const size = 2 ** 40;
+  start.writeBigUInt64LE(BigInt(2 ** 39), start.indexOf('x') - 8);
+  const read: number[] = [];
+  const file = {
+    size,
+    async read(length: number) {
+      read.push(length);
+      return Buffer.concat([start, Buffer.alloc(length - start.length)]);
+    },
+  };
+  await expect(readHeader(file, readGguf)).rejects.toThrow(/header of more than/);
+  expect(Math.max(...read)).toBeLessThanOrEqual(2 ** 27);
+});
+
+test('the pinned llama.cpp has every architecture that is allowed or named', () => {
+  const wasm = readFileSync('node_modules/@wllama/wllama/esm/wasm/wllama.wasm');
+  const names = [...CHAT_ARCHITECTURES, ...OTHER_ARCHITECTURES.keys()];
+  expect(names.filter((name) => !wasm.includes(`${name}\0`))).toEqual([]);
+});

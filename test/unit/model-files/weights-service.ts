@@ -1,0 +1,31 @@
+import type { Catalog } from '../../../src/catalog/catalog.ts';
+import type { WeightsService } from '../../../src/worker/requests/serve-weights.ts';
+import { ModelStorage, type ModelStorageOptions } from '../../../src/model-files/model-storage.ts';
+import { MemoryBackend } from '../../../src/model-files/backends/memory-backend.ts';
+import { WeightSources } from '../../../src/model-files/sources/weight-sources.ts';
+import type { WeightStore } from '../../../src/model-files/weight-store.ts';
+import { openStore } from './open-store.ts';
+
+/** The weight store and all above it, over memory; no model is in use. */
+export function weightsService(
+  catalog: Catalog,
+  options: Partial<ModelStorageOptions> & { url?: string; backend?: MemoryBackend } = {},
+): WeightsService & { weights: WeightStore; sources: WeightSources; backend: MemoryBackend } {
+  const { url = 'http://127.0.0.1:9/', backend = new MemoryBackend(), ...rest } = options;
+  const weights = openStore(backend, url);
+  const store = Promise.resolve(weights);
+  const sources = new WeightSources(store, url);
+  const modelStorage = new ModelStorage({
+    catalog,
+    store,
+    sources,
+    evict: false,
+    chosen: (id) => catalog.models.find((model) => model.id === id)?.variants[0]?.name,
+    inUse: () => false,
+    release: async () => true,
+    ...rest,
+  });
+  const notHere = () => Promise.reject(new Error('not in this test'));
+  const adder = { add: notHere, delete: notHere, has: () => false, rename: notHere };
+  return { adder, store, weights, backend, sources, modelStorage, onChange: () => undefined };
+}

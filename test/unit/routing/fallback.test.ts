@@ -1,0 +1,509 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+// oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
+import 'fake-indexeddb/auto';
+import type { CatalogModel, Variant } from '../../../src/catalog/catalog.ts';
+import { abortable } from '../../../src/util/abort.ts';
+import type { ChatEvent, ChatJob, EmbeddingJob } from '../../../src/protocol/job.ts';
+import type { EngineClient, EngineEvent } from '../../../src/api/service-dependencies.ts';
+import { serverError, ServiceError } from '../../../src/api/service-error.ts';
+import { writeSettings } from '../../../src/database/settings.ts';
+import { routedEngine } from '../../../src/routing/routed-engine.ts';
+import { Servers } from '../../../src/routing/servers.ts';
+
+const never = new AbortController().signal;
+const job = {
+  kind: 'chat' as const,
+  model: 'm',
+  input: { messages: [{ role: 'user' as const, content: 'hi' }] },
+  sampling: { temperature: 0, topP: 1 },
+};
+
+type Answer = (response: ServerResponse) => void;
+const status =
+  (code: number, headers: Record<string, string> = {}): Answer =>
+  (response) => {
+    response.writeHead(code, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify({ error: { message: `said ${code}`, code: null } }));
+  };
+const chunk = (content: string, finish_reason: string | null = null) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason }] })}\n\n`;
+const stream =
+  (text: string, end: 'whole' | 'cut'): Answer =>
+  (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`${chunk('')}${text && chunk(text)}`);
+    if (end === 'whole') response.end(`${chunk('', 'stop')}data: [DONE]\n\n`);
+    else setTimeout(() => response.destroy(), 20);
+  };
+const whole = stream('from the server', 'whole');
+const hangUp: Answer = (response) => response.destroy();
+
+let servers: Server[] = [];
+let answer: Answer;
+let list: Answer;
+/** Requests but for the list of models. */
+let asked: number;
+/** Requests of any kind. */
+let connections: number;
+let baseUrl: string;
+let authorization: string | undefined;
+
+async function listen(handle: (path: string, response: ServerResponse) => void): Promise<string> {
+  const server = createServer((request, response) => {
+    authorization = request.headers.authorization;
+    request.resume().on('end', () => handle(request.url ?? '', response));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+beforeEach(async () => {
+  await writeSettings('/', { catalog: undefined, prefer: undefined, upstreamKeys: undefined });
+  asked = 0;
+  list = (response) => response.end('{"object":"list","data":[]}');
+  connections = 0;
+  onDeviceAborts = 0;
+  onDevice = [];
+  changes = 0;
+  vi.spyOn(console, 'warn').mockReturnValue();
+  baseUrl = await listen((path, response) => {
+    connections++;
+    if (path === '/v1/models') return list(response);
+    asked++;
+    return answer(response);
+  });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  for (const server of servers) server.closeAllConnections();
+  for (const server of servers) server.close();
+  servers = [];
+});
+
+/** Replies on the device that were aborted before their first token. */
+let onDeviceAborts: number;
+/** Jobs that the device was given. */
+let onDevice: { deviceOnly: boolean | undefined; variants: string[] | undefined }[];
+/** How often the health of a server has changed. */
+let changes: number;
+/** Replies of the server whose client left before their end. */
+let left: number;
+
+/** The device, which gives its first token after that time; or its engine `fails` to load. */
+const device = (state: 'works' | 'fails', ms: number): EngineClient => {
+  const fail = () => {
+    if (state === 'fails') throw serverError('out_of_memory', 'too little');
+  };
+  return {
+    async *chat({ deviceOnly, variants }, { signal: until }): AsyncGenerator<EngineEvent> {
+      onDevice.push({ deviceOnly, variants });
+      yield { type: 'waiting', stage: 'loading' };
+      fail();
+      let waits = ms > 0;
+      until.addEventListener('abort', () => (onDeviceAborts += Number(waits)));
+      if (waits) await abortable(new Promise((resolve) => setTimeout(resolve, ms)), until);
+      waits = false;
+      yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: 'device' } };
+      yield { type: 'delta', delta: { text: 'from the device', tokens: 3 } };
+      const usage = { promptTokens: 1, cachedTokens: 0, completionTokens: 3 };
+      const timings = { queueMs: 0, prefillMs: 0, decodeMs: 0 };
+      yield { type: 'done', finishReason: 'stop', usage, timings };
+    },
+    async embed() {
+      fail();
+      const timings = { queueMs: 0, computeMs: 0 };
+      return { vectors: [new Float32Array([1])], promptTokens: 1, fingerprint: 'device', timings };
+    },
+  };
+};
+
+const common = { license: 'MIT', contextLength: 10, files: [] };
+const onDeviceVariant = (name: string): Variant => ({ ...common, engine: 'wllama', name });
+
+/** A model on a server, and behind it one on the device: `none`, or one that `fails` to load. */
+function models(
+  next: 'device' | 'none' | 'fails' = 'device',
+  kind: 'chat' | 'embedding' = 'chat',
+  passThrough?: number[],
+  { route, deviceMs = 0, order }: Options = {},
+) {
+  const upstream = {
+    ...common,
+    engine: 'upstream' as const,
+    name: 'server',
+    baseUrl,
+    model: 'theirs',
+    ...(passThrough && { passThrough }),
+  };
+  const variant: Variant = kind === 'chat' ? upstream : { ...upstream, dimensions: 1 };
+  const variants = next === 'none' ? [variant] : [variant, onDeviceVariant('small')];
+  const model: CatalogModel = {
+    id: 'm',
+    kind,
+    created: 0,
+    variants: order?.(variant) ?? variants,
+    ...(route && { route }),
+  };
+  const catalog = { ownedBy: 'us', models: [model] };
+  const known = new Servers('/', () => ++changes);
+  return {
+    engine: routedEngine(device(next === 'fails' ? 'fails' : 'works', deviceMs), (id) =>
+      known.routeOf(catalog, id),
+    ),
+    reasons: async () => (await known.addTo(null, catalog))?.models[0]?.reasons,
+  };
+}
+
+interface Options {
+  route?: NonNullable<CatalogModel['route']>;
+  deviceMs?: number;
+  /** The model's variants, around its server. */
+  order?: (server: Variant) => Variant[];
+}
+
+const embedding: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts: ['a'] } };
+
+async function ask(
+  { engine }: Pick<ReturnType<typeof models>, 'engine'>,
+  more: Partial<ChatJob> = {},
+): Promise<{ text: string; fingerprint: string | null }> {
+  const events: ChatEvent[] = [];
+  for await (const event of engine.chat({ ...job, ...more }, { id: 'r', signal: never })) {
+    if (event.type !== 'waiting') events.push(event);
+    // As the service does.
+    if (event.type === 'done') break;
+  }
+  const text = events.flatMap((event) => (event.type === 'delta' ? event.delta.text : [])).join('');
+  const accepted = events.find((event) => event.type === 'accepted');
+  return { text, fingerprint: accepted?.accepted.fingerprint ?? null };
+}
+
+const embed = ({ engine }: ReturnType<typeof models>, more: Partial<EmbeddingJob> = {}) =>
+  engine.embed({ ...embedding, ...more }, { id: 'r', signal: never });
+
+const byDevice = { text: 'from the device', fingerprint: 'device' };
+const byServer = { text: 'from the server', fingerprint: 'server-upstream' };
+
+const faults: [string, Answer, RegExp][] = [
+  ['a wrong key', status(401), /refused the key/],
+  ['a forbidden key', status(403), /refused the key/],
+  ['a long wait', status(429, { 'retry-after': '60' }), /said 429/],
+  ['an unknown model', status(404), /does not know the model/],
+  ['a failing server', status(503), /failed \(503\)/],
+  ['a broken connection', hangUp, /cannot be reached.*Access-Control-Allow-Origin/],
+  ['a reply that breaks off before its first token', stream('', 'cut'), /ended its reply/],
+];
+
+test.each(faults)(
+  '%s: the device answers in the same call, and the status says why',
+  async (_, fault, why) => {
+    const model = models();
+    answer = whole;
+    expect(await ask(model)).toEqual(byServer);
+    answer = fault;
+    expect(await ask(model)).toEqual(byDevice);
+    expect(await ask(model)).toEqual(byDevice);
+    // The second request had not to ask the server, and the console has it once.
+    expect(asked).toBe(2);
+    expect(console.warn).toHaveBeenCalledTimes(1);
+    expect(await model.reasons()).toContainEqual(
+      expect.objectContaining({
+        variant: 'server',
+        chosen: false,
+        reason: expect.stringMatching(why) as string,
+      }),
+    );
+  },
+);
+
+test.each([
+  ['refuses connections', 'http://127.0.0.1:9/v1'],
+  ['has no address', 'http://no-such-host.invalid/v1'],
+  ['fails the TLS handshake', () => baseUrl.replace('http:', 'https:')],
+])('a server that %s from the start: the device answers', async (_, url) => {
+  baseUrl = typeof url === 'string' ? url : url();
+  const model = models();
+  expect(await ask(model)).toEqual(byDevice);
+  expect(await model.reasons()).toContainEqual(
+    expect.objectContaining({
+      variant: 'server',
+      reason: expect.stringMatching(/^does not answer: .* cannot be reached/) as string,
+    }),
+  );
+  expect(console.warn).toHaveBeenCalledTimes(1);
+});
+
+test('several requests that meet the fault together are all answered by the device', async () => {
+  const model = models();
+  answer = status(500);
+  expect(await Promise.all([ask(model), ask(model), ask(model)])).toEqual([byDevice, byDevice, byDevice]);
+});
+
+test.each([
+  ['400', status(400), { status: 400, message: 'said 400' }],
+  ['429 with a short wait', status(429, { 'retry-after': '2' }), { status: 429, retryAfterMs: 2000 }],
+])('a %s is passed on, though the device could answer', async (_, fault, wire) => {
+  const model = models();
+  answer = fault;
+  await expect(ask(model)).rejects.toMatchObject({ wire });
+  answer = whole;
+  expect(await ask(model)).toEqual(byServer);
+});
+
+test.each([
+  [401, 'chat', { status: 401, code: 'upstream_refused' }],
+  [429, 'chat', { status: 429, retryAfterMs: 60_000 }],
+  [503, 'embedding', { status: 500, code: 'upstream_failed' }],
+] as const)('a %i that the site passes through goes to the caller of a %s', async (code, kind, wire) => {
+  const model = models('device', kind, [401, 429, 503]);
+  answer = status(code, { 'retry-after': '60' });
+  const request = () => (kind === 'chat' ? ask(model) : embed(model));
+  await expect(request()).rejects.toMatchObject({ wire });
+  await expect(request()).rejects.toMatchObject({ wire });
+  expect(asked).toBe(2);
+  // Other faults still go to the next variant.
+  answer = status(500);
+  expect((await request()).fingerprint).toBe('device');
+});
+
+test.each([
+  ['none', 401, { status: 401, code: 'upstream_refused' }],
+  ['fails', 401, { status: 401, code: 'upstream_refused' }],
+  ['none', 429, { status: 429, type: 'rate_limit_error', retryAfterMs: 60_000 }],
+  ['none', 503, { status: 500, code: 'upstream_failed' }],
+] as const)('where the device can not answer (%s), a %i is passed on', async (next, code, wire) => {
+  answer = status(code, code === 429 ? { 'retry-after': '60' } : {});
+  const model = models(next);
+  await expect(ask(model)).rejects.toMatchObject({ wire });
+});
+
+test('a reply that breaks off after its first token is an error, and the next request goes to the device', async () => {
+  const model = models();
+  answer = stream('half a', 'cut');
+  await expect(ask(model)).rejects.toMatchObject({ wire: { status: 500, code: 'upstream_failed' } });
+  expect(await ask(model)).toEqual(byDevice);
+});
+
+test('embeddings are answered by the next variant, too', async () => {
+  const model = models('device', 'embedding');
+  answer = status(502);
+  const results = await Promise.all([embed(model), embed(model)]);
+  expect(results.map(({ fingerprint }) => fingerprint)).toEqual(['device', 'device']);
+});
+
+test('a server that recovers answers again', async () => {
+  const model = models();
+  answer = status(500);
+  expect(await ask(model)).toEqual(byDevice);
+  answer = whole;
+  let arrive = (): void => undefined;
+  list = (response) => (arrive = () => response.end('{}'));
+  const later = performance.now() + 11_000;
+  vi.spyOn(performance, 'now').mockImplementation(() => later);
+  // No request waits for the probe.
+  expect([await ask(model), await ask(model)]).toEqual([byDevice, byDevice]);
+  await vi.waitUntil(() => arrive.length === 0 && connections > 2);
+  arrive();
+  await expect.poll(() => ask(model)).toEqual(byServer);
+  expect(onDevice.length).toBeGreaterThan(2);
+});
+
+test('an answered request ends the row of failures, after which pauses are long', async () => {
+  const model = models();
+  let now = performance.now();
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+  for (let round = 0; round < 4; round++) {
+    answer = status(500);
+    expect(await ask(model)).toEqual(byDevice);
+    answer = whole;
+    // The first pause.
+    now += 5001;
+    await expect.poll(() => ask(model)).toEqual(byServer);
+  }
+});
+
+test('a request limited to the device reaches no server, whatever happens to the device', async () => {
+  answer = whole;
+  expect(await ask(models(), { deviceOnly: true })).toEqual(byDevice);
+  expect(await embed(models('device', 'embedding'), { deviceOnly: true })).toMatchObject({
+    fingerprint: 'device',
+  });
+  // Where no variant runs on the device, its engine says so: it gets the job, and no server does.
+  expect(await ask(models('none'), { deviceOnly: true })).toEqual(byDevice);
+  expect(onDevice).toEqual([
+    { deviceOnly: true, variants: undefined },
+    { deviceOnly: true, variants: undefined },
+  ]);
+  await expect(ask(models('fails'), { deviceOnly: true })).rejects.toMatchObject({
+    wire: { code: 'out_of_memory' },
+  });
+  expect(connections).toBe(0);
+  // A server that others use is left out as well.
+  const shared = models();
+  expect(await ask(shared)).toEqual(byServer);
+  const before = connections;
+  expect(await ask(shared, { deviceOnly: true })).toEqual(byDevice);
+  expect(connections).toBe(before);
+});
+
+test.each([
+  ['the first variant', {}, byServer, byDevice],
+  ['the device first', { route: 'device-first' }, byDevice, byServer],
+  ['the server first', { route: 'server-first' }, byServer, byDevice],
+] as const)('the route: %s, then the other', async (_, options, first, second) => {
+  answer = whole;
+  expect(await ask(models('device', 'chat', undefined, options))).toEqual(first);
+  if (first === byServer) answer = status(500);
+  expect(await ask(models('fails', 'chat', undefined, options)).catch(() => byDevice)).toEqual(second);
+});
+
+test('a server between two variants of the device is asked between them', async () => {
+  answer = whole;
+  const order = (server: Variant) => [onDeviceVariant('gpu'), server, onDeviceVariant('wasm')];
+  expect(await ask(models('fails', 'chat', undefined, { order }))).toEqual(byServer);
+  answer = status(500);
+  await expect(ask(models('fails', 'chat', undefined, { order }))).rejects.toMatchObject({
+    wire: { code: 'upstream_failed' },
+  });
+  expect(onDevice.map(({ variants }) => variants)).toEqual([['gpu'], ['gpu'], ['wasm']]);
+});
+
+test('what a page prefers comes before the route, and it alone admits what is only used by name', async () => {
+  answer = whole;
+  const optIn = (server: Variant) => [{ ...server, optIn: true }, onDeviceVariant('small')];
+  expect(await ask(models('device', 'chat', undefined, { order: optIn }))).toEqual(byDevice);
+  await writeSettings('/', { catalog: undefined, prefer: ['server'], upstreamKeys: undefined });
+  expect(await ask(models('device', 'chat', undefined, { order: optIn }))).toEqual(byServer);
+  expect(await ask(models('device', 'chat', undefined, { route: 'device-first' }))).toEqual(byServer);
+});
+
+test('what the site knows of a server goes along, and each change of its health is told', async () => {
+  await writeSettings('/', { catalog: undefined, prefer: undefined, upstreamKeys: { server: 'sk-site' } });
+  const model = models();
+  answer = whole;
+  await ask(model);
+  expect(authorization).toBe('Bearer sk-site');
+  expect(changes).toBe(1);
+  answer = status(500);
+  await ask(model);
+  expect(changes).toBe(2);
+});
+
+const slowly =
+  (answerAfter: Answer, ms: number): Answer =>
+  (response) => {
+    const timer = setTimeout(() => answerAfter(response), ms);
+    response.on('close', () => {
+      if (!response.writableEnded) left++;
+      clearTimeout(timer);
+    });
+  };
+
+test.each([
+  ['the server is first', whole, 200, byServer],
+  ['the device is first', slowly(whole, 20_000), 500, byDevice],
+  ['the server fails', status(503), 50, byDevice],
+  ['the server passes the status through', status(429, { 'retry-after': '1' }), 50, byDevice],
+] as const)('in a race, %s: one answers, and the other is aborted', async (_, from, deviceMs, expected) => {
+  const model = models('device', 'chat', undefined, { route: 'race', deviceMs });
+  answer = from;
+  left = 0;
+  expect(await ask(model)).toEqual(expected);
+  expect(onDeviceAborts).toBe(expected === byServer ? 1 : 0);
+  await expect.poll(() => left).toBe(deviceMs === 500 ? 1 : 0);
+});
+
+test('in a race, a request limited to the device reaches no server; when both fail, the error is told', async () => {
+  answer = status(400);
+  const racing = models('device', 'chat', undefined, { route: 'race' });
+  expect(await ask(racing, { deviceOnly: true })).toEqual(byDevice);
+  expect(connections).toBe(0);
+  const failing = models('fails', 'chat', undefined, { route: 'race' });
+  await expect(ask(failing)).rejects.toBeInstanceOf(ServiceError);
+});
+
+test('a redirect is refused, and the other host hears nothing', async () => {
+  let heard = 0;
+  const other = await listen((_, response) => {
+    heard++;
+    whole(response);
+  });
+  for (const code of [301, 302, 303, 307, 308]) {
+    answer = status(code, { location: `${other}/chat/completions` });
+    await expect(ask(models('none'))).rejects.toMatchObject({
+      wire: { status: 500, code: 'upstream_redirected' },
+    });
+    expect(await ask(models())).toEqual(byDevice);
+  }
+  expect(heard).toBe(0);
+});
+
+const fakeTimers = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const until = async (isSo: () => boolean) => {
+  while (!isSo()) await turn();
+};
+
+test('a server that is silent counts as down after a minute', async () => {
+  const model = models();
+  answer = () => undefined;
+  fakeTimers();
+  try {
+    const asking = ask(model);
+    // The list of models was answered.
+    await until(() => asked > 0 && changes > 0);
+    vi.advanceTimersByTime(61_000);
+    expect(await asking).toEqual(byDevice);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a request that waits for a connection, while others are answered, waits on', async () => {
+  const model = models();
+  let streaming: ServerResponse | undefined;
+  let waiting: ServerResponse | undefined;
+  answer = (response) => {
+    if (!streaming) (streaming = response).writeHead(200, { 'content-type': 'text/event-stream' });
+    else waiting = response;
+    streaming.write(chunk('a'));
+  };
+  fakeTimers();
+  try {
+    const first = ask(model);
+    await until(() => asked > 0);
+    const second = ask(model);
+    await until(() => waiting !== undefined);
+    for (let seconds = 0; seconds < 180; seconds += 45) {
+      vi.advanceTimersByTime(45_000);
+      streaming?.write(chunk('a'));
+      for (let turns = 0; turns < 50; turns++) await turn();
+    }
+    if (waiting) whole(waiting);
+    expect(await second).toEqual(byServer);
+    streaming?.end(`${chunk('', 'stop')}data: [DONE]\n\n`);
+    expect(await first).toMatchObject({ fingerprint: 'server-upstream' });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a host that answers nothing at all is known after three seconds', async () => {
+  baseUrl = await listen(() => ++connections);
+  const model = models();
+  fakeTimers();
+  try {
+    const asking = ask(model);
+    await until(() => connections === 2);
+    vi.advanceTimersByTime(3100);
+    expect(await asking).toEqual(byDevice);
+  } finally {
+    vi.useRealTimers();
+  }
+});

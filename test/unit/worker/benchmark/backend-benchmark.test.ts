@@ -1,0 +1,141 @@
+import { expect, test } from 'vitest';
+import type { TransformersVariant } from '../../../../src/catalog/catalog.ts';
+import type { Device } from '../../../../src/worker/device/device.ts';
+import type { EmbeddingEngine } from '../../../../src/worker/runtimes/engine.ts';
+import {
+  BackendBenchmark,
+  type BenchmarkOptions,
+} from '../../../../src/worker/benchmark/backend-benchmark.ts';
+import { MemoryBackend } from '../../../../src/model-files/backends/memory-backend.ts';
+import { openStore } from '../../model-files/open-store.ts';
+import { plainDevice } from '../device/plain-device.ts';
+import { sleep, virtualTime } from '../../../support/virtual-time.ts';
+
+virtualTime();
+
+const variant: TransformersVariant = {
+  engine: 'transformers',
+  name: 'v',
+  license: 'MIT',
+  contextLength: 9,
+  files: [],
+  dimensions: 2,
+  pooling: 'mean',
+};
+const device = (fallback: boolean): Device => ({
+  ...plainDevice,
+  gpu: { ...plainDevice.gpu, fallback },
+});
+
+/** Takes that long for each call, and gives the same vector for each text. */
+const embedder = (ms: number, vector: [number, number] = [1, 0]): EmbeddingEngine => ({
+  fingerprint: 'v',
+  embed: async ({ input }) => {
+    await sleep(ms);
+    const texts = 'texts' in input ? input.texts : [];
+    return { vectors: texts.map(() => Float32Array.from(vector)), tokens: 1 };
+  },
+  unload: async () => undefined,
+});
+
+function setUp(gpu: EmbeddingEngine, options: Partial<BenchmarkOptions> = {}) {
+  const results: string[] = [];
+  const store = openStore(new MemoryBackend(), 'http://127.0.0.1:9/');
+  const given: BenchmarkOptions = {
+    device: Promise.resolve(device(false)),
+    store: Promise.resolve(store),
+    which: 'real-gpu',
+    version: '1',
+    load: async () => gpu,
+    busy: () => false,
+    idleMs: 120,
+    onResult: (_, result) => void results.push(result.device),
+    ...options,
+  };
+  return { benchmark: new BackendBenchmark(given), results, given };
+}
+
+test('a GPU that is faster and agrees is kept, also for the next worker; not for another version', async () => {
+  const { benchmark, results, given } = setUp(embedder(2));
+  expect(await benchmark.backend(variant)).toBe('wasm');
+  await benchmark.maybeRun(variant, embedder(60));
+  expect(results).toEqual(['webgpu']);
+  expect(benchmark.note('v')).toMatch(
+    /^on the GPU, the faster of the two \(measured: \d+ ms on WASM, \d+ ms on the GPU/,
+  );
+  expect(await new BackendBenchmark(given).backend(variant)).toBe('webgpu');
+  expect(await new BackendBenchmark({ ...given, version: '2' }).backend(variant)).toBe('wasm');
+});
+
+test('a GPU that is slower is not', async () => {
+  const { benchmark, results } = setUp(embedder(60));
+  await benchmark.maybeRun(variant, embedder(2));
+  expect(results).toEqual(['wasm']);
+  expect(benchmark.note('v')).toMatch(/^on WASM, the faster/);
+});
+
+test.each<[string, [number, number]]>([
+  ['other vectors', [0.6, 0.8]],
+  ['no numbers', [Number.NaN, 0]],
+])('a GPU that is faster and computes %s is not trusted', async (_, vector) => {
+  const { benchmark, results } = setUp(embedder(1, vector));
+  await benchmark.maybeRun(variant, embedder(60));
+  expect(results).toEqual(['wasm']);
+  expect(benchmark.note('v')).toMatch(/^on WASM, as the GPU computes other numbers/);
+});
+
+test('a GPU in software is not measured, and the reason says so', async () => {
+  const { benchmark, results } = setUp(embedder(1), { device: Promise.resolve(device(true)) });
+  await benchmark.maybeRun(variant, embedder(60));
+  expect(results).toEqual([]);
+  expect(benchmark.note('v')).toBe('on WASM, as WebGPU runs in software here');
+});
+
+test('a measured GPU that fails later is left alone', async () => {
+  const { benchmark } = setUp(embedder(1));
+  await benchmark.maybeRun(variant, embedder(60));
+  benchmark.disable(variant);
+  expect(await benchmark.backend(variant)).toBe('wasm');
+});
+
+test('nothing is measured while requests run', async () => {
+  let busy = true;
+  const { benchmark, results } = setUp(embedder(1), { busy: () => busy });
+  const considered = benchmark.maybeRun(variant, embedder(60));
+  await sleep(400);
+  expect(results).toEqual([]);
+  busy = false;
+  await considered;
+  expect(results).toEqual(['webgpu']);
+});
+
+test('what is too large to be in memory twice is not measured', async () => {
+  const { benchmark, results } = setUp(embedder(1));
+  const files = [{ path: 'v/onnx/model.onnx', bytes: 2e9, sha256: 'a'.repeat(64) }];
+  await benchmark.maybeRun({ ...variant, files }, embedder(60));
+  expect(results).toEqual([]);
+  expect(benchmark.note('v')).toMatch(/^on WASM: it is too large/);
+});
+
+test('a request ends the measurement, which restarts when all is quiet', async () => {
+  let busy = false;
+  let runs = 0;
+  const slow: EmbeddingEngine = {
+    ...embedder(0),
+    async embed(job, signal) {
+      busy = ++runs === 1;
+      const embedded = await embedder(100).embed(job, signal);
+      signal.throwIfAborted();
+      return embedded;
+    },
+  };
+  const { benchmark, results } = setUp(embedder(1), { busy: () => busy });
+  const considered = benchmark.maybeRun(variant, slow);
+  await expect.poll(() => runs, { timeout: 6000 }).toBe(1);
+  await sleep(300);
+  expect(results).toEqual([]);
+  busy = false;
+  await considered;
+  expect(results).toEqual(['webgpu']);
+  expect(runs).toBe(4);
+});

@@ -1,0 +1,149 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { withAdded, type AddedModelRecord } from '../../../../src/catalog/added-models.ts';
+import type { Catalog } from '../../../../src/catalog/catalog.ts';
+import { detectDevice } from '../../../../src/worker/device/detect-device.ts';
+import { ModelAdder } from '../../../../src/worker/models/model-adder.ts';
+import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
+import { WeightSources } from '../../../../src/model-files/sources/weight-sources.ts';
+import { ModelHub } from '../../../support/model-hub.ts';
+import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
+import { weightsService } from '../../model-files/weights-service.ts';
+
+const catalog: Catalog = { ownedBy: 'us', models: [] };
+const gguf = (name: string, more: Record<string, number> = {}) =>
+  writeGguf({ metadata: { ...chatMetadata, 'general.name': name, ...more }, tensors: [oneTensor] });
+const hashOf = (bytes: Buffer): string => hub.hashOf(bytes);
+
+let hub: ModelHub;
+let service: ReturnType<typeof weightsService>;
+let saved: readonly AddedModelRecord[];
+
+beforeEach(async () => {
+  hub = await ModelHub.start();
+  service = weightsService(catalog);
+  saved = [];
+});
+afterEach(() => hub.stop());
+
+const publish = (repository: string, files: Record<string, Buffer>): string => hub.publish(repository, files);
+
+function add(source: ModelSource, allowed = true) {
+  const adder = new ModelAdder({
+    catalog,
+    added: [],
+    save: async (models) => void (saved = models),
+    publish: (all) => service.modelStorage.setCatalog(all),
+    store: service.store,
+    sources: new WeightSources(service.store, hub.url, { hub: allowed && hub.url }),
+    modelStorage: service.modelStorage,
+    device: detectDevice({}),
+    takeFiles: async () => null,
+  });
+  service.modelStorage.setCatalog(withAdded(catalog, []));
+  return adder.add({ type: 'add', id: null, source }, new AbortController().signal, () => undefined);
+}
+const fromHub = (file: string | null = null, allowed = true) =>
+  add({ type: 'hub', repository: 'owner/name', file, revision: null }, allowed);
+
+test('a model at a URL is checked, downloaded and held to its hash', async () => {
+  const bytes = gguf('From a URL');
+  publish('a/b', { 'a model.gguf': bytes });
+  const url = `${hub.url}/a/b/resolve/main/a%20model.gguf`;
+  expect(await add({ type: 'url', url, sha256: hashOf(bytes).toUpperCase() })).toMatchObject({
+    id: 'from-a-url',
+    bytes: bytes.length,
+  });
+  expect(saved[0]?.variant.files).toEqual([
+    { path: `added/${hashOf(bytes)}.gguf`, bytes: bytes.length, sha256: hashOf(bytes), url },
+  ]);
+  expect(await service.weights.missing(saved[0]?.variant.files ?? [])).toEqual([]);
+});
+
+test.each<[string, Partial<{ path: string; sha256: string }>, RegExp]>([
+  ['is not there', { path: 'none.gguf' }, /could not be read: the server answered 404/],
+  ['has another hash', { sha256: 'a'.repeat(64) }, /does not have the size or SHA-256 that was given/],
+  ['is no GGUF', { path: 'page.gguf' }, /page\.gguf is not a GGUF/],
+  ['has no hash', { sha256: 'abc' }, /`sha256` must be/],
+])(
+  'a URL whose file %s is refused, and nothing is stored',
+  async (_, { path = 'a.gguf', sha256 }, message) => {
+    const bytes = gguf('A');
+    publish('a/b', { 'a.gguf': bytes, 'page.gguf': Buffer.from('<html>a page that is no model</html>') });
+    const url = `${hub.url}/a/b/resolve/main/${path}`;
+    const source: ModelSource = { type: 'url', url, sha256: sha256 ?? hashOf(bytes) };
+    await expect(add(source)).rejects.toThrow(message);
+    expect([...service.backend.files.keys()]).toEqual([]);
+  },
+);
+
+test('the only model of a repository is added, pinned to its commit; projectors are none', async () => {
+  const bytes = gguf('Of the hub');
+  const files = { 'README.md': Buffer.from('#'), 'mmproj-m.gguf': gguf('Image'), 'm-Q8_0.gguf': bytes };
+  const commit = publish('owner/name', files);
+  expect(await fromHub()).toMatchObject({ id: 'of-the-hub' });
+  expect(saved[0]?.variant.files[0]?.url).toBe(`${hub.url}/owner/name/resolve/${commit}/m-Q8_0.gguf`);
+});
+
+test('all parts of a split model are added, by the name of one or by its quantization', async () => {
+  const first = gguf('Split', { 'split.count': 2, 'split.no': 0 });
+  const second = writeGguf({ metadata: { 'split.count': 2, 'split.no': 1 }, tensors: [oneTensor] });
+  publish('owner/name', {
+    'm-Q4_K_M-00001-of-00002.gguf': first,
+    'm-Q4_K_M-00002-of-00002.gguf': second,
+    'm-Q8_0.gguf': gguf('Whole'),
+  });
+  await expect(fromHub()).rejects.toThrow(
+    /2 models .*: m-Q8_0\.gguf \(0 MB\), m-Q4_K_M\.gguf \(0 MB\)\. Name one/,
+  );
+  expect(await fromHub('q4_k_m')).toMatchObject({ bytes: first.length + second.length });
+  expect(saved[0]?.variant.files).toHaveLength(2);
+});
+
+test('what a repository does not have, or does not give, is named', async () => {
+  await expect(fromHub()).rejects.toThrow(/answered 401 .* There is no such repository/);
+  publish('owner/name', { 'a.gguf': gguf('A') });
+  await expect(fromHub('b.gguf')).rejects.toThrow('owner/name has no model b.gguf: a.gguf (0 MB).');
+  const hubSource = { type: 'hub', repository: 'owner/name', file: null, revision: null } as const;
+  await expect(add({ ...hubSource, repository: '../name' })).rejects.toThrow('Use owner/name');
+  await expect(add({ ...hubSource, revision: 'a/../b' })).rejects.toThrow('is no revision');
+  await expect(add({ ...hubSource, revision: 'v2' })).rejects.toThrow(
+    /answered 404 .* no such branch, tag or commit/,
+  );
+  await expect(fromHub(null, false)).rejects.toThrow('does not use the model hub');
+  publish('owner/text', { 'README.md': Buffer.from('#') });
+  await expect(add({ ...hubSource, repository: 'owner/text' })).rejects.toThrow('has no GGUF file');
+  const commit = hub.publish('owner/gated', { 'a.gguf': gguf('A') }, { gated: true });
+  for (const revision of [null, commit]) {
+    const gated = add({ ...hubSource, repository: 'owner/gated', revision });
+    await expect(gated).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /authors ask for consent .*Accept their terms .* add it from this device/,
+      ),
+      wire: { code: 'weights_unavailable' },
+    });
+  }
+  expect([...service.backend.files.keys()]).toEqual([]);
+});
+
+test('a revision that was found before is kept to', async () => {
+  const commit = publish('owner/name', { 'a.gguf': gguf('A') });
+  await add({ type: 'hub', repository: 'owner/name', file: null, revision: commit });
+  expect(hub.asked.some((path) => path.includes('/revision/'))).toBe(false);
+});
+
+test('a download that breaks off continues where it ended when the model is added again', async () => {
+  const tensor = { ...oneTensor, shape: [32, 420_000], bytes: 34 * 420_000 };
+  const bytes = writeGguf({ metadata: chatMetadata, tensors: [tensor] });
+  publish('owner/name', { 'a.gguf': bytes });
+  // The header comes first, and then one chunk of four.
+  hub.fails = (answer) => answer > 1;
+  await expect(fromHub()).rejects.toMatchObject({ wire: { code: 'weights_unavailable' } });
+  const [unfinished] = await service.modelStorage.variants();
+  expect(unfinished).toMatchObject({ state: 'part', storedBytes: 2 ** 22 });
+  hub.fails = () => false;
+  hub.asked.length = 0;
+  await fromHub();
+  expect(hub.asked.filter((path) => path.startsWith('/cdn') && path.includes('bytes=0-'))).toHaveLength(1);
+  expect(await service.weights.missing(saved[0]?.variant.files ?? [])).toEqual([]);
+});

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest';
+
+import { ChatPrompt } from '../../../../src/worker/prompt/chat-prompt.ts';
+import type { ChatJob, ChatMessage } from '../../../../src/protocol/job.ts';
+
+const none = { bos: null, eos: null };
+const user: ChatMessage = { role: 'user', content: 'Hello' };
+
+const open = (prompt: ChatPrompt, messages: ChatMessage[], more: Partial<ChatJob> = {}) =>
+  prompt.open({
+    kind: 'chat',
+    model: 'm',
+    input: { messages },
+    sampling: { temperature: 1, topP: 1 },
+    ...more,
+  });
+
+test('answers an assistant message with a new one, and goes on only from a partial reply', () => {
+  const prompt = new ChatPrompt(null, none, false);
+  const messages: ChatMessage[] = [user, { role: 'assistant', content: 'Hi' }];
+  expect(open(prompt, messages).prompt).toBe(
+    '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\nHi<|im_end|>\n<|im_start|>assistant\n',
+  );
+  expect(open(prompt, [user], { resume: { text: 'Hi th', tokens: 2 } }).prompt).toBe(
+    '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\nHi th',
+  );
+});
+
+test('leaves the first token to the engine that adds it', () => {
+  const source = '{{ bos_token }}{% for m in messages %}{{ m.content + eos_token }}{% endfor %}';
+  const tokens = { bos: '<s>', eos: '</s>' };
+  expect(open(new ChatPrompt(source, tokens, true), [user]).prompt).toBe('Hello</s>');
+  expect(open(new ChatPrompt(source, tokens, false), [user]).prompt).toBe('<s>Hello</s>');
+});
+
+test('gives calls to a template that knows them, and puts them into the text for one that does not', () => {
+  const call: ChatMessage = {
+    role: 'assistant',
+    content: '',
+    toolCalls: [{ id: 'c1', name: 'weather', arguments: '{"city":"Oslo"}' }],
+  };
+  const result: ChatMessage = { role: 'tool', content: 'rain', toolCallId: 'c1' };
+  const source =
+    '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.name }}({{ c.function.arguments.city }}){% endfor %}{% if m.role == "tool" %} -> {{ m.content }}{% endif %}{% endfor %}';
+  expect(open(new ChatPrompt(source, none, false), [call, result]).prompt).toBe('weather(Oslo) -> rain');
+  const plain = open(new ChatPrompt(null, none, false), [call, result]).prompt;
+  expect(plain).toContain('<tool_call>\n{"name": "weather", "arguments": {"city":"Oslo"}}\n</tool_call>');
+  expect(plain).toContain('<|im_start|>user\n<tool_response>\nrain\n</tool_response>');
+});
+
+test('tells the client why its template refuses the messages', () => {
+  const refusing = new ChatPrompt("{{ raise_exception('roles must alternate') }}", none, false);
+  expect(() => open(refusing, [user])).toThrow(/roles must alternate/);
+});
+
+describe('a template that thinks', () => {
+  const tags = { open: '<think>', close: '</think>' };
+  const inside = { tags, isInside: true };
+  /** As Qwen3's: the model opens the tag itself. */
+  const left = new ChatPrompt(
+    "A:{% if enable_thinking is defined and enable_thinking is false %}{{ '<think>\n\n</think>\n\n' }}{% endif %}",
+    none,
+    false,
+  );
+  /** As Qwen3.5's. */
+  const opened = new ChatPrompt(
+    "A:{{ '<think>\n' if enable_thinking else '<think>\n\n</think>\n\n' }}",
+    none,
+    false,
+  );
+  /** As DeepSeek-R1's: it cannot be told not to. */
+  const always = new ChatPrompt("A:{{ '<think>\n' }}{# </think> #}", none, false);
+
+  test('thinks when asked, and is within its thoughts from the first token', () => {
+    for (const reasoning of [{ effort: 'low' }, { enableThinking: true }] as const) {
+      const thinking = { prompt: 'A:<think>\n', thinking: inside };
+      expect(open(left, [user], { reasoning })).toEqual(thinking);
+      expect(open(opened, [user], { reasoning })).toEqual(thinking);
+      expect(open(always, [user], { reasoning })).toEqual(thinking);
+    }
+  });
+
+  test('does not think unless it is asked to, or does always', () => {
+    for (const reasoning of [undefined, { effort: 'none' }, { enableThinking: false }] as const) {
+      const job = reasoning ? { reasoning } : {};
+      const closed = { prompt: 'A:<think>\n\n</think>\n\n', thinking: { tags, isInside: false } };
+      expect(open(left, [user], job)).toEqual(closed);
+      expect(open(opened, [user], job)).toEqual(closed);
+      expect(open(always, [user], job)).toEqual({ prompt: 'A:<think>\n', thinking: inside });
+    }
+  });
+
+  test('continues its thoughts, or answers where they have ended', () => {
+    const job = { reasoning: { effort: 'low' } } as const;
+    const thoughts = { text: 'I add', ended: false };
+    expect(open(opened, [user], { ...job, thoughts, resume: { text: '', tokens: 2 } })).toEqual({
+      prompt: 'A:<think>\nI add',
+      thinking: inside,
+    });
+    const ended = { ...thoughts, ended: true };
+    expect(open(left, [user], { ...job, thoughts: ended, resume: { text: 'Fo', tokens: 9 } })).toEqual({
+      prompt: 'A:<think>\nI add\n</think>\n\nFo',
+      thinking: null,
+    });
+    expect(open(opened, [user], { ...job, resume: { text: 'Fo', tokens: 1 } }).thinking).toBeNull();
+    // Begun by the model, unasked.
+    const never = new ChatPrompt('A:{# </think> #}', none, false);
+    expect(open(never, [user], { thoughts, resume: { text: '', tokens: 2 } })).toEqual({
+      prompt: 'A:<think>\nI add',
+      thinking: inside,
+    });
+  });
+
+  test('gives the template the effort; a template without tags ignores it', () => {
+    const shown = new ChatPrompt('{{ reasoning_effort }}', none, false);
+    expect(open(shown, [user], { reasoning: { effort: 'high' } })).toEqual({
+      prompt: 'high',
+      thinking: null,
+    });
+  });
+});

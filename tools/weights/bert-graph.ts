@@ -1,0 +1,112 @@
+import type { SafetensorsTensor } from '../../src/model-files/gguf/read-safetensors.ts';
+import type { BertOperators } from './bert-operators.ts';
+import { FloatOperators } from './float-operators.ts';
+import { GraphBuilder, MICROSOFT } from './graph-builder.ts';
+import { Int8Operators, type FarDimensions } from './int8-operators.ts';
+import type { Matrix } from './quantize.ts';
+
+export interface BertConfig {
+  hidden_size: number;
+  num_attention_heads: number;
+  num_hidden_layers: number;
+  layer_norm_eps: number;
+}
+
+/**
+ * The ONNX graph of a BERT encoder: `input_ids`, `attention_mask` and `token_type_ids` (int64 [batch, sequence]) to
+ * `last_hidden_state` (float32 [batch, sequence, hidden]). Its weights stay where they are, in the safetensors file that
+ * goes by the name `externalFile` beside the graph. The same input gives the same bytes.
+ */
+export function bertGraph(
+  config: BertConfig,
+  tensors: ReadonlyMap<string, SafetensorsTensor>,
+  externalFile: string,
+): Uint8Array {
+  const graph = new GraphBuilder(externalFile);
+  return buildBert(graph, config, new FloatOperators(graph, tensors, config.layer_norm_eps));
+}
+
+/**
+ * The graph of `bertGraph` with its weights in 8 bits, and within the graph itself. Only for one text at a time: a
+ * vector depends a little on what else is in the input. The same input gives the same bytes.
+ * What was tried, and what it gives: docs/decisions/embedding-int8.md.
+ */
+export function bertInt8Graph(
+  config: BertConfig,
+  tensor: (name: string) => Matrix,
+  far: FarDimensions,
+): Uint8Array {
+  const graph = new GraphBuilder();
+  return buildBert(graph, config, new Int8Operators(graph, tensor, { hidden: config.hidden_size, far }));
+}
+
+/**
+ * The encoder, its weights taken as `operators` does.
+ * Source of the architecture: Devlin et al., "BERT", 2018, in the tensor names of Hugging Face's BertModel.
+ */
+function buildBert(graph: GraphBuilder, config: BertConfig, operators: BertOperators): Uint8Array {
+  const { hidden_size: hidden, num_attention_heads: heads } = config;
+  const headSize = hidden / heads;
+
+  const inputIds = graph.input('input_ids', 'int64', ['batch_size', 'sequence_length']);
+  const attentionMask = graph.input('attention_mask', 'int64', ['batch_size', 'sequence_length']);
+  const tokenTypeIds = graph.input('token_type_ids', 'int64', ['batch_size', 'sequence_length']);
+
+  const zero = graph.constant('zero', 'int64', [0], [1]);
+  const one = graph.constant('one', 'int64', [1], [1]);
+  const two = graph.constant('two', 'int64', [2], [1]);
+  const splitShape = graph.constant('split_shape', 'int64', [0, 0, heads, headSize], [4]);
+  const mergedShape = graph.constant('merged_shape', 'int64', [0, 0, hidden], [3]);
+  const maskAxes = graph.constant('mask_axes', 'int64', [1, 2], [2]);
+  const scale = graph.constant('scale', 'float32', [1 / Math.sqrt(headSize)]);
+  const oneFloat = graph.constant('one_float', 'float32', [1]);
+  const masked = graph.constant('masked', 'float32', [-1e9]);
+
+  // 0 where a token counts, -1e9 where it is padding: [batch, 1, 1, sequence].
+  const maskFloat = graph.node('Cast', [attentionMask], 'mask.float', { to: 1 });
+  const maskWide = graph.node('Unsqueeze', [maskFloat, maskAxes], 'mask.wide');
+  const maskInverse = graph.node('Sub', [oneFloat, maskWide], 'mask.inverse');
+  const maskBias = graph.node('Mul', [maskInverse, masked], 'mask.bias');
+
+  const shape = graph.node('Shape', [inputIds], 'input.shape');
+  const length = graph.node('Slice', [shape, one, two, zero], 'input.length');
+  const positionWeights = operators.table('embeddings.position_embeddings.weight');
+  const positions = graph.node('Slice', [positionWeights, zero, length, zero], 'embeddings.positions');
+  const words = operators.rows('embeddings.word_embeddings.weight', inputIds, 'embeddings.words');
+  const typeWeights = operators.table('embeddings.token_type_embeddings.weight');
+  const types = graph.node('Gather', [typeWeights, tokenTypeIds], 'embeddings.types');
+  const wordsAndTypes = graph.node('Add', [words, types], 'embeddings.words_and_types');
+  const embeddings = graph.node('Add', [wordsAndTypes, positions], 'embeddings.sum');
+  let state = operators.layerNorm(embeddings, 'embeddings.LayerNorm');
+
+  const splitHeads = (input: string, name: string, perm: number[]): string => {
+    const split = graph.node('Reshape', [input, splitShape], `${name}.split`);
+    return graph.node('Transpose', [split], `${name}.heads`, { perm });
+  };
+
+  for (let index = 0; index < config.num_hidden_layers; index++) {
+    const layer = `encoder.layer.${index}`;
+    const self = `${layer}.attention.self`;
+    const query = splitHeads(operators.linear(state, `${self}.query`), `${self}.query`, [0, 2, 1, 3]);
+    const key = splitHeads(operators.linear(state, `${self}.key`), `${self}.key`, [0, 2, 3, 1]);
+    const value = splitHeads(operators.linear(state, `${self}.value`), `${self}.value`, [0, 2, 1, 3]);
+    const products = graph.node('MatMul', [query, key], `${self}.products`);
+    const scaled = graph.node('Mul', [products, scale], `${self}.scaled`);
+    const scores = graph.node('Add', [scaled, maskBias], `${self}.scores`);
+    const shares = graph.node('Softmax', [scores], `${self}.shares`, { axis: -1 });
+    const context = graph.node('MatMul', [shares, value], `${self}.context`);
+    const gathered = graph.node('Transpose', [context], `${self}.gathered`, { perm: [0, 2, 1, 3] });
+    const merged = graph.node('Reshape', [gathered, mergedShape], `${self}.merged`);
+    const attended = operators.linear(merged, `${layer}.attention.output.dense`);
+    const attendedSum = graph.node('Add', [attended, state.residual], `${layer}.attention.sum`);
+    const attention = operators.layerNorm(attendedSum, `${layer}.attention.output.LayerNorm`);
+
+    const contracted = operators.feedForward(attention, layer);
+    const sum = graph.node('Add', [contracted, attention.residual], `${layer}.output.sum`);
+    const last = index === config.num_hidden_layers - 1;
+    state = operators.layerNorm(sum, `${layer}.output.LayerNorm`, last ? 'last_hidden_state' : undefined);
+  }
+
+  graph.output(state.residual, 'float32', ['batch_size', 'sequence_length', hidden]);
+  return graph.build('bert', { '': 17, [MICROSOFT]: 1 });
+}

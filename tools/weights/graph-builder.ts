@@ -1,0 +1,127 @@
+import type { SafetensorsTensor } from '../../src/model-files/gguf/read-safetensors.ts';
+import { encodeMessage, type Field, type FieldValue } from './protobuf.ts';
+
+/** Numbers of `TensorProto.DataType`. */
+const elementTypes = { float32: 1, int8: 3, int64: 7 } as const;
+export type ElementType = keyof typeof elementTypes;
+
+export type Attribute = number | readonly number[] | { float: number };
+
+/** The domain of ONNX Runtime's own operators. */
+export const MICROSOFT = 'com.microsoft';
+
+/** Collects nodes and tensors, and writes them as an ONNX model. Field numbers are those of onnx.proto. */
+export class GraphBuilder {
+  readonly #nodes: Field[] = [];
+  readonly #initializers: Field[] = [];
+  readonly #inputs: Field[] = [];
+  readonly #outputs: Field[] = [];
+  readonly #externalFile: string;
+
+  /** @param externalFile where external tensors' bytes are, relative to the model's own file. */
+  constructor(externalFile = '') {
+    this.#externalFile = externalFile;
+  }
+
+  input(name: string, type: ElementType, shape: readonly (number | string)[]): string {
+    this.#inputs.push([11, valueInfo(name, type, shape)]);
+    return name;
+  }
+
+  output(name: string, type: ElementType, shape: readonly (number | string)[]): void {
+    this.#outputs.push([12, valueInfo(name, type, shape)]);
+  }
+
+  /** A float32 tensor whose bytes are in the external file. */
+  external({ name, shape, offset, length }: SafetensorsTensor): string {
+    const entries = { location: this.#externalFile, offset: String(offset), length: String(length) };
+    return this.#initializer(name, 'float32', shape, [
+      ...Object.entries(entries).map(([key, value]): Field => [13, pair(key, value)]),
+      [14, 1],
+    ]);
+  }
+
+  /** A tensor written into the model itself. */
+  tensor(name: string, data: Float32Array | Int8Array, shape: readonly number[]): string {
+    const type = data instanceof Int8Array ? 'int8' : 'float32';
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    return this.#initializer(name, type, shape, [[9, bytes]]);
+  }
+
+  /** A few numbers; without a shape, a scalar. */
+  constant(
+    name: string,
+    type: 'float32' | 'int64',
+    values: readonly number[],
+    shape: readonly number[] = [],
+  ): string {
+    const data = type === 'int64' ? BigInt64Array.from(values, BigInt) : Float32Array.from(values);
+    return this.#initializer(name, type, shape, [[9, new Uint8Array(data.buffer)]]);
+  }
+
+  #initializer(name: string, type: ElementType, shape: readonly number[], content: Field[]): string {
+    const sizes = shape.map((size): Field => [1, size]);
+    this.#initializers.push([5, [...sizes, [2, elementTypes[type]], [8, name], ...content]]);
+    return name;
+  }
+
+  /** Adds a node and returns the name of its one output. */
+  node(
+    operator: string,
+    inputs: readonly string[],
+    output: string,
+    attributes: Record<string, Attribute> = {},
+    domain = '',
+  ): string {
+    this.#nodes.push([
+      1,
+      [
+        ...inputs.map((input): Field => [1, input]),
+        [2, output],
+        [4, operator],
+        ...Object.entries(attributes).map(([name, value]): Field => [5, attribute(name, value)]),
+        [7, domain],
+      ],
+    ]);
+    return output;
+  }
+
+  build(name: string, opsets: Record<string, number>): Uint8Array {
+    const graph = [
+      ...this.#nodes,
+      [2, name] as Field,
+      ...this.#initializers,
+      ...this.#inputs,
+      ...this.#outputs,
+    ];
+    return encodeMessage([
+      [1, 8],
+      [2, 'localtext'],
+      [7, graph],
+      ...Object.entries(opsets).map(([domain, version]): Field => [8, pair(domain, version)]),
+    ]);
+  }
+}
+
+/** A message of two fields. */
+const pair = (first: FieldValue, second: FieldValue): Field[] => [
+  [1, first],
+  [2, second],
+];
+
+function valueInfo(name: string, type: ElementType, shape: readonly (number | string)[]): Field[] {
+  const dimensions = shape.map((size): Field => [1, [[typeof size === 'number' ? 1 : 2, size]]]);
+  return pair(name, [[1, pair(elementTypes[type], dimensions)]]);
+}
+
+function attribute(name: string, value: Attribute): Field[] {
+  const [type, fields] = attributeValue(value);
+  return [[1, name], ...fields, [20, type]];
+}
+
+/** With the number of its type. */
+function attributeValue(value: Attribute): [type: number, fields: Field[]] {
+  if (typeof value === 'number') return [2, [[3, value]]];
+  if ('float' in value) return [1, [[2, value]]];
+  return [7, value.map((item): Field => [8, item])];
+}

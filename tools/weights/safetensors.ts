@@ -1,0 +1,35 @@
+import { open, readFile } from 'node:fs/promises';
+
+import { readHeader } from '../../src/model-files/gguf/read-header.ts';
+import { readSafetensors, type SafetensorsTensor } from '../../src/model-files/gguf/read-safetensors.ts';
+import type { Matrix } from './quantize.ts';
+
+/** Where the tensors of a safetensors file are. @throws FormatError */
+export async function tensorsOfFile(path: string): Promise<Map<string, SafetensorsTensor>> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const read = async (length: number): Promise<Uint8Array> => {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(length, size)), 0, null, 0);
+      return buffer.subarray(0, bytesRead);
+    };
+    return await readHeader({ size, read }, readSafetensors);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The float32 tensors of a safetensors file by name, of one axis (one row) or two. */
+export async function matricesOfFile(path: string): Promise<(name: string) => Matrix> {
+  const tensors = await tensorsOfFile(path);
+  const { buffer, byteOffset } = await readFile(path);
+  return (name) => {
+    const tensor = tensors.get(name);
+    if (tensor === undefined) throw new Error(`the weights have no tensor ${name}`);
+    const { shape, offset, length } = tensor;
+    const columns = shape.at(-1) ?? 1;
+    // A copy: a header of any length may end at an address that is no multiple of 4.
+    const data = new Float32Array(buffer.slice(byteOffset + offset, byteOffset + offset + length));
+    return { data, rows: data.length / columns, columns };
+  };
+}
