@@ -10,12 +10,12 @@ const chunk = (name) =>
   join('dist/static/localtext', built.find((file) => file.startsWith(`${name}-`)) ?? name);
 const imported = closure('dist/static/localtext/localtext.js');
 const budgets = [
-  { what: 'page library, as imported', files: imported, kilobytes: 9 },
+  { what: 'page library, as imported', files: imported, kilobytes: 10 },
   // A tab that also runs the engine fetches that, and Comlink, besides.
   {
     what: 'page library, with what start() fetches in every tab',
     files: [...new Set([...imported, ...closure(chunk('settings'))])],
-    kilobytes: 9,
+    kilobytes: 12,
   },
   { what: 'service worker', files: ['dist/static/localtext-sw.js'], kilobytes: 40 },
   // For sites that name servers.

@@ -3,7 +3,7 @@ import { joinElection } from './election/join.ts';
 import { Localtext } from './localtext.ts';
 import { onControlLost, takeControl } from './take-control.ts';
 import { requireBrowser, requireCache, withStorage } from './requirements.ts';
-import { register } from './registration.ts';
+import { register, type Registered } from './registration.ts';
 import { engineSettings, type StartOptions } from './start-options.ts';
 
 const TRIED = 'localtext:reloaded-for-isolation';
@@ -34,21 +34,28 @@ export function start(options: StartOptions = {}): Promise<Localtext> {
 async function startOnce(options: StartOptions): Promise<Localtext> {
   await requireBrowser();
   let localtext: Localtext | null = null;
-  const install = async (): Promise<ServiceWorkerRegistration> => {
-    const registration = await register(options, () => localtext?.announceUpdate());
-    await requireCache();
-    await withStorage(() => storeSettings(scopeOf(registration.scope), options));
-    await takeControl(registration);
-    return registration;
+  let updateWaits = false;
+  const onWaiting = (): void => {
+    updateWaits = true;
+    localtext?.announceUpdate();
   };
-  const registration = await install();
+  const install = async (): Promise<Registered> => {
+    const registered = await register(options, onWaiting);
+    await requireCache();
+    await withStorage(() => storeSettings(scopeOf(registered.registration.scope), options));
+    await takeControl(registered);
+    return registered;
+  };
+  const { registration, events } = await install();
   reloadForIsolation(options);
   const membership = joinElection(scopeOf(registration.scope), engineSettings(options));
   const handle = new Localtext(membership, registration);
   localtext = handle;
+  // Once the site has the handle, and a listener.
+  if (updateWaits && registration.waiting) setTimeout(() => handle.announceUpdate());
   // A registration of the site's own is the site's to renew.
   if (!(options.serviceWorker instanceof ServiceWorkerRegistration)) {
-    onControlLost(handle.stopped, async () => handle.renew(await install()));
+    onControlLost(events, handle.stopped, async () => handle.renew((await install()).registration));
   }
   return handle;
 }

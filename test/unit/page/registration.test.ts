@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import { register } from '../../../src/page/registration.ts';
+import { tellServiceWorker } from '../../../src/page/tell-service-worker.ts';
+
+const PAGE = 'https://site.example/app/';
+
+class FakeWorker extends EventTarget {
+  readonly scriptURL = `${PAGE}localtext-sw.js`;
+  state = 'installing';
+  replies: unknown[] = [];
+
+  become(state: string): void {
+    this.state = state;
+    this.dispatchEvent(new Event('statechange'));
+  }
+
+  postMessage(_message: unknown, [port]: MessagePort[]): void {
+    for (const reply of this.replies) port?.postMessage(reply);
+  }
+}
+
+class FakeRegistration extends EventTarget {
+  active: FakeWorker | null = null;
+  waiting: FakeWorker | null = null;
+  installing: FakeWorker | null = null;
+}
+
+class FakeContainer extends EventTarget {
+  controller: FakeWorker | null = null;
+  readonly calls: unknown[][] = [];
+  readonly registration = new FakeRegistration();
+
+  register(...call: unknown[]): Promise<FakeRegistration> {
+    this.calls.push(call);
+    return Promise.resolve(this.registration);
+  }
+}
+
+let container: FakeContainer;
+
+beforeEach(() => {
+  container = new FakeContainer();
+  vi.stubGlobal('navigator', { serviceWorker: container });
+  vi.stubGlobal('ServiceWorkerRegistration', FakeRegistration);
+  vi.stubGlobal('document', { baseURI: PAGE });
+  vi.stubGlobal('location', new URL(PAGE));
+  vi.stubGlobal('self', globalThis);
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+/** An update that begins to install now and waits then. */
+function update(registration: FakeRegistration): void {
+  const worker = new FakeWorker();
+  registration.installing = worker;
+  registration.dispatchEvent(new Event('updatefound'));
+  registration.installing = null;
+  registration.waiting = worker;
+  worker.become('installed');
+}
+
+test('the script is asked for past the browser cache, and with the scope that the site names', async () => {
+  await register({ base: '/app/' }, () => {});
+  await register({ serviceWorker: { url: '/sw.js', scope: '/app/' }, isolation: 'off' }, () => {});
+  expect(container.calls).toEqual([
+    [`${PAGE}localtext-sw.js`, { updateViaCache: 'none' }],
+    ['https://site.example/sw.js?isolation=off', { updateViaCache: 'none', scope: '/app/' }],
+  ]);
+});
+
+test.each(['own script', 'registration of the site'])(
+  '%s: one call for a version that waits',
+  async (whose) => {
+    const { registration } = container;
+    registration.active = container.controller = new FakeWorker();
+    const given = registration as unknown as ServiceWorkerRegistration;
+    const onWaiting = vi.fn<() => void>();
+    const onControlling = vi.fn<() => void>();
+    const { events } = await register(
+      whose === 'own script' ? { base: '/app/' } : { serviceWorker: given },
+      onWaiting,
+    );
+    expect(container.calls).toHaveLength(whose === 'own script' ? 1 : 0);
+    events.addEventListener('controlling', onControlling);
+    expect(onWaiting).not.toHaveBeenCalled();
+    update(registration);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(onWaiting).toHaveBeenCalledTimes(1);
+    container.dispatchEvent(new Event('controllerchange'));
+    expect(onControlling).toHaveBeenCalledTimes(1);
+  },
+);
+
+test.each(['own script', 'registration of the site'])(
+  '%s: a version that waited before is told',
+  async (whose) => {
+    const { registration } = container;
+    registration.active = container.controller = new FakeWorker();
+    registration.waiting = new FakeWorker();
+    const given = registration as unknown as ServiceWorkerRegistration;
+    const onWaiting = vi.fn<() => void>();
+    await register(whose === 'own script' ? { base: '/app/' } : { serviceWorker: given }, onWaiting);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(onWaiting).toHaveBeenCalledTimes(1);
+  },
+);
+
+test('a service worker that does not answer is an error after 10 s', async () => {
+  const told = tellServiceWorker(new FakeWorker() as unknown as ServiceWorker, { type: 'localtext:claim' });
+  const failed = expect(told).rejects.toMatchObject({ code: 'service_worker_failed' });
+  await vi.advanceTimersByTimeAsync(10_000);
+  await failed;
+});
+
+test.each([
+  [{ type: 'ok', version: 0 }, 'protocol_mismatch'],
+  [{ type: 'error', version: 0, error: { code: 'requests_running', message: '' } }, 'protocol_mismatch'],
+])('an answer of another version is a mismatch: %o', async (reply, code) => {
+  vi.useRealTimers();
+  const worker = new FakeWorker();
+  worker.replies = [reply];
+  const told = tellServiceWorker(worker as unknown as ServiceWorker, { type: 'localtext:version' });
+  await expect(told).rejects.toMatchObject({ code });
+});
