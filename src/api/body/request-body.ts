@@ -1,20 +1,23 @@
 import { checkBodyBounds, MAX_VALUES } from './body-bounds.ts';
 import type { Call } from '../http/call.ts';
-import { requestError, type ServiceError } from '../service-error.ts';
+import { requestError, ServiceError } from '../service-error.ts';
 
 /** What 2,048 inputs of 512 tokens take, the largest request that a model can answer. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 /**
  * The body as a JSON object. The content type is not checked, for clients that omit it.
- * @throws ServiceError 413 past MAX_BODY_BYTES; 400 for what is not UTF-8, not JSON, not an object, or of too many values.
+ * @throws ServiceError 413 past MAX_BODY_BYTES; 400 for what breaks off, is not UTF-8, not JSON, not an object, or of too
+ * many values.
  */
 export async function readJsonObject(
   { request, trace }: Call,
   maxValues = MAX_VALUES,
 ): Promise<Record<string, unknown>> {
   if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge();
-  const bytes = await readBytes(request);
+  const bytes = await readBytes(request).catch((error: unknown) => {
+    throw error instanceof ServiceError ? error : brokeOff();
+  });
   const text = decodeUtf8(bytes);
   if (text.trim() === '') {
     throw requestError(400, 'The request body is empty. Send a JSON object.');
@@ -81,6 +84,10 @@ function parseJson(text: string, contentType: string | null): unknown {
     throw requestError(400, `The request body is not valid JSON.${hint} Send a JSON object.`);
   }
 }
+
+/** No server failed: a client that repeats a 500 would send the same again. */
+const brokeOff = (): ServiceError =>
+  requestError(400, 'The request body ended before it was complete. Send the whole body.');
 
 const tooLarge = (): ServiceError =>
   requestError(

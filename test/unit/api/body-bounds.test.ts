@@ -114,6 +114,24 @@ describe('a body that would take long to validate is refused at once', () => {
     ).toBe(200);
   });
 
+  test.each([CHAT, '/v1/completions', RESPONSES, EMBEDDINGS])(
+    'a body to %s that breaks off is a 400',
+    async (path) => {
+      let pulled = 0;
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          if (pulled++ > 0) controller.error(new TypeError('The connection is gone.'));
+          else controller.enqueue(new TextEncoder().encode('{"model":'));
+        },
+      });
+      const response = await service.fetch(path, { body, duplex: 'half' } as RequestInit);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({
+        error: { message: expect.stringContaining('before it was complete') as string },
+      });
+    },
+  );
+
   test('halves of surrogate pairs become replacement characters', async () => {
     const body = withMessages(String.raw`[{"role":"user","content":"\ufeffa\ud800b😀"}]`);
     expect((await service.fetch(CHAT, { body })).status).toBe(200);
