@@ -91,6 +91,7 @@ const variant = z.discriminatedUnion(
       model: z.string().min(1),
       dimensions: dimensions.optional(),
       passThrough: z.array(z.int().min(400).max(599)).optional(),
+      firstTokenMs: z.int().min(100).max(3_600_000).optional(),
     }),
   ],
   { error: 'must be one of the engines web-llm, wllama, transformers and upstream' },

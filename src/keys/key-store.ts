@@ -21,7 +21,9 @@ export function createKeyStore(options: { scope: string; now: () => number; lock
     },
     enter: ({ keyId, inFlightLimit }, requestId) => enterInFlight(locks, keyId, requestId, inFlightLimit),
     reserve: (keyId, tokens) => reserve(scope, keyId, tokens, now()),
-    settle: (keyId, reserved, used) => settle(scope, keyId, used - reserved, now()),
+    // A count that is none would stay in the record, where it switches the limit off.
+    settle: (keyId, reserved, used) =>
+      settle(scope, keyId, Number.isFinite(used) && used >= 0 ? used - reserved : 0, now()),
   };
 }
 

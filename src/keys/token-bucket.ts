@@ -5,10 +5,11 @@ const ROUNDING_MS = 0.01;
 
 export const fullBucket = (perMinute: number, now: number): BucketState => ({ level: perMinute, at: now });
 
-/** The bucket now. A clock that was set back changes nothing. */
+/** The bucket now. A clock that was set back changes nothing; a record without a number counts as empty. */
 export function refill(state: BucketState, perMinute: number, now: number): BucketState {
   const added = (Math.max(0, now - state.at) * perMinute) / MINUTE;
-  return { level: Math.min(perMinute, state.level + added), at: now };
+  const level = Math.min(perMinute, state.level + added);
+  return { level: Number.isFinite(level) ? level : 0, at: now };
 }
 
 /** Milliseconds until the level is at least `wanted`; 0 when it is, within rounding. */

@@ -1,23 +1,57 @@
-import { cutShort } from './upstream-failures.ts';
+import { createParser } from 'eventsource-parser';
+import type { z } from '../../util/zod.ts';
+import { chunkSchema } from './answer-schemas.ts';
+import { type Deadline, readBytes } from './read-answer.ts';
+import { brokeBound, cutShort } from './upstream-failures.ts';
 
-/** The objects of an OpenAI stream, up to `[DONE]`. @throws UpstreamError for an error event, or what is no JSON */
-export async function* readEvents<Chunk>(response: Response, onBytes: () => void): AsyncGenerator<Chunk> {
+/** Of one event, with its lines that are not whole yet: a token with 20 alternatives takes some kilobytes. */
+const MAX_EVENT_CHARACTERS = 256 * 1024;
+
+/** Of one stream: 128,000 tokens of 500 bytes each. */
+const MAX_STREAM_BYTES = 64 * 1024 * 1024;
+
+export type Chunk = z.output<typeof chunkSchema>;
+
+/**
+ * The objects of an OpenAI stream, up to `[DONE]`.
+ * @throws UpstreamError for an error event, an object of another shape, and past a bound; SyntaxError for what is no JSON
+ */
+export async function* readEvents(
+  response: Response,
+  deadline: Deadline,
+  onBytes: () => void,
+): AsyncGenerator<Chunk, void, undefined> {
+  let events: string[] = [];
+  let isTooLong = false;
+  const parser = createParser({
+    maxBufferSize: MAX_EVENT_CHARACTERS,
+    onEvent: ({ data }) => events.push(data),
+    // Fields that are unknown are ignored.
+    onError: ({ type }) => (isTooLong ||= type === 'max-buffer-size-exceeded'),
+  });
   const decoder = new TextDecoder();
-  const reader = response.body?.getReader();
-  let rest = '';
-  for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true };
-    onBytes();
-    const lines = (rest + decoder.decode(value, { stream: !done })).split('\n');
-    rest = done ? '' : (lines.pop() ?? '');
-    for (const line of lines) {
-      if (!line.startsWith('data:')) continue;
-      const data = line.slice(5).trim();
-      if (data === '[DONE]') return;
-      const chunk = JSON.parse(data) as Chunk & { error?: unknown };
-      if (chunk.error) throw cutShort();
-      yield chunk as Awaited<Chunk>;
+  function* parse(text: string): Generator<Chunk, boolean> {
+    parser.feed(text);
+    if (isTooLong) throw brokeBound(`sent an event of more than ${MAX_EVENT_CHARACTERS} characters`);
+    const come = events;
+    events = [];
+    for (const data of come) {
+      if (data === '[DONE]') return true;
+      yield toChunk(data);
     }
-    if (done) return;
+    return false;
   }
+  for await (const bytes of readBytes(response, MAX_STREAM_BYTES, deadline)) {
+    onBytes();
+    if (yield* parse(decoder.decode(bytes, { stream: true }))) return;
+  }
+  // Some servers do not end their last event.
+  yield* parse(`${decoder.decode()}\n\n`);
+}
+
+function toChunk(data: string): Chunk {
+  const { success, data: chunk } = chunkSchema.safeParse(JSON.parse(data));
+  if (!success) throw brokeBound('sent an event that is not as in the OpenAI API');
+  if (chunk.error) throw cutShort();
+  return chunk;
 }

@@ -1,18 +1,21 @@
-import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
-import type { Completion } from 'openai/resources/completions';
 import type { ChatEvent, ChatJob, TokenLogprob } from '../../protocol/job.ts';
 import type { EngineEvent } from '../../api/service-dependencies.ts';
 import { ServiceError } from '../../api/service-error.ts';
-import { readEvents } from './read-events.ts';
+import { estimateTokens, readUsage } from './answer-schemas.ts';
+import { Deadline } from './read-answer.ts';
+import { type Chunk, readEvents } from './read-events.ts';
 import { cutShort } from './upstream-failures.ts';
 import { toUpstreamRequest } from './upstream-request.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 
-/** A server that is silent for longer counts as down, and the next variant answers. */
+/** A server that is silent for longer counts as down, and the next variant answers. Also between two tokens. */
 const SILENCE_MS = 60_000;
 
-type Chunk = ChatCompletionChunk | Completion;
-type Logprobs = NonNullable<NonNullable<ChatCompletionChunk['choices'][number]['logprobs']>['content']>;
+/** Of a variant that does not name another. */
+const FIRST_TOKEN_MS = 60_000;
+
+type Choice = NonNullable<Chunk['choices']>[number];
+type Logprobs = NonNullable<NonNullable<Choice['logprobs']>['content']>;
 
 /**
  * One chat on a server. `accepted` comes with the first token: until then the next variant can answer unseen.
@@ -26,6 +29,7 @@ export async function* upstreamChat(
   signal.throwIfAborted();
   const { path, body } = toUpstreamRequest(job, server.variant.model);
   const { fingerprint } = server;
+  const { contextLength, firstTokenMs = FIRST_TOKEN_MS } = server.variant;
   const left = new AbortController();
   const began = performance.now();
   let first: number | undefined;
@@ -36,43 +40,51 @@ export async function* upstreamChat(
     yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
     // A server says how long the prompt is only at the end.
     const accepted: ChatEvent = { type: 'accepted', accepted: { promptTokens: 0, fingerprint } };
-    const end = { finish: null as string | null, usage: null as Chunk['usage'] | null, tokens: 0 };
-    for await (const chunk of readEvents<Chunk>(response, () => server.heard())) {
+    const end = { finish: null as string | null, usage: undefined as unknown, tokens: 0 };
+    const deadline = new Deadline();
+    deadline.set(firstTokenMs, 'sent no token');
+    for await (const chunk of readEvents(response, deadline, () => server.heard())) {
       end.usage = chunk.usage ?? end.usage;
       const choice = chunk.choices?.[0];
       if (!choice) continue;
       end.finish = choice.finish_reason ?? end.finish;
-      const text = ('delta' in choice ? choice.delta.content : choice.text) ?? '';
-      const reasoning = 'delta' in choice ? reasoningOf(choice.delta) : '';
-      const logprobs = 'delta' in choice ? choice.logprobs?.content : null;
+      const text = choice.delta?.content ?? choice.text ?? '';
+      const reasoning = reasoningOf(choice.delta);
+      const logprobs = choice.logprobs?.content;
       if (text === '' && reasoning === '' && !logprobs?.length) continue;
+      // A reader may take its time.
+      deadline.clear();
       if (first === undefined) yield accepted;
       first ??= performance.now();
       if (reasoning !== '') {
         end.tokens++;
         yield { type: 'delta', delta: { text: reasoning, tokens: 1, isReasoning: true } };
-        if (text === '') continue;
       }
-      // One chunk is one token in most servers, and no server says otherwise; the usage at the end is exact.
-      const tokens = logprobs?.length ?? 1;
-      end.tokens += tokens;
-      yield {
-        type: 'delta',
-        delta: { text, tokens, ...(logprobs && { logprobs: logprobs.map(toLogprob) }) },
-      };
+      if (text !== '' || reasoning === '') {
+        // One chunk is one token in most servers, and no server says otherwise; the usage at the end is exact.
+        const tokens = logprobs?.length ?? 1;
+        end.tokens += tokens;
+        yield {
+          type: 'delta',
+          delta: { text, tokens, ...(logprobs && { logprobs: logprobs.map(toLogprob) }) },
+        };
+      }
+      deadline.set(SILENCE_MS, 'sent no further token');
     }
     signal.throwIfAborted();
     if (end.finish === null) throw cutShort();
     if (first === undefined) yield accepted;
     const now = performance.now();
+    const usage = readUsage(end.usage, contextLength);
+    const promptTokens = usage.prompt ?? estimateTokens(charactersOf(job.input));
     yield {
       type: 'done',
       finishReason: end.finish === 'length' ? 'length' : 'stop',
       usage: {
-        promptTokens: end.usage?.prompt_tokens ?? 0,
-        cachedTokens: end.usage?.prompt_tokens_details?.cached_tokens ?? 0,
-        completionTokens: end.usage?.completion_tokens ?? end.tokens,
-        ...reasoningTokens(end.usage),
+        promptTokens,
+        cachedTokens: Math.min(usage.cached ?? 0, promptTokens),
+        completionTokens: usage.completion || end.tokens,
+        ...(usage.reasoning !== undefined && { reasoningTokens: usage.reasoning }),
       },
       timings: { queueMs: 0, prefillMs: (first ?? now) - began, decodeMs: now - (first ?? now) },
     };
@@ -86,19 +98,17 @@ export async function* upstreamChat(
   }
 }
 
-/** llama.cpp, older vLLM and DeepSeek name it `reasoning_content`; newer vLLM, OpenRouter and Ollama `reasoning`. */
-function reasoningOf(delta: object): string {
-  const { reasoning_content, reasoning }: { reasoning_content?: unknown; reasoning?: unknown } = delta;
-  const text = reasoning_content ?? reasoning;
+function reasoningOf(delta: Choice['delta']): string {
+  const text = delta?.reasoning_content ?? delta?.reasoning;
   return typeof text === 'string' ? text : '';
 }
 
-function reasoningTokens(usage: Chunk['usage'] | null): { reasoningTokens?: number } {
-  const tokens = usage?.completion_tokens_details?.reasoning_tokens;
-  return tokens === undefined ? {} : { reasoningTokens: tokens };
+function charactersOf(input: ChatJob['input']): number {
+  if ('prompt' in input) return input.prompt.length;
+  return input.messages.reduce((total, { content }) => total + content.length, 0);
 }
 
-function toLogprob({ token, logprob, bytes, top_logprobs: top }: Logprobs[number]): TokenLogprob {
+function toLogprob({ token, logprob, bytes, top_logprobs: top = [] }: Logprobs[number]): TokenLogprob {
   return {
     token,
     logprob,

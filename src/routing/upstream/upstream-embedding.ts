@@ -1,11 +1,23 @@
-import type { CreateEmbeddingResponse } from 'openai/resources/embeddings';
 import type { EmbeddingJob, EmbeddingResult } from '../../protocol/job.ts';
 import { ServiceError, unsupported } from '../../api/service-error.ts';
-import { cutShort, fault } from './upstream-failures.ts';
+import { embeddingsSchema, estimateTokens, readUsage } from './answer-schemas.ts';
+import { readJson } from './read-answer.ts';
+import { brokeBound, cutShort, fault } from './upstream-failures.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 
 /** All embeddings must be there before the service gives up. */
 const SILENCE_MS = 240_000;
+
+/** They are computed before the first byte, so this is the time to send them. */
+const MAX_BODY_MS = 60_000;
+
+/** Of a vector that the catalog does not tell. */
+const MAX_DIMENSIONS = 65_536;
+
+/** A number as JSON, on a separate line. */
+const BYTES_PER_NUMBER = 48;
+const BYTES_PER_VECTOR = 1024;
+const MAX_BODY_BYTES = 128 * 1024 * 1024;
 
 /** @throws ServiceError; the signal's reason when aborted */
 export async function upstreamEmbedding(
@@ -20,19 +32,35 @@ export async function upstreamEmbedding(
   server.running++;
   try {
     const response = await server.post('/embeddings', body, signal, SILENCE_MS);
-    const { data, usage } = (await response.json()) as CreateEmbeddingResponse;
+    const { variant } = server;
+    const own = variant.dimensions ?? MAX_DIMENSIONS;
+    const longest = Math.max(own, Math.min(dimensions ?? 0, MAX_DIMENSIONS));
+    const expected = (1 + input.length) * (BYTES_PER_VECTOR + longest * BYTES_PER_NUMBER);
+    const told = await readJson(response, Math.min(MAX_BODY_BYTES, expected), MAX_BODY_MS);
+    const { success, data: answer } = embeddingsSchema(input.length).safeParse(told);
+    if (!success) throw brokeBound('sent embeddings that are not as in the OpenAI API');
+    const { data } = answer;
     if (data.length !== input.length)
       throw fault('upstream_failed', `gave ${data.length} vectors for ${input.length} inputs.`);
     const length = data[0]?.embedding.length ?? 0;
     // Some servers ignore what they cannot do.
-    if (dimensions !== undefined && length !== dimensions)
+    if (dimensions !== undefined && length !== dimensions && length === own)
       throw unsupported(
         'dimensions',
         `must be omitted or ${length}: the server behind this model gives vectors of that length`,
       );
+    const vectors: Float32Array<ArrayBuffer>[] = [];
+    for (const [at, { index = at, embedding }] of data.entries()) {
+      if (embedding.length !== (dimensions ?? variant.dimensions ?? length))
+        throw brokeBound(`gave a vector of ${embedding.length} numbers`);
+      if (index < 0 || index >= input.length || vectors[index])
+        throw brokeBound('gave no vector, or two, for one input');
+      vectors[index] = normalised(embedding);
+    }
+    const usage = readUsage(answer.usage, variant.contextLength * input.length);
     return {
-      vectors: data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => normalised(embedding)),
-      promptTokens: usage.prompt_tokens,
+      vectors,
+      promptTokens: usage.prompt ?? tokensOf(input),
       fingerprint: server.fingerprint,
       timings: { queueMs: 0, computeMs: performance.now() - began },
     };
@@ -44,7 +72,15 @@ export async function upstreamEmbedding(
   }
 }
 
-function normalised(vector: number[]): Float32Array<ArrayBuffer> {
-  const length = Math.hypot(...vector) || 1;
-  return Float32Array.from(vector, (value) => value / length);
+function normalised(vector: unknown[]): Float32Array<ArrayBuffer> {
+  const numbers = Float64Array.from(vector, (value) => (typeof value === 'number' ? value : Number.NaN));
+  const length = Math.sqrt(numbers.reduce((sum, value) => sum + value * value, 0));
+  if (!Number.isFinite(length)) throw brokeBound('gave a vector that is not of finite numbers');
+  return Float32Array.from(numbers, (value) => value / (length || 1));
 }
+
+const tokensOf = (input: readonly (string | readonly number[])[]): number =>
+  input.reduce(
+    (total, each) => total + (typeof each === 'string' ? estimateTokens(each.length) : each.length),
+    0,
+  );

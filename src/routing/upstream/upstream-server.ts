@@ -1,9 +1,13 @@
 import type { UpstreamVariant } from '../../catalog/catalog.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
-import { redirected, statusFailure, timedOut, unreachable, type UpstreamError } from './upstream-failures.ts';
+import { statusFailure } from './status-failure.ts';
+import { redirected, timedOut, unreachable, type UpstreamError } from './upstream-failures.ts';
 
 /** A server that does not list its models in this time counts as down, and the next variant is tried. */
 const PROBE_MS = 3000;
+
+/** Also of a server that answers others meanwhile: in pauses that it may make. */
+const MAX_PAUSES_TO_HEADERS = 5;
 
 /** One variant's server: its key, its health, and what is under way. */
 export class UpstreamServer {
@@ -104,7 +108,11 @@ export class UpstreamServer {
     const silent = new AbortController();
     const began = performance.now();
     const watch = (): void => {
-      const leftMs = Math.max(began, this.#heardAt) + silenceMs - performance.now();
+      const until = Math.min(
+        Math.max(began, this.#heardAt) + silenceMs,
+        began + MAX_PAUSES_TO_HEADERS * silenceMs,
+      );
+      const leftMs = until - performance.now();
       if (leftMs <= 0) silent.abort(timedOut());
       else timer = setTimeout(watch, leftMs);
     };

@@ -216,6 +216,30 @@ describe('limits', () => {
     expect((await store.reserve(keyId, 1)).retryAfterMs).toBeNull();
   });
 
+  test.each([Number.NaN, Number.POSITIVE_INFINITY, -1e9])(
+    'a count that cannot be true (%s) leaves the reservation as it is',
+    async (used) => {
+      const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 600 } });
+      const { keyId } = await admitted(key);
+      await store.reserve(keyId, 600);
+      await store.settle(keyId, 600, used);
+      expect(await store.reserve(keyId, 60)).toMatchObject({ retryAfterMs: 6000 });
+    },
+  );
+
+  test('a record whose level is no number counts as empty, and fills again', async () => {
+    const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 600 } });
+    const { keyId } = await admitted(key);
+    const { withDatabase } = await import('../../../src/database/database.ts');
+    await withDatabase('/', async (database) => {
+      const record = await database.get('keys', keyId);
+      if (record) await database.put('keys', { ...record, tokens: { level: Number.NaN, at: now } });
+    });
+    expect(await store.reserve(keyId, 60)).toMatchObject({ retryAfterMs: 6000 });
+    now += 6000;
+    expect(await store.reserve(keyId, 60)).toMatchObject({ retryAfterMs: null });
+  });
+
   test('tokens that are asked for together never exceed what is left', async () => {
     const { key } = await keys.issue({ label: 'a', limits: { tokensPerMinute: 100 } });
     const { keyId } = await admitted(key);

@@ -39,6 +39,13 @@ const stream =
     else setTimeout(() => response.destroy(), 20);
   };
 const whole = stream('from the server', 'whole');
+const rawStream =
+  (text: string): Answer =>
+  (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(text);
+  };
+const ofOneLine = rawStream(`data: ${'a'.repeat(300_000)}`);
 const hangUp: Answer = (response) => response.destroy();
 
 let servers: Server[] = [];
@@ -198,6 +205,13 @@ const faults: [string, Answer, RegExp][] = [
   ['a failing server', status(503), /failed \(503\)/],
   ['a broken connection', hangUp, /cannot be reached.*Access-Control-Allow-Origin/],
   ['a reply that breaks off before its first token', stream('', 'cut'), /ended its reply/],
+  ['a line without an end', ofOneLine, /event of more than 262144 characters/],
+  [
+    'text that is no string',
+    rawStream('data: {"choices":[{"delta":{"content":{"a":1}}}]}\n\n'),
+    /OpenAI API/,
+  ],
+  ['an error without an end', (to) => to.writeHead(400).end('a'.repeat(70_000)), /more than 65536 bytes/],
 ];
 
 test.each(faults)(

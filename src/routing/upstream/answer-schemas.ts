@@ -1,0 +1,95 @@
+import { catch as orElse, z } from '../../util/zod.ts';
+
+/** Zod collects every issue of an array, so a length is bounded before its elements are looked at. */
+const listOf = <Element extends z.ZodMiniType>(element: Element, most: number) =>
+  z.pipe(z.array(z.unknown()).check(z.maxLength(most)), z.array(element));
+
+const text = z.nullish(z.string());
+const bytes = z.nullish(listOf(z.int().check(z.minimum(0), z.maximum(255)), 1024));
+const tokenLogprob = z.object({ token: z.string(), logprob: z.number(), bytes });
+
+const choiceSchema = z.object({
+  /** Of a chat. */
+  delta: z.nullish(
+    z.object({
+      content: text,
+      /** llama.cpp, older vLLM and DeepSeek name thoughts so; newer vLLM, OpenRouter and Ollama `reasoning`. */
+      reasoning_content: z.optional(z.unknown()),
+      reasoning: z.optional(z.unknown()),
+    }),
+  ),
+  /** Of a completion. */
+  text,
+  finish_reason: text,
+  logprobs: z.nullish(
+    z.object({
+      content: z.nullish(
+        listOf(z.extend(tokenLogprob, { top_logprobs: z.optional(listOf(tokenLogprob, 64)) }), 1024),
+      ),
+    }),
+  ),
+});
+
+/** One event of a stream. Its usage is read by `countOf`. */
+export const chunkSchema = z.object({
+  error: z.optional(z.unknown()),
+  usage: z.optional(z.unknown()),
+  choices: z.nullish(listOf(choiceSchema, 16)),
+});
+
+/** Numbers are checked as a vector is normalised: there may be millions. */
+export const embeddingsSchema = (vectors: number) =>
+  z.object({
+    usage: z.optional(z.unknown()),
+    data: listOf(
+      z.object({ index: z.optional(z.int()), embedding: z.custom<unknown[]>(Array.isArray) }),
+      vectors,
+    ),
+  });
+
+/** The body of an error. */
+export const errorSchema = z.object({
+  error: z.object({
+    message: orElse(z.string(), ''),
+    code: orElse(z.string().check(z.regex(/^[\w.-]{1,64}$/)), ''),
+    param: orElse(z.string().check(z.maxLength(256)), ''),
+  }),
+});
+
+const count = orElse(z.optional(z.int().check(z.minimum(0))), undefined);
+const details = (names: Record<string, typeof count>) => orElse(z.nullish(z.object(names)), undefined);
+
+/** A usage that is none is as an empty one, and so is a count. */
+const usageSchema = orElse(
+  z.object({
+    prompt_tokens: count,
+    completion_tokens: count,
+    prompt_tokens_details: details({ cached_tokens: count }),
+    completion_tokens_details: details({ reasoning_tokens: count }),
+  }),
+  {},
+);
+
+/** Of what a server does not count, or counts as it cannot be: a key's limit holds for it, too. */
+export const estimateTokens = (characters: number): number => Math.ceil(characters / 4);
+
+interface ToldUsage {
+  prompt?: number | undefined;
+  completion?: number | undefined;
+  cached?: number | undefined;
+  reasoning?: number | undefined;
+}
+
+/** The counts that can be true; the others are left out. `most`: tokens of prompt and reply together. */
+export function readUsage(usage: unknown, most: number): ToldUsage {
+  const told = usageSchema.parse(usage);
+  const possible = (tokens: number | undefined, least = 0): number | undefined =>
+    tokens !== undefined && tokens >= least && tokens <= most ? tokens : undefined;
+  return {
+    // No prompt is empty: a template adds tokens to it.
+    prompt: possible(told.prompt_tokens, 1),
+    completion: possible(told.completion_tokens),
+    cached: possible(told.prompt_tokens_details?.['cached_tokens']),
+    reasoning: possible(told.completion_tokens_details?.['reasoning_tokens']),
+  };
+}

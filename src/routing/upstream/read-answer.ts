@@ -1,0 +1,81 @@
+import { brokeBound } from './upstream-failures.ts';
+
+/** Most that is computed before other requests have their turn: what is buffered is read without a pause otherwise. */
+const MAX_TURN_MS = 8;
+
+/** The time within which something must come. It may be set again, and stands still while it is cleared. */
+export class Deadline {
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #missed: string | null = null;
+  #onMissed: (() => void) | undefined;
+
+  /** @param what as in "It sent no token in 60 s" */
+  set(ms: number, what: string): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#missed = `${what} in ${ms / 1000} s`;
+      this.#onMissed?.();
+    }, ms);
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Ends a read that waits. */
+  onMissed(end: () => void): void {
+    this.#onMissed = end;
+  }
+
+  /** @throws UpstreamError once it has passed */
+  check(): void {
+    if (this.#missed) throw brokeBound(this.#missed);
+  }
+}
+
+/**
+ * The bytes of an answer as they come; what the loop computes counts towards the turn, too.
+ * @throws UpstreamError past `maxBytes`, and past the deadline
+ */
+export async function* readBytes(
+  response: Response,
+  maxBytes: number,
+  deadline: Deadline,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = response.body?.getReader();
+  if (!reader) return;
+  const leave = (): void => void reader.cancel().catch(() => undefined);
+  deadline.onMissed(leave);
+  let length = 0;
+  let turnBegan = performance.now();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      deadline.check();
+      if (done) return;
+      length += value.length;
+      if (length > maxBytes) throw brokeBound(`sent more than ${maxBytes} bytes`);
+      yield value;
+      if (performance.now() - turnBegan < MAX_TURN_MS) continue;
+      await nextTask();
+      turnBegan = performance.now();
+    }
+  } finally {
+    deadline.clear();
+    // Unread, the rest would hold one of the few connections that a browser opens to a host.
+    leave();
+  }
+}
+
+/** A whole answer as JSON. @throws UpstreamError past the bounds; SyntaxError */
+export async function readJson(response: Response, maxBytes: number, ms: number): Promise<unknown> {
+  const deadline = new Deadline();
+  deadline.set(ms, 'did not end its answer');
+  const decoder = new TextDecoder();
+  const parts: string[] = [];
+  for await (const bytes of readBytes(response, maxBytes, deadline))
+    parts.push(decoder.decode(bytes, { stream: true }));
+  return JSON.parse(parts.join('') + decoder.decode());
+}
+
+const nextTask = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));

@@ -1,0 +1,87 @@
+import type { ErrorCode } from '../../errors/error-codes.ts';
+import { errorSchema } from './answer-schemas.ts';
+import { readJson } from './read-answer.ts';
+import { fault, UpstreamError } from './upstream-failures.ts';
+
+/** The caller's own faults, told in the server's words. */
+const CALLERS = new Set([400, 413, 422]);
+
+/** A 429 that asks for a shorter pause, or for none, is passed on: its client waits and asks again. */
+const LONG_RETRY_AFTER_MS = 5000;
+
+/** A server that asks for longer is asked again after that. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
+
+/** Of the body of an error. */
+const MAX_ERROR_BYTES = 64 * 1024;
+const MAX_ERROR_MS = 5000;
+const MAX_MESSAGE_CHARACTERS = 1000;
+
+/**
+ * What a server's status means, as our own error, without the server's key. A body that is too long, or does not end, is a
+ * failure of the server, whatever the status.
+ */
+export async function statusFailure(
+  response: Response,
+  key: string | undefined,
+  passThrough: readonly number[] = [],
+): Promise<UpstreamError> {
+  const { status, headers } = response;
+  const isLimit = status === 429;
+  const isTold = isLimit || CALLERS.has(status);
+  // Unread, it would hold one of the few connections that a browser opens to a host.
+  if (!isTold) void response.body?.cancel().catch(() => undefined);
+  const retryAfterMs = retryAfter(headers);
+  const more = retryAfterMs === undefined ? {} : { retryAfterMs };
+  const isForCaller = passThrough.includes(status);
+  const type = 'invalid_request_error';
+  if (status === 401 || status === 403) {
+    const message = `refused the key that the site gave for it (${status}). Put a valid key into \`upstreamKeys\`.`;
+    return fault('upstream_refused', message, { status, type }, isForCaller);
+  }
+  if (status === 404) {
+    const message = 'does not know the model or the path (404). Check `model` and `baseUrl` in the catalog.';
+    return fault('upstream_failed', message, {}, isForCaller);
+  }
+  if (!isTold) return fault('upstream_failed', `failed (${status}). Try again, or later.`, more, isForCaller);
+  const told = await readError(response, key);
+  if (told instanceof UpstreamError) return told;
+  const said = told.message.slice(0, MAX_MESSAGE_CHARACTERS) || `The server said ${status}.`;
+  return new UpstreamError(
+    // The server's own code is passed on, whether localtext knows it or not; some servers send a number.
+    (told.code as ErrorCode) || (isLimit ? 'rate_limit_exceeded' : null),
+    said,
+    {
+      status: isLimit ? 429 : 400,
+      type: isLimit ? 'rate_limit_error' : type,
+      param: told.param || null,
+      ...more,
+    },
+    isForCaller || !isLimit || (retryAfterMs ?? 0) <= LONG_RETRY_AFTER_MS,
+  );
+}
+
+async function readError(
+  response: Response,
+  key: string | undefined,
+): Promise<UpstreamError | { message: string; code: string; param: string }> {
+  try {
+    const { error } = errorSchema.parse(await readJson(response, MAX_ERROR_BYTES, MAX_ERROR_MS));
+    const message = key ? error.message.replaceAll(key, '(key)') : error.message;
+    return { ...error, message: message.replaceAll(/\p{Cc}+/gu, ' ') };
+  } catch (error) {
+    return error instanceof UpstreamError ? error : { message: '', code: '', param: '' };
+  }
+}
+
+function retryAfter(headers: Headers): number | undefined {
+  const milliseconds = Number(headers.get('retry-after-ms') ?? Number.NaN);
+  if (Number.isFinite(milliseconds)) return bounded(milliseconds);
+  const text = headers.get('retry-after');
+  if (!text) return undefined;
+  const seconds = Number(text);
+  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(wait) ? bounded(wait) : undefined;
+}
+
+const bounded = (ms: number): number => Math.min(MAX_RETRY_AFTER_MS, Math.max(0, ms));
