@@ -1,6 +1,6 @@
 import { FormatError } from './byte-cursor.ts';
 import { CHAT_ARCHITECTURES, OTHER_ARCHITECTURES } from './architectures.ts';
-import { tensorBytes, type Gguf } from './read-gguf.ts';
+import { align, tensorBytes, type Gguf } from './read-gguf.ts';
 import { TENSOR_TYPES } from './tensor-types.ts';
 
 /** What the header of a GGUF file says of its model. */
@@ -43,6 +43,12 @@ const MAX_WIDTH = 2 ** 20;
 const MAX_SPLITS = 1000;
 const DEFAULT_CONTEXT = 2048;
 
+/** Their files give 0 heads: they have no attention. */
+const WITHOUT_HEADS = /^(mamba|a?rwkv)/;
+
+/** Control characters, and those that change the direction of the text around them. */
+const UNPRINTABLE = /[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
+
 /** @throws FormatError for a model that the chat engine cannot run */
 export function ggufFacts(gguf: Gguf): GgufFacts {
   const { metadata, tensors } = gguf;
@@ -64,7 +70,13 @@ export function ggufFacts(gguf: Gguf): GgufFacts {
   // Of a split model, the first file alone describes it.
   if (index === 0) requireChat(architecture);
   requireTensorTypes(gguf);
+  requireTensorLayout(gguf);
   const of = (key: string, max: number): number => number(`${architecture}.${key}`, max) ?? 0;
+  for (const key of ['context_length', 'block_count', 'embedding_length', 'attention.head_count']) {
+    if (metadata.get(`${architecture}.${key}`)?.value !== 0) continue;
+    if (key !== 'attention.head_count' || !WITHOUT_HEADS.test(architecture))
+      throw new FormatError(`gives 0 as ${architecture}.${key}`);
+  }
   const heads = of('attention.head_count', MAX_WIDTH);
   const headSize = heads > 0 ? of('embedding_length', MAX_WIDTH) / heads : 0;
   const keyValueSize =
@@ -72,8 +84,8 @@ export function ggufFacts(gguf: Gguf): GgufFacts {
     (of('attention.value_length', MAX_WIDTH) || headSize);
   return {
     architecture,
-    name: text('general.name'),
-    license: text('general.license'),
+    name: printable(text('general.name')),
+    license: printable(text('general.license')),
     contextLength: of('context_length', MAX_CONTEXT) || DEFAULT_CONTEXT,
     quantization: fileTypes.get(number('general.file_type', 2 ** 31) ?? -1) ?? mostBytes(gguf),
     chatTemplate: text('tokenizer.chat_template'),
@@ -101,6 +113,31 @@ function requireTensorTypes({ tensors }: Gguf): void {
     `has a quantization that this version of llama.cpp does not have (element type ${unknown.type} of ${unknown.name})`,
   );
 }
+
+/** As llama.cpp requires it: names differ, no shape is empty, and each tensor follows the one before it. */
+function requireTensorLayout({ tensors, alignment }: Gguf): void {
+  const names = new Set<string>();
+  let expected = 0;
+  for (const tensor of tensors) {
+    const { name, shape, type, offset } = tensor;
+    const shown = printable(name.slice(0, 100));
+    if (names.has(name)) throw new FormatError(`has two tensors of the name ${shown}`);
+    names.add(name);
+    if (shape.includes(0)) throw new FormatError(`has an empty tensor, ${shown}`);
+    const { elements = 1 } = TENSOR_TYPES.get(type) ?? {};
+    if ((shape[0] ?? 1) % elements !== 0)
+      throw new FormatError(`has a tensor, ${shown}, whose rows are not of whole blocks of ${elements}`);
+    if (offset !== expected)
+      throw new FormatError(
+        `has its tensor ${shown} at ${offset}, and not at ${expected} behind the one before it`,
+      );
+    expected = align(offset + tensorBytes(tensor), alignment);
+  }
+}
+
+/** null: nothing is left. */
+export const printable = (text: string | null): string | null =>
+  text?.replaceAll(UNPRINTABLE, ' ').trim() || null;
 
 /** The element type that most of the file is. */
 function mostBytes({ tensors }: Gguf): string {

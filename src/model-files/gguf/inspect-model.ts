@@ -1,5 +1,5 @@
 import { FormatError } from './byte-cursor.ts';
-import { ggufFacts, type GgufFacts } from './gguf-facts.ts';
+import { ggufFacts, printable, type GgufFacts } from './gguf-facts.ts';
 import { readGguf } from './read-gguf.ts';
 import { readHeader, type FileStart } from './read-header.ts';
 
@@ -42,7 +42,7 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
   if (!complete) throw incomplete(first.file.name, count, files.length);
   return {
     facts: { ...first.facts, tensors: sorted.reduce((total, { facts }) => total + facts.tensors, 0) },
-    name: (first.facts.name ?? baseName(first.file.name)).slice(0, MAX_NAME_LENGTH),
+    name: (first.facts.name ?? printable(baseName(first.file.name)) ?? 'model').slice(0, MAX_NAME_LENGTH),
     files: sorted.map(({ file }) => file),
     bytes: sorted.reduce((total, { file }) => total + file.size, 0),
   };

@@ -59,6 +59,7 @@ export function readGguf(cursor: ByteCursor): Gguf {
   const metadata = new Map<string, GgufValue>();
   for (let entry = 0; entry < entries; entry++) {
     const key = name(cursor);
+    if (metadata.has(key)) throw new FormatError(`has ${key} twice in its metadata`);
     const type = cursor.u32();
     metadata.set(key, { at: cursor.position, value: readValue(cursor, key, type) });
   }

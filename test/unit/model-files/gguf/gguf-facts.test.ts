@@ -56,6 +56,53 @@ test.each<[string, Record<string, number | string>, RegExp]>([
   await expect(refused).rejects.toThrow(message);
 });
 
+const norm = { name: 'norm', shape: [8], type: 0, bytes: 32 };
+const withTensors = (...tensors: (typeof oneTensor)[]) => writeGguf({ metadata: chatMetadata, tensors });
+/** The second tensor lies at that offset instead of at 32. */
+function secondAt(offset: number): Buffer<ArrayBuffer> {
+  const bytes = withTensors({ ...norm, name: 'first' }, { ...norm, name: 'second' });
+  bytes.writeBigUInt64LE(BigInt(offset), bytes.indexOf('second') + 6 + 4 + 8 + 4);
+  return Buffer.concat([bytes, Buffer.alloc(64)]);
+}
+function twice(): Buffer<ArrayBuffer> {
+  const bytes = withMetadata({ 'key.a': 1, 'key.b': 1 });
+  bytes.write('key.a', bytes.indexOf('key.b'));
+  return bytes;
+}
+
+test.each([
+  ['two tensors of one name', withTensors(norm, norm), /two tensors of the name norm/],
+  ['a tensor that lies on another', secondAt(0), /second at 0, and not at 32/],
+  ['a gap between tensors', secondAt(64), /second at 64, and not at 32/],
+  ['an empty tensor', withTensors({ ...norm, shape: [0, 0], bytes: 0 }), /an empty tensor, norm/],
+  ['rows of half a block', withTensors({ ...oneTensor, shape: [16, 4] }), /not of whole blocks of 32/],
+  ['a key twice', twice(), /key\.a twice/],
+  ['no heads', withMetadata({ 'llama.attention.head_count': 0 }), /gives 0 as llama\.attention\.head_count/],
+  ['no context', withMetadata({ 'llama.context_length': 0 }), /gives 0 as llama\.context_length/],
+  ['no layers', withMetadata({ 'llama.block_count': 0 }), /gives 0 as llama\.block_count/],
+  ['no width', withMetadata({ 'llama.embedding_length': 0 }), /gives 0 as llama\.embedding_length/],
+])('a file that llama.cpp would not load is refused: %s', async (_, bytes, message) => {
+  const refused = factsOf(bytes);
+  await expect(refused).rejects.toThrow(FormatError);
+  await expect(refused).rejects.toThrow(message);
+});
+
+test('a model without attention has no heads', async () => {
+  const metadata = {
+    'general.architecture': 'mamba',
+    'mamba.attention.head_count': 0,
+    'mamba.context_length': 64,
+  };
+  expect(await factsOf(withMetadata(metadata))).toMatchObject({ architecture: 'mamba', contextLength: 64 });
+});
+
+test('control characters and changes of direction are left out of names', async () => {
+  const facts = await factsOf(
+    withMetadata({ 'general.name': 'Tiny\u0000\r\n\u202eLlama \u009b', 'general.license': '\u0007' }),
+  );
+  expect(facts).toMatchObject({ name: 'Tiny Llama', license: null });
+});
+
 test('a quantization that llama.cpp does not have is refused', async () => {
   const bytes = writeGguf({ metadata: chatMetadata, tensors: [{ ...oneTensor, type: 31 }] });
   await expect(factsOf(bytes)).rejects.toThrow('element type 31 of token_embd.weight');
