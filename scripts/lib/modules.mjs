@@ -51,9 +51,10 @@ export async function buildModules() {
 const workerUrls = {
   name: 'worker-urls',
   transform(code) {
-    const built = code
-      .replaceAll(`'../engine/worker.ts'`, `'../worker/worker.js'`)
-      .replaceAll(`'./broker/broker.ts'`, `'../broker/broker.js'`);
+    const built = code.replaceAll(
+      /new URL\('[./\w-]*\b(worker|broker)\.ts', import\.meta\.url\)/g,
+      `new URL('../$1/$1.js', import.meta.url)`,
+    );
     return built === code ? null : { code: built, map: null };
   },
 };
