@@ -22,6 +22,7 @@ const steps = [
   ['prettier', '--check', '--cache', '--log-level', 'warn', '.'],
   ...environments.map((folder) => ['tsc', '--noEmit', '-p', folder]),
   ['knip', '--no-progress'],
+  ['vitest', 'run', '--project', 'repository', '--reporter', 'dot'],
   ['oxlint', '--deny-warnings'],
   ['node', 'scripts/words.mjs'],
   ['node', 'scripts/imports.mjs'],

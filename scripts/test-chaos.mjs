@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const [rounds = '200', seed = '1'] = process.argv.slice(2);
 const vitest = join('node_modules', '.bin', 'vitest');
-const { status } = spawnSync(vitest, ['run', '--project', 'timed', 'test/chaos'], {
+const { status } = spawnSync(vitest, ['run', '--project', 'nightly', 'test/chaos'], {
   stdio: 'inherit',
   shell: process.platform === 'win32',
   env: { ...process.env, LOCALTEXT_CHAOS_ROUNDS: rounds, LOCALTEXT_CHAOS_SEED: seed },

@@ -7,7 +7,7 @@ const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '30' }, seed: { type: 'string', default: '1' } },
 });
 const vitest = join('node_modules', '.bin', 'vitest');
-const { status } = spawnSync(vitest, ['run', '--project', 'browser', 'test/soak'], {
+const { status } = spawnSync(vitest, ['run', '--project', 'nightly', 'test/soak'], {
   stdio: 'inherit',
   shell: process.platform === 'win32',
   env: { ...process.env, LOCALTEXT_SOAK_MINUTES: values.minutes, LOCALTEXT_SOAK_SEED: values.seed },

@@ -1,19 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { findRoot, peakTreeBytes } from '../support/process-memory.ts';
 import { quotients, type Row } from './row.ts';
 import { NO_GPU, type Stage } from './stage.ts';
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 
 const MEGABYTE = 1e6;
 
 /** In its own browser, closed again; the stored weights stay between. */
 export async function memory({ site, rounds }: Stage): Promise<Row> {
   if (process.platform !== 'linux') throw new Error('memory is measured on Linux alone');
-  const profile = await mkdtemp(join(tmpdir(), 'localtext-bench-'));
+  const profile = await tempFolder('bench');
   try {
     await peakBytes(profile, site.url, 1);
     const one: number[] = [];
@@ -38,7 +35,7 @@ export async function memory({ site, rounds }: Stage): Promise<Row> {
       },
     };
   } finally {
-    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+    await removeFolder(profile);
   }
 }
 

@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright';
 
@@ -14,6 +13,7 @@ import { findRoot, peakTreeBytes, treeBytes, treeCpuMs } from '../support/proces
 import { growthRow } from './growth.ts';
 import { differences, type Row } from './row.ts';
 import { NO_GPU, type Stage } from './stage.ts';
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 
 const SIZES = [1, 8, 64, 512];
 /** Chromium has 256 streams at once on a connection, and one connection to a host over HTTP/2. */
@@ -31,7 +31,7 @@ interface Measured {
 
 /** Streams of servers at a fixed rate, through /v1 and by the page's own `fetch` in turn. */
 export async function serverStreams({ site, rounds }: Stage): Promise<Row[]> {
-  const profile = await mkdtemp(join(tmpdir(), 'localtext-bench-'));
+  const profile = await tempFolder('bench');
   const servers = await startServers(profile);
   const context = await launch({ profile, extraArgs: [...NO_GPU, '--ignore-certificate-errors'] });
   try {
@@ -59,7 +59,7 @@ export async function serverStreams({ site, rounds }: Stage): Promise<Row[]> {
   } finally {
     await context.close();
     for (const { close } of servers) close();
-    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+    await removeFolder(profile);
   }
 }
 

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -12,6 +11,7 @@ import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { StaticSite } from '../support/static-site.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../support/write-gguf.ts';
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 
 const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 
@@ -32,7 +32,7 @@ let chosen: string;
 let chosenBytes: number;
 const folders: string[] = [];
 beforeAll(async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'localtext-added-'));
+  const folder = await tempFolder('added');
   folders.push(folder);
   const gguf = await firstLayers(GGUF, 2);
   chosenBytes = gguf.length;
@@ -40,7 +40,7 @@ beforeAll(async () => {
   await writeFile(chosen, gguf);
 });
 afterAll(async () => {
-  for (const folder of folders) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  for (const folder of folders) await removeFolder(folder);
 });
 
 const storedNames = (page: Page): Promise<string[]> =>
@@ -95,7 +95,7 @@ const refused = (page: Page, what: 'text' | 'truncated' | 'taken' | 'aborted'): 
   }, what);
 
 test('a GGUF of the user answers in every tab, offline and after a restart, until it is removed', async () => {
-  const profile = await mkdtemp(join(tmpdir(), 'localtext-added-'));
+  const profile = await tempFolder('added');
   folders.push(profile);
   const site = await StaticSite.start();
   const first = await launch({ profile });

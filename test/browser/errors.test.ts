@@ -6,19 +6,15 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { launchWithWeights } from '../support/stored-weights.ts';
+import { AlteredSite } from '../support/altered-site.ts';
 import { openPage } from '../support/open-page.ts';
+import { smallChat } from '../support/small-chat.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
 
 /** What the OpenAI client makes of failures that are found late: it has its own classes for statuses alone. */
 
-const small = defaultCatalog.models[0]?.variants.at(-1);
 const embedder = defaultCatalog.models.find(({ kind }) => kind === 'embedding');
-if (small?.engine !== 'wllama' || !embedder) throw new Error('the default catalog has no small weights');
-const [file] = small.files;
-if (!file) throw new Error('the small weights have no file');
-
-/** Its bytes are there, and its hash is another: found once all of it has been read. */
-const broken: Variant = { ...small, name: 'broken', files: [{ ...file, sha256: '0'.repeat(64) }] };
+if (!embedder) throw new Error('the default catalog has no embedding model');
 /** Longer than any deadline of a second or two. */
 const LATE_MS = 3000;
 
@@ -48,12 +44,19 @@ async function refusingServer() {
 }
 
 let context: BrowserContext;
+let site: AlteredSite;
 let server: Awaited<ReturnType<typeof refusingServer>>;
 let page: Page;
 let key: string;
 
 beforeAll(async () => {
+  const { variant: small, serve } = await smallChat();
+  /** Its bytes are there, and its hash is another: found once all of it has been read. */
+  const files = small.files.map((file) => ({ ...file, sha256: '0'.repeat(64) }));
+  const broken: Variant = { ...small, name: 'broken', files };
   server = await refusingServer();
+  site = await AlteredSite.start(inject('siteUrl'));
+  serve(site);
   const upstream: Variant = {
     engine: 'upstream',
     name: 'refusing',
@@ -73,7 +76,7 @@ beforeAll(async () => {
     ownedBy: 'test',
     models: [chat('small', small), chat('broken', broken), chat('refusing', upstream), embedder],
   };
-  context = await launchWithWeights();
+  context = await launchWithWeights({ servedBy: site.url });
   const options = encodeURIComponent(JSON.stringify({ catalog }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html#options=${options}`));
   await page.evaluate(async () => (await window.localtext).ready('small'));
@@ -81,6 +84,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await context.close();
+  await site.stop();
   server.close();
 });
 

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { BrowserContext, CDPSession, Page } from 'playwright';
@@ -7,6 +6,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import { launch } from '../support/launch.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../support/write-gguf.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 /** Files that a user may choose by mistake or be given by somebody else, on the way that a model takes. */
 
@@ -103,7 +103,7 @@ let page: Page;
 let devtools: CDPSession;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'localtext-hostile-'));
+  folder = await tempFolder('hostile');
   for (const [name, { bytes, size }] of Object.entries(cases)) {
     await writeFile(join(folder, name), bytes);
     if (size !== undefined) await truncate(join(folder, name), size);

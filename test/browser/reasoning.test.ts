@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
@@ -9,6 +8,7 @@ import { firstLayers } from '../support/first-layers.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { writeThinkingGguf } from '../support/thinking-gguf.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 /** A model at hand whose template thinks, with a part of its layers. It does not end its thoughts: their budget does. */
 const MODEL = 'thinker';
@@ -20,7 +20,7 @@ let page: Page;
 let key: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'localtext-thinking-'));
+  folder = await tempFolder('thinking');
   const file = join(folder, 'thinker.gguf');
   await writeFile(file, await firstLayers(GGUF, 8));
   await writeThinkingGguf(file, file);

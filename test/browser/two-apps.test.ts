@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright';
 import sirv from 'sirv';
 import { build } from 'vite';
@@ -13,6 +11,7 @@ import type { Catalog, CatalogModel, Variant } from '../../src/catalog/catalog.t
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { launch } from '../support/launch.ts';
 import { openPage, type StartedPage } from '../support/open-page.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 /** Two apps on one origin: the same build below `/a/` and `/b/`, each with its own catalog. */
 type App = 'a' | 'b';
@@ -55,7 +54,7 @@ let context: BrowserContext;
 const requested: string[] = [];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'localtext-apps-'));
+  folder = await tempFolder('apps');
   await build({ mode: 'browser-tests', logLevel: 'warn', base: './', build: { outDir: folder } });
   const files = sirv(folder);
   const models = sirv('public/models');

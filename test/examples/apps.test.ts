@@ -2,13 +2,11 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Page } from 'playwright';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
 import { browserOfFile } from '../support/browser-of-file.ts';
-import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
-import { linkModels } from './support/models.ts';
-import { preview, startVite } from './support/vite-server.ts';
+import { preview } from './support/vite-server.ts';
 
 /** Examples of whole apps, built and driven on real weights. */
 
@@ -35,14 +33,6 @@ async function chatWithHooks(url: string): Promise<void> {
 test('react-ai-sdk: the hooks follow the load, and the agent in the page streams', async () => {
   const { url } = await preview('react-ai-sdk');
   await chatWithHooks(url);
-});
-
-test('react-ai-sdk on the dev server', async () => {
-  const folder = join(examples, 'react-ai-sdk');
-  await linkModels(join(folder, 'public'));
-  const server = await startVite(folder, 'dev', await freePort());
-  onTestFinished(() => server.stop());
-  await chatWithHooks(server.url);
 });
 
 test('langchain-rag: the right one of the chosen files is found, and the answer comes from it', async () => {

@@ -1,46 +1,27 @@
 import { join } from 'node:path';
 
-import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 
 import { browserOfFile } from '../support/browser-of-file.ts';
 import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
 import { serveFolder } from './support/plain-server.ts';
-import { preview, startVite } from './support/vite-server.ts';
+import { startVite } from './support/vite-server.ts';
 import { linkModels } from './support/models.ts';
 import { run } from './support/workspace.ts';
 
 const examples = inject('examples');
 const browser = browserOfFile();
 
-describe('vite-openai', () => {
-  test('chats below its own base, isolated, and asks no other origin', async () => {
-    const { url } = await preview('vite-openai', '/app/');
-    const foreign: string[] = [];
-    browser.context.on('request', (request) => {
-      if (!/^(http:\/\/localhost:|blob:|data:)/.test(request.url())) foreign.push(request.url());
-    });
-    const { page, faults } = await openExample(browser.context, url);
-    expect(await ask(page)).toMatch(/Paris/);
-    expect(await page.evaluate(() => crossOriginIsolated)).toBe(true);
-    const scopes = await page.evaluate(async () =>
-      (await navigator.serviceWorker.getRegistrations()).map(({ scope }) => scope),
-    );
-    expect(scopes).toEqual([url]);
-    expect([faults, foreign]).toEqual([[], []]);
-    await page.close();
-  });
-
-  test('chats on the dev server', async () => {
-    const folder = join(examples, 'vite-openai');
-    await linkModels(join(folder, 'public'));
-    const server = await startVite(folder, 'dev', await freePort(), '/app/');
-    onTestFinished(() => server.stop());
-    const { page, faults } = await openExample(browser.context, server.url);
-    expect(await ask(page)).toMatch(/Paris/);
-    expect(faults).toEqual([]);
-    await page.close();
-  });
+test('vite-openai chats on the dev server', async () => {
+  const folder = join(examples, 'vite-openai');
+  await linkModels(join(folder, 'public'));
+  const server = await startVite(folder, 'dev', await freePort(), '/app/');
+  onTestFinished(() => server.stop());
+  const { page, faults } = await openExample(browser.context, server.url);
+  expect(await ask(page)).toMatch(/Paris/);
+  expect(faults).toEqual([]);
+  await page.close();
 });
 
 test('plain-html: init copies all it needs; a host without headers still gets an isolated page', async () => {

@@ -8,7 +8,7 @@ import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
 import { linkModels } from './support/models.ts';
 import { startNginx } from './support/nginx.ts';
-import { startAstro, startNext, startVite } from './support/vite-server.ts';
+import { startVite } from './support/vite-server.ts';
 import { run } from './support/workspace.ts';
 
 /** Other bundlers and frameworks, with no setting for the engines, behind nginx and its own table of MIME types. */
@@ -19,13 +19,6 @@ const browser = browserOfFile();
 async function wasmFiles(folder: string): Promise<string[]> {
   const files = await readdir(folder, { recursive: true });
   return files.map((path) => path.replaceAll('\\', '/')).filter((path) => path.endsWith('.wasm'));
-}
-
-async function chat(url: string): Promise<void> {
-  const { page, faults } = await openExample(browser.context, url);
-  expect(await ask(page)).toMatch(/Paris/);
-  expect(faults).toEqual([]);
-  await page.close();
 }
 
 /** Chats, and embeds by the page's own key, so that both WASM engines have run. */
@@ -64,19 +57,6 @@ test.each([
   const server = await startNginx({ [`/${name}/`]: site });
   onTestFinished(() => server.stop());
   await chatAndEmbed(`${server.url}/${name}/`);
-});
-
-test.each([
-  ['next', startNext],
-  ['astro', startAstro],
-])('%s, on its dev server', async (name, startServer) => {
-  const folder = join(examples, name);
-  // As `npm run dev` does.
-  if (name === 'next') await run(folder, 'npx', 'localtext', 'init', 'public');
-  await linkModels(join(folder, 'public'));
-  const server = await startServer(folder, await freePort(), `/${name}/`);
-  onTestFinished(() => server.stop());
-  await chat(server.url);
 });
 
 test('sveltekit, on its own preview server', async () => {

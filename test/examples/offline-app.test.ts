@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { Page } from 'playwright';
@@ -11,6 +9,7 @@ import { ask, openExample } from './support/drive.ts';
 import { preview, startVite } from './support/vite-server.ts';
 import { linkModels } from './support/models.ts';
 import { run } from './support/workspace.ts';
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 
 async function installFaults(page: Page): Promise<unknown[]> {
   const session = await page.context().newCDPSession(page);
@@ -43,8 +42,8 @@ test("workbox-site: the site's own Workbox worker installs an app that chats in 
   const port = await freePort();
   const server = await startVite(folder, 'preview', port);
   onTestFinished(() => server.stop());
-  const profile = await mkdtemp(join(tmpdir(), 'localtext-flight-'));
-  onTestFinished(() => rm(profile, { recursive: true, force: true, maxRetries: 5 }));
+  const profile = await tempFolder('flight');
+  onTestFinished(() => removeFolder(profile));
 
   const first = await launch({ profile });
   onTestFinished(() => first.close());

@@ -1,10 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { Soak } from './soak.ts';
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 
 const minutes = Number(process.env['LOCALTEXT_SOAK_MINUTES'] ?? 0.5);
 const seed = Number(process.env['LOCALTEXT_SOAK_SEED'] ?? 1);
@@ -17,7 +15,7 @@ test(
   `nothing is lost, grows or dies (${minutes} minutes)`,
   { timeout: 600_000 + minutes * 60_000, retry: 0 },
   async () => {
-    const profile = await mkdtemp(join(tmpdir(), 'localtext-soak-'));
+    const profile = await tempFolder('soak');
     const context = await launchWithWeights({ profile });
     try {
       const soak = new Soak(context, profile, seed);
@@ -32,7 +30,7 @@ test(
       }
     } finally {
       await context.close();
-      await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+      await removeFolder(profile);
     }
   },
 );

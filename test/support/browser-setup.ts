@@ -1,13 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { build } from 'vite';
 import type { TestProject } from 'vitest/node';
 
 import { pullTestWeights } from './pull-test-weights.ts';
 import { findBrowser } from './find-browser.ts';
 import { StaticSite } from './static-site.ts';
+import { removeFolder, removeLeftFolders, tempFolder } from './temp-folder.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -34,17 +31,18 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('profiles', profiles);
   // All projects end at the end of the run.
   return async () => {
-    await rm(profiles, { recursive: true, force: true, maxRetries: 5 });
+    await removeFolder(profiles);
     await site.stop();
   };
 }
 
 async function begin(): Promise<Shared> {
+  await removeLeftFolders();
   process.env['LOCALTEXT_CHROMIUM'] = findBrowser();
   await pullTestWeights();
   await build({ mode: 'browser-tests', logLevel: 'warn' });
   return {
     site: await StaticSite.start(),
-    profiles: await mkdtemp(join(tmpdir(), 'localtext-profiles-')),
+    profiles: await tempFolder('weights'),
   };
 }

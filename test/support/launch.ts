@@ -1,10 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { chromium, type BrowserContext } from 'playwright';
 
 import { findBrowser } from './find-browser.ts';
+import { removeFolder, tempFolder } from './temp-folder.ts';
 
 const QUIET = [
   '--disable-quic',
@@ -41,7 +38,7 @@ export interface LaunchOptions {
 
 /** Chromium with a profile on disk: an incognito one has less storage, and keeps it in memory. */
 export async function launch(options: LaunchOptions = {}): Promise<BrowserContext> {
-  const profile = options.profile ?? (await mkdtemp(join(tmpdir(), 'localtext-test-')));
+  const profile = options.profile ?? (await tempFolder('profile'));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: findBrowser(),
     headless: true,
@@ -58,7 +55,7 @@ export async function launch(options: LaunchOptions = {}): Promise<BrowserContex
     ],
   });
   if (options.profile === undefined) {
-    context.on('close', () => void rm(profile, { recursive: true, force: true, maxRetries: 5 }));
+    context.on('close', () => void removeFolder(profile));
   }
   return context;
 }

@@ -1,11 +1,11 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 import { cacheFolder } from '../../src/node/cli/pull/cache-folder.ts';
 import { findPython } from '../../src/node/cli/pull/python.ts';
+import { tempFolder } from './temp-folder.ts';
 
 const EXAMPLE = resolve('examples/ray-serve');
 /** With the first installation of Ray. */
@@ -30,7 +30,7 @@ export class RayCluster {
   async start(): Promise<void> {
     const python = await findPython(AbortSignal.timeout(30_000));
     if (!python) throw new Error('This test runs a Ray cluster: install Python 3.10 or later, with pip.');
-    const folder = await mkdtemp(join(tmpdir(), 'localtext-ray-'));
+    const folder = await tempFolder('ray');
     const config = await readFile(join(EXAMPLE, 'serve.yaml'), 'utf8');
     const own = config
       .replace('port: 8000', `port: ${this.#port}`)

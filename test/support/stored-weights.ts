@@ -1,5 +1,4 @@
-import { access, cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access, cp, mkdir, rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -7,6 +6,7 @@ import type { BrowserContext } from 'playwright';
 import { inject } from 'vitest';
 
 import { launch, type LaunchOptions } from './launch.ts';
+import { removeFolder, tempFolder } from './temp-folder.ts';
 
 interface Options extends LaunchOptions {
   /** Origin of a server that the browser is to take for the built site's: storage belongs to an origin. */
@@ -19,7 +19,7 @@ interface Options extends LaunchOptions {
  * it has the weights alone.
  */
 export async function launchWithWeights({ servedBy, ...options }: Options = {}): Promise<BrowserContext> {
-  const profile = options.profile ?? (await mkdtemp(join(tmpdir(), 'localtext-test-')));
+  const profile = options.profile ?? (await tempFolder('profile'));
   await cp(await profileWithWeights(), profile, {
     recursive: true,
     filter: (path) => servedBy === undefined || basename(path) !== 'Service Worker',
@@ -33,7 +33,7 @@ export async function launchWithWeights({ servedBy, ...options }: Options = {}):
     extraArgs: [...(options.extraArgs ?? []), ...mapped],
   });
   if (options.profile === undefined) {
-    context.on('close', () => void rm(profile, { recursive: true, force: true, maxRetries: 5 }));
+    context.on('close', () => void removeFolder(profile));
   }
   return context;
 }
@@ -53,7 +53,7 @@ async function profileWithWeights(): Promise<string> {
       await visit(making);
       await rename(making, made);
     } catch (error) {
-      await rm(making, { recursive: true, force: true, maxRetries: 5 });
+      await removeFolder(making);
       throw error;
     }
   }
@@ -84,6 +84,5 @@ async function visit(profile: string): Promise<void> {
   } finally {
     await context.close();
   }
-  for (const name of ['Cache', 'Code Cache'])
-    await rm(join(profile, 'Default', name), { recursive: true, force: true, maxRetries: 5 });
+  for (const name of ['Cache', 'Code Cache']) await removeFolder(join(profile, 'Default', name));
 }

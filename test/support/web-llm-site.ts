@@ -1,14 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createServer, type Plugin, type ViteDevServer } from 'vite';
+import { removeFolder, tempFolder } from './temp-folder.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** A page with the web-llm adapter in a worker, and nothing else of the product. */
 export async function startWebLlmSite(): Promise<{ url: string; stop(): Promise<void> }> {
-  const cacheDir = await mkdtemp(join(tmpdir(), 'localtext-web-llm-'));
+  const cacheDir = await tempFolder('web-llm');
   const server = await createServer({
     root,
     configFile: false,
@@ -27,7 +25,7 @@ export async function startWebLlmSite(): Promise<{ url: string; stop(): Promise<
 
 async function stop(server: ViteDevServer, cacheDir: string): Promise<void> {
   await server.close();
-  await rm(cacheDir, { recursive: true, force: true, maxRetries: 5 });
+  await removeFolder(cacheDir);
 }
 
 const page: Plugin = {

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 
 import { launchWithWeights } from '../../support/stored-weights.ts';
@@ -8,11 +5,12 @@ import { killEngine } from './support/kill.ts';
 import { counting } from './support/site-of-tabs.ts';
 import { Tab } from './support/tab.ts';
 import { workerThreads } from './support/worker-threads.ts';
+import { removeFolder, tempFolder } from '../../support/temp-folder.ts';
 
 test.runIf(process.platform === 'linux')(
   'an engine that dies, or whose tab is closed, takes all of its workers and WASM threads along',
   async () => {
-    const profile = await mkdtemp(join(tmpdir(), 'localtext-threads-'));
+    const profile = await tempFolder('threads');
     const context = await launchWithWeights({ profile });
     try {
       const [first, second] = [
@@ -45,7 +43,7 @@ test.runIf(process.platform === 'linux')(
       await expect.poll(threads, patience).toBe(0);
     } finally {
       await context.close();
-      await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+      await removeFolder(profile);
     }
   },
 );

@@ -1,6 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
@@ -12,6 +10,7 @@ import { ModelHub } from '../../support/model-hub.ts';
 import { openPage } from '../../support/open-page.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../support/write-gguf.ts';
 import { AlteredSite } from '../../support/altered-site.ts';
+import { removeFolder, tempFolder } from '../../support/temp-folder.ts';
 
 /** A user who adds models of the model hub in the playground, as one would: by its name, and with real weights. */
 
@@ -34,7 +33,7 @@ let answer: string | null | undefined;
 let vectors: number[][];
 
 beforeAll(async () => {
-  profile = await mkdtemp(join(tmpdir(), 'localtext-own-'));
+  profile = await tempFolder('own');
   [hub, site] = await Promise.all([
     ModelHub.start(),
     AlteredSite.start(inject('siteUrl'), { isolated: true }),
@@ -70,7 +69,7 @@ afterAll(async () => {
   await context?.close();
   await site?.stop();
   await hub?.stop();
-  await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+  await removeFolder(profile);
 });
 
 const card = () => page.getByRole('region', { name: 'Your own model' });

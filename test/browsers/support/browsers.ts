@@ -1,25 +1,32 @@
 import { launchChromium } from './chromium.ts';
 import type { Browser, LaunchOptions } from './driver.ts';
+import { isInstalled } from './find-program.ts';
 import { launchFirefox } from './firefox.ts';
 import { launchWebKit } from './webkit.ts';
 
-type Launch = (options?: LaunchOptions) => Promise<Browser>;
+interface Choice {
+  name: string;
+  /** Installs the browser where that is possible. */
+  launch(options?: LaunchOptions): Promise<Browser>;
+  isInstalled(): boolean;
+}
 
-const launchers: Record<string, Launch> = {
-  chromium: launchChromium,
-  firefox: launchFirefox,
-  webkit: () => launchWebKit(),
-};
+const choices: readonly Choice[] = [
+  { name: 'chromium', launch: launchChromium, isInstalled: () => true },
+  { name: 'firefox', launch: launchFirefox, isInstalled: () => isInstalled('firefox') },
+  {
+    name: 'webkit',
+    launch: () => launchWebKit(),
+    isInstalled: () => (['webkitDriver', 'miniBrowser', 'xvfb'] as const).every(isInstalled),
+  },
+];
 
 /** All browsers, or those that LOCALTEXT_BROWSERS names, separated by commas. */
-export function selectedBrowsers(): { name: string; launch: Launch }[] {
+export function selectedBrowsers(): readonly Choice[] {
   const asked = (process.env['LOCALTEXT_BROWSERS'] ?? '').split(',').filter(Boolean);
-  const unknown = asked.filter((name) => !(name in launchers));
-  if (unknown.length > 0) {
-    const known = Object.keys(launchers).join(', ');
-    throw new Error(`Unknown browser: ${unknown.join(', ')}. Choose from ${known}.`);
-  }
-  return Object.entries(launchers)
-    .filter(([name]) => asked.length === 0 || asked.includes(name))
-    .map(([name, launch]) => ({ name, launch }));
+  const known = choices.map(({ name }) => name);
+  const unknown = asked.filter((name) => !known.includes(name));
+  if (unknown.length > 0)
+    throw new Error(`Unknown browser: ${unknown.join(', ')}. Choose from ${known.join(', ')}.`);
+  return choices.filter(({ name }) => asked.length === 0 || asked.includes(name));
 }

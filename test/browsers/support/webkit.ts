@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { Builder, Key, type WebDriver } from 'selenium-webdriver';
@@ -9,6 +8,7 @@ import { freePort } from '../../support/static-site.ts';
 import { SCRIPT_TIMEOUT_MS, type Browser, type Tab } from './driver.ts';
 import { findProgram } from './find-program.ts';
 import { startProcess, startScreen } from './processes.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const IDLE_MS = 15_000;
 
@@ -27,7 +27,7 @@ export async function launchWebKit({ sharedMemory, deviceBytes }: WebKitOptions 
   const miniBrowser = findProgram('miniBrowser');
   const screen = await startScreen();
   const port = await freePort();
-  const config = await mkdtemp(join(tmpdir(), 'localtext-webkit-'));
+  const config = await tempFolder('webkit');
   await mkdir(join(config, 'gtk-3.0'));
   await writeFile(join(config, 'gtk-3.0/gtk.css'), SMALL_BAR);
   const service = startProcess(findProgram('webkitDriver'), [`--port=${port}`], {

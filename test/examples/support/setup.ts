@@ -2,7 +2,7 @@ import type { TestProject } from 'vitest/node';
 
 import { pullWeights } from '../../../src/node/cli/pull-command.ts';
 import { findBrowser } from '../../support/find-browser.ts';
-import { beginInstall, FOLDER, installExamples, packTarball, tarballPath } from './workspace.ts';
+import { allExamples, beginInstall, FOLDER, installExamples, packTarball, tarballPath } from './workspace.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -23,7 +23,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('examples', FOLDER);
   const end = await beginInstall();
   const installing = packTarball()
-    .then(installExamples)
+    .then(async () => installExamples(await allExamples()))
     .then(
       () => end(''),
       (error: unknown) => end(String(error)),

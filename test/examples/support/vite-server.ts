@@ -26,18 +26,6 @@ export function startVite(
   return startServer(example, args, `http://localhost:${port}${base}`);
 }
 
-/** Astro's dev server, which is Vite's, in an older version. */
-export function startAstro(example: string, port: number, base: string): Promise<RunningServer> {
-  const args = ['astro/astro.js', 'dev', '--port', String(port), '--host', 'localhost'];
-  return startServer(example, args, `http://localhost:${port}${base}`);
-}
-
-/** Next's dev server, which compiles the page when it is first asked for it. */
-export function startNext(example: string, port: number, base: string): Promise<RunningServer> {
-  const args = ['next/dist/bin/next', 'dev', '--port', String(port), '--hostname', 'localhost'];
-  return startServer(example, args, `http://localhost:${port}${base}`);
-}
-
 async function startServer(example: string, args: string[], url: string): Promise<RunningServer> {
   const [program = '', ...others] = args;
   const server = spawn(process.execPath, [join(example, '../node_modules', program), ...others], {
@@ -74,7 +62,6 @@ export async function preview(name: string, base = '/'): Promise<RunningServer> 
 async function stop(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   const gone = new Promise((resolve) => server.once('exit', resolve));
-  // Next's server is a process below this one, which only a polite signal ends too.
   server.kill('SIGTERM');
   await Promise.race([gone, delay(3_000).then(() => server.kill('SIGKILL'))]);
   await gone;

@@ -10,6 +10,8 @@ const windows = process.platform === 'win32';
 
 /** One node_modules for all examples: installed at the first run, looked over at the next. */
 export const FOLDER = resolve('node_modules/.cache/localtext-examples');
+/** For the one that `npm test` installs. */
+export const SMOKE_FOLDER = resolve('node_modules/.cache/localtext-smoke');
 
 interface Package {
   dependencies: Record<string, string>;
@@ -52,25 +54,29 @@ export async function installed(): Promise<void> {
 }
 
 /** As `npm pack` names it. */
-export async function tarballPath(): Promise<string> {
+export async function tarballPath(folder = FOLDER): Promise<string> {
   const { name, version } = JSON.parse(await readFile('package.json', 'utf8')) as Record<string, string>;
-  return join(FOLDER, `${name}-${version}.tgz`);
+  return join(folder, `${name}-${version}.tgz`);
 }
 
 /** Packs localtext as it would be published. */
-export async function packTarball(): Promise<void> {
-  await run(resolve(), 'npm', 'pack', '--pack-destination', FOLDER, '--loglevel', 'error');
+export async function packTarball(folder = FOLDER): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await run(resolve(), 'npm', 'pack', '--pack-destination', folder, '--loglevel', 'error');
 }
 
-/** The examples, each with localtext from the tarball. */
-export async function installExamples(): Promise<void> {
-  const tarball = await tarballPath();
-  const names = (await readdir('examples')).filter((name) =>
-    existsSync(join('examples', name, 'package.json')),
-  );
+/** @returns the names of those that are packages */
+export async function allExamples(): Promise<string[]> {
+  const names = await readdir('examples');
+  return names.filter((name) => existsSync(join('examples', name, 'package.json')));
+}
+
+/** Copies these examples into a folder and installs them, each with localtext from the tarball there. */
+export async function installExamples(names: readonly string[], folder = FOLDER): Promise<void> {
+  const tarball = await tarballPath(folder);
   const overrides: Record<string, string> = {};
   for (const name of names) {
-    const target = join(FOLDER, name);
+    const target = join(folder, name);
     await rm(target, { recursive: true, force: true });
     await cp(join('examples', name), target, {
       recursive: true,
@@ -87,10 +93,10 @@ export async function installExamples(): Promise<void> {
     await writeFile(path, JSON.stringify(description));
   }
   const root = { name: 'localtext-examples', private: true, workspaces: names, overrides };
-  await writeFile(join(FOLDER, 'package.json'), JSON.stringify(root));
+  await writeFile(join(folder, 'package.json'), JSON.stringify(root));
   // The tarball changes, and its name does not.
   for (const stale of ['package-lock.json', 'node_modules/.package-lock.json', 'node_modules/localtext'])
-    await rm(join(FOLDER, stale), { recursive: true, force: true });
+    await rm(join(folder, stale), { recursive: true, force: true });
   const flags = ['--prefer-offline', '--no-package-lock', '--no-audit', '--no-fund', '--loglevel', 'error'];
-  await run(FOLDER, 'npm', 'install', '--ignore-scripts', ...flags);
+  await run(folder, 'npm', 'install', '--ignore-scripts', ...flags);
 }

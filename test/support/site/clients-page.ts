@@ -2,6 +2,7 @@ import { start } from '../../../src/index.ts';
 import * as aiSdk from './clients/ai-sdk.ts';
 import * as langchain from './clients/langchain.ts';
 import * as openai from './clients/openai-client.ts';
+import { pageOptions } from './page-options.ts';
 
 const clients = { aiSdk, langchain, openai };
 
@@ -12,5 +13,5 @@ declare global {
   }
 }
 
-window.localtext = start();
+window.localtext = start(pageOptions());
 window.clients = clients;

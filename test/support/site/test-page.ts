@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 
 import { start, type Localtext } from '../../../src/index.ts';
+import { pageOptions } from './page-options.ts';
 
 declare global {
   interface Window {
@@ -11,12 +12,7 @@ declare global {
   }
 }
 
-/** `?options=<JSON>`, or `#options=<JSON>` for what is too long for a request: what a site would pass. */
-const options =
-  new URLSearchParams(location.search).get('options') ??
-  new URLSearchParams(location.hash.slice(1)).get('options') ??
-  '{}';
-window.localtext = start(JSON.parse(options) as Parameters<typeof start>[0]);
+window.localtext = start(pageOptions());
 window.OpenAI = OpenAI;
 window.client = (apiKey, clientOptions) =>
   new OpenAI({

@@ -1,7 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import type { Page } from 'playwright';
 import { expect, inject, test } from 'vitest';
 
@@ -9,6 +5,7 @@ import type { VariantEstimate } from '../../src/protocol/worker-control.ts';
 import { launch } from '../support/launch.ts';
 import { openPage, type StartedPage } from '../support/open-page.ts';
 import { findRoot, peakTreeBytes, treeBytes } from '../support/process-memory.ts';
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 
 const TOLERANCE = 0.25;
 const text = 'The lighthouse keeper counts ships, writes their names down, and lights the lamp at dusk. ';
@@ -41,7 +38,7 @@ test.runIf(process.platform === 'linux').each([
   // For some seconds, so that it gets its second worker.
   ['all-minilm-l6-v2-int8', 'jade-mole-4', (page: Page, key: string) => embed(page, key, 160)],
 ])('the estimate of %s is within a quarter of the measured peak', async (variant, model, use) => {
-  const profile = await mkdtemp(join(tmpdir(), 'localtext-test-'));
+  const profile = await tempFolder('memory');
   const options = encodeURIComponent(JSON.stringify({ prefer: [variant] }));
   const inBrowser = async <T>(work: (started: StartedPage) => Promise<T>): Promise<T> => {
     const context = await launch({ profile });
@@ -71,7 +68,7 @@ test.runIf(process.platform === 'linux').each([
       expect(Math.abs(estimated / measured - 1)).toBeLessThan(TOLERANCE);
     });
   } finally {
-    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+    await removeFolder(profile);
   }
 });
 

@@ -1,0 +1,327 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { StaticSite } from '../support/static-site.ts';
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+
+/** One visitor's way through all of it: a first visit, both models, each endpoint by the OpenAI client, and no network. */
+
+let site: StaticSite;
+let profile: string;
+let context: BrowserContext;
+let page: Page;
+let key: string;
+const foreign: string[] = [];
+
+beforeAll(async () => {
+  [site, profile] = await Promise.all([StaticSite.start(), tempFolder('visitor')]);
+  await visit();
+  ({ page, key } = await openPage(context, site.url));
+  await page.evaluate(async () => {
+    const localtext = await window.localtext;
+    for (const model of ['amber-phoenix-4', 'jade-mole-4']) await localtext.ready(model);
+  });
+});
+
+afterAll(async () => {
+  await context.close();
+  await site.stop();
+  await removeFolder(profile);
+});
+
+async function visit(): Promise<void> {
+  context = await launch({ profile });
+  context.on('request', (request) => {
+    if (!request.url().startsWith(site.url) && !/^(blob|data):/.test(request.url()))
+      foreign.push(request.url());
+  });
+}
+
+interface Reply {
+  text: string;
+  finishReason: string | null | undefined;
+  tokens: number | undefined;
+  deltas: number;
+}
+
+/** A stream, at temperature 0. The title of the page is the number of deltas that have come. */
+const stream = (at: Page, content: string, tokens: number): Promise<Reply> =>
+  at.evaluate(
+    async ([apiKey, question, most]) => {
+      const events = await window.client(apiKey).chat.completions.create({
+        model: 'amber-phoenix-4',
+        messages: [{ role: 'user', content: question }],
+        temperature: 0,
+        max_tokens: most,
+        stream: true,
+        stream_options: { include_usage: true },
+      });
+      const reply: Reply = { text: '', finishReason: null, tokens: undefined, deltas: 0 };
+      for await (const { choices, usage } of events) {
+        for (const { delta, finish_reason: reason } of choices) {
+          reply.text += delta.content ?? '';
+          if (delta.content) document.title = String(++reply.deltas);
+          reply.finishReason = reason ?? reply.finishReason;
+        }
+        reply.tokens = usage?.completion_tokens ?? reply.tokens;
+      }
+      return reply;
+    },
+    [key, content, tokens] as const,
+  );
+
+const chat = (at: Page): Promise<Reply> =>
+  at.evaluate(async (apiKey) => {
+    const { choices, usage } = await window.client(apiKey).chat.completions.create({
+      model: 'amber-phoenix-4',
+      messages: [
+        { role: 'system', content: 'You are a helpful assistant.' },
+        { role: 'user', content: 'What is the capital of France?' },
+      ],
+      temperature: 0,
+      max_tokens: 24,
+    });
+    const [choice] = choices;
+    const tokens = usage?.completion_tokens;
+    return {
+      text: choice?.message.content ?? '',
+      finishReason: choice?.finish_reason,
+      tokens,
+      deltas: 0,
+    };
+  }, key);
+
+/** Similarities of three sentences. */
+const similarities = (): Promise<number[]> =>
+  page.evaluate(async (apiKey) => {
+    const texts = ['The weather is lovely today.', "It's so sunny outside!", 'He drove to the stadium.'];
+    const { data } = await window.client(apiKey).embeddings.create({ model: 'jade-mole-4', input: texts });
+    const [a = [], b = [], c = []] = data.map(({ embedding }) => embedding);
+    const dot = (x: number[], y: number[]) => x.reduce((sum, each, at) => sum + each * (y[at] ?? NaN), 0);
+    return [dot(a, b), dot(a, c), dot(b, c)];
+  }, key);
+
+/** As Sentence Transformers publishes them for this model and these sentences, on its quickstart page. */
+const PUBLISHED = [0.666, 0.1046, 0.1411].map((value) => expect.closeTo(value, 4) as number);
+
+test('the page is isolated, and lists the models', async () => {
+  expect(await page.evaluate(() => crossOriginIsolated)).toBe(true);
+  const ids = await page.evaluate(async (apiKey) => {
+    const { data } = await window.client(apiKey).models.list();
+    return data.map(({ id }) => id);
+  }, key);
+  expect(ids).toEqual(['crimson-falcon-4', 'indigo-owl-4', 'amber-phoenix-4', 'jade-mole-4']);
+});
+
+test('chat', async () => {
+  const { text, tokens } = await chat(page);
+  expect(text).toMatch(/Paris/);
+  expect(tokens).toBeGreaterThan(3);
+});
+
+test('a stream: exactly max_tokens tokens, in as many pieces', async () => {
+  const reply = await stream(page, 'Write two sentences about the sea.', 12);
+  expect(reply).toMatchObject({ finishReason: 'length', tokens: 12 });
+  expect(reply.deltas).toBeGreaterThan(6);
+});
+
+test('a tool is called with arguments of its schema, and its result is answered', async () => {
+  const { name, given, reason, answer } = await page.evaluate(async (apiKey) => {
+    const client = window.client(apiKey);
+    const body = {
+      model: 'amber-phoenix-4',
+      temperature: 0,
+      tools: [
+        {
+          type: 'function' as const,
+          function: {
+            name: 'switch_light',
+            parameters: {
+              type: 'object',
+              properties: { room: { type: 'string', enum: ['kitchen', 'hall'] } },
+              required: ['room'],
+              additionalProperties: false,
+            },
+          },
+        },
+      ],
+    };
+    const question = { role: 'user' as const, content: 'Switch the light in the kitchen on.' };
+    const asked = {
+      ...body,
+      messages: [question],
+      tool_choice: 'required' as const,
+      parallel_tool_calls: false,
+    };
+    const [choice] = (await client.chat.completions.create(asked)).choices;
+    const call = choice?.message.tool_calls?.[0];
+    if (!choice || call?.type !== 'function') throw new Error('there is no call');
+    const result = { role: 'tool' as const, tool_call_id: call.id, content: 'The light is on.' };
+    const reply = await client.chat.completions.create({
+      ...body,
+      messages: [question, choice.message, result],
+      tool_choice: 'none',
+      max_tokens: 8,
+    });
+    return {
+      name: call.function.name,
+      given: call.function.arguments,
+      reason: choice.finish_reason,
+      answer: reply.choices[0]?.message.content,
+    };
+  }, key);
+  expect([name, reason]).toEqual(['switch_light', 'tool_calls']);
+  expect(JSON.parse(given)).toEqual({ room: expect.stringMatching(/^(kitchen|hall)$/) as string });
+  expect(answer).toMatch(/\w/);
+});
+
+test('a JSON schema is held to', async () => {
+  const text = await page.evaluate(async (apiKey) => {
+    const schema = {
+      type: 'object',
+      properties: { animal: { type: 'string', enum: ['cat', 'dog'] }, legs: { type: 'integer', maximum: 9 } },
+      required: ['animal', 'legs'],
+      additionalProperties: false,
+    };
+    const { choices } = await window.client(apiKey).chat.completions.create({
+      model: 'amber-phoenix-4',
+      messages: [{ role: 'user', content: 'Make up an animal.' }],
+      response_format: { type: 'json_schema', json_schema: { name: 'animal', schema, strict: true } },
+      max_tokens: 40,
+      temperature: 0,
+    });
+    return choices[0]?.message.content ?? '';
+  }, key);
+  expect(JSON.parse(text)).toEqual({
+    animal: expect.stringMatching(/^(cat|dog)$/) as string,
+    legs: expect.any(Number) as number,
+  });
+});
+
+test('embeddings have the similarities that the model’s authors publish', async () => {
+  expect(await similarities()).toEqual(PUBLISHED);
+});
+
+test('errors come as the client knows them', async () => {
+  const errors = await page.evaluate(async (apiKey) => {
+    const client = window.client(apiKey);
+    const messages = [{ role: 'user' as const, content: 'Hi' }];
+    const model = 'amber-phoenix-4';
+    const long = [{ role: 'user' as const, content: 'word '.repeat(20_000) }];
+    const attempts: (() => Promise<unknown>)[] = [
+      () => client.chat.completions.create({ model, messages, temperature: 3 }),
+      () => window.client('lt_wrong').models.list(),
+      () => client.chat.completions.create({ model: 'no-such-model', messages }),
+      () => client.embeddings.create({ model, input: 'text' }),
+      () => client.post('/models'),
+      () => client.get('/no/such/path'),
+      () => client.chat.completions.create({ model, messages: long }),
+    ];
+    const seen: unknown[] = [];
+    for (const attempt of attempts)
+      seen.push(
+        await attempt().then(
+          () => 'no error',
+          (error: unknown) =>
+            error instanceof window.OpenAI.APIError ? [error.status, error.param, error.code] : String(error),
+        ),
+      );
+    return seen;
+  }, key);
+  expect(errors).toEqual([
+    [400, 'temperature', 'invalid_value'],
+    [401, null, 'invalid_api_key'],
+    [404, 'model', 'model_not_found'],
+    [404, 'model', 'model_not_found'],
+    [405, null, null],
+    [404, null, null],
+    [400, 'messages', 'context_length_exceeded'],
+  ]);
+});
+
+test('a key has its own rate limit, is rotated with grace, and revoked at once', async () => {
+  const seen = await page.evaluate(async () => {
+    const { keys } = await window.localtext;
+    const limited = await keys.issue({ label: 'limited', limits: { requestsPerMinute: 2 } });
+    const ask = async (apiKey: string): Promise<unknown> => {
+      const messages = [{ role: 'user', content: 'Hi' }];
+      const response = await fetch('/v1/chat/completions', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}` },
+        body: JSON.stringify({ model: 'amber-phoenix-4', max_tokens: 1, messages }),
+      });
+      await response.text();
+      const limit = response.headers.get('x-ratelimit-limit-requests');
+      return [response.status, response.headers.has('retry-after'), limit];
+    };
+    const limit = [await ask(limited.key), await ask(limited.key), await ask(limited.key)];
+    const status = async (apiKey: string): Promise<number> =>
+      (await fetch('/v1/models', { headers: { authorization: `Bearer ${apiKey}` } })).status;
+    const rotated = await keys.rotate(limited.id);
+    const grace = [await status(limited.key), await status(rotated.key)];
+    await keys.revoke(limited.id);
+    return { limit, grace, revoked: [await status(limited.key), await status(rotated.key)] };
+  });
+  expect(seen).toEqual({
+    limit: [
+      [200, false, '2'],
+      [200, false, '2'],
+      [429, true, '2'],
+    ],
+    grace: [200, 200],
+    revoked: [401, 401],
+  });
+});
+
+test('the tab with the engine is closed in mid-stream: another takes over, and the reply is whole', async () => {
+  const question = 'Count from one to ten in words.';
+  const { page: asker } = await openPage(context, site.url);
+  const undisturbed = await stream(asker, question, 24);
+  await asker.evaluate(() => void (document.title = '0'));
+  const reply = stream(asker, question, 24);
+  await asker.waitForFunction(() => Number(document.title) >= 3, undefined, { polling: 10 });
+  await page.close();
+  expect(await reply).toMatchObject({ text: undisturbed.text, finishReason: 'length', tokens: 24 });
+  page = asker;
+});
+
+test("the playground's chat answers, and shows its figures", async () => {
+  const playground = await context.newPage();
+  const faults: string[] = [];
+  playground.on('pageerror', (error) => faults.push(error.message));
+  await playground.addInitScript(
+    (settings) => {
+      localStorage.setItem('localtext-playground:chat-settings', settings);
+    },
+    JSON.stringify({ maxTokens: 16, temperature: 0 }),
+  );
+  await playground.goto(site.url);
+  const composer = playground.getByRole('textbox', { name: 'Message' });
+  await composer.fill('Name a river in Europe.');
+  await composer.press('Enter');
+  const reply = playground.locator('.turn-assistant[aria-busy="false"]');
+  await reply.waitFor({ timeout: 60_000 });
+  expect(((await reply.locator('.markdown').textContent()) ?? '').trim().length).toBeGreaterThan(10);
+  expect(await playground.locator('.turn-stats').textContent()).toMatch(/[\d.]+ tokens\/s/);
+  expect(faults).toEqual([]);
+});
+
+test('a cold start of the browser, with the server gone: both models answer, and the playground opens', async () => {
+  const before = await chat(page);
+  await context.close();
+  await site.stop();
+  await visit();
+  const failed: string[] = [];
+  context.on('requestfailed', (request) => failed.push(request.url()));
+  page = await context.newPage();
+  await page.goto(`${site.url}/test-page.html`);
+  expect(await chat(page)).toEqual(before);
+  expect(await similarities()).toEqual(PUBLISHED);
+  expect(await page.evaluate(() => crossOriginIsolated)).toBe(true);
+  await page.goto(`${site.url}/`);
+  await page.locator('main').waitFor({ timeout: 20_000 });
+  expect(failed.filter((url) => !/\/models\/manifest\.json$|\/favicon/.test(url))).toEqual([]);
+  expect(foreign).toEqual([]);
+});

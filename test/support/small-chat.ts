@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+
+import type { Catalog, WllamaVariant } from '../../src/catalog/catalog.ts';
+import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { AlteredSite } from './altered-site.ts';
+import { firstLayers } from './first-layers.ts';
+
+const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
+const LAYERS = 2;
+const PATH = 'small-chat/model.gguf';
+
+export interface SmallChat {
+  /** The default one, whose chat models all have this variant alone. */
+  catalog: Catalog;
+  variant: WllamaVariant;
+  /** Has a site serve its weights. */
+  serve(site: AlteredSite): void;
+}
+
+/**
+ * The first layers of the site's chat model, with its tokens and its template. It loads and answers ten times as fast, and
+ * what it says makes no sense: for tests of all that is around a text.
+ */
+export async function smallChat(): Promise<SmallChat> {
+  const whole = defaultCatalog.models[0]?.variants.at(-1);
+  if (whole?.engine !== 'wllama') throw new Error('the default catalog has no small weights');
+  const body = await firstLayers(GGUF, LAYERS);
+  const sha256 = createHash('sha256').update(body).digest('hex');
+  const variant = { ...whole, name: 'small-chat', files: [{ path: PATH, bytes: body.length, sha256 }] };
+  const models = defaultCatalog.models.map((model) =>
+    model.kind === 'chat' ? { ...model, variants: [variant] } : model,
+  );
+  const serve = (site: AlteredSite): void => site.serve(`/models/${PATH}`, body);
+  return { catalog: { ...defaultCatalog, models }, variant, serve };
+}

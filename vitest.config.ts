@@ -1,0 +1,69 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+
+import LongestFirst from './test/support/longest-first.ts';
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** They start Python or other programs, or hash many megabytes. `npm run test:unit` leaves them out; `npm test` does not. */
+const SLOW = [
+  'test/unit/node/{cli,pull,pull-variant,wheels}.test.ts',
+  'test/unit/model-files/{download,full-storage,server-faults,stored-faults}.test.ts',
+  'test/unit/worker/llama-cpp/read-ahead-blob.test.ts',
+];
+
+/** Tests that hold times against fixed limits or that load the whole machine: one file at a time, after all others. */
+const TIMED = ['test/browser/{lifetime/abort,long-prompts}.test.ts', 'test/fuzz/**/*.test.ts'];
+/** They take long by nature: `npm run test:nightly`. */
+const NIGHTLY = ['test/{nightly,chaos,soak}/**/*.test.ts'];
+
+type Options = NonNullable<TestProjectInlineConfiguration['test']>;
+
+/** No test runs again but those of test/support/allowed-retries.ts. */
+const project = (name: string, options: Options): TestProjectInlineConfiguration => ({
+  extends: false,
+  test: { name, root: here('./'), runner: here('./test/support/retry-runner.ts'), maxWorkers: 2, ...options },
+});
+
+/** Tests that wait for a browser more than they compute: two files at once. A process that is kept loads its modules once. */
+const inBrowser: Options = {
+  isolate: false,
+  sequence: { groupOrder: 1 },
+  testTimeout: 240_000,
+  hookTimeout: 180_000,
+  // Vitest's own 1 s is too short beside other files.
+  expect: { poll: { timeout: 10_000 } },
+  globalSetup: here('./test/support/browser-setup.ts'),
+};
+
+const oneByOne: Options = { isolate: true, maxWorkers: 1, sequence: { groupOrder: 2 } };
+
+export default defineConfig({
+  root: here('./'),
+  test: {
+    sequence: { sequencer: LongestFirst },
+    reporters: [
+      'default',
+      here('./test/support/summary-reporter.ts'),
+      here('./test/browsers/support/table-reporter.ts'),
+    ],
+    projects: [
+      // Of what is checked in: documents, the lockfile, lists of tests. `npm run check` runs them.
+      project('repository', { include: ['test/repository/**/*.test.ts'] }),
+      project('unit', { include: ['test/unit/**/*.test.ts'], exclude: SLOW, testTimeout: 30_000 }),
+      project('unit-slow', { include: SLOW, testTimeout: 30_000 }),
+      project('conformance', { include: ['test/conformance/**/*.test.ts'] }),
+      project('smoke', { ...inBrowser, include: ['test/smoke/**/*.test.ts'] }),
+      project('browser', { ...inBrowser, include: ['test/browser/**/*.test.ts'], exclude: TIMED }),
+      project('browsers', { ...inBrowser, include: ['test/browsers/**/*.test.ts'] }),
+      project('examples', {
+        ...inBrowser,
+        include: ['test/examples/**/*.test.ts'],
+        globalSetup: here('./test/examples/support/setup.ts'),
+        setupFiles: here('./test/examples/support/installed.ts'),
+      }),
+      project('timed', { ...inBrowser, ...oneByOne, include: TIMED }),
+      project('nightly', { ...inBrowser, ...oneByOne, include: NIGHTLY }),
+    ],
+  },
+});
