@@ -102,9 +102,7 @@ const model = z.strictObject({
   kind: z.enum(['chat', 'embedding'], { error: 'must be chat or embedding' }),
   created: z.int().nonnegative(),
   variants: z.array(variant).min(1, 'must name at least one variant'),
-  route: z
-    .enum(['device-first', 'server-first', 'race'], 'must be device-first, server-first or race')
-    .optional(),
+  route: z.enum(['device-first', 'server-first', 'race'], 'must be device-first or server-first').optional(),
   defaults: defaults.optional(),
 });
 

@@ -14,7 +14,7 @@ export interface CatalogModel {
   created: number;
   /** In order of preference: the first that this device can run, and whose weights can be fetched, is taken. */
   variants: Variant[];
-  /** Which side answers when both can; `race`: the one that gives a chat's first token. Default: the order of the variants. */
+  /** Which side answers when both can. Default: the order of the variants, which is also what the former `race` means. */
   route?: 'device-first' | 'server-first' | 'race';
   /** For requests that name none; default 1 for both, as OpenAI's API has it. */
   defaults?: SamplingDefaults;

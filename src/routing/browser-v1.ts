@@ -23,7 +23,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { describeModel } from './describe-model.ts';
 import { routedEngine } from './routed-engine.ts';
 import { NO_ENGINE, Servers } from './servers.ts';
-import { Turns } from './turns.ts';
+import { Failover } from './failover.ts';
 
 const now = (): number => Date.now();
 
@@ -72,7 +72,7 @@ export function browserV1(engine: EngineClientDependencies): V1 {
   };
   const device = createEngineClient(engine);
   const service = createService({
-    engine: servers ? routedEngine(device, (model) => servers.routeOf(catalog, model)) : device,
+    engine: servers ? routedEngine(device, (model) => servers.targetsOf(catalog, model)) : device,
     keys: createKeyStore({ scope, now, locks: engine.locks }),
     models: {
       ...catalogDirectory(readModels),
@@ -89,9 +89,9 @@ export function browserV1(engine: EngineClientDependencies): V1 {
   return {
     status,
     async load(model, options) {
-      const route = servers ? await servers.routeOf(await readModels(), model) : null;
-      if (!route) return loadModel(engine, model, options);
-      return new Turns(route.legs).first(options.signal, async ({ server, variants }) => {
+      const targets = servers ? await servers.targetsOf(await readModels(), model) : null;
+      if (!targets) return loadModel(engine, model, options);
+      return new Failover(targets).first(options.signal, async ({ server, variants }) => {
         if (!server) return loadModel(engine, model, { ...options, variants });
         await server.probe();
         options.onProgress?.({ model, phase: 'ready', loadedBytes: 0, totalBytes: 0 });

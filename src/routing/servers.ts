@@ -1,9 +1,8 @@
 import type { Catalog, UpstreamVariant } from '../catalog/catalog.ts';
 import { readServerSettings } from '../database/settings.ts';
 import { UpstreamServer } from './upstream/upstream-server.ts';
-import type { EngineStatus } from '../protocol/worker-control.ts';
-import { modelRoute, type Route } from './model-route.ts';
-import { withServers } from './server-status.ts';
+import type { EngineStatus, ModelStatus, VariantReason } from '../protocol/worker-control.ts';
+import { modelTargets, type Target } from './model-targets.ts';
 
 /** While no engine answers. */
 export const NO_ENGINE: EngineStatus = { epoch: '', deviceMemoryBytes: null, models: [] };
@@ -20,12 +19,12 @@ export class Servers {
     this.#onChange = onChange;
   }
 
-  /** Null: no server has part in the model. */
-  routeOf({ models }: Catalog, id: string): Promise<Route> | null {
+  /** Null: no server takes part in the model. */
+  targetsOf({ models }: Catalog, id: string): Promise<Target[]> | null {
     const model = models.find((each) => each.id === id);
     if (!model?.variants.some(({ engine }) => engine === 'upstream')) return null;
     return readServerSettings(this.#scope).then(({ prefer, upstreamKeys }) =>
-      modelRoute(model, prefer, (variant) => this.#server(variant, upstreamKeys[variant.name])),
+      modelTargets(model, prefer, (variant) => this.#server(variant, upstreamKeys[variant.name])),
     );
   }
 
@@ -33,9 +32,9 @@ export class Servers {
   async addTo(status: EngineStatus | null, catalog: Catalog): Promise<EngineStatus | null> {
     const models = await Promise.all(
       (status?.models ?? catalog.models).map(async (model) => {
-        const route = await this.routeOf(catalog, model.id);
+        const targets = await this.targetsOf(catalog, model.id);
         const ofDevice = 'state' in model ? model : undefined;
-        return route ? withServers(model, route.legs, ofDevice) : (ofDevice ?? []);
+        return targets ? withServers(model, targets, ofDevice) : (ofDevice ?? []);
       }),
     );
     const known = models.flat();
@@ -50,4 +49,44 @@ export class Servers {
     this.#known.set(variant.name, { made, server });
     return server;
   }
+}
+
+/** A model's status with what is known of its servers. `device`: what the engine says; undefined: no engine answers. */
+function withServers(
+  { id, kind }: Pick<ModelStatus, 'id' | 'kind'>,
+  targets: readonly Target[],
+  device: ModelStatus | undefined,
+): ModelStatus {
+  const idle = {
+    id,
+    kind,
+    state: 'idle' as const,
+    fingerprint: null,
+    progress: null,
+    queued: 0,
+    running: 0,
+    error: null,
+  };
+  const ofDevice = device?.reasons ?? [];
+  const skipped: VariantReason[] = [];
+  for (const { server, variants } of targets) {
+    if (!server) {
+      const own = ofDevice.filter(({ variant }) => variants.includes(variant));
+      const chosen = own.find((each) => each.chosen);
+      const others = own.filter((each) => !each.chosen);
+      if (device && chosen) return { ...device, reasons: [chosen, ...others, ...skipped] };
+      skipped.push(...others);
+      continue;
+    }
+    const { variant, circuit, fingerprint, hasAnswered, running } = server;
+    const reason = { variant: variant.name, engine: variant.engine };
+    if (circuit.isClosed) {
+      const chosen = { ...reason, chosen: true, reason: 'a server runs it' };
+      const answered = hasAnswered && { state: 'ready' as const, fingerprint };
+      return { ...idle, bytes: 0, running, ...answered, reasons: [chosen, ...skipped] };
+    }
+    const { message } = circuit.error as Error;
+    skipped.push({ ...reason, chosen: false, reason: `does not answer: ${message}` });
+  }
+  return { ...idle, ...device, reasons: skipped };
 }

@@ -8,7 +8,7 @@ import { openPage } from '../support/open-page.ts';
 import { PacedServer } from '../support/paced-server.ts';
 import { stopServiceWorker } from '../support/service-worker-control.ts';
 
-/** Requests go to a server from the service worker itself, and race against the device. */
+/** Requests go to a server from the service worker itself. */
 
 const SECRET = 'sk-of-the-site-77ab';
 const small = defaultCatalog.models[0]?.variants.at(-1);
@@ -35,10 +35,7 @@ beforeAll(async () => {
   };
   const catalog: Catalog = {
     ownedBy: 'test',
-    models: [
-      { id: 'first', kind: 'chat', created: 1, variants: [small, variant], route: 'server-first' },
-      { id: 'race', kind: 'chat', created: 1, variants: [variant, small], route: 'race' },
-    ],
+    models: [{ id: 'first', kind: 'chat', created: 1, variants: [small, variant], route: 'server-first' }],
   };
   path = (options = {}) => {
     const given = { catalog, upstreamKeys: { paced: SECRET }, ...options };
@@ -141,59 +138,4 @@ test('a server answers without any engine, and goes on when the leading tab clos
   server.pace = { firstMs: 0, tokenMs: 5, tokens: 10 };
   expect(await (await stream(plain, key)).end()).toMatchObject({ text: wholeText(10) });
   await plain.close();
-});
-
-/** A chat of one token that no server may answer. */
-const askDevice = (page: Page, key: string): Promise<{ status: number; ms: number }> =>
-  page.evaluate(async (apiKey) => {
-    const at = performance.now();
-    const response = await fetch('/v1/chat/completions', {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${apiKey}`,
-        'content-type': 'application/json',
-        'localtext-route': 'device',
-      },
-      body: JSON.stringify({
-        model: 'race',
-        messages: [{ role: 'user', content: 'Hi.' }],
-        max_tokens: 1,
-      }),
-    });
-    await response.text();
-    return { status: response.status, ms: performance.now() - at };
-  }, key);
-
-test('in a race, the one that gives the first token answers, and the other is stopped', async () => {
-  const { page, key } = await openPage(context, inject('siteUrl'), path());
-  server.left = 0;
-  // The model is loaded.
-  await askDevice(page, key);
-  server.pace = { firstMs: 60_000, tokenMs: 5, tokens: 10 };
-  const byDevice = await (await stream(page, key, { model: 'race', max_tokens: 8 })).end();
-  expect(byDevice.by).toMatch(new RegExp(`^${small.name}`));
-  await expect.poll(() => [server.open, server.left], SOON).toEqual([0, 1]);
-
-  // Some seconds of prefill, in which the server is first.
-  const content = `Repeat: ${'one two three four five '.repeat(250)}`;
-  server.pace = { firstMs: 300, tokenMs: 30, tokens: 40 };
-  const body = { model: 'race', messages: [{ role: 'user', content }], max_tokens: 400 };
-  const began = Date.now();
-  const racing = await stream(page, key, body);
-  await expect.poll(async () => (await racing.read()).text.length, SOON).toBeGreaterThan(0);
-  const running = async () =>
-    page.evaluate(async () => {
-      const { models } = await (await window.localtext).status();
-      return models.map(({ running: now, fingerprint }) => [now, fingerprint]);
-    });
-  const byServer = await racing.end();
-  expect(byServer).toEqual({ text: wholeText(40), by: 'paced-upstream', finish: 'stop' });
-  const answeredMs = Date.now() - began;
-  // The device is free for the next one at once: the prefill was given up.
-  const next = await askDevice(page, key);
-  expect(next.status).toBe(200);
-  console.log(
-    `the server answered after ${answeredMs} ms, the device was free after ${Math.round(next.ms)} ms more`,
-  );
-  expect(await running()).toContainEqual([0, 'paced-upstream']);
 });

@@ -5,10 +5,9 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
 import type { CatalogModel, Variant } from '../../../src/catalog/catalog.ts';
-import { abortable } from '../../../src/util/abort.ts';
 import type { ChatEvent, ChatJob, EmbeddingJob } from '../../../src/protocol/job.ts';
 import type { EngineClient, EngineEvent } from '../../../src/api/service-dependencies.ts';
-import { serverError, ServiceError } from '../../../src/api/service-error.ts';
+import { serverError } from '../../../src/api/service-error.ts';
 import { writeSettings } from '../../../src/database/settings.ts';
 import { routedEngine } from '../../../src/routing/routed-engine.ts';
 import { Servers } from '../../../src/routing/servers.ts';
@@ -75,7 +74,6 @@ beforeEach(async () => {
   asked = 0;
   list = (response) => response.end('{"object":"list","data":[]}');
   connections = 0;
-  onDeviceAborts = 0;
   onDevice = [];
   changes = 0;
   vi.spyOn(console, 'warn').mockReturnValue();
@@ -93,29 +91,20 @@ afterEach(() => {
   servers = [];
 });
 
-/** Replies on the device that were aborted before their first token. */
-let onDeviceAborts: number;
 /** Jobs that the device was given. */
 let onDevice: { deviceOnly: boolean | undefined; variants: string[] | undefined }[];
 /** How often the health of a server has changed. */
 let changes: number;
-/** Replies of the server whose client left before their end. */
-let left: number;
-
-/** The device, which gives its first token after that time; or its engine `fails` to load. */
-const device = (state: 'works' | 'fails', ms: number): EngineClient => {
+/** The device, or one whose engine `fails` to load. */
+const device = (state: 'works' | 'fails'): EngineClient => {
   const fail = () => {
     if (state === 'fails') throw serverError('out_of_memory', 'too little');
   };
   return {
-    async *chat({ deviceOnly, variants }, { signal: until }): AsyncGenerator<EngineEvent> {
+    async *chat({ deviceOnly, variants }): AsyncGenerator<EngineEvent> {
       onDevice.push({ deviceOnly, variants });
       yield { type: 'waiting', stage: 'loading' };
       fail();
-      let waits = ms > 0;
-      until.addEventListener('abort', () => (onDeviceAborts += Number(waits)));
-      if (waits) await abortable(new Promise((resolve) => setTimeout(resolve, ms)), until);
-      waits = false;
       yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: 'device' } };
       yield { type: 'delta', delta: { text: 'from the device', tokens: 3 } };
       const usage = { promptTokens: 1, cachedTokens: 0, completionTokens: 3 };
@@ -138,7 +127,7 @@ function models(
   next: 'device' | 'none' | 'fails' = 'device',
   kind: 'chat' | 'embedding' = 'chat',
   passThrough?: number[],
-  { route, deviceMs = 0, order }: Options = {},
+  { route, order }: Options = {},
 ) {
   const upstream = {
     ...common,
@@ -160,16 +149,13 @@ function models(
   const catalog = { ownedBy: 'us', models: [model] };
   const known = new Servers('/', () => ++changes);
   return {
-    engine: routedEngine(device(next === 'fails' ? 'fails' : 'works', deviceMs), (id) =>
-      known.routeOf(catalog, id),
-    ),
+    engine: routedEngine(device(next === 'fails' ? 'fails' : 'works'), (id) => known.targetsOf(catalog, id)),
     reasons: async () => (await known.addTo(null, catalog))?.models[0]?.reasons,
   };
 }
 
 interface Options {
   route?: NonNullable<CatalogModel['route']>;
-  deviceMs?: number;
   /** The model's variants, around its server. */
   order?: (server: Variant) => Variant[];
 }
@@ -409,37 +395,9 @@ test('what the site knows of a server goes along, and each change of its health 
   expect(changes).toBe(2);
 });
 
-const slowly =
-  (answerAfter: Answer, ms: number): Answer =>
-  (response) => {
-    const timer = setTimeout(() => answerAfter(response), ms);
-    response.on('close', () => {
-      if (!response.writableEnded) left++;
-      clearTimeout(timer);
-    });
-  };
-
-test.each([
-  ['the server is first', whole, 200, byServer],
-  ['the device is first', slowly(whole, 20_000), 500, byDevice],
-  ['the server fails', status(503), 50, byDevice],
-  ['the server passes the status through', status(429, { 'retry-after': '1' }), 50, byDevice],
-] as const)('in a race, %s: one answers, and the other is aborted', async (_, from, deviceMs, expected) => {
-  const model = models('device', 'chat', undefined, { route: 'race', deviceMs });
-  answer = from;
-  left = 0;
-  expect(await ask(model)).toEqual(expected);
-  expect(onDeviceAborts).toBe(expected === byServer ? 1 : 0);
-  await expect.poll(() => left).toBe(deviceMs === 500 ? 1 : 0);
-});
-
-test('in a race, a request limited to the device reaches no server; when both fail, the error is told', async () => {
-  answer = status(400);
-  const racing = models('device', 'chat', undefined, { route: 'race' });
-  expect(await ask(racing, { deviceOnly: true })).toEqual(byDevice);
-  expect(connections).toBe(0);
-  const failing = models('fails', 'chat', undefined, { route: 'race' });
-  await expect(ask(failing)).rejects.toBeInstanceOf(ServiceError);
+test('the former route `race` asks the variants in their order', async () => {
+  answer = whole;
+  expect(await ask(models('device', 'chat', undefined, { route: 'race' }))).toEqual(byServer);
 });
 
 test('a redirect is refused, and the other host hears nothing', async () => {

@@ -1,0 +1,46 @@
+import { asServiceError } from '../api/service-error.ts';
+import { UpstreamError } from './upstream/upstream-failures.ts';
+import type { Target } from './model-targets.ts';
+
+/** The targets of one request, in the order in which they are asked. */
+export class Failover {
+  /** Thrown when every target fails. A server's error takes precedence over the device's. */
+  error: unknown;
+  readonly #remaining: Target[];
+
+  constructor(targets: Target[]) {
+    const isAlone = targets.length === 1;
+    if (!isAlone) for (const { server } of targets) server?.probeWhenDue();
+    const failing = targets.filter(({ server }) => server && !server.circuit.isClosed);
+    if (!isAlone) this.error = failing[0]?.server?.circuit.error;
+    // Servers that failed come last, and not before their pause is over.
+    const asked = failing.filter(({ server }) => isAlone || !server?.circuit.isOpen);
+    this.#remaining = [...targets.filter((target) => !failing.includes(target)), ...asked];
+  }
+
+  next(): Target | undefined {
+    return this.#remaining.shift();
+  }
+
+  /** @throws what `ask` fails with where no other target may answer; otherwise `error`, when all have failed */
+  async first<T>(signal: AbortSignal, ask: (target: Target) => Promise<T>): Promise<T> {
+    for (let target = this.next(); target; target = this.next()) {
+      try {
+        return await ask(target);
+      } catch (error) {
+        this.failed(target, error, signal.aborted);
+      }
+    }
+    throw this.error;
+  }
+
+  /** @throws the error, where no other target may answer in its place */
+  failed({ server }: Target, error: unknown, isFinal: boolean): void {
+    const isForCaller =
+      error instanceof UpstreamError ? error.isForCaller : asServiceError(error).wire.status < 500;
+    const another = this.#remaining.length > 0;
+    if (server && another && error instanceof UpstreamError && !isForCaller) server.passOver(error);
+    if (isFinal || isForCaller) throw error;
+    if (server || this.error === undefined) this.error = error;
+  }
+}
