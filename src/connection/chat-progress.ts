@@ -1,6 +1,5 @@
 import type { ChatEvent, ChatJob, Delta } from '../protocol/job.ts';
-import { engineLost } from './engine-errors.ts';
-import { Replay } from './replay.ts';
+import { serverError, type ServiceError } from '../api/service-error.ts';
 
 /**
  * The received part of a chat, so that the next engine can continue it and every token is counted once. Plain text is
@@ -116,3 +115,50 @@ function withSeed(job: ChatJob): ChatJob {
   const [seed = 0] = crypto.getRandomValues(new Uint32Array(1));
   return { ...job, sampling: { ...sampling, seed: seed >>> 1 } };
 }
+
+/** What the client has already: the beginning of a reply that is being made a second time. */
+interface Known {
+  text: string;
+  tokens: number;
+  logprobs: number;
+}
+
+/** Tells the new part of a reply that is made again from the part that the client has. */
+class Replay {
+  readonly #known: Known;
+  #text = 0;
+  #tokens = 0;
+  #logprobs = 0;
+
+  constructor(known: Known) {
+    this.#known = known;
+  }
+
+  /** All that was known has come again. */
+  get over(): boolean {
+    const { text, tokens } = this.#known;
+    return this.#text >= text.length && this.#tokens >= tokens;
+  }
+
+  /**
+   * What of it is new; null: nothing.
+   * @throws ServiceError `engine_lost` when it is not what had been said before.
+   */
+  rest(delta: Delta): Delta | null {
+    if (this.over) return delta;
+    const known = this.#known;
+    const again = known.text.slice(this.#text, this.#text + delta.text.length);
+    if (!delta.text.startsWith(again)) throw engineLost('the next one answers it differently');
+    const logprobs = delta.logprobs?.slice(Math.max(0, known.logprobs - this.#logprobs));
+    const text = delta.text.slice(again.length);
+    this.#text += delta.text.length;
+    this.#tokens += delta.tokens;
+    this.#logprobs += delta.logprobs?.length ?? 0;
+    const tokens = Math.min(delta.tokens, Math.max(0, this.#tokens - known.tokens));
+    if (text === '' && tokens === 0 && !logprobs?.length) return null;
+    return { ...delta, text, tokens, ...(logprobs && { logprobs }) };
+  }
+}
+
+const engineLost = (reason: string): ServiceError =>
+  serverError('engine_lost', `The engine stopped in the middle of this reply, and ${reason}. Send it again.`);

@@ -1,7 +1,11 @@
 import { withAdded } from '../catalog/added-models.ts';
 import { defaultModels } from '../catalog/default-models.ts';
-import type { EngineClientDependencies } from '../connection/call-engine.ts';
-import { createEngineClient } from '../connection/engine-client.ts';
+import {
+  createEngineClient,
+  loadModel,
+  readStatus,
+  type EngineConnection,
+} from '../connection/engine-connection.ts';
 import { createKeyStore } from '../keys/key-store.ts';
 import { requestLogChannel, type RequestLogEntry, type RequestLogMessage } from '../protocol/request-log.ts';
 import { showSpan, type Span } from '../util/user-timing.ts';
@@ -12,7 +16,6 @@ import { asServiceError } from '../api/service-error.ts';
 import { readAddedModels } from '../database/added-model-records.ts';
 import { createResponseStore } from '../database/response-store.ts';
 import { readCatalog } from '../database/settings.ts';
-import { loadModel, readStatus } from '../connection/load-model.ts';
 import {
   statusChannel,
   type EngineStatus,
@@ -45,7 +48,7 @@ export interface V1 {
 }
 
 /** The service in a browser: in the service worker, or in a page. They differ in how they reach the engine. */
-export function browserV1(engine: EngineClientDependencies): V1 {
+export function browserV1(engine: EngineConnection): V1 {
   const { scope } = engine;
   const servers =
     typeof __LOCALTEXT_SERVERS__ === 'undefined' || __LOCALTEXT_SERVERS__

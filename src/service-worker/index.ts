@@ -3,8 +3,7 @@
  * @module localtext/sw
  */
 
-import type { EngineClientDependencies } from '../connection/call-engine.ts';
-import { linked } from '../connection/engine-link.ts';
+import { linked, type EngineConnection } from '../connection/engine-connection.ts';
 import type { NeedEngine } from '../protocol/discovery.ts';
 import { scopeOf } from '../protocol/scope.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -28,7 +27,7 @@ export type Requested = Request | FetchEvent | { request: Request; event?: Exten
 
 const scope = scopeOf(self.registration.scope);
 const needEngine: NeedEngine = { type: 'localtext:need-engine', version: PROTOCOL_VERSION, scope };
-const engine: EngineClientDependencies = {
+const engine: EngineConnection = {
   scope,
   transport: linked({ offer: askWindows }, navigator.locks),
   locks: navigator.locks,

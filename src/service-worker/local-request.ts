@@ -1,4 +1,4 @@
-import { protocolMismatch } from '../connection/engine-errors.ts';
+import { protocolMismatch } from '../connection/engine-connection.ts';
 import {
   KEEP_ALIVE_PATH,
   LOAD_PATH,

@@ -1,5 +1,4 @@
-import type { EngineClientDependencies } from '../connection/call-engine.ts';
-import { commandWeights } from '../connection/load-model.ts';
+import { commandWeights, type EngineConnection } from '../connection/engine-connection.ts';
 import { LOAD_PATH, STATUS_PATH, WEIGHTS_PATH, type LoadLine } from '../protocol/local-paths.ts';
 import { EventStream } from '../api/http/event-stream.ts';
 import { asServiceError } from '../api/service-error.ts';
@@ -13,7 +12,7 @@ const STATUS_DEADLINE_MS = 5000;
 export async function handleLocalRoute(
   request: Request,
   v1: Pick<V1, 'load' | 'status'>,
-  dependencies: EngineClientDependencies,
+  dependencies: EngineConnection,
 ): Promise<Response | null> {
   const url = new URL(request.url);
   if (!isLocalPath(url)) return null;
@@ -34,7 +33,7 @@ export async function handleLocalRoute(
   }
 }
 
-async function answerWeights(request: Request, dependencies: EngineClientDependencies): Promise<Response> {
+async function answerWeights(request: Request, dependencies: EngineConnection): Promise<Response> {
   const command = await readWeightsCommand(request);
   if (command.type !== 'add')
     return Response.json(await commandWeights(dependencies, command, request.signal));

@@ -1,8 +1,9 @@
 import { delay } from '../../util/abort.ts';
+import { backoff } from '../../util/backoff.ts';
 
 /** Attempts in a row without progress. */
 const MAX_ATTEMPTS = 4;
-const FIRST_PAUSE_MS = 500;
+const PAUSES = { firstMs: 500, maxMs: 4000 };
 /** A server may ask for hours; the page reports the failure instead. */
 const MAX_RETRY_AFTER_MS = 10_000;
 
@@ -53,7 +54,7 @@ export async function withRetries<T>(
  * do not come back together; at least what the server asks for, within a bound.
  */
 export function pauseBeforeRetry(failures: number, error: unknown): number {
-  const pause = FIRST_PAUSE_MS * 2 ** (failures - 1) * (0.5 + Math.random() / 2);
+  const pause = backoff(failures - 1, PAUSES) * (0.5 + Math.random() / 2);
   const asked = error instanceof TransientStatusError ? error.retryAfterMs : 0;
   return Math.max(pause, Math.min(asked, MAX_RETRY_AFTER_MS));
 }

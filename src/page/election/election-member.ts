@@ -1,4 +1,5 @@
 import { delay } from '../../util/abort.ts';
+import { backoff } from '../../util/backoff.ts';
 import { LEADER_EXIT_CHANNEL, type LeaderExit } from '../../protocol/discovery.ts';
 import { EngineError, serverError } from '../../errors/engine-error.ts';
 import type { EngineMessage } from '../../protocol/engine-port.ts';
@@ -8,7 +9,7 @@ import type { EngineSettings, EngineWorker } from './engine-worker.ts';
 
 /** After a shorter life than this, the next worker is started only after a pause. */
 const SHORT_LIFE_MS = 5000;
-const MAX_PAUSE_MS = 10_000;
+const PAUSES = { firstMs: 250, maxMs: 10_000 };
 const FAILURES_TO_REPORT = 2;
 
 type State =
@@ -79,8 +80,7 @@ export class ElectionMember extends EventTarget {
       this.#fail(error);
     }
     if (signal.aborted || performance.now() - startedAt > SHORT_LIFE_MS) return;
-    const pauseMs = Math.min(250 * 2 ** this.#failures, MAX_PAUSE_MS);
-    await delay(pauseMs, signal).catch(() => undefined);
+    await delay(backoff(this.#failures, PAUSES), signal).catch(() => undefined);
   }
 
   #fail(error: unknown): void {

@@ -1,6 +1,6 @@
-/** Pauses double with each failure in a row. */
-const FIRST_PAUSE_MS = 5000;
-const MAX_PAUSE_MS = 60_000;
+import { backoff } from '../../util/backoff.ts';
+
+const PAUSES = { firstMs: 5000, maxMs: 60_000 };
 
 /** `failures` in a row: a probe that succeeds does not reset them, an answered request does. */
 type Circuit =
@@ -30,8 +30,7 @@ export class CircuitBreaker {
   /** A request or a probe failed. */
   open(error: unknown, retryAfterMs = 0): void {
     const failures = this.#circuit.failures + 1;
-    const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));
-    const until = performance.now() + Math.max(pause, retryAfterMs);
+    const until = performance.now() + Math.max(backoff(failures - 1, PAUSES), retryAfterMs);
     this.#circuit = { state: 'open', failures, error, until };
   }
 

@@ -3,6 +3,7 @@ import { weightBytes } from '../../catalog/memory-estimate.ts';
 import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
 import { showSpan } from '../../util/user-timing.ts';
 import { abortable } from '../../util/abort.ts';
+import { backoff } from '../../util/backoff.ts';
 import { EngineError, serverError } from '../../errors/engine-error.ts';
 import type { Engine } from '../runtimes/engine.ts';
 import { SlotQueue } from '../slot-queue.ts';
@@ -18,9 +19,8 @@ export type LoadVariant = (variant: Variant, options: LoadVariantOptions) => Pro
 
 export type Progress = Omit<LoadProgress, 'model'>;
 
-/** A failed load is not tried again at once: 1 s, then twice as long each time, to half a minute. */
-const FIRST_BACKOFF_MS = 1000;
-const MAX_BACKOFF_MS = 30_000;
+/** A failed load is not tried again at once. */
+const PAUSES = { firstMs: 1000, maxMs: 30_000 };
 
 /** Embeddings are batched inside their engine, across requests: nothing is gained by a line before it. */
 const EMBEDDING_SLOTS = Number.POSITIVE_INFINITY;
@@ -161,8 +161,8 @@ export class LoadedModel {
     } catch (thrown) {
       if (signal.aborted || this.#state !== loading) throw thrown;
       const error = thrown instanceof EngineError ? thrown : loadFailed(this.variant, thrown);
-      const pause = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#failures++);
-      this.#become({ name: 'failed', error, retryAt: performance.now() + pause });
+      const retryAt = performance.now() + backoff(this.#failures++, PAUSES);
+      this.#become({ name: 'failed', error, retryAt });
       throw error;
     } finally {
       showSpan('load', performance.now() - began, { model: this.variant.name });

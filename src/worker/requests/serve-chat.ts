@@ -9,13 +9,14 @@ import type { LoadedModel } from '../models/loaded-model.ts';
 /** Why nothing has come yet; with `prefill`, the fingerprint of the variant that computes. */
 type OnStage = (stage: WaitingStage, servedBy?: string) => void;
 
-/** Waits for the model and for a slot in it, then passes the engine's events on. */
-export async function* serveChat(
+/** Waits for the model and for a slot in it, then passes the engine's events on, no faster than `send` resolves. */
+export async function serveChat(
   modelManager: ModelManager,
   { id, job }: { id: string; job: ChatJob },
   signal: AbortSignal,
   onStage: OnStage,
-): AsyncGenerator<ChatEvent, void, undefined> {
+  send: (event: ChatEvent) => Promise<void> | void,
+): Promise<void> {
   const began = performance.now();
   const { loadedModel, engine, leave } = await enter(modelManager, job, signal, onStage);
   try {
@@ -26,7 +27,7 @@ export async function* serveChat(
     const onPrefill = () => onStage('prefill', engine.fingerprint);
     for await (const event of engine.generate(job, signal, onPrefill)) {
       if (event.type === 'done') showGeneration(event.timings, detail);
-      yield event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event;
+      await send(event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event);
     }
   } catch (error) {
     await modelManager.failed(loadedModel, engine, error);

@@ -106,13 +106,12 @@ export function servePort(port: MessagePort, serving: Serving, link?: MessagePor
       send({ type: 'loaded' });
     } else if (question.job.kind === 'chat') {
       const { id, job } = question;
-      const events = serveChat(modelManager, { id, job }, signal, (stage, servedBy) =>
-        send({ type: 'waiting', stage, ...(servedBy !== undefined && { servedBy }) }),
-      );
-      for await (const event of events) {
+      const onStage = (stage: WaitingStage, servedBy?: string) =>
+        send({ type: 'waiting', stage, ...(servedBy !== undefined && { servedBy }) });
+      await serveChat(modelManager, { id, job }, signal, onStage, async (event) => {
         if (event.type === 'delta') await credit.take(signal);
         send({ type: 'event', event });
-      }
+      });
     } else {
       const { id, job } = question;
       const onStage = (stage: WaitingStage) => send({ type: 'waiting', stage });

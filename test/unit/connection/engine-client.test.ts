@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createEngineClient } from '../../../src/connection/engine-client.ts';
-import { loadModel } from '../../../src/connection/load-model.ts';
+import { createEngineClient, loadModel } from '../../../src/connection/engine-connection.ts';
 import type { EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { EngineEvent } from '../../../src/api/service-dependencies.ts';
 import type { ChatEvent, ChatJob } from '../../../src/protocol/job.ts';

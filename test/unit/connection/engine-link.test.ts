@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 
 import type { ChatJob } from '../../../src/protocol/job.ts';
-import { createEngineClient } from '../../../src/connection/engine-client.ts';
-import { linked } from '../../../src/connection/engine-link.ts';
+import { createEngineClient, linked } from '../../../src/connection/engine-connection.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { accepted, done, FakeLeader, FakeSite } from './fake-leader.ts';
 

@@ -1,4 +1,4 @@
-import type { EngineTransport } from '../../../src/connection/find-engine.ts';
+import type { EngineTransport } from '../../../src/connection/engine-connection.ts';
 import type { AskerMessage, EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { ChatEvent } from '../../../src/protocol/job.ts';
 import { LEADER_EXIT_CHANNEL } from '../../../src/protocol/discovery.ts';

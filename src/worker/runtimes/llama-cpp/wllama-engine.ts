@@ -5,7 +5,7 @@ import type { ChatEvent, ChatJob, Sampling } from '../../../protocol/job.ts';
 import type { ChatEngine } from '../engine.ts';
 import { EngineError, engineCrashed } from '../../../errors/engine-error.ts';
 import { SlotQueue } from '../../slot-queue.ts';
-import { Channel } from './channel.ts';
+import { Channel } from '../../../util/channel.ts';
 import type { ChatPrompt } from '../../prompt/chat-prompt.ts';
 import { refuseOversized } from '../../prompt/prompt-bounds.ts';
 import { ThinkFirst, toCompletion, type Complete, type Completion } from '../../prompt/think-first.ts';
@@ -89,8 +89,15 @@ export class WllamaEngine implements ChatEngine {
     try {
       for (let attempt = completion, tries = 1; ; tries++) {
         try {
-          yield* this.#attempt(attempt, sampling, reader, signal, onPrefill);
-          return;
+          const running = this.#begin(attempt, sampling, signal, onPrefill);
+          try {
+            for (let chunk = await running.take(); chunk; chunk = await running.take())
+              yield* reader.read(chunk);
+            yield* reader.end();
+            return;
+          } finally {
+            await running.stop();
+          }
         } catch (error) {
           if (!isCrowded(error) || tries === TRIES || !canResume(completion)) throw error;
           // Those that filled the context together come out of it one after another.
@@ -103,15 +110,14 @@ export class WllamaEngine implements ChatEngine {
     }
   }
 
-  async *#attempt(
+  /** `stop` resolves when its slot is free. It stops a reply whose reader walks away, too. */
+  #begin(
     completion: Completion,
     sampling: Sampling,
-    reader: ReplyReader,
     signal: AbortSignal,
     onPrefill?: () => void,
-  ): AsyncGenerator<ChatEvent, void, undefined> {
+  ): { take(): Promise<Chunk | null>; stop(): Promise<void> } {
     const chunks = new Channel<Chunk>();
-    // Also stops it when the consumer walks away before the end.
     const left = new AbortController();
     const running = this.#scheduler.run(
       completionRequest(completion, sampling, this.#sampling),
@@ -119,18 +125,17 @@ export class WllamaEngine implements ChatEngine {
       AbortSignal.any([signal, left.signal]),
       onPrefill,
     );
-    running.then(
+    const ended = running.then(
       () => chunks.end(),
       (error: unknown) => chunks.fail(error),
     );
-    try {
-      for await (const chunk of chunks) yield* reader.read(chunk);
-      yield* reader.end();
-    } finally {
-      left.abort();
-      // Its slot is free once the cancel has gone through.
-      await running.catch(() => undefined);
-    }
+    return {
+      take: () => chunks.take(),
+      stop() {
+        left.abort();
+        return ended;
+      },
+    };
   }
 
   async unload(): Promise<void> {

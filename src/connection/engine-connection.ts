@@ -1,0 +1,429 @@
+import type { EngineClient, EngineEvent, EngineRequest } from '../api/service-dependencies.ts';
+import { serverError, ServiceError } from '../api/service-error.ts';
+import type { ErrorCode } from '../errors/error-codes.ts';
+import type { WireError } from '../errors/wire-error.ts';
+import { LEADER_EXIT_CHANNEL, type LeaderExit, type ServePort } from '../protocol/discovery.ts';
+import {
+  CREDIT_WINDOW,
+  type AskerMessage,
+  type EngineMessage,
+  type Question,
+} from '../protocol/engine-port.ts';
+import type { ChatJob } from '../protocol/job.ts';
+import { engineLock, holdLock, requestLock } from '../protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { WeightsCommand } from '../protocol/weights-command.ts';
+import type { WeightsReply } from '../protocol/weights-messages.ts';
+import type { EngineStatus, LoadProgress } from '../protocol/worker-control.ts';
+import { backoff } from '../util/backoff.ts';
+import { Channel } from '../util/channel.ts';
+import { ChatProgress } from './chat-progress.ts';
+
+export interface EngineConnection {
+  /** Of the app whose engine is called. */
+  scope: string;
+  transport: EngineTransport;
+  locks: LockManager;
+  /** How long to look for an engine before giving up, in milliseconds. */
+  deadlineMs?: number;
+}
+
+/** A way to reach the page that leads. */
+export interface EngineTransport {
+  /**
+   * Hands its own port to every page that may lead. The leader passes it to its engine worker; other pages close it, or
+   * drop it. Called again, with a growing pause, until a worker has accepted one.
+   */
+  offer(openPort: () => MessagePort, again: boolean): Promise<void>;
+  /** A worker has accepted; ports that are posted on `link` reach it without its page. */
+  linkTo?(epoch: string, link: MessagePort): void;
+}
+
+// What callers use: the engine as the service sees it, and single questions.
+
+/** Calls the one engine of all tabs, and the next one when it dies. */
+export function createEngineClient(connection: EngineConnection): EngineClient {
+  return {
+    chat: (job, request) => chat(connection, job, request),
+    async embed(job, { id, signal, onWaiting }) {
+      const onMessage = (message: EngineMessage): void => {
+        if (message.type === 'waiting') onWaiting?.(message.stage, message.servedBy);
+      };
+      return (await ask(connection, { type: 'job', job }, 'result', { id, signal, onMessage })).result;
+    },
+  };
+}
+
+function chat(
+  connection: EngineConnection,
+  job: ChatJob,
+  { id, signal }: EngineRequest,
+): AsyncGenerator<EngineEvent, void, undefined> {
+  const progress = new ChatProgress(job);
+  return callEngine<EngineEvent>(connection, {
+    id,
+    signal,
+    nextQuestion: () => (progress.complete ? null : { type: 'job', job: progress.nextJob() }),
+    rest: () => progress.lastEvent(),
+    received: () => progress.deltas,
+    read: (message) => {
+      if (message.type === 'waiting') return message;
+      return message.type === 'event' ? progress.note(message.event) : null;
+    },
+  });
+}
+
+type OnProgress = (progress: LoadProgress) => void;
+
+/**
+ * Loads a model into the engine, wherever it is; continues with the next leader when that one dies.
+ * `variants`: those that may be loaded; none: all of them.
+ * @throws ServiceError; the signal's reason when aborted (the load stops unless somebody else waits for it).
+ */
+export async function loadModel(
+  connection: EngineConnection,
+  model: string,
+  { signal, onProgress, variants }: { signal: AbortSignal; onProgress?: OnProgress; variants?: string[] },
+): Promise<void> {
+  const question = { type: 'load', model, ...(variants && { variants }) } as const;
+  await ask(connection, question, 'loaded', { signal, onMessage: progressTo(onProgress) });
+}
+
+/** The status of the engine's worker. @throws ServiceError */
+export async function readStatus(connection: EngineConnection, signal: AbortSignal): Promise<EngineStatus> {
+  return (await ask(connection, { type: 'status' }, 'status', { signal })).status;
+}
+
+/** Runs a command on the stored weights. @throws ServiceError; the signal's reason when aborted */
+export async function commandWeights(
+  connection: EngineConnection,
+  command: WeightsCommand,
+  signal: AbortSignal,
+  onProgress?: OnProgress,
+): Promise<WeightsReply> {
+  const options = { signal, onMessage: progressTo(onProgress) };
+  return (await ask(connection, { type: 'weights', command }, 'weights', options)).reply;
+}
+
+const progressTo =
+  (onProgress: OnProgress | undefined) =>
+  (message: EngineMessage): void => {
+    if (message.type === 'progress') onProgress?.(message.progress);
+  };
+
+/** A question with one answer. */
+async function ask<Type extends 'result' | 'loaded' | 'status' | 'weights'>(
+  connection: EngineConnection,
+  question: Question,
+  answer: Type,
+  options: { id?: string; signal: AbortSignal; onMessage?: (message: EngineMessage) => void },
+): Promise<Extract<EngineMessage, { type: Type }>> {
+  const { id = `${question.type}-${crypto.randomUUID()}`, signal, onMessage } = options;
+  const read = (message: EngineMessage): EngineMessage => message;
+  for await (const message of callEngine(connection, { id, signal, read, nextQuestion: () => question })) {
+    onMessage?.(message);
+    if (message.type === answer) return message as Extract<EngineMessage, { type: Type }>;
+  }
+  throw engineFailed(1);
+}
+
+// One call: find an engine, ask, read its answer, and resume it on the next engine where this one dies.
+
+interface EngineCall<T> {
+  /** Unique: the request's lock has it in its name. */
+  id: string;
+  signal: AbortSignal;
+  /** What to ask the next engine; null when nothing is left to ask. */
+  nextQuestion(): Question | null;
+  /** What ends the answer where nothing was left to ask. */
+  rest?(): T;
+  /** What a message is to the caller; null: nothing. */
+  read(message: EngineMessage): T | null;
+  /** Parts of the answer so far, where an engine that dies may be due to the question itself. */
+  received?(): number;
+}
+
+const DEADLINE_MS = 60_000;
+
+/** A question on which this many engines died in a row without an answer may be the cause of it. */
+const MAX_SILENT_DEATHS = 3;
+
+/**
+ * What the engine answers, until it is whole; from the next engine where one dies or its tab leaves. Holds the request's
+ * lock meanwhile. Aborting the signal, or returning the iterator, tells the engine to stop.
+ * @throws ServiceError; the signal's reason when aborted
+ */
+async function* callEngine<T>(
+  { scope, transport, locks, deadlineMs = DEADLINE_MS }: EngineConnection,
+  { id, signal, nextQuestion, rest, read, received = () => 0 }: EngineCall<T>,
+): AsyncGenerator<T, void, undefined> {
+  const holding = holdLock(locks, requestLock(scope, id), signal);
+  try {
+    let silentDeaths = 0;
+    for (;;) {
+      const engine = await findEngine(transport, { signal, deadlineMs });
+      await holding;
+      const question = nextQuestion();
+      if (!question) {
+        engine.dismiss();
+        if (rest) yield rest();
+        return;
+      }
+      const before = received();
+      // Before the watch, which takes a lock and a channel to set up.
+      engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id } satisfies AskerMessage);
+      const answer = new Answer(engine, locks, signal);
+      let end: EngineEnd;
+      try {
+        for (;;) {
+          const message = await answer.read();
+          if (message.type === 'leaderExited' || message.type === 'died') {
+            end = message;
+            break;
+          }
+          const part = read(message);
+          if (part !== null) yield part;
+          if (answer.isWhole) return;
+        }
+      } finally {
+        answer.close();
+      }
+      if (received() > before) silentDeaths = 0;
+      else if (end.type === 'died') {
+        silentDeaths++;
+        if (silentDeaths >= MAX_SILENT_DEATHS) {
+          throw end.cause ? new ServiceError(end.cause) : engineFailed(silentDeaths);
+        }
+      }
+      const part = read({ type: 'waiting', stage: 'loading' });
+      if (part !== null) yield part;
+    }
+  } finally {
+    holding.then(
+      (release) => release(),
+      () => {},
+    );
+  }
+}
+
+// Find.
+
+/** An engine worker that has accepted our port. */
+interface FoundEngine {
+  port: MessagePort;
+  epoch: string;
+  /** Tells it that nothing more is asked for. */
+  dismiss(): void;
+}
+
+/** Pauses between the offers of one call. */
+const OFFERS = { firstMs: 150, maxMs: 1000 };
+
+/**
+ * Asks until a worker accepts one of the ports. Earlier ports stay open meanwhile: a worker that is still starting
+ * accepts the oldest first.
+ * @throws ServiceError `engine_unavailable` at the deadline, `protocol_mismatch`, or what the leader says is wrong.
+ */
+function findEngine(
+  transport: EngineTransport,
+  { signal, deadlineMs }: { signal: AbortSignal; deadlineMs: number },
+): Promise<FoundEngine> {
+  return new Promise((resolve, reject) => {
+    const ports = new Set<MessagePort>();
+    let offers = 0;
+    let settled = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+
+    const settle = (finish: () => void, kept?: MessagePort): void => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(timer);
+      clearTimeout(deadline);
+      signal.removeEventListener('abort', onAbort);
+      for (const port of ports) if (port !== kept) dismiss(port);
+      finish();
+    };
+    const onAbort = (): void => settle(() => reject(signal.reason));
+    const fail = (error: unknown): void => settle(() => reject(error));
+
+    const openPort = (): MessagePort => {
+      const { port1, port2 } = new MessageChannel();
+      if (settled) dismiss(port1);
+      ports.add(port1);
+      port1.onmessage = ({ data }: MessageEvent<EngineMessage>) => {
+        if (data.type === 'error') fail(new ServiceError(data.error));
+        if (data.type !== 'accepted') return;
+        if (data.version !== PROTOCOL_VERSION) return fail(protocolMismatch());
+        if (data.link && !settled) transport.linkTo?.(data.epoch, data.link);
+        settle(() => resolve({ port: port1, epoch: data.epoch, dismiss: () => dismiss(port1) }), port1);
+      };
+      return port2;
+    };
+
+    const offer = (again: boolean): void => {
+      timer = setTimeout(offer, backoff(offers++, OFFERS), true);
+      transport.offer(openPort, again).catch(fail);
+    };
+
+    const deadline = setTimeout(() => fail(engineUnavailable(Math.round(deadlineMs / 1000))), deadlineMs);
+    if (signal.aborted) return onAbort();
+    signal.addEventListener('abort', onAbort);
+    offer(false);
+  });
+}
+
+/** A worker that has accepted the port, or does so later, must not wait for a question that never comes. */
+function dismiss(port: MessagePort): void {
+  port.onmessage = null;
+  port.postMessage({ type: 'cancel' } satisfies AskerMessage);
+  port.close();
+}
+
+/**
+ * Keeps the link to the engine that accepted last: the next port goes straight to it, and not through the tabs. Where that
+ * engine has ended, or does not accept in time, the tabs are asked as before.
+ */
+export function linked(transport: EngineTransport, locks: LockManager): EngineTransport {
+  let link: MessagePort | null = null;
+  let stopWatching = (): void => {};
+  const forget = (): void => {
+    stopWatching();
+    link?.close();
+    link = null;
+  };
+  return {
+    async offer(openPort, again) {
+      if (again) forget();
+      if (link) link.postMessage({ type: 'localtext:serve' } satisfies ServePort, [openPort()]);
+      else await transport.offer(openPort, again);
+    },
+    linkTo(epoch, port) {
+      forget();
+      link = port;
+      stopWatching = watchEngine(locks, epoch, forget);
+    },
+  };
+}
+
+// Read.
+
+/** Why an engine does not answer. */
+type EngineEnd =
+  /** Its tab was closed or reloaded, which is no fault of the question. */
+  | { type: 'leaderExited' }
+  /** `cause`: the error that the engine could still send. */
+  | { type: 'died'; cause: WireError | null };
+
+/** Credit goes back in halves of the window: fewer messages, and the engine never waits for one. */
+const CREDIT_STEP = CREDIT_WINDOW / 2;
+
+/** Failures of the engine itself: its worker reloads the model, or another variant of it, when it is asked again. */
+const ENGINE_DEATHS = new Set<ErrorCode | null>(['engine_crashed', 'device_lost']);
+
+/** What comes on an engine's port, for one reader. */
+class Answer {
+  /** Nothing follows what was read last. */
+  isWhole = false;
+  readonly #engine: FoundEngine;
+  readonly #signal: AbortSignal;
+  readonly #stopWatching: () => void;
+  readonly #messages = new Channel<EngineMessage | EngineEnd>();
+  #pendingCredit = 0;
+
+  constructor(engine: FoundEngine, locks: LockManager, signal: AbortSignal) {
+    this.#engine = engine;
+    this.#signal = signal;
+    this.#stopWatching = watchEngine(locks, engine.epoch, (end) => this.#messages.push(end));
+    engine.port.onmessage = ({ data }: MessageEvent<EngineMessage>) => this.#messages.push(data);
+    signal.addEventListener('abort', this.#onAbort);
+  }
+
+  /** @throws ServiceError that the engine sent; the signal's reason when aborted */
+  async read(): Promise<EngineMessage | EngineEnd> {
+    this.#signal.throwIfAborted();
+    const message = await this.#messages.take();
+    this.#signal.throwIfAborted();
+    return this.#take(message ?? { type: 'died', cause: null });
+  }
+
+  close(): void {
+    this.#signal.removeEventListener('abort', this.#onAbort);
+    this.#stopWatching();
+    if (this.isWhole) this.#engine.port.close();
+    else this.#engine.dismiss();
+  }
+
+  #take(message: EngineMessage | EngineEnd): EngineMessage | EngineEnd {
+    if (message.type === 'error') {
+      this.isWhole = true;
+      if (ENGINE_DEATHS.has(message.error.code)) return { type: 'died', cause: message.error };
+      throw new ServiceError(message.error);
+    }
+    if (message.type === 'event') {
+      if (message.event.type === 'delta') this.#giveCredit();
+      this.isWhole = message.event.type === 'done';
+    } else this.isWhole = message.type !== 'waiting' && message.type !== 'progress';
+    return message;
+  }
+
+  #giveCredit(): void {
+    this.#pendingCredit++;
+    if (this.#pendingCredit < CREDIT_STEP) return;
+    this.#engine.port.postMessage({ type: 'credit', count: this.#pendingCredit } satisfies AskerMessage);
+    this.#pendingCredit = 0;
+  }
+
+  /** At once, whether or not anybody reads. */
+  readonly #onAbort = (): void => {
+    this.#engine.dismiss();
+    this.#messages.fail(this.#signal.reason);
+  };
+}
+
+/** Messages that a worker sent just before it died may arrive after its lock is released. */
+const LAST_MESSAGES_MS = 50;
+
+/** Reports the end of that epoch's worker. The function returned stops the watch. */
+function watchEngine(locks: LockManager, epoch: string, report: (end: EngineEnd) => void): () => void {
+  const watch = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  // A worker with busy threads takes the browser seconds to end: its page's message comes first.
+  const channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
+  channel.onmessage = ({ data }: MessageEvent<LeaderExit>) => {
+    if (data.epoch === epoch) report({ type: 'leaderExited' });
+  };
+  const onReleased = (): void => {
+    timer = setTimeout(() => report({ type: 'died', cause: null }), LAST_MESSAGES_MS);
+  };
+  // Shared, so that all who wait for it get it at once.
+  locks
+    .request(engineLock(epoch), { mode: 'shared', signal: watch.signal }, onReleased)
+    .catch((error: unknown) => {
+      if (!watch.signal.aborted) throw error;
+    });
+  return () => {
+    watch.abort();
+    clearTimeout(timer);
+    channel.close();
+  };
+}
+
+// Errors.
+
+const engineUnavailable = (seconds: number): ServiceError =>
+  serverError(
+    'engine_unavailable',
+    `No tab of this site offered an engine within ${seconds} s. Open a tab of this site that calls start(), keep it open, and try again.`,
+  );
+
+const engineFailed = (times: number): ServiceError =>
+  serverError(
+    'engine_failed',
+    `The engine stopped ${times} times on this request before it had answered. The device may be out of memory: close other tabs, or choose a smaller model.`,
+  );
+
+export const protocolMismatch = (): ServiceError =>
+  serverError(
+    'protocol_mismatch',
+    'The tabs of this site and its service worker run different versions. Reload every tab of this site, and try again.',
+  );
