@@ -40,10 +40,10 @@ export async function listModels(
   const query = { name: repository, repository, revision: wanted ?? 'main', endpoint, signal };
   const revision = await commitOf(query);
   const tree = await readTree({ ...query, revision });
-  const present = tree.filter(({ size }) => size > 0);
+  const present = tree.filter(({ path, size }) => size > 0 && !/(^|\/)\.{1,2}(\/|$)/.test(path));
   const files = present.map(({ path, size, lfs }): RemoteFile => ({
     name: path,
-    url: `${endpoint}/${repository}/resolve/${revision}/${encodeURI(path)}`,
+    url: `${endpoint}/${repository}/resolve/${revision}/${path.split('/').map(encodeURIComponent).join('/')}`,
     bytes: lfs?.size ?? size,
     sha256: lfs?.oid ?? null,
   }));

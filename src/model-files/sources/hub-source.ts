@@ -17,15 +17,24 @@ const MAX_UNHASHED_BYTES = 64 * 2 ** 20;
 
 /** Of a thousand files each. */
 const MAX_PAGES = 20;
+const MAX_FILES_OF_PAGE = 10_000;
+/** A thousand files take some 300 KB. */
+const MAX_PAGE_BYTES = 8 * 2 ** 20;
 
-const treeSchema = z.array(
-  z.object({
-    type: z.string(),
-    path: z.string(),
-    size: z.int().nonnegative(),
-    lfs: z.object({ oid: sha256Hex, size: byteCount }).optional(),
-  }),
-);
+/** Zod collects every issue of an array, so its length is bounded first. */
+const treeSchema = z
+  .array(z.unknown())
+  .max(MAX_FILES_OF_PAGE)
+  .pipe(
+    z.array(
+      z.object({
+        type: z.string(),
+        path: z.string().max(4096),
+        size: z.int().nonnegative(),
+        lfs: z.object({ oid: sha256Hex, size: byteCount }).optional(),
+      }),
+    ),
+  );
 
 /** `gated`: false, or how the authors give their consent. */
 const infoSchema = z.object({ sha: commitHash, gated: z.unknown().optional() });
@@ -130,7 +139,27 @@ async function getJson(url: string, signal: AbortSignal): Promise<{ json: unknow
   const timeout = new IdleTimeout(signal);
   const response = await fetchOk(url, timeout);
   const [, next = null] = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
-  return { json: await timeout.during(response.json()), next };
+  return { json: await readJson(response, timeout), next };
+}
+
+async function readJson(response: Response, timeout: IdleTimeout): Promise<unknown> {
+  const decoder = new TextDecoder();
+  const parts: string[] = [];
+  let bytes = 0;
+  for await (const part of timeout.body(response)) {
+    bytes += part.length;
+    if (bytes > MAX_PAGE_BYTES)
+      throw serverError(
+        'weights_unavailable',
+        `The model hub answered with more than ${MAX_PAGE_BYTES} bytes.`,
+      );
+    parts.push(decoder.decode(part, { stream: true }));
+  }
+  try {
+    return JSON.parse(parts.join(''));
+  } catch {
+    throw serverError('weights_unavailable', 'The model hub answered with something else than JSON.');
+  }
 }
 
 /** The hub answers 401 for a repository that it does not have, too. */
