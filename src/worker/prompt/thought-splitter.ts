@@ -105,8 +105,8 @@ export class ThoughtSplitter {
   /** Some models close their thoughts a second time. */
   #gap(whole: string): string {
     const { close } = this.#tags;
-    const answer = whole.trimStart();
-    if (answer.startsWith(close)) return this.#gap(answer.slice(close.length));
+    let answer = whole.trimStart();
+    while (answer.startsWith(close)) answer = answer.slice(close.length).trimStart();
     const mayClose = close.startsWith(answer);
     this.#withheld = mayClose ? answer : '';
     if (mayClose) return '';

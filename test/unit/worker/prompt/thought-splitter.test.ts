@@ -93,6 +93,18 @@ test('withholds no more than what may be a tag, or the space before one', () => 
   expect(splitter.push('e').reasoning).toBe(' </the');
 });
 
+test.each([
+  ['a thought without an end', 'I add. '.repeat(100_000), { text: '', inside: true }],
+  ['tags within each other', '<think>'.repeat(20_000), { text: '', inside: true }],
+  ['20,000 closing tags', '</think>'.repeat(20_000), { reasoning: '', text: '', inside: false }],
+  ['closing tags that never end', '</thin'.repeat(20_000), { text: '', inside: true }],
+  ['white space alone', ' '.repeat(5000), { reasoning: '', text: '' }],
+])('%s is split in pieces and at once', (_, reply, expected) => {
+  const pieces = reply.match(/[^]{1,5}/g) ?? [];
+  expect(split(pieces, true)).toMatchObject(expected);
+  expect(split([reply], true)).toMatchObject(expected);
+});
+
 test('takes the tags from the template', () => {
   expect(thinkTags("{{ '<think>\n' }}{{ content.split('</think>')[-1] }}")).toEqual(tags);
   expect(thinkTags("{{ '</thinking>' }}")).toEqual({ open: '<thinking>', close: '</thinking>' });
