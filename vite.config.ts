@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
-import { contentSecurity, plainScript } from './scripts/playground-plugins.ts';
+import { contentSecurity, publicFiles } from './scripts/playground-plugins.ts';
 import localtext from './src/node/vite-plugin/vite-plugin.ts';
 import { testPage } from './test/support/test-page-plugin.ts';
 
@@ -10,19 +10,21 @@ const server = process.env['VITE_SERVER'];
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
+/** Where `localtext pull` puts them. */
+const weights = here('./public/models');
+
 /** Builds of the tests' own pages; `bench` has one more. */
 const TEST_MODES = new Set(['browser-tests', 'bench']);
 
 export default defineConfig(({ mode }) => ({
   root: here('./playground'),
-  // The weights alone are public files, and the plugin serves them: a build need not copy 190 MB.
-  publicDir: false,
+  publicDir: here('./public'),
   // A page that is not there is a 404, not the start page.
   appType: 'mpa',
   plugins: [
-    plainScript('theme-before-paint.js'),
+    publicFiles(weights),
     localtext({
-      models: here('./public/models'),
+      models: weights,
       servers: TEST_MODES.has(mode) || server !== undefined,
     }),
     ...(TEST_MODES.has(mode)

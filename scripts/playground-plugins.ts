@@ -1,17 +1,18 @@
-import { readFileSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Connect, Plugin } from 'vite';
 
-/** Puts a script of the site's folder into the build as it is: for one that must run before the first paint. */
-export function plainScript(name: string): Plugin {
-  let root: string;
+/** Copies the public folder into the build without the weights, which the servers find where `localtext pull` puts them. */
+export function publicFiles(weights: string): Plugin {
+  let publicDir: string;
   return {
-    name: 'localtext-plain-script',
+    name: 'localtext-public-files',
+    config: () => ({ build: { copyPublicDir: false } }),
     configResolved(config) {
-      root = config.root;
+      ({ publicDir } = config);
     },
-    generateBundle() {
-      this.emitFile({ type: 'asset', fileName: name, source: readFileSync(resolve(root, name)) });
+    writeBundle: ({ dir }) => {
+      if (dir) cpSync(publicDir, dir, { recursive: true, filter: (path) => resolve(path) !== weights });
     },
   };
 }
@@ -31,6 +32,7 @@ const BASELINE = {
   'img-src': ["'self'", 'data:'],
   'connect-src': ["'self'", ...HUB],
   'worker-src': ["'self'"],
+  'manifest-src': ["'self'"],
   'object-src': ["'none'"],
   'base-uri': ["'none'"],
   'form-action': ["'none'"],

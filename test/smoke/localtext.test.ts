@@ -322,6 +322,12 @@ test('a cold start of the browser, with the server gone: both models answer, and
   expect(await page.evaluate(() => crossOriginIsolated)).toBe(true);
   await page.goto(`${site.url}/`);
   await page.locator('main').waitFor({ timeout: 20_000 });
+  // It can be installed: the manifest and its icons are kept, too.
+  const devtools = await context.newCDPSession(page);
+  const manifest = await devtools.send('Page.getAppManifest');
+  expect(manifest).toMatchObject({ url: `${site.url}/manifest.webmanifest`, errors: [] });
+  expect(JSON.parse(manifest.data ?? '')).toMatchObject({ display: 'standalone', start_url: './' });
+  expect(await devtools.send('Page.getInstallabilityErrors')).toEqual({ installabilityErrors: [] });
   expect(failed.filter((url) => !/\/models\/manifest\.json$|\/favicon/.test(url))).toEqual([]);
   expect(foreign).toEqual([]);
 });
