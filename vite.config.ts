@@ -49,7 +49,7 @@ export default defineConfig(({ mode }) => ({
       rolldownOptions: {
         output: {
           codeSplitting: {
-            groups: [{ name: 'app', test: /src\/playground\/(app\.tsx|styles\/index\.css)$/ }],
+            groups: [{ name: 'app', test: /\/playground\/(app\.tsx|styles\/index\.css)$/ }],
           },
         },
       },

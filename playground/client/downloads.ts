@@ -3,6 +3,7 @@ import type { LoadProgress } from '../../src/index.ts';
 import { handle, modelStatuses } from './localtext.ts';
 import { idsWithTheSameWeights } from './model-facts.ts';
 import { holdDownload } from './stored-weights.ts';
+import { PreparingDelay } from './preparing-delay.ts';
 import { RateMeter } from './rate-meter.ts';
 import { messageOf } from '../format.ts';
 
@@ -59,12 +60,15 @@ async function run(model: string): Promise<void> {
     error: null,
     held: false,
   });
+  const preparing = new PreparingDelay();
   try {
     const localtext = await handle;
     await localtext.ready(model, {
       signal: controller.signal,
-      onProgress: ({ phase, loadedBytes, totalBytes }) =>
-        update(model, { phase, loadedBytes, totalBytes, rate: meter.add(loadedBytes) }),
+      onProgress: ({ phase, loadedBytes, totalBytes }) => {
+        if (preparing.hides(phase)) return;
+        update(model, { phase, loadedBytes, totalBytes, rate: meter.add(loadedBytes) });
+      },
     });
     update(model, { phase: 'ready' });
   } catch (error) {

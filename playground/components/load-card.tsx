@@ -1,5 +1,5 @@
 import { bytes, duration } from '../format.ts';
-import { cancelLoad, downloads, hold, load } from '../client/downloads.ts';
+import { cancelLoad, downloads, hold, load, type Download } from '../client/downloads.ts';
 import { hueOf } from '../client/models.ts';
 import { ProgressBar } from './progress-bar.tsx';
 
@@ -27,7 +27,7 @@ export function LoadCard({ model }: { model: string }) {
     <div class="load-card" data-hue={hueOf(model)}>
       <div class="load-card-head">
         <span>
-          {phase !== 'download' ? 'Loading' : held ? 'Paused:' : 'Downloading'} {model}
+          {verb(download)} {model}
         </span>
         <span class="row">
           {phase === 'download' && (
@@ -50,12 +50,20 @@ export function LoadCard({ model }: { model: string }) {
   );
 }
 
-function figures({ phase, loadedBytes, totalBytes, rate, held }: (typeof downloads.value)[string]): string {
+function verb({ phase, held }: Download): string {
+  if (phase === 'prepare') return 'Preparing';
+  if (phase !== 'download') return 'Loading';
+  return held ? 'Paused:' : 'Downloading';
+}
+
+/** Bytes of the download alone: what is stored and loaded may be larger. */
+function figures({ phase, loadedBytes, totalBytes, rate, held }: Download): string {
+  if (phase === 'prepare') return 'turning what was downloaded into what runs fastest here';
+  if (phase === 'load') return 'from this browser’s storage into the engine';
   if (phase === 'starting' || totalBytes === 0) return 'starting the engine';
   const parts = [`${bytes(loadedBytes)} of ${bytes(totalBytes)}`];
-  if (phase === 'load') parts.push('from this browser’s storage into the engine');
   if (held) parts.push('what has come is kept');
-  else if (phase === 'download' && rate !== null && rate > 0) {
+  else if (rate !== null && rate > 0) {
     parts.push(`${bytes(rate)}/s`, `${duration(((totalBytes - loadedBytes) / rate) * 1000)} left`);
   }
   return parts.join(' · ');

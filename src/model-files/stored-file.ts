@@ -1,8 +1,14 @@
+export type FilePhase = 'download' | 'prepare';
+
 export interface FileOptions {
   /** Another file is made of it, and it is deleted then. */
   isTemporary?: boolean;
   signal: AbortSignal;
-  onProgress(loadedBytes: number): void;
+  /**
+   * `download`: bytes that came over the network, of all that come so for this file. `prepare`: bytes of the file itself, as
+   * it is made of what came, or checked where another site stored it.
+   */
+  onProgress(loadedBytes: number, totalBytes: number, phase: FilePhase): void;
 }
 
 export interface FetchedFile {

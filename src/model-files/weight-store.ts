@@ -142,7 +142,7 @@ export class WeightStore {
     file: WeightFile,
     chunks: string[],
     blob: Blob,
-    options: Pick<FileOptions, 'signal'> & Partial<FileOptions>,
+    options: { signal: AbortSignal; onProgress?: (storedBytes: number) => void },
   ): Promise<void> {
     const store = async (): Promise<void> => {
       if (await this.#files.complete(file)) return this.#files.keepPath(file);
@@ -222,7 +222,8 @@ export class WeightStore {
     if (!blob) return null;
     if (await this.#isShared(file)) return this.#checked(file, blob);
     // It may be taken away meanwhile.
-    const digest = await hashBlob(blob, signal, onProgress).catch(() => null);
+    const onHashed = (hashedBytes: number): void => onProgress(hashedBytes, file.bytes, 'prepare');
+    const digest = await hashBlob(blob, signal, onHashed).catch(() => null);
     signal.throwIfAborted();
     if (digest?.sha256 !== file.sha256) {
       this.#shared?.distrust(file);

@@ -51,10 +51,12 @@ export interface SourceOptions {
 export interface LoadProgress {
   model: string;
   /**
-   * `download`: bytes from the network; `copy`: from a file of the user's into the storage; `load`: from the storage into
-   * the engine; `ready`: it answers.
+   * `download`: bytes over the network, those of earlier visits included; `prepare`: what came is turned into what is stored
+   * (requantized, or checked); `copy`: from a file of the user's into the storage; `load`: from the storage into the engine;
+   * `ready`: it answers.
    */
-  phase: 'download' | 'copy' | 'load' | 'ready';
+  phase: 'download' | 'prepare' | 'copy' | 'load' | 'ready';
+  /** Within the phase: what is stored may be larger than what came over the network. */
   loadedBytes: number;
   totalBytes: number;
 }

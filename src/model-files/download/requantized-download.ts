@@ -1,17 +1,9 @@
-import type { PinnedFile, WeightFile } from '../../catalog/catalog.ts';
+import type { WeightFile } from '../../catalog/catalog.ts';
 import { CHUNK_BYTES, type StorageBackend } from '../backends/storage-backend.ts';
+import type { FileOptions } from '../stored-file.ts';
 import { ChunkReader } from './chunk-reader.ts';
 import { sizeDiffers, wrongHash } from './download-errors.ts';
 import { discardPartial, PartialFile } from './partial-file.ts';
-
-/** Share of the progress that the download is; the rest is requantizing. */
-const DOWNLOAD_SHARE = 0.9;
-
-/** A download's bytes in terms of the file that it becomes. */
-export const scaledProgress =
-  (file: WeightFile, from: PinnedFile, onProgress: (bytes: number) => void) =>
-  (loaded: number): void =>
-    onProgress(Math.floor((loaded / from.bytes) * DOWNLOAD_SHARE * file.bytes));
 
 /** So that a full storage shows before anything is downloaded. @throws QuotaExceededError */
 export async function reserve(backend: StorageBackend, { sha256, bytes }: WeightFile): Promise<void> {
@@ -27,19 +19,19 @@ export async function requantize(
   backend: StorageBackend,
   file: WeightFile,
   from: Blob,
-  { signal, onProgress }: { signal: AbortSignal; onProgress(bytes: number): void },
+  { signal, onProgress }: Pick<FileOptions, 'signal' | 'onProgress'>,
 ): Promise<string[]> {
   const { requantizeToQ8_0 } = await import('../gguf/requantize.ts');
   const reader = new ChunkReader(requantizeToQ8_0(from));
   const partial = await PartialFile.open(backend, file.sha256, file.bytes);
   const buffer = new Uint8Array(CHUNK_BYTES);
   try {
+    onProgress(0, file.bytes, 'prepare');
     for (let index = 0; index < partial.chunkCount; index++) {
       const bytes = buffer.subarray(0, partial.lengthOf(index));
       await reader.fill(bytes, () => undefined);
       if (!partial.has(index)) await partial.store(index, bytes, signal);
-      const done = DOWNLOAD_SHARE + ((1 - DOWNLOAD_SHARE) * (index + 1)) / partial.chunkCount;
-      onProgress(Math.floor(done * file.bytes));
+      onProgress(Math.min((index + 1) * CHUNK_BYTES, file.bytes), file.bytes, 'prepare');
     }
     if (!(await reader.ended())) throw sizeDiffers(file, 'is longer');
     await partial.hashStored(signal);

@@ -100,9 +100,9 @@ async function loadOnce(
   const fetchFile = async (file: WeightFile): Promise<StoredFile> => {
     const stored = await store.file(file, {
       signal: options.signal,
-      onProgress: (loadedBytes) => progress.file(file, loadedBytes),
+      onProgress: (...step) => progress.file(file, ...step),
     });
-    progress.file(file, file.bytes);
+    progress.stored(file);
     options.onFile?.(file.path, stored.from ?? 'unknown');
     return stored;
   };

@@ -10,16 +10,20 @@ import type { LoadProgress } from '../../protocol/worker-control.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
 import { hashed } from '../../model-files/sources/hub-source.ts';
 import { hashBlob } from '../../model-files/integrity/file-hash.ts';
-import type { FileOptions } from '../../model-files/stored-file.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
 import { findHubModel } from './find-hub-model.ts';
+
+interface CountOptions {
+  signal: AbortSignal;
+  onProgress(bytes: number): void;
+}
 
 /** A file of a model that is being added. */
 export interface SourceFile extends ModelFile {
   phase: LoadProgress['phase'];
   /** Its place, size and hash in the store. */
-  describe(options: FileOptions): Promise<WeightFile>;
-  store(file: WeightFile, options: FileOptions): Promise<void>;
+  describe(options: CountOptions): Promise<WeightFile>;
+  store(file: WeightFile, options: CountOptions): Promise<void>;
 }
 
 export interface OpenedSource {
