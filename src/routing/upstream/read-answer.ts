@@ -1,7 +1,19 @@
+import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 import { brokeBound } from './upstream-failures.ts';
 
 /** Most that is computed before other requests have their turn: what is buffered is read without a pause otherwise. */
 const MAX_TURN_MS = 8;
+
+/** Lets other requests have their turn, once this one has computed for some milliseconds. */
+export class Turn {
+  #began = performance.now();
+
+  async end(): Promise<void> {
+    if (performance.now() - this.#began < MAX_TURN_MS) return;
+    await yieldToEventLoop();
+    this.#began = performance.now();
+  }
+}
 
 /** The time within which something must come. It may be set again, and stands still while it is cleared. */
 export class Deadline {
@@ -34,7 +46,7 @@ export class Deadline {
 }
 
 /**
- * The bytes of an answer as they come; what the loop computes counts towards the turn, too.
+ * The bytes of an answer as they come.
  * @throws UpstreamError past `maxBytes`, and past the deadline
  */
 export async function* readBytes(
@@ -46,8 +58,8 @@ export async function* readBytes(
   if (!reader) return;
   const leave = (): void => void reader.cancel().catch(() => undefined);
   deadline.onMissed(leave);
+  const turn = new Turn();
   let length = 0;
-  let turnBegan = performance.now();
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -56,9 +68,7 @@ export async function* readBytes(
       length += value.length;
       if (length > maxBytes) throw brokeBound(`sent more than ${maxBytes} bytes`);
       yield value;
-      if (performance.now() - turnBegan < MAX_TURN_MS) continue;
-      await nextTask();
-      turnBegan = performance.now();
+      await turn.end();
     }
   } finally {
     deadline.clear();
@@ -77,5 +87,3 @@ export async function readJson(response: Response, maxBytes: number, ms: number)
     parts.push(decoder.decode(bytes, { stream: true }));
   return JSON.parse(parts.join('') + decoder.decode());
 }
-
-const nextTask = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));

@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import type { z } from '../../util/zod.ts';
 import { chunkSchema } from './answer-schemas.ts';
-import { type Deadline, readBytes } from './read-answer.ts';
+import { type Deadline, readBytes, Turn } from './read-answer.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 
 /** Of one event, with its lines that are not whole yet: a token with 20 alternatives takes some kilobytes. */
@@ -30,13 +30,17 @@ export async function* readEvents(
     onError: ({ type }) => (isTooLong ||= type === 'max-buffer-size-exceeded'),
   });
   const decoder = new TextDecoder();
-  function* parse(text: string): Generator<Chunk, boolean> {
+  const turn = new Turn();
+  /** @returns true after `[DONE]` */
+  async function* parse(text: string): AsyncGenerator<Chunk, boolean, undefined> {
     parser.feed(text);
     if (isTooLong) throw brokeBound(`sent an event of more than ${MAX_EVENT_CHARACTERS} characters`);
     const come = events;
     events = [];
     for (const data of come) {
       if (data === '[DONE]') return true;
+      // A few hundred kilobytes that come at once may hold ten thousand events.
+      await turn.end();
       yield toChunk(data);
     }
     return false;

@@ -4,7 +4,7 @@ import type { EmbeddingEngine } from '../engine.ts';
 import { badRequest, engineCrashed, type EngineError } from '../../../errors/engine-error.ts';
 import { MAX_CHARACTERS } from '../../prompt/prompt-bounds.ts';
 import { BATCH_TOKENS, type BatchLimits, takeBatch } from './batches.ts';
-import { yieldToEventLoop } from './yield-to-event-loop.ts';
+import { yieldToEventLoop } from '../../../util/yield-to-event-loop.ts';
 import type { Embedder } from './embedder.ts';
 
 /** Tokenizing runs on this thread: it yields to other requests after this many milliseconds. */

@@ -1,4 +1,4 @@
-/** Lets messages in: texts are tokenized on this thread, and steps in a row would delay aborts. */
+/** Lets messages and requests in: steps in a row on this thread would delay them. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
