@@ -1,4 +1,4 @@
-// The long run of test/fuzz: npm run test:fuzz -- --requests 10000 --seed 1; --only <index> sends one request of it.
+// The long run of test/fuzz: npm run test:fuzz -- --requests 10000 --answers 2000 --seed 1; --only <index> sends one request of it.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 const { values } = parseArgs({
   options: {
     requests: { type: 'string', default: '10000' },
+    answers: { type: 'string', default: '2000' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string' },
   },
@@ -17,6 +18,7 @@ const { status } = spawnSync(vitest, ['run', '--project', 'timed', 'test/fuzz'],
   env: {
     ...process.env,
     LOCALTEXT_FUZZ_REQUESTS: values.requests,
+    LOCALTEXT_FUZZ_ANSWERS: values.answers,
     LOCALTEXT_FUZZ_SEED: values.seed,
     ...(values.only === undefined ? {} : { LOCALTEXT_FUZZ_ONLY: values.only }),
   },
