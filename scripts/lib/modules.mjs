@@ -38,7 +38,8 @@ export async function buildModules() {
       ...(name === 'sw' && { codeSplitting: false }),
       // For frameworks that render on a server: hooks and context are for the page.
       banner: name === 'react' ? `'use client';` : '',
-      chunkFileNames: '[name]-[hash].js',
+      chunkFileNames: ({ moduleIds }) =>
+        moduleIds.some((id) => id.includes('@mlc-ai/web-llm')) ? 'web-llm-[hash].js' : '[name]-[hash].js',
       comments: { legal: true, annotation: true, jsdoc: false },
     });
     await bundle.close();

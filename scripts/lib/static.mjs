@@ -41,8 +41,9 @@ export async function buildStatic() {
   });
   return [
     ...modules,
-    ...(await buildServiceWorker('localtext-sw.js', false)),
-    ...(await buildServiceWorker('localtext-sw-servers.js', true)),
+    ...(await buildServiceWorker('localtext-sw.js', 'sw/sw.ts', false)),
+    ...(await buildServiceWorker('localtext-sw-servers.js', 'sw/sw.ts', true)),
+    ...(await buildServiceWorker('localtext-sw-import.js', 'sw/import.ts', true)),
   ];
 }
 
@@ -50,9 +51,9 @@ export async function buildStatic() {
  * One classic script: the Vite plugin and `localtext init` put a list of files in front of it. Only sites with upstream
  * servers take the one that can call them.
  */
-async function buildServiceWorker(name, servers) {
+async function buildServiceWorker(name, input, servers) {
   const bundle = await rolldown({
-    input: 'sw/sw.ts',
+    input,
     platform: 'browser',
     transform: {
       define: { 'process.env.NODE_ENV': '"production"', __LOCALTEXT_SERVERS__: String(servers) },

@@ -239,6 +239,12 @@ const page = {
     when: 'The service worker could not be registered or installed, or does not answer.',
     remedy: "Read the service worker's console. Reload the page.",
   },
+  service_worker_foreign: {
+    status: null,
+    when: 'Another service worker is registered for the scope.',
+    remedy:
+      'Add localtext to it and name it: `start({ serviceWorker: { url } })`. Unregister it if the site no longer uses it.',
+  },
   service_worker_no_control: {
     status: null,
     when: 'The service worker does not control the page.',

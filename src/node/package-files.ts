@@ -20,6 +20,10 @@ export const STATIC_FOLDER = 'dist/static';
 /** The name under which the page registers it; its folder is its scope. */
 export const SERVICE_WORKER = 'localtext-sw.js';
 
+/** Imported by a site's own service worker: the list of localtext's own files, and all of localtext with that list. */
+export const OWN_FILES = 'localtext-sw-files.js';
+export const SERVICE_WORKER_IMPORT = 'localtext-sw-import.js';
+
 /** The built service worker, in `STATIC_FOLDER`: the one that can call upstream servers, or the smaller one. */
 export const builtServiceWorker = (servers: boolean): string =>
   packageFile(`${STATIC_FOLDER}/${servers ? 'localtext-sw-servers.js' : SERVICE_WORKER}`);

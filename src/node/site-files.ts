@@ -66,7 +66,13 @@ export async function addFolder(
  * use.
  */
 export function prefix({ shell, large }: SiteFiles): string {
-  const list = (files: SiteFile[]): string =>
-    JSON.stringify(files.toSorted((a, b) => (a.url < b.url ? -1 : 1)));
   return `self.__WB_MANIFEST=self.__LOCALTEXT_PRECACHE__=${list(shell)};self.__LOCALTEXT_LARGE_FILES__=${list(large)};\n`;
 }
+
+/** The script `OWN_FILES`: localtext's own files, for a service worker whose other files are another tool's to keep. */
+export function ownFilesScript({ shell, large }: SiteFiles): string {
+  return `self.__LOCALTEXT_SMALL_FILES__=${list(shell)};self.__LOCALTEXT_LARGE_FILES__=${list(large)};\n`;
+}
+
+const list = (files: SiteFile[]): string =>
+  JSON.stringify(files.toSorted((a, b) => (a.url < b.url ? -1 : 1)));

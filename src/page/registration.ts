@@ -22,6 +22,7 @@ export async function register(options: StartOptions, onWaiting: () => void): Pr
   }
   const url = scriptUrl(serviceWorker.url, options);
   const { scope } = serviceWorker;
+  await refuseForeign(scope ?? new URL('./', url).href, url);
   try {
     const workbox = new Workbox(trustedScriptUrl(url), {
       updateViaCache: 'none',
@@ -31,6 +32,7 @@ export async function register(options: StartOptions, onWaiting: () => void): Pr
     const registration = await workbox.register({ immediate: true });
     // Undefined only for a second call, in Workbox's development build.
     if (!registration) throw new Error('no registration');
+    registration.addEventListener('updatefound', () => void warnOfForeign(registration, url));
     return { registration, events: workbox };
   } catch (error) {
     // The messages are fetched when one is needed.
@@ -42,4 +44,37 @@ function scriptUrl(path: string | undefined, { base = siteBase, isolation }: Sta
   const url = new URL(path ?? folderUrl(base) + serviceWorkerName, document.baseURI);
   if (isolation === 'off') url.searchParams.set('isolation', 'off');
   return url.href;
+}
+
+/**
+ * Two scripts on one scope would replace each other at every visit.
+ * @throws LocaltextError `service_worker_foreign`
+ */
+async function refuseForeign(scope: string, url: string): Promise<void> {
+  // Where the browser refuses to look, it refuses to register too, with a reason.
+  const registration = await navigator.serviceWorker.getRegistration(scope).catch(() => undefined);
+  if (registration?.scope !== new URL(scope, document.baseURI).href) return;
+  const script = foreignScript(registration, url);
+  if (script !== null) throw (await import('./registration-errors.ts')).foreignWorker(script, scope);
+}
+
+/** The site may register its own later, after the page has loaded. */
+async function warnOfForeign(registration: ServiceWorkerRegistration, url: string): Promise<void> {
+  const script = foreignScript(registration, url);
+  if (script !== null)
+    console.error(
+      (await import('./registration-errors.ts')).foreignWorker(script, registration.scope).message,
+    );
+}
+
+/** A script other than the one at `url`. localtext's own by its usual name may be replaced: it keeps nothing of the site's. */
+function foreignScript(
+  { installing, waiting, active }: ServiceWorkerRegistration,
+  url: string,
+): string | null {
+  const path = (script: string): string => new URL(script).pathname;
+  const scripts = [installing, waiting, active].flatMap((worker) => worker?.scriptURL ?? []);
+  const foreign = (script: string): boolean =>
+    path(script) !== path(url) && !path(script).endsWith('/localtext-sw.js');
+  return scripts.find(foreign) ?? null;
 }

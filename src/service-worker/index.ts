@@ -10,7 +10,7 @@ import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { isLocalPath } from './local-request.ts';
 import { handleLocalRoute } from './local-routes.ts';
 import { handleMessage } from './messages.ts';
-import { SiteFiles, type SiteFile } from './site-files.ts';
+import { ownFiles } from './own-files.ts';
 import { asksForWeights, respondStored } from './stored-weights.ts';
 import { browserV1, isV1Path } from '../routing/browser-v1.ts';
 import { watchClient } from './watch-client.ts';
@@ -18,9 +18,6 @@ import { watchClient } from './watch-client.ts';
 export { handleMessage };
 
 declare const self: ServiceWorkerGlobalScope;
-/** The engines' WASM files and the like, put before the script by the Vite plugin and by `localtext init`. */
-declare const __LOCALTEXT_LARGE_FILES__: readonly SiteFile[] | undefined;
-
 /** What localtext looks at in a request; Workbox hands its routes an object that has it too. */
 export type Addressed = URL | { url: URL };
 export type Requested = Request | FetchEvent | { request: Request; event?: ExtendableEvent };
@@ -33,15 +30,6 @@ const engine: EngineConnection = {
   locks: navigator.locks,
 };
 const v1 = browserV1(engine);
-
-/**
- * Files too large to be fetched beforehand: cached when first used. With tens of megabytes among what is installed, a
- * first visit would wait for all of them before it could send a request.
- */
-const largeFiles = new SiteFiles(
-  'localtext-large-files',
-  typeof __LOCALTEXT_LARGE_FILES__ === 'undefined' ? [] : __LOCALTEXT_LARGE_FILES__,
-);
 
 /** Every window of the origin, also those that this service worker does not control: one of them leads. */
 async function askWindows(openPort: () => MessagePort): Promise<void> {
@@ -84,9 +72,9 @@ export async function handleV1(target: Requested): Promise<Response> {
 }
 
 /**
- * Adds localtext to the site's own service worker. Call it first: later listeners do not see what it answers. It keeps the
- * engines' WASM files when they are first used, and answers `models/` from the stored weights. It leaves install and updates
- * to the site, and takes control of a page only when the page library asks for it.
+ * Adds localtext to the site's own service worker. Call it first: later listeners do not see what it answers. It keeps
+ * localtext's own files for use without a network, and answers `models/` from the stored weights. Updates are the site's,
+ * and it takes control of a page only when the page library asks.
  * @example
  * import { addLocaltext } from 'localtext/sw';
  * addLocaltext();
@@ -96,14 +84,19 @@ export function addLocaltext(): void {
   self.addEventListener('message', (event) => {
     if (handleMessage(event)) event.stopImmediatePropagation();
   });
-  self.addEventListener('activate', (event) => event.waitUntil(largeFiles.deleteOutdated()));
+  const own = ownFiles();
+  self.addEventListener('install', (event) => event.waitUntil(own.small.install()));
+  self.addEventListener('activate', (event) => {
+    event.waitUntil(Promise.all([own.small.deleteOutdated(), own.large.deleteOutdated()]));
+  });
   self.addEventListener('fetch', (event) => {
     const { request } = event;
     const answer = matchV1(new URL(request.url))
       ? handleV1(event)
       : asksForWeights(request)
         ? respondStored(request)
-        : request.method === 'GET' && largeFiles.has(request.url) && largeFiles.respond(request);
+        : request.method === 'GET' &&
+          [own.small, own.large].find((files) => files.has(request.url))?.respond(request);
     if (!answer) return;
     event.stopImmediatePropagation();
     event.respondWith(answer);

@@ -1,4 +1,4 @@
-declare const self: ServiceWorkerGlobalScope;
+declare const self: { location: { href: string }; registration: { scope: string } };
 
 /** A file of the build, as the Vite plugin and `localtext init` list it. */
 export interface SiteFile {

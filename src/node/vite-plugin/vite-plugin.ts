@@ -4,14 +4,23 @@
  */
 
 import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 
 import sirv from 'sirv';
 import { defaultClientConditions, type Connect, type Plugin, type ResolvedConfig } from 'vite';
 
-import { isClone, SERVICE_WORKER } from '../package-files.ts';
-import { addFile, addFolder, type SiteFiles } from '../site-files.ts';
+import {
+  isClone,
+  OWN_FILES,
+  packageFile,
+  SERVICE_WORKER,
+  SERVICE_WORKER_IMPORT,
+  STATIC_FOLDER,
+} from '../package-files.ts';
+import { addFile, addFolder, ownFilesScript, type SiteFiles } from '../site-files.ts';
 import { apiHint, headersFor, notFound, serveFile, serveScript } from './middlewares.ts';
+import { OwnChunks } from './own-chunks.ts';
 import { serviceWorker } from './service-worker.ts';
 import { WASM_PATH, wasmFiles } from '../wasm-files.ts';
 
@@ -34,6 +43,19 @@ export interface LocaltextOptions {
 /** In a clone, the engine worker's sources import them. */
 const ENGINES = ['@huggingface/transformers', '@wllama/wllama'];
 
+let ignoresAsked = false;
+
+/**
+ * For Workbox's `globIgnores`, also in vite-plugin-pwa: the files that `addLocaltext()` keeps when they are first used,
+ * and the weights. Workbox would have every visitor download them, or fail the build for their size.
+ * @example
+ * VitePWA({ workbox: { globIgnores: globIgnores() } });
+ */
+export function globIgnores(): string[] {
+  ignoresAsked = true;
+  return ['**/node_modules/**/*', 'localtext/**', 'localtext-sw*.js', 'models/**', '**/web-llm-*.js'];
+}
+
 /**
  * What a site needs to run localtext: its service worker at the site's base, so that its scope is the whole site; the
  * engines' WASM files below `localtext/wasm/`; and, in the dev and preview servers, the weights below `models/` and the
@@ -49,6 +71,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     ? basename(options.serviceWorker).replace(/\.[cm]?[jt]s$/, '.js')
     : SERVICE_WORKER;
   const { servers = false } = options;
+  const own = new OwnChunks();
   let config: ResolvedConfig;
   /** The path part of the base, as the dev and preview servers see it. */
   const base = (): string => (config.base.startsWith('/') ? config.base : '/');
@@ -69,7 +92,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     enforce: 'post',
 
     config: ({ base: siteBase = '/' }) => ({
-      worker: { format: 'es' },
+      worker: { format: 'es', plugins: () => [own.plugin] },
       define: {
         // A service worker cannot come from another origin, where a base may be.
         __LOCALTEXT_BASE__: JSON.stringify(/^(\w+:)?\/\//.test(siteBase) ? '/' : siteBase || './'),
@@ -85,6 +108,11 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
 
     configResolved(resolved) {
       config = resolved;
+      if (ignoresAsked || resolved.command !== 'build') return;
+      if (resolved.plugins.some((plugin) => plugin.name === 'vite-plugin-pwa'))
+        resolved.logger.warn(
+          "localtext: vite-plugin-pwa would precache the engines' files. Set `globIgnores: globIgnores()`, from 'localtext/vite', in its `workbox` or `injectManifest`.",
+        );
     },
 
     configureServer({ middlewares }) {
@@ -95,6 +123,16 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       const files: SiteFiles = { shell: [], large: [] };
       const script = () => serviceWorker({ ...worker(), files, production: false });
       middlewares.use(base() + name, serveScript(script));
+      const list = ownFilesScript(files);
+      middlewares.use(
+        base() + OWN_FILES,
+        serveScript(async () => list),
+      );
+      if (!isClone())
+        middlewares.use(
+          base() + SERVICE_WORKER_IMPORT,
+          serveScript(() => importable(list)),
+        );
     },
 
     configurePreviewServer({ middlewares }) {
@@ -108,11 +146,14 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
         if (this.environment.name !== 'client') return;
         const hashed = `${config.build.assetsDir}/`;
         const files: SiteFiles = { shell: [], large: [] };
+        const ownFiles: SiteFiles = { shell: [], large: [] };
         for (const file of Object.values(bundle)) {
           const { fileName } = file;
           if (fileName.endsWith('.map')) continue;
           const source = file.type === 'chunk' ? file.code : file.source;
-          addFile(files, fileName, source, fileName.startsWith(hashed));
+          const isHashed = fileName.startsWith(hashed);
+          addFile(files, fileName, source, isHashed);
+          if (own.has(file)) addFile(ownFiles, fileName, source, isHashed);
         }
         if (config.publicDir) await addFolder(files, config.publicDir, (path) => path === models());
         for (const [file, path] of wasmFiles()) {
@@ -120,10 +161,19 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           this.emitFile({ type: 'asset', fileName, source });
           // An engine must start without a network too.
           addFile(files, fileName, source);
+          addFile(ownFiles, fileName, source);
         }
+        const list = ownFilesScript(ownFiles);
+        this.emitFile({ type: 'asset', fileName: OWN_FILES, source: list });
+        if (!isClone())
+          this.emitFile({ type: 'asset', fileName: SERVICE_WORKER_IMPORT, source: await importable(list) });
         const source = await serviceWorker({ ...worker(), files, production: true });
         this.emitFile({ type: 'asset', fileName: name, source });
       },
     },
   };
 }
+
+/** All of localtext, as a script to import. */
+const importable = async (list: string): Promise<string> =>
+  list + (await readFile(packageFile(`${STATIC_FOLDER}/${SERVICE_WORKER_IMPORT}`), 'utf8'));

@@ -37,13 +37,23 @@ async function read(url: string, signal: AbortSignal): Promise<ArrayBuffer> {
     response = await fetch(url, { signal });
   } catch (error) {
     signal.throwIfAborted();
-    throw failed(url, 'could not be fetched', error);
+    throw unreachable(url, error);
   }
   if (!response.ok) throw failed(url, `could not be downloaded: the server answered ${response.status}`);
   const bytes = await response.arrayBuffer();
   const [a, b, c, d] = new Uint8Array(bytes, 0, Math.min(4, bytes.byteLength));
   if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d) throw failed(url, 'is not a WebAssembly file');
   return bytes;
+}
+
+/** What is thrown where no server has answered at all. */
+export function unreachable(url: string, cause: unknown): EngineError {
+  const name = new URL(url).pathname.split('/').at(-1);
+  return serverError(
+    'model_load_failed',
+    `The engine's file ${name} is not stored in this browser, and it could not be fetched: the network or the site's server is not reachable. Connect to the network and try again.`,
+    cause,
+  );
 }
 
 function failed(url: string, how: string, cause?: unknown): EngineError {

@@ -6,9 +6,14 @@ import { tellServiceWorker } from '../../../src/page/tell-service-worker.ts';
 const PAGE = 'https://site.example/app/';
 
 class FakeWorker extends EventTarget {
-  readonly scriptURL = `${PAGE}localtext-sw.js`;
+  readonly scriptURL: string;
   state = 'installing';
   replies: unknown[] = [];
+
+  constructor(name = 'localtext-sw.js') {
+    super();
+    this.scriptURL = PAGE + name;
+  }
 
   become(state: string): void {
     this.state = state;
@@ -21,6 +26,7 @@ class FakeWorker extends EventTarget {
 }
 
 class FakeRegistration extends EventTarget {
+  scope = PAGE;
   active: FakeWorker | null = null;
   waiting: FakeWorker | null = null;
   installing: FakeWorker | null = null;
@@ -30,6 +36,10 @@ class FakeContainer extends EventTarget {
   controller: FakeWorker | null = null;
   readonly calls: unknown[][] = [];
   readonly registration = new FakeRegistration();
+
+  getRegistration(): Promise<FakeRegistration> {
+    return Promise.resolve(this.registration);
+  }
 
   register(...call: unknown[]): Promise<FakeRegistration> {
     this.calls.push(call);
@@ -126,4 +136,42 @@ test.each([
   worker.replies = [reply];
   const told = tellServiceWorker(worker as unknown as ServiceWorker, { type: 'localtext:version' });
   await expect(told).rejects.toMatchObject({ code });
+});
+
+const foreign = {
+  code: 'service_worker_foreign',
+  message: expect.stringMatching(/\/app\/sw\.js.*unregister/),
+};
+
+test.each(['active', 'waiting'] as const)(
+  'another script that is %s on the scope is named',
+  async (state) => {
+    const { registration } = container;
+    registration.active = new FakeWorker();
+    registration[state] = new FakeWorker('sw.js');
+    await expect(register({ base: '/app/' }, () => {})).rejects.toMatchObject(foreign);
+    expect(container.calls).toEqual([]);
+    const given = registration as unknown as ServiceWorkerRegistration;
+    await register({ serviceWorker: given }, () => {});
+  },
+);
+
+test("another script is no fault on a wider scope, nor where the site's own replaces localtext's", async () => {
+  const { registration } = container;
+  registration.active = new FakeWorker();
+  await register({ serviceWorker: { url: '/app/sw.js' } }, () => {});
+  registration.active = new FakeWorker('sw.js');
+  registration.scope = 'https://site.example/';
+  await register({ base: '/app/' }, () => {});
+  expect(container.calls).toHaveLength(2);
+});
+
+test('a script that the site registers later is reported', async () => {
+  const error = vi.spyOn(console, 'error').mockReturnValue();
+  const { registration } = container;
+  registration.active = new FakeWorker();
+  await register({ base: '/app/' }, () => {});
+  registration.installing = new FakeWorker('sw.js');
+  registration.dispatchEvent(new Event('updatefound'));
+  await vi.waitFor(() => expect(error).toHaveBeenCalledWith(foreign.message));
 });

@@ -1,7 +1,7 @@
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../engine.ts';
 import { EngineError, serverError } from '../../../errors/engine-error.ts';
-import { checkWasm } from '../wasm-file.ts';
+import { checkWasm, unreachable } from '../wasm-file.ts';
 
 /**
  * onnxruntime's build for a device: the one with WebGPU takes twice as long to fetch and to compile, and Safari before 26
@@ -49,7 +49,7 @@ async function checkScript(script: string, { wasm, signal }: EngineContext): Pro
     text = (await response.text()).trimStart();
   } catch (error) {
     signal.throwIfAborted();
-    throw error instanceof EngineError ? error : failed(script, 'could not be fetched', error);
+    throw error instanceof EngineError ? error : unreachable(wasm(script), error);
   }
   if (text === '' || text.startsWith('<')) throw failed(script, 'is not a script');
 }
