@@ -20,7 +20,7 @@ export function App() {
   return (
     <main>
       <h1>localtext with React and the AI SDK</h1>
-      {error && <p role="alert">{error}</p>}
+      {error && <p role="alert">{error.message}</p>}
       {state === 'loading' && <Progress {...progress} />}
       {transport && <Chat transport={transport} ready={state === 'ready'} />}
     </main>

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
@@ -17,6 +17,10 @@ export function wasmFiles(): Map<string, string> {
   const folder = packageFile(WASM_FOLDER);
   return new Map(readdirSync(folder).map((name) => [name, join(folder, name)]));
 }
+
+/** Their names and sizes. */
+export const wasmSizes = (): Map<string, number> =>
+  new Map([...wasmFiles()].map(([name, path]) => [name, statSync(path).size]));
 
 /**
  * In a clone, from the engines' own packages. onnxruntime-web is resolved from transformers.js, which requires exactly

@@ -77,7 +77,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
       localtext: await readFile('src/index.ts', 'utf8'),
       'localtext/sw': await readFile('src/service-worker/index.ts', 'utf8'),
       'localtext/catalog': Object.keys(catalog).join(' '),
-      'localtext/vite': 'localtext',
+      'localtext/vite': await readFile('src/node/vite-plugin/vite-plugin.ts', 'utf8'),
       'localtext/store': await readFile('src/page/status-store/index.ts', 'utf8'),
       'localtext/react': await readFile('src/page/react/index.ts', 'utf8'),
     };
@@ -86,7 +86,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
         /import \{?([^}']+?)\}? from '(localtext[^']*)'/g,
       ))
         for (const name of names.split(','))
-          expect(sources[from], from).toMatch(new RegExp(`\\b${name.trim()}\\b`));
+          expect(sources[from], from).toMatch(new RegExp(`\\b${name.replace('{', '').trim()}\\b`));
   });
 });
 

@@ -56,7 +56,7 @@ function Chat() {
         <input name="prompt" aria-label="Prompt" defaultValue="What is the capital of France?" />
         <button disabled={state !== 'ready' || busy}>Ask</button>
       </form>
-      <p>Model: {error ?? state}</p>
+      <p>Model: {error?.message ?? state}</p>
       <output>{reply}</output>
     </main>
   );

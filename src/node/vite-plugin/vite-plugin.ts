@@ -22,7 +22,8 @@ import { addFile, addFolder, ownFilesScript, type SiteFiles } from '../site-file
 import { apiHint, headersFor, notFound, serveFile, serveScript } from './middlewares.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { serviceWorker } from './service-worker.ts';
-import { WASM_PATH, wasmFiles } from '../wasm-files.ts';
+import { sizeTable } from '../size-table.ts';
+import { WASM_PATH, wasmFiles, wasmSizes } from '../wasm-files.ts';
 
 export interface LocaltextOptions {
   /** Folder with the weights, served below `models/`; relative to Vite's root. Default: `models` in Vite's public folder. */
@@ -72,6 +73,8 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     : SERVICE_WORKER;
   const { servers = false } = options;
   const own = new OwnChunks();
+  /** Of a build that has just been written. */
+  let siteBytes: number | null = null;
   let config: ResolvedConfig;
   /** The path part of the base, as the dev and preview servers see it. */
   const base = (): string => (config.base.startsWith('/') ? config.base : '/');
@@ -169,6 +172,17 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           this.emitFile({ type: 'asset', fileName: SERVICE_WORKER_IMPORT, source: await importable(list) });
         const source = await serviceWorker({ ...worker(), files, production: true });
         this.emitFile({ type: 'asset', fileName: name, source });
+        siteBytes = sum([...Object.values(bundle).map(bytesOf), ...wasmSizes().values()]);
+      },
+    },
+
+    closeBundle: {
+      order: 'post',
+      async handler() {
+        if (siteBytes === null) return;
+        const lines = await sizeTable(models(), wasmSizes(), siteBytes);
+        siteBytes = null;
+        if (lines.length > 0) config.logger.info(lines.join('\n'));
       },
     },
   };
@@ -177,3 +191,9 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
 /** All of localtext, as a script to import. */
 const importable = async (list: string): Promise<string> =>
   list + (await readFile(packageFile(`${STATIC_FOLDER}/${SERVICE_WORKER_IMPORT}`), 'utf8'));
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+
+const bytesOf = (
+  file: { type: 'chunk'; code: string } | { type: 'asset'; source: string | Uint8Array },
+): number => Buffer.byteLength(file.type === 'chunk' ? file.code : file.source);

@@ -19,7 +19,7 @@ class LocaltextStore {
   readonly #listeners = new Set<() => void>();
   readonly #models = new Map<string, ModelState>();
   readonly #loads = new Map<string, Promise<void>>();
-  readonly #loadErrors = new Map<string, string>();
+  readonly #loadErrors = new Map<string, Error>();
   #handle: Promise<Localtext> | null = null;
   #state = INITIAL_STATE;
   #refreshing = false;
@@ -45,7 +45,7 @@ class LocaltextStore {
   readonly getModel = (id: string): ModelState => {
     const model = this.#modelWithLoads(id);
     const last = this.#models.get(id);
-    if (last && JSON.stringify(last) === JSON.stringify(model)) return last;
+    if (last && inText(last) === inText(model)) return last;
     this.#models.set(id, model);
     return model;
   };
@@ -57,7 +57,7 @@ class LocaltextStore {
     this.#loadErrors.delete(id);
     const load = this.#connect()
       .then((localtext) => localtext.ready(id))
-      .catch((error: unknown) => void this.#loadErrors.set(id, toError(error).message))
+      .catch((error: unknown) => void this.#loadErrors.set(id, toError(error)))
       .finally(() => {
         this.#loads.delete(id);
         this.#notify();
@@ -128,3 +128,6 @@ class LocaltextStore {
 export type { LocaltextStore };
 
 const toError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
+
+/** To tell whether a state has changed: errors are made for each report. */
+const inText = ({ error, ...state }: ModelState): string => JSON.stringify([state, error?.message]);

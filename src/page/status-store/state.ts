@@ -15,8 +15,8 @@ export interface ModelState {
   readonly state: 'starting' | 'idle' | 'loading' | 'ready' | 'failed';
   /** While it loads. */
   readonly progress: LoadProgress | null;
-  /** Why it failed, for people. */
-  readonly error: string | null;
+  /** Why it failed. */
+  readonly error: Error | null;
 }
 
 /** Before anything has started: what a server renders. */
@@ -25,10 +25,19 @@ export const INITIAL_MODEL: ModelState = { state: 'starting', progress: null, er
 
 /** What the engine reports of a model. */
 export function modelOf({ status, error }: LocaltextState, id: string): ModelState {
-  if (error) return { state: 'failed', progress: null, error: error.message };
+  if (error) return { state: 'failed', progress: null, error };
   if (!status?.epoch) return INITIAL_MODEL;
   const model = status.models.find((each) => each.id === id);
-  if (model) return { state: model.state, progress: model.progress, error: model.error };
+  if (model)
+    return {
+      state: model.state,
+      progress: model.progress,
+      error: model.error === null ? null : new Error(model.error),
+    };
   const known = status.models.map((each) => each.id).join(', ');
-  return { state: 'failed', progress: null, error: `There is no model "${id}". Models: ${known}.` };
+  return {
+    state: 'failed',
+    progress: null,
+    error: new Error(`There is no model "${id}". Models: ${known}.`),
+  };
 }

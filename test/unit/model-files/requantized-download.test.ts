@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { WeightFile } from '../../../src/catalog/catalog.ts';
+import { CHUNK_BYTES } from '../../../src/model-files/backends/storage-backend.ts';
 import { MemoryBackend } from '../../../src/model-files/backends/memory-backend.ts';
+import { PartialFile } from '../../../src/model-files/download/partial-file.ts';
 import { requantized, tinyGguf } from './gguf/tiny-gguf.ts';
 import { fileOf } from './file-server.ts';
 import { openStore } from './open-store.ts';
@@ -69,6 +71,30 @@ test('where there is no room for both, the file itself is downloaded', async () 
   vi.spyOn(backend, 'free').mockResolvedValue(file.bytes);
   await load(backend);
   expect(asked).toEqual(['a.Q8_0.gguf']);
+});
+
+test('a site without the file itself: the rest of a download that has begun is requantized', async () => {
+  const backend = new MemoryBackend();
+  // Of two chunks.
+  const given = tinyGguf(Math.ceil(CHUNK_BYTES / 34) + 1);
+  const wanted = await requantized(given);
+  const source = fileOf(Buffer.from(given), 'm/b.Q4_1.gguf');
+  const target = { ...fileOf(Buffer.from(wanted), 'm/b.Q8_0.gguf'), requantizedFrom: source };
+  const partial = await PartialFile.open(backend, target.sha256, target.bytes);
+  await partial.store(0, wanted.slice(0, partial.lengthOf(0)), signal);
+  await partial.close();
+  site = { 'b.Q4_1.gguf': given, 'b.Q8_0.gguf': 404 };
+  const store = openStore(backend, 'http://site.test/models/');
+  const { blob } = await store.file(target, { signal, onProgress: () => undefined });
+  expect(await blob.arrayBuffer()).toEqual(wanted.buffer);
+  expect(asked).toEqual(['b.Q8_0.gguf', 'b.Q4_1.gguf']);
+});
+
+test('a site without the file itself, and no room for both: the storage is full', async () => {
+  const backend = new MemoryBackend();
+  vi.spyOn(backend, 'free').mockResolvedValue(file.bytes);
+  site['a.Q8_0.gguf'] = 404;
+  await expect(load(backend)).rejects.toMatchObject({ code: 'storage_full' });
 });
 
 test('where the result does not fit beside what it is made of, the file itself is downloaded', async () => {

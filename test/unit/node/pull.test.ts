@@ -208,7 +208,7 @@ test('two pulls at once fetch once', async () => {
   expect(output).toContain(`Waiting for another pull to end (process ${process.pid}).`);
 });
 
-test('requantizes what comes in Q4_1, and places both', async () => {
+test('of a file that visitors requantize, places the smaller one, and both by the name of the variant', async () => {
   const given = tinyGguf();
   const wanted = await requantized(given);
   const from = { path: 'tiny/model.Q4_1.gguf', ...sizeAndHash(given) };
@@ -221,7 +221,11 @@ test('requantizes what comes in Q4_1, and places both', async () => {
   const sources = {
     [from.path]: { hub: { repository: 'owner/tiny', revision: 'abc', file: 'model.gguf' } },
   };
-  expect(await pull(options({ catalog: { ...catalog, models }, sources }))).toBe(1);
+  const both = options({ catalog: { ...catalog, models }, sources });
+  expect(await pull(both)).toBe(1);
+  expect(await hashOf(join(base, 'site', from.path))).toBe(from.sha256);
+  await expect(stat(join(base, 'site', file.path))).rejects.toThrow('ENOENT');
+  expect(await pull({ ...both, ids: ['tiny-q4'] })).toBe(1);
   for (const each of [file, from]) expect(await hashOf(join(base, 'site', each.path))).toBe(each.sha256);
 });
 

@@ -108,7 +108,11 @@ test('load: loading at once, one call for several, and its error in the state', 
   expect(store.getModel('owl').state).toBe('loading');
   await Promise.all(loads);
   expect(fake.ready).toHaveBeenCalledOnce();
-  expect(store.getModel('owl')).toEqual({ state: 'failed', progress: null, error: 'No engine answers.' });
+  expect(store.getModel('owl')).toEqual({
+    state: 'failed',
+    progress: null,
+    error: new Error('No engine answers.'),
+  });
   await store.load('owl');
   expect(fake.ready).toHaveBeenCalledTimes(2);
   expect(store.getModel('owl').error).toBeNull();
@@ -120,7 +124,7 @@ test('a start that fails is said for every model, and the next load starts again
   start.mockImplementationOnce(() => Promise.reject(blocked));
   store.subscribe(() => undefined);
   await vi.waitFor(() => expect(store.getState().error).toBe(blocked));
-  expect(store.getModel('owl')).toMatchObject({ state: 'failed', error: blocked.message });
+  expect(store.getModel('owl')).toMatchObject({ state: 'failed', error: blocked });
   await store.load('owl');
   expect(start).toHaveBeenCalledTimes(2);
   await vi.waitFor(() => expect(store.getModel('owl')).toMatchObject({ state: 'idle', error: null }));
@@ -150,7 +154,7 @@ test('no engine yet is starting; an id that is not listed is named with those th
   await vi.waitFor(() =>
     expect(store.getModel('wol')).toMatchObject({
       state: 'failed',
-      error: 'There is no model "wol". Models: owl.',
+      error: new Error('There is no model "wol". Models: owl.'),
     }),
   );
 });

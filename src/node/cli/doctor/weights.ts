@@ -1,5 +1,6 @@
 import type { WeightFile } from '../../../catalog/catalog.ts';
 import { defaultCatalog } from '../../../catalog/default-catalog.ts';
+import { downloaded } from '../../../catalog/with-origins.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { eachOf, isFound, isPage, look } from './look.ts';
 
@@ -16,7 +17,7 @@ export async function examineWeights(models: URL, page: URL): Promise<Finding[]>
       .map((variant) => [variant.name, variant]),
   );
   const perVariant = await eachOf([...variants], async ([name, { files, optIn = false }]) => {
-    const states = await eachOf(files, (file) => examine(file, models, page));
+    const states = await eachOf(downloaded(files), (file) => examine(file, models, page));
     const missing = states.filter((state) => state === 'missing').length;
     return { name, whole: missing === 0, none: missing === states.length, optIn, states };
   });

@@ -1,7 +1,7 @@
 import type { Catalog, HubSource, Variant, WeightFile } from '../../../catalog/catalog.ts';
 import type { Manifest } from '../../../catalog/manifest.ts';
 import { EngineError } from '../../../errors/engine-error.ts';
-import { withOrigins } from '../../../catalog/with-origins.ts';
+import { downloaded, withOrigins } from '../../../catalog/with-origins.ts';
 import { libraryPath } from '../../../model-files/sources/mlc-paths.ts';
 import { commitOf, isCommit, listHubFiles } from '../../../model-files/sources/hub-source.ts';
 import { readManifest } from './pull-manifest.ts';
@@ -46,9 +46,13 @@ export async function wantedFiles({
       const known = `The models are: ${[...models.keys()].join(', ')}. Their variants: ${[...variants.keys()].join(', ')}.`;
       throw new PullError(`There is no model or variant "${id}". ${known}`);
     }
-    // A variant that only those pages use that prefer it comes by its own name alone.
-    for (const { files: pinned, optIn } of wanted)
-      if (variant || !optIn) for (const file of withOrigins(pinned)) files.set(file.path, file);
+    // A variant that only those pages use that prefer it comes by its own name alone. So does a file that visitors
+    // requantize themselves: a site with it helps those whose storage has no room for both.
+    for (const { files: pinned, optIn } of wanted) {
+      if (!variant && optIn) continue;
+      const deployed = variant ? withOrigins(pinned) : downloaded(pinned);
+      for (const file of deployed) files.set(file.path, file);
+    }
     if (!variant?.hub) continue;
     const listed = await hubFilesOf(variant, variant.hub, hub, manifest, signal);
     for (const file of listed.files) files.set(file.path, file);

@@ -1,3 +1,4 @@
+import { downloaded } from '../../../../src/catalog/with-origins.ts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -17,7 +18,9 @@ const isolated = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-embedder-policy': 'require-corp',
 };
-const files = defaultCatalog.models.flatMap(({ variants }) => variants.flatMap((variant) => variant.files));
+const files = defaultCatalog.models.flatMap(({ variants }) =>
+  variants.flatMap((variant) => downloaded(variant.files)),
+);
 
 /** A site on which nothing is at fault, by path. */
 export function soundSite(): Record<string, SiteAnswer> {

@@ -142,7 +142,7 @@ const cases: [string, (site: Site) => void, 'fault' | 'warning', RegExp, RegExp]
   [
     'weights that do not come in ranges',
     (site) =>
-      change(site, '/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf', { ranges: false }),
+      change(site, '/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf', { ranges: false }),
     'warning',
     /is not served in ranges/,
     /206/,
@@ -150,7 +150,7 @@ const cases: [string, (site: Site) => void, 'fault' | 'warning', RegExp, RegExp]
   [
     'weights sent compressed',
     (site) =>
-      change(site, '/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf', {
+      change(site, '/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf', {
         headers: { 'content-encoding': 'gzip' },
       }),
     'fault',
