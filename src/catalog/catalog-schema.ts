@@ -64,6 +64,7 @@ const variant = z.discriminatedUnion(
       ...base,
       engine: z.literal('wllama'),
       sampling: sampling.optional(),
+      keepTemplateText: z.boolean().optional(),
       kvValues: z
         .int()
         .positive()
@@ -83,6 +84,7 @@ const variant = z.discriminatedUnion(
       engine: z.literal('web-llm'),
       library: z.union([httpUrl, weightPath], { error: 'must be a URL, or a path below the models folder' }),
       replyPrefix: z.string().optional(),
+      keepTemplateText: z.boolean().optional(),
     }),
     z.looseObject({
       ...base,

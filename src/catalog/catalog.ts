@@ -85,6 +85,11 @@ export interface HubSource {
 export interface WllamaVariant extends VariantBase {
   engine: 'wllama';
   sampling?: VariantSampling;
+  /**
+   * Keeps what the model's chat template adds by itself, such as a default system message. Otherwise a prompt has the
+   * caller's messages alone.
+   */
+  keepTemplateText?: boolean;
   /** Values that the KV cache holds for each token, for the estimate of memory: layers × key-value heads × (key + value size). */
   kvValues?: number;
 }
@@ -109,6 +114,8 @@ export interface WebLlmVariant extends VariantBase {
   engine: 'web-llm';
   /** The compiled model library: an absolute URL, or a path below the models folder. */
   library: string;
+  /** Keeps the default system message of the model's configuration, where the caller sends none. */
+  keepTemplateText?: boolean;
   /** Hidden start of every reply: empty thoughts (`<think>…</think>`), for a model that thinks only when asked to. */
   replyPrefix?: string;
 }

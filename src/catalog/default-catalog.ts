@@ -62,7 +62,7 @@ const allMiniLm = {
 } as const;
 
 /**
- * In its own float32 weights. `onnx/model.onnx` is the graph alone (tools/weights/onnx writes it): it refers to the tensors
+ * In its own float32 weights. `onnx/model.onnx` is the graph alone (tools/weights writes it): it refers to the tensors
  * in `model.safetensors` by the name `model.onnx_data`.
  */
 const allMiniLmF32: TransformersVariant = {
@@ -87,7 +87,7 @@ const allMiniLmF32: TransformersVariant = {
 };
 
 /**
- * The float32 weights in 8 bits (tools/weights/onnx): a quarter of the bytes, about twice as fast on the CPU. Its vectors differ
+ * The float32 weights in 8 bits (tools/weights): a quarter of the bytes, about twice as fast on the CPU. Its vectors differ
  * slightly (docs/decisions/embedding-int8.md), so it is optional: a site must prefer it. The small files are the same JSON
  * without spaces, so that no two variants share a stored file.
  */

@@ -2,6 +2,7 @@ import type { ChatJob, ChatMessage, Reasoning } from '../../protocol/job.ts';
 import { badRequest } from '../../errors/engine-error.ts';
 import { BoundedTemplate } from './bounded-template.ts';
 import { asksToThink, openReply, type ChatOpening } from './think-first.ts';
+import { findAfterSystemOpening, findBeforeMessages, type AddedText, type Render } from './added-text.ts';
 import { withToolCalls } from './tool-call-text.ts';
 import { thinkTags, type ThinkTags } from './thought-splitter.ts';
 
@@ -35,14 +36,20 @@ export class ChatPrompt {
   readonly #tags: ThinkTags | null;
   /** Whether the template turns thinking on and off. */
   readonly #canSwitch: boolean;
+  /** Whether text that the template adds by itself stays in the prompt. */
+  readonly #keepsAddedText: boolean;
+  /** What the template adds to a conversation with a system message, and to one without. */
+  readonly #added = new Map<boolean, AddedText>();
 
-  constructor(source: string | null, tokens: SpecialTokens, addsBos: boolean) {
+  /** @param keepsAddedText for a model that answers badly without its template's own system message */
+  constructor(source: string | null, tokens: SpecialTokens, addsBos: boolean, keepsAddedText = false) {
     this.#template = new BoundedTemplate(source ?? CHATML);
     this.#tokens = tokens;
     this.#addsBos = addsBos;
     this.#knowsTools = /tool_calls/.test(source ?? '');
     this.#tags = thinkTags(source ?? '');
     this.#canSwitch = /enable_thinking/.test(source ?? '');
+    this.#keepsAddedText = keepsAddedText;
   }
 
   get thinks(): boolean {
@@ -59,19 +66,45 @@ export class ChatPrompt {
   }
 
   #rendered(messages: readonly ChatMessage[], reasoning?: Reasoning): string {
-    try {
-      return this.#template.render({
-        messages: messages.map((message) => (this.#knowsTools ? native(message) : plain(message))),
-        add_generation_prompt: true,
+    const render: Render = (turns, addGenerationPrompt) =>
+      this.#template.render({
+        messages: turns,
+        add_generation_prompt: addGenerationPrompt,
         enable_thinking: asksToThink(reasoning),
         ...(reasoning?.effort && { reasoning_effort: reasoning.effort }),
         bos_token: this.#tokens.bos ?? '',
         eos_token: this.#tokens.eos ?? '',
       });
+    let prompt: string;
+    try {
+      prompt = render(
+        messages.map((message) => (this.#knowsTools ? native(message) : plain(message))),
+        true,
+      );
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw badRequest(`This model's chat template does not take these messages: ${why}`, 'messages');
     }
+    return this.#keepsAddedText
+      ? prompt
+      : this.#withoutAddedText(prompt, messages[0]?.role === 'system', render);
+  }
+
+  /** The caller's messages alone: a template's default system message changes the answers, and costs its tokens. */
+  #withoutAddedText(prompt: string, hasSystem: boolean, render: Render): string {
+    const { bos } = this.#tokens;
+    const start = bos !== null && prompt.startsWith(bos) ? bos : '';
+    const cut = ({ at, text }: AddedText): string | null => {
+      const from = start.length + at;
+      return prompt.startsWith(text, from) ? prompt.slice(0, from) + prompt.slice(from + text.length) : null;
+    };
+    const known = this.#added.get(hasSystem);
+    const found = known && cut(known);
+    if (found != null) return found;
+    // The first prompt of its kind, or the text has changed, as a date does.
+    const added = hasSystem ? findAfterSystemOpening(render, start) : findBeforeMessages(render, start);
+    this.#added.set(hasSystem, added);
+    return cut(added) ?? prompt;
   }
 
   #withoutBos(prompt: string): string {

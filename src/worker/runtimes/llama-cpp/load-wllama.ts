@@ -45,7 +45,7 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
       const log = new NativeLog();
       const wllama = await start({ ...variant, contextLength }, context, blobs, gpu, log);
       const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
-      const prompt = await chatPrompt(wllama, blobs[0]);
+      const prompt = await chatPrompt(wllama, blobs[0], variant.keepTemplateText);
       const fingerprint = `${variant.name}-wllama-${backend}`;
       const { sampling = {} } = variant;
       const calls = serverCalls(wllama, log, await findSlots(wllama, SLOTS));
@@ -107,11 +107,15 @@ async function start(
   }
 }
 
-async function chatPrompt(wllama: Wllama, gguf: Blob | undefined): Promise<ChatPrompt> {
+async function chatPrompt(
+  wllama: Wllama,
+  gguf: Blob | undefined,
+  keepsAddedText: boolean | undefined,
+): Promise<ChatPrompt> {
   const tokens = gguf
     ? await specialTokens(gguf, wllama.getBOS(), wllama.getEOS())
     : { bos: null, eos: null };
-  return new ChatPrompt(wllama.getChatTemplate(), tokens, wllama.mustAddBosToken());
+  return new ChatPrompt(wllama.getChatTemplate(), tokens, wllama.mustAddBosToken(), keepsAddedText);
 }
 
 function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): LoadModelParams {

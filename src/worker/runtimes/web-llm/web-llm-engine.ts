@@ -20,6 +20,7 @@ export interface WebLlmParts {
   chatConfig: MlcChatConfig;
   fingerprint: string;
   replyPrefix?: string;
+  keepTemplateText?: boolean;
   /** Resolves when the GPU is lost. */
   lost: Promise<unknown>;
 }
@@ -90,7 +91,10 @@ export class WebLlmChatEngine implements ChatEngine {
     const { context_window_size: contextLength } = this.#parts.chatConfig;
     if (contextLength && contextLength > 0) refuseOversized(job.input, contextLength);
     const { engine, watch } = this.#parts;
-    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, replyPrefix);
+    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, {
+      ...(replyPrefix !== undefined && { replyPrefix }),
+      keepTemplateText: this.#parts.keepTemplateText ?? false,
+    });
 
     let prompt: PromptCount = { whole: 0, cached: 0 };
     const counted = createDeferred();

@@ -22,7 +22,11 @@ const MAX_TOP_LOGPROBS = 5;
 /** web-llm refuses 0. With this one, it takes the most probable token. */
 const MIN_TOP_P = 1e-5;
 
-export function toWebLlmRequest(job: ChatJob, config: MlcChatConfig, replyPrefix = ''): WebLlmRequest {
+export function toWebLlmRequest(
+  job: ChatJob,
+  config: MlcChatConfig,
+  { replyPrefix = '', keepTemplateText = false }: { replyPrefix?: string; keepTemplateText?: boolean } = {},
+): WebLlmRequest {
   const common = sampling(job, config);
   const partial = job.resume?.text ?? '';
   if ('prompt' in job.input) {
@@ -34,7 +38,7 @@ export function toWebLlmRequest(job: ChatJob, config: MlcChatConfig, replyPrefix
     }
     return { input: { completion: { ...common, prompt: job.input.prompt + partial } }, replyStart: '' };
   }
-  const { messages, replyStart } = arrange(job.input.messages, config);
+  const { messages, replyStart } = arrange(job.input.messages, config, keepTemplateText);
   const format = job.constraint && responseFormat(job.constraint);
   return {
     input: { chat: { ...common, messages, ...(format && { response_format: format }) } },
@@ -101,7 +105,7 @@ function toEbnf(gbnf: string): string {
 }
 
 /** System messages joined at the front, a user or tool message at the end, no empty conversation. */
-function arrange(messages: ChatMessage[], config: MlcChatConfig) {
+function arrange(messages: ChatMessage[], config: MlcChatConfig, keepTemplateText: boolean) {
   const { roles, role_templates: templates } = config.conv_template;
   const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
   const turns = messages.filter(({ role }) => role !== 'system');
@@ -127,7 +131,9 @@ function arrange(messages: ChatMessage[], config: MlcChatConfig) {
   });
   const end = arranged.at(-1)?.role;
   if (end !== 'user' && end !== 'tool') arranged.push({ role: 'user', content: '' });
-  if (system.length > 0) arranged.unshift({ role: 'system', content: escape(system.join('\n\n')) });
+  // Without a system message, web-llm puts in the one of the model's configuration.
+  if (system.length > 0 || !keepTemplateText)
+    arranged.unshift({ role: 'system', content: escape(system.join('\n\n')) });
   return { messages: arranged, replyStart };
 }
 

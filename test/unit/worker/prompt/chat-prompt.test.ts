@@ -119,3 +119,59 @@ describe('a template that thinks', () => {
     });
   });
 });
+
+describe('text that the caller did not write', () => {
+  const CHATML_TURNS =
+    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
+  const withDefault = (text: string): string =>
+    `{% if messages[0].role != 'system' %}{{ '<|im_start|>system\n${text}<|im_end|>\n' }}{% endif %}${CHATML_TURNS}`;
+  /** As Llama 3.2's: a date in the system message, with the caller's text and without. */
+  const dated =
+    "{{ bos_token }}{% if messages[0].role == 'system' %}{% set own = messages[0].content %}{% set turns = messages[1:] %}{% else %}{% set own = '' %}{% set turns = messages %}{% endif %}" +
+    "{{ '<|head|>system<|end|>\n\n' + 'Today Date: ' + today + '\n\n' + own + '<|eot|>' }}" +
+    "{% for m in turns %}{{ '<|head|>' + m.role + '<|end|>\n\n' + m.content + '<|eot|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|head|>assistant<|end|>\n\n' }}{% endif %}";
+  /** As Gemma's: no system role. */
+  const gemma =
+    "{{ bos_token }}{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system role') }}{% endif %}{{ '<turn>' + ('model' if m.role == 'assistant' else m.role) + '\n' + m.content + '<end>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<turn>model\n' }}{% endif %}";
+  /** As Mistral's: no generation prompt. */
+  const mistral =
+    "{{ bos_token }}{% for m in messages %}{% if m.role == 'user' %}{{ '[INST] ' + m.content + ' [/INST]' }}{% else %}{{ m.content + eos_token }}{% endif %}{% endfor %}";
+
+  const tokens = { bos: '<s>', eos: '</s>' };
+  const system: ChatMessage = { role: 'system', content: 'Be brief.' };
+  const bare = '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n';
+
+  test.each([
+    ['SmolLM2', withDefault('You are a helpful AI assistant named SmolLM, trained by Hugging Face'), bare],
+    ['Qwen2.5', withDefault('You are Qwen, created by Alibaba Cloud. You are a helpful assistant.'), bare],
+    ['ChatML', CHATML_TURNS, bare],
+    [
+      'Llama 3.2',
+      dated.replace('today', "'26 Jul 2024'"),
+      '<s><|head|>user<|end|>\n\nHello<|eot|><|head|>assistant<|end|>\n\n',
+    ],
+    ['Gemma', gemma, '<s><turn>user\nHello<end>\n<turn>model\n'],
+    ['Mistral', mistral, '<s>[INST] Hello [/INST]'],
+  ])('%s: a conversation without a system message begins with the user', (_, source, expected) => {
+    const prompt = new ChatPrompt(source, tokens, false);
+    expect(open(prompt, [user]).prompt).toBe(expected);
+    // The second prompt takes what the first has found.
+    expect(open(prompt, [user]).prompt).toBe(expected);
+  });
+
+  test("the caller's own system message stays, and nothing is put before it", () => {
+    const smol = new ChatPrompt(withDefault('You are SmolLM'), tokens, false);
+    expect(open(smol, [system, user]).prompt).toBe(`<|im_start|>system\nBe brief.<|im_end|>\n${bare}`);
+    const again = { role: 'system', content: 'You are SmolLM' } as const;
+    expect(open(smol, [again, user]).prompt).toBe(`<|im_start|>system\nYou are SmolLM<|im_end|>\n${bare}`);
+    const llama = new ChatPrompt(`{% set today = '26 Jul' %}${dated}`, tokens, false);
+    expect(open(llama, [system, user]).prompt).toBe(
+      '<s><|head|>system<|end|>\n\nBe brief.<|eot|><|head|>user<|end|>\n\nHello<|eot|><|head|>assistant<|end|>\n\n',
+    );
+  });
+
+  test('a variant may keep what its template adds', () => {
+    const kept = new ChatPrompt(withDefault('You are SmolLM'), tokens, false, true);
+    expect(open(kept, [user]).prompt).toBe(`<|im_start|>system\nYou are SmolLM<|im_end|>\n${bare}`);
+  });
+});

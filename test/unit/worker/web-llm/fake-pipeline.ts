@@ -30,7 +30,7 @@ const fullConfig = {
   conv_template: {
     ...chatConfig.conv_template,
     system_template: '<sys>{system_message}|',
-    system_message: '',
+    system_message: 'the default',
     render_empty_system_message: false,
     role_content_sep: ' ',
     role_empty_sep: ' ',
@@ -215,7 +215,7 @@ class FakePipeline {
 }
 
 /** web-llm's own engine over a fake pipeline, and our adapter over both. */
-export function fakeWebLlm(replyPrefix?: string) {
+export function fakeWebLlm(replyPrefix?: string, keepTemplateText = false) {
   const pipeline = new FakePipeline();
   const watch = new PipelineWatch();
   const engine = watchedEngine(webLlm, watch, { logLevel: 'SILENT' });
@@ -244,6 +244,7 @@ export function fakeWebLlm(replyPrefix?: string) {
     fingerprint: 'fake',
     lost,
     ...(replyPrefix !== undefined && { replyPrefix }),
+    keepTemplateText,
   });
   return { chat, pipeline, lock, loseDevice: () => device.dispatchEvent(new Event('lost')) };
 }

@@ -182,6 +182,15 @@ test('system messages go to the front from wherever they are; names and dollar s
   );
 });
 
+test("the configuration's own system message is used only where the variant keeps it", async () => {
+  const fake = fakeWebLlm();
+  await run(fake, job([user('hi')]));
+  expect(fake.pipeline.prompt).toBe('<user> hi|<bot> ok');
+  const kept = fakeWebLlm(undefined, true);
+  await run(kept, job([user('hi')]));
+  expect(kept.pipeline.prompt).toBe('<sys>the default|<user> hi|<bot> ok');
+});
+
 test('a partial reply is continued: only what is new comes, and counts', async () => {
   const fake = fakeWebLlm();
   fake.pipeline.answer = () => 'cd';
