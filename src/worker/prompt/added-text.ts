@@ -16,7 +16,7 @@ export type Render = (messages: readonly Turn[], addGenerationPrompt: boolean) =
 export interface AddedText {
   /** Where it begins, in characters after the first token (`bos`). */
   at: number;
-  /** Empty: nothing is added, or it cannot be told apart. */
+  /** Empty: nothing is added, or it cannot be distinguished. */
   text: string;
 }
 
