@@ -1,9 +1,10 @@
 import { z } from 'zod';
+
 import type { WeightFile } from '../catalog/catalog.ts';
 import { weightFile } from '../catalog/weight-path.ts';
 import { DESCRIPTION_FILE, type ImportedFile, type ModelDescription } from '../protocol/weights-messages.ts';
 import { badRequest } from '../errors/engine-error.ts';
-import { parseJson } from './formats/parse-json.ts';
+import { parseJson } from './formats/check-format.ts';
 import type { ModelStorage } from './model-storage.ts';
 import type { WeightSources } from './sources/weight-sources.ts';
 import type { WeightStore } from './weight-store.ts';

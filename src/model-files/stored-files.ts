@@ -1,10 +1,16 @@
 import type { WeightFile } from '../catalog/catalog.ts';
-import { CHUNK_BYTES, replace, type StorageBackend } from './backends/storage-backend.ts';
-import { noteOf, pathNote, type StoredPath } from './backends/stored-path.ts';
+import {
+  CHUNK_BYTES,
+  noteOf,
+  pathNote,
+  replace,
+  type StorageBackend,
+  type StoredPath,
+} from './backends/storage-backend.ts';
 import { asStorageFull } from './download/download-errors.ts';
 import { checkpointName, checkpointText, readCheckpoint } from './download/download-checkpoint.ts';
-import { hashBlob } from './integrity/file-hash.ts';
 import {
+  hashBlob,
   intactChunks,
   parseRecord,
   recordName,

@@ -7,7 +7,7 @@ import { didNotFit, wrongHash } from './download/download-errors.ts';
 import { DownloadRate } from './download/download-rate.ts';
 import { PausableDownloads } from './download/pausable-download.ts';
 import { CROSS_ORIGIN_STORAGE, type CrossOriginSource } from './cross-origin-source.ts';
-import { hashBlob } from './integrity/file-hash.ts';
+import { hashBlob } from './integrity/integrity-record.ts';
 import { expectRoom, FileDownloader } from './file-downloader.ts';
 import type { FetchedFile, FileOptions, StoredFile } from './stored-file.ts';
 import { StoredFiles } from './stored-files.ts';

@@ -2,7 +2,7 @@
 import './no-eval.ts';
 import { expose, proxy } from 'comlink';
 
-import { withAdded, type AddedModelRecord } from '../catalog/added-models.ts';
+import { type AddedModelRecord, withAdded } from '../catalog/added-models.ts';
 import { withoutServers } from '../catalog/without-servers.ts';
 import { readAddedModels, writeAddedModels } from '../database/added-model-records.ts';
 import { takeFiles } from '../protocol/added-files.ts';
@@ -12,18 +12,17 @@ import { openCrossOriginStorage, type SharedFiles } from '../util/cross-origin-s
 import { engineLock, holdLock } from '../protocol/locks.ts';
 import { hasTrustedTypes, trusting } from '../util/trusted-urls.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { detectDevice } from './device/detect-device.ts';
+import { detectDevice } from './device/device.ts';
 import { KeepAlive } from './keep-alive.ts';
-import { defaultBudget } from './models/memory-budget.ts';
+import { defaultBudget, Estimates } from './models/memory-budget.ts';
 import { loadIntact, variantLoader } from './models/load-variant.ts';
 import { DownloadRate } from '../model-files/download/download-rate.ts';
-import { Estimates } from './models/estimates.ts';
 import { BackendBenchmark } from './benchmark/backend-benchmark.ts';
 import { ModelAdder } from './models/model-adder.ts';
 import { ModelManager } from './models/model-manager.ts';
 import { serveLinked, type Serving } from './requests/serve-port.ts';
 import { StatusChannel } from './status-channel.ts';
-import { variantPlanner } from './models/variant-planner.ts';
+import { variantPlanner } from './models/variant-choice.ts';
 import type { OnnxHost } from './runtimes/onnx/onnx-worker.ts';
 import { ModelStorage } from '../model-files/model-storage.ts';
 import { CrossOriginSource } from '../model-files/cross-origin-source.ts';

@@ -1,9 +1,12 @@
 import type { SafetensorsTensor } from '../../src/model-files/gguf/read-safetensors.ts';
-import type { BertOperators } from './bert-operators.ts';
-import { FloatOperators } from './float-operators.ts';
+import {
+  type BertOperators,
+  type OutlierChannels,
+  FloatOperators,
+  Int8Operators,
+  type Matrix,
+} from './operators.ts';
 import { GraphBuilder, MICROSOFT } from './graph-builder.ts';
-import { Int8Operators, type FarDimensions } from './int8-operators.ts';
-import type { Matrix } from './quantize.ts';
 
 export interface BertConfig {
   hidden_size: number;
@@ -34,10 +37,10 @@ export function bertGraph(
 export function bertInt8Graph(
   config: BertConfig,
   tensor: (name: string) => Matrix,
-  far: FarDimensions,
+  outliers: OutlierChannels,
 ): Uint8Array {
   const graph = new GraphBuilder();
-  return buildBert(graph, config, new Int8Operators(graph, tensor, { hidden: config.hidden_size, far }));
+  return buildBert(graph, config, new Int8Operators(graph, tensor, { hidden: config.hidden_size, outliers }));
 }
 
 /**

@@ -1,9 +1,40 @@
-import { readFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { bertGraph, bertInt8Graph, type BertConfig } from './bert-graph.ts';
-import type { FarDimensions } from './int8-operators.ts';
-import { matricesOfFile, tensorsOfFile } from './safetensors.ts';
+import { readHeader } from '../../src/model-files/gguf/read-header.ts';
+import { readSafetensors, type SafetensorsTensor } from '../../src/model-files/gguf/read-safetensors.ts';
+import type { OutlierChannels, Matrix } from './operators.ts';
+import { type BertConfig, bertGraph, bertInt8Graph } from './bert-graph.ts';
+
+/** Where the tensors of a safetensors file are. @throws FormatError */
+export async function tensorsOfFile(path: string): Promise<Map<string, SafetensorsTensor>> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const read = async (length: number): Promise<Uint8Array> => {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(length, size)), 0, null, 0);
+      return buffer.subarray(0, bytesRead);
+    };
+    return await readHeader({ size, read }, readSafetensors);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The float32 tensors of a safetensors file by name, of one axis (one row) or two. */
+async function matricesOfFile(path: string): Promise<(name: string) => Matrix> {
+  const tensors = await tensorsOfFile(path);
+  const { buffer, byteOffset } = await readFile(path);
+  return (name) => {
+    const tensor = tensors.get(name);
+    if (tensor === undefined) throw new Error(`the weights have no tensor ${name}`);
+    const { shape, offset, length } = tensor;
+    const columns = shape.at(-1) ?? 1;
+    // A copy: a header of any length may end at an address that is no multiple of 4.
+    const data = new Float32Array(buffer.slice(byteOffset + offset, byteOffset + offset + length));
+    return { data, rows: data.length / columns, columns };
+  };
+}
 
 const WEIGHTS = 'model.safetensors';
 
@@ -14,8 +45,8 @@ export async function graphForFolder(folder: string): Promise<Uint8Array> {
 }
 
 /** The same with its weights in it, in 8 bits. */
-export async function int8GraphForFolder(folder: string, far: FarDimensions): Promise<Uint8Array> {
-  return bertInt8Graph(await readConfig(folder), await matricesOfFile(join(folder, WEIGHTS)), far);
+export async function int8GraphForFolder(folder: string, outliers: OutlierChannels): Promise<Uint8Array> {
+  return bertInt8Graph(await readConfig(folder), await matricesOfFile(join(folder, WEIGHTS)), outliers);
 }
 
 async function readConfig(folder: string): Promise<BertConfig> {

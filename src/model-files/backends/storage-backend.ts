@@ -1,3 +1,5 @@
+import { sha256 } from '../../util/sha256.ts';
+
 /** A flat store of blobs by name. Only the weight store knows which of them are complete, by their integrity records. */
 export interface StorageBackend {
   readonly kind: 'opfs' | 'cache' | 'memory';
@@ -63,3 +65,50 @@ export async function freeBytes(): Promise<number | null> {
     return null;
   }
 }
+
+/** Files whose chunks are separate entries: an entry is stored completely or not at all, and is never extended. */
+export interface ChunkEntries {
+  get(name: string, at: number): Promise<Blob | undefined>;
+  put(name: string, at: number, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+}
+
+/** The chunks up to the first gap as one blob, without a copy. */
+export async function readEntries(entries: Pick<ChunkEntries, 'get'>, name: string): Promise<Blob | null> {
+  const parts: Blob[] = [];
+  for (
+    let chunk = await entries.get(name, 0);
+    chunk;
+    chunk = await entries.get(name, parts.length * CHUNK_BYTES)
+  ) {
+    parts.push(chunk);
+  }
+  return parts.length > 0 ? new Blob(parts) : null;
+}
+
+export const entryWriter = (entries: ChunkEntries, name: string): BackendWriter => ({
+  write: (bytes, at) => entries.put(name, at, bytes),
+  read: async (at) =>
+    new Uint8Array((await (await entries.get(name, at))?.arrayBuffer()) ?? new ArrayBuffer(0)),
+  // A new chunk replaces the old one.
+  resize: async () => undefined,
+  flush: async () => undefined,
+  close: async () => undefined,
+});
+
+/** What is kept under `pathNote`: which stored file lies at a path of the models folder. */
+export interface StoredPath {
+  sha256: string;
+  bytes: number;
+}
+
+/** Name of the note that leads from an app's path to its bytes; beside it, a record says that they are whole. */
+export async function pathNote(scope: string, path: string): Promise<string> {
+  return `path-${await hashText(scope === '/' ? path : `${scope}\n${path}`)}`;
+}
+
+/** Apps of one origin share the files, not what each one remembers of its models. */
+export async function noteOf(scope: string, name: string): Promise<string> {
+  return scope === '/' ? name : `${name}@${(await hashText(scope)).slice(0, 16)}`;
+}
+
+const hashText = (text: string): Promise<string> => sha256(new TextEncoder().encode(text));

@@ -1,16 +1,16 @@
 import { Mutex } from '../../util/mutex.ts';
 import {
+  type BackendWriter,
   CHUNK_BYTES,
   overwrite,
-  type BackendWriter,
   type StorageBackend,
 } from '../backends/storage-backend.ts';
-import { FileHash, type Digest } from '../integrity/file-hash.ts';
+import { type Digest, FileHash } from '../integrity/integrity-record.ts';
 import {
   checkpointName,
   checkpointText,
-  readCheckpoint,
   type DownloadCheckpoint,
+  readCheckpoint,
 } from './download-checkpoint.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;

@@ -1,9 +1,34 @@
+import type { z } from 'zod';
+
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { type EngineError, serverError } from '../../errors/engine-error.ts';
-import { FormatError, type ByteCursor } from '../gguf/byte-cursor.ts';
+import { type ByteCursor, FormatError } from '../gguf/byte-cursor.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { readHeader, startOfBlob } from '../gguf/read-header.ts';
 import { readSafetensors } from '../gguf/read-safetensors.ts';
+
+/**
+ * Reads a text that is not trusted.
+ * @param expected how a value of another form is described: `is no description of a model`
+ * @param refuse makes an error of a fault, a phrase that follows the name of the text
+ */
+export function parseJson<T>(
+  text: string,
+  schema: z.ZodType<T>,
+  expected: string,
+  refuse: (fault: string) => Error,
+): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw refuse('is not JSON, or cut short');
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw refuse(`${expected}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+}
 
 const CHECKS: [RegExp, (cursor: ByteCursor) => unknown][] = [
   [/\.gguf$/i, readGguf],

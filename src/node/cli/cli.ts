@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 
-import { CommandError, UsageError } from './errors.ts';
+import { CommandError, UsageError } from './arguments.ts';
 import { describeFileError } from '../files.ts';
 import { packageFile } from '../package-files.ts';
 

@@ -1,7 +1,6 @@
 import { examineSite } from './doctor/examine.ts';
-import type { Level } from './doctor/finding.ts';
-import { parseFlags } from './flags.ts';
-import { UsageError } from './errors.ts';
+import type { Level } from './doctor/answers.ts';
+import { parseFlags, UsageError } from './arguments.ts';
 
 export const help = `Usage: localtext doctor <url> [options]
 

@@ -1,8 +1,7 @@
 import { defaultCatalog } from '../../catalog/default-catalog.ts';
-import { parseFlags } from './flags.ts';
-import { offerModel } from './offer-model.ts';
-import { offerToIgnore } from './offer-to-ignore.ts';
-import { cacheFolder } from './pull/cache-folder.ts';
+import { parseFlags } from './arguments.ts';
+import { offerModel, offerToIgnore } from './offers.ts';
+import { cacheFolder } from './pull/cache.ts';
 import { Progress } from './pull/progress.ts';
 import { hubEndpoint } from './pull/pull-hub.ts';
 import { pull } from './pull/pull.ts';

@@ -1,9 +1,21 @@
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-import { CommandError } from './errors.ts';
-import { parseFlags, parsePort } from './flags.ts';
+import { CommandError, parseFlags, parsePort } from './arguments.ts';
 import { DEFAULT_FOLDER, pullLarger, pullWeights } from './pull-command.ts';
-import { openBrowser } from './start/open-browser.ts';
+
+/** Opens the user's browser; where there is none, nothing happens: the URL has been printed. */
+export function openBrowser(url: string, platform = process.platform): void {
+  const [command, ...args] =
+    platform === 'darwin'
+      ? ['open', url]
+      : platform === 'win32'
+        ? ['cmd', '/c', 'start', '', url]
+        : ['xdg-open', url];
+  const child = spawn(command, args, { stdio: 'ignore', detached: true });
+  child.on('error', () => undefined);
+  child.unref();
+}
 
 const DEFAULT_PORT = 4173;
 

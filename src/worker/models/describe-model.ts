@@ -1,7 +1,7 @@
-import { embeddingQuantization, type AddedModel } from '../../catalog/added-models.ts';
+import { type AddedModel, embeddingQuantization } from '../../catalog/added-models.ts';
 import type { TransformersVariant, WllamaVariant } from '../../catalog/catalog.ts';
 import { fitChat, fitEmbedding } from '../../catalog/engine-limits.ts';
-import { inspectModel, type InspectedModel } from '../../model-files/gguf/inspect-model.ts';
+import { type InspectedModel, inspectModel } from '../../model-files/gguf/inspect-model.ts';
 import { badRequest } from '../../errors/engine-error.ts';
 import { hasMemory64 } from '../../util/memory64.ts';
 import type { EmbeddingFacts } from '../../protocol/weights-messages.ts';

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+
 import type { TransformersVariant } from '../../catalog/catalog.ts';
 import { badRequest } from '../../errors/engine-error.ts';
 import { readStart } from '../../model-files/sources/read-start.ts';
 import type { EmbeddingFacts, HubModel, RemoteFile } from '../../protocol/weights-messages.ts';
-import { parseJson } from '../../model-files/formats/parse-json.ts';
+import { parseJson } from '../../model-files/formats/check-format.ts';
 import { configSchema } from '../runtimes/onnx/transformers-files.ts';
 
 const MAX_JSON_BYTES = 4 * 2 ** 20;

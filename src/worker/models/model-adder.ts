@@ -1,11 +1,11 @@
 import {
+  type AddedModel,
+  type AddedModelRecord,
   addedVariantName,
   hasId,
   isModelId,
   toModelId,
   withAdded,
-  type AddedModel,
-  type AddedModelRecord,
 } from '../../catalog/added-models.ts';
 import type { Catalog, WeightFile } from '../../catalog/catalog.ts';
 import { badRequest } from '../../errors/engine-error.ts';
@@ -16,8 +16,13 @@ import { sha256 } from '../../util/sha256.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 import type { Device } from '../device/device.ts';
 import { describeModel } from './describe-model.ts';
-import { openSource, type SourceAccess } from './model-source.ts';
-import { asInvalidFile, storeFiles, type FileStorage } from './store-files.ts';
+import {
+  asInvalidFile,
+  type FileStorage,
+  openSource,
+  type SourceAccess,
+  storeFiles,
+} from './model-source.ts';
 
 export interface ModelAdderOptions extends FileStorage, Omit<SourceAccess, 'store'> {
   /** The site's own. */

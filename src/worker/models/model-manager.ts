@@ -7,7 +7,7 @@ import { badRequest, toWireError } from '../../errors/engine-error.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { modelStatus, noVariant, type VariantFacts } from './model-status.ts';
 import { LoadedModel, type LoadVariant } from './loaded-model.ts';
-import type { Plan, PlanVariants } from './variant-planner.ts';
+import type { Plan, PlanVariants } from './variant-choice.ts';
 
 /** An engine with such an error is of no more use; the next request reloads it, or the variant after it. */
 const FATAL = new Set(['engine_crashed', 'device_lost']);

@@ -1,9 +1,9 @@
 import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
-import { type EngineError, toWireError, serverError } from '../../errors/engine-error.ts';
+import { type EngineError, serverError, toWireError } from '../../errors/engine-error.ts';
 import type { ModelStatus, VariantEstimate, VariantReason } from '../../protocol/worker-control.ts';
 import type { LoadedModel } from './loaded-model.ts';
 import { weightBytes } from '../../catalog/memory-estimate.ts';
-import type { Plan } from './variant-planner.ts';
+import type { Plan } from './variant-choice.ts';
 
 /** What is known of variants beside their plan and their state. */
 export interface VariantFacts {

@@ -5,7 +5,7 @@ import { badRequest } from '../../errors/engine-error.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 import { describeModel, importFile } from '../../model-files/model-import-export.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
-import { findHubModel } from '../models/find-hub-model.ts';
+import { findHubModel } from '../models/model-source.ts';
 import type { ModelAdder } from '../models/model-adder.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
 

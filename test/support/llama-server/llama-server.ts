@@ -1,11 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-import { cacheFolder } from '../../../src/node/cli/pull/cache-folder.ts';
-import { execute, findPython } from '../../../src/node/cli/pull/python.ts';
+import { cacheFolder } from '../../../src/node/cli/pull/cache.ts';
+import { execute, findPython } from '../../../src/node/cli/pull/wheels.ts';
 
 const HERE = import.meta.dirname;
 /** As in requirements.txt. */

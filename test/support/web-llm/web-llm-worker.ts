@@ -1,6 +1,7 @@
 import { expose } from 'comlink';
+
 import type { WebLlmVariant } from '../../../src/catalog/catalog.ts';
-import { detectDevice } from '../../../src/worker/device/detect-device.ts';
+import { detectDevice } from '../../../src/worker/device/device.ts';
 import type { ChatEngine } from '../../../src/worker/runtimes/engine.ts';
 import { EngineError } from '../../../src/errors/engine-error.ts';
 import { loadWebLlm } from '../../../src/worker/runtimes/web-llm/load-web-llm.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { openCrossOriginStorage } from '../../../src/util/cross-origin-storage.ts';
-import { MemoryBackend } from '../../../src/model-files/backends/memory-backend.ts';
+import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
 import { CrossOriginSource } from '../../../src/model-files/cross-origin-source.ts';
 import { WeightStore } from '../../../src/model-files/weight-store.ts';
 import { FakeCrossOriginStorage } from '../../support/fake-cross-origin-storage.ts';

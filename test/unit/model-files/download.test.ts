@@ -1,10 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
+
 import { download } from '../../../src/model-files/download/download.ts';
-import { MemoryBackend } from '../../../src/model-files/backends/memory-backend.ts';
+import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
 import { CHUNK_BYTES } from '../../../src/model-files/backends/storage-backend.ts';
 import type { WeightStore } from '../../../src/model-files/weight-store.ts';
 import { openStore } from './open-store.ts';
-import { fileOf, serveFile, someBytes, type Behaviour, type FileServer } from './file-server.ts';
+import { type Behaviour, fileOf, type FileServer, serveFile, someBytes } from './file-server.ts';
 
 const body = someBytes(5 * CHUNK_BYTES + 1000);
 const file = fileOf(body);

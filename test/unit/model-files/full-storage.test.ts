@@ -1,8 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
-import { MemoryBackend } from '../../../src/model-files/backends/memory-backend.ts';
-import { CHUNK_BYTES, type BackendWriter } from '../../../src/model-files/backends/storage-backend.ts';
+
+import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
+import { type BackendWriter, CHUNK_BYTES } from '../../../src/model-files/backends/storage-backend.ts';
 import { openStore } from './open-store.ts';
-import { fileOf, serveFile, someBytes, type FileServer } from './file-server.ts';
+import { fileOf, type FileServer, serveFile, someBytes } from './file-server.ts';
 
 const body = someBytes(CHUNK_BYTES + 1000);
 const file = fileOf(body);

@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { listModels } from '../../../src/model-files/sources/hub-models.ts';
+import { listModels } from '../../../src/model-files/sources/weight-sources.ts';
 
 /** A mirror of the model hub whose answers are not to be trusted. */
 

@@ -1,10 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
+
 import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
 import { serveWeights } from '../../../src/worker/requests/serve-weights.ts';
-import { MemoryBackend } from '../../../src/model-files/backends/memory-backend.ts';
+import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
 import type { WeightsCommand } from '../../../src/protocol/weights-command.ts';
 import { DESCRIPTION_FILE } from '../../../src/protocol/weights-messages.ts';
-import { fileOf, serveFile, someBytes, type FileServer } from './file-server.ts';
+import { fileOf, type FileServer, serveFile, someBytes } from './file-server.ts';
 import { weightsService } from './weights-service.ts';
 
 const never = new AbortController().signal;

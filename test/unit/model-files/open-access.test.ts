@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { openAccess } from '../../../src/model-files/backends/open-access.ts';
+
+import { openAccess } from '../../../src/model-files/backends/opfs-backend.ts';
 import { sleep, virtualTime } from '../../support/virtual-time.ts';
 
 virtualTime();

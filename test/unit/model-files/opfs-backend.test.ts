@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
 import { openOpfsBackend } from '../../../src/model-files/backends/opfs-backend.ts';
 import { replace } from '../../../src/model-files/backends/storage-backend.ts';
 

@@ -1,9 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
+
 import { download } from '../../../src/model-files/download/download.ts';
-import { MemoryBackend } from '../../../src/model-files/backends/memory-backend.ts';
+import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
 import { CHUNK_BYTES } from '../../../src/model-files/backends/storage-backend.ts';
 import { serverFaults } from '../../support/server-faults.ts';
-import { fileOf, serveFile, someBytes, type FileServer } from './file-server.ts';
+import { fileOf, type FileServer, serveFile, someBytes } from './file-server.ts';
 
 const body = someBytes(5 * CHUNK_BYTES + 1000);
 const file = fileOf(body);

@@ -1,16 +1,17 @@
 import { afterEach, expect, test } from 'vitest';
+
 import type { WeightFile } from '../../../src/catalog/catalog.ts';
-import { MemoryBackend } from '../../../src/model-files/backends/memory-backend.ts';
+import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
 import { recordName } from '../../../src/model-files/integrity/integrity-record.ts';
 import {
+  type BackendWriter,
   CHUNK_BYTES,
   replace,
-  type BackendWriter,
 } from '../../../src/model-files/backends/storage-backend.ts';
 import type { WeightStore } from '../../../src/model-files/weight-store.ts';
 import { openStore } from './open-store.ts';
-import { storedFaults, type StoredFault } from '../../support/stored-faults.ts';
-import { fileOf, serveFile, someBytes, type FileServer } from './file-server.ts';
+import { type StoredFault, storedFaults } from '../../support/stored-faults.ts';
+import { fileOf, type FileServer, serveFile, someBytes } from './file-server.ts';
 
 const body = someBytes(5 * CHUNK_BYTES + 1000);
 const otherBody = Buffer.from(body.toReversed());

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+
 import { afterEach, expect, test, vi } from 'vitest';
 
-import { MemoryBackend } from '../../../src/model-files/backends/memory-backend.ts';
+import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
 import { parseRecord, recordName } from '../../../src/model-files/integrity/integrity-record.ts';
-import { replace, type StorageBackend } from '../../../src/model-files/backends/storage-backend.ts';
-import { pathNote } from '../../../src/model-files/backends/stored-path.ts';
+import { pathNote, replace, type StorageBackend } from '../../../src/model-files/backends/storage-backend.ts';
 import { UsageIndex } from '../../../src/model-files/usage-index.ts';
 import { openStore } from './open-store.ts';
 import { holdLock } from '../../../src/protocol/locks.ts';

@@ -1,7 +1,7 @@
 import type { Catalog } from '../../../src/catalog/catalog.ts';
 import type { WeightsService } from '../../../src/worker/requests/serve-weights.ts';
 import { ModelStorage, type ModelStorageOptions } from '../../../src/model-files/model-storage.ts';
-import { MemoryBackend } from '../../../src/model-files/backends/memory-backend.ts';
+import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
 import { WeightSources } from '../../../src/model-files/sources/weight-sources.ts';
 import type { WeightStore } from '../../../src/model-files/weight-store.ts';
 import { openStore } from './open-store.ts';

@@ -1,13 +1,13 @@
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { describeFileError } from '../../../src/node/files.ts';
 import { download } from '../../../src/node/cli/pull/pull-hub.ts';
-import { withPullLock } from '../../../src/node/cli/pull/pull-lock.ts';
+import { withPullLock } from '../../../src/node/cli/pull/cache.ts';
 import { HubDouble } from './hub-double.ts';
 
 const signal = new AbortController().signal;

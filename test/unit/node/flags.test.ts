@@ -1,10 +1,10 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+
 import { describe, expect, test } from 'vitest';
 
-import { parseFlags, parsePort } from '../../../src/node/cli/flags.ts';
-import { UsageError } from '../../../src/node/cli/errors.ts';
-import { cacheFolder } from '../../../src/node/cli/pull/cache-folder.ts';
+import { parseFlags, parsePort, UsageError } from '../../../src/node/cli/arguments.ts';
+import { cacheFolder } from '../../../src/node/cli/pull/cache.ts';
 
 describe('flags', () => {
   test('unknown ones are a usage error', () => {

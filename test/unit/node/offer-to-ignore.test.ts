@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { offerToIgnore } from '../../../src/node/cli/offer-to-ignore.ts';
+import { offerToIgnore } from '../../../src/node/cli/offers.ts';
 import { fakeTerminal, realTerminal } from './fake-terminal.ts';
 
 const { signal } = new AbortController();

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
-import { findPython } from '../../../src/node/cli/pull/python.ts';
+import { findPython } from '../../../src/node/cli/pull/wheels.ts';
 import type { WheelFile } from '../../../src/node/cli/pull/sources.ts';
 
 const MAKE_WHEEL = `

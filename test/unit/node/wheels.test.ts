@@ -1,12 +1,13 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
+
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { Progress } from '../../../src/node/cli/pull/progress.ts';
 import type { WheelFile } from '../../../src/node/cli/pull/sources.ts';
 import { Wheels } from '../../../src/node/cli/pull/wheels.ts';
-import { makeSdist, makeWheel, PackageIndex, WHEEL, type Entries } from './package-index.ts';
+import { type Entries, makeSdist, makeWheel, PackageIndex, WHEEL } from './package-index.ts';
 
 const signal = new AbortController().signal;
 const good: Entries = { 'tiny_weights/model.bin': ['weights', 1] };

@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+
 import { expect, test } from 'vitest';
 
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { bertGraph } from '../../../tools/weights/bert-graph.ts';
-import { encodeMessage } from '../../../tools/weights/protobuf.ts';
-import { tensorsOfFile } from '../../../tools/weights/safetensors.ts';
+import { encodeMessage } from '../../../tools/weights/graph-builder.ts';
+import { tensorsOfFile } from '../../../tools/weights/write-graph.ts';
 import { miniLmConfig, miniLmTensors } from './mini-lm.ts';
 
 // The examples of the format's own documentation, protobuf.dev/programming-guides/encoding.

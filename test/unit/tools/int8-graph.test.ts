@@ -8,7 +8,7 @@ import {
   quantizeRows,
   scaleColumns,
   transpose,
-} from '../../../tools/weights/quantize.ts';
+} from '../../../tools/weights/operators.ts';
 
 const matrix = (...rows: number[][]): Matrix => ({
   data: Float32Array.from(rows.flat()),

@@ -1,8 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+
 import { afterEach, expect, test } from 'vitest';
 
-import { chatThreads, processors } from '../../../src/worker/device/threads.ts';
+import { chatThreads, processors } from '../../../src/worker/device/device.ts';
 import { chooseBuild } from '../../../src/worker/runtimes/llama-cpp/wasm-build.ts';
 
 const { signal } = new AbortController();

@@ -1,10 +1,8 @@
-import { CommandError } from '../errors.ts';
-import { examineFiles } from './files.ts';
-import { fault, type Finding } from './finding.ts';
-import { lookInside } from './look.ts';
+import { CommandError } from '../arguments.ts';
+import { examineFiles, examineWeights } from './files.ts';
+import { fault, type Finding, fetchText } from './answers.ts';
 import { examinePage } from './page.ts';
 import { examineServiceWorker } from './service-worker.ts';
-import { examineWeights } from './weights.ts';
 
 export interface DoctorOptions {
   /** The service worker's address, relative to the page. */
@@ -17,7 +15,7 @@ export interface DoctorOptions {
 export async function examineSite(address: string, options: DoctorOptions): Promise<Finding[]> {
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
     throw new CommandError(`"${address}" is not a URL. Give one that begins with https:// or http://.`);
-  const page = await lookInside(new URL(address)).catch((error: unknown) => {
+  const page = await fetchText(new URL(address)).catch((error: unknown) => {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new CommandError(`${address} does not answer: ${why}`);

@@ -1,7 +1,18 @@
-import { fault, ok, warning, type Finding } from './finding.ts';
+import {
+  type Answer,
+  eachOf,
+  fault,
+  type Finding,
+  isFound,
+  isPage,
+  fetchAnswer,
+  ok,
+  warning,
+} from './answers.ts';
 import { hostAdvice } from './hosts.ts';
-import { eachOf, isFound, isPage, look, type Answer } from './look.ts';
-import { isScriptType, type Examined } from './service-worker.ts';
+import { type Examined, isScriptType } from './service-worker.ts';
+import type { WeightFile } from '../../../catalog/catalog.ts';
+import { defaultCatalog } from '../../../catalog/default-catalog.ts';
 
 /** What the engines cannot do without, where no list says more. */
 const USUAL = [
@@ -20,7 +31,7 @@ export async function examineFiles(
   const kept = new Set(shell);
   const paths = [...new Set([...shell, ...large, ...USUAL])];
   const found = await eachOf(paths, async (path) =>
-    examine(path, await look(new URL(path, folder)), kept.has(path), isolated),
+    examine(path, await fetchAnswer(new URL(path, folder)), kept.has(path), isolated),
   );
   const faults = found.filter((finding) => finding !== null);
   return faults.length > 0
@@ -56,4 +67,66 @@ function examine(path: string, answer: Answer, kept: boolean, isolated: boolean)
       'Send `Cross-Origin-Embedder-Policy: require-corp` with scripts too.',
     );
   return null;
+}
+
+/**
+ * The weights of the default catalog, whose sizes are known: there, of the right size, and served in ranges.
+ * @param models folder with the weights, ending in a slash
+ * @param page from which they are fetched
+ */
+export async function examineWeights(models: URL, page: URL): Promise<Finding[]> {
+  const variants = new Map(
+    defaultCatalog.models
+      .flatMap((model) => model.variants)
+      .filter(({ files }) => files.length > 0)
+      .map((variant) => [variant.name, variant]),
+  );
+  const perVariant = await eachOf([...variants], async ([name, { files, optIn = false }]) => {
+    const states = await eachOf(files, (file) => examineFile(file, models, page));
+    const missing = states.filter((state) => state === 'missing').length;
+    return { name, whole: missing === 0, none: missing === states.length, optIn, states };
+  });
+  const pull = `Download them: npx localtext pull --to <folder>, and deploy the folder at ${models.href} (or name another: start({ modelsUrl }), and --models here).`;
+  if (perVariant.every(({ none }) => none)) return [fault(`There are no weights at ${models.href}`, pull)];
+  return perVariant.flatMap(({ name, whole, none, optIn, states }): Finding[] => {
+    const findings = states.filter((state) => typeof state !== 'string');
+    // A site whose pages do not prefer it has no need of it.
+    if (none && optIn) return [];
+    if (none)
+      return [warning(`The weights of ${name} are missing: models that need them do not answer.`, pull)];
+    if (!whole) return [fault(`Some of the weights of ${name} are missing.`, pull), ...findings];
+    return findings.length > 0 ? findings : [ok(`The weights of ${name} are complete and served in ranges.`)];
+  });
+}
+
+async function examineFile(file: WeightFile, models: URL, page: URL): Promise<Finding | 'missing' | 'well'> {
+  const url = new URL(file.path, models);
+  const answer = await fetchAnswer(url, { range: 'bytes=0-0', origin: page.origin });
+  if (!isFound(answer) || isPage(answer)) return 'missing';
+  const { headers, status } = answer;
+  const total = status === 206 ? headers.get('content-range')?.split('/')[1] : headers.get('content-length');
+  if (total && Number(total) !== file.bytes)
+    return fault(
+      `${file.path} has ${total} bytes instead of ${file.bytes}: it would be refused.`,
+      'Download it again: npx localtext pull. A file in Git LFS must be fetched before it is deployed.',
+    );
+  if (headers.has('content-encoding'))
+    return fault(
+      `${file.path} is served compressed.`,
+      'Compression does not make weights smaller: turn it off for them.',
+    );
+  if (url.origin !== page.origin) {
+    const allowed = headers.get('access-control-allow-origin');
+    if (allowed !== '*' && allowed !== page.origin)
+      return fault(
+        `${url.origin} does not let ${page.origin} read ${file.path}.`,
+        `Send \`Access-Control-Allow-Origin: ${page.origin}\` from there.`,
+      );
+  }
+  if (status !== 206)
+    return warning(
+      `${file.path} is not served in ranges: an interrupted download starts over.`,
+      'Have the host answer Range requests (206 Partial Content).',
+    );
+  return 'well';
 }

@@ -1,7 +1,77 @@
-import { examinePolicy, policiesOf } from './content-security.ts';
-import { fault, ok, warning, type Finding } from './finding.ts';
+import { type Answer, fault, type Finding, isFound, isPage, ok, warning } from './answers.ts';
 import { hostAdvice } from './hosts.ts';
-import { isFound, isPage, type Answer } from './look.ts';
+
+type Directives = Map<string, string[]>;
+
+/**
+ * The page's policies: the header, which may hold several, and those in its own HTML. Each of them must allow what
+ * localtext does.
+ */
+export function policiesOf(headers: Headers, html: string): string[] {
+  const inPage = [...html.matchAll(/<meta\b[^>]*>/gi)]
+    .map(([tag]) => tag)
+    .filter((tag) => /http-equiv\s*=\s*["']?content-security-policy["'\s>]/i.test(tag))
+    .map((tag) => /\bcontent\s*=\s*(?:"([^"]*)"|'([^']*)')/i.exec(tag))
+    .map((found) => unescaped(found?.[1] ?? found?.[2] ?? ''));
+  const header = headers.get('content-security-policy')?.split(',') ?? [];
+  return [...header, ...inPage].filter((policy) => policy.trim() !== '');
+}
+
+const unescaped = (text: string): string => text.replaceAll(/&#0*39;|&#x27;|&apos;/gi, "'");
+
+/** @param models folder with the weights, when it is of another origin */
+export function examinePolicy(policy: string, what: string, models: URL | null = null): Finding[] {
+  const directives = parse(policy);
+  const findings: Finding[] = [];
+  const blocked = (text: string, fix: string): unknown =>
+    findings.push(fault(`${what}'s Content-Security-Policy ${text}`, fix));
+  const scripts = sources(directives, 'script-src', 'default-src');
+  if (scripts && !scripts.includes("'wasm-unsafe-eval'") && !scripts.includes("'unsafe-eval'"))
+    blocked('forbids WebAssembly.', "Add 'wasm-unsafe-eval' to script-src.");
+  const connect = sources(directives, 'connect-src', 'default-src');
+  const workers = sources(directives, 'worker-src', 'child-src', 'script-src', 'default-src');
+  for (const [name, list, why] of [
+    ['script-src', scripts, 'the engines import a script'],
+    ['connect-src', connect, 'requests to /v1 and for weights'],
+    ['worker-src', workers, 'the service worker, the engine and its threads'],
+  ] as const)
+    if (list && !list.some((source) => source === "'self'" || source === '*'))
+      blocked(`blocks the site's own origin by ${name} (${why}).`, `Add 'self' to ${name}.`);
+  if (models && connect && !allows(connect, models))
+    blocked(`blocks the weights at ${models.origin} by connect-src.`, `Add ${models.origin} to connect-src.`);
+  const policies = directives.get('trusted-types');
+  const requires = directives.get('require-trusted-types-for')?.includes("'script'");
+  if (requires && policies && !policies.includes('localtext') && !policies.includes('*'))
+    blocked(
+      'requires Trusted Types and does not allow the policy `localtext`: no worker starts.',
+      'Add localtext to trusted-types.',
+    );
+  return findings;
+}
+
+function parse(policy: string): Directives {
+  const directives: Directives = new Map();
+  for (const each of policy.split(';')) {
+    const [name = '', ...list] = each.trim().split(/\s+/);
+    // Of a directive that comes twice, browsers take the first.
+    if (name && !directives.has(name.toLowerCase())) directives.set(name.toLowerCase(), list);
+  }
+  return directives;
+}
+
+const sources = (directives: Directives, ...names: string[]): string[] | undefined =>
+  names.map((name) => directives.get(name)).find((found) => found !== undefined);
+
+function allows(list: string[], { origin, host, protocol }: URL): boolean {
+  return list.some((source) => {
+    if (source === '*' || source === protocol) return true;
+    const [, scheme, name = ''] = /^(?:(https?:)\/\/)?([^/']+)/.exec(source) ?? [];
+    if (scheme !== undefined && scheme !== protocol) return false;
+    return (
+      source.startsWith(origin) || name === host || (name.startsWith('*.') && host.endsWith(name.slice(1)))
+    );
+  });
+}
 
 /** @param models folder with the weights, when it is of another origin */
 export function examinePage(page: Answer & { text: string }, models: URL | null = null): Finding[] {

@@ -1,7 +1,6 @@
 import { SERVICE_WORKER } from '../../package-files.ts';
-import { fault, ok, warning, type Finding } from './finding.ts';
+import { fault, type Finding, isFound, isPage, fetchText, ok, warning } from './answers.ts';
 import { hostAdvice } from './hosts.ts';
-import { isFound, isPage, lookInside } from './look.ts';
 
 const SCRIPT = /^(text|application)\/(x-)?(javascript|ecmascript)$/;
 
@@ -22,7 +21,7 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
     named === undefined
       ? [new URL(SERVICE_WORKER, page), new URL(`/${SERVICE_WORKER}`, page)]
       : [new URL(named, page)];
-  const answers = await Promise.all(places.map((place) => lookInside(place)));
+  const answers = await Promise.all(places.map((place) => fetchText(place)));
   const script = answers.find((answer) => isFound(answer) && !isPage(answer));
   if (!script) {
     const [first] = answers;

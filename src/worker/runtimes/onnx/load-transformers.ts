@@ -2,14 +2,13 @@ import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transforme
 
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import { abortable } from '../../../util/abort.ts';
-import { hasAdapter } from '../../device/gpu.ts';
+import { hasAdapter } from '../../device/device.ts';
 import type { EmbeddingEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { checkConfig, graphFailure, noGpu, tokenizerFailure } from './transformers-files.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
 import { OnnxSession } from './onnx-session.ts';
-import { parallelism } from './parallelism.ts';
+import { parallelism, SessionPool } from './session-pool.ts';
 import { isStartFailure, startFailure } from './runtime-files.ts';
-import { SessionPool } from './session-pool.ts';
 import { TransformersEngine } from './transformers-engine.ts';
 import { filesOf, type ModelFiles, type ReadFile, serveFiles } from './weight-files.ts';
 

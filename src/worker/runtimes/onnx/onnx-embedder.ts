@@ -1,6 +1,6 @@
 import type { PreTrainedTokenizer } from '@huggingface/transformers';
 
-import type { Embedder } from './embedder.ts';
+import type { Embedder } from './transformers-engine.ts';
 import type { SessionPool } from './session-pool.ts';
 
 export class OnnxEmbedder implements Embedder {

@@ -2,7 +2,7 @@ import { proxy, releaseProxy, type Remote, wrap } from 'comlink';
 
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import { abortable } from '../../../util/abort.ts';
-import { EngineError, engineCrashed } from '../../../errors/engine-error.ts';
+import { engineCrashed, EngineError } from '../../../errors/engine-error.ts';
 import type { EngineContext } from '../engine.ts';
 import { openWorker } from '../../open-worker.ts';
 import type { OnnxHost, onnxWorker } from './onnx-worker.ts';

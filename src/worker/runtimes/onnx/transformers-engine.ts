@@ -3,9 +3,72 @@ import type { EmbeddingJob } from '../../../protocol/job.ts';
 import type { EmbeddingEngine } from '../engine.ts';
 import { badRequest, engineCrashed, type EngineError } from '../../../errors/engine-error.ts';
 import { MAX_CHARACTERS } from '../../prompt/prompt-bounds.ts';
-import { BATCH_TOKENS, type BatchLimits, takeBatch } from './batches.ts';
-import { yieldToEventLoop } from '../../../util/yield-to-event-loop.ts';
-import type { Embedder } from './embedder.ts';
+
+/** Lets messages in: texts are tokenized on this thread, and steps in a row would delay aborts. */
+function yieldToEventLoop(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
+
+/**
+ * Tokens of a batch, padding included. On the CPU padding costs as much as text, and 512 were quickest. On a GPU each
+ * batch costs its launches: docs/decisions/gpu.md.
+ */
+const BATCH_TOKENS = { wasm: 512, webgpu: 2048 };
+
+export interface Sequence {
+  readonly ids: readonly number[];
+}
+
+export interface BatchLimits {
+  /** Padding included. */
+  tokens?: number;
+  sequences?: number;
+}
+
+/**
+ * Takes the next batch out of the waiting sequences: around the one at `seed`, those of the most alike length, so
+ * that there is little padding. At least one; more only while the padded batch stays within the limits.
+ */
+export function takeBatch<S extends Sequence>(
+  waiting: S[],
+  seed: S,
+  { tokens = BATCH_TOKENS.wasm, sequences = Number.POSITIVE_INFINITY }: BatchLimits = {},
+): S[] {
+  const distance = ({ ids }: S) => Math.abs(ids.length - seed.ids.length);
+  const candidates = waiting.filter((each) => each !== seed).toSorted((a, b) => distance(a) - distance(b));
+  const batch = [seed];
+  let longest = seed.ids.length;
+  for (const candidate of candidates) {
+    const padded = Math.max(longest, candidate.ids.length) * (batch.length + 1);
+    if (padded > tokens || batch.length >= sequences) break;
+    batch.push(candidate);
+    longest = Math.max(longest, candidate.ids.length);
+  }
+  const taken = new Set(batch);
+  const rest = waiting.filter((each) => !taken.has(each));
+  waiting.splice(0, waiting.length, ...rest);
+  return batch;
+}
+
+/** The model itself, as far as batching needs it. */
+export interface Embedder {
+  /** Token ids with the special ones that the model expects. */
+  tokenize(text: string): number[];
+  /** The same for ids from a client; null when one of them is no token of this model. */
+  wrap(ids: readonly number[]): number[] | null;
+  /** How many batches it takes at once. */
+  readonly parallel: number;
+  /** One L2-normalised vector for each sequence. */
+  run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]>;
+  dispose(): Promise<void>;
+}
 
 /** Tokenizing runs on this thread: it yields to other requests after this many milliseconds. */
 const TOKENIZE_MS = 20;

@@ -1,4 +1,5 @@
 import type { AppConfig, InitProgressReport } from '@mlc-ai/web-llm';
+
 import type { WebLlmVariant } from '../../../catalog/catalog.ts';
 import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { abortable } from '../../../util/abort.ts';
@@ -8,7 +9,7 @@ import { WebLlmChatEngine } from './web-llm-engine.ts';
 import { halvedLengths, MIN_CONTEXT } from '../../../catalog/memory-estimate.ts';
 import { asLoadFailure, lacksFeature, noGpu } from './web-llm-failures.ts';
 import { withGpuDevice } from './gpu-device.ts';
-import { LIBRARY, openModelFiles, type ModelFiles } from './web-llm-files.ts';
+import { LIBRARY, type ModelFiles, openModelFiles } from './web-llm-files.ts';
 import { libraryPath } from '../../../model-files/sources/mlc-paths.ts';
 import { PipelineWatch, watchedEngine } from './pipeline-watch.ts';
 

@@ -1,16 +1,69 @@
 import type { ChatCompletionChunk, Completion, MLCEngine } from '@mlc-ai/web-llm';
-import type { ChatEvent, ChatJob } from '../../../protocol/job.ts';
+
+import type { ChatEvent, ChatJob, Delta, TokenLogprob } from '../../../protocol/job.ts';
+import type { Pipeline, PipelineWatch, PromptCount } from './pipeline-watch.ts';
 import type { ChatEngine } from '../engine.ts';
 import { createDeferred } from '../../../util/deferred.ts';
 import { deviceLost } from '../../../errors/engine-error.ts';
 import { refuseOversized } from '../../prompt/prompt-bounds.ts';
-import { asksToThink, openReply, ThinkFirst, toCompletion, type Complete } from '../../prompt/think-first.ts';
+import { asksToThink, type Complete, openReply, ThinkFirst, toCompletion } from '../../prompt/think-first.ts';
 import { thinkTags, type ThinkTags } from '../../prompt/thought-splitter.ts';
 import { asJobFailure } from './web-llm-failures.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
-import type { Pipeline, PipelineWatch, PromptCount } from './pipeline-watch.ts';
-import { ReplyReader } from './web-llm-reply.ts';
 import { toWebLlmRequest } from './web-llm-request.ts';
+
+type Entry = ReturnType<Pipeline['getTokenLogprobArray']>[number];
+
+/** The part of the pipeline's state that a reply is read from. */
+export type ReplyState = Pick<
+  Pipeline,
+  'getMessage' | 'getTokenLogprobArray' | 'getCurRoundCompletionTotalTokens' | 'stopped'
+>;
+
+/** JSON has no -Infinity. OpenAI gives this for a token of probability 0. */
+const MIN_LOGPROB = -9999;
+
+/** Reads deltas from the text so far: web-llm's own chunks lose log probabilities where a character spans tokens. */
+class WebLlmReplyReader {
+  readonly #topLogprobs: number | undefined;
+  #text = 0;
+  #tokens = 0;
+
+  constructor(topLogprobs: number | undefined) {
+    this.#topLogprobs = topLogprobs;
+  }
+
+  /** What is new since the last call; null: nothing that can be shown. */
+  read(state: ReplyState, finish: 'stop' | 'length'): Delta | null {
+    // Bytes that end inside a character decode to replacement characters: they wait for the rest.
+    const text = state.getMessage().replace(/�+$/, '');
+    const fresh = text.slice(this.#text);
+    const sampled = state.getCurRoundCompletionTotalTokens();
+    const ended = state.stopped();
+    // The token that ends a turn is counted by it, but is no part of the reply.
+    const shown = ended && finish === 'stop' ? sampled - 1 : sampled;
+    if (fresh === '' && !(ended && shown > this.#tokens)) return null;
+    const tokens = Math.max(0, shown - this.#tokens);
+    const delta: Delta = { text: fresh, tokens };
+    if (this.#topLogprobs !== undefined) {
+      delta.logprobs = state
+        .getTokenLogprobArray()
+        .slice(this.#tokens, shown)
+        .map((entry) => this.#logprob(entry));
+    }
+    this.#text = Math.max(this.#text, text.length);
+    this.#tokens += tokens;
+    return delta;
+  }
+
+  #logprob(entry: Entry): TokenLogprob {
+    return { ...plain(entry), top: entry.top_logprobs.slice(0, this.#topLogprobs).map(plain) };
+  }
+}
+
+function plain({ token, logprob, bytes }: Pick<Entry, 'token' | 'logprob' | 'bytes'>) {
+  return { token, logprob: Math.max(MIN_LOGPROB, logprob), bytes };
+}
 
 type Chunk = ChatCompletionChunk | Completion;
 
@@ -124,7 +177,7 @@ export class WebLlmChatEngine implements ChatEngine {
       const { whole: promptTokens, cached: cachedTokens } = prompt;
       yield { type: 'accepted', accepted: { promptTokens, cachedTokens, fingerprint: this.fingerprint } };
 
-      const reader = new ReplyReader(job.topLogprobs);
+      const reader = new WebLlmReplyReader(job.topLogprobs);
       let finish: 'stop' | 'length' = 'stop';
       let completionTokens = 0;
       for (let result = await first; !result.done; result = await next()) {

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+
 import type { WebLlmVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../engine.ts';
 import { type EngineError, serverError } from '../../../errors/engine-error.ts';
-import { parseJson } from '../../../model-files/formats/parse-json.ts';
+import { parseJson } from '../../../model-files/formats/check-format.ts';
 import type { ReadArtifact } from './artifact-cache.ts';
 import { CHAT_CONFIG, folderOf, libraryPath } from '../../../model-files/sources/mlc-paths.ts';
 

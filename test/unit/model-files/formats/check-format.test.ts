@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+
 import { checkFormat, findBrokenJson } from '../../../../src/model-files/formats/check-format.ts';
 import { tinyGguf } from '../gguf/tiny-gguf.ts';
 import { fileOf } from '../file-server.ts';

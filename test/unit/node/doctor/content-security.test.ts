@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { examinePolicy, policiesOf } from '../../../../src/node/cli/doctor/content-security.ts';
+import { examinePolicy, policiesOf } from '../../../../src/node/cli/doctor/page.ts';
 
 const STRICT =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; worker-src 'self'; require-trusted-types-for 'script'; trusted-types localtext";

@@ -1,10 +1,10 @@
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 
 import { run } from '../../../../src/node/cli/doctor-command.ts';
-import { examineSite, type DoctorOptions } from '../../../../src/node/cli/doctor/examine.ts';
-import type { Finding } from '../../../../src/node/cli/doctor/finding.ts';
+import { type DoctorOptions, examineSite } from '../../../../src/node/cli/doctor/examine.ts';
+import type { Finding } from '../../../../src/node/cli/doctor/answers.ts';
 import { examinePage } from '../../../../src/node/cli/doctor/page.ts';
-import { serveSite, soundSite, type SiteAnswer } from './broken-site.ts';
+import { serveSite, type SiteAnswer, soundSite } from './broken-site.ts';
 
 type Site = Record<string, SiteAnswer>;
 

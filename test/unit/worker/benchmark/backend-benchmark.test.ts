@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+
 import type { TransformersVariant } from '../../../../src/catalog/catalog.ts';
 import type { Device } from '../../../../src/worker/device/device.ts';
 import type { EmbeddingEngine } from '../../../../src/worker/runtimes/engine.ts';
@@ -6,7 +7,7 @@ import {
   BackendBenchmark,
   type BenchmarkOptions,
 } from '../../../../src/worker/benchmark/backend-benchmark.ts';
-import { MemoryBackend } from '../../../../src/model-files/backends/memory-backend.ts';
+import { MemoryBackend } from '../../../../src/model-files/backends/open-backend.ts';
 import { openStore } from '../../model-files/open-store.ts';
 import { plainDevice } from '../device/plain-device.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
-import { detectDevice, type DeviceNavigator } from '../../../../src/worker/device/detect-device.ts';
+import { detectDevice, type DeviceNavigator } from '../../../../src/worker/device/device.ts';
 import { chooseVariant } from '../../../../src/worker/models/variant-choice.ts';
 
 /** What a browser's own object gives, as far as it is read. */

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
-import { withAdded, type AddedModelRecord } from '../../../../src/catalog/added-models.ts';
+import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import { catalogSchema } from '../../../../src/catalog/catalog-schema.ts';
-import { detectDevice } from '../../../../src/worker/device/detect-device.ts';
+import { detectDevice } from '../../../../src/worker/device/device.ts';
 import { folderOf, graphOf } from '../../../../src/worker/runtimes/onnx/transformers-files.ts';
-import { findHubModel } from '../../../../src/worker/models/find-hub-model.ts';
+import { findHubModel } from '../../../../src/worker/models/model-source.ts';
 import { ModelAdder } from '../../../../src/worker/models/model-adder.ts';
 import { WeightSources } from '../../../../src/model-files/sources/weight-sources.ts';
 import { ModelHub } from '../../../support/model-hub.ts';

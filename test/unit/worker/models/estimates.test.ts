@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEngine } from '../../../../src/worker/runtimes/engine.ts';
-import { Estimates } from '../../../../src/worker/models/estimates.ts';
+import { Estimates } from '../../../../src/worker/models/memory-budget.ts';
 import { ModelManager } from '../../../../src/worker/models/model-manager.ts';
 import { DownloadRate } from '../../../../src/model-files/download/download-rate.ts';
 import { WeightSources } from '../../../../src/model-files/sources/weight-sources.ts';
-import { MemoryBackend } from '../../../../src/model-files/backends/memory-backend.ts';
+import { MemoryBackend } from '../../../../src/model-files/backends/open-backend.ts';
 import { openStore } from '../../model-files/open-store.ts';
-import { hashBlob } from '../../../../src/model-files/integrity/file-hash.ts';
+import { hashBlob } from '../../../../src/model-files/integrity/integrity-record.ts';
 
 const blob = new Blob(['some weights']);
 const file = { path: 'a.gguf', bytes: blob.size, sha256: (await hashBlob(blob)).sha256 };

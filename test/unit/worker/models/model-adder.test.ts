@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 
-import { withAdded, type AddedModelRecord } from '../../../../src/catalog/added-models.ts';
+import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import type { Device } from '../../../../src/worker/device/device.ts';
 import { ModelAdder, type ModelAdderOptions } from '../../../../src/worker/models/model-adder.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { withAdded, type AddedModelRecord } from '../../../../src/catalog/added-models.ts';
+import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
-import { detectDevice } from '../../../../src/worker/device/detect-device.ts';
+import { detectDevice } from '../../../../src/worker/device/device.ts';
 import { ModelAdder } from '../../../../src/worker/models/model-adder.ts';
 import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import { WeightSources } from '../../../../src/model-files/sources/weight-sources.ts';

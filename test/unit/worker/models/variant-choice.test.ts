@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+
 import type { CatalogModel, Variant } from '../../../../src/catalog/catalog.ts';
 import type { Device } from '../../../../src/worker/device/device.ts';
 import { chooseVariant, type VariantState } from '../../../../src/worker/models/variant-choice.ts';

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+
 import { afterEach, expect, test } from 'vitest';
+
 import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEngine } from '../../../../src/worker/runtimes/engine.ts';
 import { EngineError } from '../../../../src/errors/engine-error.ts';
 import { ModelManager } from '../../../../src/worker/models/model-manager.ts';
-import { variantPlanner } from '../../../../src/worker/models/variant-planner.ts';
-import { MemoryBackend } from '../../../../src/model-files/backends/memory-backend.ts';
+import { variantPlanner } from '../../../../src/worker/models/variant-choice.ts';
+import { MemoryBackend } from '../../../../src/model-files/backends/open-backend.ts';
 import { WeightSources } from '../../../../src/model-files/sources/weight-sources.ts';
 import { openStore } from '../../model-files/open-store.ts';
 import { plainDevice } from '../device/plain-device.ts';

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 
-import { takeBatch } from '../../../../src/worker/runtimes/onnx/batches.ts';
-import type { Embedder } from '../../../../src/worker/runtimes/onnx/embedder.ts';
-import { TransformersEngine } from '../../../../src/worker/runtimes/onnx/transformers-engine.ts';
+import {
+  type Embedder,
+  takeBatch,
+  TransformersEngine,
+} from '../../../../src/worker/runtimes/onnx/transformers-engine.ts';
 import type { EmbeddingJob } from '../../../../src/protocol/job.ts';
 
 const never = new AbortController().signal;

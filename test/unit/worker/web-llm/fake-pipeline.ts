@@ -1,10 +1,11 @@
 import * as webLlm from '@mlc-ai/web-llm';
+
 import { WebLlmChatEngine } from '../../../../src/worker/runtimes/web-llm/web-llm-engine.ts';
 import type { MlcChatConfig } from '../../../../src/worker/runtimes/web-llm/web-llm-files.ts';
 import {
+  type Pipeline,
   PipelineWatch,
   watchedEngine,
-  type Pipeline,
 } from '../../../../src/worker/runtimes/web-llm/pipeline-watch.ts';
 
 type Conversation = ReturnType<Pipeline['getConversationObject']>;

@@ -1,3 +1,18 @@
+/** `fault`: localtext will not work, or not wholly. `warning`: it works less well than it could. */
+export type Level = 'ok' | 'warning' | 'fault';
+
+export interface Finding {
+  level: Level;
+  /** What was found, in a sentence. */
+  text: string;
+  /** What to do about it; none for what is well. */
+  fix?: string;
+}
+
+export const ok = (text: string): Finding => ({ level: 'ok', text });
+export const warning = (text: string, fix: string): Finding => ({ level: 'warning', text, fix });
+export const fault = (text: string, fix: string): Finding => ({ level: 'fault', text, fix });
+
 const TIMEOUT_MS = 20_000;
 
 /** What a server answers, without the body. */
@@ -11,18 +26,18 @@ export interface Answer {
   redirected: boolean;
 }
 
-export async function look(url: URL, headers: Record<string, string> = {}): Promise<Answer> {
-  const response = await ask(url, headers);
+export async function fetchAnswer(url: URL, headers: Record<string, string> = {}): Promise<Answer> {
+  const response = await request(url, headers);
   await response.body?.cancel();
   return answerOf(response);
 }
 
-export async function lookInside(url: URL): Promise<Answer & { text: string }> {
-  const response = await ask(url, {});
+export async function fetchText(url: URL): Promise<Answer & { text: string }> {
+  const response = await request(url, {});
   return { ...answerOf(response), text: await response.text() };
 }
 
-const ask = (url: URL, headers: Record<string, string>): Promise<Response> =>
+const request = (url: URL, headers: Record<string, string>): Promise<Response> =>
   fetch(url, {
     // As it lies on disk: a size is compared.
     headers: { 'accept-encoding': 'identity', ...headers },

@@ -1,12 +1,131 @@
-import type { BertOperators, NormalizedState } from './bert-operators.ts';
+import type { SafetensorsTensor } from '../../src/model-files/gguf/read-safetensors.ts';
 import { type GraphBuilder, MICROSOFT } from './graph-builder.ts';
-import { type Matrix, pickColumns, pickRows, quantizeRows, scaleColumns, transpose } from './quantize.ts';
+
+/** What a layer norm gives: to the products that follow, and to the sum around them. */
+interface NormalizedState {
+  /** As the products of this graph's weights want it. */
+  forProducts: string;
+  residual: string;
+}
+
+/** The parts of a BERT graph in which its weights are, as they are or quantized. Names are those of tensors and nodes. */
+export interface BertOperators {
+  /** A tensor in float32, as it is. */
+  table(name: string): string;
+  /** The rows of a table that `indices` name. */
+  rows(name: string, indices: string, output: string): string;
+  layerNorm(input: string, name: string, output?: string): NormalizedState;
+  /** The product with `<name>.weight`, and `<name>.bias` added. */
+  linear(input: string | NormalizedState, name: string): string;
+  /** `<layer>.intermediate.dense`, GELU and `<layer>.output.dense`. */
+  feedForward(state: NormalizedState, layer: string): string;
+}
+
+/** Float32 weights that stay in the file they came in. */
+export class FloatOperators implements BertOperators {
+  readonly #graph: GraphBuilder;
+  readonly #tensors: ReadonlyMap<string, SafetensorsTensor>;
+  readonly #epsilon: number;
+
+  constructor(graph: GraphBuilder, tensors: ReadonlyMap<string, SafetensorsTensor>, epsilon: number) {
+    this.#graph = graph;
+    this.#tensors = tensors;
+    this.#epsilon = epsilon;
+  }
+
+  table(name: string): string {
+    const tensor = this.#tensors.get(name);
+    if (tensor === undefined) throw new Error(`the weights have no tensor ${name}`);
+    return this.#graph.external(tensor);
+  }
+
+  rows(name: string, indices: string, output: string): string {
+    return this.#graph.node('Gather', [this.table(name), indices], output);
+  }
+
+  layerNorm(input: string, name: string, output = `${name}.output`): NormalizedState {
+    const inputs = [input, this.table(`${name}.weight`), this.table(`${name}.bias`)];
+    this.#graph.node('LayerNormalization', inputs, output, { axis: -1, epsilon: { float: this.#epsilon } });
+    return { forProducts: output, residual: output };
+  }
+
+  /** Weights are kept as [out, in]; the runtime folds the transposition away when it loads. */
+  linear(input: string | NormalizedState, name: string): string {
+    const from = typeof input === 'string' ? input : input.forProducts;
+    const weight = this.table(`${name}.weight`);
+    const transposed = this.#graph.node('Transpose', [weight], `${name}.transposed`, { perm: [1, 0] });
+    const product = this.#graph.node('MatMul', [from, transposed], `${name}.product`);
+    return this.#graph.node('Add', [product, this.table(`${name}.bias`)], `${name}.output`);
+  }
+
+  feedForward(state: NormalizedState, layer: string): string {
+    const expanded = this.linear(state, `${layer}.intermediate.dense`);
+    const activated = this.#graph.node('Gelu', [expanded], `${layer}.intermediate.gelu`, {}, MICROSOFT);
+    return this.linear(activated, `${layer}.output.dense`);
+  }
+}
+
+/** A float32 tensor of two axes, the last one contiguous. */
+export interface Matrix {
+  data: Float32Array;
+  rows: number;
+  columns: number;
+}
+
+interface QuantizedMatrix {
+  data: Int8Array;
+  /** A row is its bytes times its scale. */
+  scales: Float32Array;
+}
+
+/** Signed bytes with a scale for each row, whose largest number becomes ±127. */
+export function quantizeRows({ data, rows, columns }: Matrix): QuantizedMatrix {
+  const quantized = new Int8Array(rows * columns);
+  const scales = new Float32Array(rows);
+  for (let row = 0; row < rows; row++) {
+    const from = row * columns;
+    let largest = 0;
+    for (let i = from; i < from + columns; i++) largest = Math.max(largest, Math.abs(data[i] ?? 0));
+    scales[row] = largest === 0 ? 1 : largest / 127;
+    const scale = scales[row] ?? 1;
+    for (let i = from; i < from + columns; i++) quantized[i] = Math.round((data[i] ?? 0) / scale);
+  }
+  return { data: quantized, scales };
+}
+
+export function transpose<A extends Float32Array | Int8Array>(data: A, rows: number, columns: number): A {
+  const result = data.slice() as A;
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++)
+      result[column * rows + row] = data[row * columns + column] ?? 0;
+  }
+  return result;
+}
+
+/** Each column times its factor. */
+export function scaleColumns({ data, rows, columns }: Matrix, factors: Float32Array): Matrix {
+  return { data: data.map((value, i) => value * (factors[i % columns] ?? 1)), rows, columns };
+}
+
+export function pickRows({ data, columns }: Matrix, wanted: readonly number[]): Matrix {
+  const picked = new Float32Array(wanted.length * columns);
+  wanted.forEach((row, at) => picked.set(data.subarray(row * columns, (row + 1) * columns), at * columns));
+  return { data: picked, rows: wanted.length, columns };
+}
+
+export function pickColumns({ data, rows, columns }: Matrix, wanted: readonly number[]): Matrix {
+  const picked = new Float32Array(rows * wanted.length);
+  for (let row = 0; row < rows; row++) {
+    wanted.forEach((column, at) => (picked[row * wanted.length + at] = data[row * columns + column] ?? 0));
+  }
+  return { data: picked, rows, columns: wanted.length };
+}
 
 /**
  * By the number of a hidden dimension in which a model's states are far out, by what they are divided for the products.
  * Powers of two, so that nothing is lost by it.
  */
-export type FarDimensions = Readonly<Record<number, number>>;
+export type OutlierChannels = Readonly<Record<number, number>>;
 
 /** Units of a feed-forward layer that stay in float32; what is left is a multiple of 8 still. */
 const FAR_UNITS = 8;
@@ -25,11 +144,11 @@ export class Int8Operators implements BertOperators {
   constructor(
     graph: GraphBuilder,
     tensor: (name: string) => Matrix,
-    { hidden, far }: { hidden: number; far: FarDimensions },
+    { hidden, outliers }: { hidden: number; outliers: OutlierChannels },
   ) {
     this.#graph = graph;
     this.#tensor = tensor;
-    this.#factors = Float32Array.from({ length: hidden }, (_, dimension) => far[dimension] ?? 1);
+    this.#factors = Float32Array.from({ length: hidden }, (_, dimension) => outliers[dimension] ?? 1);
     graph.tensor('far_factors', this.#factors, [hidden]);
   }
 

@@ -1,0 +1,134 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
+import { existsSync, readdirSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { spawnSync } from 'node:child_process';
+
+import type { Catalog, Variant } from '../../catalog/catalog.ts';
+import { estimateMemory } from '../../catalog/memory-estimate.ts';
+import { defaultCatalog } from '../../catalog/default-catalog.ts';
+import { cacheFolder } from './pull/cache.ts';
+import { makeFolder, naming } from '../files.ts';
+import { hubEndpoint, probeHub } from './pull/pull-hub.ts';
+
+/** Whether somebody can answer. */
+export const isInteractive = (): boolean => process.stdin.isTTY && process.stderr.isTTY && !process.env['CI'];
+
+/** A question with `[Y/n]`: Enter accepts. */
+export async function ask(question: string, signal: AbortSignal): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  // The end of the input is no answer: nothing is downloaded.
+  const ended = once(terminal, 'close').then(() => 'n');
+  try {
+    return !/^\s*n/i.test(await Promise.race([terminal.question(question, { signal }), ended]));
+  } finally {
+    terminal.close();
+  }
+}
+
+export interface Machine {
+  /** Whether a browser here probably has WebGPU. */
+  gpu: boolean;
+  memoryBytes: number;
+  cores: number;
+}
+
+/** A page gets a part of the machine's memory: a model that needs more than a quarter of it is not recommended. */
+const MEMORY_SHARE = 4;
+/** Larger downloads are for those who ask for them by name. */
+const MAX_BYTES = 1.3e9;
+
+/** The largest chat model that pages on this machine would choose, of those the hub has; null: none. */
+export function recommend(catalog: Catalog, machine: Machine): Variant | null {
+  const variants = catalog.models.filter(({ kind }) => kind === 'chat').flatMap((model) => model.variants);
+  const fitting = variants.filter((variant) => {
+    const { hub, needs: { webgpu = false, cores = 1 } = {} } = variant;
+    return (
+      hub !== undefined &&
+      hub.approximateBytes <= MAX_BYTES &&
+      (machine.gpu || !webgpu) &&
+      cores <= machine.cores &&
+      estimateMemory(variant).memoryBytes * MEMORY_SHARE <= machine.memoryBytes
+    );
+  });
+  // A model on the GPU writes several times as fast as one of its size on the CPU.
+  const rank = ({ needs, hub }: Variant): number => (needs?.webgpu ? 1e12 : 0) + (hub?.approximateBytes ?? 0);
+  return fitting.filter(isHalf).toSorted((a, b) => rank(b) - rank(a))[0] ?? null;
+}
+
+/** Of two builds of one model for the GPU, the one in half floats: most GPUs can run it, and it takes less memory. */
+const isHalf = ({ needs }: Variant): boolean =>
+  !needs?.webgpu || (needs.features?.includes('shader-f16') ?? false);
+
+export const thisMachine = (): Machine => ({
+  gpu: hasGpu(),
+  memoryBytes: totalmem(),
+  cores: availableParallelism(),
+});
+
+/** A browser alone knows. Linux shows its GPUs as devices; other systems rarely run without one. */
+function hasGpu(): boolean {
+  if (process.platform !== 'linux') return true;
+  return existsSync('/dev/dri') && readdirSync('/dev/dri').some((name) => name.startsWith('renderD'));
+}
+
+/**
+ * The name of a larger model for this machine, on request: asked once for each machine, on a terminal.
+ * @param wanted what a flag says; then nothing is asked.
+ */
+export async function offerModel(wanted: boolean | undefined, signal: AbortSignal): Promise<string | null> {
+  const variant = recommend(defaultCatalog, thisMachine());
+  if (variant === null || wanted === false) return null;
+  if (wanted) return variant.name;
+  const asked = join(cacheFolder(), 'offered');
+  if (!isInteractive() || existsSync(asked)) return null;
+  if ((await probeHub(hubEndpoint(), signal)) !== null) return null;
+  const gigabytes = ((variant.hub?.approximateBytes ?? 0) / 1e9).toFixed(1);
+  const question = [
+    'SmolLM2, which comes first, does small tasks and knows little. For this machine there is a more useful model:',
+    `${variant.name}, about ${gigabytes} GB${variant.needs?.webgpu ? ', for browsers with WebGPU' : ''}.`,
+    'Download it too? [Y/n] ',
+  ].join('\n');
+  const answer = await ask(question, signal);
+  await makeFolder(cacheFolder());
+  await naming(asked, writeFile(asked, `${variant.name}: ${answer ? 'yes' : 'no'}\n`));
+  return answer ? variant.name : null;
+}
+
+/**
+ * Keeps weights out of git.
+ * @param mayAsk whether a terminal is asked to have the line added
+ * @returns what is left to do, or was done; null: nothing, or the answer was no
+ */
+export async function offerToIgnore(
+  folder: string,
+  mayAsk: boolean,
+  signal: AbortSignal,
+  root = process.cwd(),
+): Promise<string | null> {
+  if (!wouldBeCommitted(folder, root)) return null;
+  const path = relative(root, resolve(root, folder)).replaceAll('\\', '/');
+  const outside = path === '' || path.startsWith('../');
+  if (outside || !mayAsk || !isInteractive())
+    return `git does not ignore ${folder}: add a line "${path}/" to .gitignore, so that the weights are not committed.`;
+  const question = `git does not ignore ${folder}. Add "${path}/" to .gitignore? [Y/n] `;
+  if (!(await ask(question, signal))) return null;
+  const file = join(root, '.gitignore');
+  const text = await readFile(file, 'utf8').catch(() => '');
+  const separator = text === '' || text.endsWith('\n') ? '' : '\n';
+  await naming(file, writeFile(file, `${text}${separator}${path}/\n`));
+  return `Added "${path}/" to .gitignore.`;
+}
+
+/** Whether git would add a folder's files: it is in a repository, and no rule ignores it. */
+function wouldBeCommitted(folder: string, cwd: string): boolean {
+  // 0: ignored, 1: not ignored, 128: no repository; null: no git.
+  const { status } = spawnSync('git', ['check-ignore', '--quiet', '--', `${folder}/x`], {
+    cwd,
+    stdio: 'ignore',
+  });
+  return status === 1;
+}
