@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import * as z from 'zod/mini';
-import { MAX_VALUES } from '../src/api/body/body-bounds.ts';
+import { MAX_VALUES } from '../src/api/body/request-body.ts';
 import { chatAccepted, chatEnforced, chatPassedOn, chatRules } from '../src/api/chat/chat-schema.ts';
 import {
   completionAccepted,

@@ -29,4 +29,4 @@ export type { LoggedBody, RequestClient, RequestLogEntry } from './protocol/requ
 export type { ErrorCode } from './errors/error-codes.ts';
 export type { ImportedFile, StoredVariant, WeightsOverview } from './protocol/weights-messages.ts';
 export type { IssuedKey, IssueOptions, KeyAdministrator, KeyInfo } from './keys/key-administrator.ts';
-export type { KeyLimits } from './database/key-record.ts';
+export type { KeyLimits } from './database/database.ts';

@@ -1,7 +1,6 @@
 import { PatternRouter } from 'hono/router/pattern-router';
 import type * as z from 'zod/mini';
-import { parseBody, type BodyRules } from './body/parse-body.ts';
-import { readJsonObject } from './body/request-body.ts';
+import { parseBody, readJsonObject, type BodyRules } from './body/request-body.ts';
 import { createChatCompletion } from './chat/chat.ts';
 import { createCompletion } from './completions/completions.ts';
 import { createEmbeddings } from './embeddings/embeddings.ts';

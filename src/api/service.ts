@@ -1,12 +1,59 @@
+import type { Admitted, KeyStore, EngineClient, ServiceDependencies } from './service-dependencies.ts';
+import { requestError, storageUnavailable, asServiceError, type ServiceError } from './service-error.ts';
 import type { RequestClient } from '../protocol/request-log.ts';
-import { authenticate } from './http/authentication.ts';
-import { engineFor } from './http/device-only.ts';
-import { followSignal, requestIdOf, type Call } from './http/call.ts';
-import { RequestTrace } from './http/request-trace.ts';
-import { addCommonHeaders } from './http/response-headers.ts';
+import { followSignal, requestIdOf, RequestTrace, type Call } from './http/call.ts';
+import { addCommonHeaders } from './http/response.ts';
 import { findRoute } from './routes.ts';
-import type { ServiceDependencies } from './service-dependencies.ts';
-import { asServiceError } from './service-error.ts';
+
+const REASONS = {
+  malformed: 'Malformed API key (checksum mismatch). It may be truncated or mistyped.',
+  unknown: 'Unknown API key.',
+  revoked: 'The API key has been revoked.',
+  expired: 'The API key has expired.',
+};
+
+/** @throws ServiceError 401; 500 when the keys cannot be read. */
+async function authenticate(
+  authorization: string | null,
+  keys: KeyStore,
+  purpose: 'chat' | 'other',
+): Promise<Admitted> {
+  if (authorization === null || authorization.trim() === '') throw invalidKey('The API key is missing.');
+  const token = /^bearer +(\S+)$/i.exec(authorization.trim())?.[1];
+  if (token === undefined) throw invalidKey('The Authorization header is not a bearer token.');
+  const admission = await keys.admit(token, purpose).catch(() => {
+    throw storageUnavailable();
+  });
+  if (!admission.admitted) throw invalidKey(REASONS[admission.reason]);
+  return admission;
+}
+
+const invalidKey = (reason: string): ServiceError =>
+  requestError(
+    401,
+    `${reason} Send \`Authorization: Bearer lt_…\` with a key that the site’s administrator has issued.`,
+    'invalid_api_key',
+  );
+
+/** Limits one request to the device. Its value is `device`. */
+const HEADER = 'localtext-route';
+
+/**
+ * The engine as one request may use it: limited to the device where the request or its key demands it.
+ * @throws ServiceError 400
+ */
+function engineFor(headers: Headers, { deviceOnly }: Admitted, engine: EngineClient): EngineClient {
+  const route = headers.get(HEADER);
+  if (route !== null && route !== 'device') {
+    const rule = `The header \`${HEADER}\` must be \`device\`, or absent.`;
+    throw requestError(400, rule, 'invalid_value', HEADER);
+  }
+  if (!deviceOnly && route === null) return engine;
+  return {
+    chat: (job, options) => engine.chat({ ...job, deviceOnly: true }, options),
+    embed: (job, options) => engine.embed({ ...job, deviceOnly: true }, options),
+  };
+}
 
 /**
  * `client` is told to the log, and changes nothing else. `signal` aborts when the client leaves before the headers;

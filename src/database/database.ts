@@ -1,7 +1,8 @@
 import { openDB, type DBSchema, type IDBPDatabase } from 'idb';
-import type { KeyRecord } from './key-record.ts';
 import { nameIn } from '../protocol/scope.ts';
 import type { StoredResponse } from '../api/service-dependencies.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { AddedModelRecord } from '../catalog/added-models.ts';
 
 const VERSION = 2;
 
@@ -69,4 +70,99 @@ function open(scope: string): Promise<LocaltextDatabase> {
 
 function forget(scope: string, connection: Promise<LocaltextDatabase>): void {
   if (opened.get(scope) === connection) opened.delete(scope);
+}
+
+/** What is kept of a key. Times in milliseconds since 1970. */
+export interface KeyRecord {
+  id: string;
+  label: string;
+  /** The key itself, where `ensure` keeps it for the page; of other keys only hashes are stored. */
+  key?: string;
+  /** Hashes of the secrets that open it, for the index: the current one first, then replaced ones in their grace. */
+  hashes: string[];
+  secrets: { hash: string; validUntil: number | null }[];
+  created: number;
+  lastUsed: number | null;
+  expiresAt: number | null;
+  revokedAt: number | null;
+  /** Ids that it may use; null: all. */
+  models: string[] | null;
+  /** No server may answer its requests; absent in older records. */
+  deviceOnly?: boolean;
+  limits: KeyLimits;
+  requests: BucketState;
+  tokens: BucketState;
+}
+
+/** A bucket of one minute's limit that fills steadily. It is stored, so that a restart changes nothing. */
+export interface BucketState {
+  /** Below zero: more was used than was reserved. */
+  level: number;
+  /** When it had that level, in milliseconds since 1970. */
+  at: number;
+}
+
+export interface KeyLimits {
+  requestsPerMinute: number;
+  /** Of prompts and replies. An estimate is reserved before a chat runs, and corrected after it. */
+  tokensPerMinute: number;
+  /** Chats that may run at once. */
+  inFlight: number;
+}
+
+/** Generous: they stop an app in an endless loop, and no other. */
+export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinute: 200_000, inFlight: 64 };
+
+/** What a page sets and the service worker must still know after a restart; absent: the site has set none. */
+export interface SiteSettings {
+  /** The site's own catalog. */
+  catalog: Catalog | undefined;
+  /** Names of variants. */
+  prefer: string[] | undefined;
+  /** By the variant's name. */
+  upstreamKeys: Record<string, string> | undefined;
+}
+
+/** The value was written by `writeSettings` alone. */
+const read = <Name extends keyof SiteSettings>(scope: string, name: Name): Promise<SiteSettings[Name]> =>
+  withDatabase(scope, (database) => database.get('settings', name)) as Promise<SiteSettings[Name]>;
+
+/** The site's own catalog; null: it has set none. */
+export const readCatalog = async (scope: string): Promise<Catalog | null> =>
+  (await read(scope, 'catalog')) ?? null;
+
+/** What concerns servers. */
+export async function readServerSettings(
+  scope: string,
+): Promise<{ prefer: string[]; upstreamKeys: Record<string, string> }> {
+  const [prefer = [], upstreamKeys = {}] = await Promise.all([
+    read(scope, 'prefer'),
+    read(scope, 'upstreamKeys'),
+  ]);
+  return { prefer, upstreamKeys };
+}
+
+export async function writeSettings(scope: string, settings: SiteSettings): Promise<void> {
+  for (const name of ['catalog', 'prefer', 'upstreamKeys'] as const) {
+    const value = settings[name];
+    // Most starts change nothing, and a page must start where the storage is full.
+    if (JSON.stringify(await read(scope, name)) === JSON.stringify(value)) continue;
+    await withDatabase(scope, async (database) => {
+      if (value) await database.put('settings', value, name);
+      else await database.delete('settings', name);
+    });
+  }
+}
+
+const ADDED = 'added-models';
+
+/** The models that the user added, the oldest first. */
+export async function readAddedModels(scope: string): Promise<AddedModelRecord[]> {
+  const stored = await withDatabase(scope, (database) => database.get('settings', ADDED));
+  // Written by `writeAddedModels` alone.
+  return (stored as AddedModelRecord[] | undefined) ?? [];
+}
+
+export async function writeAddedModels(scope: string, models: readonly AddedModelRecord[]): Promise<void> {
+  await withDatabase(scope, (database) => database.put('settings', models, ADDED));
 }

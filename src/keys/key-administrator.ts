@@ -1,7 +1,5 @@
-import { withDatabase } from '../database/database.ts';
-import { createKey, hashKey } from './key-format.ts';
-import { DEFAULT_LIMITS, type KeyLimits, type KeyRecord } from '../database/key-record.ts';
-import { fullBucket } from './token-bucket.ts';
+import { withDatabase, DEFAULT_LIMITS, type KeyLimits, type KeyRecord } from '../database/database.ts';
+import { createKey, hashKey, fullBucket } from './key-store.ts';
 
 export interface IssueOptions {
   /** Which application it is for. */

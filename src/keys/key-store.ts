@@ -1,9 +1,6 @@
-import { withDatabase } from '../database/database.ts';
+import { withDatabase, type BucketState, type KeyRecord } from '../database/database.ts';
 import type { Admission, Admitted, KeyStore, LimitState, Reservation } from '../api/service-dependencies.ts';
-import { enterInFlight } from './in-flight.ts';
-import { hashKey, isWholeKey } from './key-format.ts';
-import type { BucketState, KeyRecord } from '../database/key-record.ts';
-import { refill, untilLevel } from './token-bucket.ts';
+import { holdLock } from '../protocol/locks.ts';
 
 /** Calls that count against no limit update `lastUsed` at most this often: it is their only write. */
 const LAST_USED_STALE_MS = 60_000;
@@ -136,3 +133,82 @@ const limitState = (bucket: BucketState, perMinute: number): LimitState['request
   remaining: Math.max(0, Math.floor(bucket.level)),
   resetMs: untilLevel(bucket, perMinute, perMinute),
 });
+
+const PREFIX = 'localtext:in-flight:';
+
+/**
+ * Counts what a key has running with Web Locks, one a request: the browser releases them with their holder. A service
+ * worker that is killed leaves no count behind, and every tab and worker of the origin counts the same.
+ * @returns what ends the count; null: `limit` are running already
+ */
+export async function enterInFlight(
+  locks: LockManager,
+  keyId: string,
+  requestId: string,
+  limit: number,
+): Promise<(() => void) | null> {
+  const prefix = `${PREFIX}${keyId}:`;
+  const release = await holdLock(locks, prefix + requestId);
+  // Counted while it is held: of two at once both may be refused, but they never exceed the limit together.
+  const { held = [] } = await locks.query();
+  if (held.filter((lock) => lock.name?.startsWith(prefix)).length <= limit) return release;
+  release();
+  return null;
+}
+
+const MINUTE = 60_000;
+const ROUNDING_MS = 0.01;
+
+export const fullBucket = (perMinute: number, now: number): BucketState => ({ level: perMinute, at: now });
+
+/** The bucket now. A clock that was set back changes nothing; a record without a number counts as empty. */
+function refill(state: BucketState, perMinute: number, now: number): BucketState {
+  const added = (Math.max(0, now - state.at) * perMinute) / MINUTE;
+  const level = Math.min(perMinute, state.level + added);
+  return { level: Number.isFinite(level) ? level : 0, at: now };
+}
+
+/** Milliseconds until the level is at least `wanted`; 0 when it is, within rounding. */
+function untilLevel(state: BucketState, wanted: number, perMinute: number): number {
+  const ms = ((wanted - state.level) * MINUTE) / perMinute;
+  return ms < ROUNDING_MS ? 0 : ms;
+}
+
+/**
+ * A key: `lt_`, 256 random bits and a checksum of 24 bits, base64url: 3 + 43 + 4 characters. The checksum
+ * detects typos.
+ */
+const SHAPE = /^lt_([A-Za-z0-9_-]{43})([A-Za-z0-9_-]{4})$/;
+
+export async function createKey(): Promise<string> {
+  const body = base64url(crypto.getRandomValues(new Uint8Array(32)));
+  return `lt_${body}${await checksum(body)}`;
+}
+
+/** Whether shape and checksum are right. The key may still be unknown. */
+async function isWholeKey(key: string): Promise<boolean> {
+  const [, body, sum] = SHAPE.exec(key) ?? [];
+  return body !== undefined && (await checksum(body)) === sum;
+}
+
+/** What is stored: SHA-256 of the whole key, base64url. 256 random bits need no salt and no slow hash. */
+export async function hashKey(key: string): Promise<string> {
+  return base64url(await sha256(key));
+}
+
+async function checksum(body: string): Promise<string> {
+  // Not the text whose hash is stored, so that the checksum reveals nothing of that hash.
+  const digest = await sha256(`localtext key checksum ${body}`);
+  return base64url(digest.subarray(0, 3));
+}
+
+async function sha256(text: string): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
+}
+
+function base64url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
+}

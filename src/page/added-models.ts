@@ -2,7 +2,7 @@ import type { AddedModel } from '../catalog/added-models.ts';
 import { giveFiles } from '../protocol/added-files.ts';
 import { WEIGHTS_PATH } from '../protocol/local-paths.ts';
 import type { ModelSource, WeightsCommand } from '../protocol/weights-command.ts';
-import { readAddedModels } from '../database/added-model-records.ts';
+import { readAddedModels } from '../database/database.ts';
 import type { AddOptions, AddSource } from './added-model-types.ts';
 import { fetchLocal } from './fetch-local.ts';
 import { inspectFiles, isFiles, remoteSource } from './inspect-source.ts';

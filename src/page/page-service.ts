@@ -1,5 +1,5 @@
 import { browserV1 } from '../routing/browser-v1.ts';
-import { writeSettings } from '../database/settings.ts';
+import { writeSettings } from '../database/database.ts';
 import type { ElectionMember } from './election/election-member.ts';
 import { withStorage } from './requirements.ts';
 import { pageTransport } from './election/page-transport.ts';

@@ -10,12 +10,11 @@ import { createKeyStore } from '../keys/key-store.ts';
 import { requestLogChannel, type RequestLogEntry, type RequestLogMessage } from '../protocol/request-log.ts';
 import { showSpan, type Span } from '../util/user-timing.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { catalogDirectory } from '../api/models/catalog-directory.ts';
+import { catalogDirectory } from '../api/models/models.ts';
 import { createService, type Service } from '../api/service.ts';
 import { asServiceError } from '../api/service-error.ts';
-import { readAddedModels } from '../database/added-model-records.ts';
+import { readAddedModels, readCatalog } from '../database/database.ts';
 import { createResponseStore } from '../database/response-store.ts';
-import { readCatalog } from '../database/settings.ts';
 import {
   statusChannel,
   type EngineStatus,

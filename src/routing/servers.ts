@@ -1,5 +1,5 @@
 import type { Catalog, UpstreamVariant } from '../catalog/catalog.ts';
-import { readServerSettings } from '../database/settings.ts';
+import { readServerSettings } from '../database/database.ts';
 import { UpstreamServer } from './upstream/upstream-server.ts';
 import type { EngineStatus, ModelStatus, VariantReason } from '../protocol/worker-control.ts';
 import { modelTargets, type Target } from './model-targets.ts';

@@ -7,8 +7,7 @@ import { linked, type EngineConnection } from '../connection/engine-connection.t
 import type { NeedEngine } from '../protocol/discovery.ts';
 import { scopeOf } from '../protocol/scope.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { isLocalPath } from './local-request.ts';
-import { handleLocalRoute } from './local-routes.ts';
+import { isLocalPath, handleLocalRoute } from './local-routes.ts';
 import { handleMessage } from './messages.ts';
 import { ownFiles } from './own-files.ts';
 import { asksForWeights, respondStored } from './stored-weights.ts';

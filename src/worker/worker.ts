@@ -4,7 +4,7 @@ import { expose, proxy } from 'comlink';
 
 import { type AddedModelRecord, withAdded } from '../catalog/added-models.ts';
 import { withoutServers } from '../catalog/without-servers.ts';
-import { readAddedModels, writeAddedModels } from '../database/added-model-records.ts';
+import { readAddedModels, writeAddedModels } from '../database/database.ts';
 import { takeFiles } from '../protocol/added-files.ts';
 import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/worker-control.ts';
 import type { ServePort } from '../protocol/discovery.ts';

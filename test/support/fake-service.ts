@@ -3,7 +3,7 @@ import 'fake-indexeddb/auto';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { KeyAdministrator, type IssueOptions } from '../../src/keys/key-administrator.ts';
 import { createKeyStore } from '../../src/keys/key-store.ts';
-import { catalogDirectory } from '../../src/api/models/catalog-directory.ts';
+import { catalogDirectory } from '../../src/api/models/models.ts';
 import { createService } from '../../src/api/service.ts';
 import type { ServiceDependencies } from '../../src/api/service-dependencies.ts';
 import { createResponseStore } from '../../src/database/response-store.ts';

@@ -1,5 +1,5 @@
 import * as z from '../../util/zod.ts';
-import { MAX_CHOICES } from './body-bounds.ts';
+import { MAX_CHOICES } from './request-body.ts';
 
 /** Fields that several endpoints share. */
 

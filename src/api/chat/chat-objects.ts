@@ -1,6 +1,8 @@
 import type OpenAI from 'openai';
 import type { ChatUsage, TokenLogprob, ToolCall } from '../../protocol/job.ts';
-import type { AnswerHead, ChoiceResult } from '../generation/answer-format.ts';
+import type { AnswerHead, ChoiceResult, ChoiceEvent, StreamEncoder } from '../generation/answers.ts';
+import type { FinishReason } from '../reply-parts.ts';
+import type { ServiceError } from '../service-error.ts';
 
 /** OpenAI's shapes, checked against the types of OpenAI's client library. */
 
@@ -14,7 +16,7 @@ export function toUsage({ promptTokens, cachedTokens, completionTokens, reasonin
   } satisfies OpenAI.CompletionUsage;
 }
 
-export function toLogprobs(logprobs: readonly TokenLogprob[]) {
+function toLogprobs(logprobs: readonly TokenLogprob[]) {
   return {
     content: logprobs.map(({ token, logprob, bytes, top }) => ({ token, logprob, bytes, top_logprobs: top })),
     refusal: null,
@@ -50,3 +52,100 @@ const toToolCall = ({ id, name, arguments: json }: ToolCall) =>
     type: 'function',
     function: { name, arguments: json },
   }) satisfies OpenAI.ChatCompletionMessageFunctionToolCall;
+
+type Chunk = OpenAI.ChatCompletionChunk;
+type ChunkChoice = Chunk['choices'][number];
+
+/** As llama.cpp's server and vLLM send thoughts; OpenAI's types lack it. */
+type Delta = ChunkChoice['delta'] & { reasoning_content?: string };
+type TextField = 'content' | 'reasoning_content';
+
+/** The chunks of one streamed answer, as server-sent events. Encoding a delta costs its text alone. */
+export class ChunkEncoder implements StreamEncoder {
+  readonly #head: AnswerHead;
+  readonly #includeUsage: boolean;
+  readonly #mayCall: boolean;
+  readonly #templates: Record<TextField, (readonly [before: string, after: string])[]> = {
+    content: [],
+    reasoning_content: [],
+  };
+
+  /** `mayCall`: the reply may have no text at all, only calls. */
+  constructor(head: AnswerHead, includeUsage: boolean, mayCall: boolean) {
+    this.#head = head;
+    this.#includeUsage = includeUsage;
+    this.#mayCall = mayCall;
+  }
+
+  encode(event: ChoiceEvent): string {
+    const { index } = event;
+    switch (event.type) {
+      case 'accepted': {
+        const content = this.#mayCall ? null : '';
+        return this.#event([choice(index, { role: 'assistant', content, refusal: null }, null)]);
+      }
+      case 'text':
+        return this.#text(index, 'content', event.text, event.logprobs);
+      case 'reasoning':
+        return this.#text(index, 'reasoning_content', event.text, []);
+      case 'call': {
+        // Clients gather a call's pieces by its index: the id and the name are sent once.
+        const { call, id, name } = event;
+        const started = { index: call, id, type: 'function' as const, function: { name, arguments: '' } };
+        return this.#event([choice(index, { tool_calls: [started] }, null)]);
+      }
+      case 'arguments': {
+        const piece = { index: event.call, function: { arguments: event.text } };
+        return this.#event([choice(index, { tool_calls: [piece] }, null)]);
+      }
+      case 'finished':
+        return this.#event([choice(index, {}, event.reason)]);
+    }
+  }
+
+  end(usage: ChatUsage): string {
+    return `${this.#includeUsage ? this.#event([], toUsage(usage)) : ''}data: [DONE]\n\n`;
+  }
+
+  /** Without `[DONE]` after it the SDKs throw. */
+  failure(error: ServiceError): string {
+    return `data: ${JSON.stringify(error)}\n\n`;
+  }
+
+  #text(index: number, field: TextField, text: string, logprobs: readonly TokenLogprob[]): string {
+    if (logprobs.length > 0) {
+      return this.#event([{ ...choice(index, { [field]: text }, null), logprobs: toLogprobs(logprobs) }]);
+    }
+    const [before, after] = (this.#templates[field][index] ??= this.#template(index, field));
+    return before + JSON.stringify(text) + after;
+  }
+
+  #template(index: number, field: TextField): readonly [string, string] {
+    const event = this.#event([choice(index, { [field]: '' }, null)]);
+    const empty = `"${field}":""`;
+    // Quotes inside other strings are escaped, so that the first is the only one.
+    const at = event.indexOf(empty) + empty.length;
+    return [event.slice(0, at - 2), event.slice(at)];
+  }
+
+  #event(choices: ChunkChoice[], usage: OpenAI.CompletionUsage | null = null): string {
+    const { id, created, model, fingerprint } = this.#head;
+    const chunk = {
+      id,
+      object: 'chat.completion.chunk',
+      created,
+      model,
+      system_fingerprint: fingerprint,
+      choices,
+      ...(this.#includeUsage ? { usage } : {}),
+    } satisfies Chunk;
+    return `data: ${JSON.stringify(chunk)}\n\n`;
+  }
+}
+
+const choice = (index: number, delta: Delta, reason: FinishReason | null): ChunkChoice => ({
+  index,
+  delta,
+  logprobs: null,
+  finish_reason: reason,
+});

@@ -1,15 +1,23 @@
-import { MAX_CHOICES } from '../body/body-bounds.ts';
-import { toIncludeUsage, toSampling } from '../body/request-fields.ts';
-import { wellFormed } from '../chat/chat-messages.ts';
+import type OpenAI from 'openai';
+import { MAX_CHOICES } from '../body/request-body.ts';
+import { toIncludeUsage, toSampling, inputOf, type Generation } from '../generation/generation.ts';
+import { wellFormed } from '../chat/chat.ts';
 import { admitGeneration } from '../generation/admission.ts';
-import type { AnswerFormat } from '../generation/answer-format.ts';
-import { inputOf, type Generation } from '../generation/generation.ts';
-import { streamAnswer } from '../generation/streamed-answer.ts';
-import { wholeAnswer } from '../generation/whole-answer.ts';
+import {
+  streamAnswer,
+  wholeAnswer,
+  type AnswerFormat,
+  type AnswerHead,
+  type ChoiceEvent,
+  type ChoiceResult,
+  type StreamEncoder,
+} from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
-import { invalidField, unsupported } from '../service-error.ts';
-import { CompletionEncoder, toCompletion } from './completion-objects.ts';
+import { invalidField, unsupported, type ServiceError } from '../service-error.ts';
 import type { CompletionBody } from './completion-schema.ts';
+import type { ChatUsage, TokenLogprob } from '../../protocol/job.ts';
+import { toUsage } from '../chat/chat-objects.ts';
+import type { FinishReason } from '../reply-parts.ts';
 
 /** OpenAI's default, older than its endpoint for chats. */
 const DEFAULT_MAX_TOKENS = 16;
@@ -56,5 +64,108 @@ function refuseCombinations({ prompt, n, best_of: best, echo, logprobs }: Comple
   if (echo && logprobs != null) {
     const rule = 'cannot be used with `logprobs`: log probabilities of the prompt are not computed';
     throw unsupported('echo', `${rule}. Leave one of them out`);
+  }
+}
+
+type Choice = OpenAI.CompletionChoice;
+
+function toCompletion(
+  head: AnswerHead,
+  choices: readonly ChoiceResult[],
+  usage: ChatUsage,
+  echo: (index: number) => string,
+) {
+  return completion(
+    head,
+    choices.map(({ text, logprobs, reason }, index) => ({
+      text: echo(index) + text,
+      index,
+      logprobs: logprobs && toLegacyLogprobs(logprobs, 0),
+      finish_reason: toReason(reason),
+    })),
+    usage,
+  );
+}
+
+function completion(head: AnswerHead, choices: Choice[], usage: ChatUsage | null) {
+  return {
+    id: head.id,
+    object: 'text_completion',
+    created: head.created,
+    model: head.model,
+    system_fingerprint: head.fingerprint,
+    choices,
+    ...(usage ? { usage: toUsage(usage) } : {}),
+  } satisfies OpenAI.Completion;
+}
+
+/** This endpoint has no tools. */
+const toReason = (reason: FinishReason): Choice['finish_reason'] => (reason === 'length' ? 'length' : 'stop');
+
+/** This endpoint's parallel arrays; `offset`: characters before the first token. */
+function toLegacyLogprobs(logprobs: readonly TokenLogprob[], offset: number): Choice['logprobs'] {
+  let at = offset;
+  const offsets = logprobs.map(({ token }) => {
+    at += token.length;
+    return at - token.length;
+  });
+  return {
+    tokens: logprobs.map(({ token }) => token),
+    token_logprobs: logprobs.map(({ logprob }) => logprob),
+    top_logprobs: logprobs.map(({ top }) =>
+      Object.fromEntries(top.map(({ token, logprob }) => [token, logprob])),
+    ),
+    text_offset: offsets,
+  };
+}
+
+/** The chunks of a streamed completion: each its own completion with the text that is new. */
+class CompletionEncoder implements StreamEncoder {
+  readonly #head: AnswerHead;
+  readonly #includeUsage: boolean;
+  readonly #echo: (index: number) => string;
+  /** Characters sent, by choice. */
+  readonly #sent: number[] = [];
+
+  constructor(head: AnswerHead, includeUsage: boolean, echo: (index: number) => string) {
+    this.#head = head;
+    this.#includeUsage = includeUsage;
+    this.#echo = echo;
+  }
+
+  encode(event: ChoiceEvent): string {
+    const { index } = event;
+    if (event.type === 'text') return this.#event(index, event.text, null, event.logprobs);
+    if (event.type === 'finished') return this.#event(index, '', toReason(event.reason));
+    const echo = event.type === 'accepted' ? this.#echo(index) : '';
+    return echo === '' ? '' : this.#event(index, echo, null);
+  }
+
+  end(usage: ChatUsage): string {
+    const last = this.#includeUsage ? `data: ${JSON.stringify(completion(this.#head, [], usage))}\n\n` : '';
+    return `${last}data: [DONE]\n\n`;
+  }
+
+  failure(error: ServiceError): string {
+    return `data: ${JSON.stringify(error)}\n\n`;
+  }
+
+  #event(
+    index: number,
+    text: string,
+    reason: Choice['finish_reason'] | null,
+    logprobs: readonly TokenLogprob[] = [],
+  ): string {
+    const offset = this.#sent[index] ?? 0;
+    this.#sent[index] = offset + text.length;
+    const choice = {
+      text,
+      index,
+      logprobs: logprobs.length > 0 ? toLegacyLogprobs(logprobs, offset) : null,
+      // The client's types know the finished choice alone; until then the reason is null.
+      finish_reason: reason as Choice['finish_reason'],
+    };
+    const chunk = completion(this.#head, [choice], null);
+    return `data: ${JSON.stringify(this.#includeUsage ? { ...chunk, usage: null } : chunk)}\n\n`;
   }
 }

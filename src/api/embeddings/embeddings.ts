@@ -1,13 +1,12 @@
 import type OpenAI from 'openai';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { EmbeddingJob, EmbeddingResult } from '../../protocol/job.ts';
-import { given } from '../body/request-fields.ts';
+import { given } from '../generation/generation.ts';
 import type { Call } from '../http/call.ts';
-import { wellFormed } from '../chat/chat-messages.ts';
+import { wellFormed } from '../chat/chat.ts';
 import type { EmbeddingsBody } from './embeddings-request.ts';
-import { answerJson } from '../http/json-answer.ts';
+import { answerJson, answerHeaders, JSON_TYPE } from '../http/response.ts';
 import { requireModel } from '../models/models.ts';
-import { answerHeaders, JSON_TYPE } from '../http/response-headers.ts';
 
 /** POST /v1/embeddings */
 export async function createEmbeddings(call: Call, request: EmbeddingsBody): Promise<Response> {

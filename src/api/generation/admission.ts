@@ -1,10 +1,8 @@
-import type { ChatJob } from '../../protocol/job.ts';
-import type { AnswerHead } from './answer-format.ts';
+import type { ChatJob, Accepted, ChatUsage, Timings } from '../../protocol/job.ts';
 import type { Call } from '../http/call.ts';
 import { requireModel } from '../models/models.ts';
 import { rateLimited, storageUnavailable, type ServiceError } from '../service-error.ts';
-import { choiceCount, type Generation } from './generation.ts';
-import { UsageCounter } from './usage-counter.ts';
+import { choiceCount, inputOf, type Generation } from './generation.ts';
 
 /** Reserved for a reply without a limit. */
 const DEFAULT_REPLY_TOKENS = 256;
@@ -71,22 +69,92 @@ function usedUp({ admitted }: Call, what: 'requests' | 'tokens', retryAfterMs: n
   return rateLimited(`This key's limit${limit} is used up. Retry in ${wait} s.`, retryAfterMs);
 }
 
-export function answerHead({ call, generation, model }: GenerationRun, idPrefix: string): AnswerHead {
-  const created = Math.floor(call.receivedAt / 1000);
-  const fingerprint = call.servedBy ?? model;
-  return { id: `${idPrefix}${call.id}`, created, model: generation.model, fingerprint };
-}
-
 /** An estimate of the tokens, to be reserved before the engine counts them. */
 function estimateTokens(generation: Generation): number {
   const { inputs, maxTokens } = generation;
   const reply = Math.min(maxTokens ?? DEFAULT_REPLY_TOKENS, MAX_TOKENS);
-  const prompts = inputs.reduce((total, input) => total + Math.min(promptTokens(input), MAX_TOKENS), 0);
+  const prompts = inputs.reduce((total, input) => total + Math.min(estimatePrompt(input), MAX_TOKENS), 0);
   return prompts + reply * choiceCount(generation);
 }
 
-function promptTokens(input: ChatJob['input']): number {
+function estimatePrompt(input: ChatJob['input']): number {
   if ('prompt' in input) return Math.ceil(input.prompt.length / CHARACTERS_PER_TOKEN);
   const characters = input.messages.reduce((total, { content }) => total + content.length, 0);
   return Math.ceil(characters / CHARACTERS_PER_TOKEN) + input.messages.length * TOKENS_PER_MESSAGE;
 }
+
+/** Counts the tokens of a request's choices as they come, so that a request that fails is counted too. */
+export class UsageCounter {
+  readonly #generation: Generation;
+  /** By input: choices of the same prompt count it once. */
+  readonly #prompts: number[] = [];
+  readonly #cached: number[] = [];
+  readonly #completion: number[] = [];
+  readonly #reasoning: number[] = [];
+  readonly #now: () => number;
+  readonly #startedAt: number;
+  #acceptedAt: number | null = null;
+  #firstTokenAt: number | null = null;
+  #timings: Timings | null = null;
+
+  /** `startedAt`, `now`: milliseconds since 1970. */
+  constructor(generation: Generation, startedAt: number, now: () => number) {
+    this.#generation = generation;
+    this.#startedAt = startedAt;
+    this.#now = now;
+  }
+
+  accepted(index: number, { promptTokens, cachedTokens = 0 }: Accepted): void {
+    this.#acceptedAt ??= this.#now();
+    const input = inputOf(this.#generation, index);
+    this.#prompts[input] = promptTokens;
+    this.#cached[input] ||= cachedTokens;
+  }
+
+  generated(index: number, tokens: number, isReasoning: boolean): void {
+    this.#firstTokenAt ??= this.#now();
+    if (isReasoning) this.#reasoning[index] = (this.#reasoning[index] ?? 0) + tokens;
+    this.#completion[index] = (this.#completion[index] ?? 0) + tokens;
+  }
+
+  /** The engine's own count of a job that it ended itself; `earlierTokens`: of a job before it for the same choice. */
+  done(index: number, usage: ChatUsage, timings: Timings, earlierTokens: number): void {
+    const input = inputOf(this.#generation, index);
+    if (earlierTokens === 0) {
+      this.#prompts[input] = usage.promptTokens;
+      this.#reasoning[index] = usage.reasoningTokens ?? this.#reasoning[index] ?? 0;
+      // Later choices find the prompt of the first in the cache: only the first tells what the request reused.
+      if (index % this.#generation.choices === 0) this.#cached[input] = usage.cachedTokens;
+    }
+    this.#completion[index] = earlierTokens + usage.completionTokens;
+    this.#timings ??= timings;
+  }
+
+  get usage(): ChatUsage {
+    const promptTokens = sum(this.#prompts);
+    return {
+      promptTokens,
+      cachedTokens: Math.min(sum(this.#cached), promptTokens),
+      completionTokens: sum(this.#completion),
+      reasoningTokens: sum(this.#reasoning),
+    };
+  }
+
+  get totalTokens(): number {
+    const { promptTokens, completionTokens } = this.usage;
+    return promptTokens + completionTokens;
+  }
+
+  /** Of the first choice that ended, as its engine has measured; until then, as measured here. */
+  get timings(): Partial<Timings> {
+    if (this.#timings) return this.#timings;
+    if (this.#acceptedAt === null) return {};
+    const queueMs = this.#acceptedAt - this.#startedAt;
+    if (this.#firstTokenAt === null) return { queueMs };
+    return { queueMs, prefillMs: this.#firstTokenAt - this.#acceptedAt };
+  }
+}
+
+/** Choices that have not begun have no entry. */
+const sum = (counts: readonly (number | undefined)[]): number =>
+  counts.reduce<number>((total, count) => total + (count ?? 0), 0);

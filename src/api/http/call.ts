@@ -1,5 +1,8 @@
-import type { RequestTrace } from './request-trace.ts';
 import type { Admitted, ServiceDependencies } from '../service-dependencies.ts';
+import type { ChatUsage } from '../../protocol/job.ts';
+import { LOGGED_BODY_CHARACTERS, type LoggedBody, type RequestLogEntry } from '../../protocol/request-log.ts';
+import type { ReplyPart } from '../reply-parts.ts';
+import { asServiceError } from '../service-error.ts';
 
 /** One request that is being answered. */
 export interface Call {
@@ -36,3 +39,129 @@ export function followSignal(signal: AbortSignal): AbortController {
   else signal.addEventListener('abort', () => abort.abort(signal.reason), { once: true });
   return abort;
 }
+
+type Publish = (entry: RequestLogEntry) => void;
+
+/** The log's entry of one request. It is published when the request comes, at its first token and at its end. */
+export class RequestTrace {
+  readonly #publish: Publish;
+  readonly #now: () => number;
+  readonly #entry: RequestLogEntry;
+  #text = '';
+  /** The answer goes on after its headers. */
+  #open = false;
+
+  constructor(
+    publish: Publish,
+    now: () => number,
+    request: Pick<RequestLogEntry, 'id' | 'method' | 'path' | 'client'>,
+  ) {
+    this.#publish = publish;
+    this.#now = now;
+    this.#entry = {
+      ...request,
+      state: 'running',
+      keyLabel: null,
+      model: null,
+      streamed: false,
+      status: null,
+      error: null,
+      startedAt: now(),
+      queueMs: null,
+      firstTokenMs: null,
+      totalMs: null,
+      promptTokens: null,
+      cachedTokens: null,
+      completionTokens: null,
+      servedBy: null,
+      requestBody: null,
+      responseBody: null,
+    };
+    this.#tell();
+  }
+
+  key(label: string): void {
+    this.#entry.keyLabel = label;
+  }
+
+  body(text: string, { model, stream }: Record<string, unknown>): void {
+    this.#entry.requestBody = cut(text);
+    if (typeof model === 'string') this.#entry.model = model;
+    this.#entry.streamed = stream === true;
+    this.#tell();
+  }
+
+  /** The answer goes on after its headers. */
+  open(): void {
+    this.#open = true;
+  }
+
+  accepted(servedBy: string): void {
+    this.#entry.servedBy = servedBy;
+    this.#entry.queueMs ??= this.#spent();
+  }
+
+  /** Of the first choice; thoughts are not kept. */
+  part(part: ReplyPart): void {
+    const text = part.type === 'call' ? `${part.name} ` : part.type === 'reasoning' ? '' : part.text;
+    if (this.#text.length <= LOGGED_BODY_CHARACTERS) this.#text += text;
+    if (this.#entry.firstTokenMs !== null) return;
+    this.#entry.firstTokenMs = this.#spent();
+    this.#tell();
+  }
+
+  usage({ promptTokens, cachedTokens, completionTokens }: ChatUsage): void {
+    Object.assign(this.#entry, { promptTokens, cachedTokens, completionTokens });
+  }
+
+  headers(status: number): void {
+    this.#entry.status = status;
+    if (this.#open) this.#tell();
+    else this.#end('done');
+  }
+
+  /** The body of an answer that ends with its headers, which are sent next. */
+  whole(body: string): void {
+    this.#open = false;
+    this.#entry.responseBody = cut(body);
+  }
+
+  /** `whole`: the body, where it was not streamed. */
+  done(whole: string = this.#text): void {
+    this.whole(whole);
+    this.#end('done');
+  }
+
+  /** Failed before its headers. */
+  refused(error: unknown, status: number, aborted: boolean): void {
+    if (!aborted) this.#entry.status = status;
+    this.failed(error, aborted);
+  }
+
+  failed(error: unknown, aborted: boolean): void {
+    this.#open = false;
+    const { wire } = asServiceError(error);
+    if (!aborted) this.#entry.error = wire.code ?? wire.type;
+    this.#entry.responseBody ??= cut(this.#text);
+    this.#end(aborted ? 'aborted' : 'done');
+  }
+
+  #end(state: 'done' | 'aborted'): void {
+    this.#entry.state = state;
+    this.#entry.totalMs = this.#spent();
+    this.#tell();
+  }
+
+  #spent(): number {
+    return this.#now() - this.#entry.startedAt;
+  }
+
+  #tell(): void {
+    this.#publish({ ...this.#entry });
+  }
+}
+
+const cut = (text: string): LoggedBody => ({
+  text: text.slice(0, LOGGED_BODY_CHARACTERS),
+  truncated: text.length > LOGGED_BODY_CHARACTERS,
+});

@@ -1,10 +1,13 @@
 import type OpenAI from 'openai';
 import type { Call } from '../http/call.ts';
-import { jsonResponse } from '../http/response-headers.ts';
-import { OPENAI_DEFAULTS } from '../body/request-fields.ts';
+import { jsonResponse } from '../http/response.ts';
 import { shortened } from '../body/schema-issues.ts';
 import type { Admitted, ModelDescription, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
 import { requestError, type ServiceError } from '../service-error.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+
+/** For what neither the request nor the model names. */
+export const OPENAI_DEFAULTS = { temperature: 1, topP: 1 };
 
 /** GET /v1/models: those that the key may use, in the directory's order. */
 export async function listModels(call: Call): Promise<Response> {
@@ -67,3 +70,30 @@ const mayUse = ({ models }: Admitted, entry: ModelEntry, id = entry.id): boolean
 
 const modelNotFound = (message: string): ServiceError =>
   requestError(404, message, 'model_not_found', 'model');
+
+/** The models of a catalog, read again on each request: another tab may have set it since. */
+export function catalogDirectory(readCatalog: () => Promise<Catalog>): ModelDirectory {
+  let latest: Promise<Catalog> | null = null;
+  return {
+    prefetch() {
+      latest = readCatalog();
+      latest.catch(() => undefined);
+    },
+    async list() {
+      return toEntries(await (latest ?? readCatalog()));
+    },
+    async find(id) {
+      const catalog = await (latest ?? readCatalog());
+      const entries = toEntries(catalog);
+      const named = entries.find((entry) => entry.id === id);
+      if (named) return named;
+      const { aliases = {} } = catalog;
+      const target = Object.hasOwn(aliases, id) ? aliases[id] : undefined;
+      return entries.find((entry) => entry.id === target) ?? null;
+    },
+  };
+}
+
+function toEntries({ models, ownedBy }: Catalog): ModelEntry[] {
+  return models.map(({ id, kind, created, defaults = {} }) => ({ id, kind, created, ownedBy, defaults }));
+}

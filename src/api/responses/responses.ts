@@ -1,18 +1,29 @@
 import type { ChatMessage } from '../../protocol/job.ts';
 import { admitGeneration } from '../generation/admission.ts';
-import type { AnswerFormat, AnswerHead, ChoiceResult } from '../generation/answer-format.ts';
+import {
+  streamAnswer,
+  wholeAnswer,
+  type AnswerFormat,
+  type AnswerHead,
+  type ChoiceResult,
+} from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
-import { jsonResponse } from '../http/response-headers.ts';
+import { jsonResponse } from '../http/response.ts';
 import type { StoredResponse } from '../service-dependencies.ts';
 import { requestError, invalidField } from '../service-error.ts';
-import { streamAnswer } from '../generation/streamed-answer.ts';
-import { wholeAnswer } from '../generation/whole-answer.ts';
-import { ResponseEvents } from './response-events.ts';
-import { appendItems, toInputItems } from './response-items.ts';
-import { toResponse, type OutputItem, type ResponseObject, type ResponseState } from './response-object.ts';
-import { ResponseOutput } from './response-output.ts';
-import { toGeneration } from './response-request.ts';
+import { ResponseEvents, ResponseOutput } from './response-events.ts';
+import {
+  appendItems,
+  toInputItems,
+  toResponse,
+  type OutputItem,
+  type ResponseObject,
+  type ResponseState,
+} from './response-object.ts';
 import type { ResponseBody } from './response-schema.ts';
+import { wellFormed } from '../chat/chat.ts';
+import { toJsonConstraint, toSampling, type Generation } from '../generation/generation.ts';
+import { withToolPrompt, toToolUse } from '../tools/tool-use.ts';
 
 /** POST /v1/responses */
 export async function createResponse(
@@ -127,4 +138,29 @@ async function requireResponse({ dependencies, admitted }: Call, id: string): Pr
     404,
     `There is no response ${JSON.stringify(id.slice(0, 80))} here. It may be too old, deleted, or made without \`store\`.`,
   );
+}
+
+const LOGPROBS = 'message.output_text.logprobs';
+
+/** `conversation`: with this request's input. @throws ServiceError 400 */
+function toGeneration(request: ResponseBody, conversation: ChatMessage[]): Generation {
+  const { instructions, text, include, reasoning, top_logprobs: top } = request;
+  const tools = toToolUse(request);
+  const messages: ChatMessage[] =
+    instructions == null
+      ? conversation
+      : [{ role: 'system', content: wellFormed(instructions) }, ...conversation];
+  return {
+    model: request.model,
+    inputs: [{ messages: withToolPrompt(messages, tools) }],
+    choices: 1,
+    sampling: toSampling(request),
+    maxTokens: request.max_output_tokens ?? null,
+    constraint: toJsonConstraint(text?.format, 'text.format.schema'),
+    topLogprobs: include?.includes(LOGPROBS) || top ? (top ?? 0) : null,
+    stop: [],
+    tools,
+    reasoning: reasoning?.effort == null ? null : { effort: reasoning.effort },
+    params: { messages: 'input', responseFormat: 'text.format' },
+  };
 }

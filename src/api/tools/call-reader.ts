@@ -1,6 +1,5 @@
 import type { EngineFinishReason, TokenLogprob } from '../../protocol/job.ts';
-import type { FinishReason, ReplyPart, ReplyReader } from '../reply-event.ts';
-import { TextReader } from '../text-reader.ts';
+import { TextReader, type FinishReason, type ReplyPart, type ReplyReader } from '../reply-parts.ts';
 
 const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"arguments"\s*:\s*(?=\S)/;
 

@@ -1,9 +1,9 @@
 import type * as z from 'zod/mini';
-import { checkJsonSchema } from '../body/json-schema.ts';
-import { SchemaBudget } from '../body/schema-bounds.ts';
+import { checkJsonSchema, SchemaBudget } from '../body/json-schema.ts';
 import { describe } from '../body/schema-issues.ts';
 import { conflicting, invalidField, requestError } from '../service-error.ts';
 import type { chatToolChoice, chatTools, responseToolChoice, responseTools } from './tool-schema.ts';
+import type { ChatMessage, Constraint } from '../../protocol/job.ts';
 
 /** A function that the model may call. */
 export interface ToolFunction {
@@ -93,3 +93,98 @@ function toChoice(choice: ToolFields['tool_choice']): ToolChoice {
 /** Chat completions have an object around a function, responses have none. */
 const flat = <Fields extends object>(tool: Fields | { function: Fields }): Fields =>
   'function' in tool ? tool.function : tool;
+
+/** What a model writes before a call, as most that were trained to call functions do. */
+const TOOL_CALL_PREFIX = '<tool_call>';
+
+/** The conversation, with the functions described in its system message: that works with any chat template. */
+export function withToolPrompt(messages: ChatMessage[], use: ToolUse | null): ChatMessage[] {
+  if (!use) return messages;
+  const [first, ...rest] = messages;
+  const prompt = toolPrompt(use);
+  if (first?.role !== 'system') return [{ role: 'system', content: prompt }, ...messages];
+  return [{ ...first, content: `${first.content}\n\n${prompt}` }, ...rest];
+}
+
+/** In few words: on a CPU, reading a prompt takes as long as writing one. */
+function toolPrompt({ functions, mustCall }: ToolUse): string {
+  const list = functions.map(({ name, description, parameters }) =>
+    JSON.stringify({ name, ...(description === null ? {} : { description }), parameters }),
+  );
+  const form = '[{"name": "…", "arguments": {…}}]';
+  return mustCall
+    ? ['Call these functions:', ...list, `Write only ${form}`].join('\n')
+    : [
+        'You can call these functions:',
+        ...list,
+        `To call, write only ${TOOL_CALL_PREFIX}${form}</tool_call>. Otherwise answer in words.`,
+      ].join('\n');
+}
+
+/** Models forget the mark, and begin a list, or a block of code, with the call itself. */
+const BEGINNINGS = ['', '[', '```json\n', '```json\n['];
+
+/** Texts that show that a call begins: where one comes, the reply is regenerated, in the form of calls. */
+export const toolCallPrefixes = ({ functions }: ToolUse): string[] => [
+  TOOL_CALL_PREFIX,
+  ...functions.flatMap(({ name }) =>
+    BEGINNINGS.flatMap((beginning) => [`${beginning}{"name": "${name}"`, `${beginning}{"name":"${name}"`]),
+  ),
+];
+
+type Schema = Record<string, unknown>;
+
+/**
+ * The form of a reply that calls functions: a list of names with arguments, each by its own function's schema. With
+ * `otherwise` the reply may be of that form instead.
+ */
+export function callConstraint(use: ToolUse, otherwise: Constraint | null = null): Constraint {
+  const calls = { type: 'array', items: callItems(use), minItems: 1, maxItems: use.most };
+  const $defs = Object.fromEntries(
+    use.functions.flatMap(({ name, parameters }) =>
+      hasReference(parameters) ? [[name, rebase(parameters, `#/$defs/${name}`)]] : [],
+    ),
+  );
+  const definitions = Object.keys($defs).length > 0 ? { $defs } : {};
+  if (otherwise === null) return { kind: 'json_schema', schema: { ...calls, ...definitions } };
+  const answer =
+    otherwise.kind === 'json_schema'
+      ? (rebase(otherwise.schema, '#/$defs/answer') as Schema)
+      : { type: 'object' };
+  const schema = { anyOf: [calls, { $ref: '#/$defs/answer' }], $defs: { ...$defs, answer } };
+  return { kind: 'json_schema', schema };
+}
+
+function callItems({ functions }: ToolUse): Schema {
+  const items = functions.map(callItem);
+  const [only] = items;
+  return items.length === 1 && only ? only : { anyOf: items };
+}
+
+/** The name first: it is told before the arguments are there. */
+function callItem({ name, parameters }: ToolFunction): Schema {
+  return {
+    type: 'object',
+    properties: {
+      name: { const: name },
+      arguments: hasReference(parameters) ? { $ref: `#/$defs/${name}` } : parameters,
+    },
+    required: ['name', 'arguments'],
+    additionalProperties: false,
+  };
+}
+
+const hasReference = (schema: Schema): boolean => JSON.stringify(schema).includes('"$ref"');
+
+/** References point from the root of a schema, which now lies deeper. */
+function rebase(value: unknown, root: string): unknown {
+  if (Array.isArray(value)) return value.map((item) => rebase(item, root));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) =>
+      key === '$ref' && typeof inner === 'string' && inner.startsWith('#')
+        ? [key, root + inner.slice(1)]
+        : [key, rebase(inner, root)],
+    ),
+  );
+}

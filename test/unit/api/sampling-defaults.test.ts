@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { catalogDirectory } from '../../../src/api/models/catalog-directory.ts';
+import { catalogDirectory } from '../../../src/api/models/models.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { fakeService } from '../../support/fake-service.ts';
 

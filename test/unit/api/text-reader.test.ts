@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StopSequences } from '../../../src/api/text-reader.ts';
+import { StopSequences } from '../../../src/api/reply-parts.ts';
 
 function run(sequences: string[], deltas: string[]): { text: string; stopped: boolean } {
   const stops = new StopSequences(sequences);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { enterInFlight } from '../../../src/keys/in-flight.ts';
+import { enterInFlight } from '../../../src/keys/key-store.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { sleep, virtualTime } from '../../support/virtual-time.ts';
 

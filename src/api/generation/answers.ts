@@ -1,0 +1,164 @@
+import type { ChatUsage, TokenLogprob, ToolCall } from '../../protocol/job.ts';
+import { asServiceError, type ServiceError } from '../service-error.ts';
+import type { FinishReason, ReplyEvent } from '../reply-parts.ts';
+import { EventStream, StreamWait } from '../http/event-stream.ts';
+import { answerHeaders, EVENT_STREAM, answerJson, JSON_TYPE } from '../http/response.ts';
+import type { GenerationRun } from './admission.ts';
+import { choiceCount } from './generation.ts';
+import { CONCURRENT_CHOICES, generate } from './generate.ts';
+import type { WaitingStage } from '../../protocol/engine-port.ts';
+
+/** What all objects of one answer have in common. */
+export interface AnswerHead {
+  id: string;
+  /** Unix seconds. */
+  created: number;
+  model: string;
+  fingerprint: string;
+}
+
+/** One choice of a whole answer. */
+export interface ChoiceResult {
+  reasoning: string;
+  text: string;
+  calls: ToolCall[];
+  logprobs: TokenLogprob[] | null;
+  reason: FinishReason;
+}
+
+/** How one endpoint writes what has been generated. */
+export interface AnswerFormat {
+  /** Of the answer's id: `chatcmpl-`. */
+  idPrefix: string;
+  stream(head: AnswerHead): StreamEncoder;
+  /** The whole answer, to be sent as JSON. */
+  whole(head: AnswerHead, choices: readonly ChoiceResult[], usage: ChatUsage): object | Promise<object>;
+}
+
+export type ChoiceEvent = Exclude<ReplyEvent, { type: 'waiting' }>;
+
+/** The server-sent events of one streamed answer. */
+export interface StreamEncoder {
+  /** Empty: nothing is sent. */
+  encode(event: ChoiceEvent): string;
+  end(usage: ChatUsage): string | Promise<string>;
+  /** The status has been sent: the error is an event. */
+  failure(error: ServiceError, usage: ChatUsage): string;
+}
+
+const HEARTBEAT_MS = 5000;
+
+/**
+ * A streamed answer. Its headers are sent once the prompt of every choice begun is known to fit, or a token has come,
+ * or at the deadline of the stage that it waits in.
+ */
+export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
+  const { call, generation, counter } = run;
+  const { trace, abort, signal, dependencies } = call;
+  trace?.open();
+  const stream = new EventStream(() => abort.abort(new Error('the client has left')));
+  const wait = new StreamWait(
+    (stage) => stream.send(`: waiting (${stage})\n\n`),
+    dependencies.heartbeatMs ?? HEARTBEAT_MS,
+  );
+  let encoder: StreamEncoder | null = null;
+  const started = (): StreamEncoder => (encoder ??= format.stream(answerHead(run, format.idPrefix)));
+
+  const send = async (): Promise<void> => {
+    const checked = new Set<number>();
+    const first = Math.min(choiceCount(generation), CONCURRENT_CHOICES);
+    for await (const event of generate(run)) {
+      if (event.type === 'waiting') wait.enter(event.stage);
+      else if (event.type === 'accepted') {
+        wait.stage = 'prefill';
+        stream.send(started().encode(event));
+      } else {
+        wait.generating();
+        stream.send(started().encode(event));
+        if (stream.isFull) await stream.room();
+        continue;
+      }
+      if (event.type === 'accepted' || event.stage === 'prefill') checked.add(event.index);
+      if (checked.size === first) wait.releaseHeaders();
+    }
+  };
+
+  const conclude = async (work: Promise<void>): Promise<void> => {
+    try {
+      await work;
+      stream.send(await started().end(counter.usage));
+      trace?.done();
+    } catch (error) {
+      trace?.failed(error, stream.isClosed || signal.aborted);
+      if (signal.aborted) stream.fail(signal.reason);
+      else stream.send(started().failure(asServiceError(error), counter.usage));
+    } finally {
+      wait.end();
+      stream.end();
+    }
+  };
+
+  const work = send().finally(() => run.settle());
+  try {
+    await Promise.race([work, wait.headersDue]);
+  } catch (error) {
+    wait.end();
+    throw error;
+  }
+  wait.headersSent({ commentNow: encoder === null });
+  void conclude(work);
+  return new Response(stream.body, { headers: answerHeaders(call, EVENT_STREAM, counter.timings) });
+}
+
+function answerHead({ call, generation, model }: GenerationRun, idPrefix: string): AnswerHead {
+  const created = Math.floor(call.receivedAt / 1000);
+  const fingerprint = call.servedBy ?? model;
+  return { id: `${idPrefix}${call.id}`, created, model: generation.model, fingerprint };
+}
+
+/** An answer in one piece: the events of a stream, gathered. */
+export async function wholeAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
+  const { call, generation, counter } = run;
+  let stage: WaitingStage | 'accepted' = 'loading';
+  const gather = async (): Promise<string> => {
+    const choices = Array.from({ length: choiceCount(generation) }, (): ChoiceResult => {
+      return {
+        reasoning: '',
+        text: '',
+        calls: [],
+        logprobs: generation.topLogprobs === null ? null : [],
+        reason: 'stop',
+      };
+    });
+    try {
+      for await (const event of generate(run)) {
+        if (event.type === 'accepted') stage = 'accepted';
+        else if (event.type !== 'waiting') add(event, choices[event.index]);
+        else if (stage !== 'accepted') stage = event.stage;
+      }
+    } finally {
+      await run.settle();
+    }
+    const head = answerHead(run, format.idPrefix);
+    return JSON.stringify(await format.whole(head, choices, counter.usage));
+  };
+  return answerJson(call, gather(), {
+    isComputing: () => stage === 'prefill' || stage === 'accepted',
+    headers: () => answerHeaders(call, JSON_TYPE, counter.timings),
+  });
+}
+
+function add(event: ChoiceEvent, choice: ChoiceResult | undefined): void {
+  if (!choice) return;
+  if (event.type === 'text') {
+    choice.text += event.text;
+    choice.logprobs?.push(...event.logprobs);
+  } else if (event.type === 'reasoning') {
+    choice.reasoning += event.text;
+  } else if (event.type === 'call') {
+    choice.calls.push({ id: event.id, name: event.name, arguments: '' });
+  } else if (event.type === 'arguments') {
+    const call = choice.calls[event.call];
+    if (call) call.arguments += event.text;
+  } else if (event.type === 'finished') choice.reason = event.reason;
+}
