@@ -1,3 +1,5 @@
+import type { Sampling } from './sampling.ts';
+
 /**
  * One message of the conversation, after the service has checked it: text parts joined, `developer` turned into
  * `system`. Engines need know no other shape.
@@ -12,20 +14,6 @@ export interface ToolCall {
   name: string;
   /** JSON text, as the model wrote it. */
   arguments: string;
-}
-
-export interface Sampling {
-  /** 0 (greedy) to 2. */
-  temperature: number;
-  /** 0 to 1. */
-  topP: number;
-  seed?: number;
-  /** -2 to 2. */
-  presencePenalty?: number;
-  /** -2 to 2. */
-  frequencyPenalty?: number;
-  /** Token id → bias, -100 to 100. */
-  logitBias?: Record<string, number>;
 }
 
 /** What the text must look like, enforced while decoding. */

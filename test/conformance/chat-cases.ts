@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { SAMPLING } from '../../src/protocol/sampling.ts';
 import type { ConformanceCase, Fact } from './conformance-case.ts';
 import {
   badRequest,
@@ -52,6 +53,9 @@ const atMost = (tokens: number): Fact =>
 const user = (text: unknown) => ({ role: 'user', content: text });
 const toolCall = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
 
+const samplingNames = Object.values(SAMPLING).map(({ name }) => name);
+const ranges = Object.values(SAMPLING).flatMap((each) => ('range' in each ? [each] : []));
+
 const served: ConformanceCase[] = [
   good('the least that is needed', { temperature: undefined, max_tokens: 2 }, [
     atMost(2),
@@ -79,7 +83,7 @@ const served: ConformanceCase[] = [
     { max_tokens: 9_007_199_254_740_991, stop: [' ', ',', 'e', 'a'].slice(0, 4) },
     [],
   ),
-  good('temperature 2', { temperature: 2 }),
+  ...ranges.map(({ name, range: [, high] }) => good(`${name} ${high}`, { temperature: 1, [name]: high })),
   good('top_p', { temperature: 1, top_p: 0.5 }),
   good('seed', { seed: 42 }),
   good('penalties', { presence_penalty: -2, frequency_penalty: 2 }),
@@ -90,10 +94,9 @@ const served: ConformanceCase[] = [
   good('stop spans tokens', { max_tokens: 8, stop: 'o, w' }, [], [content('Hell')]),
   of('n', { n: 3 }, [completion(3)]),
   good('nulls are as if left out', {
-    top_p: null,
+    ...Object.fromEntries(samplingNames.map((name) => [name, null])),
     stop: null,
     n: null,
-    seed: null,
     stream: null,
     response_format: null,
     user: null,
@@ -102,7 +105,6 @@ const served: ConformanceCase[] = [
     tools: null,
     stream_options: null,
     max_completion_tokens: null,
-    logit_bias: null,
   }),
   good('fields that are not known are ignored', {
     verbosity: 'low',
@@ -251,10 +253,8 @@ const refused: ConformanceCase[] = [
     [user('a'), { role: 'assistant', tool_calls: [{ ...toolCall, function: undefined }] }],
     'messages[1].tool_calls[0].function',
   ),
-  bad('temperature too high', { temperature: 2.01 }, 'temperature', 'invalid_value'),
-  bad('temperature too low', { temperature: -0.1 }, 'temperature'),
+  bad('temperature 2.01', { temperature: 2.01 }, 'temperature', 'invalid_value'),
   bad('temperature a string', { temperature: '1' }, 'temperature', 'invalid_type'),
-  bad('top_p too high', { top_p: 1.5 }, 'top_p'),
   bad('reasoning_effort unknown', { reasoning_effort: 'much' }, 'reasoning_effort', 'invalid_value'),
   bad(
     'reasoning_effort against enable_thinking',
@@ -283,8 +283,10 @@ const refused: ConformanceCase[] = [
   bad('stop an empty string', { stop: '' }, 'stop'),
   bad('stop a number', { stop: 5 }, 'stop'),
   bad('seed a fraction', { seed: 0.5 }, 'seed'),
-  bad('presence_penalty too high', { presence_penalty: 2.1 }, 'presence_penalty'),
-  bad('frequency_penalty too low', { frequency_penalty: -2.1 }, 'frequency_penalty'),
+  ...ranges.flatMap(({ name, range: [low, high] }) => [
+    bad(`${name} too low`, { [name]: low - 0.1 }, name),
+    bad(`${name} too high`, { [name]: high + 0.1 }, name),
+  ]),
   bad('logit_bias too high', { logit_bias: { '5': 101 } }, 'logit_bias.5'),
   bad('logit_bias of a word', { logit_bias: { hello: 1 } }, 'logit_bias.hello'),
   bad('logit_bias an array', { logit_bias: [1] }, 'logit_bias'),

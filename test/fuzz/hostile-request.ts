@@ -1,3 +1,4 @@
+import { SAMPLING } from '../../src/protocol/sampling.ts';
 import { Random } from '../chaos/random.ts';
 import { hostileSchema } from './hostile-schemas.ts';
 import { array, hostileValue, nested, poisoned, record, text, times } from './hostile-values.ts';
@@ -25,21 +26,16 @@ const ENDPOINTS = Object.keys(BASES);
 /** What bounds the work: a value in their place that happens to be good would make it long. */
 const KEPT = new Set(['max_tokens', 'max_output_tokens', 'n', 'best_of']);
 const FIELDS = [
-  'temperature',
-  'top_p',
+  ...Object.values(SAMPLING).map(({ name }) => name),
   'stop',
   'stream',
   'stream_options',
-  'seed',
-  'logit_bias',
   'logprobs',
   'top_logprobs',
   'reasoning_effort',
   'chat_template_kwargs',
   'reasoning',
 
-  'presence_penalty',
-  'frequency_penalty',
   'response_format',
   'tools',
   'tool_choice',

@@ -1,9 +1,9 @@
+import { SAMPLING, type SamplingName } from '../../protocol/sampling.ts';
 import * as z from '../../util/zod.ts';
 import { MAX_CHOICES } from './request-body.ts';
 
 /** Fields that several endpoints share. */
 
-const between = (low: number, high: number) => z.nullish(z.number().check(z.gte(low), z.lte(high)));
 export const atLeastOne = z.nullish(z.int().check(z.gte(1)));
 export const flag = z.nullish(z.boolean());
 export const text = z.nullish(z.string());
@@ -39,14 +39,21 @@ export const metadata = z.nullish(
 /** Engines go through them at every token. */
 const MAX_BIASES = 1024;
 
+type NumberName = Extract<(typeof SAMPLING)[keyof typeof SAMPLING], { range: unknown }>['name'];
+
+const between = ([low, high]: readonly [low: number, high: number]) =>
+  z.nullish(z.number().check(z.gte(low), z.lte(high)));
+
+const numberFields = Object.fromEntries(
+  Object.values(SAMPLING).flatMap((each) => ('range' in each ? [[each.name, between(each.range)]] : [])),
+) as Record<NumberName, ReturnType<typeof between>>;
+
 /** Passed on to the engine. */
-export const temperatureFields = { temperature: between(0, 2), top_p: between(0, 1) };
+export const temperatureFields = { temperature: numberFields.temperature, top_p: numberFields.top_p };
 
 export const samplingFields = {
-  ...temperatureFields,
+  ...numberFields,
   seed: z.nullish(z.int()),
-  presence_penalty: between(-2, 2),
-  frequency_penalty: between(-2, 2),
   logit_bias: z.nullish(
     recordOf(
       /^\d{1,9}$/,
@@ -55,7 +62,7 @@ export const samplingFields = {
       'must map token ids to numbers from -100 to 100',
     ),
   ),
-};
+} satisfies Record<SamplingName, z.ZodMiniType>;
 
 export const reasoningEffort = z.nullish(
   z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']),

@@ -1,8 +1,9 @@
 import { OPENAI_DEFAULTS } from '../models/models.ts';
 import type * as z from 'zod/mini';
-import type { ChatJob, Constraint, Reasoning, Sampling } from '../../protocol/job.ts';
+import type { ChatJob, Constraint, Reasoning } from '../../protocol/job.ts';
+import { SAMPLING, type Sampling, type SamplingName } from '../../protocol/sampling.ts';
 import { callConstraint, type ToolUse } from '../tools/tool-use.ts';
-import type { flatFormat, samplingFields, streamFields } from '../body/fields.ts';
+import type { flatFormat, streamFields } from '../body/fields.ts';
 import { checkJsonSchema } from '../body/json-schema.ts';
 import { conflicting } from '../service-error.ts';
 
@@ -54,18 +55,11 @@ function toConstraint({ tools, constraint }: Generation): Constraint | null {
 
 /** Fields that several endpoints share, as parts of a job. */
 
-type SamplingFields = Partial<z.infer<z.ZodMiniObject<typeof samplingFields>>>;
-
 /** Only what the request names; the model's defaults fill in the rest. */
-export const toSampling = (request: SamplingFields): Partial<Sampling> =>
-  given({
-    temperature: request.temperature,
-    topP: request.top_p,
-    seed: request.seed,
-    presencePenalty: request.presence_penalty,
-    frequencyPenalty: request.frequency_penalty,
-    logitBias: request.logit_bias,
-  });
+export const toSampling = (request: { [Name in SamplingName]?: unknown }): Partial<Sampling> =>
+  given(
+    Object.fromEntries(Object.entries(SAMPLING).map(([parameter, { name }]) => [parameter, request[name]])),
+  );
 
 /** Without the fields that are null or undefined. */
 export const given = <Fields extends object>(fields: Fields) =>

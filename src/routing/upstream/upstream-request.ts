@@ -4,6 +4,7 @@ import type {
 } from 'openai/resources/chat/completions';
 import type { CompletionCreateParamsStreaming } from 'openai/resources/completions';
 import type { ChatJob, ChatMessage } from '../../protocol/job.ts';
+import { SAMPLING, type Sampling } from '../../protocol/sampling.ts';
 import { type ServiceError, unsupported } from '../../api/service-error.ts';
 
 export type UpstreamRequest =
@@ -13,18 +14,12 @@ export type UpstreamRequest =
 /** @throws ServiceError 400 for what no server does alike */
 export function toUpstreamRequest(job: ChatJob, model: string): UpstreamRequest {
   const { input, sampling, maxTokens, topLogprobs } = job;
-  const { temperature, topP, seed, presencePenalty, frequencyPenalty, logitBias } = sampling;
   // Fields that are undefined are not sent.
   const common = {
     model,
     stream: true as const,
     stream_options: { include_usage: true },
-    temperature,
-    top_p: topP,
-    seed: seed as number,
-    presence_penalty: presencePenalty as number,
-    frequency_penalty: frequencyPenalty as number,
-    logit_bias: logitBias as Record<string, number>,
+    ...withApiNames(sampling),
     max_tokens: maxTokens as number,
   };
   if ('prompt' in input) {
@@ -44,6 +39,12 @@ export function toUpstreamRequest(job: ChatJob, model: string): UpstreamRequest 
     },
   };
 }
+
+/** All are passed on: a server that cannot do one says so. */
+const withApiNames = (sampling: Sampling): object =>
+  Object.fromEntries(
+    Object.entries(sampling).map(([parameter, value]) => [SAMPLING[parameter as keyof Sampling].name, value]),
+  );
 
 function responseFormat({
   constraint,

@@ -1,7 +1,8 @@
 import type { Wllama } from '@wllama/wllama';
 
 import type { VariantSampling } from '../../../catalog/catalog.ts';
-import type { ChatEvent, ChatJob, Sampling } from '../../../protocol/job.ts';
+import type { ChatEvent, ChatJob } from '../../../protocol/job.ts';
+import type { Sampling } from '../../../protocol/sampling.ts';
 import type { ChatEngine } from '../engine.ts';
 import { engineCrashed, EngineError } from '../../../errors/engine-error.ts';
 import { SlotQueue } from '../../slot-queue.ts';

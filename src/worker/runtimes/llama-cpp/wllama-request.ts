@@ -1,5 +1,6 @@
 import type { VariantSampling } from '../../../catalog/catalog.ts';
-import type { Constraint, Sampling } from '../../../protocol/job.ts';
+import type { Constraint } from '../../../protocol/job.ts';
+import { engineFields, type EngineSampling, type Sampling } from '../../../protocol/sampling.ts';
 import type { Completion } from '../../prompt/think-first.ts';
 
 /** A completion as llama.cpp's server takes it, in its own names. */
@@ -36,20 +37,24 @@ function samplers(
   return {
     // What the model holds improbable is dropped before the temperature flattens its distribution.
     samplers: ['penalties', 'top_k', 'min_p', 'temperature', 'top_p'],
-    temperature: sampling.temperature,
-    top_p: sampling.topP,
     top_k: topK,
     min_p: minP,
     repeat_penalty: repeatPenalty,
     repeat_last_n: Math.min(PENALTY_WINDOW, maxTokens),
-    presence_penalty: sampling.presencePenalty ?? 0,
-    frequency_penalty: sampling.frequencyPenalty ?? 0,
-    ...(sampling.seed !== undefined && { seed: seed32(sampling.seed) }),
-    ...(sampling.logitBias && {
-      logit_bias: Object.entries(sampling.logitBias).map(([token, bias]) => [Number(token), bias]),
-    }),
+    ...engineFields(sampling, FIELDS),
   };
 }
+
+const FIELDS: EngineSampling = {
+  temperature: (temperature) => ({ temperature }),
+  topP: (topP) => ({ top_p: topP }),
+  seed: (seed) => ({ seed: seed32(seed) }),
+  presencePenalty: (penalty) => ({ presence_penalty: penalty }),
+  frequencyPenalty: (penalty) => ({ frequency_penalty: penalty }),
+  logitBias: (biases) => ({
+    logit_bias: Object.entries(biases).map(([token, bias]) => [Number(token), bias]),
+  }),
+};
 
 /** How many there are: llama.cpp's are 32 bits wide, of which the highest means a random one. */
 const SEEDS = 0xffffffff;

@@ -5,6 +5,7 @@ import type {
   ResponseFormat,
 } from '@mlc-ai/web-llm';
 import type { ChatJob, ChatMessage, Constraint } from '../../../protocol/job.ts';
+import { engineFields, type EngineSampling } from '../../../protocol/sampling.ts';
 import { badRequest } from '../../../errors/engine-error.ts';
 import { withToolCalls } from '../../prompt/tool-call-text.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
@@ -48,9 +49,8 @@ export function toWebLlmRequest(
 
 /** Every parameter is given: one left out would come from the model's own configuration. */
 function sampling(job: ChatJob, config: MlcChatConfig) {
-  const { temperature, topP, seed, presencePenalty, frequencyPenalty, logitBias } = job.sampling;
   const top = job.topLogprobs;
-  const greedy = temperature === 0;
+  const greedy = job.sampling.temperature === 0;
   if (top !== undefined && top > MAX_TOP_LOGPROBS) {
     throw badRequest(
       `This model gives at most ${MAX_TOP_LOGPROBS} top_logprobs.`,
@@ -58,28 +58,35 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
       'unsupported_value',
     );
   }
-  for (const token of Object.keys(logitBias ?? {})) {
-    if (Number(token) < config.vocab_size) continue;
-    throw badRequest(
-      `This model has no token ${token}: its ids end at ${config.vocab_size - 1}.`,
-      'logit_bias',
-    );
-  }
+  const fields: EngineSampling = {
+    // It computes log probabilities after the temperature: at 0 they would be 0 and -Infinity.
+    temperature: (temperature) => ({ temperature: greedy && top !== undefined ? 1 : temperature }),
+    topP: (topP) => ({ top_p: greedy ? MIN_TOP_P : Math.max(topP, MIN_TOP_P) }),
+    seed: (seed) => ({ seed }),
+    presencePenalty: (penalty) => ({ presence_penalty: penalty }),
+    frequencyPenalty: (penalty) => ({ frequency_penalty: penalty }),
+    logitBias: (biases) => ({ logit_bias: knownTokens(biases, config) }),
+  };
   return {
     stream: true as const,
     stream_options: { include_usage: true },
-    // It computes log probabilities after the temperature: at 0 they would be 0 and -Infinity.
-    temperature: greedy && top !== undefined ? 1 : temperature,
-    top_p: greedy ? MIN_TOP_P : Math.max(topP, MIN_TOP_P),
-    presence_penalty: presencePenalty ?? 0,
-    frequency_penalty: frequencyPenalty ?? 0,
+    presence_penalty: 0,
+    frequency_penalty: 0,
     repetition_penalty: 1,
+    ...engineFields(job.sampling, fields),
     ...(job.maxTokens !== undefined && { max_tokens: job.maxTokens }),
-    ...(seed !== undefined && { seed }),
-    ...(logitBias && { logit_bias: logitBias }),
     // With 0 alternatives it keeps no log probabilities at all.
     ...(top !== undefined && { logprobs: true, top_logprobs: Math.max(1, top) }),
   };
+}
+
+function knownTokens(biases: Record<string, number>, config: MlcChatConfig): Record<string, number> {
+  const unknown = Object.keys(biases).find((token) => Number(token) >= config.vocab_size);
+  if (unknown === undefined) return biases;
+  throw badRequest(
+    `This model has no token ${unknown}: its ids end at ${config.vocab_size - 1}.`,
+    'logit_bias',
+  );
 }
 
 function responseFormat(constraint: Constraint): ResponseFormat {
