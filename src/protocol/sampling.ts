@@ -3,6 +3,8 @@ export interface Sampling {
   /** 0 is greedy. */
   temperature: number;
   topP: number;
+  /** Drops tokens less probable than this share of the most probable one. */
+  minP?: number;
   seed?: number;
   presencePenalty?: number;
   frequencyPenalty?: number;
@@ -14,6 +16,7 @@ export interface Sampling {
 export const SAMPLING = {
   temperature: { name: 'temperature', range: [0, 2] },
   topP: { name: 'top_p', range: [0, 1] },
+  minP: { name: 'min_p', range: [0, 1] },
   seed: { name: 'seed' },
   presencePenalty: { name: 'presence_penalty', range: [-2, 2] },
   frequencyPenalty: { name: 'frequency_penalty', range: [-2, 2] },

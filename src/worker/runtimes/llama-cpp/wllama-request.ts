@@ -48,6 +48,7 @@ function samplers(
 const FIELDS: EngineSampling = {
   temperature: (temperature) => ({ temperature }),
   topP: (topP) => ({ top_p: topP }),
+  minP: (minP) => ({ min_p: minP }),
   seed: (seed) => ({ seed: seed32(seed) }),
   presencePenalty: (penalty) => ({ presence_penalty: penalty }),
   frequencyPenalty: (penalty) => ({ frequency_penalty: penalty }),

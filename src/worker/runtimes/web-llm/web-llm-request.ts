@@ -62,6 +62,13 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
     // It computes log probabilities after the temperature: at 0 they would be 0 and -Infinity.
     temperature: (temperature) => ({ temperature: greedy && top !== undefined ? 1 : temperature }),
     topP: (topP) => ({ top_p: greedy ? MIN_TOP_P : Math.max(topP, MIN_TOP_P) }),
+    minP: () => {
+      throw badRequest(
+        'This model runs on web-llm, which has no `min_p`. Use `top_p`, or leave it out.',
+        'min_p',
+        'unsupported_value',
+      );
+    },
     seed: (seed) => ({ seed }),
     presencePenalty: (penalty) => ({ presence_penalty: penalty }),
     frequencyPenalty: (penalty) => ({ frequency_penalty: penalty }),
