@@ -51,7 +51,7 @@ export default defineConfig({
       // Of what is checked in: documents, the lockfile, lists of tests. `npm run check` runs them.
       project('repository', { include: ['test/repository/**/*.test.ts'] }),
       project('unit', { include: ['test/unit/**/*.test.ts'], exclude: SLOW, testTimeout: 30_000 }),
-      project('unit-slow', { include: SLOW, testTimeout: 30_000 }),
+      project('unit-slow', { include: SLOW, testTimeout: 120_000, hookTimeout: 60_000 }),
       project('conformance', { include: ['test/conformance/**/*.test.ts'] }),
       project('smoke', { ...inBrowser, include: ['test/smoke/**/*.test.ts'] }),
       project('browser', { ...inBrowser, include: ['test/browser/**/*.test.ts'], exclude: TIMED }),

@@ -29,18 +29,6 @@ export const ALLOWED_RETRIES: readonly AllowedRetry[] = [
     name: 'an open page whose site data is cleared has its service worker, its catalog and new keys again',
     why: 'failed in two whole runs: the installation was not there after 60 s, for a reason that is not known yet',
   },
-  { file: 'test/unit/node/pull.test.ts', name: 'goes on where a cut connection ended', why: TIME },
-  {
-    file: 'test/unit/node/wheels.test.ts',
-    name: 'downloads a wheel once, and again when it was changed on disk',
-    why: TIME,
-  },
-  {
-    file: 'test/unit/playground/conversation-schema.test.ts',
-    name: 'more turns than the page shows are refused quickly',
-    why: TIME,
-  },
-  { file: 'test/unit/api/body-bounds.test.ts', why: TIME },
 ];
 
 /** Why this test may run again; null: it may not. */

@@ -16,7 +16,7 @@ const connect = (apiKey: string) =>
     supportsStructuredOutputs: true,
   });
 const chat = (apiKey: string) => connect(apiKey)('amber-phoenix-4');
-const short = { maxOutputTokens: 48, temperature: 0, maxRetries: 0 };
+const short = { maxOutputTokens: 256, temperature: 0, maxRetries: 0 };
 
 export async function text(apiKey: string) {
   const whole = await generateText({
@@ -67,7 +67,7 @@ export async function tools(apiKey: string) {
     // The first step calls, the second answers.
     prepareStep: ({ stepNumber }) => (stepNumber > 0 ? { toolChoice: 'none' } : {}),
     stopWhen: stepCountIs(2),
-    maxOutputTokens: 48,
+    maxOutputTokens: 256,
   });
   const streamed = streamText({
     ...short,

@@ -9,7 +9,7 @@ const light = z.object({ mode: z.enum(['on', 'off']), room: z.enum(['kitchen', '
 const prompt = 'Switch the light in the kitchen on.';
 
 const configuration = () => ({ baseURL: `${location.origin}/v1`, dangerouslyAllowBrowser: true });
-const chat = (apiKey: string, maxTokens = 48): ChatOpenAI =>
+const chat = (apiKey: string, maxTokens = 256): ChatOpenAI =>
   new ChatOpenAI({
     model: 'amber-phoenix-4',
     apiKey,

@@ -19,7 +19,7 @@ export async function runTools(apiKey: string) {
       {
         model,
         messages: [question],
-        max_tokens: 48,
+        max_tokens: 256,
         temperature: 0,
         tool_choice: { type: 'function', function: { name: 'switch_light' } },
         parallel_tool_calls: false,
@@ -53,7 +53,7 @@ export async function callAndAnswer(apiKey: string) {
     tools,
     tool_choice: 'required',
     parallel_tool_calls: false,
-    max_tokens: 48,
+    max_tokens: 256,
     temperature: 0,
   });
   const pieces: string[] = [];
@@ -86,14 +86,14 @@ export async function parse(apiKey: string) {
     model,
     messages: [question],
     response_format: zodResponseFormat(light, 'light'),
-    max_tokens: 48,
+    max_tokens: 256,
     temperature: 0,
   });
   const response = await client.responses.parse({
     model,
     input: question.content,
     text: { format: zodTextFormat(light, 'light') },
-    max_output_tokens: 48,
+    max_output_tokens: 256,
     temperature: 0,
   });
   return { chat: chat.choices[0]?.message.parsed, response: response.output_parsed };
