@@ -75,21 +75,3 @@ test('the second origin downloads nothing of what the first has shared, and neit
   for (const site of sites) expect((await visit(site)).downloads).toBe(0);
   expect(shared.asked.filter((each) => each.startsWith('PUT'))).toHaveLength(1);
 });
-
-test('wrong bytes are caught by their hash, and missing ones are downloaded again', async () => {
-  const [first, second] = sites;
-  const [[hash, bytes] = ['', Buffer.alloc(0)]] = shared.files;
-  const wrong = Buffer.from(bytes);
-  wrong[wrong.length - 1000] = (wrong[wrong.length - 1000] ?? 0) ^ 1;
-  shared.files.set(hash, wrong);
-  const misled = await visit(second);
-  expect(misled.downloads).toBeGreaterThan(0);
-  expect(misled.files?.[FILE]).toBe(`${second.url}/models/${FILE}`);
-  expect(misled.stored).toMatchObject({ state: 'whole', sharedBytes: 0 });
-
-  shared.files.clear();
-  const forgotten = await visit(first);
-  expect(forgotten.downloads).toBeGreaterThan(0);
-  expect(forgotten.vector).toEqual(misled.vector);
-  expect(shared.files.get(hash)?.equals(bytes)).toBe(true);
-});

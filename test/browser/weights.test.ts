@@ -6,7 +6,6 @@ import { openPage } from '../support/open-page.ts';
 import { StaticSite } from '../support/static-site.ts';
 
 const EMBEDDER = 'jade-mole-4';
-const CHAT = 'amber-phoenix-4';
 const SAFETENSORS = 'all-minilm-l6-v2/model.safetensors';
 
 let site: StaticSite;
@@ -35,12 +34,6 @@ const stored = (page: Page) =>
   page.evaluate(async () => {
     const { variants } = await (await window.localtext).weights.list();
     return variants.filter(({ storedBytes }) => storedBytes > 0);
-  });
-
-const states = (page: Page): Promise<Record<string, string>> =>
-  page.evaluate(async () => {
-    const { models } = await (await window.localtext).status();
-    return Object.fromEntries(models.map(({ id, state }) => [id, state]));
   });
 
 const embed = (page: Page, key: string): Promise<number> =>
@@ -103,30 +96,4 @@ test('what is stored is listed, is answered at its path in ranges, and goes out 
   expect(took.completed.flat()).toContain('all-minilm-l6-v2-f32');
   // The server is still away.
   expect(await embed(page, key)).toBe(384);
-});
-
-test('under a small memory budget, the model that rests is unloaded for the one that is wanted', async () => {
-  const options = JSON.stringify({ limits: { memoryBytes: 200_000_000 } });
-  const { page, key } = await openPage(
-    context,
-    site.url,
-    `/test-page.html?options=${encodeURIComponent(options)}`,
-  );
-  expect(await embed(page, key)).toBe(384);
-  expect(await states(page)).toMatchObject({ [EMBEDDER]: 'ready', [CHAT]: 'idle' });
-  const chat = await page.evaluate(
-    async ([apiKey, model]) => {
-      const { choices } = await window.client(apiKey ?? '').chat.completions.create({
-        model: model ?? '',
-        messages: [{ role: 'user', content: 'Say hello.' }],
-        max_tokens: 3,
-      });
-      return choices[0]?.message.content;
-    },
-    [key, CHAT],
-  );
-  expect(chat?.length).toBeGreaterThan(0);
-  expect(await states(page)).toMatchObject({ [EMBEDDER]: 'idle', [CHAT]: 'ready' });
-  expect(await embed(page, key)).toBe(384);
-  expect(await states(page)).toMatchObject({ [EMBEDDER]: 'ready', [CHAT]: 'idle' });
 });

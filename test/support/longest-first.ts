@@ -17,7 +17,6 @@ export const LONGEST = [
   'test/browser/lifetime/page-life.test.ts',
   'test/browser/lifetime/tabs.test.ts',
   'test/examples/bundlers.test.ts',
-  'test/browser/lifetime/threads.test.ts',
   'test/browser/lifetime/service-worker.test.ts',
   'test/browser/playground/requests.test.ts',
   'test/browser/playground/features.test.ts',

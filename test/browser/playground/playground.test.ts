@@ -207,8 +207,6 @@ test('models: the four ids, in the order of /v1/models', async () => {
 
 describe.each([
   { scheme: 'light', width: 1280 },
-  { scheme: 'dark', width: 1280 },
-  { scheme: 'light', width: 360 },
   { scheme: 'dark', width: 360 },
 ] as const)('$scheme at $width px', ({ scheme, width }) => {
   beforeAll(async () => {

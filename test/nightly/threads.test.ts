@@ -1,11 +1,11 @@
 import { expect, inject, test } from 'vitest';
 
-import { launchWithWeights } from '../../support/stored-weights.ts';
-import { killEngine } from './support/kill.ts';
-import { counting } from './support/site-of-tabs.ts';
-import { Tab } from './support/tab.ts';
-import { workerThreads } from './support/worker-threads.ts';
-import { removeFolder, tempFolder } from '../../support/temp-folder.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
+import { killEngine } from '../browser/lifetime/support/kill.ts';
+import { counting } from '../browser/lifetime/support/site-of-tabs.ts';
+import { Tab } from '../browser/lifetime/support/tab.ts';
+import { workerThreads } from '../browser/lifetime/support/worker-threads.ts';
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 
 test.runIf(process.platform === 'linux')(
   'an engine that dies, or whose tab is closed, takes all of its workers and WASM threads along',
