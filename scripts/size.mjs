@@ -18,8 +18,8 @@ const budgets = [
     kilobytes: 12,
   },
   { what: 'service worker', files: ['dist/static/localtext-sw.js'], kilobytes: 40 },
-  // For sites that name servers.
-  { what: 'service worker with servers', files: ['dist/static/localtext-sw-servers.js'], kilobytes: 45 },
+  // For sites that name servers, whose answers it bounds and checks.
+  { what: 'service worker with servers', files: ['dist/static/localtext-sw-servers.js'], kilobytes: 48 },
 ];
 
 const measured = budgets.map(({ what, files, kilobytes }) => ({
