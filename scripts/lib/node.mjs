@@ -15,7 +15,8 @@ export async function buildNode() {
       'wasm-files': 'src/node/wasm-files.ts',
     },
     platform: 'node',
-    external: ['vite'],
+    // rolldown: only a clone builds llama.cpp's worker.
+    external: ['vite', 'rolldown'],
   });
   // Flat: src/node/package-files.ts counts the folders up to the package's own.
   const { output } = await bundle.write({

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 export async function copyWasm() {
   const { wasmFiles, WASM_FOLDER } = await import('../../dist/node/wasm-files.js');
   mkdirSync(WASM_FOLDER, { recursive: true });
-  const files = [...wasmFiles()];
+  const files = [...(await wasmFiles())];
   for (const [name, path] of files) cpSync(path, join(WASM_FOLDER, name));
   return files.map(([, path]) => path);
 }

@@ -70,6 +70,7 @@ const variant = z.discriminatedUnion(
         .positive()
         .max(2 ** 31)
         .optional(),
+      streamsTogether: z.boolean().optional(),
     }),
     z.looseObject({
       ...base,
@@ -166,6 +167,7 @@ function weightsOf({ files, ...others }: z.output<typeof variant>): string {
   return JSON.stringify({
     ...others,
     kvValues: undefined,
+    streamsTogether: undefined,
     files: files.map((each) => ({ ...each, requantizedFrom: undefined })),
   });
 }

@@ -92,6 +92,11 @@ export interface WllamaVariant extends VariantBase {
   keepTemplateText?: boolean;
   /** Values that the KV cache holds for each token, for the estimate of memory: layers × key-value heads × (key + value size). */
   kvValues?: number;
+  /**
+   * Whether replies that run at once stream evenly; default true. For that, one word in llama.cpp's memory is written, found and
+   * tried when the model is loaded. false writes nothing: such replies stream one after another.
+   */
+  streamsTogether?: boolean;
 }
 
 /** Embeddings by transformers.js on onnxruntime-web. */

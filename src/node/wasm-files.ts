@@ -12,7 +12,7 @@ export const WASM_PATH = 'localtext/wasm/';
 export const WASM_FOLDER = 'dist/wasm';
 
 /** The engines' WebAssembly files and the scripts that start them: name → path. */
-export function wasmFiles(): Map<string, string> {
+export async function wasmFiles(): Promise<Map<string, string>> {
   if (isClone()) return installedWasmFiles();
   const folder = packageFile(WASM_FOLDER);
   return new Map(readdirSync(folder).map((name) => [name, join(folder, name)]));
@@ -26,16 +26,16 @@ export const wasmSizes = (): Map<string, number> =>
  * In a clone, from the engines' own packages. onnxruntime-web is resolved from transformers.js, which requires exactly
  * that version. Its `asyncify` build is the one with WebGPU.
  */
-function installedWasmFiles(): Map<string, string> {
+async function installedWasmFiles(): Promise<Map<string, string>> {
   const { resolve } = createRequire(import.meta.url);
   const wllama = resolve('@wllama/wllama/esm/wasm/wllama.wasm');
   const entry = join(wllama, '../../index.js');
   const compat = dirname(resolve('@wllama/wllama-compat/wasm/wllama.wasm'));
   const files = new Map([
     ['wllama.wasm', wllama],
-    ['wllama-worker.js', generated('wllama-worker.js', wllamaWorker(entry))],
+    ['wllama-worker.js', generated('wllama-worker.js', await wllamaWorker(entry))],
     ['wllama-compat.wasm', join(compat, 'wllama.wasm')],
-    ['wllama-compat.js', generated('wllama-compat.js', wllamaWorker(entry, join(compat, 'wllama.js')))],
+    ['wllama-compat.js', generated('wllama-compat.js', await wllamaWorker(entry, join(compat, 'wllama.js')))],
   ]);
   const onnxRuntime = dirname(createRequire(resolve('@huggingface/transformers')).resolve('onnxruntime-web'));
   for (const build of ['ort-wasm-simd-threaded', 'ort-wasm-simd-threaded.asyncify']) {

@@ -4,6 +4,9 @@ interface Violation extends Event {
   disposition: 'enforce' | 'report';
 }
 
+/** Message of a worker of ours, to who started it: a policy refuses the workers that it starts. */
+export const BLOCKED_WORKER = 'localtext.blocked';
+
 /**
  * Calls `report` with the directive when this page's or worker's Content-Security-Policy refuses a worker. Browsers tell
  * of it in this event alone: the worker's own `error` event has no reason.

@@ -1,5 +1,5 @@
 import { type EngineError, serverError } from '../errors/engine-error.ts';
-import { blockedMessage, onBlockedWorker } from '../util/policy-violations.ts';
+import { BLOCKED_WORKER, blockedMessage, onBlockedWorker } from '../util/policy-violations.ts';
 import { trustedScriptUrl } from '../util/trusted-urls.ts';
 
 /** @param onFailure told when it cannot start, may start no threads or fails: who calls it would wait without a time limit */
@@ -25,7 +25,7 @@ export function openWorker(
   worker.addEventListener(
     'message',
     ({ data }: MessageEvent<{ verb?: string; args: string[] } | null>) => {
-      if (data?.verb === 'localtext.blocked') fail(workerBlocked(url, data.args[0] ?? ''));
+      if (data?.verb === BLOCKED_WORKER) fail(workerBlocked(url, data.args[0] ?? ''));
     },
     { signal },
   );

@@ -17,3 +17,14 @@ test('llama.cpp’s server does what the scheduler relies on, and its fake in th
   await page.goto(`${site.url}/llama-page.html`);
   expect(await page.evaluate(() => window.observeLlama())).toEqual(EXPECTED);
 });
+
+test('llama.cpp drops saved prompt states when its memory may not grow, and goes on', async () => {
+  const context = await launch();
+  const page = await context.newPage();
+  await page.goto(`${inject('siteUrl')}/llama-page.html`);
+  const limit = 8_000_000;
+  const seen = await page.evaluate((bytes) => window.saveStates(20, bytes), limit);
+  expect(seen).toMatchObject({ isLimited: true, replies: 20 });
+  expect(seen.grownBytes).toBeLessThanOrEqual(limit);
+  await context.close();
+});

@@ -31,7 +31,7 @@ async function copySite(
   const sources = new Map<string, string>();
   for (const name of await readdir(join(built, 'localtext')))
     sources.set(`localtext/${name}`, join(built, 'localtext', name));
-  for (const [name, path] of wasmFiles()) sources.set(WASM_PATH + name, path);
+  for (const [name, path] of await wasmFiles()) sources.set(WASM_PATH + name, path);
   let bytes = 0;
   const kept: SiteFiles = { shell: [], large: [] };
   for (const [name, source] of sources) {

@@ -118,10 +118,11 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
         );
     },
 
-    configureServer({ middlewares }) {
+    async configureServer({ middlewares }) {
       middlewares.use(headersFor(null));
       serveModels(middlewares);
-      for (const [file, path] of wasmFiles()) middlewares.use(base() + WASM_PATH + file, serveFile(path));
+      for (const [file, path] of await wasmFiles())
+        middlewares.use(base() + WASM_PATH + file, serveFile(path));
       // Bundled again for every request; nothing is kept while one develops.
       const files: SiteFiles = { shell: [], large: [] };
       const script = () => serviceWorker({ ...worker(), files, production: false });
@@ -159,7 +160,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           if (own.has(file)) addFile(ownFiles, fileName, source, isHashed);
         }
         if (config.publicDir) await addFolder(files, config.publicDir, (path) => path === models());
-        for (const [file, path] of wasmFiles()) {
+        for (const [file, path] of await wasmFiles()) {
           const [fileName, source] = [WASM_PATH + file, readFileSync(path)];
           this.emitFile({ type: 'asset', fileName, source });
           // An engine must start without a network too.

@@ -1,6 +1,6 @@
 import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
-import { useWorkerFile } from '../../../src/worker/runtimes/llama-cpp/worker-file.ts';
+import { useWorkerFile } from '../../../src/worker/runtimes/llama-cpp/internals/worker-proxy.ts';
 import { once } from './once.ts';
 
 /**
@@ -35,8 +35,10 @@ export async function loadRawChat(
   settings: RawSettings,
   threads: number,
   fileUrl?: (name: string) => string,
+  logger?: NonNullable<ConstructorParameters<typeof Wllama>[1]>['logger'],
 ): Promise<Wllama> {
-  const wllama = new Wllama({ default: '/localtext/wasm/wllama.wasm' }, { suppressNativeLog: true });
+  const options = logger ? { logger } : { suppressNativeLog: true };
+  const wllama = new Wllama({ default: '/localtext/wasm/wllama.wasm' }, options);
   if (fileUrl) useWorkerFile(wllama, fileUrl);
   await wllama.loadModel([await rawWeights()], parameters(settings, threads));
   return wllama;

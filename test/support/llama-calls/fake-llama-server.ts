@@ -2,7 +2,7 @@ import type { Chunk } from '../../../src/worker/runtimes/llama-cpp/wllama-reply.
 import {
   RequestRejectedError,
   type ServerCalls,
-} from '../../../src/worker/runtimes/llama-cpp/server-calls.ts';
+} from '../../../src/worker/runtimes/llama-cpp/internals/server-calls.ts';
 
 /**
  * Stands in for llama.cpp's server: a step advances every slot, and hands out one result of one of them; others wait.

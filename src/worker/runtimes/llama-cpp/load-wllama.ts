@@ -6,15 +6,13 @@ import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { EngineError, serverError } from '../../../errors/engine-error.ts';
 import { chatThreads, hasThreads, realAdapter } from '../../device/device.ts';
 import { ChatPrompt } from '../../prompt/chat-prompt.ts';
-import { halvedLengths, weightBytes } from '../../../catalog/memory-estimate.ts';
-import { NativeLog } from './native-log.ts';
+import { estimateMemory, halvedLengths, weightBytes } from '../../../catalog/memory-estimate.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
 import { watchWasm } from '../wasm-file.ts';
-import { useWorkerFile } from './worker-file.ts';
-import { serverCalls } from './server-calls.ts';
-import { findSlots, limitPromptStates } from './worker-proxy.ts';
+import { NativeLog, serverCalls } from './internals/server-calls.ts';
+import { limitPromptStates, proveTaking, useWorkerFile } from './internals/worker-proxy.ts';
 import { WllamaEngine } from './wllama-engine.ts';
 import { asLoadFailure } from './wllama-error.ts';
 
@@ -47,7 +45,7 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
       const prompt = await chatPrompt(wllama, blobs[0], variant.keepTemplateText);
       const fingerprint = `${variant.name}-wllama-${backend}`;
       const { sampling = {} } = variant;
-      const calls = serverCalls(wllama, log, await findSlots(wllama, SLOTS));
+      const calls = serverCalls(wllama, log, await prepare(wllama, { ...variant, contextLength }));
       return new WllamaEngine(wllama, calls, prompt, { fingerprint, slots: SLOTS, sampling });
     } catch (error) {
       context.signal.throwIfAborted();
@@ -95,7 +93,6 @@ async function start(
     for (const blob of ahead) blob.forget();
     // It resolves all the same when llama.cpp would not have the file, or had no memory for the context.
     if (!(wllama.getLoadedContextInfo().n_vocab > 0)) throw new NotLoaded('llama.cpp loaded no model');
-    await limitPromptStates(wllama);
     return wllama;
   } catch (error) {
     // One that has not started does not answer that either.
@@ -103,6 +100,18 @@ async function start(
     throw error;
   } finally {
     there.abort();
+  }
+}
+
+/** @returns whether results can be taken without a step */
+async function prepare(wllama: Wllama, variant: WllamaVariant): Promise<boolean> {
+  try {
+    const canTake = variant.streamsTogether !== false && (await proveTaking(wllama, SLOTS));
+    await limitPromptStates(wllama, estimateMemory(variant).promptStateBytes);
+    return canTake;
+  } catch (error) {
+    await withTimeout(wllama.exit(), EXIT_MS);
+    throw error;
   }
 }
 

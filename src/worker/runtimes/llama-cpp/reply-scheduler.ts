@@ -1,7 +1,12 @@
-import { sharedLength, type Slot, SlotPredictor } from './slot-predictor.ts';
-import { SlotStates, WORTH_KEEPING } from './slot-states.ts';
+import { RequestRejectedError, type ServerCalls, type StepResult } from './internals/server-calls.ts';
+import {
+  sharedLength,
+  type Slot,
+  SlotPredictor,
+  SlotStates,
+  WORTH_KEEPING,
+} from './internals/prompt-slots.ts';
 import type { Chunk, LlamaTimings } from './wllama-reply.ts';
-import { RequestRejectedError, type ServerCalls, type StepResult } from './server-calls.ts';
 
 type ReplyState =
   /** Not begun, or put aside for a shorter prompt. */

@@ -13,15 +13,11 @@ import { type Complete, type Completion, ThinkFirst, toCompletion } from '../../
 import { ReplyScheduler } from './reply-scheduler.ts';
 import { type Chunk, ReplyReader } from './wllama-reply.ts';
 import { completionRequest } from './wllama-request.ts';
-import { RequestRejectedError, type ServerCalls } from './server-calls.ts';
+import { isCrowded, type ServerCalls } from './internals/server-calls.ts';
 import { fromWllamaError } from './wllama-error.ts';
 
 /** Attempts at a reply that the other slots crowded out of the context. */
 const TRIES = 3;
-
-/** All slots share one context, which may be full though none of them has filled it alone. */
-const isCrowded = (error: unknown): boolean =>
-  error instanceof RequestRejectedError && error.message.includes('Context size has been exceeded');
 
 /** A grammar would begin again, and log probabilities would be of another prompt. */
 const canResume = ({ constraint, topLogprobs }: Completion): boolean =>

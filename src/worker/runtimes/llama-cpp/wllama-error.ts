@@ -5,7 +5,7 @@ import {
   engineCrashed,
   serverError,
 } from '../../../errors/engine-error.ts';
-import { RequestRejectedError } from './server-calls.ts';
+import { RequestRejectedError } from './internals/server-calls.ts';
 
 /** Its refusals of one request, distinguished; anything else has broken it. */
 export function fromWllamaError(error: unknown, constrained: boolean): EngineError {

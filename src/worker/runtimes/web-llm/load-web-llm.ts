@@ -4,14 +4,14 @@ import type { WebLlmVariant } from '../../../catalog/catalog.ts';
 import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { abortable } from '../../../util/abort.ts';
 import { EngineError } from '../../../errors/engine-error.ts';
-import { serveArtifacts } from './artifact-cache.ts';
+import { serveArtifacts } from './internals/artifact-cache.ts';
 import { WebLlmChatEngine } from './web-llm-engine.ts';
 import { halvedLengths, MIN_CONTEXT } from '../../../catalog/memory-estimate.ts';
 import { asLoadFailure, lacksFeature, noGpu } from './web-llm-failures.ts';
-import { withGpuDevice } from './gpu-device.ts';
+import { withGpuDevice } from './internals/gpu-device.ts';
 import { LIBRARY, type ModelFiles, openModelFiles } from './web-llm-files.ts';
 import { libraryPath } from '../../../model-files/sources/mlc-paths.ts';
-import { PipelineWatch, watchedEngine } from './pipeline-watch.ts';
+import { PipelineWatch, watchedEngine } from './internals/pipeline-watch.ts';
 
 /** Loads an MLC model from the weight store, with as much context as the GPU's memory allows. */
 export const loadWebLlm: LoadEngine<WebLlmVariant, ChatEngine> = async (variant, context) => {

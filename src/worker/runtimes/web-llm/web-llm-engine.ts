@@ -1,7 +1,7 @@
 import type { ChatCompletionChunk, Completion, MLCEngine } from '@mlc-ai/web-llm';
 
 import type { ChatEvent, ChatJob, Delta, TokenLogprob } from '../../../protocol/job.ts';
-import type { Pipeline, PipelineWatch, PromptCount } from './pipeline-watch.ts';
+import type { Pipeline, PipelineWatch, PromptCount } from './internals/pipeline-watch.ts';
 import type { ChatEngine } from '../engine.ts';
 import { createDeferred } from '../../../util/deferred.ts';
 import { deviceLost } from '../../../errors/engine-error.ts';

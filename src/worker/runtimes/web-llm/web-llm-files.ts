@@ -4,7 +4,7 @@ import type { WebLlmVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../engine.ts';
 import { type EngineError, serverError } from '../../../errors/engine-error.ts';
 import { parseJson } from '../../../model-files/formats/check-format.ts';
-import type { ReadArtifact } from './artifact-cache.ts';
+import type { ReadArtifact } from './internals/artifact-cache.ts';
 import { CHAT_CONFIG, folderOf, libraryPath } from '../../../model-files/sources/mlc-paths.ts';
 
 const TENSORS = 'tensor-cache.json';

@@ -1,9 +1,12 @@
 import type { Wllama } from '@wllama/wllama';
 import { expect, test } from 'vitest';
 
-import { NativeLog } from '../../../../src/worker/runtimes/llama-cpp/native-log.ts';
 import { ReplyReader } from '../../../../src/worker/runtimes/llama-cpp/wllama-reply.ts';
-import { RequestRejectedError, serverCalls } from '../../../../src/worker/runtimes/llama-cpp/server-calls.ts';
+import {
+  NativeLog,
+  RequestRejectedError,
+  serverCalls,
+} from '../../../../src/worker/runtimes/llama-cpp/internals/server-calls.ts';
 
 /** What each browser makes of an answer that was never written. */
 const MARKERS = [

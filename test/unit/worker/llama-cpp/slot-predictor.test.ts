@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { SlotPredictor } from '../../../../src/worker/runtimes/llama-cpp/slot-predictor.ts';
+import { SlotPredictor } from '../../../../src/worker/runtimes/llama-cpp/internals/prompt-slots.ts';
 
 const system = 's'.repeat(500);
 

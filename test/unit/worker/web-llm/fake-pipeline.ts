@@ -6,7 +6,7 @@ import {
   type Pipeline,
   PipelineWatch,
   watchedEngine,
-} from '../../../../src/worker/runtimes/web-llm/pipeline-watch.ts';
+} from '../../../../src/worker/runtimes/web-llm/internals/pipeline-watch.ts';
 
 type Conversation = ReturnType<Pipeline['getConversationObject']>;
 type GenerationConfig = Parameters<Pipeline['samplePrefillStep']>[3];

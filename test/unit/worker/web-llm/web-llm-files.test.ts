@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import type { WebLlmVariant } from '../../../../src/catalog/catalog.ts';
-import { serveArtifacts } from '../../../../src/worker/runtimes/web-llm/artifact-cache.ts';
+import { serveArtifacts } from '../../../../src/worker/runtimes/web-llm/internals/artifact-cache.ts';
 import { asLoadFailure } from '../../../../src/worker/runtimes/web-llm/web-llm-failures.ts';
 import { LIBRARY, openModelFiles } from '../../../../src/worker/runtimes/web-llm/web-llm-files.ts';
 

@@ -1,8 +1,26 @@
+/**
+ * The calls into llama.cpp's server, one at a time. The package's public methods poll each request by itself, all at once: with
+ * several under way, each would hear of a token only every so many steps, a cancel would wait behind as many, and one refused
+ * request would fail all.
+ *
+ * @remarks
+ * - Relies on: the actions `completion`, `get_result` and `cancel`; the texts of errors and of llama.cpp's log below.
+ * - Read in: @wllama/wllama 3.8.1 (llama.cpp b11364), `cpp/wllama-context.h`; Chromium 156, Firefox 153, WebKitGTK 2.50.
+ * - Notices: test/browser/llama-calls.test.ts, in a real server.
+ * - Then: a request that the server refuses is taken for its end, and the engine is loaded again.
+ */
 import type { Wllama } from '@wllama/wllama';
 
-import type { NativeLog } from './native-log.ts';
-import { getResult, proxyOf, type ResultAnswer, takeResult } from './worker-proxy.ts';
-import type { Chunk } from './wllama-reply.ts';
+import type { Chunk } from '../wllama-reply.ts';
+import {
+  beginCompletion,
+  cancelCompletion,
+  doubtTaking,
+  getResult,
+  proxyOf,
+  type ResultAnswer,
+  takeResult,
+} from './worker-proxy.ts';
 
 /** The server's own answer that it will not, or cannot, do what was asked; it is as good as before. */
 export class RequestRejectedError extends Error {
@@ -46,6 +64,10 @@ const NO_ANSWER =
 
 const isNoAnswer = (error: unknown): boolean => error instanceof Error && NO_ANSWER.test(error.message);
 
+/** All slots share one context, which may be full though none of them has filled it alone. */
+export const isCrowded = (error: unknown): boolean =>
+  error instanceof RequestRejectedError && error.message.includes('Context size has been exceeded');
+
 /** In place of a result whose text is not UTF-8, such as half a character between two whole ones: it cannot be read. */
 const UNREADABLE: StepResult = { chunks: [{ choices: [{ text: '\ufffd' }] }], more: true };
 
@@ -58,10 +80,38 @@ interface ServerError {
   n_ctx?: number;
 }
 
-/**
- * The public methods poll each request by itself, all at once: with several under way, each would hear of a token
- * only every so many steps, a cancel would wait behind as many, and one refused request would fail all.
- */
+const ignore = (): void => undefined;
+
+/** nlohmann::json's number for a text that is not UTF-8. */
+const INVALID_UTF8 = 'json.exception.type_error.316';
+
+const NO_MEMORY_FOR_STATE = 'failed to allocate memory for prompt cache state';
+
+/** wllama's logger. Prints nothing; the cause of one failure is only in llama.cpp's log. */
+export class NativeLog {
+  readonly debug = ignore;
+  readonly log = ignore;
+  readonly warn = ignore;
+  #sawInvalidText = false;
+  /** llama.cpp had no memory for another saved state, and keeps fewer from then on (`memory-limit.ts`). */
+  limitedStates = false;
+
+  readonly error = (...parts: unknown[]): void => {
+    const has = (text: string): boolean =>
+      parts.some((part) => typeof part === 'string' && part.includes(text));
+    this.#sawInvalidText ||= has(INVALID_UTF8);
+    this.limitedStates ||= has(NO_MEMORY_FOR_STATE);
+  };
+
+  /** Whether a result could not be written as it is not UTF-8, since this was last asked. */
+  takeInvalidText(): boolean {
+    const saw = this.#sawInvalidText;
+    this.#sawInvalidText = false;
+    return saw;
+  }
+}
+
+/** @param canTake as `proveTaking()` said */
 export function serverCalls(
   wllama: Wllama,
   log: Pick<NativeLog, 'takeInvalidText'>,
@@ -71,6 +121,7 @@ export function serverCalls(
   const read = async (result: Promise<ResultAnswer>): Promise<StepResult | null> => {
     const answer = await result.catch((error: unknown) => {
       if (isNoAnswer(error) && log.takeInvalidText()) return null;
+      if (canTake) doubtTaking('the server stopped');
       throw error;
     });
     if (!answer) return UNREADABLE;
@@ -85,19 +136,15 @@ export function serverCalls(
   };
   return {
     async begin(fields) {
-      const body = { _name: 'cmpl_req', is_chat: false, data_json: JSON.stringify(fields), files: [] };
       try {
-        const { req_id: id } = await proxy.wllamaAction('completion', body);
-        return id;
+        return await beginCompletion(proxy, fields);
       } catch (error) {
         if (isNoAnswer(error)) throw new RequestRejectedError('not understood');
         throw error;
       }
     },
     step: async (id) => (await read(getResult(proxy, id))) ?? NO_RESULT,
-    take: (id) => (canTake ? read(takeResult(proxy, id)) : Promise.resolve(null)),
-    async cancel(id) {
-      await proxy.wllamaAction('cancel', { _name: 'cncl_req', req_id: id });
-    },
+    take: async (id) => (canTake ? read(takeResult(proxy, id)) : null),
+    cancel: (id) => cancelCompletion(proxy, id),
   };
 }

@@ -1,3 +1,12 @@
+/**
+ * Observes a prompt's length before it is computed, ends a long prompt between its pieces, and begins replies with given text.
+ *
+ * @remarks
+ * - Relies on: `PipelineInsides`; `samplePrefillStep()` and the conversation's `appendReplyHeader()`.
+ * - Read in: @mlc-ai/web-llm 0.2.86, `lib/llm_chat.d.ts`, `lib/conversation.d.ts`.
+ * - Notices: a method is missing when the first prompt comes.
+ * - Then: the request fails with `engine_failed`, whose cause names the method.
+ */
 import type { MLCEngine, MLCEngineConfig } from '@mlc-ai/web-llm';
 
 export type Pipeline = Parameters<MLCEngine['prefill']>[1];
@@ -22,6 +31,14 @@ interface PipelineInsides {
   embedAndForward(...input: unknown[]): Promise<unknown>;
 }
 
+/** @throws Error naming a member that this version of the package lacks */
+function checkMembers(pipeline: PipelineInsides): void {
+  const methods = ['getInputData', 'embedAndForward', 'samplePrefillStep', 'getConversationObject'] as const;
+  const missing = methods.find((name) => typeof Reflect.get(pipeline, name) !== 'function');
+  if (missing !== undefined)
+    throw new Error(`@mlc-ai/web-llm has changed: its pipeline has no ${missing}(). Install version 0.2.86.`);
+}
+
 /**
  * Observes what web-llm does not report: the prompt's length before it is computed. Asks whether the reply is still needed,
  * and lets it begin with given text.
@@ -38,6 +55,7 @@ export class PipelineWatch {
   attach(pipeline: Pipeline): void {
     this.pipeline = pipeline;
     if (this.#attached.has(pipeline)) return;
+    checkMembers(pipeline as unknown as PipelineInsides);
     this.#attached.add(pipeline);
     this.#countPrompts(pipeline as unknown as PipelineInsides);
     this.#beginReplies(pipeline);

@@ -1,4 +1,13 @@
 /**
+ * Finds the GPU device that web-llm opens.
+ *
+ * @remarks
+ * - Relies on: web-llm requests a device with the two limits below, which nothing else here requests together.
+ * - Read in: @mlc-ai/web-llm 0.2.86, `detectGPUDevice()`.
+ * - Notices: no such device was opened when the load has ended.
+ * - Then: the load fails with `engine_failed`, and another variant is tried.
+ */
+/**
  * Runs `load`, and passes on the GPU device that web-llm opens in it. web-llm keeps the device private, but only its owner
  * is notified of its loss, and can free its memory when a load fails or is aborted.
  */

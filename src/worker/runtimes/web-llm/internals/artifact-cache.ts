@@ -1,3 +1,12 @@
+/**
+ * Serves a model's files to web-llm from the weight store.
+ *
+ * @remarks
+ * - Relies on: web-llm reads all files by `caches.open('webllm/…')`. Its other backends (IndexedDB, OPFS) are its own copies.
+ * - Read in: @mlc-ai/web-llm 0.2.86, `lib/cache_util.d.ts`.
+ * - Notices: base URLs are of the host `weights.invalid`, which no network resolves.
+ * - Then: the load fails. Nothing is downloaded from elsewhere.
+ */
 /** Reads one file of a model by its name inside the model's folder. */
 export type ReadArtifact = (name: string) => Promise<Blob>;
 

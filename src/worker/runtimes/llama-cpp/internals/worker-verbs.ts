@@ -1,0 +1,12 @@
+/** Messages that our addition to llama.cpp's worker answers (`wllama-worker.ts`), beside the package's own. */
+export const LIMIT_MEMORY = 'localtext.limit-memory';
+export const FIND_SLOTS = 'localtext.find-slots';
+export const TAKE_RESULT = 'localtext.take-result';
+
+/** The worker's name, as JSON: a service worker's answer loses the URL's fragment, and a query would miss its cache. */
+export interface RunOptions {
+  pathConfig: Record<string, string>;
+  nbThread: number;
+  compat: boolean;
+  noWebGPU: boolean;
+}
