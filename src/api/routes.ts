@@ -50,7 +50,7 @@ function withBody<Schema extends z.ZodMiniType>(
   };
 }
 
-export interface Route {
+export interface ServiceRoute {
   purpose: Endpoint['purpose'];
   /** @throws ServiceError 404, 405, or what the endpoint throws */
   answer(call: Call): Promise<Response>;
@@ -61,7 +61,7 @@ const router = new PatternRouter<Endpoints>();
 for (const [path, endpoints] of Object.entries(ROUTES)) router.add('ALL', path, endpoints);
 
 /** A fault of path or method is the route's answer: the key is checked before it is told. */
-export function findRoute(method: string, path: string): Route {
+export function findRoute(method: string, path: string): ServiceRoute {
   const [match] = router.match('ALL', path)[0];
   if (!match) return failing(unknownPath(path));
   const [endpoints, groups] = match;
@@ -73,7 +73,7 @@ export function findRoute(method: string, path: string): Route {
   return { purpose: endpoint.purpose, answer: (call) => endpoint.answer(call, id) };
 }
 
-const failing = (error: ServiceError): Route =>
+const failing = (error: ServiceError): ServiceRoute =>
   other(async () => {
     throw error;
   });

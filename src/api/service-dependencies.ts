@@ -49,11 +49,11 @@ export interface ModelDirectory {
   /** The model with this id, or for which this is another name. */
   find(id: string): Promise<ModelEntry | null>;
   /** The model's variant here, and why; null: not known now. Never throws, and takes a second at most. */
-  describe?(id: string): Promise<ModelDescription | null>;
+  describe?(id: string): Promise<ModelDetails | null>;
 }
 
 /** The object `localtext` in the answer of GET /v1/models/{id}. */
-export interface ModelDescription extends Pick<ModelStatus, 'state' | 'fingerprint' | 'thinks'> {
+export interface ModelDetails extends Pick<ModelStatus, 'state' | 'fingerprint' | 'thinks'> {
   variant: string;
   engine: string;
   /** Of all weights. */

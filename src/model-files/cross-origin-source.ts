@@ -16,7 +16,7 @@ export const CROSS_ORIGIN_STORAGE = 'cross-origin-storage';
 export class CrossOriginSource {
   readonly #shared: SharedFiles;
   /** By hash: it had wrong bytes, and is not asked again in this worker's life. */
-  readonly #distrusted = new Set<string>();
+  readonly #excluded = new Set<string>();
   /** By hash: it may be written, as it was asked for and was not there. */
   readonly #absent = new Set<string>();
 
@@ -27,17 +27,17 @@ export class CrossOriginSource {
   /** null: it is not there, or not allowed. */
   async read(file: WeightFile): Promise<Blob | null> {
     const { sha256, bytes } = file;
-    if (bytes < MIN_BYTES || this.#distrusted.has(sha256)) return null;
+    if (bytes < MIN_BYTES || this.#excluded.has(sha256)) return null;
     const found = await this.#shared.read(sha256);
     if (found === 'absent') this.#absent.add(sha256);
     if (!(found instanceof Blob)) return null;
     if (found.size === bytes) return found;
-    this.distrust(file);
+    this.exclude(file);
     return null;
   }
 
-  distrust({ path, sha256 }: WeightFile): void {
-    this.#distrusted.add(sha256);
+  exclude({ path, sha256 }: WeightFile): void {
+    this.#excluded.add(sha256);
     console.warn(`localtext: cross-origin storage has other bytes than ${path}: it is downloaded instead.`);
   }
 
@@ -54,7 +54,7 @@ export class CrossOriginSource {
     const written = await this.read(file);
     if (!written) return null;
     if ((await intactChunks(written, { chunks })).length === chunks.length) return written;
-    this.distrust(file);
+    this.exclude(file);
     return null;
   }
 }

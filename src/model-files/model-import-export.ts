@@ -24,7 +24,7 @@ export interface ImportExportDependencies {
 }
 
 /** What an export of a model writes beside its files. @throws EngineError 400 `weights_missing` when it is not stored completely */
-export async function describeModel(
+export async function exportDescription(
   { store, modelStorage }: ImportExportDependencies,
   target: string,
 ): Promise<ModelDescription> {

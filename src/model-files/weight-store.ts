@@ -226,7 +226,7 @@ export class WeightStore {
     const digest = await hashBlob(blob, signal, onHashed).catch(() => null);
     signal.throwIfAborted();
     if (digest?.sha256 !== file.sha256) {
-      this.#shared?.distrust(file);
+      this.#shared?.exclude(file);
       return null;
     }
     await this.#files.remove(file);
@@ -243,7 +243,7 @@ export class WeightStore {
 
   #check(file: WeightFile, blob: Blob): Promise<boolean> {
     const check = this.#files.isIntact(file, blob).then(async (intact) => {
-      if (!intact && (await this.#isShared(file))) this.#shared?.distrust(file);
+      if (!intact && (await this.#isShared(file))) this.#shared?.exclude(file);
       if (!intact) await this.#locked(file, () => this.#files.salvage(file));
       return intact;
     });

@@ -12,7 +12,7 @@ export interface SiteFile {
 }
 
 /** A site's files, by when its service worker keeps them. */
-export interface SiteFiles {
+export interface FileLists {
   /** Before it answers for the first time. */
   shell: SiteFile[];
   /** When they are first used: a first visit would wait for all of them otherwise. */
@@ -26,7 +26,7 @@ const LARGE = 2 ** 20;
  * not serve them.
  * @param hashed whether the name has a hash of the content in it
  */
-export function addFile(files: SiteFiles, url: string, source: string | Uint8Array, hashed = false): void {
+export function addFile(files: FileLists, url: string, source: string | Uint8Array, hashed = false): void {
   if (/(^|\/)\./.test(url)) return;
   const list = Buffer.byteLength(source) > LARGE || isFallback(url) ? files.large : files.shell;
   list.push({ url, revision: hashed ? null : revisionOf(source) });
@@ -43,7 +43,7 @@ const MAX_BYTES = 5 * 2 ** 20;
 
 /** Adds the files of a folder that make up a site's pages: no weights, nothing hidden, nothing over 5 MiB. */
 export async function addFolder(
-  files: SiteFiles,
+  files: FileLists,
   folder: string,
   skip: (path: string) => boolean,
   below = '',
@@ -65,12 +65,12 @@ export async function addFolder(
  * What goes in front of a service worker: the lists of files, the first also under the name that Workbox's own tools
  * use.
  */
-export function prefix({ shell, large }: SiteFiles): string {
+export function prefix({ shell, large }: FileLists): string {
   return `self.__WB_MANIFEST=self.__LOCALTEXT_PRECACHE__=${list(shell)};self.__LOCALTEXT_LARGE_FILES__=${list(large)};\n`;
 }
 
 /** The script `OWN_FILES`: localtext's own files, for a service worker whose other files are another tool's to keep. */
-export function ownFilesScript({ shell, large }: SiteFiles): string {
+export function ownFilesScript({ shell, large }: FileLists): string {
   return `self.__LOCALTEXT_SMALL_FILES__=${list(shell)};self.__LOCALTEXT_LARGE_FILES__=${list(large)};\n`;
 }
 

@@ -1,8 +1,8 @@
 import type { EngineStatus } from '../protocol/worker-control.ts';
-import type { ModelDescription } from '../api/service-dependencies.ts';
+import type { ModelDetails } from '../api/service-dependencies.ts';
 
 /** Which variant answers for a model, and why; null if that is not known yet. */
-export function describeModel(status: EngineStatus | null, id: string): ModelDescription | null {
+export function describeModel(status: EngineStatus | null, id: string): ModelDetails | null {
   const model = status?.models.find((each) => each.id === id);
   const chosen = model?.reasons?.find((reason) => reason.chosen);
   if (!model || !chosen) return null;

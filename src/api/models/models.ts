@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import type { Call } from '../http/call.ts';
 import { jsonResponse } from '../http/response.ts';
 import { shortened } from '../body/schema-issues.ts';
-import type { Admitted, ModelDescription, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
+import type { Admitted, ModelDetails, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
 import { requestError, type ServiceError } from '../service-error.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 
@@ -29,7 +29,7 @@ export async function retrieveModel(call: Call, id: string): Promise<Response> {
 }
 
 /** Sampling under the names of the request's own fields and of llama.cpp's. */
-function describe({ defaults }: ModelEntry, { sampling, ...description }: ModelDescription) {
+function describe({ defaults }: ModelEntry, { sampling, ...description }: ModelDetails) {
   const { temperature, topP } = { ...OPENAI_DEFAULTS, ...defaults };
   const { topK, minP, repeatPenalty } = sampling;
   const own = { temperature, top_p: topP, top_k: topK, min_p: minP, repeat_penalty: repeatPenalty };

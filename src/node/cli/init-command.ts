@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 
 import { builtServiceWorker, packageFile, SERVICE_WORKER, STATIC_FOLDER } from '../package-files.ts';
 import { CommandError, parseFlags, UsageError } from './arguments.ts';
-import { addFile, addFolder, prefix, type SiteFiles } from '../site-files.ts';
+import { addFile, addFolder, prefix, type FileLists } from '../site-files.ts';
 import { WASM_PATH, wasmFiles } from '../wasm-files.ts';
 import { makeFolder, makeWritableFolder, naming } from '../files.ts';
 
@@ -33,7 +33,7 @@ async function copySite(
     sources.set(`localtext/${name}`, join(built, 'localtext', name));
   for (const [name, path] of await wasmFiles()) sources.set(WASM_PATH + name, path);
   let bytes = 0;
-  const kept: SiteFiles = { shell: [], large: [] };
+  const kept: FileLists = { shell: [], large: [] };
   for (const [name, source] of sources) {
     const target = join(folder, name);
     await makeFolder(dirname(target));

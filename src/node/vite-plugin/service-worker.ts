@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import * as vite from 'vite';
 
 import { builtServiceWorker, serviceWorkerSource } from '../package-files.ts';
-import { prefix, type SiteFiles } from '../site-files.ts';
+import { prefix, type FileLists } from '../site-files.ts';
 
 export interface ServiceWorkerOptions {
   /** The site's own, which has localtext in it; null: localtext's. */
   entry: string | null;
   root: string;
-  files: SiteFiles;
+  files: FileLists;
   /** Whether localtext's can call upstream servers; the site's own always can. */
   servers: boolean;
   production: boolean;

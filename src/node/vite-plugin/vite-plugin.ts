@@ -18,7 +18,7 @@ import {
   SERVICE_WORKER_IMPORT,
   STATIC_FOLDER,
 } from '../package-files.ts';
-import { addFile, addFolder, ownFilesScript, type SiteFiles } from '../site-files.ts';
+import { addFile, addFolder, ownFilesScript, type FileLists } from '../site-files.ts';
 import { apiHint, headersFor, notFound, serveFile, serveScript } from './middlewares.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { serviceWorker } from './service-worker.ts';
@@ -124,7 +124,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       for (const [file, path] of await wasmFiles())
         middlewares.use(base() + WASM_PATH + file, serveFile(path));
       // Bundled again for every request; nothing is kept while one develops.
-      const files: SiteFiles = { shell: [], large: [] };
+      const files: FileLists = { shell: [], large: [] };
       const script = () => serviceWorker({ ...worker(), files, production: false });
       middlewares.use(base() + name, serveScript(script));
       const list = ownFilesScript(files);
@@ -149,8 +149,8 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       async handler(_output, bundle) {
         if (this.environment.name !== 'client') return;
         const hashed = `${config.build.assetsDir}/`;
-        const files: SiteFiles = { shell: [], large: [] };
-        const ownFiles: SiteFiles = { shell: [], large: [] };
+        const files: FileLists = { shell: [], large: [] };
+        const ownFiles: FileLists = { shell: [], large: [] };
         for (const file of Object.values(bundle)) {
           const { fileName } = file;
           if (fileName.endsWith('.map')) continue;

@@ -22,7 +22,7 @@ export interface DescribedModel {
 const SAMPLING = { topK: 40, minP: 0.05 };
 
 /** @throws EngineError 400 `unsupported_model`; FormatError */
-export async function describeModel(
+export async function describeAddedModel(
   { files, facts }: OpenedSource,
   device: Pick<Device, 'gpu' | 'memoryGiB'>,
 ): Promise<DescribedModel> {

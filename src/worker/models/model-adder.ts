@@ -15,7 +15,7 @@ import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { sha256 } from '../../util/sha256.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 import type { Device } from '../device/device.ts';
-import { describeModel } from './describe-model.ts';
+import { describeAddedModel } from './describe-model.ts';
 import {
   asInvalidFile,
   type FileStorage,
@@ -93,7 +93,7 @@ export class ModelAdder {
     signal.throwIfAborted();
     const store = await this.#options.store;
     const opened = await openSource(source, { ...this.#options, store }, signal);
-    const described = await describeModel(opened, await this.#options.device).catch(asInvalidFile);
+    const described = await describeAddedModel(opened, await this.#options.device).catch(asInvalidFile);
     const { files } = described;
     const { name, bytes } = described.model;
     // The same model again is no conflict.

@@ -3,7 +3,7 @@ import type { WeightsReply } from '../../protocol/weights-messages.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { badRequest } from '../../errors/engine-error.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
-import { describeModel, importFile } from '../../model-files/model-import-export.ts';
+import { exportDescription, importFile } from '../../model-files/model-import-export.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
 import { findHubModel } from '../models/model-source.ts';
 import type { ModelAdder } from '../models/model-adder.ts';
@@ -30,7 +30,7 @@ export async function serveWeights(
     case 'list':
       return { type: 'list', store: await modelStorage.overview() };
     case 'describe':
-      return { type: 'described', description: await describeModel(service, command.target) };
+      return { type: 'described', description: await exportDescription(service, command.target) };
     case 'hub': {
       const { source, all } = command;
       const models = all

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { catalogDirectory } from '../../../src/api/models/models.ts';
-import type { ModelDescription } from '../../../src/api/service-dependencies.ts';
+import type { ModelDetails } from '../../../src/api/service-dependencies.ts';
 import { fakeService } from '../../support/fake-service.ts';
 
 const directory = catalogDirectory(async () => ({
@@ -9,7 +9,7 @@ const directory = catalogDirectory(async () => ({
   aliases: { other: 'own-1' },
 }));
 
-async function retrieve(describe?: (id: string) => Promise<ModelDescription | null>): Promise<unknown> {
+async function retrieve(describe?: (id: string) => Promise<ModelDetails | null>): Promise<unknown> {
   const { fetch } = await fakeService({ models: { ...directory, ...(describe && { describe }) } });
   return (await fetch('/v1/models/other')).json();
 }
@@ -17,7 +17,7 @@ async function retrieve(describe?: (id: string) => Promise<ModelDescription | nu
 const plain = { id: 'other', object: 'model', created: 1, owned_by: 'us' };
 
 test('one model carries what stands behind it here', async () => {
-  const description: ModelDescription = {
+  const description: ModelDetails = {
     variant: 'v',
     engine: 'wllama',
     bytes: 5,

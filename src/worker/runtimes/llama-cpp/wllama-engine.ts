@@ -11,7 +11,7 @@ import type { ChatPrompt } from '../../prompt/chat-prompt.ts';
 import { refuseOversized } from '../../prompt/prompt-bounds.ts';
 import { type Complete, type Completion, ThinkFirst, toCompletion } from '../../prompt/think-first.ts';
 import { ReplyScheduler } from './reply-scheduler.ts';
-import { type Chunk, ReplyReader } from './wllama-reply.ts';
+import { type Chunk, LlamaReplyReader } from './wllama-reply.ts';
 import { completionRequest } from './wllama-request.ts';
 import { isCrowded, type ServerCalls } from './internals/server-calls.ts';
 import { fromWllamaError } from './wllama-error.ts';
@@ -81,7 +81,7 @@ export class WllamaEngine implements ChatEngine {
     signal: AbortSignal,
     onPrefill?: () => void,
   ): AsyncGenerator<ChatEvent, void, undefined> {
-    const reader = new ReplyReader(completion.topLogprobs, this.fingerprint);
+    const reader = new LlamaReplyReader(completion.topLogprobs, this.fingerprint);
     let leave = () => {};
     try {
       for (let attempt = completion, tries = 1; ; tries++) {

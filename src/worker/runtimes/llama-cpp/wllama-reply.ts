@@ -26,7 +26,7 @@ interface RawLogprob {
 }
 
 /** Turns the chunks of one reply into events. */
-export class ReplyReader {
+export class LlamaReplyReader {
   readonly #topLogprobs: number | undefined;
   readonly #fingerprint: string;
   #accepted: { promptTokens: number; cachedTokens: number } | null = null;

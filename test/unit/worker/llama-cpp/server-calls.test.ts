@@ -1,7 +1,7 @@
 import type { Wllama } from '@wllama/wllama';
 import { expect, test } from 'vitest';
 
-import { ReplyReader } from '../../../../src/worker/runtimes/llama-cpp/wllama-reply.ts';
+import { LlamaReplyReader } from '../../../../src/worker/runtimes/llama-cpp/wllama-reply.ts';
 import {
   NativeLog,
   RequestRejectedError,
@@ -63,7 +63,7 @@ test('an error that was logged before does not excuse the next one', async () =>
 });
 
 test('a first result that is not UTF-8 is given after the reply was accepted, with the right counts', () => {
-  const reader = new ReplyReader(undefined, 'f');
+  const reader = new LlamaReplyReader(undefined, 'f');
   const timings = { cache_n: 2, prompt_n: 5, prompt_ms: 1, predicted_n: 2, predicted_ms: 1 };
   const events = [
     ...reader.read({ choices: [{ text: '\ufffd' }] }),
