@@ -1,7 +1,7 @@
 import { appendFile, cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { Page } from 'playwright';
+import type { Page, Request } from 'playwright';
 import { expect, inject, onTestFinished, test } from 'vitest';
 
 import { browserOfFile } from '../support/browser-of-file.ts';
@@ -143,8 +143,15 @@ test.each([
        build: { target: 'es2023' },
      };`,
   );
+  // The server has ranges: no part of the weights may be asked for and thrown away.
+  const broken: string[] = [];
+  const onFailed = (request: Request): void =>
+    void broken.push(`${request.method()} ${request.url()} ${request.failure()?.errorText}`);
+  browser.context.on('requestfailed', onFailed);
+  onTestFinished(() => void browser.context.off('requestfailed', onFailed));
   const { page, faults } = await openExample(browser.context, url);
   expect(await ask(page)).toMatch(/Paris/);
+  expect(broken).toEqual([]);
   await stop();
   await page.reload();
   expect(await ask(page)).toMatch(/Paris/);

@@ -143,7 +143,12 @@ class Download {
     this.#checkVersion(response);
     const reader = new ChunkReader(timeout.body(response));
     try {
-      if (response.status === 206) return await this.#storeNext(reader, index);
+      if (response.status === 206) {
+        await this.#storeNext(reader, index);
+        // A body that is left before its end is a cancelled request to the browser, and its connection is not used again.
+        await reader.ended();
+        return;
+      }
       for (let at = 0; at < partial.chunkCount; at++) await this.#storeNext(reader, at);
       if (!(await reader.ended())) throw sizeDiffers(this.#file, 'is longer');
     } finally {

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 
 import { download } from '../../../src/model-files/download/download.ts';
 import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
@@ -43,6 +43,33 @@ test('a large file comes over several connections, in chunks, and adds up', asyn
   expect(site.most).toBe(4);
   expect(progress).toEqual(progress.toSorted((a, b) => a - b));
   expect(progress.at(-1)).toBe(body.length);
+});
+
+test('no range is cancelled: every body is read to its end', async () => {
+  const bodies = { ended: 0, cancelled: 0 };
+  vi.stubGlobal('fetch', async (_url: string, { headers }: { headers: { range: string } }) => {
+    const [, from = 0, to = 0] = (/(\d+)-(\d+)/.exec(headers.range) ?? []).map(Number);
+    const parts = [body.subarray(from, to + 1)];
+    const stream = new ReadableStream(
+      {
+        pull(controller) {
+          const part = parts.pop();
+          if (part) return controller.enqueue(part);
+          controller.close();
+          bodies.ended++;
+        },
+        cancel: () => void bodies.cancelled++,
+      },
+      { highWaterMark: 0 },
+    );
+    const range = { 'content-range': `bytes ${from}-${to}/${body.length}` };
+    return new Response(stream, { status: 206, headers: range });
+  });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const store = openStore(new MemoryBackend(), 'http://site.test/');
+  const { blob } = await store.file(file, { signal: never, onProgress: () => undefined });
+  expect(await whole(blob)).toBe(true);
+  expect(bodies).toEqual({ ended: 6, cancelled: 0 });
 });
 
 test('an aborted download goes on with the chunks that are missing, in a later worker too', async () => {
