@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
@@ -9,6 +9,10 @@ export async function copyWasm() {
   const { wasmFiles, WASM_FOLDER } = await import('../../dist/node/wasm-files.js');
   mkdirSync(WASM_FOLDER, { recursive: true });
   const files = [...(await wasmFiles())];
-  for (const [name, path] of files) cpSync(path, join(WASM_FOLDER, name));
+  for (const [name, path] of files) {
+    cpSync(path, join(WASM_FOLDER, name));
+    // One package has it executable.
+    chmodSync(join(WASM_FOLDER, name), 0o644);
+  }
   return files.map(([, path]) => path);
 }
