@@ -4,7 +4,7 @@ import type { StorageBackend } from './backends/storage-backend.ts';
 import { isQuotaError, storageFull } from './download/download-errors.ts';
 import type { DownloadRate } from './download/download-rate.ts';
 import { download } from './download/download.ts';
-import { requantize, reserve, scaledProgress } from './download/requantized-download.ts';
+import { requantize, reserve } from './download/requantized-download.ts';
 import type { FetchedFile, FileOptions, StoredFile } from './stored-file.ts';
 import type { StoredFiles } from './stored-files.ts';
 import type { CrossOriginSource } from './cross-origin-source.ts';
@@ -82,7 +82,7 @@ export class FileDownloader {
     const measure = rate.measure();
     const onProgress = (loadedBytes: number): void => {
       measure(loadedBytes);
-      options.onProgress(loadedBytes);
+      options.onProgress(loadedBytes, file.bytes, 'download');
     };
     const chunks = await download(this.#backend, file, { ...options, onProgress, url, name: file.sha256 });
     return { chunks, url };
@@ -98,8 +98,7 @@ export class FileDownloader {
     if (free !== null && free < needed) return null;
     await reserve(this.#backend, file);
     try {
-      const onProgress = scaledProgress(file, from, options.onProgress);
-      const stored = await this.#options.stored(from, { ...options, onProgress });
+      const stored = await this.#options.stored(from, options);
       if (!(await stored.intact)) return null;
       const chunks = await requantize(this.#backend, file, stored.blob, options);
       return { chunks, url: stored.from };

@@ -19,8 +19,8 @@ export async function wasmFiles(): Promise<Map<string, string>> {
 }
 
 /** Their names and sizes. */
-export const wasmSizes = (): Map<string, number> =>
-  new Map([...wasmFiles()].map(([name, path]) => [name, statSync(path).size]));
+export const wasmSizes = async (): Promise<Map<string, number>> =>
+  new Map([...(await wasmFiles())].map(([name, path]) => [name, statSync(path).size]));
 
 /**
  * In a clone, from the engines' own packages. onnxruntime-web is resolved from transformers.js, which requires exactly

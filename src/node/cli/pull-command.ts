@@ -78,7 +78,7 @@ export async function pullWeights(
     });
     const count = fetched === 1 ? '1 file' : `${fetched} files`;
     progress.line(fetched > 0 ? `Weights are in ${folder} (${count} fetched).` : `Weights are in ${folder}.`);
-    if (fetched > 0) for (const line of await sizeTable(folder, wasmSizes(), null)) progress.line(line);
+    if (fetched > 0) for (const line of await sizeTable(folder, await wasmSizes(), null)) progress.line(line);
     const hint = await offerToIgnore(folder, fetched > 0, signal);
     if (hint !== null) progress.line(hint);
   } catch (error) {

@@ -173,7 +173,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           this.emitFile({ type: 'asset', fileName: SERVICE_WORKER_IMPORT, source: await importable(list) });
         const source = await serviceWorker({ ...worker(), files, production: true });
         this.emitFile({ type: 'asset', fileName: name, source });
-        siteBytes = sum([...Object.values(bundle).map(bytesOf), ...wasmSizes().values()]);
+        siteBytes = sum([...Object.values(bundle).map(bytesOf), ...(await wasmSizes()).values()]);
       },
     },
 
@@ -181,7 +181,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
       order: 'post',
       async handler() {
         if (siteBytes === null) return;
-        const lines = await sizeTable(models(), wasmSizes(), siteBytes);
+        const lines = await sizeTable(models(), await wasmSizes(), siteBytes);
         siteBytes = null;
         if (lines.length > 0) config.logger.info(lines.join('\n'));
       },

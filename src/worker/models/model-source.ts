@@ -14,7 +14,6 @@ import type { ModelSource } from '../../protocol/weights-command.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { hashed } from '../../model-files/sources/hub-source.ts';
 import { hashBlob } from '../../model-files/integrity/integrity-record.ts';
-import type { FileOptions } from '../../model-files/stored-file.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
 import { FormatError } from '../../model-files/gguf/byte-cursor.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
@@ -31,12 +30,17 @@ export async function findHubModel(
   return { ...model, facts: await readEmbeddingFacts(source.repository, model, signal) };
 }
 
+interface CountOptions {
+  signal: AbortSignal;
+  onProgress(bytes: number): void;
+}
+
 /** A file of a model that is being added. */
 export interface SourceFile extends ModelFile {
   phase: LoadProgress['phase'];
   /** Its place, size and hash in the store. */
-  describe(options: FileOptions): Promise<WeightFile>;
-  store(file: WeightFile, options: FileOptions): Promise<void>;
+  describe(options: CountOptions): Promise<WeightFile>;
+  store(file: WeightFile, options: CountOptions): Promise<void>;
 }
 
 export interface OpenedSource {

@@ -3,18 +3,7 @@ import type { EmbeddingJob } from '../../../protocol/job.ts';
 import type { EmbeddingEngine } from '../engine.ts';
 import { badRequest, engineCrashed, type EngineError } from '../../../errors/engine-error.ts';
 import { MAX_CHARACTERS } from '../../prompt/prompt-bounds.ts';
-
-/** Lets messages in: texts are tokenized on this thread, and steps in a row would delay aborts. */
-function yieldToEventLoop(): Promise<void> {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(null);
-  });
-}
+import { yieldToEventLoop } from '../../../util/yield-to-event-loop.ts';
 
 /**
  * Tokens of a batch, padding included. On the CPU padding costs as much as text, and 512 were quickest. On a GPU each

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
-
-import { expect, test } from 'vitest';
-
-import { loadProgress, onlyForward } from '../../../../src/worker/models/load-variant.ts';
+import { expect, test, vi } from 'vitest';
+import { loadProgress, onlyForward } from '../../../../src/worker/models/load-progress.ts';
 import { MemoryBackend } from '../../../../src/model-files/backends/open-backend.ts';
 import { openStore } from '../../model-files/open-store.ts';
 
@@ -21,23 +19,72 @@ test('progress never steps back, though a file is fetched after the load began',
   const [first, late] = [file('a', 100), file('b', 10)];
   const store = openStore(new MemoryBackend(), 'http://site.test/');
   const progress = await loadProgress(store, [first, late], options);
-  progress.file(first, 60);
-  progress.file(first, 100);
+  progress.file(first, 60, 100, 'download');
+  progress.file(first, 100, 100, 'download');
+  progress.stored(first);
   options.onProgress('load', 50, 110);
-  progress.file(late, 5);
-  progress.file(late, 10);
+  progress.file(late, 5, 10, 'download');
+  progress.stored(late);
   options.onProgress('load', 110, 110);
   // A damaged file is fetched, and the engine loads again.
   const again = await loadProgress(store, [first, late], options);
-  again.file(first, 100);
+  again.file(first, 100, 100, 'download');
   options.onProgress('load', 50, 110);
   expect(seen).toEqual([
     ['download', 0],
     ['download', 60],
     ['download', 100],
+    ['download', 100],
     ['load', 50],
     ['load', 50],
     ['load', 110],
     ['load', 110],
+  ]);
+});
+
+test('the download counts what comes over the network, and making the file of it is another phase', async () => {
+  const seen: unknown[] = [];
+  const options = {
+    signal: new AbortController().signal,
+    onProgress: onlyForward((...progress) => seen.push(progress)),
+  };
+  const model = { ...file('a.Q8_0', 150), requantizedFrom: file('a.Q4_1', 100) };
+  const stored = file('tokenizer', 8);
+  const store = openStore(new MemoryBackend(), 'http://site.test/');
+  vi.spyOn(store, 'missing').mockResolvedValue([model]);
+  const progress = await loadProgress(store, [model, stored], options);
+  progress.file(model, 40, 100, 'download');
+  progress.file(model, 100, 100, 'download');
+  progress.file(model, 0, 150, 'prepare');
+  progress.file(model, 150, 150, 'prepare');
+  progress.stored(model);
+  expect(seen).toEqual([
+    ['download', 8, 108],
+    ['download', 48, 108],
+    ['download', 108, 108],
+    ['prepare', 0, 150],
+    ['prepare', 150, 150],
+    ['load', 0, 158],
+  ]);
+});
+
+test('where the smaller file cannot be used, the download counts the larger one from its start', async () => {
+  const seen: unknown[] = [];
+  const options = {
+    signal: new AbortController().signal,
+    onProgress: onlyForward((...progress) => seen.push(progress)),
+  };
+  const model = { ...file('a.Q8_0', 150), requantizedFrom: file('a.Q4_1', 100) };
+  const progress = await loadProgress(openStore(new MemoryBackend(), 'http://site.test/'), [model], options);
+  progress.file(model, 100, 100, 'download');
+  progress.file(model, 75, 150, 'prepare');
+  progress.file(model, 10, 150, 'download');
+  progress.stored(model);
+  expect(seen).toEqual([
+    ['download', 0, 100],
+    ['download', 100, 100],
+    ['prepare', 75, 150],
+    ['download', 10, 150],
+    ['load', 0, 150],
   ]);
 });

@@ -1,0 +1,95 @@
+import type { WeightFile } from '../../catalog/catalog.ts';
+import { weightBytes } from '../../catalog/memory-estimate.ts';
+import type { LoadVariantOptions } from './loaded-model.ts';
+import type { FileOptions } from '../../model-files/stored-file.ts';
+import type { WeightStore } from '../../model-files/weight-store.ts';
+
+type OnProgress = LoadVariantOptions['onProgress'];
+type Phase = Parameters<OnProgress>[0];
+
+/**
+ * Keeps progress from stepping back: once the engine loads, a file that is still fetched is part of that phase, and the
+ * bytes of a phase only grow.
+ */
+export function onlyForward(onProgress: OnProgress): OnProgress {
+  let current: Phase = 'download';
+  let most = 0;
+  return (phase, loadedBytes, totalBytes) => {
+    if (current === 'load' && phase !== 'load') return;
+    if (current !== phase) most = 0;
+    current = phase;
+    most = Math.max(most, loadedBytes);
+    onProgress(phase, most, totalBytes);
+  };
+}
+
+interface Count {
+  loadedBytes: number;
+  totalBytes: number;
+}
+
+interface FileState {
+  missing: boolean;
+  /** What comes over the network for it. */
+  network: Count;
+  /** What has been made of that so far; null: nothing yet. */
+  prepared: Count | null;
+}
+
+export interface FilesProgress {
+  file(file: WeightFile, ...step: Parameters<FileOptions['onProgress']>): void;
+  stored(file: WeightFile): void;
+}
+
+/**
+ * Adds up the bytes of a model's files, as one bar for all of them: what comes over the network, and, once all of that has
+ * come, what is made of it.
+ */
+export async function loadProgress(
+  store: WeightStore,
+  files: readonly WeightFile[],
+  { onProgress }: LoadVariantOptions,
+): Promise<FilesProgress> {
+  const missing = new Set(await store.missing(files));
+  const states = new Map(
+    files.map((file): [WeightFile, FileState] => {
+      const totalBytes = (file.requantizedFrom ?? file).bytes;
+      const network = { loadedBytes: missing.has(file) ? 0 : totalBytes, totalBytes };
+      return [file, { missing: missing.has(file), network, prepared: null }];
+    }),
+  );
+  const report = (): void => {
+    const all = [...states.values()];
+    const left = all.filter((state) => state.missing);
+    // The engine reports the progress of its load itself.
+    if (left.length === 0) return onProgress('load', 0, weightBytes({ files }));
+    const prepared = left.flatMap((state) => state.prepared ?? []);
+    if (prepared.length === left.length) return onProgress('prepare', ...sum(prepared));
+    onProgress('download', ...sum(all.map(({ network }) => network)));
+  };
+  const change = (file: WeightFile, changed: (state: FileState) => Partial<FileState>): void => {
+    const state = states.get(file);
+    if (!state?.missing) return;
+    states.set(file, { ...state, ...changed(state) });
+    report();
+  };
+  report();
+  return {
+    file: (file, loadedBytes, totalBytes, phase) =>
+      change(file, () =>
+        phase === 'prepare'
+          ? { prepared: { loadedBytes, totalBytes } }
+          : { network: { loadedBytes, totalBytes }, prepared: null },
+      ),
+    stored: (file) =>
+      change(file, ({ network: { totalBytes } }) => ({
+        missing: false,
+        network: { loadedBytes: totalBytes, totalBytes },
+      })),
+  };
+}
+
+const sum = (counts: readonly Count[]): [loadedBytes: number, totalBytes: number] => [
+  counts.reduce((total, { loadedBytes }) => total + loadedBytes, 0),
+  counts.reduce((total, { totalBytes }) => total + totalBytes, 0),
+];
