@@ -22,8 +22,8 @@ test('llama.cpp drops saved prompt states when its memory may not grow, and goes
   const context = await launch();
   const page = await context.newPage();
   await page.goto(`${inject('siteUrl')}/llama-page.html`);
-  const limit = 8_000_000;
-  const seen = await page.evaluate((bytes) => window.saveStates(20, bytes), limit);
+  const limit = 3_000_000;
+  const seen = await page.evaluate((bytes) => window.saveStates(10, bytes), limit);
   expect(seen).toMatchObject({ isLimited: true, replies: 20 });
   expect(seen.grownBytes).toBeLessThanOrEqual(limit);
   await context.close();

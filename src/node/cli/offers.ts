@@ -1,17 +1,15 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
-import { existsSync, readdirSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { spawnSync } from 'node:child_process';
 
-import type { Catalog, Variant } from '../../catalog/catalog.ts';
-import { estimateMemory } from '../../catalog/memory-estimate.ts';
 import { defaultCatalog } from '../../catalog/default-catalog.ts';
 import { cacheFolder } from './pull/cache.ts';
 import { makeFolder, naming } from '../files.ts';
 import { hubEndpoint, probeHub } from './pull/pull-hub.ts';
+import { recommend, thisMachine } from './pull/recommend.ts';
 
 /** Whether somebody can answer. */
 export const isInteractive = (): boolean => process.stdin.isTTY && process.stderr.isTTY && !process.env['CI'];
@@ -27,52 +25,6 @@ export async function ask(question: string, signal: AbortSignal): Promise<boolea
   } finally {
     terminal.close();
   }
-}
-
-export interface Machine {
-  /** Whether a browser here probably has WebGPU. */
-  gpu: boolean;
-  memoryBytes: number;
-  cores: number;
-}
-
-/** A page gets a part of the machine's memory: a model that needs more than a quarter of it is not recommended. */
-const MEMORY_SHARE = 4;
-/** Larger downloads are for those who ask for them by name. */
-const MAX_BYTES = 1.3e9;
-
-/** The largest chat model that pages on this machine would choose, of those the hub has; null: none. */
-export function recommend(catalog: Catalog, machine: Machine): Variant | null {
-  const variants = catalog.models.filter(({ kind }) => kind === 'chat').flatMap((model) => model.variants);
-  const fitting = variants.filter((variant) => {
-    const { hub, needs: { webgpu = false, cores = 1 } = {} } = variant;
-    return (
-      hub !== undefined &&
-      hub.approximateBytes <= MAX_BYTES &&
-      (machine.gpu || !webgpu) &&
-      cores <= machine.cores &&
-      estimateMemory(variant).memoryBytes * MEMORY_SHARE <= machine.memoryBytes
-    );
-  });
-  // A model on the GPU writes several times as fast as one of its size on the CPU.
-  const rank = ({ needs, hub }: Variant): number => (needs?.webgpu ? 1e12 : 0) + (hub?.approximateBytes ?? 0);
-  return fitting.filter(isHalf).toSorted((a, b) => rank(b) - rank(a))[0] ?? null;
-}
-
-/** Of two builds of one model for the GPU, the one in half floats: most GPUs can run it, and it takes less memory. */
-const isHalf = ({ needs }: Variant): boolean =>
-  !needs?.webgpu || (needs.features?.includes('shader-f16') ?? false);
-
-export const thisMachine = (): Machine => ({
-  gpu: hasGpu(),
-  memoryBytes: totalmem(),
-  cores: availableParallelism(),
-});
-
-/** A browser alone knows. Linux shows its GPUs as devices; other systems rarely run without one. */
-function hasGpu(): boolean {
-  if (process.platform !== 'linux') return true;
-  return existsSync('/dev/dri') && readdirSync('/dev/dri').some((name) => name.startsWith('renderD'));
 }
 
 /**

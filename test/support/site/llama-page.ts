@@ -68,7 +68,7 @@ window.saveStates = async (prompts, limit) => {
     const before = await limitPromptStates(wllama, limit);
     let replies = 0;
     for (let index = 0; index < prompts; index++)
-      replies += await complete(`${index} ${String.fromCharCode(97 + (index % 26))}`.repeat(30));
+      replies += await complete(`${index} ${String.fromCharCode(97 + (index % 26))}`.repeat(12));
     return {
       grownBytes: (await limitPromptStates(wllama, limit)) - before,
       isLimited: log.limitedStates,

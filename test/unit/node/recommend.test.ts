@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
-import { offerModel, recommend } from '../../../src/node/cli/offers.ts';
+import { offerModel } from '../../../src/node/cli/offers.ts';
+import { recommend } from '../../../src/node/cli/pull/recommend.ts';
 import { fakeTerminal, realTerminal } from './fake-terminal.ts';
 import { HubDouble } from './hub-double.ts';
 
 // The offer's machine; `vi.mock` is hoisted to before the imports.
-vi.mock(import('../../../src/node/cli/offers.ts'), async (original) => ({
+vi.mock(import('../../../src/node/cli/pull/recommend.ts'), async (original) => ({
   ...(await original()),
   thisMachine: () => ({ gpu: true, memoryBytes: 16e9, cores: 8 }),
 }));
