@@ -57,7 +57,7 @@ export class FileDownloader {
   }
 
   async #download(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
-    const { chunks, url } = (await this.#requantized(file, options)) ?? (await this.#asItIs(file, options));
+    const { chunks, url } = await this.#fromSite(file, options);
     await this.#files.finish(file, chunks, { from: url, shared: false });
     if (file.requantizedFrom) await this.#files.remove(file.requantizedFrom);
     const blob = await this.#own(file);
@@ -67,6 +67,24 @@ export class FileDownloader {
     await this.#files.finish(file, chunks, { from: url, shared: true });
     await this.#backend.remove(file.sha256);
     return { blob: shared, from: url };
+  }
+
+  /** A site need not have the file itself where it has the one that the file is requantized from. */
+  async #fromSite(file: WeightFile, options: FileOptions): Promise<Downloaded> {
+    const { requantizedFrom: from } = file;
+    if (!from) return this.#asItIs(file, options);
+    const begun = (await this.#files.storedBytes(file)) > 0 && !(await this.#files.complete(from));
+    const requantized = begun ? null : await this.#requantized(file, options);
+    if (requantized) return requantized;
+    try {
+      return await this.#asItIs(file, options);
+    } catch (error) {
+      if (!(error instanceof EngineError && error.code === 'weights_unavailable')) throw error;
+      expectRoom(await this.#options.room([file, from]));
+      const repaired = begun ? await this.#requantized(file, options) : null;
+      if (repaired) return repaired;
+      throw error;
+    }
   }
 
   async #own({ path, sha256 }: WeightFile): Promise<Blob> {
@@ -88,12 +106,10 @@ export class FileDownloader {
     return { chunks, url };
   }
 
-  /** null: the file itself is to be downloaded, as that has begun, or the other is missing or does not fit. */
+  /** null: the file itself is to be downloaded, as the other is missing or does not fit. */
   async #requantized(file: WeightFile, options: FileOptions): Promise<Downloaded | null> {
     const { requantizedFrom: from } = file;
     if (!from) return null;
-    const begun = (await this.#files.storedBytes(file)) > 0;
-    if (begun && !(await this.#files.complete(from))) return null;
     const { needed, free } = await this.#options.room([file, from]);
     if (free !== null && free < needed) return null;
     await reserve(this.#backend, file);

@@ -2,11 +2,20 @@ import { copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promis
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-import { builtServiceWorker, packageFile, SERVICE_WORKER, STATIC_FOLDER } from '../package-files.ts';
+import {
+  builtServiceWorker,
+  OWN_FILES,
+  packageFile,
+  SERVICE_WORKER,
+  SERVICE_WORKER_IMPORT,
+  STATIC_FOLDER,
+} from '../package-files.ts';
 import { CommandError, parseFlags, UsageError } from './arguments.ts';
-import { addFile, addFolder, prefix, type FileLists } from '../site-files.ts';
+import { addFile, addFolder, ownFilesScript, prefix, type FileLists } from '../site-files.ts';
 import { WASM_PATH, wasmFiles } from '../wasm-files.ts';
 import { makeFolder, makeWritableFolder, naming } from '../files.ts';
+
+const SCRIPTS = [SERVICE_WORKER, OWN_FILES, SERVICE_WORKER_IMPORT];
 
 interface Copied {
   files: number;
@@ -21,6 +30,16 @@ async function copySite(
   folder: string,
   { offline, servers }: { offline: boolean; servers: boolean },
 ): Promise<Copied> {
+  const ours = new Set(['localtext', ...SCRIPTS, 'models'].map((name) => join(folder, name)));
+  const site: FileLists = { shell: [], large: [] };
+  if (offline) {
+    await addFolder(site, folder, (path) => ours.has(path));
+    if (![...site.shell, ...site.large].some(({ url }) => /\.html?$/.test(url))) {
+      throw new CommandError(
+        `${folder} has no page (*.html) to keep for use without a network. Build the site first, then run localtext init --offline.`,
+      );
+    }
+  }
   await makeWritableFolder(folder);
   const built = packageFile(STATIC_FOLDER);
   if (!existsSync(join(built, SERVICE_WORKER))) {
@@ -41,14 +60,19 @@ async function copySite(
     bytes += (await stat(target)).size;
     addFile(kept, name, await readFile(target));
   }
-  if (offline) {
-    const ours = new Set(['localtext', SERVICE_WORKER, 'models'].map((name) => join(folder, name)));
-    await addFolder(kept, folder, (path) => ours.has(path));
+  const ownFiles = ownFilesScript(kept);
+  for (const list of ['shell', 'large'] as const) kept[list].push(...site[list]);
+  const scripts = {
+    [SERVICE_WORKER]: prefix(kept) + (await readFile(builtServiceWorker(servers), 'utf8')),
+    [OWN_FILES]: ownFiles,
+    [SERVICE_WORKER_IMPORT]: ownFiles + (await readFile(join(built, SERVICE_WORKER_IMPORT), 'utf8')),
+  };
+  for (const [name, script] of Object.entries(scripts)) {
+    const target = join(folder, name);
+    await naming(target, writeFile(target, script));
+    bytes += Buffer.byteLength(script);
   }
-  const worker = prefix(kept) + (await readFile(builtServiceWorker(servers), 'utf8'));
-  const target = join(folder, SERVICE_WORKER);
-  await naming(target, writeFile(target, worker));
-  return { files: sources.size + 1, bytes: bytes + Buffer.byteLength(worker) };
+  return { files: sources.size + SCRIPTS.length, bytes };
 }
 
 export const help = `Usage: localtext init <folder> [--offline] [--servers]
