@@ -39,9 +39,9 @@ export function fitChat(
 }
 
 /** An embedding model in ONNX. ONNX Runtime's memory is that of WASM, also where a GPU computes. */
-export function fitEmbedding(bytes: number, limits: EngineLimits, quantized = false): Fit {
+export function fitEmbedding(bytes: number, limits: EngineLimits): Fit {
   const sized = { engine: 'transformers' as const, contextLength: 0, files: [{ bytes }] };
-  const { memoryBytes } = estimateMemory({ ...sized, ...(quantized && { maxBatchSize: 1 }) });
+  const { memoryBytes } = estimateMemory(sized);
   return { memoryBytes, shortage: engineShortage(memoryBytes, [], { ...limits, gpu: false }) };
 }
 

@@ -18,11 +18,6 @@ const ENGINES: Record<Variant['engine'], EngineMemory> = {
   upstream: { base: 0, share: 0 },
 };
 
-/** Another worker of an ONNX model, while it starts, without its weights. */
-const WORKER_BYTES = 110e6;
-/** Weights up to here may be in memory twice. */
-const MAX_TWICE_BYTES = 128e6;
-
 /** For a GGUF variant that does not say how large its KV cache is. */
 const UNKNOWN_KV_SHARE = 0.2;
 
@@ -35,7 +30,6 @@ export const MIN_CONTEXT = 1024;
 export interface SizedVariant extends Pick<Variant, 'engine' | 'contextLength' | 'hub' | 'needs'> {
   files: readonly Pick<WeightFile, 'bytes'>[];
   kvValues?: number;
-  maxBatchSize?: number;
 }
 
 export interface MemoryEstimate {
@@ -49,10 +43,6 @@ export interface MemoryEstimate {
 export const weightBytes = ({ files, hub }: Pick<SizedVariant, 'files' | 'hub'>): number =>
   files.reduce((sum, { bytes }) => sum + bytes, hub?.approximateBytes ?? 0);
 
-/** How many workers may compute an ONNX model's texts at once: docs/decisions/onnx-worker.md. */
-export const maxWorkers = (variant: Omit<SizedVariant, 'engine' | 'contextLength'>): number =>
-  variant.maxBatchSize === 1 && weightBytes(variant) <= MAX_TWICE_BYTES ? 2 : 1;
-
 /** What a variant takes of this device's memory, about; the catalog's own figure comes first. */
 export function estimateMemory(variant: SizedVariant): MemoryEstimate {
   const { engine, contextLength, needs, kvValues } = variant;
@@ -63,9 +53,7 @@ export function estimateMemory(variant: SizedVariant): MemoryEstimate {
   // llama.cpp keeps states of as many tokens as its context holds.
   const promptStateBytes = Math.round(kvCache);
   const { base, share } = ENGINES[engine];
-  const otherWorkers = engine === 'transformers' ? maxWorkers(variant) - 1 : 0;
-  const computed =
-    base + share * weights + kvCache + promptStateBytes + otherWorkers * (WORKER_BYTES + share * weights);
+  const computed = base + share * weights + kvCache + promptStateBytes;
   return { memoryBytes: needs?.memoryBytes ?? Math.round(computed), promptStateBytes };
 }
 

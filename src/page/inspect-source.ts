@@ -68,7 +68,7 @@ async function embeddingDetails(
   limits: EngineLimits,
 ): Promise<ModelDetails> {
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
-  const { memoryBytes, shortage } = fitEmbedding(bytes, limits, quantized);
+  const { memoryBytes, shortage } = fitEmbedding(bytes, limits);
   return {
     suggestedId: toModelId(name),
     name,

@@ -57,7 +57,7 @@ function describeEmbedding(
 ): DescribedModel {
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   const limits = { memoryGiB, gpu: false, memory64: false };
-  const { memoryBytes, shortage } = fitEmbedding(bytes, limits, quantized);
+  const { memoryBytes, shortage } = fitEmbedding(bytes, limits);
   requireFit(name, shortage);
   const quantization = embeddingQuantization(quantized);
   const embedding = { dimensions, pooling };

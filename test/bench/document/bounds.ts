@@ -29,7 +29,7 @@ export const bounds: Record<string, string> = {
   'embeddings-mixed':
     'Both wait for the same model, in f32 on WASM: what ours saves is padding, by batches of texts of like length with at most 512 tokens, and the calls between. Two workers of one thread each are slower in f32: 15.6 s for 128 texts, beside 11.3 of one worker with two threads.',
   'embeddings-mixed-int8':
-    "onnxruntime's WASM kernel for 8 bits multiplies 16-bit integers, eight at a time, and is 2.6 times as fast as the one for f32. Its products are two thirds of what remains; softmax, layer norms, GELU and attention's own products stay in f32. On one thread, in Node, it is 2.2 times as fast as f32. Two workers of a thread each compute twice as much as one (128 texts: 8.8 s, 4.5 s), which uses two processors up: what remains is the kernel's factor. Batches of 32 as they come take 2.2 times as long as the loop, for their padding: 6 would want 2.7 times the loop's speed.",
+    "onnxruntime's WASM kernel for 8 bits multiplies 16-bit integers, eight at a time, and is 2.6 times as fast as the one for f32. Its products are two thirds of what remains; softmax, layer norms, GELU and attention's own products stay in f32. On one thread, in Node, it is 2.2 times as fast as f32. One worker computes, one text at a time, which keeps few threads busy. Batches of 32 as they come take 2.2 times as long as the loop, for their padding: 6 would want 2.7 times the loop's speed.",
   memory:
     'Each tab is a process of the browser with its own script engine and the application in it, before localtext does anything: five tabs that only show a file take as much, as the figures below say.',
   'warm-start':

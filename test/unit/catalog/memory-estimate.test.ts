@@ -33,19 +33,6 @@ test('a GGUF that does not say how large its cache is takes a share of its weigh
   expect(estimateMemory(unknown).promptStateBytes).toBe(100 * MB);
 });
 
-test('a second worker is counted for an ONNX model of few weights that takes texts one by one', () => {
-  const onnx = (bytes: number, maxBatchSize?: number) =>
-    bytesOf({
-      engine: 'transformers',
-      contextLength: 512,
-      files: [{ bytes }],
-      ...(maxBatchSize && { maxBatchSize }),
-    });
-  expect(onnx(24 * MB, 1) - onnx(24 * MB)).toBeCloseTo(110 * MB + 1.4 * 24 * MB);
-  expect(onnx(24 * MB, 8)).toBe(onnx(24 * MB));
-  expect(onnx(500 * MB, 1)).toBe(onnx(500 * MB));
-});
-
 test('of the hub’s weights the approximate size counts', () => {
   const hub = { repository: 'o/r', revision: 'main', folder: 'f', approximateBytes: 500 * MB };
   expect(bytesOf({ ...gguf, files: [], hub })).toBe(bytesOf(gguf));

@@ -2,12 +2,11 @@ import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transforme
 
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import { abortable } from '../../../util/abort.ts';
-import { hasAdapter } from '../../device/device.ts';
+import { hasAdapter, hasThreads, processors } from '../../device/device.ts';
 import type { EmbeddingEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { checkConfig, graphFailure, noGpu, tokenizerFailure } from './transformers-files.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
 import { OnnxSession } from './onnx-session.ts';
-import { parallelism, SessionPool } from './session-pool.ts';
 import { isStartFailure, startFailure } from './runtime-files.ts';
 import { TransformersEngine } from './transformers-engine.ts';
 import { filesOf, type ModelFiles, type ReadFile, serveFiles } from './weight-files.ts';
@@ -23,8 +22,8 @@ export const loadTransformers: LoadEngine<TransformersVariant, EmbeddingEngine> 
   const files = filesOf(variant, context);
   const tokenizer = await abortable(loadTokenizer(variant, context, files.read), files.failed);
   context.signal.throwIfAborted();
-  const sessions = await loadSessions(variant, context, files);
-  return new TransformersEngine(new OnnxEmbedder(sessions, tokenizer), variant, fingerprint(variant));
+  const session = await loadSession(variant, context, files);
+  return new TransformersEngine(new OnnxEmbedder(session, tokenizer), variant, fingerprint(variant));
 };
 
 async function loadTokenizer(
@@ -46,31 +45,27 @@ async function loadTokenizer(
   }
 }
 
-async function loadSessions(
+async function loadSession(
   variant: TransformersVariant,
   context: EngineContext,
   files: ModelFiles,
-): Promise<SessionPool> {
+): Promise<OnnxSession> {
   // Asked before the runtime is: its own attempt would end in a bare number.
   if (variant.device === 'webgpu' && !(await hasAdapter())) throw noGpu(variant);
-  const { workers, threadsAlone, threadsEach } = parallelism(variant);
   const onDevice = { ...variant, device: variant.device ?? DEFAULT_DEVICE };
-  const open = (threads: number, signal: AbortSignal) =>
-    OnnxSession.load(onDevice, { ...context, signal }, files, threads);
   try {
-    return new SessionPool(await open(threadsAlone, context.signal), {
-      size: workers,
-      replacesFirst: threadsAlone > threadsEach,
-      open: (signal) => open(threadsEach, signal),
-    });
+    return await OnnxSession.load(onDevice, context, files, threads());
   } catch (error) {
     context.signal.throwIfAborted();
     throw isStartFailure(error) ? await startFailure(error, variant, context) : graphFailure(error, variant);
   }
 }
 
+/** Threads require SharedArrayBuffer. */
+const threads = (): number => (hasThreads() ? processors() : 1);
+
 function fingerprint(variant: TransformersVariant): string {
   const { name, device = DEFAULT_DEVICE } = variant;
-  const backend = device === 'wasm' ? `wasm-${parallelism(variant).threadsAlone}t` : 'webgpu';
+  const backend = device === 'wasm' ? `wasm-${threads()}t` : 'webgpu';
   return `${name}-transformers-${backend}`;
 }

@@ -1,19 +1,17 @@
 import type { PreTrainedTokenizer } from '@huggingface/transformers';
 
+import type { OnnxSession } from './onnx-session.ts';
 import type { Embedder } from './transformers-engine.ts';
-import type { SessionPool } from './session-pool.ts';
 
 export class OnnxEmbedder implements Embedder {
-  readonly parallel: number;
-  readonly #sessions: SessionPool;
+  readonly #session: OnnxSession;
   readonly #tokenizer: PreTrainedTokenizer;
   readonly #before: number[];
   readonly #after: number[];
   readonly #vocabularySize: number;
 
-  constructor(sessions: SessionPool, tokenizer: PreTrainedTokenizer) {
-    this.parallel = sessions.size;
-    this.#sessions = sessions;
+  constructor(session: OnnxSession, tokenizer: PreTrainedTokenizer) {
+    this.#session = session;
     this.#tokenizer = tokenizer;
     this.#vocabularySize = tokenizer.get_vocab().size;
     // What stands around a text, read off a text of one token.
@@ -36,10 +34,10 @@ export class OnnxEmbedder implements Embedder {
   }
 
   run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
-    return this.#sessions.run(batch);
+    return this.#session.run(batch);
   }
 
   async dispose(): Promise<void> {
-    this.#sessions.end();
+    this.#session.end();
   }
 }

@@ -7,11 +7,10 @@ import type { EngineContext } from '../engine.ts';
 import { openWorker } from '../../open-worker.ts';
 import type { OnnxHost, onnxWorker } from './onnx-worker.ts';
 import { runtimeFiles } from './runtime-files.ts';
-import type { Session } from './session-pool.ts';
 import type { ModelFiles, ReadFile } from './weight-files.ts';
 
 /** A model in a separate worker. */
-export class OnnxSession implements Session {
+export class OnnxSession {
   readonly #worker: Worker;
   readonly #host: Remote<OnnxHost>;
   #model: Remote<typeof onnxWorker> | null = null;
@@ -76,6 +75,7 @@ export class OnnxSession implements Session {
     await abortable(this.#model.load(variant, runtime, proxy(read)), signal);
   }
 
+  /** One L2-normalised vector for each sequence. */
   run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
     if (!this.#model) throw new Error('no model is loaded');
     return abortable(this.#model.run(batch), this.#gone.signal);

@@ -52,8 +52,6 @@ export interface Embedder {
   tokenize(text: string): number[];
   /** The same for ids from a client; null when one of them is no token of this model. */
   wrap(ids: readonly number[]): number[] | null;
-  /** How many batches it takes at once. */
-  readonly parallel: number;
   /** One L2-normalised vector for each sequence. */
   run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]>;
   dispose(): Promise<void>;
@@ -80,8 +78,8 @@ interface Request {
 }
 
 /**
- * Embeds the texts of all requests under way together: in as many batches at a time as the model takes, each begun with a
- * text of the request whose turn it is and filled with the texts, of any request, that fit it best.
+ * Embeds the texts of all requests under way together: in one batch after another. Each begins with a text of
+ * the request whose turn it is, and is filled with the texts, of any request, that fit it best.
  */
 export class TransformersEngine implements EmbeddingEngine {
   readonly fingerprint: string;
@@ -91,7 +89,7 @@ export class TransformersEngine implements EmbeddingEngine {
   readonly #waiting: Item[] = [];
   /** Requests with texts waiting, the next one's turn first. */
   readonly #turns: Request[] = [];
-  readonly #running = new Set<Promise<void>>();
+  #running: Promise<void> | null = null;
 
   constructor(embedder: Embedder, variant: EmbeddingFacts, fingerprint: string) {
     this.#embedder = embedder;
@@ -110,7 +108,7 @@ export class TransformersEngine implements EmbeddingEngine {
   }
 
   async unload(): Promise<void> {
-    await Promise.all(this.#running);
+    await this.#running;
     await this.#embedder.dispose();
   }
 
@@ -134,20 +132,16 @@ export class TransformersEngine implements EmbeddingEngine {
       this.#turns.push(request);
       this.#waiting.push(...sequences.map((ids, index) => ({ ids, index, request })));
       // Requests that arrive in the same task share the first batch.
-      setTimeout(() => this.#fill());
+      setTimeout(() => {
+        this.#running ??= this.#runAll().finally(() => {
+          this.#running = null;
+        });
+      });
     });
   }
 
-  #fill(): void {
-    while (this.#running.size < this.#embedder.parallel) {
-      const batch = this.#nextBatch();
-      if (!batch) return;
-      const run = this.#run(batch).finally(() => {
-        this.#running.delete(run);
-        this.#fill();
-      });
-      this.#running.add(run);
-    }
+  async #runAll(): Promise<void> {
+    for (let batch = this.#nextBatch(); batch; batch = this.#nextBatch()) await this.#run(batch);
   }
 
   #nextBatch(): Item[] | null {

@@ -14,7 +14,6 @@ const job = (...texts: string[]): EmbeddingJob => ({ kind: 'embedding', model: '
 class FakeEmbedder implements Embedder {
   readonly batches: number[][] = [];
   fails = false;
-  parallel = 1;
   /** Batches under way, and the most that were. */
   running = 0;
   most = 0;
@@ -83,20 +82,17 @@ test('a model whose texts would change each other gets them one by one', async (
   expect(embedder.batches.toSorted()).toEqual([[1], [1], [2], [3]]);
 });
 
-test('runs as many batches at once as the model takes; vectors come in order, and an end waits for all', async () => {
+test('runs one batch at a time; vectors come in order, and an end waits for the batch under way', async () => {
   const embedder = new FakeEmbedder();
-  embedder.parallel = 2;
   const facts = { contextLength: 40, dimensions: 2, maxBatchSize: 1 };
   const engine = new TransformersEngine(embedder, facts, 'fake');
   const texts = Array.from({ length: 9 }, (_, at) => 'x '.repeat(9 - at) + 'x');
   const { vectors } = await engine.embed(job(...texts), never);
   expect(vectors.map(([length]) => length)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2]);
-  expect(embedder.most).toBe(2);
+  expect(embedder.most).toBe(1);
 
-  // One that comes while one batch alone is under way does not wait for it.
   const long = engine.embed(job('x '.repeat(30)), never);
   await new Promise((resolve) => setTimeout(resolve, 5));
-  await engine.embed(job('x'), never);
   expect(embedder.running).toBe(1);
 
   let runningAtEnd = -1;
