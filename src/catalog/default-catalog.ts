@@ -12,7 +12,7 @@ const smolLm2: WllamaVariant = {
   license: 'Apache-2.0',
   contextLength: 8192,
   kvValues: 30 * 3 * (64 + 64),
-  // Measured: docs/decisions/sampling.md.
+  // Measured: docs/decisions/smollm2.md.
   sampling: { minP: 0.2 },
   files: [
     {
@@ -88,7 +88,7 @@ const allMiniLmF32: TransformersVariant = {
 
 /**
  * The float32 weights in 8 bits (tools/weights): a quarter of the bytes, about twice as fast on the CPU. Its vectors differ
- * slightly (docs/decisions/embedding-int8.md), so it is optional: a site must prefer it. The small files are the same JSON
+ * slightly (docs/decisions/onnx-embeddings.md), so it is optional: a site must prefer it. The small files are the same JSON
  * without spaces, so that no two variants share a stored file.
  */
 const allMiniLmInt8: TransformersVariant = {

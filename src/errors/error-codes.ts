@@ -138,7 +138,7 @@ const engine = {
   worker_blocked: {
     status: 500,
     when: "The site's Content-Security-Policy blocks a worker.",
-    remedy: 'Allow it as `docs/decisions/content-security.md` shows.',
+    remedy: 'Allow it as `docs/decisions/security.md` shows.',
   },
   protocol_mismatch: {
     status: 500,

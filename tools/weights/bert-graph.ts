@@ -32,7 +32,7 @@ export function bertGraph(
 /**
  * The graph of `bertGraph` with its weights in 8 bits, and within the graph itself. Only for one text at a time: a
  * vector depends a little on what else is in the input. The same input gives the same bytes.
- * What was tried, and what it gives: docs/decisions/embedding-int8.md.
+ * What was tried, and what it gives: docs/decisions/onnx-embeddings.md.
  */
 export function bertInt8Graph(
   config: BertConfig,

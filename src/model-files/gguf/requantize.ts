@@ -16,7 +16,7 @@ const SLICE_BYTES = 20 * 2 ** 16;
 
 /**
  * The same model with its Q4_1 tensors as Q8_0, in slices: each is valid until the next one is asked for. llama.cpp's
- * WASM kernel for Q8_0 decodes and prefills faster than the one for Q4_1 (docs/decisions/q8-0-weights.md).
+ * WASM kernel for Q8_0 decodes and prefills faster than the one for Q4_1 (docs/decisions/smollm2.md).
  * @throws FormatError for a file that is no GGUF or is cut short; RangeError for other quantizations.
  */
 export async function* requantizeToQ8_0(file: Blob): AsyncGenerator<Bytes, void, undefined> {
