@@ -1,4 +1,4 @@
-// Formatting, lint, unused exports, words, generated documents and the types of every environment. All are run, so that one call shows every fault.
+// Formatting, lint, unused exports, words, decision pages, generated documents and the types of every environment. All are run, so that one call shows every fault.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -26,6 +26,7 @@ const steps = [
   ['oxlint', '--deny-warnings'],
   ['node', 'scripts/words.mjs'],
   ['node', 'scripts/imports.mjs'],
+  ['node', 'scripts/decisions.mjs'],
   ...['compatibility', 'errors', 'docs'].map((name) => ['node', `scripts/${name}.mjs`, '--check']),
 ];
 
