@@ -59,7 +59,7 @@ export class TextReader implements ReplyReader {
 const toParts = (text: string, logprobs: TokenLogprob[]): ReplyPart[] =>
   text === '' && logprobs.length === 0 ? [] : [{ type: 'text', text, logprobs }];
 
-/** Log probabilities of tokens whose text is withheld: they are shown with the text, and dropped with it. */
+/** Log probabilities of tokens whose text is withheld. They are sent or dropped with that text. */
 class LogprobQueue {
   readonly #waiting: TokenLogprob[] = [];
   /** Characters shown beyond the tokens taken so far. */
@@ -104,7 +104,7 @@ export class StopSequences {
     this.#sequences = sequences;
   }
 
-  /** Text that may be shown now; `stop`: this sequence was found, and nothing after it will be shown. */
+  /** Text that may be sent now. `stop`: this sequence was found, and nothing after it is sent. */
   push(text: string): { text: string; stop: string | null } {
     if (this.#sequences.length === 0) return { text, stop: null };
     const whole = this.#withheld + text;

@@ -4,7 +4,7 @@ import type { ChatEvent, ChatJob, ChatMessage, EmbeddingJob, EmbeddingResult } f
 import type { RequestLogEntry } from '../protocol/request-log.ts';
 import type { ModelStatus, VariantReason } from '../protocol/worker-control.ts';
 
-/** All that the service is given; everything else is computed from the request. */
+/** The service's dependencies. Everything else is computed from the request. */
 export interface ServiceDependencies {
   engine: EngineClient;
   keys: KeyStore;
@@ -15,7 +15,7 @@ export interface ServiceDependencies {
   log?: (entry: RequestLogEntry) => void;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Time between comments on a stream that has no token yet, in milliseconds; 5000 when not given. */
+  /** Milliseconds between comments on a stream without a token. Default: 5000. */
   heartbeatMs?: number;
 }
 
@@ -42,7 +42,7 @@ export interface EngineRequest {
 }
 
 export interface ModelDirectory {
-  /** A request has come: what it will look up may be read meanwhile. */
+  /** A request has arrived: data that it will need may be read in parallel. */
   prefetch?(): void;
   /** Every model, in the order in which they are listed. */
   list(): Promise<ModelEntry[]>;
@@ -69,16 +69,16 @@ export interface ModelEntry {
   kind: 'chat' | 'embedding';
   created: number;
   ownedBy: string;
-  /** For requests that name none. */
+  /** Used when the request names none. */
   defaults: { temperature?: number; topP?: number };
 }
 
 export interface ResponseStore {
   /** Deletes the oldest where there are too many. */
   put(response: StoredResponse): Promise<void>;
-  /** Null: there is none, or it has expired. */
+  /** Null: not found, or expired. */
   get(id: string): Promise<StoredResponse | null>;
-  /** False: there was none. */
+  /** False: not found. */
   delete(id: string): Promise<boolean>;
 }
 
@@ -91,7 +91,7 @@ export interface StoredResponse {
   created: number;
   /** As it was sent. */
   response: Record<string, unknown>;
-  /** The items that were given with it, as its client may list them. */
+  /** The request's input items, as the client may list them. */
   input: Record<string, unknown>[];
   /** The conversation so far with the reply, without instructions: those are of one response alone. */
   messages: ChatMessage[];

@@ -14,11 +14,11 @@ export interface AddedModel {
   contextLength: number;
   /** Of its files. */
   bytes: number;
-  /** Bytes of memory that it takes while it is loaded, about. */
+  /** Estimated bytes of memory while loaded. */
   memoryBytes: number;
   /** Unix seconds. */
   created: number;
-  /** Of an embedding model; chat models have none. */
+  /** Embedding models only. */
   embedding?: EmbeddingShape;
 }
 

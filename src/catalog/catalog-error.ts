@@ -11,7 +11,7 @@ export class CatalogError extends Error {
   constructor(issues: readonly Issue[]) {
     const faults = issues.map(({ path, message }) => ({ path: pathOf(path), message }));
     super(
-      `The catalog is at fault:\n${faults.map(({ path, message }) => `  ${path}: ${message}`).join('\n')}`,
+      `The catalog is invalid:\n${faults.map(({ path, message }) => `  ${path}: ${message}`).join('\n')}`,
     );
     this.faults = faults;
   }

@@ -55,7 +55,7 @@ function open(scope: string): Promise<LocaltextDatabase> {
       }
     },
     blocking(_current, _wanted, event) {
-      // A newer version waits in another tab: make way, and open again when next asked.
+      // A newer version waits in another tab: close, and reopen on the next call.
       forget(scope, connection);
       (event.target as IDBDatabase).close();
     },

@@ -1,7 +1,7 @@
 import type { ErrorCode } from './error-codes.ts';
 import type { WireError } from './wire-error.ts';
 
-/** A failure that a client may be told of as it is. Anything else becomes `engine_failed`, its message kept back. */
+/** A failure that is safe to show to a client. Any other error becomes `engine_failed`, without its message. */
 export class EngineError extends Error {
   readonly wire: WireError;
 

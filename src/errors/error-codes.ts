@@ -321,7 +321,7 @@ export const ERROR_GROUPS: Record<string, Record<string, ErrorDocumentation>> = 
   'The page library': page,
 };
 
-/** docs/errors.md says for each when it arises and what to do. */
+/** docs/errors.md documents each: when it occurs and what to do. */
 export type ErrorCode =
   | keyof typeof request
   | keyof typeof engine

@@ -1,6 +1,6 @@
 import type { ErrorCode } from './error-codes.ts';
 
-/** An error as data: what survives a `postMessage`, and all that a client is ever told. */
+/** An error as plain data: it survives `postMessage`, and is everything that a client sees. */
 export interface WireError {
   status: number;
   type: 'invalid_request_error' | 'rate_limit_error' | 'server_error';

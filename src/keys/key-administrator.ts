@@ -4,9 +4,9 @@ import { createKey, hashKey, fullBucket } from './key-store.ts';
 export interface IssueOptions {
   /** Which application it is for. */
   label: string;
-  /** Milliseconds since 1970; none: it never expires. */
+  /** Milliseconds since 1970. Absent: no expiry. */
   expiresAt?: number;
-  /** Ids that it may use; none: all. */
+  /** Model ids that the key may use. Absent: all. */
   models?: string[];
   /** True: its requests never leave the browser, and no upstream server answers them. */
   deviceOnly?: boolean;
@@ -90,7 +90,7 @@ export class KeyAdministrator {
     return records.toSorted((a, b) => a.created - b.created).map((record) => toInfo(record, now));
   }
 
-  /** A new key for the same record; the one before it stays good for `graceMs` (a day when not given). */
+  /** Replaces the key of a record. The previous key stays valid for `graceMs` (default: one day). */
   async rotate(id: string, { graceMs = DEFAULT_GRACE_MS } = {}): Promise<IssuedKey> {
     if (!Number.isFinite(graceMs) || graceMs < 0) throw new RangeError('`graceMs` must be 0 or more.');
     const key = await createKey();
@@ -109,7 +109,7 @@ export class KeyAdministrator {
     return { id, key };
   }
 
-  /** The key and those that it replaced are refused from the next request on, in every tab. */
+  /** Revokes the key and its predecessors: the next request with one fails, in every tab. */
   async revoke(id: string): Promise<void> {
     const now = this.#now();
     await this.#change(id, ({ key: _dropped, ...record }) => ({

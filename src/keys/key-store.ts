@@ -13,7 +13,7 @@ export function createKeyStore(options: { scope: string; now: () => number; lock
       const hash = await hashKey(token);
       const result = await (purpose === 'chat' ? admitChat : admitOther)(scope, hash, now());
       if (result.admitted || result.reason !== 'unknown') return result;
-      // A key that is known is whole: the checksum only tells a typo from a key that was never issued.
+      // Known keys need no checksum: it only distinguishes a typo from a key that was never issued.
       return (await isWholeKey(token)) ? result : refused('malformed');
     },
     enter: ({ keyId, inFlightLimit }, requestId) => enterInFlight(locks, keyId, requestId, inFlightLimit),

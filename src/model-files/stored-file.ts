@@ -17,7 +17,7 @@ export interface FetchedFile {
   from: string | null;
 }
 
-/** A stored file: usable at once, while its bytes are still being checked. */
+/** A stored file, usable while its bytes are still being verified. */
 export interface StoredFile extends FetchedFile {
   /** False: damaged. It was turned back into an unfinished download then. */
   intact: Promise<boolean>;

@@ -116,7 +116,7 @@ export class WeightStore {
     return this.#downloads.of(files).some(({ paused }) => paused);
   }
 
-  /** Ends these downloads for all who wait, and drops what has arrived. Complete files stay. */
+  /** Cancels these downloads for all callers and deletes partial files. Complete files stay. */
   async cancel(files: readonly WeightFile[]): Promise<void> {
     await Promise.all(this.#downloads.of(files).map((each) => each.cancel()));
     for (const file of await this.missing(files)) await this.#removeUnlessLocked(file);
@@ -221,7 +221,7 @@ export class WeightStore {
     const blob = await this.#shared?.read(file);
     if (!blob) return null;
     if (await this.#isShared(file)) return this.#checked(file, blob);
-    // It may be taken away meanwhile.
+    // It may be removed in the meantime.
     const onHashed = (hashedBytes: number): void => onProgress(hashedBytes, file.bytes, 'prepare');
     const digest = await hashBlob(blob, signal, onHashed).catch(() => null);
     signal.throwIfAborted();

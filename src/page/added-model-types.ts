@@ -44,12 +44,12 @@ export interface ModelDetails {
   trainedContextLength: number;
   contextLength: number;
   hasChatTemplate: boolean;
-  /** null: it is not known before the graph is loaded (ONNX). */
+  /** Null: unknown until the graph is loaded (ONNX). */
   tensors: number | null;
   bytes: number;
-  /** Bytes of memory that it takes while it is loaded, about. */
+  /** Estimated bytes of memory while loaded. */
   memoryBytes: number;
-  /** Of an embedding model; chat models have none. */
+  /** Embedding models only. */
   embedding?: EmbeddingShape;
   /** Why it does not fit this device, as a phrase that follows its name; null: nothing is known against it. */
   problem: string | null;

@@ -137,6 +137,6 @@ let persistAsked = false;
 function persistOnce({ models }: EngineStatus, leading: boolean): void {
   if (persistAsked || !leading || !models.some(({ progress }) => progress?.phase === 'download')) return;
   persistAsked = true;
-  // Where it says no, the weights are kept as long as there is room.
+  // If the browser declines, the weights are kept until it needs the space.
   navigator.storage?.persist?.().catch(() => {});
 }

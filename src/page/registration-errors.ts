@@ -39,7 +39,7 @@ export function registrationFailed(error: unknown, url: string): LocaltextError 
   }
   return new LocaltextError(
     'service_worker_failed',
-    `The service worker at ${url} could not be registered (${text}). If it stays so, ${instead}`,
+    `The service worker at ${url} could not be registered (${text}). If this persists, ${instead}`,
     error,
   );
 }

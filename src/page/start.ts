@@ -68,7 +68,7 @@ async function storeSettings(scope: string, { catalog, prefer, upstreamKeys }: S
   await writeSettings(scope, { catalog, prefer, upstreamKeys });
 }
 
-/** Reloads at most once a tab, and only where the site has asked for it. */
+/** Reloads at most once per tab, and only if the site opted in. */
 function reloadForIsolation({ isolation }: StartOptions): void {
   if (isolation !== 'reload' || crossOriginIsolated || sessionStorage.getItem(TRIED)) return;
   sessionStorage.setItem(TRIED, '1');

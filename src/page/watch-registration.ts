@@ -16,7 +16,7 @@ export function watchRegistration(
   const watch = (): void => {
     const worker = registration.installing;
     worker?.addEventListener('statechange', () => {
-      // The first version takes over by itself: only later ones wait.
+      // The first version activates immediately; only later ones wait.
       if (worker.state === 'installed' && registration.active) dispatch('waiting');
     });
   };

@@ -35,7 +35,7 @@ export class Weights {
     await this.#ask({ type: 'resume', target });
   }
 
-  /** Gives a download up, for all who wait for it, and drops what has come. */
+  /** Cancels a download for everyone who waits for it, and deletes the partial file. */
   async cancel(target: string): Promise<void> {
     await this.#ask({ type: 'cancel', target });
   }

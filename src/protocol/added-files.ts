@@ -10,7 +10,7 @@ const ANSWER_TIMEOUT_MS = 10_000;
 
 const openChannel = (scope: string): BroadcastChannel => new BroadcastChannel(`${nameIn(scope)}:added-files`);
 
-/** In the page. Every engine that asks gets them: the one that is asked first may end. @returns what ends it */
+/** In the page. Serves every engine that asks, since the first may end. @returns a function that stops it */
 export function giveFiles(scope: string, ticket: string, files: Blob[]): () => void {
   const channel = openChannel(scope);
   channel.onmessage = ({ data }: MessageEvent<FilesMessage>) => {

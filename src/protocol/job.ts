@@ -22,11 +22,11 @@ export type Constraint =
   | { kind: 'json_schema'; schema: Record<string, unknown> }
   | { kind: 'grammar'; gbnf: string };
 
-/** What the request says of thinking; a model that cannot think ignores it. */
+/** The request's reasoning settings. Models that cannot think ignore them. */
 export interface Reasoning {
   /** OpenAI's values. */
   effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
-  /** The chat template's own switch. Where only `effort` is given, any but `none` turns it on. */
+  /** The chat template's switch. With `effort` alone, every value but `none` turns it on. */
   enableThinking?: boolean;
 }
 
@@ -35,7 +35,7 @@ interface AnyJob {
   model: string;
   /** No server may answer: the text must not leave the browser. */
   deviceOnly?: boolean;
-  /** Names of the device's variants that may answer; none: all. */
+  /** Names of the device's variants that may answer. Absent: all. */
   variants?: string[];
 }
 
@@ -45,10 +45,10 @@ export interface ChatJob extends AnyJob {
   /** The conversation; or `prompt`, for a raw completion without a chat template. */
   input: { messages: ChatMessage[] } | { prompt: string };
   sampling: Sampling;
-  /** Most tokens to generate; none: until the model stops or the context is full. */
+  /** Maximum of generated tokens. Absent: until the model stops or the context is full. */
   maxTokens?: number;
   constraint?: Constraint;
-  /** Number of alternatives per token (0: the chosen token alone); none: no log probabilities. */
+  /** Alternatives per token (0: the chosen token only). Absent: no log probabilities. */
   topLogprobs?: number;
   /** None: the model thinks only if its template makes it. */
   reasoning?: Reasoning;
@@ -81,12 +81,12 @@ export interface TokenLogprob {
 }
 
 export interface ChatUsage {
-  /** The whole prompt, whatever part of it came from a cache. */
+  /** Tokens of the whole prompt, cached or not. */
   promptTokens: number;
-  /** The part of the prompt that came from the KV cache. */
+  /** Prompt tokens found in the KV cache. */
   cachedTokens: number;
   completionTokens: number;
-  /** The part of the completion that is thoughts; none: not counted by the engine. */
+  /** Reasoning tokens of the completion. Absent: the engine does not count them. */
   reasoningTokens?: number;
 }
 
@@ -129,7 +129,7 @@ export interface Timings {
 export interface EmbeddingJob extends AnyJob {
   kind: 'embedding';
   input: { texts: string[] } | { tokens: number[][] };
-  /** Length of the vectors, for models trained to be cut; none: the model's own. */
+  /** Length of the vectors, for models trained for truncation. Absent: the model's own. */
   dimensions?: number;
 }
 

@@ -8,7 +8,7 @@ import { nameIn } from './scope.ts';
 /** Tabs queue for it; the holder is the leader and owns the engine worker. */
 export const leaderLock = (scope: string): string => `${nameIn(scope)}:leader`;
 
-/** Held by the engine worker itself: a tab that gets it knows that the worker of that epoch is gone. */
+/** Held by the engine worker itself. A tab that acquires it knows that the worker of that epoch has ended. */
 export const engineLock = (epoch: string): string => `localtext:engine:${epoch}`;
 
 /** Held by the client of the engine while its request runs. */

@@ -17,7 +17,7 @@ export interface RequestLogEntry {
   id: string;
   /** `running` until the last byte of the answer, or until the client left (`aborted`). */
   state: 'running' | 'done' | 'aborted';
-  /** Who asked: a tab, a frame or a worker; null when it is not known. */
+  /** The client that sent the request: a tab, frame or worker. Null: unknown. */
   client: RequestClient | null;
   /** Label of the key; null when the request had no valid one. Never the key itself. */
   keyLabel: string | null;

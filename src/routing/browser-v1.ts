@@ -133,7 +133,7 @@ function announceStatus(scope: string): () => void {
     } satisfies StatusMessage);
 }
 
-/** To the tabs that show it. Where none does, a message costs some microseconds. */
+/** Publishes to the tabs that show it. Without any, a message costs some microseconds. */
 function publishRequest(scope: string): (entry: RequestLogEntry) => void {
   const channel = new BroadcastChannel(requestLogChannel(scope));
   return (entry) => {

@@ -7,7 +7,7 @@ import { modelTargets, type Target } from './model-targets.ts';
 /** While no engine answers. */
 export const NO_ENGINE: EngineStatus = { epoch: '', deviceMemoryBytes: null, models: [] };
 
-/** The servers that requests went to, with their health: for as long as this service worker, or page, lives. */
+/** The servers used so far and their health, for the life of this service worker or page. */
 export class Servers {
   readonly #scope: string;
   readonly #onChange: () => void;
@@ -28,7 +28,7 @@ export class Servers {
     );
   }
 
-  /** The engine's status with what is known of servers. Null: no engine answers, and no model has a server. */
+  /** The engine's status, extended by the servers'. Null: no engine answers, and no model has a server. */
   async addTo(status: EngineStatus | null, catalog: Catalog): Promise<EngineStatus | null> {
     const models = await Promise.all(
       (status?.models ?? catalog.models).map(async (model) => {
@@ -51,7 +51,7 @@ export class Servers {
   }
 }
 
-/** A model's status with what is known of its servers. `device`: what the engine says; undefined: no engine answers. */
+/** A model's status, extended by its servers'. `device`: the engine's status of it; undefined: no engine answers. */
 function withServers(
   { id, kind }: Pick<ModelStatus, 'id' | 'kind'>,
   targets: readonly Target[],

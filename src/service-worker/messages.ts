@@ -9,7 +9,7 @@ declare const self: ServiceWorkerGlobalScope;
 const version = PROTOCOL_VERSION;
 const ok: ServiceWorkerReply = { type: 'ok', version };
 
-/** Answers the page library's messages on the port that comes with each; false for anybody else's. */
+/** Answers the page library's messages, each on its port. False: not one of its messages. */
 export function handleMessage(event: ExtendableMessageEvent): boolean {
   const message = event.data as PageToServiceWorker | null;
   const [port] = event.ports;

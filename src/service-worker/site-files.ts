@@ -39,7 +39,7 @@ export class SiteFiles {
     const cached = await cache.match(key);
     if (cached) return cached;
     const response = await fetch(request);
-    // Where there is no room for it, it comes from the network the next time too.
+    // Without room in the cache, the next request also uses the network.
     if (response.ok) cache.put(key, withoutRedirect(response.clone())).catch(() => undefined);
     return response;
   }
@@ -52,7 +52,7 @@ export class SiteFiles {
     const cache = await caches.open(this.#cache);
     const add = async ([url, key]: [string, string]): Promise<void> => {
       if (await cache.match(key)) return;
-      // A name with a hash never changes: what the browser's own cache holds is good.
+      // A hashed name never changes content, so the HTTP cache is valid.
       const response = await fetch(url, { cache: url === key ? 'default' : 'reload' });
       if (!response.ok) throw new Error(`the server answered ${response.status}`);
       await cache.put(key, withoutRedirect(response));

@@ -4,10 +4,10 @@ import { invalidField, requestError, type ServiceError } from '../service-error.
 
 type Issue = z.core.$ZodIssue;
 
-/** The first fault that a schema found, in the client's notation: the field, what was given, what is allowed. */
+/** A schema's first issue, in the client's notation: the field, the value sent, the values allowed. */
 export function schemaError(error: z.core.$ZodError, body: unknown): ServiceError {
   const issue = error.issues[0];
-  if (!issue) return requestError(400, 'The request body is not what this endpoint takes.');
+  if (!issue) return requestError(400, 'The request body does not match this endpoint.');
   const { path, rule } = explain(issue, []);
   const param = notation(path);
   const { value, exists } = valueAt(body, path);

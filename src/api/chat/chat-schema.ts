@@ -92,6 +92,6 @@ export const chatRules = {
   },
 };
 
-/** What is accepted without effect is not in it, so that it has none. */
+/** Without the fields that are accepted and ignored. */
 export type ChatBody = z.infer<z.ZodMiniObject<typeof chatEnforced & typeof chatPassedOn>>;
 export type MessageBody = z.infer<typeof message>;

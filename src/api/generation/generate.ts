@@ -95,7 +95,7 @@ async function* chatInTurn(
     try {
       return yield* engine.chat(job, request);
     } catch (error) {
-      // A full queue refuses before anything else has come.
+      // A full queue rejects the request before any event.
       if (!(error instanceof ServiceError) || error.wire.status !== 429) throw error;
       await delay(Math.min(error.wire.retryAfterMs ?? 1000, MAX_PAUSE_MS), request.signal);
     }

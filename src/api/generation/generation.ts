@@ -23,7 +23,7 @@ export interface Generation {
   topLogprobs: number | null;
   stop: string[];
   tools: ToolUse | null;
-  /** Null: the request says nothing of it. */
+  /** Null: the request does not set it. */
   reasoning: Reasoning | null;
   /** The endpoint's names of the fields that engines refuse. */
   params: { messages: string; responseFormat: string };

@@ -21,7 +21,7 @@ export interface Call {
   /** Null: there is no log. */
   trace: RequestTrace | null;
   dependencies: ServiceDependencies;
-  /** Fingerprint of the variant that answers, once it is known. */
+  /** Fingerprint of the answering variant, once known. */
   servedBy: string | null;
 }
 

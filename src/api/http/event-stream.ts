@@ -31,7 +31,7 @@ export class EventStream {
     );
   }
 
-  /** Does nothing once the body is closed. */
+  /** No effect once the body is closed. */
   send(text: string): void {
     if (text !== '') this.#controller?.enqueue(this.#encoder.encode(text));
   }

@@ -11,7 +11,7 @@ import {
 } from './response-object.ts';
 
 export interface ResponseEventsOptions {
-  /** The response as it stands. */
+  /** The response so far. */
   render(state: ResponseState): ResponseObject;
   /** Stores it if `store` is true; resolves to the response as stored. */
   keep(state: ResponseState): Promise<ResponseObject>;
@@ -54,7 +54,7 @@ export class ResponseEvents implements StreamEncoder {
     return this.#write([{ type: `response.${this.#status}`, response }]);
   }
 
-  /** The SDKs throw at an `error` in an event's data. Without it they take what has come for the whole reply. */
+  /** The SDKs throw on an `error` in an event's data. Without it they treat a partial reply as complete. */
   failure(failure: ServiceError, usage: ChatUsage): string {
     const { message, param, code } = failure.wire;
     const state = { ...this.#state('failed', usage), error: { code: 'server_error' as const, message } };

@@ -38,7 +38,7 @@ export class CallReader implements ReplyReader {
       return '';
     }
     this.#between = null;
-    // Unique, so that the result that comes back is distinguished from others.
+    // Unique, so that a tool's result can be matched to its call.
     const id = `call_${crypto.randomUUID().replaceAll('-', '')}`;
     parts.push({ type: 'call', call: this.#calls, id, name: JSON.parse(head[1]) as string });
     this.#calls++;
@@ -76,7 +76,7 @@ export class CallReader implements ReplyReader {
   }
 }
 
-/** A reply under a schema that has both forms: its first character tells a list of calls from an answer. */
+/** A reply under a schema with both forms. The first character decides: a list of calls, or an answer. */
 export class CallOrTextReader implements ReplyReader {
   readonly #stop: readonly string[];
   #beginning = '';

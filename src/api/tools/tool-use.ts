@@ -22,7 +22,7 @@ export interface ToolUse {
   most: number;
 }
 
-/** What a request says of tools, as chat completions or as responses write it. */
+/** A request's tools, in the form of chat completions or of responses. */
 interface ToolFields {
   tools?: z.infer<typeof chatTools | typeof responseTools>;
   tool_choice?: z.infer<typeof chatToolChoice | typeof responseToolChoice>;
@@ -90,7 +90,7 @@ function toChoice(choice: ToolFields['tool_choice']): ToolChoice {
   return { mode, allowed: { names: tools.map((tool) => flat(tool).name), at, one: false } };
 }
 
-/** Chat completions have an object around a function, responses have none. */
+/** Chat completions wrap a function in an object; responses do not. */
 const flat = <Fields extends object>(tool: Fields | { function: Fields }): Fields =>
   'function' in tool ? tool.function : tool;
 

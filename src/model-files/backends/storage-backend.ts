@@ -43,7 +43,7 @@ export async function replace(backend: StorageBackend, name: string, text: strin
     await overwrite(writer, text);
   } catch (error) {
     await writer.close().catch(() => undefined);
-    // An empty file would be taken for the real one.
+    // An empty file would pass for the complete one.
     if ((await backend.read(name))?.size === 0) await backend.remove(name);
     throw error;
   }

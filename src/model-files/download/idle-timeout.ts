@@ -1,11 +1,11 @@
 import { abortable } from '../../util/abort.ts';
 
-/** A connection on which nothing arrives for this long is dead, whatever the browser reports. */
+/** A connection without data for this long is considered dead. */
 const IDLE_TIMEOUT_MS = 30_000;
 
 export class IdleTimeoutError extends Error {}
 
-/** Ends a connection on which nothing arrives; the browser itself would wait forever. Pauses of the reader do not count. */
+/** Ends a connection without data; the browser itself would wait forever. Pauses of the reader do not count. */
 export class IdleTimeout {
   /** For `fetch()`. */
   readonly signal: AbortSignal;

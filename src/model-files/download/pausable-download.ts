@@ -6,7 +6,7 @@ import { withOrigins } from '../../catalog/with-origins.ts';
 
 const PAUSED = new DOMException('The download was paused.', 'AbortError');
 
-/** All who wait for one file: they are paused, resumed and cancelled together. */
+/** All callers that wait for one file. They are paused, resumed and cancelled together. */
 class PausableDownload {
   readonly #cancelled = new AbortController();
   readonly #runs = new Map<AbortController, Promise<unknown>>();

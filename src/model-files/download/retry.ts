@@ -17,7 +17,7 @@ export class TransientStatusError extends Error {
   }
 }
 
-/** The server sent another range than the one asked for; the next answer may be the right one. */
+/** The server sent a different range. A retry may succeed. */
 export class WrongRangeError extends Error {}
 
 /** Not 501 and 505: those are permanent. */

@@ -3,7 +3,7 @@ import { CHAT_ARCHITECTURES, OTHER_ARCHITECTURES } from './architectures.ts';
 import { align, tensorBytes, type Gguf } from './read-gguf.ts';
 import { TENSOR_TYPES } from './tensor-types.ts';
 
-/** What the header of a GGUF file says of its model. */
+/** The model's facts from the header of a GGUF file. */
 export interface GgufFacts {
   architecture: string;
   /** null: the file names none. */
@@ -135,7 +135,7 @@ function requireTensorLayout({ tensors, alignment }: Gguf): void {
   }
 }
 
-/** null: nothing is left. */
+/** Null: the end. */
 export const printable = (text: string | null): string | null =>
   text?.replaceAll(UNPRINTABLE, ' ').trim() || null;
 

@@ -34,7 +34,7 @@ export function q4_1ToQ8_0(
     const scale = float16At(from, block * Q4_1_BYTES);
     const minimum = float16At(from, block * Q4_1_BYTES + 2);
     const values = block * Q4_1_BYTES + 4;
-    // A weight is linear in its value: the largest stands at one of the ends.
+    // A weight is linear in its value, so the largest is at one of the ends.
     let seen = 0;
     for (let i = values; i < values + BLOCK / 2; i++) {
       const byte = source[i] ?? 0;

@@ -112,7 +112,8 @@ function entryCount(cursor: ByteCursor, what: string): number {
 
 function name(cursor: ByteCursor): string {
   const length = cursor.count('length of a name');
-  if (length > MAX_NAME_BYTES) throw new FormatError(`has a name of ${length} bytes in its header`);
+  if (length > MAX_NAME_BYTES)
+    throw new FormatError(`has a name of ${length} bytes in its header; the limit is ${MAX_NAME_BYTES}`);
   return cursor.text(length);
 }
 

@@ -46,7 +46,7 @@ const infoSchema = z.object({ sha: commitHash, gated: z.unknown().optional() });
 /** Whether a revision names its content, which a branch or a tag does not. */
 export const isCommit = (revision: string): boolean => commitHash.safeParse(revision).success;
 
-/** What is asked of a repository. */
+/** A query for a repository's files. */
 export interface HubQuery {
   /** Of the model, for errors. */
   name: string;

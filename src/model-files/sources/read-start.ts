@@ -37,7 +37,7 @@ export async function readStart(
   }
 }
 
-/** Why a server gave no file, as a phrase. The model hub says in a header what a status means. */
+/** Why a server sent no file, as a phrase. The model hub explains its status in a header. */
 function refusalOf({ status, headers }: Pick<Response, 'status' | 'headers'>): string {
   if (headers.get('x-error-code') === 'GatedRepo') return GATED;
   return `the server answered ${status}`;

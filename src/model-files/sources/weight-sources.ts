@@ -180,12 +180,12 @@ export class WeightSources {
     throw serverError('weights_unavailable', message);
   }
 
-  /** Drops what the hub or a description said of a variant; the catalog and the manifest stay. */
+  /** Deletes the stored list of a variant's files from the hub or a description. */
   async forget(variant: Variant): Promise<void> {
     await (await this.#store).notes.dropNote(noteName(variant));
   }
 
-  /** What a load would add to the store, as far as the store alone knows. */
+  /** Bytes that a load would add to the store, by the store's own knowledge. */
   async missingBytes(variant: Variant): Promise<number> {
     const files = await this.#knownFiles(variant);
     if (!files) return weightBytes(variant);
@@ -193,7 +193,7 @@ export class WeightSources {
     return weightBytes({ files }) - (await store.storedBytes(files)) - (await store.sharedBytes(files));
   }
 
-  /** What a load would download, as far as the store alone knows. */
+  /** Bytes that a load would download, by the store's own knowledge. */
   async downloadBytes(variant: Variant): Promise<number> {
     const files = await this.#knownFiles(variant);
     if (!files) return weightBytes(variant);
@@ -204,7 +204,7 @@ export class WeightSources {
     return weightBytes({ files: downloads }) - (await store.storedBytes(downloads));
   }
 
-  /** The variant with all its files. What the hub said is kept, so that later loads need no hub. */
+  /** The variant with all its files. The hub's list is stored, so that later loads need no hub. */
   async resolve<V extends Variant>(variant: V, signal: AbortSignal): Promise<V> {
     const { hub } = variant;
     if (!hub) return variant;

@@ -43,7 +43,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
     },
   });
   await pullWeights(positionals, values.to, signal);
-  // Who names models knows what they want.
+  // Named models need no question.
   if (positionals.length === 0 || values.recommended) await pullLarger(values.recommended, values.to, signal);
 }
 

@@ -53,8 +53,7 @@ export function serveScript(script: () => Promise<string>): Connect.NextHandleFu
 }
 
 /**
- * What reaches the static server below /v1 went past the service worker. Without this, a client would be shown a page of
- * HTML, and complain of its JSON.
+ * The request bypassed the service worker. Returns JSON, not the SPA page, so that clients report this message.
  */
 export const apiHint: Connect.NextHandleFunction = (request, response, next) => {
   if (!request.url?.startsWith('/v1/')) return next();

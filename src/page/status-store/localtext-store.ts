@@ -108,7 +108,7 @@ class LocaltextStore {
     this.#refreshing = true;
     for (let { localtext } = this.#state; this.#stale && localtext; { localtext } = this.#state) {
       this.#stale = false;
-      // What fails now comes with the next event.
+      // A failure here is reported by the next event.
       const status = await localtext.status().catch(() => null);
       if (status && this.#state.localtext === localtext) this.#set({ localtext, status, error: null });
     }

@@ -5,9 +5,9 @@ const PAUSES = { firstMs: 5000, maxMs: 60_000 };
 /** `failures` in a row: a probe that succeeds does not reset them, an answered request does. */
 type Circuit =
   | { state: 'closed'; failures: number }
-  /** No request goes to the server until then, in `performance.now()`. */
+  /** Until then (`performance.now()`) no request is sent to the server. */
   | { state: 'open'; failures: number; error: unknown; until: number }
-  /** A probe is under way, and still no request goes to the server. */
+  /** A probe is running. No request is sent to the server yet. */
   | { state: 'half-open'; failures: number; error: unknown };
 
 /** Keeps requests from a server that fails, where another variant can answer them. */
@@ -42,7 +42,7 @@ export class CircuitBreaker {
     return true;
   }
 
-  /** The server is there: the next request goes to it. */
+  /** The probe succeeded: the next request is sent to the server. */
   close(): void {
     this.#circuit = { state: 'closed', failures: this.#circuit.failures };
   }

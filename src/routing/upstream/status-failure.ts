@@ -3,13 +3,13 @@ import { errorSchema } from './answer-schemas.ts';
 import { readJson } from './read-answer.ts';
 import { fault, UpstreamError } from './upstream-failures.ts';
 
-/** The caller's own faults, told in the server's words. */
+/** Errors of the caller: the server's message is passed on. */
 const CALLERS = new Set([400, 413, 422]);
 
 /** A 429 that asks for a shorter pause, or for none, is passed on: its client waits and asks again. */
 const LONG_RETRY_AFTER_MS = 5000;
 
-/** A server that asks for longer is asked again after that. */
+/** A longer `retry-after` of the server takes precedence. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** Of the body of an error. */
@@ -46,7 +46,7 @@ export async function statusFailure(
   if (!isTold) return fault('upstream_failed', `failed (${status}). Try again, or later.`, more, isForCaller);
   const told = await readError(response, key);
   if (told instanceof UpstreamError) return told;
-  const said = told.message.slice(0, MAX_MESSAGE_CHARACTERS) || `The server said ${status}.`;
+  const said = told.message.slice(0, MAX_MESSAGE_CHARACTERS) || `The server answered ${status}.`;
   return new UpstreamError(
     // The server's own code is passed on, whether localtext knows it or not; some servers send a number.
     (told.code as ErrorCode) || (isLimit ? 'rate_limit_exceeded' : null),

@@ -30,7 +30,7 @@ export const redirected = (): UpstreamError =>
     'redirects the request to another address. Redirects are not followed, so that prompts reach no other server. Put the final address into `baseUrl` in the catalog.',
   );
 
-/** A browser tells nothing of why a request to another origin failed. */
+/** Browsers do not report why a cross-origin request failed. */
 export const unreachable = (): UpstreamError =>
   fault(
     'upstream_unavailable',

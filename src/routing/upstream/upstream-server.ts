@@ -59,7 +59,7 @@ export class UpstreamServer {
     return response;
   }
 
-  /** It has failed a request that another variant may answer: no request goes to it for a while. */
+  /** It failed a request that another variant may answer: requests skip it for a while. */
   passOver(error: UpstreamError): void {
     if (!this.circuit.isClosed) return;
     const { code, message, retryAfterMs } = error.wire;
@@ -86,7 +86,7 @@ export class UpstreamServer {
   async probe(): Promise<void> {
     const response = await this.#listModels();
     const { passThrough = [] } = this.variant;
-    // A server that is there but gives no list is good enough.
+    // A reachable server without a list of models is sufficient.
     if (!response.ok && ![404, 429, ...passThrough].includes(response.status))
       throw await this.#failure(response);
   }
@@ -129,7 +129,7 @@ export class UpstreamServer {
         signal: signal ? AbortSignal.any([signal, silent.signal]) : silent.signal,
       });
       this.heard();
-      // Browsers hide which redirect it is, and give 0; Node gives its status.
+      // Browsers report opaque redirects as status 0; Node reports the real status.
       if (response.ok || response.status >= 400) return response;
     } catch {
       signal?.throwIfAborted();

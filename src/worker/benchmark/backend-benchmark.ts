@@ -92,22 +92,22 @@ export interface BenchmarkOptions {
   load(variant: TransformersVariant, backend: Backend, signal: AbortSignal): Promise<EmbeddingEngine>;
   /** Whether any request runs. */
   busy(): boolean;
-  /** The worker must have had nothing to do for so long; 3 s when not given. */
+  /** The worker must have been idle for this long. Default: 3 s. */
   idleMs?: number;
   /** A result has come: the variant should run there from now on. */
   onResult(variant: TransformersVariant, result: ProbeResult): void;
 }
 
 const IDLE_MS = 3000;
-/** Looks whether anything runs, while it must be idle. */
+/** Checks per idle period. */
 const POLLS = 6;
-/** A GPU that takes longer for all of it is no gain. */
+/** A GPU that takes longer than this for the whole measurement is no gain. */
 const MAX_MS = 120_000;
 
 /** A model is in memory twice while it is measured. */
 const MAX_BYTES = 2 ** 30;
 
-/** Finds out, once per device and model and beside the work, whether a GPU computes faster than WASM, and right. */
+/** Measures, once per device and model and while idle, whether a GPU is faster than WASM and correct. */
 export class BackendBenchmark {
   readonly #options: BenchmarkOptions;
   readonly #results = new Map<string, ProbeResult>();
@@ -119,7 +119,7 @@ export class BackendBenchmark {
     this.#options = options;
   }
 
-  /** Where a variant runs: as the catalog says, else as was measured, else on WASM. */
+  /** Where a variant runs: as the catalog says, else as measured, else on WASM. */
   async backend(variant: TransformersVariant): Promise<Backend> {
     if (variant.device) return variant.device;
     if (this.#disabled.has(variant.name)) return 'wasm';
@@ -129,12 +129,12 @@ export class BackendBenchmark {
     return result.device;
   }
 
-  /** What has been found out of a variant, for the reasons of its choice. */
+  /** The result for a variant, for the reasons of its choice. */
   note(variant: string): string | undefined {
     return this.#notes.get(variant);
   }
 
-  /** Called when a variant has been loaded: measures it when that has not been done, and once nothing else runs. */
+  /** Called after a variant has loaded. Measures it unless that is done, once nothing else runs. */
   async maybeRun(variant: TransformersVariant, engine: EmbeddingEngine): Promise<void> {
     const { name } = variant;
     if (variant.device || this.#results.has(name) || this.#tried.has(name)) return;
@@ -163,7 +163,7 @@ export class BackendBenchmark {
     }
   }
 
-  /** A request that comes ends the measurement, which restarts when all is quiet again. */
+  /** An arriving request ends the measurement, which restarts once the worker is idle. */
   async #measure(wasm: EmbeddingEngine, gpu: EmbeddingEngine, signal: AbortSignal): Promise<ProbeResult> {
     for (;;) {
       const interrupted = new AbortController();

@@ -56,7 +56,7 @@ export interface Device {
   /** Logical processors. */
   cores: number;
   storage: { quotaBytes: number; usedBytes: number } | null;
-  /** The user asked for less data. */
+  /** The user requested reduced data usage. */
   saveData: boolean;
 }
 

@@ -10,7 +10,7 @@ import { configSchema } from '../runtimes/onnx/transformers-files.ts';
 const MAX_JSON_BYTES = 4 * 2 ** 20;
 /** Of the graph's start: its operators come before its tensors. */
 const GRAPH_BYTES = 2 ** 20;
-/** Attention takes memory by the square of the tokens: 300 MB for these. */
+/** Attention's memory grows with the square of the tokens: 300 MB for these. */
 const MAX_CONTEXT = 2048;
 
 /** Text encoders of transformers.js. The second group counts positions from the padding token on, which has number 1. */

@@ -31,7 +31,7 @@ export function variantLoader(settings: LoaderSettings): LoadVariant {
       : resolved;
     await modelStorage.makeRoom(variant.files);
     const used = (engine: Engine): Engine => {
-      // Housekeeping: an answer waits for none of it, nor fails with it.
+      // Housekeeping: answers neither wait for it nor fail with it.
       modelStorage
         .used(variant)
         .catch((error: unknown) => console.error('localtext: weights were not tidied', error));
@@ -76,7 +76,7 @@ export async function loadIntact(
 ): Promise<Engine> {
   const first = await loadOnce(store, wasmUrl, variant, options);
   if (first.intact) return first.engine;
-  // A stored file had rotted: what was damaged has been dropped, and comes from the network now.
+  // A stored file was damaged: the damaged chunks were dropped, and are downloaded again.
   await first.engine?.unload();
   const second = await loadOnce(store, wasmUrl, variant, options);
   if (second.engine && second.intact) return second.engine;
@@ -127,7 +127,7 @@ async function loadOnce(
       throw error;
     }
   });
-  // The bytes are hashed beside the load, not before it: a warm start need not wait for its own check.
+  // The bytes are hashed during the load, not before it, so that a warm start does not wait for the check.
   const loading = loadEngine(variant, context);
   // Not every engine ends its load when a file cannot be fetched: transformers.js may wait forever.
   const [engine] = await Promise.allSettled([abortable(loading, unusable.signal)]);
@@ -144,7 +144,7 @@ async function loadOnce(
   return { engine: null, intact };
 }
 
-/** A file could not be fetched, which says nothing of the bytes that are stored; damaged ones may look corrupt at first. */
+/** A failed download says nothing about the stored bytes. Damaged ones may look corrupt at first. */
 const isLacking = (reason: unknown): boolean =>
   reason instanceof EngineError && reason.code !== 'weights_corrupt';
 

@@ -19,10 +19,10 @@ export type LoadVariant = (variant: Variant, options: LoadVariantOptions) => Pro
 
 export type Progress = Omit<LoadProgress, 'model'>;
 
-/** A failed load is not tried again at once. */
+/** Pause before a failed load is retried. */
 const PAUSES = { firstMs: 1000, maxMs: 30_000 };
 
-/** Embeddings are batched inside their engine, across requests: nothing is gained by a line before it. */
+/** Embeddings are batched inside their engine, across requests: a queue before it gains nothing. */
 const EMBEDDING_SLOTS = Number.POSITIVE_INFINITY;
 
 /** One load, shared by all callers that wait for it. */
@@ -45,7 +45,7 @@ type State =
 export class LoadedModel {
   readonly variant: Variant;
   readonly queue: SlotQueue;
-  /** Where each of its files came from, by its path. */
+  /** The source of each file, by path. */
   readonly files = new Map<string, string>();
   /** By `performance.now()`: when a request last used it. */
   lastUsed = 0;
@@ -78,7 +78,7 @@ export class LoadedModel {
     return 'progress' in this.#state ? this.#state.progress : null;
   }
 
-  /** Resolves when the engine is there. All callers share one load; it is given up when the last one has gone. */
+  /** Resolves when the engine is loaded. All callers share one load, which is cancelled when the last one leaves. */
   async load(signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<void> {
     signal.throwIfAborted();
     const state = this.#state;
@@ -93,7 +93,7 @@ export class LoadedModel {
     } finally {
       loading.callers.delete(caller);
       if (loading.callers.size === 0 && this.#state === loading) {
-        // A caller that comes now restarts rather than joining a load that is being given up.
+        // A new caller starts a new load instead of joining a cancelled one.
         this.#become({ name: 'idle' });
         loading.abort.abort(new DOMException('Nobody waits for this model any more.', 'AbortError'));
       }
@@ -107,7 +107,7 @@ export class LoadedModel {
     await engine.unload().catch(() => undefined);
   }
 
-  /** Circumstances have changed: a load that failed may be tried again at once. */
+  /** After a change of circumstances: a failed load may be retried immediately. */
   resetBackoff(): void {
     if (this.#state.name === 'failed') this.#state.retryAt = 0;
   }

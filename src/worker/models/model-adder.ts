@@ -53,7 +53,7 @@ export class ModelAdder {
       .catch((error: unknown) => console.error('localtext: unfinished files were not removed', error));
   }
 
-  /** One after another. Idempotent: an engine that takes over is asked again. @throws EngineError */
+  /** One call at a time. Idempotent: the call is repeated on an engine that takes over. @throws EngineError */
   add(
     command: AddCommand,
     signal: AbortSignal,
@@ -81,7 +81,7 @@ export class ModelAdder {
   async delete(target: string): Promise<void> {
     const { name } = this.#find(target).variant;
     await this.#options.modelStorage.delete(name);
-    // Another call may have changed the list meanwhile.
+    // Another call may have changed the list in the meantime.
     await this.#publish(this.#added.filter(({ variant }) => variant.name !== name));
   }
 

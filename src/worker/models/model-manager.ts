@@ -88,14 +88,14 @@ export class ModelManager {
       try {
         await load().catch(async (error: unknown) => {
           signal.throwIfAborted();
-          // The others' memory may be what it lacks.
+          // Unloading other models may free the memory that it lacks.
           const short = toWireError(error).code === 'out_of_memory';
           if (!short || !(await this.#memory.unloadIdle())) throw error;
           loadedModel.resetBackoff();
           await load();
         });
         loadedModel.lastUsed = performance.now();
-        // With what has failed before it, so that the status tells of that.
+        // Includes the variants that failed before, so that the status shows them.
         await this.#planned(model);
         return loadedModel;
       } catch (error) {
@@ -128,7 +128,7 @@ export class ModelManager {
     }
   }
 
-  /** Chooses for every model before any is asked for, so that the status can say what will answer. */
+  /** Chooses a variant for every model before the first request, so that the status can show it. */
   async planAll(): Promise<void> {
     await Promise.all(this.#catalog.models.map((model) => this.#planned(model)));
     this.#onChange();
@@ -181,7 +181,7 @@ export class ModelManager {
     );
   }
 
-  /** Reloads a variant, unless requests run on it: then it goes on as it is. */
+  /** Reloads a variant, unless requests use it. */
   async reload(variant: string): Promise<void> {
     const loadedModel = this.#loadedModels.get(variant);
     if (!loadedModel?.engine || !(await this.release(variant))) return;

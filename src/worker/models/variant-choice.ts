@@ -19,7 +19,7 @@ export interface VariantChoice {
   reasons: VariantReason[];
 }
 
-/** The first variant that the device can run and against which nothing is known, with the reasons. Pure. */
+/** The first variant that the device can run and that has not failed, with the reasons. Pure. */
 export function chooseVariant(
   model: CatalogModel,
   device: Device,

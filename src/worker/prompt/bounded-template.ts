@@ -9,7 +9,7 @@ const MAX_RANGE = 10_000;
 const STEP = 'a step';
 const RANGE = 'a bounded range';
 
-/** A chat template, which comes with a model's file: one that loops does not hold the engine. */
+/** A chat template from a model's file. Its loops are bounded, so that none blocks the engine. */
 export class BoundedTemplate {
   readonly #template: Template;
 

@@ -11,7 +11,7 @@ export const MAX_CHARACTERS = 32;
 export function refuseOversized(input: ChatJob['input'], contextLength: number): void {
   const texts = textsOf(input);
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
-  // A message takes a token at least, for its role.
+  // A message has at least one token, for its role.
   if (texts.length > contextLength) throw exceeded(contextLength, `${texts.length} messages`);
   if (characters <= contextLength * MAX_CHARACTERS) return;
   throw exceeded(contextLength, `${characters} characters, more than ${MAX_CHARACTERS} for each`);

@@ -39,7 +39,7 @@ export class ThoughtSplitter {
     return this.#state === 'inside';
   }
 
-  /** Text that is neither thoughts nor answer yet. */
+  /** Text not yet known to be thoughts or answer. */
   get withheld(): string {
     return this.#withheld;
   }

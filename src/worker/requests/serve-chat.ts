@@ -50,7 +50,7 @@ interface Place {
   leave(): void;
 }
 
-/** A place in line is taken before the model is there, so that the line is bounded while it loads, too. */
+/** The request enters the queue before the model is loaded, so that the queue is bounded during a load too. */
 async function enter(
   modelManager: ModelManager,
   job: ChatJob,
@@ -72,7 +72,7 @@ async function enter(
     if (loadedModel.state !== 'ready') onStage('loading');
     const ready = modelManager.ready(model, signal, job);
     try {
-      // The first to settle: a line that is full refuses at once, whatever the load does.
+      // The first to settle: a full queue rejects immediately, whatever the load does.
       await Promise.race([line, ready]);
       const loaded = await ready;
       if (loaded === loadedModel) {

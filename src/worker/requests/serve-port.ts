@@ -17,7 +17,7 @@ import { serveWeights, type WeightsService } from './serve-weights.ts';
 
 type AskedQuestion = Extract<AskerMessage, { id: string }>;
 
-/** A port on which nothing is asked is closed after this time: its asker has died, or asked another engine. */
+/** A port without a request is closed after this time: its client has died, or asked another engine. */
 const SILENCE_MS = 30_000;
 
 /** Least time between two progress messages, in milliseconds. */
@@ -30,11 +30,11 @@ export interface Serving {
   locks: LockManager;
   weights: WeightsService;
   status(): EngineStatus;
-  /** Called as a request begins; what it returns, as that request ends. */
+  /** Called when a request begins. The function that it returns is called when that request ends. */
   onRequest(): () => void;
 }
 
-/** Answers the one question that comes on a port. */
+/** Answers the single request of a port. */
 export function servePort(port: MessagePort, serving: Serving, link?: MessagePort): void {
   const abort = new AbortController();
   const credit = new Credit();
@@ -65,7 +65,7 @@ export function servePort(port: MessagePort, serving: Serving, link?: MessagePor
     try {
       await reply(question);
     } catch (error) {
-      // Nobody reads an answer that its asker has given up.
+      // An aborted request has no reader.
       if (abort.signal.aborted) return;
       if (toWireError(error).code === 'engine_failed') console.error('localtext: a request failed', error);
       send({ type: 'error', error: toWireError(error) });
@@ -76,7 +76,7 @@ export function servePort(port: MessagePort, serving: Serving, link?: MessagePor
     }
   }
 
-  /** Queues for the asker's lock: when that comes before the answer is whole, the asker has died. */
+  /** Queues for the client's lock. Acquiring it before the answer is complete means that the client has died. */
   function watchAsker(id: string): () => void {
     const answered = new AbortController();
     serving.locks
@@ -141,7 +141,7 @@ class Credit {
     this.#added?.resolve();
   }
 
-  /** Waits until there is room for one more, and takes it. */
+  /** Waits until one more fits, and takes that place. */
   async take(signal: AbortSignal): Promise<void> {
     while (this.#left <= 0) {
       this.#added = createDeferred();

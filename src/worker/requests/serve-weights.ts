@@ -14,7 +14,7 @@ export interface WeightsService {
   modelStorage: ModelStorage;
   sources: WeightSources;
   adder: Pick<ModelAdder, 'add' | 'delete' | 'has' | 'rename'>;
-  /** Something has changed that the status tells of. */
+  /** The status has changed. */
   onChange(): void;
 }
 
@@ -55,7 +55,7 @@ export async function serveWeights(
       await adder.delete(command.target);
       break;
     case 'delete':
-      // Nobody else can supply the files of an added model: it goes with them.
+      // No other source has an added model's files, so the model is removed with them.
       await (adder.has(command.target) ? adder : modelStorage).delete(command.target);
       break;
     case 'pause':

@@ -4,7 +4,7 @@ import type { ChatEvent, ChatJob, EmbeddingJob } from '../../protocol/job.ts';
 /** A chat model in memory. Ids, choices, stop sequences and OpenAI's shapes are above it. */
 export interface ChatEngine {
   readonly fingerprint: string;
-  /** How many jobs it can run at once. */
+  /** Maximum of concurrent jobs. */
   readonly slots: number;
   /** Whether the model's chat template has think tags; none: only its server knows. */
   readonly thinks?: boolean;

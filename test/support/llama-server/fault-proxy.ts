@@ -63,5 +63,5 @@ export async function startFaultProxy(target: string) {
 
 function fail(answer: ServerResponse, { status, headers = {} }: Extract<Fault, { type: 'status' }>): void {
   answer.writeHead(status, { 'content-type': 'application/json', ...headers });
-  answer.end(JSON.stringify({ error: { message: `The server said ${status}.`, code: null } }));
+  answer.end(JSON.stringify({ error: { message: `The server answered ${status}.`, code: null } }));
 }

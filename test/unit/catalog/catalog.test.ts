@@ -183,7 +183,7 @@ test.each<[string, unknown, RegExp]>([
 test('all faults are told at once, a line each', () => {
   const bad = withFile({ bytes: -1, sha256: 'x' });
   expect(faults(bad)).toHaveLength(2);
-  expect(() => parseCatalog(bad)).toThrow(/at fault:\n {2}models\[0\].*\n {2}models\[0\]/);
+  expect(() => parseCatalog(bad)).toThrow(/invalid:\n {2}models\[0\].*\n {2}models\[0\]/);
 });
 
 test('a site adds models and names, puts its server first, and takes the place of a model', () => {

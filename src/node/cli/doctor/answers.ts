@@ -59,5 +59,5 @@ export async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promi
 
 export const isFound = ({ status }: Answer): boolean => status >= 200 && status < 300;
 
-/** Answered with a page where a file was asked for: the habit of servers for single-page apps. */
+/** SPA fallback returned for a missing file. */
 export const isPage = ({ type }: Answer): boolean => type === 'text/html';

@@ -1,4 +1,4 @@
-/** What a host is to be told, in its own configuration. */
+/** What a host may have to be configured for. */
 export type HostNeed = 'isolation headers' | 'script type' | 'wasm type' | 'no fallback page';
 
 interface Host {
@@ -75,7 +75,7 @@ const HOSTS: Host[] = [
   },
 ];
 
-/** The setting of the host that answered, in a sentence; nothing for a host that is not known. */
+/** How to configure the detected host, as a sentence. Empty for unknown hosts. */
 export function hostAdvice(headers: Headers, need: HostNeed): string {
   const host = HOSTS.find((each) => each.is(headers));
   return host === undefined ? '' : ` ${host.name}: ${host.advice[need]}.`;

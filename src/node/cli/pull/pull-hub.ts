@@ -29,7 +29,7 @@ export async function probeHub(hub: string, signal: AbortSignal): Promise<string
 
 export interface Download {
   url: string;
-  /** The file that it goes to. */
+  /** The target file. */
   part: string;
   totalBytes: number;
   onProgress?: (bytes: number) => void;
@@ -59,7 +59,7 @@ async function downloadRest({ url, part, totalBytes, onProgress, signal }: Downl
   const offset = await sizeOf(part);
   if (offset === totalBytes) return;
   const timeout = new IdleTimeout(signal);
-  // Opened first: bytes that arrive before a cut are lost unless they are read at once.
+  // Opened first: bytes that arrive before the connection breaks are lost unless they are read immediately.
   const file = await open(part, 'a');
   try {
     const headers: Record<string, string> = offset > 0 ? { range: `bytes=${offset}-` } : {};
@@ -83,7 +83,7 @@ async function downloadRest({ url, part, totalBytes, onProgress, signal }: Downl
 
 export const sizeOf = (path: string): Promise<number> => stat(path).then(({ size }) => size, () => 0); // prettier-ignore
 
-/** undici says only "fetch failed"; what failed is in the cause. */
+/** undici reports only "fetch failed"; the reason is in the cause. */
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

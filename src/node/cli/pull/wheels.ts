@@ -187,7 +187,7 @@ export class Wheels {
   }
 }
 
-/** What pip said: several lines about a hash, else its last line. */
+/** pip's error: several lines about a hash, otherwise the last line. */
 function reasonOf(errors: string, { wheelSha256 }: WheelFile): string {
   if (errors.includes('DO NOT MATCH THE HASHES')) {
     return `the package index has a file with another SHA-256 than the pinned ${wheelSha256}`;

@@ -14,7 +14,7 @@ export class OnnxEmbedder implements Embedder {
     this.#session = session;
     this.#tokenizer = tokenizer;
     this.#vocabularySize = tokenizer.get_vocab().size;
-    // What stands around a text, read off a text of one token.
+    // The special tokens around a text, derived from a text of one token.
     const bare = tokenizer.encode('a', { add_special_tokens: false });
     const full = tokenizer.encode('a');
     const at = full.findIndex((id) => id === bare[0]);

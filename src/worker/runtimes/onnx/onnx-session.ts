@@ -94,7 +94,7 @@ export class OnnxSession {
 }
 
 /**
- * As what a worker's script starts another worker: as what it is itself, which bundlers decide; the likelier type first.
+ * The types in which a worker's script may start another worker, the likelier first: its own type, which bundlers decide.
  * Modules may not call this function, but Firefox does not mind a call without a script.
  */
 function scriptTypes(): [WorkerType, WorkerType] {

@@ -64,7 +64,7 @@ async function loadOnce(
     ],
   };
   const initProgressCallback = ({ progress, text }: InitProgressReport): void => {
-    // The reports before these are of downloads, which the store tells of itself.
+    // Earlier reports are about downloads, which the store reports itself.
     if (text.startsWith('Loading model')) context.onProgress(progress * files.weightBytes, files.weightBytes);
   };
   const engine = watchedEngine(webLlm, watch, { appConfig, initProgressCallback, logLevel: 'SILENT' });
@@ -82,7 +82,7 @@ async function loadOnce(
     await withGpuDevice(gpu, onDevice, () =>
       abortable(engine.reload(variant.name, options), AbortSignal.any([context.signal, lost.signal])),
     );
-    // A load that was given up ends without an error.
+    // A cancelled load ends without an error.
     context.signal.throwIfAborted();
     const device = devices.at(-1);
     if (!device) throw new Error('web-llm opened no GPU device');

@@ -13,7 +13,7 @@ import type { MlcChatConfig } from './web-llm-files.ts';
 /** A job in web-llm's terms. */
 export interface WebLlmRequest {
   input: { chat: ChatCompletionRequestStreaming } | { completion: CompletionCreateParamsStreaming };
-  /** The text that the reply already starts with; it is neither generated again nor sent. */
+  /** The text that the reply already starts with. It is not generated or sent again. */
   replyStart: string;
 }
 
@@ -47,7 +47,7 @@ export function toWebLlmRequest(
   };
 }
 
-/** Every parameter is given: one left out would come from the model's own configuration. */
+/** Sets every parameter: web-llm fills in missing ones from the model's configuration. */
 function sampling(job: ChatJob, config: MlcChatConfig) {
   const top = job.topLogprobs;
   const greedy = job.sampling.temperature === 0;

@@ -37,7 +37,7 @@ async function answer(request: RequestInfo | URL): Promise<Response> {
   throw new Error(`The model asks for a file outside of its folder: ${url.pathname}`);
 }
 
-/** All of a Cache that web-llm uses; it holds nothing, so nothing can be put into it. */
+/** The part of a Cache that web-llm uses. It is read-only. */
 class ArtifactCache implements Cache {
   match(request: RequestInfo | URL): Promise<Response> {
     return answer(request);

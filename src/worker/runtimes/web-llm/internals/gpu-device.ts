@@ -38,7 +38,7 @@ function watchAdapter(adapter: GPUAdapter, onDevice: (device: GPUDevice) => void
     configurable: true,
     value: async (descriptor?: GPUDeviceDescriptor) => {
       const device = await requestDevice(descriptor);
-      // Other engines of this worker may open devices meanwhile: web-llm's asks for these two limits together.
+      // Other engines of this worker may open devices too. Only web-llm requests these two limits together.
       const limits = descriptor?.requiredLimits ?? {};
       if (
         limits['maxStorageBuffersPerShaderStage'] === 10 &&
