@@ -126,7 +126,7 @@ const isStrings = (value: unknown): value is string[] =>
 export type Schema = Record<string, unknown>;
 
 /**
- * What a grammar of these sizes costs an engine: docs/decisions/schema-bounds.md. Each schema of a request draws on one
+ * What a grammar of these sizes costs an engine: docs/decisions/tools-and-schemas.md. Each schema of a request draws on one
  * budget.
  */
 const MAX_NODES = 2000;
