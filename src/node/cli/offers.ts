@@ -12,10 +12,10 @@ import { hubEndpoint, probeHub } from './pull/pull-hub.ts';
 import { recommend, thisMachine } from './pull/recommend.ts';
 
 /** Whether somebody can answer. */
-export const isInteractive = (): boolean => process.stdin.isTTY && process.stderr.isTTY && !process.env['CI'];
+const isInteractive = (): boolean => process.stdin.isTTY && process.stderr.isTTY && !process.env['CI'];
 
 /** A question with `[Y/n]`: Enter accepts. */
-export async function ask(question: string, signal: AbortSignal): Promise<boolean> {
+async function ask(question: string, signal: AbortSignal): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   // The end of the input is no answer: nothing is downloaded.
