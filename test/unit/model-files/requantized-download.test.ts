@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { WeightFile } from '../../../src/catalog/catalog.ts';
+import { CHUNK_BYTES } from '../../../src/model-files/backends/storage-backend.ts';
 import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
+import { PartialFile } from '../../../src/model-files/download/partial-file.ts';
 import { requantized, tinyGguf } from './gguf/tiny-gguf.ts';
 import { fileOf } from './file-server.ts';
 import { openStore } from './open-store.ts';
@@ -30,8 +32,11 @@ afterEach(() => vi.unstubAllGlobals());
 
 async function load(backend = new MemoryBackend()) {
   const store = openStore(backend, 'http://site.test/models/');
-  const progress: number[] = [];
-  const { blob } = await store.file(file, { signal, onProgress: (bytes) => progress.push(bytes) });
+  const progress: { phase: string; loaded: number; total: number }[] = [];
+  const { blob } = await store.file(file, {
+    signal,
+    onProgress: (loaded, total, phase) => progress.push({ phase, loaded, total }),
+  });
   expect(new Uint8Array(await blob.arrayBuffer())).toEqual(large);
   expect(await store.storedBytes([from])).toBe(0);
   return { store, progress };
@@ -40,8 +45,12 @@ async function load(backend = new MemoryBackend()) {
 test('the smaller file is downloaded, requantized and dropped', async () => {
   const { store, progress } = await load();
   expect(asked).toEqual(['a.Q4_1.gguf']);
-  expect(progress.at(-1)).toBe(file.bytes);
-  expect(progress).toEqual(progress.toSorted((a, b) => a - b));
+  // What comes over the network is counted; making the other file of it is counted by itself.
+  const downloaded = progress.filter(({ phase }) => phase === 'download');
+  expect(downloaded.at(-1)).toEqual({ phase: 'download', loaded: from.bytes, total: from.bytes });
+  expect(progress.slice(0, downloaded.length)).toEqual(downloaded);
+  expect(progress.slice(downloaded.length).map(({ phase }) => phase)).not.toContain('download');
+  expect(progress.at(-1)).toEqual({ phase: 'prepare', loaded: file.bytes, total: file.bytes });
   expect(await store.storedBytes([file])).toBe(file.bytes);
   expect(await (await store.file(file, { signal, onProgress: () => undefined })).intact).toBe(true);
   expect(asked).toHaveLength(1);
@@ -62,6 +71,30 @@ test('where there is no room for both, the file itself is downloaded', async () 
   vi.spyOn(backend, 'free').mockResolvedValue(file.bytes);
   await load(backend);
   expect(asked).toEqual(['a.Q8_0.gguf']);
+});
+
+test('a site without the file itself: the rest of a download that has begun is requantized', async () => {
+  const backend = new MemoryBackend();
+  // Of two chunks.
+  const given = tinyGguf(Math.ceil(CHUNK_BYTES / 34) + 1);
+  const wanted = await requantized(given);
+  const source = fileOf(Buffer.from(given), 'm/b.Q4_1.gguf');
+  const target = { ...fileOf(Buffer.from(wanted), 'm/b.Q8_0.gguf'), requantizedFrom: source };
+  const partial = await PartialFile.open(backend, target.sha256, target.bytes);
+  await partial.store(0, wanted.slice(0, partial.lengthOf(0)), signal);
+  await partial.close();
+  site = { 'b.Q4_1.gguf': given, 'b.Q8_0.gguf': 404 };
+  const store = openStore(backend, 'http://site.test/models/');
+  const { blob } = await store.file(target, { signal, onProgress: () => undefined });
+  expect(await blob.arrayBuffer()).toEqual(wanted.buffer);
+  expect(asked).toEqual(['b.Q8_0.gguf', 'b.Q4_1.gguf']);
+});
+
+test('a site without the file itself, and no room for both: the storage is full', async () => {
+  const backend = new MemoryBackend();
+  vi.spyOn(backend, 'free').mockResolvedValue(file.bytes);
+  site['a.Q8_0.gguf'] = 404;
+  await expect(load(backend)).rejects.toMatchObject({ code: 'storage_full' });
 });
 
 test('where the result does not fit beside what it is made of, the file itself is downloaded', async () => {
