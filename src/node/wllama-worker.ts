@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 
 import { packageFile } from './package-files.ts';
@@ -26,9 +27,9 @@ export async function wllamaWorker(entry: string, compat?: string): Promise<stri
   ].join('\n;\n');
 }
 
-/** One script without imports. */
+/** One script without imports. The bundler is there in a clone alone: the package must not import it. */
 async function bundle(input: string): Promise<string> {
-  const { rolldown } = await import('rolldown');
+  const { rolldown } = createRequire(import.meta.url)('rolldown') as typeof import('rolldown');
   const build = await rolldown({ input, platform: 'browser', tsconfig: false });
   const { output } = await build.generate({ format: 'iife' });
   await build.close();

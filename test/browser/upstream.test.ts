@@ -44,7 +44,7 @@ const passedOver: [string, Fault, boolean, RegExp][] = [
     'asks-for-a-long-wait',
     { type: 'status', status: 429, headers: { 'retry-after': '12' } },
     true,
-    /said 429/,
+    /answered 429/,
   ],
   ['fails', { type: 'status', status: 503 }, false, /failed \(503\)/],
   ['breaks-the-connection', { type: 'break', afterBytes: 0 }, true, /cannot be reached/],

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from '../../util/zod.ts';
 import { FormatError, type ByteCursor } from './byte-cursor.ts';
 
 /** The format's own limit. */
@@ -7,10 +7,10 @@ const MAX_HEADER_BYTES = 100_000_000;
 /** Free text beside the tensors. */
 const METADATA = '__metadata__';
 
-const offset = z.int().nonnegative();
+const offset = z.int().check(z.nonnegative());
 const entrySchema = z.object({
   dtype: z.string(),
-  shape: z.array(offset).max(16),
+  shape: z.array(offset).check(z.maxLength(16)),
   data_offsets: z.tuple([offset, offset]),
 });
 const headerSchema = z.record(z.string(), entrySchema);

@@ -50,7 +50,8 @@ let ignoresAsked = false;
  * For Workbox's `globIgnores`, also in vite-plugin-pwa: the files that `addLocaltext()` keeps when they are first used,
  * and the weights. Workbox would have every visitor download them, or fail the build for their size.
  * @example
- * VitePWA({ workbox: { globIgnores: globIgnores() } });
+ * import { globIgnores } from 'localtext/vite';
+ * const workbox = { globIgnores: globIgnores() };
  */
 export function globIgnores(): string[] {
   ignoresAsked = true;
