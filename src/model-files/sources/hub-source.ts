@@ -6,10 +6,7 @@ import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weig
 import { type EngineError, serverError } from '../../errors/engine-error.ts';
 import { IdleTimeout } from '../download/idle-timeout.ts';
 import { libraryPath } from './mlc-paths.ts';
-
-/** What to do about a model whose authors ask for consent: a page has no account of the hub. */
-export const GATED =
-  "its authors ask for consent before they give it out. Accept their terms on the model's page of the hub, download the file there, and add it from this device";
+import { GATED } from './read-start.ts';
 
 export const DEFAULT_HUB = 'https://huggingface.co';
 
