@@ -6,7 +6,7 @@ import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weig
 import { type EngineError, serverError } from '../../errors/engine-error.ts';
 import { IdleTimeout } from '../download/idle-timeout.ts';
 import { libraryPath } from './mlc-paths.ts';
-import { GATED } from './read-start.ts';
+import { GATED } from './gated-model.ts';
 
 export const DEFAULT_HUB = 'https://huggingface.co';
 

@@ -1,8 +1,5 @@
 import { type EngineError, serverError } from '../../errors/engine-error.ts';
-
-/** What to do about a model whose authors ask for consent: a page has no account of the hub. */
-export const GATED =
-  "its authors ask for consent before they give it out. Accept their terms on the model's page of the hub, download the file there, and add it from this device";
+import { GATED } from './gated-model.ts';
 
 /** The first bytes of a file on a server, and its size. Servers that know no ranges are stopped in time. @throws EngineError */
 export async function readStart(
