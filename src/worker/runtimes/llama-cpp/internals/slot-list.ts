@@ -9,7 +9,7 @@
  * - Notices: none or several places match, or a request at load time (`proveTaking()`) is not answered as expected.
  * - Then: nothing is written. Replies that run at once stream one after another.
  *
- * docs/upstream/take-results.md has the change to the package that makes this unnecessary.
+ * docs/upstream-patches/wllama-take-results.md has the change to the package that makes this unnecessary.
  */
 export interface SlotList {
   /** Index of the 32-bit word that holds the vector's end. */
