@@ -1,7 +1,7 @@
 import { appendFile, cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { Page } from 'playwright';
+import type { Page, Request } from 'playwright';
 import { expect, inject, onTestFinished, test } from 'vitest';
 
 import { browserOfFile } from '../support/browser-of-file.ts';
@@ -14,7 +14,11 @@ import { run } from './support/workspace.ts';
 const browser = browserOfFile();
 
 /** A copy of the Workbox example, so that another test's build stays as it is. */
-async function variant(name: string, worker?: string): Promise<{ folder: string; url: string }> {
+async function variant(
+  name: string,
+  worker?: string,
+  config?: string,
+): Promise<{ folder: string; url: string; stop: () => Promise<void> }> {
   const folder = join(inject('examples'), name);
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await cp('examples/workbox-site', folder, {
@@ -22,11 +26,12 @@ async function variant(name: string, worker?: string): Promise<{ folder: string;
     filter: (path) => !/[\\/](node_modules|dist|models)$/.test(path),
   });
   if (worker !== undefined) await writeFile(join(folder, 'src/sw.js'), worker);
+  if (config !== undefined) await writeFile(join(folder, 'vite.config.js'), config);
   await run(folder, process.execPath, '../node_modules/vite/bin/vite.js', 'build', '--logLevel', 'warn');
   await linkModels(join(folder, 'public'));
   const server = await startVite(folder, 'preview', await freePort());
   onTestFinished(() => server.stop());
-  return { folder, url: server.url };
+  return { folder, url: server.url, stop: () => server.stop() };
 }
 
 /** The header with the key that the example has made for itself. */
@@ -117,5 +122,43 @@ test('Workbox routes: registerRoute(matchV1, handleV1)', async () => {
   }, authorization);
   expect(statuses).toEqual([200, 401]);
   expect(faults.filter((fault) => !fault.includes('401'))).toEqual([]);
+  await page.close();
+});
+
+/** The recipes of docs/service-worker.md. */
+test.each([
+  [
+    'injectManifest',
+    `strategies: 'injectManifest', srcDir: 'src', filename: 'sw.js', injectManifest: { globIgnores: globIgnores() }`,
+  ],
+  ['generateSW', `workbox: { globIgnores: globIgnores(), importScripts: ['localtext-sw-import.js'] }`],
+])('vite-plugin-pwa, %s: chats without a network after one reply', async (mode, settings) => {
+  const { url, stop } = await variant(
+    `own-worker-${mode}`,
+    // Workbox finds its list by one mention of this name.
+    `import { addLocaltext } from 'localtext/sw';
+     import { precacheAndRoute } from 'workbox-precaching';
+     addLocaltext();
+     precacheAndRoute(self.__WB_MANIFEST);`,
+    `import localtext, { globIgnores } from 'localtext/vite';
+     import { VitePWA } from 'vite-plugin-pwa';
+     export default {
+       plugins: [localtext(), VitePWA({ injectRegister: false, manifest: false, ${settings} })],
+       build: { target: 'es2023' },
+     };`,
+  );
+  // The server has ranges: no part of the weights may be asked for and thrown away.
+  const broken: string[] = [];
+  const onFailed = (request: Request): void =>
+    void broken.push(`${request.method()} ${request.url()} ${request.failure()?.errorText}`);
+  browser.context.on('requestfailed', onFailed);
+  onTestFinished(() => void browser.context.off('requestfailed', onFailed));
+  const { page, faults } = await openExample(browser.context, url);
+  expect(await ask(page)).toMatch(/Paris/);
+  expect(broken).toEqual([]);
+  await stop();
+  await page.reload();
+  expect(await ask(page)).toMatch(/Paris/);
+  expect(faults).toEqual([]);
   await page.close();
 });

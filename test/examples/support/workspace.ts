@@ -92,7 +92,13 @@ export async function installExamples(names: readonly string[], folder = FOLDER)
     delete description.overrides;
     await writeFile(path, JSON.stringify(description));
   }
-  const root = { name: 'localtext-examples', private: true, workspaces: names, overrides };
+  const root = {
+    name: 'localtext-examples',
+    private: true,
+    workspaces: names,
+    overrides,
+    devDependencies: { 'vite-plugin-pwa': '2.0.0' },
+  };
   await writeFile(join(folder, 'package.json'), JSON.stringify(root));
   // The tarball changes, and its name does not.
   for (const stale of ['package-lock.json', 'node_modules/.package-lock.json', 'node_modules/localtext'])
