@@ -2,11 +2,16 @@ import type { LoadLine } from '../protocol/local-paths.ts';
 import { fromWire, toError } from './fetch-local.ts';
 
 /**
- * Reads the lines of an answer to its end: a stream that is cancelled counts as a failed request in the browser's tools.
+ * Reads the lines of an answer to its end.
  * @throws LocaltextError for an `error` line, or an answer that is an error; TypeError when the connection breaks
  */
 export async function readLines(response: Response, onLine: (line: LoadLine) => void): Promise<void> {
   if (!response.ok || !response.body) throw await toError(response);
+  // Chromium shows a service worker's answer that only a reader has drained as cancelled. One that is read whole is not.
+  void response
+    .clone()
+    .text()
+    .catch(() => undefined);
   const lines = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {
