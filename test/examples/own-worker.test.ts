@@ -129,9 +129,9 @@ test('Workbox routes: registerRoute(matchV1, handleV1)', async () => {
 test.each([
   [
     'injectManifest',
-    `strategies: 'injectManifest', srcDir: 'src', filename: 'sw.js', injectManifest: { globIgnores: globIgnores() }`,
+    `strategies: 'injectManifest', srcDir: 'src', filename: 'sw.js', injectManifest: { globIgnores: globIgnores(), globPatterns }`,
   ],
-  ['generateSW', `workbox: { globIgnores: globIgnores(), importScripts: ['localtext-sw-import.js'] }`],
+  ['generateSW', `workbox: { globIgnores: globIgnores(), globPatterns, importScripts: ['localtext-sw-import.js'] }`],
 ])('vite-plugin-pwa, %s: chats without a network after one reply', async (mode, settings) => {
   const { url, stop } = await variant(
     `own-worker-${mode}`,
@@ -142,6 +142,7 @@ test.each([
      precacheAndRoute(self.__WB_MANIFEST);`,
     `import localtext, { globIgnores } from 'localtext/vite';
      import { VitePWA } from 'vite-plugin-pwa';
+     const globPatterns = ['**/*.{html,js,css,svg,webmanifest}'];
      export default {
        plugins: [localtext(), VitePWA({ injectRegister: false, manifest: false, ${settings} })],
        build: { target: 'es2023' },

@@ -7,16 +7,19 @@ import { pullTestWeights } from '../support/pull-test-weights.ts';
 import { StaticSite } from '../support/static-site.ts';
 import { cities, moods, questions } from './questions.ts';
 
-/** One chat model alone, in the weights that are asked for, twice: as it is, and with its template's own text. */
+/** The smallest chat model alone, in the weights that are asked for, twice: as it is, and with its template's own text. */
 function catalogOf(weights: string): Catalog {
   const model = defaultCatalog.models.find(({ id }) => id === 'amber-phoenix-4');
-  const variant = model?.variants.findLast((each) => each.engine === 'wllama' && each.name.endsWith(weights));
-  if (variant?.engine !== 'wllama') throw new Error(`no weights ${weights}`);
+  const variant = model?.variants.findLast(({ engine }) => engine === 'wllama');
+  if (variant?.engine !== 'wllama') throw new Error('no variant of wllama');
+  const [file] = variant.files;
+  const wanted = [file, file?.requantizedFrom].find((each) => each?.path.toLowerCase().includes(weights));
+  if (!wanted) throw new Error(`no weights ${weights}`);
   const modelOf = (id: string, keepTemplateText: boolean) => ({
     id,
     kind: 'chat' as const,
     created: 0,
-    variants: [{ ...variant, name: `${variant.name}-${id}`, keepTemplateText }],
+    variants: [{ ...variant, files: [wanted], name: `${weights}-${id}`, keepTemplateText }],
   });
   return { ownedBy: 'quality', models: [modelOf('with', true), modelOf('without', false)] };
 }
