@@ -131,7 +131,10 @@ test.each([
     'injectManifest',
     `strategies: 'injectManifest', srcDir: 'src', filename: 'sw.js', injectManifest: { globIgnores: globIgnores(), globPatterns }`,
   ],
-  ['generateSW', `workbox: { globIgnores: globIgnores(), globPatterns, importScripts: ['localtext-sw-import.js'] }`],
+  [
+    'generateSW',
+    `workbox: { globIgnores: globIgnores(), globPatterns, importScripts: ['localtext-sw-import.js'] }`,
+  ],
 ])('vite-plugin-pwa, %s: chats without a network after one reply', async (mode, settings) => {
   const { url, stop } = await variant(
     `own-worker-${mode}`,

@@ -15,7 +15,7 @@ export async function startWebLlmSite(): Promise<{ url: string; stop(): Promise<
     appType: 'custom',
     plugins: [page],
     server: { host: 'localhost', port: 0, watch: null, hmr: false },
-    // A package found only while a test runs would be bundled anew, and imports under way would fail.
+    // A package found only while a test runs would be bundled again, and imports under way would fail.
     optimizeDeps: { entries: ['test/support/web-llm/*.ts'] },
   });
   await server.listen();
