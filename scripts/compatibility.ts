@@ -13,6 +13,7 @@ import {
   embeddingsEnforced,
   embeddingsPassedOn,
 } from '../src/api/embeddings/embeddings-request.ts';
+import type { ModelFacts } from '../src/protocol/model-facts.ts';
 import {
   responseAccepted,
   responseEnforced,
@@ -129,8 +130,51 @@ so numbers are added in another order and rounded differently. Where two tokens 
 Measured with four prompts of 30 tokens: in turn 8 of 8 repeats were equal, four at once 8 of 12. \`system_fingerprint\` names weights and backend.
 `;
 
+/** Whose each name is. The type sees that no field is missing here. */
+const MODEL_FIELDS: Record<keyof Required<ModelFacts>, [what: string, origin: string]> = {
+  context_length: [
+    'tokens of prompt and reply together',
+    'OpenRouter, and LM Studio for a loaded model. vLLM: `max_model_len`; LM Studio: `max_context_length`; llama.cpp: `meta.n_ctx_train`',
+  ],
+  max_output_tokens: [
+    'tokens of a reply, at most: what the prompt leaves of `context_length`. Chat models only',
+    'OpenAI’s parameter of `/v1/responses`; LiteLLM',
+  ],
+  capabilities: [
+    'array of `chat`, `embeddings`, `tools`, `json_schema`, `logprobs`, `reasoning`, `vision`, `audio`: what is known to work. `reasoning` is known once the model is loaded. Of a server, only the kind is known',
+    'an array of names in llama.cpp, Ollama and LM Studio (`/api/v0`); the words differ',
+  ],
+  size_bytes: [
+    'bytes of all weights in the storage; absent for a server, and while only the hub knows',
+    'LM Studio. llama.cpp: `meta.size`',
+  ],
+  loaded: [
+    'whether the model is in the memory of this device; absent for a server',
+    'localtext. LM Studio: `state`, `loaded_instances`; llama.cpp: `status.value`',
+  ],
+};
+
+function modelsSection(): string {
+  const rows = Object.entries(MODEL_FIELDS).map(
+    ([name, [what, origin]]) => `| \`${name}\` | ${what} | ${origin} |`,
+  );
+  return [
+    '## GET /v1/models, GET /v1/models/{id}',
+    '',
+    'Beside OpenAI’s `id`, `object`, `created` and `owned_by`, a model has these fields. They describe the variant that would',
+    'answer here: its weights on this device, or its server. A fact that is not known is absent: before the first page of the site',
+    'has chosen the variants, a model has only its kind in `capabilities`. Reading them starts no engine and fetches nothing.',
+    '`GET /v1/models/{id}` also has `localtext`: the variant, and why it was chosen.',
+    '',
+    '| field | what it is | whose name |',
+    '|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
+}
+
 export function compatibilityDocument(): string {
-  return [INTRODUCTION, ...ENDPOINTS.map(section)].join('\n');
+  return [INTRODUCTION, modelsSection(), ...ENDPOINTS.map(section)].join('\n');
 }
 
 function section({ path, enforced, passedOn, accepted, refused, unread }: Endpoint): string {

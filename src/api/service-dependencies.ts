@@ -1,6 +1,7 @@
 import type { VariantSampling } from '../catalog/catalog.ts';
 import type { WaitingStage } from '../protocol/engine-port.ts';
 import type { ChatEvent, ChatJob, ChatMessage, EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
+import type { ModelFacts } from '../protocol/model-facts.ts';
 import type { RequestLogEntry } from '../protocol/request-log.ts';
 import type { ModelStatus, VariantReason } from '../protocol/worker-control.ts';
 
@@ -48,6 +49,8 @@ export interface ModelDirectory {
   list(): Promise<ModelEntry[]>;
   /** The model with this id, or for which this is another name. */
   find(id: string): Promise<ModelEntry | null>;
+  /** What each model is here, by its id, without asking an engine. Never throws. */
+  facts?(): Promise<ReadonlyMap<string, ModelFacts>>;
   /** The model's variant here, and why; null: not known now. Never throws, and takes a second at most. */
   describe?(id: string): Promise<ModelDetails | null>;
 }

@@ -1,6 +1,7 @@
 import { openDB, type DBSchema, type IDBPDatabase } from 'idb';
 import { nameIn } from '../protocol/scope.ts';
 import type { StoredResponse } from '../api/service-dependencies.ts';
+import type { EngineFacts } from '../protocol/model-facts.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { AddedModelRecord } from '../catalog/added-models.ts';
 
@@ -150,8 +151,23 @@ export async function writeSettings(scope: string, settings: SiteSettings): Prom
     await withDatabase(scope, async (database) => {
       if (value) await database.put('settings', value, name);
       else await database.delete('settings', name);
+      // They were of the former settings. The next engine writes its own.
+      await database.delete('settings', FACTS);
     });
   }
+}
+
+const FACTS = 'engine-facts';
+
+/** Null: no engine has chosen the models' variants yet. */
+export async function readEngineFacts(scope: string): Promise<EngineFacts | null> {
+  const stored = await withDatabase(scope, (database) => database.get('settings', FACTS));
+  // Written by `writeEngineFacts` alone.
+  return (stored as EngineFacts | undefined) ?? null;
+}
+
+export async function writeEngineFacts(scope: string, facts: EngineFacts): Promise<void> {
+  await withDatabase(scope, (database) => database.put('settings', facts, FACTS));
 }
 
 const ADDED = 'added-models';

@@ -22,6 +22,8 @@ import {
   type StatusMessage,
 } from '../protocol/worker-control.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { ModelFacts } from '../protocol/model-facts.ts';
+import { readDeviceFacts, withServerFacts } from './model-facts.ts';
 import { describeModel } from './describe-model.ts';
 import { routedEngine } from './routed-engine.ts';
 import { NO_ENGINE, Servers } from './servers.ts';
@@ -72,12 +74,21 @@ export function browserV1(engine: EngineConnection): V1 {
     if (!known && failure) throw failure;
     return known;
   };
+  const facts = async (): Promise<ReadonlyMap<string, ModelFacts>> => {
+    try {
+      const device = await readDeviceFacts(scope, engine.locks);
+      return servers ? await withServerFacts(servers, await readModels(), device) : device;
+    } catch {
+      return new Map();
+    }
+  };
   const device = createEngineClient(engine);
   const service = createService({
     engine: servers ? routedEngine(device, (model) => servers.targetsOf(catalog, model)) : device,
     keys: createKeyStore({ scope, now, locks: engine.locks }),
     models: {
       ...catalogDirectory(readModels),
+      facts,
       describe: (id) =>
         status(DESCRIBE_TIMEOUT_MS).then(
           (known) => describeModel(known, id),

@@ -4,7 +4,7 @@ import { expose, proxy } from 'comlink';
 
 import { type AddedModelRecord, withAdded } from '../catalog/added-models.ts';
 import { withoutServers } from '../catalog/without-servers.ts';
-import { readAddedModels, writeAddedModels } from '../database/database.ts';
+import { readAddedModels, writeAddedModels, writeEngineFacts } from '../database/database.ts';
 import { takeFiles } from '../protocol/added-files.ts';
 import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/worker-control.ts';
 import type { ServePort } from '../protocol/discovery.ts';
@@ -18,6 +18,7 @@ import { defaultBudget, Estimates } from './models/memory-budget.ts';
 import { loadIntact, variantLoader } from './models/load-variant.ts';
 import { DownloadRate } from '../model-files/download/download-rate.ts';
 import { BackendBenchmark } from './benchmark/backend-benchmark.ts';
+import { FactsWriter } from './models/facts-writer.ts';
 import { ModelAdder } from './models/model-adder.ts';
 import { ModelManager } from './models/model-manager.ts';
 import { serveLinked, type Serving } from './requests/serve-port.ts';
@@ -62,6 +63,11 @@ function begin(
   let deviceMemoryBytes: number | null = null;
   const status = (): EngineStatus => ({ epoch, deviceMemoryBytes, models: modelManager.status() });
   const channel = new StatusChannel(scope, status);
+  const facts = new FactsWriter(
+    epoch,
+    () => modelManager.facts((variant) => sources.exactBytes(variant)),
+    (known) => writeEngineFacts(scope, known),
+  );
   const rate = new DownloadRate();
   const sharedFiles = options.sources?.crossOriginStorage ? (openCrossOriginStorage() ?? pageFiles) : null;
   const shared = sharedFiles && new CrossOriginSource(sharedFiles);
@@ -85,7 +91,10 @@ function begin(
   const modelManager = new ModelManager(
     catalog,
     (variant, loading) => load(variant, loading).finally(() => estimates.refreshOne(variant)),
-    () => channel.changed(),
+    () => {
+      channel.changed();
+      facts.changed();
+    },
     variantPlanner(device, sources, prefer),
     device.then(({ memoryGiB }) => limits.memoryBytes ?? defaultBudget(memoryGiB)),
     { note: (variant) => benchmark.note(variant), estimate: (variant) => estimates.of(variant) },

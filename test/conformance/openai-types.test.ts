@@ -25,11 +25,13 @@ const TYPES: [path: RegExp, whole: string, event: string | null][] = [
   ],
   [/^\/v1\/completions$/, 'OpenAI.Completion', 'Wire<OpenAI.Completion>'],
   [/^\/v1\/embeddings$/, 'Wire<OpenAI.CreateEmbeddingResponse>', null],
-  [/^\/v1\/models$/, "{ object: 'list'; data: OpenAI.Model[] }", null],
-  [/^\/v1\/models\/.+$/, 'OpenAI.Model', null],
+  [/^\/v1\/models$/, "{ object: 'list'; data: (OpenAI.Model & ModelFacts)[] }", null],
+  [/^\/v1\/models\/.+$/, 'OpenAI.Model & ModelFacts', null],
 ];
 
 const PREAMBLE = `import type OpenAI from 'openai';
+/** Not OpenAI's: docs/compatibility.md. */
+type ModelFacts = { capabilities: string[] };
 /** What the client's types leave out of the wire: reasons that are not there yet, base64, its own additions. */
 type Wire<T> = T extends OpenAI.Responses.Response
   ? Omit<T, 'output_text'> & { store: boolean }

@@ -115,6 +115,23 @@ test('the page is isolated, and lists the models', async () => {
   expect(ids).toEqual(['crimson-falcon-4', 'indigo-owl-4', 'amber-phoenix-4', 'jade-mole-4']);
 });
 
+test('a model says what it is on this device', async () => {
+  const models = await page.evaluate(async (apiKey) => {
+    const { data } = await window.client(apiKey).models.list();
+    return data.filter(({ id }) => ['amber-phoenix-4', 'jade-mole-4'].includes(id));
+  }, key);
+  expect(models).toMatchObject([
+    {
+      context_length: 8192,
+      max_output_tokens: 8192,
+      capabilities: ['chat', 'tools', 'json_schema', 'logprobs'],
+      size_bytes: 144811072,
+      loaded: true,
+    },
+    { context_length: 512, capabilities: ['embeddings'], size_bytes: 91377527, loaded: true },
+  ]);
+});
+
 test('chat', async () => {
   const { text, tokens } = await chat(page);
   expect(text).toMatch(/Paris/);

@@ -4,6 +4,7 @@ import { jsonResponse } from '../http/response.ts';
 import { shortened } from '../body/schema-issues.ts';
 import type { Admitted, ModelDetails, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
 import { requestError, type ServiceError } from '../service-error.ts';
+import type { Capability, ModelFacts } from '../../protocol/model-facts.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 
 /** For what neither the request nor the model names. */
@@ -11,10 +12,11 @@ export const OPENAI_DEFAULTS = { temperature: 1, topP: 1 };
 
 /** GET /v1/models: those that the key may use, in the directory's order. */
 export async function listModels(call: Call): Promise<Response> {
-  const models = await call.dependencies.models.list();
-  const data = models
+  const { models } = call.dependencies;
+  const [entries, facts] = await Promise.all([models.list(), models.facts?.()]);
+  const data = entries
     .filter((entry) => mayUse(call.admitted, entry))
-    .map((entry) => toModel(entry, entry.id));
+    .map((entry) => toModel(entry, entry.id, facts?.get(entry.id)));
   return jsonResponse(call, { object: 'list', data });
 }
 
@@ -23,9 +25,10 @@ export async function retrieveModel(call: Call, id: string): Promise<Response> {
   const entry = await call.dependencies.models.find(id);
   if (!entry || !mayUse(call.admitted, entry, id))
     throw noSuchModel(id, 'GET /v1/models lists what there is.');
-  const description = await call.dependencies.models.describe?.(entry.id);
+  const { models } = call.dependencies;
+  const [facts, description] = await Promise.all([models.facts?.(), models.describe?.(entry.id)]);
   const localtext = description && { localtext: describe(entry, description) };
-  return jsonResponse(call, { ...toModel(entry, id), ...localtext });
+  return jsonResponse(call, { ...toModel(entry, id, facts?.get(entry.id)), ...localtext });
 }
 
 /** Sampling under the names of the request's own fields and of llama.cpp's. */
@@ -36,8 +39,17 @@ function describe({ defaults }: ModelEntry, { sampling, ...description }: ModelD
   return { ...description, sampling: own };
 }
 
-const toModel = ({ created, ownedBy }: ModelEntry, id: string) =>
-  ({ id, object: 'model', created, owned_by: ownedBy }) satisfies OpenAI.Model;
+/** The kind is known of every model. */
+const KIND = { chat: 'chat', embedding: 'embeddings' } as const satisfies Record<
+  ModelEntry['kind'],
+  Capability
+>;
+
+const toModel = (
+  { kind, created, ownedBy }: ModelEntry,
+  id: string,
+  facts: ModelFacts = { capabilities: [KIND[kind]] },
+) => ({ id, object: 'model', created, owned_by: ownedBy, ...facts }) satisfies OpenAI.Model;
 
 /** @throws ServiceError 404 for a model that there is not, that this key may not use, or of the other kind. */
 export async function requireModel(

@@ -193,6 +193,12 @@ export class WeightSources {
     return weightBytes({ files }) - (await store.storedBytes(files)) - (await store.sharedBytes(files));
   }
 
+  /** Of all its weights; null: only the hub knows them exactly. */
+  async exactBytes(variant: Variant): Promise<number | null> {
+    const files = await this.#knownFiles(variant);
+    return files && weightBytes({ files });
+  }
+
   /** Bytes that a load would download, by the store's own knowledge. */
   async downloadBytes(variant: Variant): Promise<number> {
     const files = await this.#knownFiles(variant);

@@ -5,6 +5,8 @@ import type { Job } from '../../protocol/job.ts';
 import type { Engine } from '../runtimes/engine.ts';
 import { badRequest, toWireError } from '../../errors/engine-error.ts';
 import { MemoryBudget } from './memory-budget.ts';
+import type { ModelFacts } from '../../protocol/model-facts.ts';
+import { modelFacts } from './model-facts.ts';
 import { modelStatus, noVariant, type VariantFacts } from './model-status.ts';
 import { LoadedModel, type LoadVariant } from './loaded-model.ts';
 import type { Plan, PlanVariants } from './variant-choice.ts';
@@ -156,6 +158,19 @@ export class ModelManager {
       return !loadedModel || loadedModel.state !== 'failed';
     });
     return (working ?? candidates[0])?.name;
+  }
+
+  /** By id, where a variant has been chosen. `exactBytes`: null where only the hub knows. */
+  async facts(exactBytes: (variant: Variant) => Promise<number | null>): Promise<Record<string, ModelFacts>> {
+    const facts: Record<string, ModelFacts> = {};
+    for (const model of this.#catalog.models) {
+      const chosen = this.chosen(model.id);
+      const variant = model.variants.find(({ name }) => name === chosen);
+      if (!variant) continue;
+      const bytes = await exactBytes(variant);
+      facts[model.id] = modelFacts(model, variant, bytes, this.#loadedModels.get(variant.name));
+    }
+    return facts;
   }
 
   /** Whether a variant is in memory, or on its way there. */

@@ -14,7 +14,7 @@ async function retrieve(describe?: (id: string) => Promise<ModelDetails | null>)
   return (await fetch('/v1/models/other')).json();
 }
 
-const plain = { id: 'other', object: 'model', created: 1, owned_by: 'us' };
+const plain = { id: 'other', object: 'model', created: 1, owned_by: 'us', capabilities: ['chat'] };
 
 test('one model carries what stands behind it here', async () => {
   const description: ModelDetails = {
@@ -36,7 +36,16 @@ test('one model carries what stands behind it here', async () => {
   expect(asked).toEqual(['own-1']);
 });
 
-test('where nothing is known, it is OpenAI’s shape alone', async () => {
+test('where nothing else is known, it has its kind beside OpenAI’s shape', async () => {
   expect(await retrieve(async () => null)).toEqual(plain);
   expect(await retrieve()).toEqual(plain);
+});
+
+test('a model has its facts in the list and alone, by every name', async () => {
+  const facts = { context_length: 512, capabilities: ['chat' as const, 'tools' as const], loaded: true };
+  const models = { ...directory, facts: async () => new Map([['own-1', facts]]) };
+  const { fetch } = await fakeService({ models });
+  const { data } = (await (await fetch('/v1/models')).json()) as { data: unknown[] };
+  expect(data).toEqual([{ ...plain, id: 'own-1', ...facts }]);
+  expect(await (await fetch('/v1/models/other')).json()).toEqual({ ...plain, ...facts });
 });

@@ -1,0 +1,33 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import { readEngineFacts } from '../database/database.ts';
+import { engineLock } from '../protocol/locks.ts';
+import type { ModelFacts } from '../protocol/model-facts.ts';
+import type { Servers } from './servers.ts';
+
+type Facts = ReadonlyMap<string, ModelFacts>;
+
+/** What the engine wrote down of its models, whether or not it lives. Neither starts nor asks it. */
+export async function readDeviceFacts(scope: string, locks: Pick<LockManager, 'query'>): Promise<Facts> {
+  const [known, { held = [] }] = await Promise.all([readEngineFacts(scope), locks.query()]);
+  const { epoch, models } = known ?? { epoch: '', models: {} };
+  const lives = held.some(({ name }) => name === engineLock(epoch));
+  return new Map(
+    Object.entries(models).map(([id, facts]) => [id, { ...facts, loaded: lives && facts.loaded === true }]),
+  );
+}
+
+/** The facts of the servers that answer first, and of the device for the other models. */
+export async function withServerFacts(servers: Servers, catalog: Catalog, device: Facts): Promise<Facts> {
+  const facts = new Map(device);
+  for (const { id, kind } of catalog.models) {
+    const targets = await servers.targetsOf(catalog, id);
+    const answering = targets?.find(({ server }) => (server ? server.circuit.isClosed : device.has(id)));
+    if (!answering?.server) continue;
+    const { contextLength } = answering.server.variant;
+    facts.set(id, {
+      context_length: contextLength,
+      capabilities: [kind === 'chat' ? 'chat' : 'embeddings'],
+    });
+  }
+  return facts;
+}

@@ -1,0 +1,29 @@
+import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
+import type { Capability, ModelFacts } from '../../protocol/model-facts.ts';
+import type { LoadedModel } from './loaded-model.ts';
+
+/** What every model can do that this kind of engine runs. */
+const CAPABILITIES: Record<Variant['engine'], Capability[]> = {
+  wllama: ['chat', 'tools', 'json_schema', 'logprobs'],
+  'web-llm': ['chat', 'tools', 'json_schema', 'logprobs'],
+  transformers: ['embeddings'],
+  upstream: [],
+};
+
+/** @param variant the one that answers, or would. `bytes`: of its weights, exactly; null: only the hub knows. */
+export function modelFacts(
+  { kind }: Pick<CatalogModel, 'kind'>,
+  variant: Variant,
+  bytes: number | null,
+  loadedModel: Pick<LoadedModel, 'engine'> | undefined,
+): ModelFacts {
+  const engine = loadedModel?.engine ?? null;
+  const thinks = engine && 'thinks' in engine && engine.thinks === true;
+  return {
+    context_length: variant.contextLength,
+    ...(kind === 'chat' && { max_output_tokens: variant.contextLength }),
+    capabilities: [...CAPABILITIES[variant.engine], ...(thinks ? ['reasoning' as const] : [])],
+    ...(bytes !== null && { size_bytes: bytes }),
+    loaded: engine !== null,
+  };
+}
