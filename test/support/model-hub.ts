@@ -31,6 +31,8 @@ export class ModelHub {
   readonly #hashes = new Map<Content, string>();
   /** The n-th answer from a file, the first being 0, is that it is gone. */
   fails: (answer: number) => boolean = () => false;
+  /** What is sent of a file; the list of files goes on describing the one that was published. */
+  sends: (content: Content) => Content = (content) => content;
   /** Of each file. */
   bytesPerSecond = Infinity;
   #sent = 0;
@@ -129,13 +131,14 @@ export class ModelHub {
       const message = `Access to model ${name} is restricted. You must have access to it and be authenticated to access it. Please log in.`;
       return refuse(response, 401, 'GatedRepo', message);
     }
-    const content = repository.files[decodeURIComponent(file)];
-    if (content === undefined) return refuse(response, 404, 'EntryNotFound', 'Entry not found');
+    const published = repository.files[decodeURIComponent(file)];
+    if (published === undefined) return refuse(response, 404, 'EntryNotFound', 'Entry not found');
     if (cdn !== undefined && this.fails(this.#sent++)) return refuse(response, 410, 'EntryNotFound', 'Gone');
     if (cdn === undefined) {
       response.writeHead(302, { location: `/cdn${path}`, 'x-repo-commit': repository.commit }).end();
       return;
     }
+    const content = this.sends(published);
     const size = typeof content === 'string' ? statSync(content).size : content.length;
     const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
     const start = Number(first ?? 0);

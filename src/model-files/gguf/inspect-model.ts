@@ -1,4 +1,4 @@
-import { FormatError } from './byte-cursor.ts';
+import { type ByteCursor, FormatError } from './byte-cursor.ts';
 import { ggufFacts, printable, type GgufFacts } from './gguf-facts.ts';
 import { readGguf } from './read-gguf.ts';
 import { readHeader, type FileStart } from './read-header.ts';
@@ -17,6 +17,14 @@ export interface InspectedModel<F> {
   bytes: number;
 }
 
+interface Part<F> {
+  file: F;
+  facts: GgufFacts;
+  tensorNames: string[];
+  /** Of all parts, as this one says. */
+  tensorCount: unknown;
+}
+
 const MAX_FILES = 100;
 const MAX_NAME_LENGTH = 100;
 
@@ -24,10 +32,10 @@ const MAX_NAME_LENGTH = 100;
 export async function inspectModel<F extends ModelFile>(files: readonly F[]): Promise<InspectedModel<F>> {
   if (files.length > MAX_FILES)
     throw new FormatError(`${files.length} files were given; ${MAX_FILES} are allowed`);
-  const parts: { file: F; facts: GgufFacts }[] = [];
+  const parts: Part<F>[] = [];
   for (const file of files) {
     try {
-      parts.push({ file, facts: await readHeader(file, (cursor) => ggufFacts(readGguf(cursor))) });
+      parts.push({ file, ...(await readHeader(file, readPart)) });
     } catch (error) {
       throw named(file, error);
     }
@@ -40,12 +48,41 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
     sorted.length === count &&
     sorted.every(({ facts: { split } }, at) => (split?.index ?? 0) === at && (split?.count ?? 1) === count);
   if (!complete) throw incomplete(first.file.name, count, files.length);
+  const tensors = countTensors(sorted);
   return {
-    facts: { ...first.facts, tensors: sorted.reduce((total, { facts }) => total + facts.tensors, 0) },
+    facts: { ...first.facts, tensors },
     name: (first.facts.name ?? printable(baseName(first.file.name)) ?? 'model').slice(0, MAX_NAME_LENGTH),
     files: sorted.map(({ file }) => file),
     bytes: sorted.reduce((total, { file }) => total + file.size, 0),
   };
+}
+
+function readPart(cursor: ByteCursor): Omit<Part<unknown>, 'file'> {
+  const gguf = readGguf(cursor);
+  return {
+    facts: ggufFacts(gguf),
+    tensorNames: gguf.tensors.map(({ name }) => name),
+    tensorCount: gguf.metadata.get('split.tensors.count')?.value,
+  };
+}
+
+/** As llama.cpp requires it: no two parts have a tensor of one name, and together they have as many as the first says. */
+function countTensors(parts: readonly Part<ModelFile>[]): number {
+  const names = new Set<string>();
+  for (const { file, tensorNames } of parts) {
+    const twice = tensorNames.find((name) => names.has(name));
+    if (twice !== undefined)
+      throw new FormatError(
+        `${file.name} has the tensor ${printable(twice.slice(0, 100))} of another part: the parts are not of one model`,
+      );
+    for (const name of tensorNames) names.add(name);
+  }
+  const [first] = parts;
+  if (typeof first?.tensorCount === 'number' && first.tensorCount !== names.size)
+    throw new FormatError(
+      `${first.file.name} says that its parts have ${first.tensorCount} tensors, and they have ${names.size}: the parts are not of one model`,
+    );
+  return names.size;
 }
 
 /** `folder/SmolLM2.Q8_0-00001-of-00003.gguf` → `SmolLM2.Q8_0` */

@@ -92,8 +92,18 @@ async function urlFile(
   if (!/^[0-9a-f]{64}$/i.test(sha256))
     throw badRequest('`sha256` must be the SHA-256 of the file in 64 hex digits.', 'source', 'invalid_value');
   const { size } = await readStart(url, 1, signal);
-  const name = decodeURIComponent(new URL(url).pathname.split('/').at(-1) ?? '');
+  const name = fileNameOf(new URL(url));
   return remoteFile({ name, url, bytes: size, sha256: sha256.toLowerCase() }, store, signal);
+}
+
+function fileNameOf({ pathname }: URL): string {
+  const name = pathname.split('/').at(-1) ?? '';
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    // A percent sign that escapes nothing.
+    return name;
+  }
 }
 
 function remoteFile(

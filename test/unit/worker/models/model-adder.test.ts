@@ -95,7 +95,8 @@ test('a model is stored under its hash, and described', async () => {
 
 test('its parts are put into their order', async () => {
   const first = gguf('Split', { 'split.count': 2, 'split.no': 0 });
-  const second = writeGguf({ metadata: { 'split.count': 2, 'split.no': 1 }, tensors: [oneTensor] });
+  const metadata = { 'split.count': 2, 'split.no': 1 };
+  const second = writeGguf({ metadata, tensors: [{ ...oneTensor, name: 'output.weight' }] });
   await add(source(second, first));
   expect(saved[0]?.variant.files.map(({ bytes }) => bytes)).toEqual([first.length, second.length]);
   await expect(add(source(first))).rejects.toThrow(/part of a model of 2 files, and 1 were given/);

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
@@ -13,6 +15,9 @@ import { weightsService } from '../../model-files/weights-service.ts';
 const catalog: Catalog = { ownedBy: 'us', models: [] };
 const gguf = (name: string, more: Record<string, number> = {}) =>
   writeGguf({ metadata: { ...chatMetadata, 'general.name': name, ...more }, tensors: [oneTensor] });
+/** The second part of a model. */
+const part = (metadata: Record<string, number>, name: string) =>
+  writeGguf({ metadata: { 'split.count': 2, ...metadata }, tensors: [{ ...oneTensor, name }] });
 const hashOf = (bytes: Buffer): string => hub.hashOf(bytes);
 
 let hub: ModelHub;
@@ -87,7 +92,7 @@ test('the only model of a repository is added, pinned to its commit; projectors 
 
 test('all parts of a split model are added, by the name of one or by its quantization', async () => {
   const first = gguf('Split', { 'split.count': 2, 'split.no': 0 });
-  const second = writeGguf({ metadata: { 'split.count': 2, 'split.no': 1 }, tensors: [oneTensor] });
+  const second = part({ 'split.no': 1 }, 'output.weight');
   publish('owner/name', {
     'm-Q4_K_M-00001-of-00002.gguf': first,
     'm-Q4_K_M-00002-of-00002.gguf': second,
@@ -98,6 +103,46 @@ test('all parts of a split model are added, by the name of one or by its quantiz
   );
   expect(await fromHub('q4_k_m')).toMatchObject({ bytes: first.length + second.length });
   expect(saved[0]?.variant.files).toHaveLength(2);
+});
+
+test.each<[string, Record<string, number>, Buffer[], RegExp]>([
+  ['have a tensor of one name', {}, [part({ 'split.no': 1 }, oneTensor.name)], /00002-of-00002.* of another part/],
+  ['lack tensors', { 'split.tensors.count': 3 }, [part({ 'split.no': 1 }, 'b')], /have 3 tensors, and they have 2/],
+  ['lack a part', {}, [], /a model of 2 files, and 1 were given/],
+  ['have one number', {}, [part({ 'split.no': 0 }, 'b')], /general\.architecture|no architecture|a model of 2/],
+  ['are of another number', {}, [part({ 'split.no': 1, 'split.count': 3 }, 'b')], /a model of 2 files/],
+])('parts that %s are refused before any is downloaded', async (_, metadata, others, message) => {
+  const first = gguf('Split', { 'split.count': 2, 'split.no': 0, ...metadata });
+  const parts = [first, ...others].map((bytes, at) => [`m-0000${at + 1}-of-00002.gguf`, bytes] as const);
+  publish('owner/name', Object.fromEntries(parts));
+  await expect(fromHub()).rejects.toMatchObject({
+    wire: { status: 400, code: 'invalid_model_file', message: expect.stringMatching(message) as string },
+  });
+  expect([...service.backend.files.keys()]).toEqual([]);
+});
+
+test('a URL whose last part escapes nothing names the file as it is', async () => {
+  const bytes = gguf('A');
+  const server = createServer((_, response) => response.end(bytes));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a%ZZ.gguf`;
+  expect(await add({ type: 'url', url, sha256: hashOf(bytes) })).toMatchObject({ id: 'a' });
+  const message = expect.stringMatching(/^a%ZZ\.gguf does not have/) as string;
+  await expect(add({ type: 'url', url, sha256: 'a'.repeat(64) })).rejects.toMatchObject({ wire: { message } });
+  server.closeAllConnections();
+  server.close();
+});
+
+test.each<[string, (published: Buffer) => Buffer]>([
+  ['another file of the same size', (published) => Buffer.concat([published.subarray(0, -8), Buffer.alloc(8, 1)])],
+  ['a longer file', (published) => Buffer.concat([published, Buffer.alloc(64)])],
+  ['a shorter file', (published) => published.subarray(0, -8)],
+  ['a web page', () => Buffer.from('<!doctype html><title>Log in</title>')],
+])('a mirror that sends %s, not the one it lists, is refused, and nothing is stored', async (_, change) => {
+  publish('owner/name', { 'a.gguf': gguf('A') });
+  hub.sends = (content) => (typeof content === 'string' ? content : change(content));
+  await expect(fromHub()).rejects.toMatchObject({ wire: { status: 400, code: 'invalid_model_file' } });
+  expect([...service.backend.files.keys()]).toEqual([]);
 });
 
 test('what a repository does not have, or does not give, is named', async () => {

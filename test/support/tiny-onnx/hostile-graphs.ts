@@ -1,0 +1,2 @@
+import { encodeMessage, GraphBuilder } from '../../../tools/weights/graph-builder.ts';
+import { bertGraph } from '../../../tools/weights/bert-graph.ts';
