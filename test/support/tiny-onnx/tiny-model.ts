@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import type { TransformersVariant } from '../../../src/catalog/catalog.ts';
+import type { SafetensorsTensor } from '../../../src/model-files/gguf/read-safetensors.ts';
 import { bertGraph } from '../../../tools/weights/bert-graph.ts';
 
 /** Ids after the 256 bytes. */
@@ -93,7 +94,9 @@ function randomNumbers(length: number): Float32Array {
   });
 }
 
-function weights(): { graph: Uint8Array; safetensors: Uint8Array } {
+type Tensors = ReadonlyMap<string, SafetensorsTensor>;
+
+function weights(): { tensors: Tensors; safetensors: Uint8Array } {
   let end = 0;
   const tensors = [...shapes()].map(([name, shape]) => {
     const begin = end;
@@ -115,9 +118,24 @@ function weights(): { graph: Uint8Array; safetensors: Uint8Array } {
     tensors.map(({ name, shape, begin, length }) => [name, { name, shape, offset: start + begin, length }]),
   );
   return {
-    graph: bertGraph(modelConfig, external, 'model.onnx_data'),
+    tensors: external,
     safetensors: Buffer.concat([prefix, header, new Uint8Array(randomNumbers(end / 4).buffer)]),
   };
+}
+
+interface TinyGraphOptions {
+  /** Of the file with its tensors. */
+  location?: string;
+  /** Where in that file a tensor is to be. */
+  place?: (tensor: SafetensorsTensor) => SafetensorsTensor;
+}
+
+export function tinyGraph({
+  location = 'model.onnx_data',
+  place = (tensor) => tensor,
+}: TinyGraphOptions = {}): Uint8Array {
+  const placed = [...weights().tensors].map(([name, tensor]) => [name, place(tensor)] as const);
+  return bertGraph(modelConfig, new Map(placed), location);
 }
 
 export type TinyFiles = Record<string, Uint8Array>;
@@ -126,13 +144,12 @@ const json = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.strin
 
 /** The files of an embedding model of 1 layer with random weights, by their names; the same in every run. */
 export function tinyModel(): TinyFiles {
-  const { graph, safetensors } = weights();
   return {
     'config.json': json(modelConfig),
     'tokenizer.json': json(tokenizer),
     'tokenizer_config.json': json(tokenizerConfig),
-    'onnx/model.onnx': graph,
-    'model.safetensors': safetensors,
+    'onnx/model.onnx': tinyGraph(),
+    'model.safetensors': weights().safetensors,
   };
 }
 

@@ -1,7 +1,8 @@
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { EmbeddingJob } from '../../../protocol/job.ts';
 import type { EmbeddingEngine } from '../engine.ts';
-import { badRequest, engineCrashed, type EngineError } from '../../../errors/engine-error.ts';
+import { badRequest, engineCrashed, type EngineError, serverError } from '../../../errors/engine-error.ts';
+import { withTimeout } from '../../../util/abort.ts';
 import { MAX_CHARACTERS } from '../../prompt/prompt-bounds.ts';
 import { yieldToEventLoop } from '../../../util/yield-to-event-loop.ts';
 
@@ -46,6 +47,12 @@ export function takeBatch<S extends Sequence>(
   return batch;
 }
 
+/**
+ * How long a batch that no request waits for any more may go on: the graph of a hostile model may loop without an end. The
+ * next request then loads the model again.
+ */
+const ABANDONED_MS = 30_000;
+
 /** The model itself, as far as batching needs it. */
 export interface Embedder {
   /** Token ids with the special ones that the model expects. */
@@ -73,6 +80,7 @@ interface Item {
 interface Request {
   vectors: Vector[];
   left: number;
+  settled: boolean;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -90,6 +98,9 @@ export class TransformersEngine implements EmbeddingEngine {
   /** Requests with texts waiting, the next one's turn first. */
   readonly #turns: Request[] = [];
   #running: Promise<void> | null = null;
+  /** The batch under way. */
+  #batch: readonly Item[] = [];
+  #abandoned: ReturnType<typeof setTimeout> | undefined;
 
   constructor(embedder: Embedder, variant: EmbeddingFacts, fingerprint: string) {
     this.#embedder = embedder;
@@ -108,7 +119,7 @@ export class TransformersEngine implements EmbeddingEngine {
   }
 
   async unload(): Promise<void> {
-    await this.#running;
+    if (this.#running) await withTimeout(this.#running, ABANDONED_MS);
     await this.#embedder.dispose();
   }
 
@@ -117,17 +128,23 @@ export class TransformersEngine implements EmbeddingEngine {
       const request: Request = {
         vectors: Array.from({ length: sequences.length }),
         left: sequences.length,
+        settled: false,
         resolve: () => {
+          request.settled = true;
           signal.removeEventListener('abort', onAbort);
           resolve(request.vectors);
         },
         reject: (error) => {
+          request.settled = true;
           signal.removeEventListener('abort', onAbort);
           this.#forget(request);
           reject(error);
         },
       };
-      const onAbort = () => request.reject(signal.reason);
+      const onAbort = () => {
+        request.reject(signal.reason);
+        this.#endAbandoned();
+      };
       signal.addEventListener('abort', onAbort, { once: true });
       this.#turns.push(request);
       this.#waiting.push(...sequences.map((ids, index) => ({ ids, index, request })));
@@ -156,18 +173,34 @@ export class TransformersEngine implements EmbeddingEngine {
   }
 
   async #run(batch: Item[]): Promise<void> {
+    this.#batch = batch;
     try {
       const vectors = await this.#embedder.run(batch.map(({ ids }) => ids));
       batch.forEach(({ request, index }, row) => {
         const vector = vectors[row];
         if (!vector) throw new Error('the model gave fewer vectors than it was given texts');
+        if (!this.#isSound(vector)) return request.reject(notAVector(this.#variant));
         request.vectors[index] = vector;
         if (--request.left === 0) request.resolve();
       });
     } catch (error) {
       console.error('localtext: an embedding batch failed', error);
       for (const request of new Set(batch.map((item) => item.request))) request.reject(engineCrashed(error));
+    } finally {
+      this.#batch = [];
+      clearTimeout(this.#abandoned);
+      this.#abandoned = undefined;
     }
+  }
+
+  /** What the graph of a hostile model computes may be anything. */
+  #isSound(vector: Vector): boolean {
+    return vector.length === this.#variant.dimensions && vector.every((value) => Number.isFinite(value));
+  }
+
+  #endAbandoned(): void {
+    if (this.#batch.length === 0 || !this.#batch.every(({ request }) => request.settled)) return;
+    this.#abandoned ??= setTimeout(() => void this.#embedder.dispose(), ABANDONED_MS);
   }
 
   #forget(request: Request): void {
@@ -214,6 +247,12 @@ export class TransformersEngine implements EmbeddingEngine {
     );
   }
 }
+
+const notAVector = ({ dimensions }: EmbeddingFacts): EngineError =>
+  serverError(
+    'engine_failed',
+    `The model gave something else than a vector of ${dimensions} finite numbers. Its graph may be damaged: use another model.`,
+  );
 
 function tooLong(index: number, length: string, contextLength: number): EngineError {
   return badRequest(

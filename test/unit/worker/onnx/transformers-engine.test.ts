@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import {
   type Embedder,
@@ -152,6 +152,79 @@ test('a batch that breaks the model fails its requests as a crash', async () => 
   const embedder = new FakeEmbedder();
   embedder.fails = true;
   await expect(make(embedder).embed(job('a'), never)).rejects.toMatchObject({ code: 'engine_crashed' });
+});
+
+test.each([
+  ['NaN', [Number.NaN, 1]],
+  ['an infinite number', [Infinity, 0]],
+  ['too few numbers', [1]],
+  ['too many numbers', [1, 0, 0]],
+])('a graph that gives %s fails that request, and the model stays', async (_, vector) => {
+  const embedder = new FakeEmbedder();
+  const { run } = embedder;
+  embedder.run = async (batch) => batch.map(() => Float32Array.from(vector));
+  const engine = make(embedder);
+  await expect(engine.embed(job('a'), never)).rejects.toMatchObject({
+    wire: {
+      code: 'engine_failed',
+      message: expect.stringContaining('a vector of 2 finite numbers') as string,
+    },
+  });
+  embedder.run = run;
+  await engine.embed(job('a'), never);
+});
+
+async function asking(engine: TransformersEngine, signal: AbortSignal): Promise<unknown> {
+  const asked = engine.embed(job('a'), signal).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(1);
+  return asked;
+}
+
+describe('a graph that never ends', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  class EndlessEmbedder extends FakeEmbedder {
+    #end: ((reason: Error) => void) | null = null;
+    ended = false;
+
+    override run(): Promise<never> {
+      if (this.ended) return Promise.reject(new Error('the model was unloaded'));
+      return new Promise((_, reject) => (this.#end = reject));
+    }
+
+    override async dispose(): Promise<void> {
+      this.ended = true;
+      this.#end?.(new Error('the model was unloaded'));
+    }
+  }
+
+  test('goes on for those that wait, and half a minute for nobody; the next request reloads the model', async () => {
+    const embedder = new EndlessEmbedder();
+    const engine = make(embedder);
+    const abort = new AbortController();
+    const first = asking(engine, abort.signal);
+    await vi.advanceTimersByTimeAsync(100_000);
+    abort.abort(new Error('gone'));
+    expect(await first).toMatchObject({ message: 'gone' });
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect(embedder.ended).toBe(false);
+    const next = asking(engine, never);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(embedder.ended).toBe(true);
+    expect(await next).toMatchObject({ code: 'engine_crashed' });
+  });
+
+  test('does not keep a model from being unloaded', async () => {
+    const embedder = new EndlessEmbedder();
+    const engine = make(embedder);
+    void asking(engine, never);
+    await vi.advanceTimersByTimeAsync(10);
+    const unloaded = engine.unload();
+    await vi.advanceTimersByTimeAsync(30_000);
+    await unloaded;
+    expect(embedder.ended).toBe(true);
+  });
 });
 
 test('a batch is filled with what is nearest in length, within its limit', () => {

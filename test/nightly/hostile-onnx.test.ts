@@ -1,0 +1,159 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { AlteredSite } from '../support/altered-site.ts';
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { graphs, running } from '../support/tiny-onnx/hostile-graphs.ts';
+import { serveModels, type ModelServer } from '../support/tiny-onnx/serve-models.ts';
+import { tinyModel, tinyVariant } from '../support/tiny-onnx/tiny-model.ts';
+
+/** The graph of an embedding model is a program. Those of this test have the hashes that the catalog names. */
+
+const LOAD_MS = 60_000;
+/** The tiny model answers in some 10 ms; the graph that never ends keeps one of two cores. */
+const MAX_FINE_MS = 10_000;
+
+let context: BrowserContext;
+let server: ModelServer;
+let site: AlteredSite;
+let page: Page;
+let key: string;
+let path: string;
+
+const FINE = tinyModel();
+const files = Object.fromEntries(
+  Object.entries({ ...graphs, ...running }).map(([name, graph]) => [
+    name,
+    { ...FINE, 'onnx/model.onnx': graph },
+  ]),
+);
+
+beforeAll(async () => {
+  server = await serveModels({ ...files, fine: FINE });
+  site = await AlteredSite.start(inject('siteUrl'), { isolated: true });
+  context = await launch();
+  const variants = Object.entries({ ...files, fine: FINE }).map(([name, each]) =>
+    tinyVariant(each, server.url, name),
+  );
+  const models = variants.map((variant) => ({
+    id: variant.name,
+    kind: 'embedding' as const,
+    created: 1,
+    variants: [variant],
+  }));
+  const catalog: Catalog = { ownedBy: 'test', models };
+  const options = encodeURIComponent(JSON.stringify({ catalog }));
+  path = `/test-page.html#options=${options}`;
+  ({ page, key } = await openPage(context, site.url, path));
+});
+afterAll(async () => {
+  await context.close();
+  await site.stop();
+  server.close();
+});
+
+/** The error, or `loaded`. */
+const ready = (model: string): Promise<string> =>
+  page.evaluate(
+    async ([id, ms]) =>
+      (await window.localtext).ready(id, { signal: AbortSignal.timeout(ms) }).then(
+        () => 'loaded',
+        (error: { code?: string; message: string }) => `${error.code}: ${error.message}`,
+      ),
+    [model, LOAD_MS] as const,
+  );
+
+interface Embedded {
+  status: number;
+  code: string | null;
+  message: string;
+  vector: number[];
+  ms: number;
+}
+
+const embed = (model: string, by = { page, key }): Promise<Embedded> =>
+  by.page.evaluate(
+    async ([apiKey, id]) => {
+      const began = performance.now();
+      const response = await fetch('/v1/embeddings', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}` },
+        body: JSON.stringify({ model: id, input: 'a lamp' }),
+      });
+      const answer = (await response.json()) as {
+        data?: { embedding: number[] }[];
+        error?: { code: string; message: string };
+      };
+      return {
+        status: response.status,
+        code: answer.error?.code ?? null,
+        message: answer.error?.message ?? '',
+        vector: answer.data?.[0]?.embedding ?? [],
+        ms: performance.now() - began,
+      };
+    },
+    [by.key, model] as const,
+  );
+
+async function expectFine(known: number[], after: string): Promise<void> {
+  const { status, vector, ms } = await embed('fine');
+  expect(status, after).toBe(200);
+  expect(vector, after).toEqual(known);
+  expect(ms, after).toBeLessThan(MAX_FINE_MS);
+}
+
+let known: number[];
+
+test('a graph that cannot be what it says is refused by name', { timeout: 600_000 }, async () => {
+  known = (await embed('fine')).vector;
+  expect(Math.hypot(...known)).toBeCloseTo(1, 5);
+  for (const name of Object.keys(graphs)) {
+    const began = Date.now();
+    const said = await ready(name);
+    console.log(`${name}: ${Date.now() - began} ms: ${said}`);
+    expect.soft(said, name).toMatch(/^(weights_corrupt|device_unsupported|out_of_memory): /);
+    expect.soft(said, name).toContain(name);
+    await expectFine(known, name);
+  }
+});
+
+test('what a graph computes is a vector of the model, or an error', { timeout: 300_000 }, async () => {
+  for (const name of ['not-a-number', 'another-width', 'huge-constant', 'huge-when-run']) {
+    expect(await ready(name)).toBe('loaded');
+    const { status, code, message, ms } = await embed(name);
+    console.log(`${name}: ${Math.round(ms)} ms: ${status} ${code}: ${message}`);
+    expect.soft(status, name).toBe(500);
+    expect.soft(code, name).toMatch(/^engine_(failed|crashed)$/);
+    await expectFine(known, name);
+  }
+});
+
+test(
+  'a graph without an end holds its own model alone, and no longer than its caller',
+  { timeout: 300_000 },
+  async () => {
+    expect(await ready('endless')).toBe('loaded');
+    // The tab is closed: of a request that is aborted before its headers, browsers do not tell the service worker.
+    const { page: caller, key: callerKey } = await openPage(context, site.url, path);
+    const asking = embed('endless', { page: caller, key: callerKey }).catch(() => 'closed');
+    await expect.poll(() => removed(), { timeout: 20_000, interval: 200 }).toMatch(/answers requests/);
+    for (let at = 0; at < 5; at++) await expectFine(known, 'while the endless graph runs');
+    await caller.close();
+    expect(await asking).toBe('closed');
+    const began = Date.now();
+    await expect.poll(() => removed(), { timeout: 90_000, interval: 500 }).toBe('deleted');
+    console.log(`the endless model was unloaded ${Date.now() - began} ms after its caller had left`);
+    await expectFine(known, 'after the endless graph');
+  },
+);
+
+/** Refused while a request runs on it. */
+const removed = (): Promise<string> =>
+  page.evaluate(async () =>
+    (await window.localtext).weights.delete('endless').then(
+      () => 'deleted',
+      (error: unknown) => String(error),
+    ),
+  );
