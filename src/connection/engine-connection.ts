@@ -419,7 +419,7 @@ const engineUnavailable = (seconds: number): ServiceError =>
 const engineFailed = (times: number): ServiceError =>
   serverError(
     'engine_failed',
-    `The engine stopped ${times} times on this request before it had answered. The device may be out of memory: close other tabs, or choose a smaller model.`,
+    `The engine stopped ${times} times on this request before it had answered. The device may be out of memory: close other tabs, or choose a smaller model. Where the site's data was cleared, reload its open tabs.`,
   );
 
 export const protocolMismatch = (): ServiceError =>

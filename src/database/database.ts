@@ -1,4 +1,5 @@
 import { openDB, type DBSchema, type IDBPDatabase } from 'idb';
+import { delay } from '../util/abort.ts';
 import { nameIn } from '../protocol/scope.ts';
 import type { StoredResponse } from '../api/service-dependencies.ts';
 import type { EngineFacts } from '../protocol/model-facts.ts';
@@ -24,6 +25,7 @@ type LocaltextDatabase = IDBPDatabase<Schema>;
 
 /** By scope: each app has its own database. */
 const opened = new Map<string, Promise<LocaltextDatabase>>();
+const onDeleted = new Map<string, () => void>();
 
 /** Runs `work` on the database; once more on a new connection when the browser had closed the old one. */
 export async function withDatabase<T>(
@@ -55,13 +57,15 @@ function open(scope: string): Promise<LocaltextDatabase> {
         responses.createIndex('age', ['created', 'characters']);
       }
     },
-    blocking(_current, _wanted, event) {
-      // A newer version waits in another tab: close, and reopen on the next call.
+    blocking(_current, wanted, event) {
+      // A newer version waits in another tab, or it is deleted: close, and reopen on the next call.
       forget(scope, connection);
       (event.target as IDBDatabase).close();
+      if (wanted === null) onDeleted.get(scope)?.();
     },
     terminated() {
       forget(scope, connection);
+      onDeleted.get(scope)?.();
     },
   });
   opened.set(scope, connection);
@@ -168,6 +172,24 @@ export async function readEngineFacts(scope: string): Promise<EngineFacts | null
 
 export async function writeEngineFacts(scope: string, facts: EngineFacts): Promise<void> {
   await withDatabase(scope, (database) => database.put('settings', facts, FACTS));
+}
+
+/** In the browser's own time: a database that is being cleared may be opened once more before it goes. */
+const RESTORE_PAUSES_MS = [0, 1000, 5000];
+
+/** Writes them, and again when the database is deleted while the page is open: the service worker has no others. */
+export async function keepSettings(scope: string, settings: SiteSettings): Promise<void> {
+  await writeSettings(scope, settings);
+  onDeleted.set(scope, () => void restoreSettings(scope, settings));
+}
+
+async function restoreSettings(scope: string, settings: SiteSettings): Promise<void> {
+  for (const pauseMs of RESTORE_PAUSES_MS) {
+    await delay(pauseMs);
+    await writeSettings(scope, settings).catch((error: unknown) =>
+      console.warn('localtext: the site settings could not be stored again yet', error),
+    );
+  }
 }
 
 const ADDED = 'added-models';

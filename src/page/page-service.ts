@@ -1,5 +1,5 @@
 import { browserV1 } from '../routing/browser-v1.ts';
-import { writeSettings } from '../database/database.ts';
+import { keepSettings } from '../database/database.ts';
 import type { ElectionMember } from './election/election-member.ts';
 import { withStorage } from './requirements.ts';
 import { pageTransport } from './election/page-transport.ts';
@@ -10,7 +10,7 @@ export async function pageService(
   leader: ElectionMember,
   { catalog, prefer, upstreamKeys }: StartOptions,
 ): Promise<(request: Request) => Promise<Response>> {
-  await withStorage(() => writeSettings(leader.scope, { catalog, prefer, upstreamKeys }));
+  await withStorage(() => keepSettings(leader.scope, { catalog, prefer, upstreamKeys }));
   const { service } = browserV1({
     scope: leader.scope,
     transport: pageTransport(leader),

@@ -64,8 +64,8 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
 async function storeSettings(scope: string, { catalog, prefer, upstreamKeys }: StartOptions): Promise<void> {
   // Before anything is built on it; pages with the default catalog load no checks.
   if (catalog) (await import('../catalog/parse-catalog.ts')).parseCatalog(catalog);
-  const { writeSettings } = await import('../database/database.ts');
-  await writeSettings(scope, { catalog, prefer, upstreamKeys });
+  const { keepSettings } = await import('../database/database.ts');
+  await keepSettings(scope, { catalog, prefer, upstreamKeys });
 }
 
 /** Reloads at most once per tab, and only if the site opted in. */
