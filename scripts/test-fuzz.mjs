@@ -12,7 +12,7 @@ const { values } = parseArgs({
   },
 });
 const vitest = join('node_modules', '.bin', 'vitest');
-const { status } = spawnSync(vitest, ['run', '--project', 'timed', 'test/fuzz'], {
+const { status } = spawnSync(vitest, ['run', '--project', 'timed', '--project', 'nightly', 'test/fuzz'], {
   stdio: 'inherit',
   shell: process.platform === 'win32',
   env: {

@@ -64,7 +64,44 @@ const fuzz = {
     return times;
   },
   stop: false,
+
+  /** A key that may have so many chats in flight. */
+  async issue(inFlight: number): Promise<string> {
+    const { keys } = await handle;
+    return (await keys.issue({ label: 'full', limits: { ...LIMITS, inFlight } })).key;
+  },
+
+  /** Holds so many streams open until `drain()`: one that ends is begun again. Resolves when no other chat is let in. */
+  async fill(key: string, count: number): Promise<void> {
+    const { signal } = filling;
+    const begin = async (): Promise<void> => {
+      while (!signal.aborted) await (await chat(key, { max_tokens: 2000, stream: true }, signal)).text();
+    };
+    for (let at = 0; at < count; at++) void begin().catch(() => undefined);
+    while ((await chat(key, { max_tokens: 1 }, signal)).status !== 429)
+      await new Promise((resolve) => setTimeout(resolve, 100));
+  },
+  async fits(key: string): Promise<boolean> {
+    return (await chat(key, { max_tokens: 1 }, AbortSignal.timeout(TIMEOUT_MS))).ok;
+  },
+  drain(): void {
+    filling.abort();
+  },
 };
+
+const filling = new AbortController();
+
+const chat = (key: string, more: object, signal: AbortSignal): Promise<Response> =>
+  fetch('/v1/chat/completions', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({
+      model: 'amber-phoenix-4',
+      messages: [{ role: 'user', content: 'Tell me a long story.' }],
+      ...more,
+    }),
+    signal,
+  });
 
 /** `code` also of an error in a stream. */
 async function send(
