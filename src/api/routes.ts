@@ -5,6 +5,7 @@ import { createChatCompletion } from './chat/chat.ts';
 import { createCompletion } from './completions/completions.ts';
 import { createEmbeddings } from './embeddings/embeddings.ts';
 import type { Call } from './http/call.ts';
+import { createTranscription } from './transcriptions/transcriptions.ts';
 import { listModels, retrieveModel } from './models/models.ts';
 import { createResponse, deleteResponse, listInputItems, retrieveResponse } from './responses/responses.ts';
 import { requestError, type ServiceError } from './service-error.ts';
@@ -31,6 +32,8 @@ const ROUTES: Record<string, Endpoints> = {
   '/v1/responses': { POST: { purpose: 'chat', answer: withBody(responseRules, createResponse) } },
   '/v1/responses/:id': { GET: other(retrieveResponse), DELETE: other(deleteResponse) },
   '/v1/responses/:id/input_items': { GET: other(listInputItems) },
+  '/v1/audio/transcriptions': { POST: { purpose: 'chat', answer: createTranscription('transcribe') } },
+  '/v1/audio/translations': { POST: { purpose: 'chat', answer: createTranscription('translate') } },
   '/v1/embeddings': { POST: other(withBody(embeddingsRules, createEmbeddings)) },
 };
 

@@ -1,6 +1,14 @@
 import type { VariantSampling } from '../catalog/catalog.ts';
 import type { WaitingStage } from '../protocol/engine-port.ts';
-import type { ChatEvent, ChatJob, ChatMessage, EmbeddingJob, EmbeddingResult } from '../protocol/job.ts';
+import type {
+  ChatEvent,
+  ChatJob,
+  ChatMessage,
+  EmbeddingJob,
+  EmbeddingResult,
+  TranscriptionEvent,
+  TranscriptionJob,
+} from '../protocol/job.ts';
 import type { ModelFacts } from '../protocol/model-facts.ts';
 import type { RequestLogEntry } from '../protocol/request-log.ts';
 import type { ModelStatus, VariantReason } from '../protocol/worker-control.ts';
@@ -26,6 +34,8 @@ export interface EngineClient {
   chat(job: ChatJob, request: EngineRequest): AsyncIterable<EngineEvent>;
   /** @throws ServiceError */
   embed(job: EmbeddingJob, request: EngineRequest & { onWaiting?: OnWaiting }): Promise<EmbeddingResult>;
+  /** As `chat` does. */
+  transcribe(job: TranscriptionJob, request: EngineRequest): AsyncIterable<Waiting | TranscriptionEvent>;
 }
 
 /**
@@ -69,7 +79,7 @@ export interface ModelDetails extends Pick<ModelStatus, 'state' | 'fingerprint' 
 
 export interface ModelEntry {
   id: string;
-  kind: 'chat' | 'embedding';
+  kind: 'chat' | 'embedding' | 'transcription';
   created: number;
   ownedBy: string;
   /** Used when the request names none. */

@@ -82,6 +82,11 @@ const variant = z.discriminatedUnion(
     }),
     z.looseObject({
       ...base,
+      engine: z.literal('whisper'),
+      device: z.enum(['wasm', 'webgpu'], 'must be wasm or webgpu').optional(),
+    }),
+    z.looseObject({
+      ...base,
       engine: z.literal('web-llm'),
       library: z.union([httpUrl, weightPath], { error: 'must be a URL, or a path below the models folder' }),
       replyPrefix: z.string().optional(),
@@ -97,12 +102,12 @@ const variant = z.discriminatedUnion(
       firstTokenMs: z.int().min(100).max(3_600_000).optional(),
     }),
   ],
-  { error: 'must be one of the engines web-llm, wllama, transformers and upstream' },
+  { error: 'must be one of the engines web-llm, wllama, transformers, whisper and upstream' },
 );
 
 const model = z.strictObject({
   id: name,
-  kind: z.enum(['chat', 'embedding'], { error: 'must be chat or embedding' }),
+  kind: z.enum(['chat', 'embedding', 'transcription'], { error: 'must be chat, embedding or transcription' }),
   created: z.int().nonnegative(),
   variants: z.array(variant).min(1, 'must name at least one variant'),
   route: z.enum(['device-first', 'server-first', 'race'], 'must be device-first or server-first').optional(),
@@ -137,7 +142,7 @@ export const catalogSchema = z
         if (makes(each) !== kind)
           report(
             [...path, 'engine'],
-            `makes ${makes(each) === 'chat' ? 'a chat' : 'an embedding'} model, and ${id} is for ${kind}`,
+            `makes ${makes(each) === 'embedding' ? 'an' : 'a'} ${makes(each)} model, and ${id} is for ${kind}`,
           );
         if (each.engine !== 'upstream' && each.files.length === 0 && !each.hub) {
           report([...path, 'files'], 'must name at least one file, or a hub repository');
@@ -156,7 +161,8 @@ export const catalogSchema = z
   });
 
 /** A server's variant with a vector length makes vectors. */
-function makes(each: z.output<typeof variant>): 'chat' | 'embedding' {
+function makes(each: z.output<typeof variant>): z.output<typeof model>['kind'] {
+  if (each.engine === 'whisper') return 'transcription';
   const embeds =
     each.engine === 'transformers' || (each.engine === 'upstream' && each.dimensions !== undefined);
   return embeds ? 'embedding' : 'chat';

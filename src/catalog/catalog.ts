@@ -9,7 +9,7 @@ export interface Catalog {
 
 export interface CatalogModel {
   id: string;
-  kind: 'chat' | 'embedding';
+  kind: 'chat' | 'embedding' | 'transcription';
   /** Unix seconds. */
   created: number;
   /** In order of preference: the first that this device can run, and whose weights can be fetched, is taken. */
@@ -37,7 +37,7 @@ export interface VariantSampling {
   repeatPenalty?: number;
 }
 
-export type Variant = WllamaVariant | TransformersVariant | WebLlmVariant | UpstreamVariant;
+export type Variant = WllamaVariant | TransformersVariant | WhisperVariant | WebLlmVariant | UpstreamVariant;
 
 export interface VariantBase {
   /** Names the weights and their quantization in `system_fingerprint`: `smollm2-135m-instruct-q8_0`. */
@@ -112,6 +112,13 @@ export interface TransformersVariant extends VariantBase {
    * given: a text's vector would depend on its neighbours.
    */
   maxBatchSize?: number;
+}
+
+/** Speech to text by Whisper in ONNX: the encoder, and the decoder with its cache (`decoder_model_merged`). Experimental. */
+export interface WhisperVariant extends VariantBase {
+  engine: 'whisper';
+  /** Where it runs. Default: WASM. */
+  device?: 'wasm' | 'webgpu';
 }
 
 /** Chat by MLC's web-llm on WebGPU: a folder with `mlc-chat-config.json`, and a model library compiled to WASM. */

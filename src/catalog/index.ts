@@ -14,9 +14,11 @@ export type {
   VariantBase,
   WebLlmVariant,
   WeightFile,
+  WhisperVariant,
   WllamaVariant,
 } from './catalog.ts';
 export { CatalogError } from './catalog-error.ts';
 export { defaultCatalog } from './default-catalog.ts';
 export { extendCatalog, type CatalogExtension } from './extend-catalog.ts';
 export { parseCatalog } from './parse-catalog.ts';
+export { speech } from './speech-models.ts';

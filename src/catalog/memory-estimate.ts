@@ -14,6 +14,7 @@ interface EngineMemory {
 const ENGINES: Record<Variant['engine'], EngineMemory> = {
   wllama: { base: 190e6, share: 1 },
   transformers: { base: 300e6, share: 1.4 },
+  whisper: { base: 300e6, share: 2 },
   'web-llm': { base: 0, share: 1.2 },
   upstream: { base: 0, share: 0 },
 };

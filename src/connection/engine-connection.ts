@@ -1,4 +1,4 @@
-import type { EngineClient, EngineEvent, EngineRequest } from '../api/service-dependencies.ts';
+import type { EngineClient, EngineEvent, EngineRequest, Waiting } from '../api/service-dependencies.ts';
 import { serverError, ServiceError } from '../api/service-error.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { WireError } from '../errors/wire-error.ts';
@@ -9,7 +9,7 @@ import {
   type EngineMessage,
   type Question,
 } from '../protocol/engine-port.ts';
-import type { ChatJob } from '../protocol/job.ts';
+import type { ChatJob, TranscriptionEvent, TranscriptionJob } from '../protocol/job.ts';
 import { engineLock, holdLock, requestLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WeightsCommand } from '../protocol/weights-command.ts';
@@ -45,6 +45,7 @@ export interface EngineTransport {
 export function createEngineClient(connection: EngineConnection): EngineClient {
   return {
     chat: (job, request) => chat(connection, job, request),
+    transcribe: (job, request) => transcribe(connection, job, request),
     async embed(job, { id, signal, onWaiting }) {
       const onMessage = (message: EngineMessage): void => {
         if (message.type === 'waiting') onWaiting?.(message.stage, message.servedBy);
@@ -69,6 +70,32 @@ function chat(
     read: (message) => {
       if (message.type === 'waiting') return message;
       return message.type === 'event' ? progress.note(message.event) : null;
+    },
+  });
+}
+
+/** The next engine goes on after the last finished part. */
+function transcribe(
+  connection: EngineConnection,
+  job: TranscriptionJob,
+  { id, signal }: EngineRequest,
+): AsyncGenerator<Waiting | TranscriptionEvent, void, undefined> {
+  let next = job;
+  let parts = 0;
+  return callEngine<Waiting | TranscriptionEvent>(connection, {
+    id,
+    signal,
+    nextQuestion: () => ({ type: 'job', job: next }),
+    received: () => parts,
+    read: (message) => {
+      if (message.type === 'waiting') return message;
+      if (message.type !== 'transcription') return null;
+      const { event } = message;
+      if (event.type === 'delta') {
+        parts++;
+        next = { ...job, progress: event.progress };
+      }
+      return event;
     },
   });
 }
@@ -359,7 +386,7 @@ class Answer {
       if (ENGINE_DEATHS.has(message.error.code)) return { type: 'died', cause: message.error };
       throw new ServiceError(message.error);
     }
-    if (message.type === 'event') {
+    if (message.type === 'event' || message.type === 'transcription') {
       if (message.event.type === 'delta') this.#giveCredit();
       this.isWhole = message.event.type === 'done';
     } else this.isWhole = message.type !== 'waiting' && message.type !== 'progress';

@@ -1,5 +1,5 @@
 import type { EngineStatus, LoadProgress } from './worker-control.ts';
-import type { ChatEvent, EmbeddingResult, Job } from './job.ts';
+import type { ChatEvent, EmbeddingResult, Job, TranscriptionEvent } from './job.ts';
 import type { WeightsCommand } from './weights-command.ts';
 import type { WeightsReply } from './weights-messages.ts';
 import type { WireError } from '../errors/wire-error.ts';
@@ -39,6 +39,7 @@ export type EngineMessage =
   /** Nothing has been generated yet, and why. `servedBy`: with `prefill`, the fingerprint of the variant that computes. */
   | { type: 'waiting'; stage: WaitingStage; servedBy?: string }
   | { type: 'event'; event: ChatEvent }
+  | { type: 'transcription'; event: TranscriptionEvent }
   | { type: 'result'; result: EmbeddingResult }
   | { type: 'progress'; progress: LoadProgress }
   | { type: 'loaded' }

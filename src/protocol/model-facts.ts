@@ -12,7 +12,15 @@ export interface ModelFacts {
 }
 
 export type Capability =
-  'chat' | 'embeddings' | 'tools' | 'json_schema' | 'logprobs' | 'reasoning' | 'vision' | 'audio';
+  | 'chat'
+  | 'embeddings'
+  | 'transcription'
+  | 'tools'
+  | 'json_schema'
+  | 'logprobs'
+  | 'reasoning'
+  | 'vision'
+  | 'audio';
 
 /** What an engine writes down, so that a service worker knows it without asking. */
 export interface EngineFacts {

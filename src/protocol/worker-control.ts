@@ -70,7 +70,7 @@ export interface EngineStatus {
 
 export interface ModelStatus {
   id: string;
-  kind: 'chat' | 'embedding';
+  kind: 'chat' | 'embedding' | 'transcription';
   state: 'idle' | 'loading' | 'ready' | 'failed';
   /** Weights, quantization and backend, once chosen. */
   fingerprint: string | null;

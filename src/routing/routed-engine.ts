@@ -23,6 +23,9 @@ export function routedEngine(
       );
     },
 
+    // No catalog has a server for it.
+    transcribe: (job, request) => device.transcribe(job, request),
+
     async embed(job, request) {
       const targets = job.deviceOnly ? null : targetsOf(job.model);
       if (!targets) return device.embed(job, request);

@@ -25,6 +25,7 @@ import { serveLinked, type Serving } from './requests/serve-port.ts';
 import { StatusChannel } from './status-channel.ts';
 import { variantPlanner } from './models/variant-choice.ts';
 import type { OnnxHost } from './runtimes/onnx/onnx-worker.ts';
+import type { WhisperHost } from './runtimes/whisper/whisper-worker.ts';
 import { ModelStorage } from '../model-files/model-storage.ts';
 import { CrossOriginSource } from '../model-files/cross-origin-source.ts';
 import { WeightSources } from '../model-files/sources/weight-sources.ts';
@@ -34,7 +35,7 @@ import { WeightStore } from '../model-files/weight-store.ts';
 // onnxruntime-web starts its threads by a plain URL.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
-const control: WorkerControl & OnnxHost = {
+const control: WorkerControl & OnnxHost & WhisperHost = {
   async start(options, shared) {
     if (options.version !== PROTOCOL_VERSION) {
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
@@ -50,6 +51,11 @@ const control: WorkerControl & OnnxHost = {
   async onnxWorker(lock) {
     await holdLock(navigator.locks, lock);
     return proxy((await import('./runtimes/onnx/onnx-worker.ts')).onnxWorker);
+  },
+
+  async whisperWorker(lock) {
+    await holdLock(navigator.locks, lock);
+    return proxy((await import('./runtimes/whisper/whisper-worker.ts')).whisperWorker);
   },
 };
 

@@ -1,10 +1,17 @@
 import type { WaitingStage } from '../../src/protocol/engine-port.ts';
-import type { ChatJob, EmbeddingJob, EmbeddingResult } from '../../src/protocol/job.ts';
+import type {
+  ChatJob,
+  EmbeddingJob,
+  EmbeddingResult,
+  TranscriptionEvent,
+  TranscriptionJob,
+} from '../../src/protocol/job.ts';
 import type {
   EngineClient,
   EngineEvent,
   EngineRequest,
   OnWaiting,
+  Waiting,
 } from '../../src/api/service-dependencies.ts';
 import { sampleOf } from './sample-json.ts';
 
@@ -34,12 +41,15 @@ export interface FakeReply {
 /** An engine with a known text, which sees what is asked of it and whether it was freed. */
 export class FakeEngine implements EngineClient {
   readonly jobs: (ChatJob | EmbeddingJob)[] = [];
+  readonly transcriptions: TranscriptionJob[] = [];
   readonly ids: string[] = [];
   running = 0;
   aborted = 0;
   /** Deltas that were asked for. */
   yielded = 0;
   reply: (job: ChatJob, index: number) => FakeReply;
+  /** What a transcription throws before `accepted`. */
+  refuseFile: unknown = null;
   embedding: Pick<FakeReply, 'waiting' | 'acceptAfterMs' | 'refuse'> = {};
 
   constructor(reply: FakeReply | ((job: ChatJob, index: number) => FakeReply) = {}) {
@@ -88,6 +98,28 @@ export class FakeEngine implements EngineClient {
       finishReason: most < deltas.length ? 'length' : (reply.finishReason ?? 'stop'),
       usage: { promptTokens, cachedTokens, completionTokens: thoughts.length + most },
       timings: { queueMs: 1, prefillMs: 2, decodeMs: 3 },
+    };
+  }
+
+  async *transcribe(
+    job: TranscriptionJob,
+    { signal }: EngineRequest,
+  ): AsyncGenerator<Waiting | TranscriptionEvent, void, undefined> {
+    this.transcriptions.push(job);
+    await pause(0, signal);
+    if (this.refuseFile) throw this.refuseFile;
+    const isStreamed = job.fields.some(([name]) => name === 'stream');
+    const contentType = isStreamed ? 'text/event-stream' : 'application/json';
+    yield { type: 'accepted', fingerprint: FAKE_FINGERPRINT, contentType };
+    const progress = { segments: [], position: 1, language: 'en', previous: [] };
+    const delta = 'data: {"type":"transcript.text.delta","delta":"Hello"}\n\n';
+    yield { type: 'delta', text: isStreamed ? delta : '', progress };
+    const done = 'data: {"type":"transcript.text.done","text":"Hello"}\n\n';
+    yield {
+      type: 'done',
+      text: isStreamed ? done : '{"text":"Hello"}',
+      usage: { promptTokens: 50, cachedTokens: 0, completionTokens: 3 },
+      timings: { queueMs: 1, computeMs: 2 },
     };
   }
 

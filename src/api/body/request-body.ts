@@ -93,10 +93,7 @@ export async function readJsonObject(
   { request, trace }: Call,
   maxValues = MAX_VALUES,
 ): Promise<Record<string, unknown>> {
-  if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge();
-  const bytes = await readBytes(request).catch((error: unknown) => {
-    throw error instanceof ServiceError ? error : brokeOff();
-  });
+  const bytes = await readBytes(request, MAX_BODY_BYTES, 'Send less text in one request');
   const text = decodeUtf8(bytes);
   if (text.trim() === '') {
     throw requestError(400, 'The request body is empty. Send a JSON object.');
@@ -112,11 +109,29 @@ export async function readJsonObject(
   return body;
 }
 
-async function readBytes(request: Request): Promise<Uint8Array> {
+/** @throws ServiceError 413 past `maxBytes`; 400 for what breaks off */
+export async function readBytes(
+  request: Request,
+  maxBytes: number,
+  remedy: string,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const tooLarge = (): ServiceError =>
+    requestError(413, `The request body is larger than ${maxBytes} bytes. ${remedy}.`);
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
+  return read(request, maxBytes, tooLarge).catch((error: unknown) => {
+    throw error instanceof ServiceError ? error : brokeOff();
+  });
+}
+
+async function read(
+  request: Request,
+  maxBytes: number,
+  tooLarge: () => ServiceError,
+): Promise<Uint8Array<ArrayBuffer>> {
   // Some browsers have no `Request.body`: there the size is known once all has been read.
   if (!request.body) {
     const bytes = new Uint8Array(await request.arrayBuffer());
-    if (bytes.length > MAX_BODY_BYTES) throw tooLarge();
+    if (bytes.length > maxBytes) throw tooLarge();
     return bytes;
   }
   const reader = request.body.getReader();
@@ -126,7 +141,7 @@ async function readBytes(request: Request): Promise<Uint8Array> {
     const { done, value } = await reader.read();
     if (done) return joined(chunks, length);
     length += value.length;
-    if (length > MAX_BODY_BYTES) {
+    if (length > maxBytes) {
       void reader.cancel().catch(() => {});
       throw tooLarge();
     }
@@ -134,7 +149,7 @@ async function readBytes(request: Request): Promise<Uint8Array> {
   }
 }
 
-function joined(chunks: Uint8Array[], length: number): Uint8Array {
+function joined(chunks: Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   let at = 0;
   for (const chunk of chunks) {
@@ -167,12 +182,6 @@ function parseJson(text: string, contentType: string | null): unknown {
 /** No server failed: a client that repeats a 500 would send the same again. */
 const brokeOff = (): ServiceError =>
   requestError(400, 'The request body ended before it was complete. Send the whole body.');
-
-const tooLarge = (): ServiceError =>
-  requestError(
-    413,
-    `The request body is larger than ${MAX_BODY_BYTES} bytes. Send less text in one request.`,
-  );
 
 /** What the body of a route may be. */
 export interface BodyRules<Schema extends z.ZodMiniType> {

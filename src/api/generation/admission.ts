@@ -41,7 +41,7 @@ export async function admitGeneration(call: Call, generation: Generation): Promi
 }
 
 /** Counts the request as in flight, and takes its tokens from the key's limit. @throws ServiceError 429 */
-async function reserve(call: Call, tokens: number): Promise<() => void> {
+export async function reserve(call: Call, tokens: number): Promise<() => void> {
   const { admitted, dependencies, id } = call;
   const { exceeded, inFlightLimit, keyId } = admitted;
   if (exceeded) throw usedUp(call, 'requests', exceeded.retryAfterMs);

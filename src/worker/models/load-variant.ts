@@ -175,6 +175,8 @@ async function loadEngine(variant: Variant, context: EngineContext): Promise<Eng
       return (await import('../runtimes/llama-cpp/load-wllama.ts')).loadWllama(variant, context);
     case 'transformers':
       return (await import('../runtimes/onnx/load-transformers.ts')).loadTransformers(variant, context);
+    case 'whisper':
+      return (await import('../runtimes/whisper/load-whisper.ts')).loadWhisper(variant, context);
     case 'web-llm':
       return (await import('../runtimes/web-llm/load-web-llm.ts')).loadWebLlm(variant, context);
     default:

@@ -7,6 +7,7 @@ const CAPABILITIES: Record<Variant['engine'], Capability[]> = {
   wllama: ['chat', 'tools', 'json_schema', 'logprobs'],
   'web-llm': ['chat', 'tools', 'json_schema', 'logprobs'],
   transformers: ['embeddings'],
+  whisper: ['transcription'],
   upstream: [],
 };
 

@@ -1,13 +1,13 @@
-import type { ChatEvent, ChatJob, Timings } from '../../protocol/job.ts';
+import type { ChatEvent, ChatJob, Job, Timings } from '../../protocol/job.ts';
 import { showSpan, type SpanDetail } from '../../util/user-timing.ts';
-import type { ChatEngine } from '../runtimes/engine.ts';
+import type { ChatEngine, Engine } from '../runtimes/engine.ts';
 import { serverError } from '../../errors/engine-error.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { ModelManager } from '../models/model-manager.ts';
 import type { LoadedModel } from '../models/loaded-model.ts';
 
 /** Why nothing has come yet; with `prefill`, the fingerprint of the variant that computes. */
-type OnStage = (stage: WaitingStage, servedBy?: string) => void;
+export type OnStage = (stage: WaitingStage, servedBy?: string) => void;
 
 /** Waits for the model and for a slot in it, then passes the engine's events on, no faster than `send` resolves. */
 export async function serveChat(
@@ -18,7 +18,7 @@ export async function serveChat(
   send: (event: ChatEvent) => Promise<void> | void,
 ): Promise<void> {
   const began = performance.now();
-  const { loadedModel, engine, leave } = await enter(modelManager, job, signal, onStage);
+  const { loadedModel, engine, leave } = await enter(modelManager, job, signal, onStage, chats);
   try {
     onStage('checking');
     const queueMs = performance.now() - began;
@@ -44,22 +44,25 @@ function showGeneration({ prefillMs, decodeMs }: Timings, detail: SpanDetail): v
   showSpan('decode', decodeMs, detail, now);
 }
 
-interface Place {
+const chats = (engine: Engine): engine is ChatEngine => 'generate' in engine;
+
+interface Place<E> {
   loadedModel: LoadedModel;
-  engine: ChatEngine;
+  engine: E;
   leave(): void;
 }
 
 /** The request enters the queue before the model is loaded, so that the queue is bounded during a load too. */
-async function enter(
+export async function enter<E extends Engine>(
   modelManager: ModelManager,
-  job: ChatJob,
+  job: Pick<Job, 'kind' | 'model' | 'variants' | 'deviceOnly'>,
   signal: AbortSignal,
   onStage: OnStage,
-): Promise<Place> {
+  fits: (engine: Engine) => engine is E,
+): Promise<Place<E>> {
   const { model } = job;
   for (;;) {
-    const loadedModel = modelManager.loadedModel(model, 'chat', job);
+    const loadedModel = modelManager.loadedModel(model, job.kind, job);
     const given = new AbortController();
     const line = loadedModel.queue.enter(AbortSignal.any([signal, given.signal]));
     const giveUp = () => {
@@ -79,11 +82,11 @@ async function enter(
         if (loadedModel.queue.busy) onStage('queued');
         const leave = await line;
         const { engine } = loadedModel;
-        if (engine && 'generate' in engine) return { loadedModel, engine, leave };
+        if (engine && fits(engine)) return { loadedModel, engine, leave };
         if (engine)
           throw serverError(
             'model_unavailable',
-            `The model ${model} does not support chat. Use a chat model.`,
+            `The model ${model} does not support this. Use a ${job.kind} model.`,
           );
       }
       // Another variant answers, or the engine crashed while this job stood in line: once more.

@@ -13,6 +13,7 @@ import { badRequest, toWireError } from '../../errors/engine-error.ts';
 import type { ModelManager } from '../models/model-manager.ts';
 import { serveChat } from './serve-chat.ts';
 import { serveEmbedding } from './serve-embedding.ts';
+import { serveTranscription } from './serve-transcription.ts';
 import { serveWeights, type WeightsService } from './serve-weights.ts';
 
 type AskedQuestion = Extract<AskerMessage, { id: string }>;
@@ -111,6 +112,14 @@ export function servePort(port: MessagePort, serving: Serving, link?: MessagePor
       await serveChat(modelManager, { id, job }, signal, onStage, async (event) => {
         if (event.type === 'delta') await credit.take(signal);
         send({ type: 'event', event });
+      });
+    } else if (question.job.kind === 'transcription') {
+      const { id, job } = question;
+      const onStage = (stage: WaitingStage, servedBy?: string) =>
+        send({ type: 'waiting', stage, ...(servedBy !== undefined && { servedBy }) });
+      await serveTranscription(modelManager, { id, job }, signal, onStage, async (event) => {
+        if (event.type === 'delta') await credit.take(signal);
+        send({ type: 'transcription', event });
       });
     } else {
       const { id, job } = question;

@@ -1,5 +1,11 @@
 import type { Variant } from '../../catalog/catalog.ts';
-import type { ChatEvent, ChatJob, EmbeddingJob } from '../../protocol/job.ts';
+import type {
+  ChatEvent,
+  ChatJob,
+  EmbeddingJob,
+  TranscriptionEvent,
+  TranscriptionJob,
+} from '../../protocol/job.ts';
 
 /** A chat model in memory. Ids, choices, stop sequences and OpenAI's shapes are above it. */
 export interface ChatEngine {
@@ -36,6 +42,18 @@ export interface EmbeddingEngine {
   unload(): Promise<void>;
 }
 
+/** A speech model in memory. */
+export interface TranscriptionEngine {
+  readonly fingerprint: string;
+  readonly slots: number;
+  /**
+   * Runs one job. Yields `accepted` once the file is known to be sound, a `delta` for each finished part, then `done`.
+   * @throws EngineError 400 before `accepted`; the signal's reason when aborted, and only after the engine is free again.
+   */
+  transcribe(job: TranscriptionJob, signal: AbortSignal): AsyncGenerator<TranscriptionEvent, void, undefined>;
+  unload(): Promise<void>;
+}
+
 export interface EngineContext {
   /** A weight file's bytes, from the store (downloaded first when needed), checked against the catalog's hash. */
   file(path: string): Promise<Blob>;
@@ -47,4 +65,4 @@ export interface EngineContext {
 
 export type LoadEngine<V extends Variant, E> = (variant: V, context: EngineContext) => Promise<E>;
 
-export type Engine = ChatEngine | EmbeddingEngine;
+export type Engine = ChatEngine | EmbeddingEngine | TranscriptionEngine;

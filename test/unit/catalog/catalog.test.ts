@@ -83,7 +83,11 @@ test('the web-llm builds are those of the package’s own list: repository, libr
 test.each<[string, unknown, RegExp]>([
   ['nothing', null, /^catalog: /],
   ['no models', { ownedBy: 'us' }, /^models: /],
-  ['an unknown kind', catalog({ kind: 'image' }), /^models\[0\]\.kind: must be chat or embedding/],
+  [
+    'an unknown kind',
+    catalog({ kind: 'image' }),
+    /^models\[0\]\.kind: must be chat, embedding or transcription/,
+  ],
   ['no variants', catalog({ variants: [] }), /^models\[0\]\.variants: must name at least one variant/],
   [
     'an unknown engine',

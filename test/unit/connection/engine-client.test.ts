@@ -2,7 +2,13 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEngineClient, loadModel } from '../../../src/connection/engine-connection.ts';
 import type { EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { EngineEvent } from '../../../src/api/service-dependencies.ts';
-import type { ChatEvent, ChatJob } from '../../../src/protocol/job.ts';
+import type {
+  ChatEvent,
+  ChatJob,
+  Job,
+  TranscriptionEvent,
+  TranscriptionJob,
+} from '../../../src/protocol/job.ts';
 import { requestLock } from '../../../src/protocol/locks.ts';
 import {
   accepted,
@@ -59,6 +65,45 @@ const tick = (milliseconds = 10): Promise<void> => sleep(milliseconds);
 
 afterEach(() => {
   for (const leader of leaders.splice(0)) leader.die();
+});
+
+describe('a transcription', () => {
+  it('goes on at the next engine after the last finished part', async () => {
+    const client = setUp();
+    const job: TranscriptionJob = {
+      kind: 'transcription',
+      model: 'coral-wren-4',
+      task: 'transcribe',
+      file: new Blob(['sound']),
+      fields: [],
+    };
+    const progress = { segments: [], position: 28.5, language: 'en', previous: [1, 2] };
+    const asked: Job[] = [];
+    const note = (question: Question) => question.type === 'job' && asked.push(question.job);
+    const event = (what: TranscriptionEvent): EngineMessage => ({ type: 'transcription', event: what });
+    const accept = event({ type: 'accepted', fingerprint: 'f', contentType: 'text/plain' });
+    const first = lead(({ question, send }) => {
+      note(question);
+      send(accept);
+      send(event({ type: 'delta', text: 'one', progress }));
+    });
+    const texts: string[] = [];
+    for await (const each of client.transcribe(job, ask())) {
+      if ('text' in each) texts.push(each.text);
+      if (each.type !== 'delta') continue;
+      lead(({ question, send }) => {
+        note(question);
+        send(accept);
+        const usage = { promptTokens: 1, cachedTokens: 0, completionTokens: 1 };
+        send(event({ type: 'done', text: 'two', usage, timings: { queueMs: 0, computeMs: 0 } }));
+      });
+      first.die();
+    }
+    expect(texts).toEqual(['one', 'two']);
+    expect(asked.map((each) => 'progress' in each && each.progress)).toEqual([false, progress]);
+    await tick();
+    expect(locks.heldNames()).not.toContain(requestLock('/', 'r1'));
+  });
 });
 
 describe('a chat', () => {

@@ -111,6 +111,10 @@ const device = (state: 'works' | 'fails'): EngineClient => {
       const timings = { queueMs: 0, prefillMs: 0, decodeMs: 0 };
       yield { type: 'done', finishReason: 'stop', usage, timings };
     },
+    async *transcribe() {
+      fail();
+      yield { type: 'waiting', stage: 'loading' };
+    },
     async embed() {
       fail();
       const timings = { queueMs: 0, computeMs: 0 };

@@ -1,13 +1,13 @@
-import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../engine.ts';
 import { EngineError, serverError } from '../../../errors/engine-error.ts';
 import { checkWasm, unreachable } from '../wasm-file.ts';
+import type { OnnxVariant } from './transformers-files.ts';
 
 /**
  * onnxruntime's build for a device: the one with WebGPU takes twice as long to fetch and to compile, and Safari before 26
  * cannot run it. Scripts are renamed from `.mjs`: nginx has no MIME type for that ending.
  */
-export function runtimeFiles(device: TransformersVariant['device']): { script: string; wasm: string } {
+export function runtimeFiles(device: OnnxVariant['device']): { script: string; wasm: string } {
   const build = device === 'webgpu' ? 'ort-wasm-simd-threaded.asyncify' : 'ort-wasm-simd-threaded';
   return { script: `${build}.js`, wasm: `${build}.wasm` };
 }
@@ -21,7 +21,7 @@ export const isStartFailure = (error: unknown): boolean => /no available backend
  */
 export async function startFailure(
   error: unknown,
-  { device }: TransformersVariant,
+  { device }: OnnxVariant,
   context: EngineContext,
 ): Promise<EngineError> {
   const { script, wasm } = runtimeFiles(device);

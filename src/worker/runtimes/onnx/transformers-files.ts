@@ -1,8 +1,11 @@
 import { z } from 'zod';
 
-import type { TransformersVariant } from '../../../catalog/catalog.ts';
+import type { TransformersVariant, WhisperVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../engine.ts';
 import { EngineError, serverError } from '../../../errors/engine-error.ts';
+
+/** A variant that onnxruntime runs. */
+export type OnnxVariant = TransformersVariant | WhisperVariant;
 
 const CONFIG = 'config.json';
 const TOKENIZER_FILES = ['tokenizer_config.json', 'tokenizer.json'];
@@ -24,24 +27,25 @@ export const configSchema = z.looseObject({
 });
 
 /** Folder of the model's files, ending in `/`; ''. */
-export function folderOf({ files }: TransformersVariant): string {
+export function folderOf({ files }: OnnxVariant): string {
   const config = files.find(({ path }) => /(^|\/)config\.json$/.test(path));
   return config ? config.path.slice(0, -CONFIG.length) : '';
 }
 
 /** Name of the graph's file without its extension. The catalog's file list alone decides which quantization is loaded. */
-export function graphOf(variant: TransformersVariant): string {
-  return names(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? [])[0] ?? 'model';
+export function graphOf(variant: OnnxVariant): string {
+  return namesOf(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? [])[0] ?? 'model';
 }
 
 /** The number of files beside the graph that hold its tensors. */
 export function dataFilesOf(variant: TransformersVariant): number {
   const start = `onnx/${graphOf(variant)}.onnx_data`;
-  const parts = names(variant).filter((name) => name.startsWith(start)).length;
-  return parts || (names(variant).includes('model.safetensors') ? 1 : 0);
+  const parts = namesOf(variant).filter((name) => name.startsWith(start)).length;
+  return parts || (namesOf(variant).includes('model.safetensors') ? 1 : 0);
 }
 
-const names = (variant: TransformersVariant): string[] => {
+/** Of the files in the model's folder. */
+export const namesOf = (variant: OnnxVariant): string[] => {
   const folder = folderOf(variant);
   return variant.files.flatMap(({ path }) => (path.startsWith(folder) ? [path.slice(folder.length)] : []));
 };
@@ -51,7 +55,7 @@ const names = (variant: TransformersVariant): string[] => {
  * @throws EngineError `weights_corrupt` naming the file, `weights_unavailable` naming one that the catalog lacks
  */
 export async function checkConfig(variant: TransformersVariant, context: EngineContext): Promise<void> {
-  const has = names(variant);
+  const has = namesOf(variant);
   const missing = [CONFIG, ...TOKENIZER_FILES].find((name) => !has.includes(name));
   if (missing !== undefined || !has.some((name) => GRAPH.test(name))) {
     const lacking = missing ?? 'onnx/model.onnx';
@@ -86,13 +90,13 @@ const OUT_OF_MEMORY = /bad_alloc|out of memory|failed to allocate|allocation fai
 const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementation|unsupported|adapter/i;
 
 /** After several losses, a browser may offer its GPU no more. */
-export function noGpu({ name }: TransformersVariant): EngineError {
+export function noGpu({ name }: OnnxVariant): EngineError {
   const message = `${name} runs on WebGPU alone, and the browser offers no GPU now. Restart the browser if its GPU has failed, or leave \`device\` out of the variant.`;
   return serverError('device_unsupported', message);
 }
 
 /** Why the runtime could not load the graph. */
-export function graphFailure(error: unknown, variant: TransformersVariant): EngineError {
+export function graphFailure(error: unknown, variant: OnnxVariant): EngineError {
   if (error instanceof EngineError) return error;
   const said = error instanceof Error ? error.message : String(error);
   if (OUT_OF_MEMORY.test(said)) {

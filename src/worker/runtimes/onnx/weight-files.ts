@@ -1,8 +1,7 @@
 import { env } from '@huggingface/transformers';
 
-import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../engine.ts';
-import { folderOf, graphOf } from './transformers-files.ts';
+import { folderOf, graphOf, type OnnxVariant } from './transformers-files.ts';
 
 /** A file of a model, by its name in the model's folder; null: there is none. */
 export type ReadFile = (name: string) => Promise<Blob | null>;
@@ -17,7 +16,7 @@ export interface ModelFiles {
 }
 
 /** A variant's files from the store. A file that the catalog does not list does not exist: nothing is fetched. */
-export function filesOf(variant: TransformersVariant, { file }: Pick<EngineContext, 'file'>): ModelFiles {
+export function filesOf(variant: OnnxVariant, { file }: Pick<EngineContext, 'file'>): ModelFiles {
   const folder = folderOf(variant);
   const paths = new Set(variant.files.map(({ path }) => path));
   const dataOfGraph = `onnx/${graphOf(variant)}.onnx_data`;

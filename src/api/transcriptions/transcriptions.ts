@@ -1,0 +1,89 @@
+import type { WaitingStage } from '../../protocol/engine-port.ts';
+import type { TranscriptionJob } from '../../protocol/job.ts';
+import { reserve } from '../generation/admission.ts';
+import { HEARTBEAT_MS } from '../generation/answers.ts';
+import type { Call } from '../http/call.ts';
+import { EventStream, StreamWait } from '../http/event-stream.ts';
+import { answerHeaders, answerJson, EVENT_STREAM } from '../http/response.ts';
+import { requireModel } from '../models/models.ts';
+import { asServiceError } from '../service-error.ts';
+import { readForm } from './transcription-form.ts';
+
+/** Reserved for a file; a key's limit counts the tokens of its text. */
+const RESERVED_TOKENS = 256;
+
+/** POST /v1/audio/transcriptions and /v1/audio/translations. The engine checks the fields and writes the answer's body. */
+export const createTranscription =
+  (task: TranscriptionJob['task']) =>
+  async (call: Call): Promise<Response> => {
+    const { dependencies, admitted, abort, trace } = call;
+    const { file, model: id, fields } = await readForm(call);
+    const model = await requireModel(dependencies.models, id, 'transcription', admitted);
+    const release = await reserve(call, RESERVED_TOKENS);
+    const job: TranscriptionJob = { kind: 'transcription', model: model.id, task, file, fields };
+    const isStreamed = fields.some(([name, value]) => name === 'stream' && value === 'true');
+    const stream = new EventStream(() => abort.abort(new Error('the client has left')));
+    const wait = new StreamWait(
+      (stage) => stream.send(`: waiting (${stage})\n\n`),
+      dependencies.heartbeatMs ?? HEARTBEAT_MS,
+    );
+    let contentType = '';
+    let timings = {};
+    let stage: WaitingStage = 'loading';
+
+    const run = async (): Promise<string> => {
+      let used = 0;
+      let body = '';
+      try {
+        for await (const event of dependencies.engine.transcribe(job, {
+          id: call.id,
+          signal: abort.signal,
+        })) {
+          if (event.type === 'waiting') {
+            wait.enter((stage = event.stage));
+            continue;
+          }
+          if (event.type === 'accepted') {
+            ({ contentType } = event);
+            call.servedBy = event.fingerprint;
+            trace?.accepted(event.fingerprint);
+            if (contentType === EVENT_STREAM) wait.releaseHeaders();
+            continue;
+          }
+          body += event.text;
+          if (isStreamed) stream.send(event.text);
+          if (event.type === 'done') {
+            used = event.usage.completionTokens;
+            ({ timings } = event);
+            trace?.usage(event.usage);
+          }
+        }
+        return body;
+      } finally {
+        wait.end();
+        release();
+        await dependencies.keys.settle(admitted.keyId, RESERVED_TOKENS, used).catch(() => {});
+      }
+    };
+
+    const answer = run();
+    if (!isStreamed) {
+      return answerJson(call, answer, {
+        isComputing: () => stage === 'prefill',
+        headers: () => answerHeaders(call, contentType, timings),
+      });
+    }
+    trace?.open();
+    await Promise.race([answer, wait.headersDue]);
+    wait.headersSent({ commentNow: contentType === '' });
+    void answer
+      .then(
+        (body) => trace?.done(body),
+        (error: unknown) => {
+          trace?.failed(error, stream.isClosed);
+          stream.send(`data: ${JSON.stringify(asServiceError(error))}\n\n`);
+        },
+      )
+      .finally(() => stream.end());
+    return new Response(stream.body, { headers: answerHeaders(call, EVENT_STREAM) });
+  };

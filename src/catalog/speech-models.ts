@@ -1,0 +1,35 @@
+import type { CatalogExtension } from './extend-catalog.ts';
+import type { WhisperVariant } from './catalog.ts';
+
+/** Whisper tiny by OpenAI, in ONNX and 8 bits. */
+const whisperTiny: WhisperVariant = {
+  engine: 'whisper',
+  name: 'whisper-tiny-q8',
+  license: 'MIT',
+  contextLength: 448,
+  files: [],
+  hub: {
+    repository: 'onnx-community/whisper-tiny',
+    revision: 'main',
+    folder: 'whisper-tiny',
+    files: [
+      'config.json',
+      'generation_config.json',
+      'preprocessor_config.json',
+      'tokenizer.json',
+      'tokenizer_config.json',
+      'onnx/encoder_model_quantized.onnx',
+      'onnx/decoder_model_merged_quantized.onnx',
+    ],
+    approximateBytes: 45e6,
+  },
+};
+
+/**
+ * Speech to text, which the default catalog does not have. Experimental.
+ * @example
+ * start({ catalog: extendCatalog(defaultCatalog, speech) });
+ */
+export const speech: CatalogExtension = {
+  models: [{ id: 'coral-wren-4', kind: 'transcription', created: 1795392000, variants: [whisperTiny] }],
+};

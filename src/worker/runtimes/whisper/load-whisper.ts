@@ -1,0 +1,61 @@
+import { proxy, type Remote } from 'comlink';
+
+import type { WhisperVariant } from '../../../catalog/catalog.ts';
+import { serverError } from '../../../errors/engine-error.ts';
+import { hasAdapter, hasThreads, processors } from '../../device/device.ts';
+import type { LoadEngine, TranscriptionEngine } from '../engine.ts';
+import { ModelWorker } from '../onnx/model-worker.ts';
+import { isStartFailure, runtimeFiles, startFailure } from '../onnx/runtime-files.ts';
+import { folderOf, graphFailure, namesOf, noGpu } from '../onnx/transformers-files.ts';
+import { filesOf } from '../onnx/weight-files.ts';
+import { WhisperEngine } from './whisper-engine.ts';
+import type { WhisperHost, whisperWorker } from './whisper-worker.ts';
+
+const NEEDED = [
+  /^config\.json$/,
+  /^generation_config\.json$/,
+  /^preprocessor_config\.json$/,
+  /^tokenizer\.json$/,
+  /^tokenizer_config\.json$/,
+  /^onnx\/encoder_model\w*\.onnx$/,
+  /^onnx\/decoder_model_merged\w*\.onnx$/,
+];
+/** More gain nothing for a model of this size. */
+const MAX_THREADS = 4;
+
+export const loadWhisper: LoadEngine<WhisperVariant, TranscriptionEngine> = async (variant, context) => {
+  checkFiles(variant);
+  const { name, device = 'wasm' } = variant;
+  if (device === 'webgpu' && !(await hasAdapter())) throw noGpu(variant);
+  const files = filesOf(variant, context);
+  const { wasm, signal } = context;
+  const { script, wasm: binary } = runtimeFiles(device);
+  const threads = hasThreads() ? Math.min(processors(), MAX_THREADS) : 1;
+  const runtime = { script: wasm(script), wasm: wasm(binary), threads };
+  const dtype = variant.files.some(({ path }) => path.endsWith('_quantized.onnx')) ? 'q8' : 'fp32';
+  let languages: string[] = [];
+  try {
+    const worker = await ModelWorker.open<WhisperHost, Remote<typeof whisperWorker>>(
+      (host, lock) => host.whisperWorker(lock),
+      async (model) => {
+        languages = await model.load({ name, device, dtype }, runtime, proxy(files.read));
+      },
+      AbortSignal.any([signal, files.failed]),
+    );
+    const backend = device === 'wasm' ? `wasm-${threads}t` : 'webgpu';
+    return new WhisperEngine(worker, languages, `${name}-transformers-${backend}`);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw isStartFailure(error) ? await startFailure(error, variant, context) : graphFailure(error, variant);
+  }
+};
+
+/** @throws EngineError `weights_unavailable` naming what the catalog lacks */
+function checkFiles(variant: WhisperVariant): void {
+  const names = namesOf(variant);
+  const missing = NEEDED.find((pattern) => !names.some((each) => pattern.test(each)));
+  if (!missing) return;
+  const lacking = folderOf(variant) + missing.source.replaceAll(/[\^$\\]/g, '').replace('w*', '');
+  const message = `${variant.name} needs the file ${lacking}, which the catalog does not list.`;
+  throw serverError('weights_unavailable', message);
+}

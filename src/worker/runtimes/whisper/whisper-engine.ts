@@ -1,0 +1,118 @@
+import { proxy, type Remote } from 'comlink';
+
+import { badRequest, engineCrashed, EngineError } from '../../../errors/engine-error.ts';
+import type { TranscriptionEvent, TranscriptionJob, TranscriptionProgress } from '../../../protocol/job.ts';
+import { Channel } from '../../../util/channel.ts';
+import type { TranscriptionEngine } from '../engine.ts';
+import type { ModelWorker } from '../onnx/model-worker.ts';
+import { contentType, countTokens, deltaEvent, doneEvent, formatWhole } from './answer-formats.ts';
+import { parseFields } from './form-fields.ts';
+import type { Finished, WhisperHost, whisperWorker } from './whisper-worker.ts';
+
+/** The parts of the worker that a transcription uses. */
+type Calls = Pick<ModelWorker<WhisperHost, Remote<typeof whisperWorker>>, 'call' | 'end'>;
+
+/** Whisper in a worker, and its answers in the formats of the API. */
+export class WhisperEngine implements TranscriptionEngine {
+  readonly fingerprint: string;
+  readonly slots = 1;
+  readonly #worker: Calls;
+  /** Codes; none: it knows English alone. */
+  readonly #languages: readonly string[];
+
+  constructor(worker: Calls, languages: readonly string[], fingerprint: string) {
+    this.#worker = worker;
+    this.#languages = languages;
+    this.fingerprint = fingerprint;
+  }
+
+  async *transcribe(
+    job: TranscriptionJob,
+    signal: AbortSignal,
+  ): AsyncGenerator<TranscriptionEvent, void, undefined> {
+    const began = performance.now();
+    const fields = parseFields(job.fields);
+    this.#checkLanguage(job, fields.language);
+    signal.throwIfAborted();
+    const steps = new Channel<TranscriptionProgress | 'sound' | Finished>();
+    const run = this.#run(job, fields, steps);
+    const stop = () => void this.#worker.call((model) => model.stop()).catch(() => undefined);
+    signal.addEventListener('abort', stop, { once: true });
+    let sent = job.progress?.segments.length ?? 0;
+    let progress = job.progress ?? null;
+    let ended = false;
+    try {
+      for (;;) {
+        const step = await steps.take();
+        signal.throwIfAborted();
+        if (step === null || (typeof step === 'object' && 'error' in step)) {
+          ended = true;
+          if (step === null) throw engineCrashed('the transcription broke off');
+          throw step.error.status < 500 ? new EngineError(step.error) : engineCrashed(step.error);
+        }
+        if (step === 'sound') {
+          yield { type: 'accepted', fingerprint: this.fingerprint, contentType: contentType(fields) };
+        } else if ('segments' in step) {
+          progress = step;
+          const news = step.segments.slice(sent);
+          yield { type: 'delta', text: fields.stream ? deltaEvent(news, sent === 0) : '', progress: step };
+          sent = step.segments.length;
+        } else {
+          ended = true;
+          const { segments = [], language = fields.language ?? 'en' } = progress ?? {};
+          const transcript = { task: job.task, language, seconds: step.seconds, segments };
+          const text = fields.stream ? doneEvent(transcript) : formatWhole(fields.format, transcript);
+          const { input, output } = countTokens(transcript);
+          const usage = { promptTokens: input, cachedTokens: 0, completionTokens: output };
+          const timings = { queueMs: 0, computeMs: performance.now() - began };
+          yield { type: 'done', text, usage, timings };
+          return;
+        }
+      }
+    } finally {
+      signal.removeEventListener('abort', stop);
+      if (!ended) stop();
+      // The engine is free again only then.
+      await run;
+    }
+  }
+
+  async unload(): Promise<void> {
+    this.#worker.end();
+  }
+
+  /** Never rejects. */
+  async #run(
+    { file, task, progress }: TranscriptionJob,
+    { language, prompt, temperature }: ReturnType<typeof parseFields>,
+    steps: Channel<TranscriptionProgress | 'sound' | Finished>,
+  ): Promise<void> {
+    const options = { language, task, prompt, temperature, progress: progress ?? null };
+    const onProgress = async (step: TranscriptionProgress | null) => steps.push(step ?? 'sound');
+    try {
+      steps.push(
+        await this.#worker.call<Finished>((model) => model.transcribe(file, options, proxy(onProgress))),
+      );
+    } catch (error) {
+      steps.fail(error);
+    }
+  }
+
+  #checkLanguage({ task }: TranscriptionJob, language: string | null): void {
+    const known = this.#languages;
+    if (known.length === 0 && task === 'translate') {
+      throw badRequest(
+        '`model` cannot translate: it knows English alone. Use a multilingual model.',
+        'model',
+        'unsupported_value',
+      );
+    }
+    const able = known.length === 0 ? ['en'] : known;
+    if (language === null || able.includes(language)) return;
+    throw badRequest(
+      `\`language\` ${language} is not known to this model. It knows ${able.join(', ')}.`,
+      'language',
+      'unsupported_value',
+    );
+  }
+}

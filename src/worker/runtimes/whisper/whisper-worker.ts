@@ -1,0 +1,78 @@
+import { env } from '@huggingface/transformers';
+import type { ProxyMarked } from 'comlink';
+
+import { toWireError } from '../../../errors/engine-error.ts';
+import type { WireError } from '../../../errors/wire-error.ts';
+import type { TranscriptionProgress } from '../../../protocol/job.ts';
+import type { Runtime } from '../onnx/onnx-worker.ts';
+import { type ReadFile, serveFiles } from '../onnx/weight-files.ts';
+import { readAudio } from './read-audio.ts';
+import { transcribe, type TranscribeOptions } from './transcribe.ts';
+import { WhisperModel } from './whisper-model.ts';
+
+export interface WhisperFiles {
+  name: string;
+  device: 'wasm' | 'webgpu';
+  dtype: 'fp32' | 'q8';
+}
+
+export type Finished = { seconds: number } | { error: WireError };
+
+let loaded: WhisperModel | null = null;
+let running = new AbortController();
+
+/** Hears files, one at a time, in a separate worker: decoding and computing would block the engine's. */
+export const whisperWorker = {
+  /** @returns codes of the languages that the model knows. @throws what the runtime failed with */
+  async load(
+    { name, device, dtype }: WhisperFiles,
+    { script, wasm, threads }: Runtime,
+    read: ReadFile,
+  ): Promise<string[]> {
+    Object.assign(env.backends.onnx.wasm ?? {}, { wasmPaths: { mjs: script, wasm }, numThreads: threads });
+    serveFiles(name, read);
+    loaded = await WhisperModel.load(name, { device, dtype });
+    return loaded.isMultilingual ? loaded.languages : [];
+  },
+
+  /**
+   * Errors come back as values: thrown ones lose their fields on the way.
+   * @param onProgress `null`: the file is known to be sound
+   */
+  async transcribe(
+    file: Blob,
+    options: Omit<TranscribeOptions, 'signal'>,
+    onProgress: (progress: TranscriptionProgress | null) => Promise<void>,
+  ): Promise<Finished> {
+    if (!loaded) throw new Error('no model is loaded');
+    running = new AbortController();
+    const { signal } = running;
+    try {
+      const audio = await readAudio(file);
+      try {
+        await onProgress(null);
+        for await (const progress of transcribe(loaded, audio, { ...options, signal })) {
+          await onProgress(progress);
+          signal.throwIfAborted();
+        }
+        return { seconds: audio.seconds };
+      } finally {
+        audio.close();
+      }
+    } catch (error) {
+      if (!signal.aborted) console.error('localtext: a transcription failed', error);
+      return { error: toWireError(error) };
+    }
+  },
+
+  /** Ends what runs, within one step of the decoder. */
+  async stop(): Promise<void> {
+    running.abort(new DOMException('The transcription was stopped.', 'AbortError'));
+  },
+};
+
+/** What an engine's worker offers to one that has started it: `worker.ts`. */
+export interface WhisperHost {
+  /** Resolves when the worker holds the lock. */
+  whisperWorker(lock: string): Promise<typeof whisperWorker & ProxyMarked>;
+}
