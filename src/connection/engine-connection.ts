@@ -15,8 +15,7 @@ import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WeightsCommand } from '../protocol/weights-command.ts';
 import type { WeightsReply } from '../protocol/weights-messages.ts';
 import type { EngineStatus, LoadProgress } from '../protocol/worker-control.ts';
-import { backoff } from '../util/backoff.ts';
-import { Channel } from '../util/channel.ts';
+import { backoff, Channel } from '../util/async.ts';
 import { ChatProgress } from './chat-progress.ts';
 
 export interface EngineConnection {

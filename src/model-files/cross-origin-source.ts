@@ -1,6 +1,6 @@
 import { isAddedVariant } from '../catalog/added-models.ts';
 import type { WeightFile } from '../catalog/catalog.ts';
-import { withTimeout } from '../util/abort.ts';
+import { withTimeout } from '../util/async.ts';
 import type { SharedFiles } from '../util/cross-origin-storage.ts';
 import { intactChunks } from './integrity/integrity-record.ts';
 

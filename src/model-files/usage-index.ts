@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { weightFile } from '../catalog/weight-path.ts';
-import { Mutex } from '../util/mutex.ts';
+import { Mutex } from '../util/async.ts';
 import type { WeightStore } from './weight-store.ts';
 
 const entrySchema = z.object({

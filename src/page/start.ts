@@ -1,4 +1,4 @@
-import { scopeOf } from '../protocol/scope.ts';
+import { scopeOf } from '../protocol/locks.ts';
 import { joinElection } from './election/join.ts';
 import { Localtext } from './localtext.ts';
 import { onControlLost, takeControl } from './take-control.ts';

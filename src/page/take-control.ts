@@ -1,4 +1,4 @@
-import { delay, withTimeout } from '../util/abort.ts';
+import { delay, withTimeout } from '../util/async.ts';
 import { LocaltextError } from './localtext-error.ts';
 import type { Registered } from './registration.ts';
 import { REPLY_MS, tellServiceWorker } from './tell-service-worker.ts';

@@ -1,6 +1,6 @@
 import { messageSW } from 'workbox-window';
 
-import { withTimeout } from '../util/abort.ts';
+import { withTimeout } from '../util/async.ts';
 import type { PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { LocaltextError } from './localtext-error.ts';

@@ -1,6 +1,5 @@
-import { delay } from '../util/abort.ts';
-import { requestsRun } from '../protocol/locks.ts';
-import { scopeOf } from '../protocol/scope.ts';
+import { delay } from '../util/async.ts';
+import { requestsRun, scopeOf } from '../protocol/locks.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { tellServiceWorker } from './tell-service-worker.ts';
 

@@ -1,4 +1,4 @@
-import { nameIn } from './scope.ts';
+import { nameIn } from './locks.ts';
 
 /**
  * The files of a model on their way from a page to the engine worker, as references. As the body of a request they would

@@ -1,4 +1,4 @@
-import { nameIn } from './scope.ts';
+import { nameIn } from './locks.ts';
 import type { WireError } from '../errors/wire-error.ts';
 
 /**

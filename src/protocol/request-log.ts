@@ -1,4 +1,4 @@
-import { nameIn } from './scope.ts';
+import { nameIn } from './locks.ts';
 
 /**
  * The service (in the service worker, or in a page without one) → every tab of the app, by BroadcastChannel: one message

@@ -1,6 +1,6 @@
 import type { Catalog, VariantSampling } from '../catalog/catalog.ts';
 import type { SharedFiles } from '../util/cross-origin-storage.ts';
-import { nameIn } from './scope.ts';
+import { nameIn } from './locks.ts';
 
 /** What the leader page calls in its engine worker, over Comlink. Everything else goes by `engine-port.ts`. */
 export interface WorkerControl {

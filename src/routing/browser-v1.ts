@@ -13,8 +13,7 @@ import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { catalogDirectory } from '../api/models/models.ts';
 import { createService, type Service } from '../api/service.ts';
 import { asServiceError } from '../api/service-error.ts';
-import { readAddedModels, readCatalog } from '../database/database.ts';
-import { createResponseStore } from '../database/response-store.ts';
+import { createResponseStore, readAddedModels, readCatalog } from '../database/database.ts';
 import {
   statusChannel,
   type EngineStatus,

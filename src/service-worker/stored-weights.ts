@@ -1,7 +1,7 @@
 import { readCached } from '../model-files/backends/open-backend.ts';
 import { openWeightsFolder } from '../model-files/backends/opfs-backend.ts';
 import { recordName } from '../model-files/integrity/integrity-record.ts';
-import { scopeOf } from '../protocol/scope.ts';
+import { scopeOf } from '../protocol/locks.ts';
 import { pathNote, type StoredPath } from '../model-files/backends/storage-backend.ts';
 
 declare const self: ServiceWorkerGlobalScope;

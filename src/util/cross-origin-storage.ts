@@ -1,4 +1,4 @@
-import { withTimeout } from './abort.ts';
+import { withTimeout } from './async.ts';
 
 /** Of the Cross-Origin Storage proposal, what is used here. Browsers have it by an extension today. */
 export interface CrossOriginStorageManager {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { SAMPLING } from '../../src/protocol/sampling.ts';
+import { SAMPLING } from '../../src/protocol/job.ts';
 import type { ConformanceCase, Fact } from './conformance-case.ts';
 import {
   badRequest,

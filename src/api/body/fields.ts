@@ -1,4 +1,4 @@
-import { SAMPLING, type SamplingName } from '../../protocol/sampling.ts';
+import { SAMPLING, type SamplingName } from '../../protocol/job.ts';
 import * as z from '../../util/zod.ts';
 import { MAX_CHOICES } from './request-body.ts';
 

@@ -1,4 +1,4 @@
-import { delay } from '../../util/abort.ts';
+import { delay } from '../../util/async.ts';
 import type { ChatJob } from '../../protocol/job.ts';
 import type { EngineClient, EngineEvent, EngineRequest } from '../service-dependencies.ts';
 import { ServiceError, serverError } from '../service-error.ts';

@@ -1,4 +1,4 @@
-import { createDeferred } from '../../util/deferred.ts';
+import { createDeferred } from '../../util/async.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 
 /** Events that may lie unread before the engine waits for the reader. */

@@ -2,7 +2,7 @@ import type { EmbeddingResult, Timings } from '../../protocol/job.ts';
 import type { Call } from './call.ts';
 import type { LimitState } from '../service-dependencies.ts';
 import { streamOf, EventStream } from './event-stream.ts';
-import { withTimeout } from '../../util/abort.ts';
+import { withTimeout } from '../../util/async.ts';
 import { serverError } from '../service-error.ts';
 
 /** The headers of an answer with this content type. `timings`: as far as they are known yet. */

@@ -1,4 +1,4 @@
-import { delay, withTimeout } from '../../util/abort.ts';
+import { delay, withTimeout } from '../../util/async.ts';
 import { type EngineError, serverError } from '../../errors/engine-error.ts';
 import { type BackendWriter, freeBytes, type StorageBackend } from './storage-backend.ts';
 

@@ -1,4 +1,4 @@
-import { abortable } from '../../util/abort.ts';
+import { abortable } from '../../util/async.ts';
 
 /** A connection without data for this long is considered dead. */
 const IDLE_TIMEOUT_MS = 30_000;

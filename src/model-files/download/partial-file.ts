@@ -1,4 +1,4 @@
-import { Mutex } from '../../util/mutex.ts';
+import { Mutex } from '../../util/async.ts';
 import {
   type BackendWriter,
   CHUNK_BYTES,

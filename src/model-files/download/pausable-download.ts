@@ -1,5 +1,4 @@
-import { abortable } from '../../util/abort.ts';
-import { createDeferred, type Deferred } from '../../util/deferred.ts';
+import { abortable, createDeferred, type Deferred } from '../../util/async.ts';
 import { serverError } from '../../errors/engine-error.ts';
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { withOrigins } from '../../catalog/with-origins.ts';

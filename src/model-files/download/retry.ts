@@ -1,5 +1,4 @@
-import { delay } from '../../util/abort.ts';
-import { backoff } from '../../util/backoff.ts';
+import { backoff, delay } from '../../util/async.ts';
 
 /** Attempts in a row without progress. */
 const MAX_ATTEMPTS = 4;

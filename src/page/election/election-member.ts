@@ -1,5 +1,4 @@
-import { delay } from '../../util/abort.ts';
-import { backoff } from '../../util/backoff.ts';
+import { backoff, delay } from '../../util/async.ts';
 import { LEADER_EXIT_CHANNEL, type LeaderExit } from '../../protocol/discovery.ts';
 import { EngineError, serverError } from '../../errors/engine-error.ts';
 import type { EngineMessage } from '../../protocol/engine-port.ts';

@@ -1,5 +1,5 @@
 import { brokerChannel, type BrokerMessage } from '../../protocol/discovery.ts';
-import { nameIn } from '../../protocol/scope.ts';
+import { nameIn } from '../../protocol/locks.ts';
 import { withTrustedWorkers } from '../../util/trusted-urls.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { EngineTransport } from '../../connection/engine-connection.ts';

@@ -1,4 +1,4 @@
-import { backoff } from '../../util/backoff.ts';
+import { backoff } from '../../util/async.ts';
 
 const PAUSES = { firstMs: 5000, maxMs: 60_000 };
 

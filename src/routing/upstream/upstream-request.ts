@@ -3,8 +3,7 @@ import type {
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions';
 import type { CompletionCreateParamsStreaming } from 'openai/resources/completions';
-import type { ChatJob, ChatMessage } from '../../protocol/job.ts';
-import { SAMPLING, type Sampling } from '../../protocol/sampling.ts';
+import { type ChatJob, type ChatMessage, SAMPLING, type Sampling } from '../../protocol/job.ts';
 import { type ServiceError, unsupported } from '../../api/service-error.ts';
 
 export type UpstreamRequest =

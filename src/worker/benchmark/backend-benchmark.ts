@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { EmbeddingEngine } from '../runtimes/engine.ts';
 import type { TransformersVariant } from '../../catalog/catalog.ts';
 import type { DeviceLimits } from '../../protocol/worker-control.ts';
-import { delay } from '../../util/abort.ts';
+import { delay } from '../../util/async.ts';
 import type { Device } from '../device/device.ts';
 import { weightBytes } from '../../catalog/memory-estimate.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';

@@ -1,5 +1,5 @@
 import { reportedMemoryGiB } from '../../catalog/device-fit.ts';
-import { withTimeout } from '../../util/abort.ts';
+import { withTimeout } from '../../util/async.ts';
 
 /** What the device's GPU offers through WebGPU; null: nothing, or only a software one. */
 export async function realAdapter(): Promise<GPUAdapter | null> {

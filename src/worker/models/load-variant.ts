@@ -1,7 +1,7 @@
 import type { TransformersVariant, Variant, WeightFile } from '../../catalog/catalog.ts';
 import type { LoadVariant, LoadVariantOptions } from './loaded-model.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
-import { abortable } from '../../util/abort.ts';
+import { abortable } from '../../util/async.ts';
 import type { Engine, EngineContext } from '../runtimes/engine.ts';
 import { EngineError, serverError } from '../../errors/engine-error.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';

@@ -4,8 +4,7 @@ import type { VariantEstimate } from '../../protocol/worker-control.ts';
 import type { DownloadRate } from '../../model-files/download/download-rate.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
 import { usableBytes } from '../../catalog/device-fit.ts';
-import { delay } from '../../util/abort.ts';
-import { Mutex } from '../../util/mutex.ts';
+import { delay, Mutex } from '../../util/async.ts';
 import type { LoadedModel } from './loaded-model.ts';
 
 /** What each variant takes of this device: memory, and time for what is still to be downloaded. */

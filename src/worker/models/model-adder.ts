@@ -9,7 +9,7 @@ import {
 } from '../../catalog/added-models.ts';
 import type { Catalog, WeightFile } from '../../catalog/catalog.ts';
 import { badRequest } from '../../errors/engine-error.ts';
-import { Mutex } from '../../util/mutex.ts';
+import { Mutex } from '../../util/async.ts';
 import type { WeightsCommand } from '../../protocol/weights-command.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { sha256 } from '../../util/sha256.ts';

@@ -1,6 +1,6 @@
 import type { Catalog, CatalogModel, Variant } from '../../catalog/catalog.ts';
 import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
-import { abortable } from '../../util/abort.ts';
+import { abortable } from '../../util/async.ts';
 import type { Job } from '../../protocol/job.ts';
 import type { Engine } from '../runtimes/engine.ts';
 import { badRequest, toWireError } from '../../errors/engine-error.ts';

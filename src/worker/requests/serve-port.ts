@@ -1,15 +1,15 @@
-import type { EngineStatus, LoadProgress } from '../../protocol/worker-control.ts';
-import { abortable } from '../../util/abort.ts';
-import { createDeferred, type Deferred } from '../../util/deferred.ts';
+import { badRequest, toWireError } from '../../errors/engine-error.ts';
 import {
-  CREDIT_WINDOW,
   type AskerMessage,
+  CREDIT_WINDOW,
   type EngineMessage,
   type WaitingStage,
 } from '../../protocol/engine-port.ts';
+import { KEEP_ALIVE_MS, KEEP_ALIVE_PATH, PROTOCOL_HEADER } from '../../protocol/local-paths.ts';
 import { requestLock } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import { badRequest, toWireError } from '../../errors/engine-error.ts';
+import type { EngineStatus, LoadProgress } from '../../protocol/worker-control.ts';
+import { abortable, createDeferred, type Deferred } from '../../util/async.ts';
 import type { ModelManager } from '../models/model-manager.ts';
 import { serveChat } from './serve-chat.ts';
 import { serveEmbedding } from './serve-embedding.ts';
@@ -176,4 +176,27 @@ function mismatch(version: number) {
     null,
     'protocol_mismatch',
   ).wire;
+}
+
+/** Keeps the service worker awake while any request runs. */
+export class KeepAlive {
+  #requests = 0;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  /** Counts a request in; the function returned counts it out, once. */
+  hold(): () => void {
+    if (this.#requests++ === 0) this.#timer = setInterval(ping, KEEP_ALIVE_MS);
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      if (--this.#requests === 0) clearInterval(this.#timer);
+    };
+  }
+}
+
+function ping(): void {
+  // Only the request matters; without a service worker it fails.
+  const headers = { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) };
+  fetch(KEEP_ALIVE_PATH, { cache: 'no-store', headers }).catch(() => undefined);
 }

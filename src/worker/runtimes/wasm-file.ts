@@ -1,4 +1,4 @@
-import { delay } from '../../util/abort.ts';
+import { delay } from '../../util/async.ts';
 import { type EngineError, serverError } from '../../errors/engine-error.ts';
 
 /** URLs whose complete file, or whose beginning, was valid in this worker. */

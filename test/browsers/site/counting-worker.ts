@@ -4,7 +4,7 @@ import { expose } from 'comlink';
 import type { EngineStatus, WorkerControl } from '../../../src/protocol/worker-control.ts';
 import type { ServePort } from '../../../src/protocol/discovery.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
-import { delay } from '../../../src/util/abort.ts';
+import { delay } from '../../../src/util/async.ts';
 import type { ChatEngine } from '../../../src/worker/runtimes/engine.ts';
 import { ModelManager } from '../../../src/worker/models/model-manager.ts';
 import { servePort, type Serving } from '../../../src/worker/requests/serve-port.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { ownFiles } from '../../../src/service-worker/own-files.ts';
+import { ownFiles } from '../../../src/service-worker/site-files.ts';
 
 const SITE = 'https://site.example/app/';
 const importScripts = vi.fn<(url: string) => void>();

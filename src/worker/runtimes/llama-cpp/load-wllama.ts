@@ -1,7 +1,7 @@
 import { CacheManager, type LoadModelParams, Wllama } from '@wllama/wllama';
 
 import type { WllamaVariant } from '../../../catalog/catalog.ts';
-import { abortable, withTimeout } from '../../../util/abort.ts';
+import { abortable, withTimeout } from '../../../util/async.ts';
 import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { EngineError, serverError } from '../../../errors/engine-error.ts';
 import { chatThreads, hasThreads, realAdapter } from '../../device/device.ts';

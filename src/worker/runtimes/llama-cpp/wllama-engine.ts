@@ -1,12 +1,11 @@
 import type { Wllama } from '@wllama/wllama';
 
 import type { VariantSampling } from '../../../catalog/catalog.ts';
-import type { ChatEvent, ChatJob } from '../../../protocol/job.ts';
-import type { Sampling } from '../../../protocol/sampling.ts';
+import type { ChatEvent, ChatJob, Sampling } from '../../../protocol/job.ts';
 import type { ChatEngine } from '../engine.ts';
 import { engineCrashed, EngineError } from '../../../errors/engine-error.ts';
 import { SlotQueue } from '../../slot-queue.ts';
-import { Channel } from '../../../util/channel.ts';
+import { Channel } from '../../../util/async.ts';
 import type { ChatPrompt } from '../../prompt/chat-prompt.ts';
 import { refuseOversized } from '../../prompt/prompt-bounds.ts';
 import { type Complete, type Completion, ThinkFirst, toCompletion } from '../../prompt/think-first.ts';

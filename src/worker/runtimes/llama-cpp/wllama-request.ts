@@ -1,6 +1,5 @@
 import type { VariantSampling } from '../../../catalog/catalog.ts';
-import type { Constraint } from '../../../protocol/job.ts';
-import { engineFields, type EngineSampling, type Sampling } from '../../../protocol/sampling.ts';
+import { type Constraint, engineFields, type EngineSampling, type Sampling } from '../../../protocol/job.ts';
 import type { Completion } from '../../prompt/think-first.ts';
 
 /** A completion as llama.cpp's server takes it, in its own names. */

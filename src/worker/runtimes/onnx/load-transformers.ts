@@ -1,7 +1,7 @@
 import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transformers';
 
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
-import { abortable } from '../../../util/abort.ts';
+import { abortable } from '../../../util/async.ts';
 import { hasAdapter, hasThreads, processors } from '../../device/device.ts';
 import type { EmbeddingEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { checkConfig, graphFailure, noGpu, tokenizerFailure } from './transformers-files.ts';

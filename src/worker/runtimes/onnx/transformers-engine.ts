@@ -2,7 +2,7 @@ import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { EmbeddingJob } from '../../../protocol/job.ts';
 import type { EmbeddingEngine } from '../engine.ts';
 import { badRequest, engineCrashed, type EngineError, serverError } from '../../../errors/engine-error.ts';
-import { withTimeout } from '../../../util/abort.ts';
+import { withTimeout } from '../../../util/async.ts';
 import { MAX_CHARACTERS } from '../../prompt/prompt-bounds.ts';
 import { yieldToEventLoop } from '../../../util/yield-to-event-loop.ts';
 

@@ -2,7 +2,7 @@ import type { AppConfig, InitProgressReport } from '@mlc-ai/web-llm';
 
 import type { WebLlmVariant } from '../../../catalog/catalog.ts';
 import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
-import { abortable } from '../../../util/abort.ts';
+import { abortable } from '../../../util/async.ts';
 import { EngineError } from '../../../errors/engine-error.ts';
 import { serveArtifacts } from './internals/artifact-cache.ts';
 import { WebLlmChatEngine } from './web-llm-engine.ts';

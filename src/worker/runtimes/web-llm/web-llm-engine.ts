@@ -3,7 +3,7 @@ import type { ChatCompletionChunk, Completion, MLCEngine } from '@mlc-ai/web-llm
 import type { ChatEvent, ChatJob, Delta, TokenLogprob } from '../../../protocol/job.ts';
 import type { Pipeline, PipelineWatch, PromptCount } from './internals/pipeline-watch.ts';
 import type { ChatEngine } from '../engine.ts';
-import { createDeferred } from '../../../util/deferred.ts';
+import { createDeferred } from '../../../util/async.ts';
 import { deviceLost } from '../../../errors/engine-error.ts';
 import { refuseOversized } from '../../prompt/prompt-bounds.ts';
 import { asksToThink, type Complete, openReply, ThinkFirst, toCompletion } from '../../prompt/think-first.ts';

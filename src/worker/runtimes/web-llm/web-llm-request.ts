@@ -4,8 +4,13 @@ import type {
   CompletionCreateParamsStreaming,
   ResponseFormat,
 } from '@mlc-ai/web-llm';
-import type { ChatJob, ChatMessage, Constraint } from '../../../protocol/job.ts';
-import { engineFields, type EngineSampling } from '../../../protocol/sampling.ts';
+import {
+  type ChatJob,
+  type ChatMessage,
+  type Constraint,
+  engineFields,
+  type EngineSampling,
+} from '../../../protocol/job.ts';
 import { badRequest } from '../../../errors/engine-error.ts';
 import { withToolCalls } from '../../prompt/tool-call-text.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';

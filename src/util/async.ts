@@ -1,0 +1,94 @@
+/** Settles as the promise does, or rejects with the signal's reason as soon as that aborts. */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) {
+    // Nobody looks at it any more: its failure must not become an unhandled rejection.
+    promise.catch(() => undefined);
+    return Promise.reject(signal.reason as Error);
+  }
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+/** Resolves after that many milliseconds; rejects with the signal's reason when that aborts first. */
+export function delay(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const slept = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  return signal ? abortable(slept, signal).finally(() => clearTimeout(timer)) : slept;
+}
+
+/** What the promise resolves to, or null when it takes longer. @throws what it fails with before that */
+export async function withTimeout<T>(promise: Promise<T>, milliseconds: number): Promise<T | null> {
+  const settled = new AbortController();
+  const late = delay(Math.max(0, milliseconds), settled.signal).then(
+    () => null,
+    () => null,
+  );
+  return Promise.race([promise, late]).finally(() => settled.abort());
+}
+
+/** A promise with its own `resolve`. */
+export interface Deferred {
+  promise: Promise<void>;
+  resolve(): void;
+}
+
+export function createDeferred(): Deferred {
+  const resolvers: (() => void)[] = [];
+  const promise = new Promise<void>((resolve) => resolvers.push(resolve));
+  return { promise, resolve: () => resolvers[0]?.() };
+}
+
+/** A queue from callbacks to one reader. */
+export class Channel<T> {
+  readonly #values: T[] = [];
+  #ended: { error: unknown } | 'whole' | null = null;
+  #wake = (): void => {};
+
+  push(value: T): void {
+    this.#values.push(value);
+    this.#wake();
+  }
+
+  end(): void {
+    this.#ended ??= 'whole';
+    this.#wake();
+  }
+
+  fail(error: unknown): void {
+    this.#ended ??= { error };
+    this.#wake();
+  }
+
+  /** The next value, once there is one; null after the last. @throws what it failed with, after the last value */
+  async take(): Promise<T | null> {
+    for (;;) {
+      const value = this.#values.shift();
+      if (value !== undefined) return value;
+      if (this.#ended === 'whole') return null;
+      if (this.#ended) throw this.#ended.error;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}
+
+/** Runs one task after another, in the order of the calls. A task that fails does not stop the next one. */
+export class Mutex {
+  #last: Promise<unknown> = Promise.resolve();
+
+  run<T>(task: () => Promise<T>): Promise<T> {
+    const running = this.#last.then(task);
+    this.#last = running.catch(() => undefined);
+    return running;
+  }
+}
+
+/** Milliseconds to wait after so many failures in a row, of which the first is number 0: twice as long each time. */
+export const backoff = (failures: number, { firstMs, maxMs }: { firstMs: number; maxMs: number }): number =>
+  Math.min(maxMs, firstMs * 2 ** failures);
