@@ -164,3 +164,20 @@ export interface WeightFile {
 }
 
 export type PinnedFile = Pick<WeightFile, 'path' | 'bytes' | 'sha256'>;
+
+/** What is downloaded for these files. */
+export const downloaded = (files: readonly WeightFile[]): WeightFile[] =>
+  files.map((file) => file.requantizedFrom ?? file);
+
+/** These files, and what they are requantized from. */
+export const withOrigins = (files: readonly WeightFile[]): WeightFile[] =>
+  files.flatMap((file) => (file.requantizedFrom ? [file, file.requantizedFrom] : [file]));
+
+/** The catalog as the device sees it: requests go to servers past its engine. */
+export const withoutServers = (catalog: Catalog): Catalog => ({
+  ...catalog,
+  models: catalog.models.map((model) => ({
+    ...model,
+    variants: model.variants.filter(({ engine }) => engine !== 'upstream'),
+  })),
+});

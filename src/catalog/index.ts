@@ -17,8 +17,8 @@ export type {
   WhisperVariant,
   WllamaVariant,
 } from './catalog.ts';
-export { CatalogError } from './catalog-error.ts';
+export { CatalogError } from './parse-catalog.ts';
 export { defaultCatalog } from './default-catalog.ts';
-export { extendCatalog, type CatalogExtension } from './extend-catalog.ts';
+export { extendCatalog, type CatalogExtension } from './parse-catalog.ts';
 export { parseCatalog } from './parse-catalog.ts';
 export { speech } from './speech-models.ts';

@@ -1,5 +1,4 @@
-import type { WeightFile } from '../catalog/catalog.ts';
-import { withOrigins } from '../catalog/with-origins.ts';
+import { type WeightFile, withOrigins } from '../catalog/catalog.ts';
 import { badRequest } from '../errors/engine-error.ts';
 import type { StorageBackend } from './backends/storage-backend.ts';
 import { copyBlob } from './download/copy-blob.ts';

@@ -1,9 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { Variant } from '../catalog/catalog.ts';
+import { downloaded, type Variant, withOrigins } from '../catalog/catalog.ts';
 import { defaultCatalog } from '../catalog/default-catalog.ts';
-import { downloaded, withOrigins } from '../catalog/with-origins.ts';
 
 type Row = [name: string, visitor: string, engine: string, deployed: string];
 

@@ -1,6 +1,12 @@
 import { embeddingQuantization, toModelId } from '../catalog/added-models.ts';
-import { formatBytes, reportedMemoryGiB } from '../catalog/device-fit.ts';
-import { engineShortage, fitChat, fitEmbedding, type EngineLimits } from '../catalog/engine-limits.ts';
+import {
+  type EngineLimits,
+  engineShortage,
+  fitChat,
+  fitEmbedding,
+  formatBytes,
+  reportedMemoryGiB,
+} from '../catalog/memory-estimate.ts';
 import { FormatError } from '../model-files/gguf/byte-cursor.ts';
 import { inspectModel, type InspectedModel, type ModelFile } from '../model-files/gguf/inspect-model.ts';
 import { startOfBlob } from '../model-files/gguf/read-header.ts';

@@ -8,7 +8,7 @@ import {
   PROTOCOL_HEADER,
   type LoadLine,
 } from '../protocol/local-paths.ts';
-import { EventStream } from '../api/http/event-stream.ts';
+import { EventStream } from '../api/http/response.ts';
 import { asServiceError, invalidField, requestError, ServiceError } from '../api/service-error.ts';
 import type { V1 } from '../routing/browser-v1.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';

@@ -3,7 +3,7 @@ import './no-eval.ts';
 import { expose, proxy } from 'comlink';
 
 import { type AddedModelRecord, withAdded } from '../catalog/added-models.ts';
-import { withoutServers } from '../catalog/without-servers.ts';
+import { withoutServers } from '../catalog/catalog.ts';
 import { readAddedModels, writeAddedModels, writeEngineFacts } from '../database/database.ts';
 import { takeFiles } from '../protocol/added-files.ts';
 import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/worker-control.ts';
@@ -21,7 +21,7 @@ import { BackendBenchmark } from './benchmark/backend-benchmark.ts';
 import { FactsWriter } from './models/facts-writer.ts';
 import { ModelAdder } from './models/model-adder.ts';
 import { ModelManager } from './models/model-manager.ts';
-import { StatusChannel } from './status-channel.ts';
+import { StatusChannel } from './models/model-status.ts';
 import { variantPlanner } from './models/variant-choice.ts';
 import type { OnnxHost } from './runtimes/onnx/onnx-worker.ts';
 import type { WhisperHost } from './runtimes/whisper/whisper-worker.ts';

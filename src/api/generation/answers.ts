@@ -1,8 +1,14 @@
 import type { ChatUsage, TokenLogprob, ToolCall } from '../../protocol/job.ts';
 import { asServiceError, type ServiceError } from '../service-error.ts';
 import type { FinishReason, ReplyEvent } from '../reply-parts.ts';
-import { EventStream, StreamWait } from '../http/event-stream.ts';
-import { answerHeaders, EVENT_STREAM, answerJson, JSON_TYPE } from '../http/response.ts';
+import {
+  answerHeaders,
+  answerJson,
+  EVENT_STREAM,
+  EventStream,
+  JSON_TYPE,
+  StreamWait,
+} from '../http/response.ts';
 import type { GenerationRun } from './admission.ts';
 import { choiceCount } from './generation.ts';
 import { CONCURRENT_CHOICES, generate } from './generate.ts';

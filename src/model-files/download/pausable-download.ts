@@ -1,7 +1,6 @@
 import { abortable, createDeferred, type Deferred } from '../../util/async.ts';
 import { serverError } from '../../errors/engine-error.ts';
-import type { WeightFile } from '../../catalog/catalog.ts';
-import { withOrigins } from '../../catalog/with-origins.ts';
+import { type WeightFile, withOrigins } from '../../catalog/catalog.ts';
 
 const PAUSED = new DOMException('The download was paused.', 'AbortError');
 

@@ -1,15 +1,12 @@
-import { downloaded } from '../../catalog/with-origins.ts';
+import { downloaded, type HubSource, type Variant, type WeightFile } from '../../catalog/catalog.ts';
 import { z } from 'zod';
 
-import { formatBytes } from '../../catalog/device-fit.ts';
-import { weightBytes } from '../../catalog/memory-estimate.ts';
+import { formatBytes, weightBytes } from '../../catalog/memory-estimate.ts';
 import { badRequest, EngineError, serverError } from '../../errors/engine-error.ts';
 import type { ModelSource } from '../../protocol/weights-command.ts';
 import type { HubModel, RemoteFile } from '../../protocol/weights-messages.ts';
 import { commitOf, DEFAULT_HUB, listHubFiles, readTree } from './hub-source.ts';
-import type { HubSource, Variant, WeightFile } from '../../catalog/catalog.ts';
-import { MANIFEST, type Manifest, manifestSchema } from '../../catalog/manifest.ts';
-import { weightFile } from '../../catalog/weight-path.ts';
+import { MANIFEST, type Manifest, manifestSchema, weightFile } from '../../catalog/weight-path.ts';
 import type { SourceOptions } from '../../protocol/worker-control.ts';
 import { libraryPath } from './mlc-paths.ts';
 import type { WeightStore } from '../weight-store.ts';

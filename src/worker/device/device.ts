@@ -1,4 +1,4 @@
-import { reportedMemoryGiB } from '../../catalog/device-fit.ts';
+import { reportedMemoryGiB } from '../../catalog/memory-estimate.ts';
 import { withTimeout } from '../../util/async.ts';
 
 /** What the device's GPU offers through WebGPU; null: nothing, or only a software one. */

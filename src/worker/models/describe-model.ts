@@ -1,6 +1,6 @@
 import { type AddedModel, embeddingQuantization } from '../../catalog/added-models.ts';
 import type { TransformersVariant, WllamaVariant } from '../../catalog/catalog.ts';
-import { fitChat, fitEmbedding } from '../../catalog/engine-limits.ts';
+import { fitChat, fitEmbedding } from '../../catalog/memory-estimate.ts';
 import { type InspectedModel, inspectModel } from '../../model-files/gguf/inspect-model.ts';
 import { badRequest } from '../../errors/engine-error.ts';
 import { hasMemory64 } from '../../util/memory64.ts';
@@ -76,7 +76,7 @@ function describeEmbedding(
 
 /** @throws EngineError 400 `unsupported_model` */
 async function requireTemplate({ name, facts }: InspectedModel<SourceFile>): Promise<void> {
-  const { templateFault } = await import('../prompt/bounded-template.ts');
+  const { templateFault } = await import('../prompt/prompt-bounds.ts');
   const fault = templateFault(facts.chatTemplate);
   if (fault === undefined) return;
   throw badRequest(`${name} ${fault}. Use another file of this model.`, 'source', 'unsupported_model');

@@ -1,9 +1,8 @@
 import type { Catalog, Variant } from '../../catalog/catalog.ts';
-import { estimateMemory, weightBytes } from '../../catalog/memory-estimate.ts';
+import { estimateMemory, usableBytes, weightBytes } from '../../catalog/memory-estimate.ts';
 import type { VariantEstimate } from '../../protocol/worker-control.ts';
 import type { DownloadRate } from '../../model-files/download/download-rate.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
-import { usableBytes } from '../../catalog/device-fit.ts';
 import { delay, Mutex } from '../../util/async.ts';
 import type { LoadedModel } from './loaded-model.ts';
 

@@ -1,8 +1,16 @@
 import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
-import { type EngineError, serverError, toWireError } from '../../errors/engine-error.ts';
-import type { ModelStatus, VariantEstimate, VariantReason } from '../../protocol/worker-control.ts';
-import type { LoadedModel } from './loaded-model.ts';
 import { weightBytes } from '../../catalog/memory-estimate.ts';
+import { type EngineError, serverError, toWireError } from '../../errors/engine-error.ts';
+import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+import {
+  type EngineStatus,
+  type ModelStatus,
+  statusChannel,
+  type StatusMessage,
+  type VariantEstimate,
+  type VariantReason,
+} from '../../protocol/worker-control.ts';
+import type { LoadedModel } from './loaded-model.ts';
 import type { Plan } from './variant-choice.ts';
 
 /** What is known of variants beside their plan and their state. */
@@ -84,4 +92,28 @@ export function noVariant(id: string, reasons: readonly VariantReason[], deviceO
     ? `The request or its key is limited to this device, which can run no variant of ${id}: ${why || 'only servers run it'}. Use another model, or send the request without the limit.`
     : `This device can run no variant of ${id}: ${why || 'the catalog names none'}. ${way}`;
   return serverError('model_unavailable', message);
+}
+
+const PERIOD_MS = 200;
+
+/** Tells every tab what changed, five times a second at most. */
+export class StatusChannel {
+  readonly #channel: BroadcastChannel;
+  readonly #status: () => EngineStatus;
+  #pending = false;
+
+  constructor(scope: string, status: () => EngineStatus) {
+    this.#channel = new BroadcastChannel(statusChannel(scope));
+    this.#status = status;
+  }
+
+  changed(): void {
+    if (this.#pending) return;
+    this.#pending = true;
+    setTimeout(() => {
+      this.#pending = false;
+      const message: StatusMessage = { version: PROTOCOL_VERSION, status: this.#status() };
+      this.#channel.postMessage(message);
+    }, PERIOD_MS);
+  }
 }

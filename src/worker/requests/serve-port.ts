@@ -11,8 +11,7 @@ import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { EngineStatus, LoadProgress } from '../../protocol/worker-control.ts';
 import { abortable, createDeferred, type Deferred } from '../../util/async.ts';
 import type { ModelManager } from '../models/model-manager.ts';
-import { serveChat } from './serve-chat.ts';
-import { serveEmbedding } from './serve-embedding.ts';
+import { serveChat, serveEmbedding } from './serve-job.ts';
 import { serveTranscription } from './serve-transcription.ts';
 import { serveWeights, type WeightsService } from './serve-weights.ts';
 

@@ -8,7 +8,7 @@ import { delay } from '../../../src/util/async.ts';
 import type { ChatEngine } from '../../../src/worker/runtimes/engine.ts';
 import { ModelManager } from '../../../src/worker/models/model-manager.ts';
 import { servePort, type Serving } from '../../../src/worker/requests/serve-port.ts';
-import { StatusChannel } from '../../../src/worker/status-channel.ts';
+import { StatusChannel } from '../../../src/worker/models/model-status.ts';
 
 const TOKEN_MS = 20;
 

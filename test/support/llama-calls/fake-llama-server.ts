@@ -1,4 +1,4 @@
-import type { Chunk } from '../../../src/worker/runtimes/llama-cpp/wllama-reply.ts';
+import type { Chunk } from '../../../src/worker/runtimes/llama-cpp/completion-format.ts';
 import {
   RequestRejectedError,
   type ServerCalls,

@@ -1,10 +1,8 @@
 import { prebuiltAppConfig } from '@mlc-ai/web-llm';
 import { expect, test } from 'vitest';
 import type { Catalog, CatalogModel, UpstreamVariant, WllamaVariant } from '../../../src/catalog/catalog.ts';
-import { CatalogError } from '../../../src/catalog/catalog-error.ts';
+import { CatalogError, extendCatalog, parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
-import { extendCatalog } from '../../../src/catalog/extend-catalog.ts';
-import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 
 const gguf: WllamaVariant = {
   engine: 'wllama',

@@ -11,9 +11,8 @@ import {
 } from './answers.ts';
 import { hostAdvice } from './hosts.ts';
 import { type Examined, isScriptType } from './service-worker.ts';
-import type { WeightFile } from '../../../catalog/catalog.ts';
+import { downloaded, type WeightFile } from '../../../catalog/catalog.ts';
 import { defaultCatalog } from '../../../catalog/default-catalog.ts';
-import { downloaded } from '../../../catalog/with-origins.ts';
 
 /** What the engines cannot do without, where no list says more. */
 const USUAL = [

@@ -1,11 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { Catalog, HubSource, Variant, WeightFile } from '../../../catalog/catalog.ts';
-import { MANIFEST, type Manifest, manifestSchema } from '../../../catalog/manifest.ts';
+import {
+  type Catalog,
+  downloaded,
+  type HubSource,
+  type Variant,
+  type WeightFile,
+  withOrigins,
+} from '../../../catalog/catalog.ts';
+import { MANIFEST, type Manifest, manifestSchema } from '../../../catalog/weight-path.ts';
 import { replaceFile } from '../../files.ts';
 import { EngineError } from '../../../errors/engine-error.ts';
-import { downloaded, withOrigins } from '../../../catalog/with-origins.ts';
 import { libraryPath } from '../../../model-files/sources/mlc-paths.ts';
 import { commitOf, isCommit, listHubFiles } from '../../../model-files/sources/hub-source.ts';
 import { PullError } from '../arguments.ts';

@@ -13,8 +13,7 @@ import { chooseBuild } from './wasm-build.ts';
 import { watchWasm } from '../wasm-file.ts';
 import { NativeLog, serverCalls } from './internals/server-calls.ts';
 import { limitPromptStates, proveTaking, useWorkerFile } from './internals/worker-proxy.ts';
-import { WllamaEngine } from './wllama-engine.ts';
-import { asLoadFailure } from './wllama-error.ts';
+import { asLoadFailure, WllamaEngine } from './wllama-engine.ts';
 
 /** As many as llama.cpp decodes in one batch; more wait in the scheduler. */
 const SLOTS = 4;

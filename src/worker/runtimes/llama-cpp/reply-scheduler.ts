@@ -6,7 +6,7 @@ import {
   SlotStates,
   WORTH_KEEPING,
 } from './internals/prompt-slots.ts';
-import type { Chunk, LlamaTimings } from './wllama-reply.ts';
+import type { Chunk, LlamaTimings } from './completion-format.ts';
 
 type ReplyState =
   /** Not begun, or put aside for a shorter prompt. */

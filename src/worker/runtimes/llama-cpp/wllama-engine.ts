@@ -1,19 +1,23 @@
 import type { Wllama } from '@wllama/wllama';
 
 import type { VariantSampling } from '../../../catalog/catalog.ts';
+import {
+  badRequest,
+  contextLengthExceeded,
+  engineCrashed,
+  EngineError,
+  serverError,
+} from '../../../errors/engine-error.ts';
 import type { ChatEvent, ChatJob, Sampling } from '../../../protocol/job.ts';
-import type { ChatEngine } from '../engine.ts';
-import { engineCrashed, EngineError } from '../../../errors/engine-error.ts';
-import { SlotQueue } from '../../slot-queue.ts';
 import { Channel } from '../../../util/async.ts';
 import type { ChatPrompt } from '../../prompt/chat-prompt.ts';
 import { refuseOversized } from '../../prompt/prompt-bounds.ts';
 import { type Complete, type Completion, ThinkFirst, toCompletion } from '../../prompt/think-first.ts';
+import { SlotQueue } from '../../slot-queue.ts';
+import type { ChatEngine } from '../engine.ts';
+import { type Chunk, completionRequest, LlamaReplyReader } from './completion-format.ts';
+import { isCrowded, RequestRejectedError, type ServerCalls } from './internals/server-calls.ts';
 import { ReplyScheduler } from './reply-scheduler.ts';
-import { type Chunk, LlamaReplyReader } from './wllama-reply.ts';
-import { completionRequest } from './wllama-request.ts';
-import { isCrowded, type ServerCalls } from './internals/server-calls.ts';
-import { fromWllamaError } from './wllama-error.ts';
 
 /** Attempts at a reply that the other slots crowded out of the context. */
 const TRIES = 3;
@@ -145,4 +149,33 @@ export class WllamaEngine implements ChatEngine {
     if (translated.code === 'engine_crashed') this.#dead = true;
     return translated;
   }
+}
+
+/** Its refusals of one request, distinguished; anything else has broken it. */
+function fromWllamaError(error: unknown, constrained: boolean): EngineError {
+  if (error instanceof EngineError) return error;
+  if (!(error instanceof RequestRejectedError)) return engineCrashed(error);
+  const { promptTokens, contextLength } = error;
+  if (promptTokens && contextLength) return contextLengthExceeded(promptTokens, contextLength);
+  if (constrained) {
+    return badRequest(
+      'The response format cannot be enforced: its JSON schema uses something that the grammar cannot express. Simplify the schema.',
+      'response_format',
+      'unsupported_value',
+    );
+  }
+  const message = 'The engine failed on this request. Try again, or with a shorter conversation.';
+  return serverError('engine_failed', message, error);
+}
+
+const MEMORY =
+  /out of memory|bad_alloc|alloc(ate|ation)?\b.*fail|fail.*\balloc|could not allocate|memory access/i;
+
+/** Recognises a lack of memory; any other error stays as it is. */
+export function asLoadFailure(error: unknown, variant: string): unknown {
+  if (error instanceof EngineError) return error;
+  const text = error instanceof Error ? `${error.name} ${error.message}` : String(error);
+  if (!MEMORY.test(text)) return error;
+  const message = `There is too little memory for ${variant}. Close other tabs, or choose a smaller model.`;
+  return serverError('out_of_memory', message, error);
 }

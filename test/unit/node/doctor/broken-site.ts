@@ -1,4 +1,4 @@
-import { downloaded } from '../../../../src/catalog/with-origins.ts';
+import { downloaded } from '../../../../src/catalog/catalog.ts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import { EngineError } from '../../../../src/errors/engine-error.ts';
 import { halvedLengths } from '../../../../src/catalog/memory-estimate.ts';
-import { asLoadFailure } from '../../../../src/worker/runtimes/llama-cpp/wllama-error.ts';
+import { asLoadFailure } from '../../../../src/worker/runtimes/llama-cpp/wllama-engine.ts';
 import { checkWasm, watchWasm } from '../../../../src/worker/runtimes/wasm-file.ts';
 
 /** The smallest module. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { ReplyScheduler } from '../../../../src/worker/runtimes/llama-cpp/reply-scheduler.ts';
-import type { Chunk } from '../../../../src/worker/runtimes/llama-cpp/wllama-reply.ts';
+import type { Chunk } from '../../../../src/worker/runtimes/llama-cpp/completion-format.ts';
 import { RequestRejectedError } from '../../../../src/worker/runtimes/llama-cpp/internals/server-calls.ts';
 import { FakeLlamaServer } from '../../../support/llama-calls/fake-llama-server.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { completionRequest } from '../../../../src/worker/runtimes/llama-cpp/wllama-request.ts';
+import { completionRequest } from '../../../../src/worker/runtimes/llama-cpp/completion-format.ts';
 
 const completion = { prompt: 'Once' };
 const sampling = { temperature: 1, topP: 1 };

@@ -1,7 +1,7 @@
 import type { Wllama } from '@wllama/wllama';
 import { expect, test } from 'vitest';
 
-import { LlamaReplyReader } from '../../../../src/worker/runtimes/llama-cpp/wllama-reply.ts';
+import { LlamaReplyReader } from '../../../../src/worker/runtimes/llama-cpp/completion-format.ts';
 import {
   NativeLog,
   RequestRejectedError,

@@ -11,7 +11,7 @@
  */
 import type { Wllama } from '@wllama/wllama';
 
-import type { Chunk } from '../wllama-reply.ts';
+import type { Chunk } from '../completion-format.ts';
 import {
   beginCompletion,
   cancelCompletion,
