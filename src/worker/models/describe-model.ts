@@ -76,7 +76,7 @@ function describeEmbedding(
 
 /** @throws EngineError 400 `unsupported_model` */
 async function requireTemplate({ name, facts }: InspectedModel<SourceFile>): Promise<void> {
-  const { templateFault } = await import('../prompt/prompt-bounds.ts');
+  const { templateFault } = await import('../prompt/chat-prompt.ts');
   const fault = templateFault(facts.chatTemplate);
   if (fault === undefined) return;
   throw badRequest(`${name} ${fault}. Use another file of this model.`, 'source', 'unsupported_model');

@@ -1,8 +1,88 @@
+import { Template } from '@huggingface/jinja';
+
 import { badRequest } from '../../errors/engine-error.ts';
-import type { ChatJob, ChatMessage, Reasoning, ToolCall } from '../../protocol/job.ts';
-import { BoundedTemplate } from './prompt-bounds.ts';
+import type { ChatJob, ChatMessage, Reasoning } from '../../protocol/job.ts';
+import { type AddedText, findAfterSystemOpening, findBeforeMessages, type Render } from './added-text.ts';
 import { asksToThink, type ChatOpening, openReply } from './think-first.ts';
 import { thinkTags, type ThinkTags } from './thought-splitter.ts';
+import { withToolCalls } from './tool-call-text.ts';
+
+/** Rounds of loops and calls of macros in one rendering. Templates take a few for each message; a step takes about 40 µs. */
+const MAX_STEPS = 20_000;
+const MAX_STEPS_A_MESSAGE = 20;
+const MAX_RANGE = 10_000;
+
+/** Names that no template can use. */
+const STEP = 'a step';
+const RANGE = 'a bounded range';
+
+/** A chat template from a model's file. Its loops are bounded, so that none blocks the engine. */
+export class BoundedTemplate {
+  readonly #template: Template;
+
+  /** @throws Error when it is no template */
+  constructor(source: string) {
+    this.#template = new Template(source);
+    bound(this.#template.parsed);
+  }
+
+  /** @throws Error also when it does not come to an end */
+  render(items: { messages: readonly unknown[]; [name: string]: unknown }): string {
+    const most = MAX_STEPS + MAX_STEPS_A_MESSAGE * items.messages.length;
+    let steps = 0;
+    const step = (): void => {
+      steps++;
+      if (steps > most) throw new Error(`it takes more than ${most} steps`);
+    };
+    return this.#template.render({ ...items, [RANGE]: boundedRange, [STEP]: step });
+  }
+}
+
+interface Node {
+  type?: unknown;
+  value?: unknown;
+  body?: unknown;
+  property?: unknown;
+  computed?: unknown;
+}
+
+/** Puts a call of the counter in front of the body of each loop and macro, and replaces its `range` by a bounded one. */
+function bound(node: Node): void {
+  for (const child of Object.values(node))
+    if (typeof child === 'object' && child !== null) bound(child as Node);
+  const { type, body, property } = node;
+  if (type === 'Identifier' && node.value === 'range') node.value = RANGE;
+  // A field of that name.
+  if (type === 'MemberExpression' && !node.computed && (property as Node).value === RANGE)
+    (property as Node).value = 'range';
+  if ((type === 'For' || type === 'Macro') && Array.isArray(body))
+    body.unshift({ type: 'CallExpression', callee: { type: 'Identifier', value: STEP }, args: [] });
+}
+
+function boundedRange(first: number, second?: number, by = 1): number[] {
+  const [start, stop] = second === undefined ? [0, first] : [first, second];
+  const length = Math.max(0, Math.ceil((stop - start) / by));
+  if (!(length <= MAX_RANGE)) throw new Error(`its range() has more than ${MAX_RANGE} numbers`);
+  return Array.from({ length }, (_, index) => start + index * by);
+}
+
+/** Why a model's template cannot be used, as a phrase that follows its name; undefined: it renders a plain message. */
+export function templateFault(source: string | null): string | undefined {
+  if (source === null) return undefined;
+  try {
+    new BoundedTemplate(source).render({
+      messages: [{ role: 'user', content: 'Hello' }],
+      add_generation_prompt: true,
+      enable_thinking: false,
+      bos_token: '',
+      eos_token: '',
+    });
+    return undefined;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return `has a chat template that cannot be used: ${why.slice(0, 200)}`;
+  }
+}
 
 /** For models whose file names no template: the notation that most are trained on. */
 const CHATML =
@@ -145,88 +225,4 @@ function parsed(json: string): unknown {
   } catch {
     return json;
   }
-}
-
-/** Texts that no template contains. */
-const SYSTEM = 'localtext-system-probe';
-const USER = 'localtext-user-probe';
-const ASSISTANT = 'localtext-assistant-probe';
-const LAST = 'localtext-last-probe';
-
-interface Turn {
-  role: string;
-  content: string;
-}
-
-/** Renders a conversation. @throws what the template throws */
-export type Render = (messages: readonly Turn[], addGenerationPrompt: boolean) => string;
-
-/** What a chat template puts into a prompt by itself. Templates have no field for it: conversations are rendered to find it. */
-export interface AddedText {
-  /** Where it begins, in characters after the first token (`bos`). */
-  at: number;
-  /** Empty: nothing is added, or it cannot be distinguished. */
-  text: string;
-}
-
-const system: Turn = { role: 'system', content: SYSTEM };
-const user: Turn = { role: 'user', content: USER };
-const assistant: Turn = { role: 'assistant', content: ASSISTANT };
-const last: Turn = { role: 'user', content: LAST };
-
-const NOTHING: AddedText = { at: 0, text: '' };
-
-/** In front of a conversation without a system message: a default one, with its markers. */
-function findBeforeMessages(render: Render, bos: string): AddedText {
-  const text = attempt(() => render([user, assistant, last], true));
-  const unopened = attempt(() => render([user, assistant, last], false));
-  if (text === null || unopened === null) return NOTHING;
-  const beforeUser = between(text, '', USER).slice(bos.length);
-  const beforeLast = between(text, ASSISTANT, LAST);
-  if (beforeLast.endsWith(beforeUser)) return NOTHING;
-  // What stands before the assistant's opening ends the user's message; the rest before a user's message opens that.
-  const opening = text.slice(unopened.length);
-  const beforeAssistant = between(text, USER, ASSISTANT);
-  if (opening === '' || !beforeAssistant.endsWith(opening)) return NOTHING;
-  const closing = beforeAssistant.slice(0, -opening.length);
-  const userOpening = beforeLast.slice(closing.length);
-  if (!beforeLast.startsWith(closing) || userOpening === '' || !beforeUser.endsWith(userOpening))
-    return NOTHING;
-  return { at: 0, text: beforeUser.slice(0, -userOpening.length) };
-}
-
-/** Between the opening of the caller's system message and its text: a date, the model's name. */
-function findAfterSystemOpening(render: Render, bos: string): AddedText {
-  const first = attempt(() => render([system, user], true));
-  const later = attempt(() => render([user, assistant, system, last], true));
-  if (!first?.includes(SYSTEM) || !later?.includes(SYSTEM)) return NOTHING;
-  const before = between(first, '', SYSTEM).slice(bos.length);
-  // The longest end of it that also opens the first message: before it, the assistant's message is closed.
-  const beforeLater = between(later, ASSISTANT, SYSTEM);
-  for (let from = 0; from < beforeLater.length; from++) {
-    const opening = beforeLater.slice(from);
-    if (before.startsWith(opening)) return { at: opening.length, text: before.slice(opening.length) };
-  }
-  return NOTHING;
-}
-
-const between = (text: string, from: string, to: string): string =>
-  text.slice(text.indexOf(from) + from.length, text.indexOf(to));
-
-/** null: the template refuses the conversation. */
-function attempt(render: () => string): string | null {
-  try {
-    return render();
-  } catch {
-    return null;
-  }
-}
-
-/** A message with the calls that were made, in the notation that most tool-calling models were trained on. */
-export function withToolCalls(content: string, calls: readonly ToolCall[]): string {
-  const written = calls.map(
-    ({ name, arguments: json }) =>
-      `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ${json}}\n</tool_call>`,
-  );
-  return [content, ...written].filter((part) => part !== '').join('\n');
 }

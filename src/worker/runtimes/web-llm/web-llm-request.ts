@@ -12,7 +12,7 @@ import {
   type EngineSampling,
 } from '../../../protocol/job.ts';
 import { badRequest } from '../../../errors/engine-error.ts';
-import { withToolCalls } from '../../prompt/chat-prompt.ts';
+import { withToolCalls } from '../../prompt/tool-call-text.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
 
 /** A job in web-llm's terms. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { BoundedTemplate, templateFault } from '../../../../src/worker/prompt/prompt-bounds.ts';
+import { BoundedTemplate, templateFault } from '../../../../src/worker/prompt/chat-prompt.ts';
 
 test('a template renders as it would without bounds', () => {
   const source =

@@ -1,0 +1,10 @@
+import type { ToolCall } from '../../protocol/job.ts';
+
+/** A message with the calls that were made, in the notation that most tool-calling models were trained on. */
+export function withToolCalls(content: string, calls: readonly ToolCall[]): string {
+  const written = calls.map(
+    ({ name, arguments: json }) =>
+      `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ${json}}\n</tool_call>`,
+  );
+  return [content, ...written].filter((part) => part !== '').join('\n');
+}
