@@ -1,4 +1,4 @@
-import type { CatalogExtension } from './extend-catalog.ts';
+import type { CatalogExtension } from './parse-catalog.ts';
 import type { WhisperVariant } from './catalog.ts';
 
 /** Whisper tiny by OpenAI, in ONNX and 8 bits. */

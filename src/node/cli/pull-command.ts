@@ -1,5 +1,5 @@
 import { defaultCatalog } from '../../catalog/default-catalog.ts';
-import { extendCatalog } from '../../catalog/extend-catalog.ts';
+import { extendCatalog } from '../../catalog/parse-catalog.ts';
 import { speech } from '../../catalog/speech-models.ts';
 import { parseFlags } from './arguments.ts';
 import { offerModel, offerToIgnore } from './offers.ts';

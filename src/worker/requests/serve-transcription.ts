@@ -2,7 +2,7 @@ import type { TranscriptionEvent, TranscriptionJob } from '../../protocol/job.ts
 import { showSpan } from '../../util/user-timing.ts';
 import type { ModelManager } from '../models/model-manager.ts';
 import type { Engine, TranscriptionEngine } from '../runtimes/engine.ts';
-import { enter, type OnStage } from './serve-chat.ts';
+import { enter, type OnStage } from './serve-job.ts';
 
 const transcribes = (engine: Engine): engine is TranscriptionEngine => 'transcribe' in engine;
 

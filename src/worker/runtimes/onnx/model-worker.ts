@@ -1,6 +1,6 @@
 import { releaseProxy, type Remote, wrap } from 'comlink';
 
-import { abortable } from '../../../util/abort.ts';
+import { abortable } from '../../../util/async.ts';
 import { engineCrashed, EngineError } from '../../../errors/engine-error.ts';
 import { openWorker } from '../../open-worker.ts';
 

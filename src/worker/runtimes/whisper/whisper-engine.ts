@@ -2,7 +2,7 @@ import { proxy, type Remote } from 'comlink';
 
 import { badRequest, engineCrashed, EngineError } from '../../../errors/engine-error.ts';
 import type { TranscriptionEvent, TranscriptionJob, TranscriptionProgress } from '../../../protocol/job.ts';
-import { Channel } from '../../../util/channel.ts';
+import { Channel } from '../../../util/async.ts';
 import type { TranscriptionEngine } from '../engine.ts';
 import type { ModelWorker } from '../onnx/model-worker.ts';
 import { contentType, countTokens, deltaEvent, doneEvent, formatWhole } from './answer-formats.ts';
