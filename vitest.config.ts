@@ -39,6 +39,12 @@ const inBrowser: Options = {
   globalSetup: here('./test/support/browser-setup.ts'),
 };
 
+const withExamples: Options = {
+  ...inBrowser,
+  globalSetup: here('./test/examples/support/setup.ts'),
+  setupFiles: here('./test/examples/support/installed.ts'),
+};
+
 const oneByOne: Options = { isolate: true, maxWorkers: 1, sequence: { groupOrder: 2 } };
 
 export default defineConfig({
@@ -60,11 +66,11 @@ export default defineConfig({
       project('browser', { ...inBrowser, include: ['test/browser/**/*.test.ts'], exclude: TIMED }),
       project('browsers', { ...inBrowser, include: ['test/browsers/**/*.test.ts'] }),
       project('examples', {
-        ...inBrowser,
+        ...withExamples,
         include: ['test/examples/**/*.test.ts'],
-        globalSetup: here('./test/examples/support/setup.ts'),
-        setupFiles: here('./test/examples/support/installed.ts'),
+        exclude: ['test/examples/nightly/**'],
       }),
+      project('examples-nightly', { ...withExamples, include: ['test/examples/nightly/**/*.test.ts'] }),
       project('timed', { ...inBrowser, ...oneByOne, include: TIMED }),
       project('nightly', { ...inBrowser, ...oneByOne, include: NIGHTLY }),
     ],

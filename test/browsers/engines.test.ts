@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { counting } from '../browser/lifetime/support/site-of-tabs.ts';
 import { AlteredSite } from '../support/altered-site.ts';
+import { firstLayers } from '../support/first-layers.ts';
 import { selectedBrowsers } from './support/browsers.ts';
 import type { Browser } from './support/driver.ts';
 import { SiteTab } from './support/site-tab.ts';
@@ -9,6 +10,9 @@ import { SiteTab } from './support/site-tab.ts';
 const CHAT = 'amber-phoenix-4';
 const EMBEDDING = 'jade-mole-4';
 const TEXTS = ['The weather is lovely today.', "It's so sunny outside!", 'He drove to the stadium.'];
+/** Any GGUF will do: the beginning of the site's own. */
+const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
+const OWN_PATH = '/mine.gguf';
 /** Their similarities, as the model's authors publish them. */
 const PUBLISHED = [0.666, 0.1046, 0.1411];
 
@@ -80,5 +84,25 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     expect(await tab.run(counting({ max_tokens: 8 }), 120_000)).toMatchObject({ finish: { 0: 'length' } });
     expect(await tab.embed(TEXTS)).toHaveLength(TEXTS.length);
     expect(downloads()).toEqual(before);
+  });
+
+  test('a GGUF file of the user chats, also after a reload, until it is removed', async () => {
+    const gguf = await firstLayers(GGUF, 2);
+    site.serve(OWN_PATH, gguf);
+    // A first try that failed may have left it.
+    await tab.removeModel('mine').catch(() => undefined);
+    expect(await tab.addModel(OWN_PATH, 'mine')).toMatchObject({
+      id: 'mine',
+      architecture: 'llama',
+      bytes: gguf.length,
+    });
+    const ask = { ...counting({ max_tokens: 6 }), model: 'mine' };
+    const first = await tab.run(ask, 120_000);
+    expect(first).toMatchObject({ usage: { completion_tokens: 6 }, error: null });
+    await tab.reload();
+    expect((await tab.run(ask, 120_000))?.text).toEqual(first?.text);
+    await tab.removeModel('mine');
+    expect(await tab.run(ask)).toMatchObject({ error: { status: 404 } });
+    expect(await tab.storedVariants()).not.toContainEqual(expect.stringMatching(/^(added|unfinished)/));
   });
 });

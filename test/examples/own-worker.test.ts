@@ -1,38 +1,14 @@
-import { appendFile, cp, rm, writeFile } from 'node:fs/promises';
+import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { Page, Request } from 'playwright';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import type { Page } from 'playwright';
+import { expect, test } from 'vitest';
 
 import { browserOfFile } from '../support/browser-of-file.ts';
-import { freePort } from '../support/static-site.ts';
 import { ask, openExample } from './support/drive.ts';
-import { startVite } from './support/vite-server.ts';
-import { linkModels } from './support/models.ts';
-import { run } from './support/workspace.ts';
+import { workboxVariant } from './support/workbox-variant.ts';
 
 const browser = browserOfFile();
-
-/** A copy of the Workbox example, so that another test's build stays as it is. */
-async function variant(
-  name: string,
-  worker?: string,
-  config?: string,
-): Promise<{ folder: string; url: string; stop: () => Promise<void> }> {
-  const folder = join(inject('examples'), name);
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await cp('examples/workbox-site', folder, {
-    recursive: true,
-    filter: (path) => !/[\\/](node_modules|dist|models)$/.test(path),
-  });
-  if (worker !== undefined) await writeFile(join(folder, 'src/sw.js'), worker);
-  if (config !== undefined) await writeFile(join(folder, 'vite.config.js'), config);
-  await run(folder, process.execPath, '../node_modules/vite/bin/vite.js', 'build', '--logLevel', 'warn');
-  await linkModels(join(folder, 'public'));
-  const server = await startVite(folder, 'preview', await freePort());
-  onTestFinished(() => server.stop());
-  return { folder, url: server.url, stop: () => server.stop() };
-}
 
 /** The header with the key that the example has made for itself. */
 async function askAndReadKey(page: Page): Promise<string> {
@@ -42,7 +18,7 @@ async function askAndReadKey(page: Page): Promise<string> {
 }
 
 test("an update of the site's own worker waits for a reply that streams, then takes over", async () => {
-  const { folder, url } = await variant('own-worker-update');
+  const { folder, url } = await workboxVariant('own-worker-update');
   const { page, faults } = await openExample(browser.context, url);
   const authorization = await askAndReadKey(page);
 
@@ -101,7 +77,7 @@ test("an update of the site's own worker waits for a reply that streams, then ta
 });
 
 test('Workbox routes: registerRoute(matchV1, handleV1)', async () => {
-  const { url } = await variant(
+  const { url } = await workboxVariant(
     'own-worker-routes',
     `import { handleMessage, handleV1, matchV1 } from 'localtext/sw';
      import { precacheAndRoute } from 'workbox-precaching';
@@ -122,47 +98,5 @@ test('Workbox routes: registerRoute(matchV1, handleV1)', async () => {
   }, authorization);
   expect(statuses).toEqual([200, 401]);
   expect(faults.filter((fault) => !fault.includes('401'))).toEqual([]);
-  await page.close();
-});
-
-/** The recipes of docs/service-worker.md. */
-test.each([
-  [
-    'injectManifest',
-    `strategies: 'injectManifest', srcDir: 'src', filename: 'sw.js', injectManifest: { globIgnores: globIgnores(), globPatterns }`,
-  ],
-  [
-    'generateSW',
-    `workbox: { globIgnores: globIgnores(), globPatterns, importScripts: ['localtext-sw-import.js'] }`,
-  ],
-])('vite-plugin-pwa, %s: chats without a network after one reply', async (mode, settings) => {
-  const { url, stop } = await variant(
-    `own-worker-${mode}`,
-    // Workbox finds its list by one mention of this name.
-    `import { addLocaltext } from 'localtext/sw';
-     import { precacheAndRoute } from 'workbox-precaching';
-     addLocaltext();
-     precacheAndRoute(self.__WB_MANIFEST);`,
-    `import localtext, { globIgnores } from 'localtext/vite';
-     import { VitePWA } from 'vite-plugin-pwa';
-     const globPatterns = ['**/*.{html,js,css,svg,webmanifest}'];
-     export default {
-       plugins: [localtext(), VitePWA({ injectRegister: false, manifest: false, ${settings} })],
-       build: { target: 'es2023' },
-     };`,
-  );
-  // The server has ranges: no part of the weights may be asked for and thrown away.
-  const broken: string[] = [];
-  const onFailed = (request: Request): void =>
-    void broken.push(`${request.method()} ${request.url()} ${request.failure()?.errorText}`);
-  browser.context.on('requestfailed', onFailed);
-  onTestFinished(() => void browser.context.off('requestfailed', onFailed));
-  const { page, faults } = await openExample(browser.context, url);
-  expect(await ask(page)).toMatch(/Paris/);
-  expect(broken).toEqual([]);
-  await stop();
-  await page.reload();
-  expect(await ask(page)).toMatch(/Paris/);
-  expect(faults).toEqual([]);
   await page.close();
 });

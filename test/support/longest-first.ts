@@ -12,7 +12,6 @@ export const LONGEST = [
   'test/browser/lifetime/engine.test.ts',
   'test/examples/frameworks.test.ts',
   'test/browser/weights-faults/weights-faults.test.ts',
-  'test/browsers/added-models.test.ts',
   'test/examples/apps.test.ts',
   'test/browser/lifetime/page-life.test.ts',
   'test/browser/lifetime/tabs.test.ts',

@@ -5,7 +5,7 @@ import { engineOf } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { PAGE } from './support/tab.ts';
 
-// The first two tests each have a separate browser.
+// The first two tests run before any service worker.
 const lent = siteOfTabs({}, []);
 
 test('without a service worker, tabs share one engine too, and replies go on when its tab closes', async () => {
@@ -37,7 +37,6 @@ test('without a service worker, tabs share one engine too, and replies go on whe
 });
 
 test('without a service worker, the broker leads to whichever tab leads next, for a tab that never did', async () => {
-  await lent.renew();
   const tabs = [];
   for (let count = 0; count < 3; count++) tabs.push(await lent.open({ start: 'fetch' }));
   const short = counting({ max_tokens: 2 });

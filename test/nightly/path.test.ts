@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 import { filesOf, measureWay } from '../path/way.ts';
@@ -16,12 +15,4 @@ test('a streamed chat runs no more files, and its tokens pass no more async iter
   expect(way.iterators.length).toBeGreaterThan(0);
   expect(way.iterators.length, way.iterators.join(', ')).toBeLessThanOrEqual(MAX_ITERATORS);
   expect(filesOf(way).length, filesOf(way).join(', ')).toBeLessThanOrEqual(MAX_FILES);
-});
-
-test('docs/architecture.md lists files that are there', () => {
-  const [, list = ''] =
-    /<!-- npm run path -->([^]*?)<!-- end -->/.exec(readFileSync('docs/architecture.md', 'utf8')) ?? [];
-  const paths = [...list.matchAll(/^- `([^`]+)`$/gm)].map(([, path = '']) => path);
-  expect(paths.length).toBeGreaterThan(20);
-  expect(paths.filter((path) => !existsSync(path))).toEqual([]);
 });

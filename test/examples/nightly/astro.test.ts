@@ -1,0 +1,11 @@
+import { test } from 'vitest';
+
+import { browserOfFile } from '../../support/browser-of-file.ts';
+import { askBehindNginx } from '../support/frameworks.ts';
+
+const browser = browserOfFile();
+
+// Every night: it builds with Vite, as the SvelteKit example of every run does.
+test('astro, below a path of nginx', { timeout: 480_000 }, () =>
+  askBehindNginx(browser.context, 'astro', 'dist'),
+);

@@ -1,0 +1,50 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { BrowserContext } from 'playwright';
+import { expect, inject, onTestFinished } from 'vitest';
+
+import { ask, openExample } from './drive.ts';
+import { linkModels } from './models.ts';
+import { startNginx } from './nginx.ts';
+import { run } from './workspace.ts';
+
+async function wasmFiles(folder: string): Promise<string[]> {
+  const files = await readdir(folder, { recursive: true });
+  return files.map((path) => path.replaceAll('\\', '/')).filter((path) => path.endsWith('.wasm'));
+}
+
+/** Chats, and embeds by the page's own key, so that both WASM engines have run. */
+export async function chatAndEmbed(context: BrowserContext, url: string): Promise<void> {
+  const { page, faults } = await openExample(context, url);
+  const request = page.waitForRequest(/\/v1\/chat\/completions$/);
+  expect(await ask(page)).toMatch(/Paris/);
+  const authorization = (await request).headers()['authorization'] ?? '';
+  const dimensions = await page.evaluate(async (key) => {
+    const headers = { authorization: key };
+    const body = JSON.stringify({ model: 'jade-mole-4', input: 'owl' });
+    const response = await fetch('/v1/embeddings', { method: 'POST', headers, body });
+    const { data } = (await response.json()) as { data: [{ embedding: number[] }] };
+    return data[0].embedding.length;
+  }, authorization);
+  expect(dimensions).toBe(384);
+  expect(faults).toEqual([]);
+  await page.close();
+}
+
+/** Builds an example with no setting for the engines, and asks it behind nginx, below a path. */
+export async function askBehindNginx(context: BrowserContext, name: string, output: string): Promise<void> {
+  const folder = join(inject('examples'), name);
+  await run(folder, 'npm', 'run', 'build');
+  const site = join(folder, output);
+  // Each once: bundlers find no separate one.
+  expect((await wasmFiles(site)).filter((path) => !path.startsWith('localtext/wasm/'))).toEqual([]);
+  if (name === 'next') expect(await readFile(join(site, 'index.html'), 'utf8')).toContain('starting');
+  // For use without a network, where `init` comes after the build.
+  const worker = await readFile(join(site, 'localtext-sw.js'), 'utf8');
+  expect(worker.includes('"url":"index.html"')).toBe(name !== 'webpack');
+  await linkModels(site);
+  const server = await startNginx({ [`/${name}/`]: site });
+  onTestFinished(() => server.stop());
+  await chatAndEmbed(context, `${server.url}/${name}/`);
+}
