@@ -12,7 +12,8 @@ const browser = browserOfFile();
 
 /** The header with the key that the example has made for itself. */
 async function askAndReadKey(page: Page): Promise<string> {
-  const chat = page.waitForRequest(/\/v1\/chat\/completions$/);
+  // The model is loaded before it can be asked.
+  const chat = page.waitForRequest(/\/v1\/chat\/completions$/, { timeout: 120_000 });
   expect(await ask(page)).toMatch(/Paris/);
   return (await chat).headers()['authorization'] ?? '';
 }

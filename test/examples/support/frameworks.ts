@@ -17,7 +17,7 @@ async function wasmFiles(folder: string): Promise<string[]> {
 /** Chats, and embeds by the page's own key, so that both WASM engines have run. */
 export async function chatAndEmbed(context: BrowserContext, url: string): Promise<void> {
   const { page, faults } = await openExample(context, url);
-  const request = page.waitForRequest(/\/v1\/chat\/completions$/);
+  const request = page.waitForRequest(/\/v1\/chat\/completions$/, { timeout: 120_000 });
   expect(await ask(page)).toMatch(/Paris/);
   const authorization = (await request).headers()['authorization'] ?? '';
   const dimensions = await page.evaluate(async (key) => {
