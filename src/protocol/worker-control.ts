@@ -9,6 +9,8 @@ export interface WorkerControl {
    * @param shared the page's cross-origin storage, for a worker that has none
    */
   start(options: WorkerOptions, shared?: SharedFiles): Promise<void>;
+  /** Answers at once: a worker that does not has stopped running. */
+  ping(): Promise<void>;
 }
 
 export interface WorkerOptions {

@@ -47,6 +47,8 @@ const control: WorkerControl & OnnxHost & WhisperHost = {
     });
   },
 
+  ping: () => Promise.resolve(),
+
   async onnxWorker(lock) {
     await holdLock(navigator.locks, lock);
     return proxy((await import('./runtimes/onnx/onnx-worker.ts')).onnxWorker);

@@ -1,4 +1,4 @@
-import { backoff, delay } from '../../util/async.ts';
+import { backoff, delay, withTimeout } from '../../util/async.ts';
 import { LEADER_EXIT_CHANNEL, type LeaderExit } from '../../protocol/discovery.ts';
 import { EngineError, serverError } from '../../errors/engine-error.ts';
 import type { EngineMessage } from '../../protocol/engine-port.ts';
@@ -8,6 +8,8 @@ import type { EngineSettings, EngineWorker } from './engine-worker.ts';
 
 /** After a shorter life than this, the next worker is started only after a pause. */
 const SHORT_LIFE_MS = 5000;
+/** So long a worker that was terminated may take to let go of its lock. */
+const RELEASE_MS = 5000;
 const PAUSES = { firstMs: 250, maxMs: 10_000 };
 const FAILURES_TO_REPORT = 2;
 
@@ -73,6 +75,10 @@ export class ElectionMember extends EventTarget {
       await Promise.race([worker.gone, whenAborted(signal, () => announceExit(worker.epoch))]);
       this.#enter({ type: 'starting', ports: [] });
       worker.terminate();
+      if (signal.aborted) return;
+      // One that had stopped running may keep its lock, which its askers watch.
+      const released = worker.released.then(() => true);
+      if (!(await withTimeout(released, RELEASE_MS))) announceExit(worker.epoch);
     } catch (error) {
       if (signal.aborted) return;
       console.error('localtext: the engine worker did not start', error);

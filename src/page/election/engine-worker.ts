@@ -6,8 +6,12 @@ import { engineLock } from '../../protocol/locks.ts';
 import { blockedMessage, onBlockedWorker } from '../../util/policy-violations.ts';
 import { withTrustedWorkers } from '../../util/trusted-urls.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+import { abortable, delay, withTimeout } from '../../util/async.ts';
 
 const START_TIMEOUT_MS = 30_000;
+/** Firefox on a busy machine has stopped workers for good as they started another; no work of the engine's is this long. */
+const PING_MS = 10_000;
+const MISSED_PINGS = 2;
 
 const NOT_STARTED =
   "The browser did not start the engine's worker. Check that its script is served with status 200, a JavaScript type and, in an isolated page, Cross-Origin-Embedder-Policy, or name another place with start({ workerUrl }); then reload the page.";
@@ -26,8 +30,10 @@ export interface EngineSettings extends Required<
 export interface EngineWorker {
   epoch: string;
   serve(port: MessagePort): void;
-  /** Resolves when it has died, however it did. */
+  /** Resolves when it has died, however it did, or has stopped running. */
   gone: Promise<void>;
+  /** Resolves when its lock is free: askers know then that it has died. */
+  released: Promise<void>;
   terminate(): void;
 }
 
@@ -77,15 +83,33 @@ export async function spawnEngineWorker(
   } finally {
     started.abort();
   }
+  const ended = new AbortController();
+  const released = navigator.locks.request(engineLock(epoch), { mode: 'shared' }, () => {});
   return {
     epoch,
     serve: (port) => worker.postMessage({ type: 'localtext:serve' } satisfies ServePort, [port]),
-    gone: navigator.locks.request(engineLock(epoch), { mode: 'shared' }, () => {}),
+    released,
+    gone: Promise.race([released, whenStuck(() => control.ping(), ended.signal)]),
     terminate() {
+      ended.abort();
       control[comlink.releaseProxy]();
       worker.terminate();
     },
   };
+}
+
+/** Resolves when that many pings in a row, each after a pause, are not answered; one alone may be a device that slept. */
+export async function whenStuck(ping: () => Promise<void>, signal: AbortSignal, ms = PING_MS): Promise<void> {
+  for (let missed = 0; missed < MISSED_PINGS;) {
+    await delay(ms, signal);
+    // It runs as well where it refuses the call, being of another version.
+    const answer = ping().then(
+      () => true,
+      () => true,
+    );
+    const answered = await abortable(withTimeout(answer, ms), signal);
+    missed = answered ? 0 : missed + 1;
+  }
 }
 
 const workerBlocked = (message: string): EngineError => serverError('worker_blocked', message);

@@ -55,6 +55,7 @@ const control: WorkerControl = {
       onRequest: () => () => channel.changed(),
     });
   },
+  ping: () => Promise.resolve(),
 };
 
 addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
