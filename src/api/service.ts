@@ -3,13 +3,19 @@ import type * as z from 'zod/mini';
 
 import type { RequestClient } from '../protocol/request-log.ts';
 import { type BodyRules, parseBody, readJsonObject } from './body/request-body.ts';
-import { createChatCompletion } from './chat/chat.ts';
+import { countChatTokens, createChatCompletion } from './chat/chat.ts';
 import { createCompletion } from './completions/completions.ts';
 import { createEmbeddings } from './embeddings/embeddings.ts';
 import { type Call, followSignal, requestIdOf, RequestTrace } from './http/call.ts';
 import { addCommonHeaders } from './http/response.ts';
 import { listModels, retrieveModel } from './models/models.ts';
-import { createResponse, deleteResponse, listInputItems, retrieveResponse } from './responses/responses.ts';
+import {
+  countResponseTokens,
+  createResponse,
+  deleteResponse,
+  listInputItems,
+  retrieveResponse,
+} from './responses/responses.ts';
 import type { Admitted, EngineClient, KeyStore, ServiceDependencies } from './service-dependencies.ts';
 import { asServiceError, requestError, type ServiceError, storageUnavailable } from './service-error.ts';
 import { createTranscription } from './transcriptions/transcriptions.ts';
@@ -32,8 +38,14 @@ const ROUTES: Record<string, Endpoints> = {
   '/v1/models': { GET: other(listModels) },
   '/v1/models/:id{.+}': { GET: other(retrieveModel) },
   '/v1/chat/completions': { POST: { purpose: 'chat', answer: withBody(chatRules, createChatCompletion) } },
+  '/v1/chat/completions/input_tokens': {
+    POST: { purpose: 'chat', answer: withBody(chatRules, countChatTokens) },
+  },
   '/v1/completions': { POST: { purpose: 'chat', answer: withBody(completionRules, createCompletion) } },
   '/v1/responses': { POST: { purpose: 'chat', answer: withBody(responseRules, createResponse) } },
+  '/v1/responses/input_tokens': {
+    POST: { purpose: 'chat', answer: withBody(responseRules, countResponseTokens) },
+  },
   '/v1/responses/:id': { GET: other(retrieveResponse), DELETE: other(deleteResponse) },
   '/v1/responses/:id/input_items': { GET: other(listInputItems) },
   '/v1/audio/transcriptions': { POST: { purpose: 'chat', answer: createTranscription('transcribe') } },

@@ -27,12 +27,23 @@ export function badRequest(
 export const serverError = (code: ErrorCode, message: string, cause?: unknown): EngineError =>
   new EngineError({ code, message }, cause);
 
-/** The prompt is longer than the model's context. Both in tokens. */
+/** The prompt is longer than the model's context. */
+export class ContextLengthError extends EngineError {
+  /** Of the prompt, what fits; about. */
+  readonly share: number;
+
+  constructor(message: string, share: number) {
+    const code = 'context_length_exceeded';
+    super({ status: 400, type: 'invalid_request_error', code, param: 'messages', message });
+    this.share = share;
+  }
+}
+
+/** Both in tokens. */
 export function contextLengthExceeded(promptTokens: number, contextLength: number): EngineError {
-  return badRequest(
-    `This model's context holds ${contextLength} tokens, and the prompt takes ${promptTokens}. Shorten the messages.`,
-    'messages',
-    'context_length_exceeded',
+  return new ContextLengthError(
+    `This model's context holds ${contextLength} tokens, and the prompt takes ${promptTokens}: ${promptTokens - contextLength + 1} too many, with one for the reply. Shorten the messages.`,
+    contextLength / promptTokens,
   );
 }
 

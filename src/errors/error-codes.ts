@@ -44,7 +44,8 @@ const request = {
   context_length_exceeded: {
     status: 400,
     when: "The prompt does not fit into the model's context.",
-    remedy: 'Shorten the prompt, or use a model with a longer context.',
+    remedy:
+      'Shorten the prompt, set `truncation` to "auto" (/v1/responses), or use a model with a longer context.',
   },
   previous_response_not_found: {
     status: 400,

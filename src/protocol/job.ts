@@ -43,6 +43,10 @@ export interface ChatJob extends AnyJob {
   /** The conversation; or `prompt`, for a raw completion without a chat template. */
   input: { messages: ChatMessage[] } | { prompt: string };
   sampling: Sampling;
+  /** Ends with `accepted`: its tokens are counted, nothing is computed, and the prompt may be longer than the context. */
+  countOnly?: true;
+  /** What does not fit the context is dropped from the start of the conversation. */
+  truncate?: true;
   /** Maximum of generated tokens. Absent: until the model stops or the context is full. */
   maxTokens?: number;
   constraint?: Constraint;

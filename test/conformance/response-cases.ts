@@ -1,6 +1,15 @@
 import { expect } from 'vitest';
 import type { CaseRequest, ConformanceCase, Fact } from './conformance-case.ts';
-import { badRequest, check, error, header, modelNotFound, rateLimitHeaders, status } from './facts.ts';
+import {
+  badRequest,
+  check,
+  error,
+  header,
+  modelNotFound,
+  rateLimitHeaders,
+  status,
+  unauthorized,
+} from './facts.ts';
 
 const path = '/v1/responses';
 const base = { model: 'amber-phoenix-4', input: 'Say hello.', max_output_tokens: 4, temperature: 0 };
@@ -239,7 +248,35 @@ export const responseCases: ConformanceCase[] = [
   bad('background', { background: true }, 'background', 'unsupported_value'),
   bad('conversation', { conversation: 'conv_1' }, 'conversation', 'unsupported_value'),
   bad('prompt', { prompt: { id: 'p' } }, 'prompt', 'unsupported_value'),
-  bad('truncation auto', { truncation: 'auto' }, 'truncation'),
+  bad('an unknown truncation', { truncation: 'middle' }, 'truncation'),
+  of(
+    'truncation auto, of what fits',
+    { truncation: 'auto' },
+    status(200),
+    check((json) => {
+      expect(json['truncation']).toBe('auto');
+    }),
+  ),
+  ...[
+    { path: `${path}/input_tokens`, json: base },
+    {
+      path: '/v1/chat/completions/input_tokens',
+      json: { model: base.model, messages: [{ role: 'user', content: 'Say hello.' }] },
+    },
+  ].map((request) =>
+    raw(
+      `counts ${request.path}`,
+      request,
+      status(200),
+      rateLimitHeaders,
+      check((json) => {
+        expect(json).toEqual({ object: 'response.input_tokens', input_tokens: expect.any(Number) });
+        expect(json['input_tokens']).toBeGreaterThan(4);
+      }),
+    ),
+  ),
+  raw('a count without a key', { path: `${path}/input_tokens`, json: base, key: 'none' }, unauthorized),
+  raw('a count by GET', { path: '/v1/chat/completions/input_tokens' }, status(405)),
   bad(
     'a schema with a type not known',
     { text: { format: { type: 'json_schema', name: 'a', schema: { type: 'text' } } } },

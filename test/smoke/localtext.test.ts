@@ -258,6 +258,61 @@ test('errors come as the client knows them', async () => {
   ]);
 });
 
+test('a prompt is counted as its reply counts it, without a reply', async () => {
+  const { counts, usages, ms, over, reused } = await page.evaluate(async (apiKey) => {
+    const client = window.client(apiKey);
+    const base = { model: 'amber-phoenix-4', temperature: 0 };
+    const parameters = { type: 'object', properties: { room: { type: 'string' } }, required: ['room'] };
+    const messages = [
+      { role: 'system' as const, content: 'Be brief.' },
+      { role: 'user' as const, content: `Who wrote Hamlet? ${'Think of the sea. '.repeat(60)}` },
+    ];
+    const schema = { name: 'answer', schema: parameters };
+    const tools = [{ type: 'function' as const, function: { name: 'light', parameters } }];
+    const chats = [
+      { messages },
+      { messages, tools },
+      { messages, response_format: { type: 'json_schema' as const, json_schema: schema } },
+    ];
+    const count = async (counted: object): Promise<number> =>
+      (await client.post<{ input_tokens: number }>('/chat/completions/input_tokens', { body: counted }))
+        .input_tokens;
+    const seen: number[] = [];
+    const used: (number | undefined)[] = [];
+    for (const body of chats) {
+      seen.push(await count({ ...base, ...body }));
+      const { usage } = await client.chat.completions.create({ ...base, ...body, max_tokens: 1 });
+      used.push(usage?.prompt_tokens);
+    }
+    const request = { model: base.model, instructions: 'Be brief.', input: 'Who wrote Hamlet?' };
+    const { object, input_tokens: inputTokens } = await client.responses.inputTokens.count(request);
+    if (object === 'response.input_tokens') seen.push(inputTokens);
+    const response = await client.responses.create({ ...request, max_output_tokens: 1 });
+    used.push(response.usage?.input_tokens);
+    const spent: number[] = [];
+    for (let i = 0; i < 9; i++) {
+      const began = performance.now();
+      await count({ ...base, messages });
+      spent.push(performance.now() - began);
+    }
+    const again = await client.chat.completions.create({ ...base, messages, max_tokens: 1 });
+    const long = [{ role: 'user', content: 'sea '.repeat(9000) }];
+    return {
+      counts: seen,
+      usages: used,
+      ms: spent.toSorted((a, b) => a - b)[4] ?? NaN,
+      over: await count({ ...base, messages: long }),
+      reused: again.usage?.prompt_tokens_details?.cached_tokens ?? 0,
+    };
+  }, key);
+  console.log(`input_tokens: ${ms} ms`);
+  expect(counts).toEqual(usages);
+  expect(new Set(counts).size).toBeGreaterThan(2);
+  expect(over).toBeGreaterThan(9000);
+  // What has been computed of a prompt stays.
+  expect(reused).toBeGreaterThan(200);
+});
+
 test('a key has its own rate limit, is rotated with grace, and revoked at once', async () => {
   const seen = await page.evaluate(async () => {
     const { keys } = await window.localtext;

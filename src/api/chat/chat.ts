@@ -6,6 +6,7 @@ import {
   toSampling,
   type Generation,
 } from '../generation/generation.ts';
+import { answerInputTokens } from '../generation/input-tokens.ts';
 import { admitGeneration } from '../generation/admission.ts';
 import { streamAnswer, wholeAnswer, type AnswerFormat } from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
@@ -26,6 +27,10 @@ export async function createChatCompletion(call: Call, request: ChatBody): Promi
   const run = await admitGeneration(call, generation);
   return request.stream ? streamAnswer(run, format) : wholeAnswer(run, format);
 }
+
+/** POST /v1/chat/completions/input_tokens */
+export const countChatTokens = (call: Call, request: ChatBody): Promise<Response> =>
+  answerInputTokens(call, toGeneration(request));
 
 /** @throws ServiceError 400 that names the field. */
 function toGeneration(request: ChatBody): Generation {

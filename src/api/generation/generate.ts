@@ -103,10 +103,14 @@ async function* chatInTurn(
 }
 
 /** A fault of the conversation or of the response format, under the endpoint's name of the field. */
-function renamed(error: unknown, { params, tools }: Generation): unknown {
+export function renamed(error: unknown, { params, tools, truncate }: Generation): unknown {
   if (!(error instanceof ServiceError)) return error;
   const { wire } = error;
-  if (wire.param === 'messages') return new ServiceError({ ...wire, param: params.messages });
+  if (wire.param === 'messages') {
+    const offers = truncate === false && wire.code === 'context_length_exceeded';
+    const message = offers ? `${wire.message} Or set \`truncation\` to "auto".` : wire.message;
+    return new ServiceError({ ...wire, param: params.messages, message });
+  }
   if (wire.param !== 'response_format') return error;
   if (!tools) return new ServiceError({ ...wire, param: params.responseFormat });
   const message =

@@ -31,6 +31,8 @@ export interface Generation {
   tools: ToolUse | null;
   /** Null: the request does not set it. */
   reasoning: Reasoning | null;
+  /** A conversation that does not fit loses its oldest turns. */
+  truncate?: boolean;
   /** The endpoint's names of the fields that engines refuse. */
   params: { messages: string; responseFormat: string };
 }
@@ -49,6 +51,7 @@ export function toChatJob(generation: Generation, model: string, index: number):
     model,
     input: inputs[inputOf(generation, index)] ?? { messages: [] },
     sampling: { ...OPENAI_DEFAULTS, ...sampling, ...seed },
+    ...(generation.truncate && { truncate: true }),
     ...given({ maxTokens, constraint: toConstraint(generation), topLogprobs, reasoning }),
   };
 }

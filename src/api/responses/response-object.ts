@@ -54,7 +54,7 @@ export function toResponse(head: AnswerHead, request: ResponseBody, stored: bool
     })),
     top_logprobs: request.top_logprobs ?? 0,
     top_p: request.top_p ?? 1,
-    truncation: 'disabled',
+    truncation: request.truncation ?? 'disabled',
     ...(usage ? { usage: toResponseUsage(usage) } : {}),
     store: stored,
   } satisfies ResponseObject;

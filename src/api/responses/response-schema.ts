@@ -75,6 +75,7 @@ export const responseEnforced = {
   tool_choice: responseToolChoice,
   parallel_tool_calls: flag,
   metadata,
+  truncation: z.nullish(z.enum(['auto', 'disabled'])),
   include: z.nullish(z.array(z.string()).check(z.maxLength(MAX_INCLUDE))),
 };
 
@@ -91,12 +92,6 @@ export const responseAccepted = {
   prompt_cache_key: text,
   max_tool_calls: atLeastOne,
   stream_options: z.nullish(z.object({ include_obfuscation: flag })),
-  truncation: z.nullish(
-    z.literal(
-      'disabled',
-      'must be "disabled": what does not fit the context is refused, and nothing is left out',
-    ),
-  ),
 };
 
 export const responseRules = {

@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../../protocol/job.ts';
+import { answerInputTokens } from '../generation/input-tokens.ts';
 import { admitGeneration } from '../generation/admission.ts';
 import {
   streamAnswer,
@@ -68,6 +69,12 @@ export async function createResponse(
     whole: (head, [choice], usage) => keep(head, { ...toState(choice), usage }),
   };
   return request.stream ? streamAnswer(run, format) : wholeAnswer(run, format);
+}
+
+/** POST /v1/responses/input_tokens */
+export async function countResponseTokens(call: Call, given: ResponseBody): Promise<Response> {
+  const before = await earlierMessages(call, given.previous_response_id ?? null);
+  return answerInputTokens(call, toGeneration(given, appendItems(before, given.input)));
 }
 
 async function earlierMessages({ dependencies, admitted }: Call, id: string | null): Promise<ChatMessage[]> {
@@ -161,6 +168,7 @@ function toGeneration(request: ResponseBody, conversation: ChatMessage[]): Gener
     stop: [],
     tools,
     reasoning: reasoning?.effort == null ? null : { effort: reasoning.effort },
+    truncate: request.truncation === 'auto',
     params: { messages: 'input', responseFormat: 'text.format' },
   };
 }

@@ -1,6 +1,6 @@
 import type { ChatEvent, ChatJob, TokenLogprob } from '../../protocol/job.ts';
 import type { EngineEvent } from '../../api/service-dependencies.ts';
-import { ServiceError } from '../../api/service-error.ts';
+import { ServiceError, unsupported } from '../../api/service-error.ts';
 import { estimateTokens, readUsage } from './answer-schemas.ts';
 import { Deadline } from './read-answer.ts';
 import { type Chunk, readEvents } from './read-events.ts';
@@ -27,6 +27,11 @@ export async function* upstreamChat(
   signal: AbortSignal,
 ): AsyncGenerator<EngineEvent, void, undefined> {
   signal.throwIfAborted();
+  if (job.countOnly)
+    throw unsupported(
+      'model',
+      'names a model that a server runs here, which counts no tokens beforehand: `usage.prompt_tokens` of a reply has the count',
+    );
   const { path, body } = toUpstreamRequest(job, server.variant.model);
   const { fingerprint } = server;
   const { contextLength, firstTokenMs = FIRST_TOKEN_MS } = server.variant;

@@ -20,9 +20,12 @@ export function modelFacts(
 ): ModelFacts {
   const engine = loadedModel?.engine ?? null;
   const thinks = engine && 'thinks' in engine && engine.thinks === true;
+  // A device that is short of memory has loaded it with a shorter context.
+  const loaded = engine && 'contextLength' in engine ? engine.contextLength : undefined;
+  const contextLength = loaded ?? variant.contextLength;
   return {
-    context_length: variant.contextLength,
-    ...(kind === 'chat' && { max_output_tokens: variant.contextLength }),
+    context_length: contextLength,
+    ...(kind === 'chat' && { max_output_tokens: contextLength }),
     capabilities: [...CAPABILITIES[variant.engine], ...(thinks ? ['reasoning' as const] : [])],
     ...(bytes !== null && { size_bytes: bytes }),
     loaded: engine !== null,

@@ -130,6 +130,11 @@ export class ChatPrompt {
     this.#keepsAddedText = keepsAddedText;
   }
 
+  /** Is one token wherever it stands; null: none is known. */
+  get specialText(): string | null {
+    return this.#tokens.eos;
+  }
+
   get thinks(): boolean {
     return this.#tags !== null;
   }

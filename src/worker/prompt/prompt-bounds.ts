@@ -1,5 +1,5 @@
 import type { ChatJob } from '../../protocol/job.ts';
-import { badRequest } from '../../errors/engine-error.ts';
+import { ContextLengthError, type EngineError } from '../../errors/engine-error.ts';
 
 /**
  * Characters of a prompt for each token of the context. Text has about 4; the longest tokens are runs of one character.
@@ -12,9 +12,15 @@ export function refuseOversized(input: ChatJob['input'], contextLength: number):
   const texts = textsOf(input);
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
   // A message has at least one token, for its role.
-  if (texts.length > contextLength) throw exceeded(contextLength, `${texts.length} messages`);
-  if (characters <= contextLength * MAX_CHARACTERS) return;
-  throw exceeded(contextLength, `${characters} characters, more than ${MAX_CHARACTERS} for each`);
+  if (texts.length > contextLength)
+    throw exceeded(contextLength, `${texts.length} messages`, contextLength / texts.length);
+  const most = contextLength * MAX_CHARACTERS;
+  if (characters <= most) return;
+  throw exceeded(
+    contextLength,
+    `${characters} characters, more than ${MAX_CHARACTERS} for each`,
+    most / characters,
+  );
 }
 
 function textsOf(input: ChatJob['input']): string[] {
@@ -25,10 +31,8 @@ function textsOf(input: ChatJob['input']): string[] {
   });
 }
 
-function exceeded(contextLength: number, size: string) {
-  return badRequest(
+const exceeded = (contextLength: number, size: string, share: number): EngineError =>
+  new ContextLengthError(
     `This model's context holds ${contextLength} tokens, and the prompt has ${size}. Shorten the messages.`,
-    'messages',
-    'context_length_exceeded',
+    share,
   );
-}

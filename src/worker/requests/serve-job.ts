@@ -1,9 +1,10 @@
-import { serverError } from '../../errors/engine-error.ts';
+import { ContextLengthError, serverError } from '../../errors/engine-error.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { ChatEvent, ChatJob, EmbeddingJob, EmbeddingResult, Job, Timings } from '../../protocol/job.ts';
 import { showSpan, type SpanDetail } from '../../util/user-timing.ts';
 import type { LoadedModel } from '../models/loaded-model.ts';
 import type { ModelManager } from '../models/model-manager.ts';
+import { dropOldestTurns, MAX_TRUNCATIONS } from '../prompt/truncate-messages.ts';
 import type { ChatEngine, Engine } from '../runtimes/engine.ts';
 
 /** Why nothing has come yet; with `prefill`, the fingerprint of the variant that computes. */
@@ -25,7 +26,7 @@ export async function serveChat(
     const detail = { requestId: id, model: job.model };
     showSpan('queue', queueMs, detail);
     const onPrefill = () => onStage('prefill', engine.fingerprint);
-    for await (const event of engine.generate(job, signal, onPrefill)) {
+    for await (const event of truncating(engine, job, signal, onPrefill)) {
       if (event.type === 'done') showGeneration(event.timings, detail);
       await send(event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event);
     }
@@ -34,6 +35,26 @@ export async function serveChat(
     throw error;
   } finally {
     leave();
+  }
+}
+
+/** Where the job asks for it, a conversation that does not fit is tried again without its oldest turns. */
+async function* truncating(
+  engine: ChatEngine,
+  job: ChatJob,
+  signal: AbortSignal,
+  onPrefill: () => void,
+): AsyncGenerator<ChatEvent, void, undefined> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return yield* engine.generate(job, signal, onPrefill);
+    } catch (error) {
+      if (!job.truncate || !(error instanceof ContextLengthError) || !('messages' in job.input)) throw error;
+      const share = tries < MAX_TRUNCATIONS ? error.share : 0;
+      const messages = dropOldestTurns(job.input.messages, share);
+      if (!messages) throw error;
+      job = { ...job, input: { messages } };
+    }
   }
 }
 

@@ -10,12 +10,14 @@ import type {
 /** A chat model in memory. Ids, choices, stop sequences and OpenAI's shapes are above it. */
 export interface ChatEngine {
   readonly fingerprint: string;
+  /** Tokens of prompt and reply together, as it was loaded; none: as the catalog has it. */
+  readonly contextLength?: number;
   /** Maximum of concurrent jobs. */
   readonly slots: number;
   /** Whether the model's chat template has think tags; none: only its server knows. */
   readonly thinks?: boolean;
   /**
-   * Runs one job. Yields `accepted` once the prompt is known to fit, then deltas, then `done`.
+   * Runs one job. Yields `accepted` once the prompt is known to fit, then deltas, then `done`. With `countOnly`, only `accepted`.
    * @throws EngineError with code `context_length_exceeded` before `accepted`; the signal's reason when aborted, and
    *   only after the engine is free again.
    * @param onPrefill called when the prompt is known to fit, by engines that yield `accepted` only with the first token

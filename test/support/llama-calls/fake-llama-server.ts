@@ -11,11 +11,17 @@ import {
 export class FakeLlamaServer implements ServerCalls {
   readonly log: string[] = [];
   readonly #slots = new Map<number, { left: number; tokens: number; results: (string | null)[] }>();
+  readonly #counts = new Map<number, number>();
   #ids = 0;
 
   /** A prompt takes a step for each 100 characters, at least one; then come `n_predict` tokens, at least one. */
   async begin(fields: Record<string, unknown>): Promise<number> {
     const prompt = String(fields['prompt']);
+    const [text = '', ...special] = prompt.split('<eos>');
+    if (special.length > 0) {
+      this.#counts.set(++this.#ids, text.length + special.length);
+      return this.#ids;
+    }
     this.log.push(`begin ${prompt.length}`);
     if (prompt === 'bad') throw new RequestRejectedError('not understood');
     this.#slots.set(++this.#ids, {
@@ -34,6 +40,8 @@ export class FakeLlamaServer implements ServerCalls {
       if (--slot.tokens === 0) slot.results.push('');
     }
     if (this.dead) throw new Error('memory access out of bounds');
+    const counted = this.#counts.get(id);
+    if (counted !== undefined) throw new RequestRejectedError('exceeds the context', counted, 400);
     return this.#result(id) ?? { chunks: [], more: true };
   }
 

@@ -228,6 +228,11 @@ async function serveEndless() {
   return { baseUrl, gone: () => gone };
 }
 
+test('a server counts no tokens beforehand: a 400 that says so, and nothing is sent', async () => {
+  const events = upstreamChat(serverAt('http://127.0.0.1:9/v1'), { ...job(), countOnly: true }, never);
+  expect(await failure(events.next())).toMatchObject({ wire: { status: 400, param: 'model' } });
+});
+
 test('an abort ends the request at the server', async () => {
   const { baseUrl, gone } = await serveEndless();
   const controller = new AbortController();

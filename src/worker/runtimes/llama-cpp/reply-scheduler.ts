@@ -38,6 +38,12 @@ export interface Reply {
   reject(error: unknown): void;
 }
 
+interface Count {
+  fields: Record<string, unknown>;
+  resolve(tokens: number): void;
+  reject(error: unknown): void;
+}
+
 /** A long prompt lets shorter ones go first this often, and is then computed through. */
 const MAX_YIELDED = 8;
 /** Characters. Stepping back is not worth it between prompts of about one length. */
@@ -97,6 +103,7 @@ type ReplyEvents = Pick<Reply, 'onAccepted' | 'onChunk' | 'resolve' | 'reject'>;
 export class ReplyScheduler {
   readonly #calls: ServerCalls;
   readonly #replies: Reply[] = [];
+  readonly #counts: Count[] = [];
   readonly #slots: SlotPredictor;
   readonly #states: SlotStates;
   readonly #canCopy: boolean;
@@ -128,9 +135,22 @@ export class ReplyScheduler {
     });
   }
 
+  /**
+   * Tokens of a prompt, which is not computed: llama.cpp's server tells the length of a prompt that it refuses, so the text of
+   * a special token follows it as often as the context holds tokens.
+   * @throws RequestRejectedError where the server tells no length; what it failed with
+   */
+  count(prompt: string, special: string, contextLength: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const fields = { prompt: prompt + special.repeat(contextLength), n_predict: 0 };
+      this.#counts.push({ fields, resolve: (tokens) => resolve(tokens - contextLength), reject });
+      void this.#loop();
+    });
+  }
+
   /** Fails all that run: the worker behind the calls is being ended, and a call under way would never settle. */
   stop(reason: unknown): void {
-    for (const reply of this.#replies.splice(0)) reply.reject(reason);
+    for (const each of [...this.#replies.splice(0), ...this.#counts.splice(0)]) each.reject(reason);
   }
 
   #add(fields: Record<string, unknown>, signal: AbortSignal, events: ReplyEvents, isAhead: boolean): Reply {
@@ -156,9 +176,31 @@ export class ReplyScheduler {
   async #loop(): Promise<void> {
     if (this.#looping) return;
     this.#looping = true;
-    for (let reply = nextReply(this.#replies); reply; reply = nextReply(this.#replies))
-      await this.#turn(reply);
+    for (;;) {
+      const [count] = this.#counts;
+      const reply = nextReply(this.#replies);
+      if (count) await this.#runCount(count);
+      else if (reply) await this.#turn(reply);
+      else break;
+    }
     this.#looping = false;
+  }
+
+  async #runCount(count: Count): Promise<void> {
+    try {
+      const id = await this.#calls.begin(count.fields);
+      // Its slot may be given to it in a later step than the first.
+      for (let more = true; more;) ({ more } = await this.#calls.step(id));
+      throw new RequestRejectedError('counted no tokens');
+    } catch (error) {
+      if (error instanceof RequestRejectedError && error.promptTokens !== undefined)
+        count.resolve(error.promptTokens);
+      else count.reject(error);
+    }
+    const at = this.#counts.indexOf(count);
+    if (at >= 0) this.#counts.splice(at, 1);
+    // The step was one for all.
+    for (const reply of this.#replies.filter(isRunning)) while (await this.#take(reply));
   }
 
   async #turn(reply: Reply): Promise<void> {

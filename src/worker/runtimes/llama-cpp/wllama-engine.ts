@@ -36,6 +36,7 @@ export class WllamaEngine implements ChatEngine {
   readonly fingerprint: string;
   readonly slots: number;
   readonly thinks: boolean;
+  readonly contextLength: number;
   readonly #wllama: Wllama;
   readonly #scheduler: ReplyScheduler;
   readonly #chatPrompt: ChatPrompt;
@@ -55,6 +56,7 @@ export class WllamaEngine implements ChatEngine {
     this.fingerprint = fingerprint;
     this.slots = slots;
     this.thinks = chatPrompt.thinks;
+    this.contextLength = wllama.getLoadedContextInfo().n_ctx;
     this.#sampling = sampling;
   }
 
@@ -65,9 +67,12 @@ export class WllamaEngine implements ChatEngine {
   ): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
-    const { n_ctx: contextLength } = this.#wllama.getLoadedContextInfo();
+    const { contextLength } = this;
     refuseOversized(job.input, contextLength);
-    const complete: Complete = (part) => this.#complete(part, job.sampling, signal, onPrefill);
+    const complete: Complete = (part) =>
+      job.countOnly
+        ? this.#count(part, job.sampling, signal)
+        : this.#complete(part, job.sampling, signal, onPrefill);
     try {
       const { prompt, thinking } = this.#chatPrompt.open(job);
       if (thinking) yield* new ThinkFirst(job, prompt, thinking, complete).events(contextLength);
@@ -75,6 +80,24 @@ export class WllamaEngine implements ChatEngine {
     } catch (error) {
       signal.throwIfAborted();
       throw this.#translate(error, job.constraint !== undefined);
+    }
+  }
+
+  /** Computes the prompt only where its tokens cannot be counted without. */
+  async *#count(
+    completion: Completion,
+    sampling: Sampling,
+    signal: AbortSignal,
+  ): AsyncGenerator<ChatEvent, void, undefined> {
+    const { specialText } = this.#chatPrompt;
+    try {
+      if (specialText === null) throw new RequestRejectedError('no special token is known');
+      const promptTokens = await this.#scheduler.count(completion.prompt, specialText, this.contextLength);
+      signal.throwIfAborted();
+      yield { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
+    } catch (error) {
+      if (!(error instanceof RequestRejectedError)) throw error;
+      yield* this.#complete({ prompt: completion.prompt, maxTokens: 1 }, sampling, signal);
     }
   }
 

@@ -92,6 +92,7 @@ async function loadOnce(
       watch,
       chatConfig: files.chatConfig,
       fingerprint: `${variant.name}-web-llm-webgpu-${fits}`,
+      contextLength: fits,
       ...(variant.replyPrefix !== undefined && { replyPrefix: variant.replyPrefix }),
       keepTemplateText: variant.keepTemplateText ?? false,
       lost: device.lost,

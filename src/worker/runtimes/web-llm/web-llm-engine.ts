@@ -1,7 +1,12 @@
 import type { ChatCompletionChunk, Completion, MLCEngine } from '@mlc-ai/web-llm';
 
 import type { ChatEvent, ChatJob, Delta, TokenLogprob } from '../../../protocol/job.ts';
-import type { Pipeline, PipelineWatch, PromptCount } from './internals/pipeline-watch.ts';
+import {
+  CountedError,
+  type Pipeline,
+  type PipelineWatch,
+  type PromptCount,
+} from './internals/pipeline-watch.ts';
 import type { ChatEngine } from '../engine.ts';
 import { createDeferred } from '../../../util/async.ts';
 import { deviceLost } from '../../../errors/engine-error.ts';
@@ -72,6 +77,8 @@ export interface WebLlmParts {
   watch: PipelineWatch;
   chatConfig: MlcChatConfig;
   fingerprint: string;
+  /** As it was loaded. */
+  contextLength: number;
   replyPrefix?: string;
   keepTemplateText?: boolean;
   /** Resolves when the GPU is lost. */
@@ -101,6 +108,10 @@ export class WebLlmChatEngine implements ChatEngine {
     this.#lost.catch(() => undefined);
   }
 
+  get contextLength(): number {
+    return this.#parts.contextLength;
+  }
+
   get thinks(): boolean {
     return this.#tags !== null;
   }
@@ -119,13 +130,14 @@ export class WebLlmChatEngine implements ChatEngine {
 
   /** In place of the empty thoughts the model has its own, where the request asks for them. */
   #reply(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
-    const { kind, model, input, sampling, reasoning, thoughts } = job;
+    const { kind, model, input, sampling, reasoning, thoughts, countOnly } = job;
+    const count = countOnly && { countOnly };
     const begins = 'messages' in input && input.messages.at(-1)?.role !== 'assistant';
     if (!this.#tags || !begins || !(thoughts || asksToThink(reasoning))) {
       return this.#generate(job, this.#parts.replyPrefix, signal);
     }
     const complete: Complete = ({ prompt: replyStart, ...part }) =>
-      this.#generate({ kind, model, input, sampling, ...part }, replyStart, signal);
+      this.#generate({ kind, model, input, sampling, ...count, ...part }, replyStart, signal);
     const { prompt, thinking } = openReply('', this.#tags, job, true);
     if (!thinking) return complete(toCompletion(job, prompt));
     const { context_window_size: contextLength } = this.#parts.chatConfig;
@@ -155,7 +167,7 @@ export class WebLlmChatEngine implements ChatEngine {
       prompt = count;
       counted.resolve();
     };
-    watch.begin({ replyStart, signal, onPrompt });
+    watch.begin({ replyStart, signal, countOnly: job.countOnly === true, onPrompt });
     const interrupt = (): void => void engine.interruptGenerate();
     signal.addEventListener('abort', interrupt, { once: true });
     const stream: AsyncIterable<Chunk> =
@@ -173,7 +185,7 @@ export class WebLlmChatEngine implements ChatEngine {
     try {
       const first = next();
       // A grammar that cannot be compiled is only found after the prompt was computed.
-      await (job.constraint ? first : Promise.race([counted.promise, first]));
+      await (job.constraint || job.countOnly ? first : Promise.race([counted.promise, first]));
       const { whole: promptTokens, cached: cachedTokens } = prompt;
       yield { type: 'accepted', accepted: { promptTokens, cachedTokens, fingerprint: this.fingerprint } };
 
@@ -200,7 +212,8 @@ export class WebLlmChatEngine implements ChatEngine {
       ended = true;
       signal.throwIfAborted();
       if (this.#isLost) throw deviceLost(error);
-      throw asJobFailure(error, prompt.cached);
+      if (!(error instanceof CountedError)) throw asJobFailure(error, prompt.cached);
+      yield { type: 'accepted', accepted: { promptTokens: prompt.whole, fingerprint: this.fingerprint } };
     } finally {
       signal.removeEventListener('abort', interrupt);
       if (!ended) await this.#drain(chunks);

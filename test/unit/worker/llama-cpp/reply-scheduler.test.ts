@@ -253,3 +253,25 @@ test('what runs when the server is stopped fails, though its call never settles'
   server.stop(new Error('unloaded'));
   await expect(running).rejects.toThrow('unloaded');
 });
+
+test('a prompt is counted beside replies, which lose nothing', async () => {
+  const server = new FakeLlamaServer();
+  const scheduler = new ReplyScheduler(server, 4, false);
+  let given = 0;
+  const running = scheduler.run(
+    ask(100, 10),
+    tokens(() => given++),
+    never,
+  );
+  expect(await scheduler.count('x'.repeat(30), '<eos>', 400)).toBe(30);
+  await running;
+  expect(given).toBe(10);
+});
+
+test('a count fails with the server', async () => {
+  const server = new FakeLlamaServer();
+  server.dead = true;
+  await expect(new ReplyScheduler(server, 4, false).count('x', '<eos>', 400)).rejects.toThrow(
+    'memory access',
+  );
+});

@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEngine } from '../../../../src/worker/runtimes/engine.ts';
-import { engineCrashed } from '../../../../src/errors/engine-error.ts';
+import { contextLengthExceeded, engineCrashed } from '../../../../src/errors/engine-error.ts';
 import { ModelManager } from '../../../../src/worker/models/model-manager.ts';
 import { servePort } from '../../../../src/worker/requests/serve-port.ts';
 import { CREDIT_WINDOW, type EngineMessage } from '../../../../src/protocol/engine-port.ts';
@@ -188,4 +188,33 @@ test('a crashed engine is dropped, and the next request gets a new one', async (
   expect(broken.unloaded).toBe(true);
   const second = ask({ type: 'job', job, id: 'r2' });
   await expect.poll(() => ended(second.messages)).toBe(true);
+});
+
+/** Holds as many messages as it says. */
+class SmallEngine extends FakeEngine {
+  readonly tried: number[] = [];
+
+  override async *generate(asked: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+    const count = 'messages' in asked.input ? asked.input.messages.length : 0;
+    this.tried.push(count);
+    if (count > 3) throw contextLengthExceeded(count * 100, 300);
+    yield* super.generate(asked, signal);
+  }
+}
+
+const conversation = (turns: number): ChatJob => ({
+  ...job,
+  input: { messages: Array.from({ length: turns }, () => ({ role: 'user', content: 'x'.repeat(100) })) },
+});
+
+test('a conversation that does not fit is tried without its oldest turns, where the job asks for it', async () => {
+  const engine = new SmallEngine(1);
+  const { ask } = serve([engine]);
+  const refused = ask({ type: 'job', job: conversation(9) });
+  await expect.poll(() => errorOf(refused.messages)).toBe('context_length_exceeded');
+  const { messages } = ask({ type: 'job', job: { ...conversation(9), truncate: true } });
+  await expect.poll(() => ended(messages)).toBe(true);
+  expect(engine.tried.slice(0, 2)).toEqual([9, 9]);
+  expect(engine.tried.length).toBeLessThan(5);
+  expect(engine.tried.at(-1)).toBeLessThanOrEqual(3);
 });

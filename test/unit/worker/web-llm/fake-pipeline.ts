@@ -52,6 +52,7 @@ class FakePipeline {
   /** All that the KV cache has seen, as bytes. */
   seen: number[] = [];
   pieces = 0;
+  contextWindowSize = fullConfig.context_window_size;
   decoded = 0;
   seeds: number[] = [];
   generation: GenerationConfig;
@@ -115,7 +116,7 @@ class FakePipeline {
         ? conversation.getPromptArray()
         : conversation.getPromptArrayLastRound();
     const text = [...encoder.encode(prompts.join(''))];
-    if (text.length + this.seen.length > fullConfig.context_window_size) {
+    if (text.length + this.seen.length > this.contextWindowSize) {
       const error = new Error(
         `Prompt tokens exceed context window size: number of prompt tokens: ${text.length}; context window size: ${fullConfig.context_window_size}\nConsider …`,
       );
@@ -243,6 +244,7 @@ export function fakeWebLlm(replyPrefix?: string, keepTemplateText = false) {
     watch,
     chatConfig,
     fingerprint: 'fake',
+    contextLength: 400,
     lost,
     ...(replyPrefix !== undefined && { replyPrefix }),
     keepTemplateText,

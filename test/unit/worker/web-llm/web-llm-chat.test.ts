@@ -162,6 +162,20 @@ test('a prompt over the context fails before accepted, with both numbers', async
   expect((await run(fake, ask('hi'))).text).toBe('ok');
 });
 
+test('a prompt is counted, also one over the context, and nothing is computed', async () => {
+  const fake = fakeWebLlm();
+  const count = async (content: string) => (await run(fake, ask(content, { countOnly: true }))).events;
+  const accepted = (promptTokens: number) => [
+    { type: 'accepted', accepted: { promptTokens, fingerprint: 'fake' } },
+  ];
+  expect(await count('hi')).toEqual(accepted(17));
+  expect(await count('x'.repeat(500))).toEqual(accepted(515));
+  expect(fake.pipeline.pieces).toBe(0);
+  expect(fake.lock.held).toBe(false);
+  expect((await run(fake, ask('hi'))).done).toMatchObject({ usage: { promptTokens: 17 } });
+  expect(String(await failure(run(fake, ask('x'.repeat(500)))))).toMatch(/takes 514: 115 too many/);
+});
+
 test('system messages go to the front from wherever they are; names and dollar signs do no harm', async () => {
   const fake = fakeWebLlm();
   await run(

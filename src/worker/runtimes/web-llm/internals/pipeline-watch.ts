@@ -21,12 +21,18 @@ export interface Round {
   /** What the reply already starts with. */
   replyStart: string;
   signal: AbortSignal;
+  /** Ends with a `CountedError` once the prompt has been counted, before anything is computed. */
+  countOnly: boolean;
   onPrompt(count: PromptCount): void;
 }
+
+/** In the place of web-llm's own error for a prompt that is too long: it leaves its state alike. */
+export class CountedError extends Error {}
 
 /** Private members of the package, for which there is no public one. The version is pinned in package.json. */
 interface PipelineInsides {
   filledKVCacheLength: number;
+  contextWindowSize: number;
   getInputData(): Promise<[(number[] | object)[], number, unknown]>;
   embedAndForward(...input: unknown[]): Promise<unknown>;
 }
@@ -65,10 +71,14 @@ export class PipelineWatch {
     const getInputData = pipeline.getInputData.bind(pipeline);
     pipeline.getInputData = async () => {
       const cached = pipeline.filledKVCacheLength;
-      const data = await getInputData();
+      const { contextWindowSize } = pipeline;
+      // A prompt that is too long is counted, too.
+      if (this.#round?.countOnly) pipeline.contextWindowSize = Infinity;
+      const data = await getInputData().finally(() => (pipeline.contextWindowSize = contextWindowSize));
       // Counted here and not taken from `data[1]`, which leaves out the template's own first tokens.
       const fresh = data[0].reduce<number>((sum, part) => sum + (Array.isArray(part) ? part.length : 0), 0);
       this.#round?.onPrompt({ whole: cached + fresh, cached });
+      if (this.#round?.countOnly) throw new CountedError();
       return data;
     };
     const embedAndForward = pipeline.embedAndForward.bind(pipeline);
