@@ -10,7 +10,10 @@ import { smallChat } from '../support/small-chat.ts';
 
 /** On top of what its tokens take. */
 const MAX_MORE_MS = 2000;
-/** Of a measured speed: other work on the machine. */
+/**
+ * Of a measured speed: other work on the machine, and longer prompts than the measured one, whose tokens attend to more.
+ * Two references of each prompt's length beside it would allow less, and take three times as long.
+ */
 const SPREAD = 2;
 
 let site: AlteredSite;
