@@ -265,7 +265,7 @@ test('a prompt is counted as its reply counts it, without a reply', async () => 
     const parameters = { type: 'object', properties: { room: { type: 'string' } }, required: ['room'] };
     const messages = [
       { role: 'system' as const, content: 'Be brief.' },
-      { role: 'user' as const, content: `Who wrote Hamlet? ${'Think of the sea. '.repeat(60)}` },
+      { role: 'user' as const, content: `Who wrote Hamlet? ${'Think of the sea. '.repeat(12)}` },
     ];
     const schema = { name: 'answer', schema: parameters };
     const tools = [{ type: 'function' as const, function: { name: 'light', parameters } }];
@@ -290,7 +290,7 @@ test('a prompt is counted as its reply counts it, without a reply', async () => 
     const response = await client.responses.create({ ...request, max_output_tokens: 1 });
     used.push(response.usage?.input_tokens);
     const spent: number[] = [];
-    for (let i = 0; i < 9; i++) {
+    for (let i = 0; i < 5; i++) {
       const began = performance.now();
       await count({ ...base, messages });
       spent.push(performance.now() - began);
@@ -300,7 +300,7 @@ test('a prompt is counted as its reply counts it, without a reply', async () => 
     return {
       counts: seen,
       usages: used,
-      ms: spent.toSorted((a, b) => a - b)[4] ?? NaN,
+      ms: spent.toSorted((a, b) => a - b)[2] ?? NaN,
       over: await count({ ...base, messages: long }),
       reused: again.usage?.prompt_tokens_details?.cached_tokens ?? 0,
     };
@@ -310,7 +310,7 @@ test('a prompt is counted as its reply counts it, without a reply', async () => 
   expect(new Set(counts).size).toBeGreaterThan(2);
   expect(over).toBeGreaterThan(9000);
   // What has been computed of a prompt stays.
-  expect(reused).toBeGreaterThan(200);
+  expect(reused).toBeGreaterThan(60);
 });
 
 test('a key has its own rate limit, is rotated with grace, and revoked at once', async () => {
