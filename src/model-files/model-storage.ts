@@ -4,8 +4,7 @@ import type { StoredVariant, WeightsOverview } from '../protocol/weights-message
 import { weightBytes } from '../catalog/memory-estimate.ts';
 import { badRequest } from '../errors/engine-error.ts';
 import { storageFull } from './download/download-errors.ts';
-import { isUnfinished, UnfinishedModels } from './unfinished-models.ts';
-import { UsageIndex } from './usage-index.ts';
+import { isUnfinished, UnfinishedModels, UsageIndex } from './usage-index.ts';
 import type { WeightSources } from './sources/weight-sources.ts';
 import type { WeightStore } from './weight-store.ts';
 

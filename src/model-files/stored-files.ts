@@ -8,7 +8,7 @@ import {
   type StoredPath,
 } from './backends/storage-backend.ts';
 import { asStorageFull } from './download/download-errors.ts';
-import { checkpointName, checkpointText, readCheckpoint } from './download/download-checkpoint.ts';
+import { checkpointName, checkpointText, readCheckpoint } from './download/partial-file.ts';
 import {
   hashBlob,
   intactChunks,

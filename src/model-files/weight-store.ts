@@ -1,7 +1,7 @@
 import { type WeightFile, withOrigins } from '../catalog/catalog.ts';
 import { badRequest } from '../errors/engine-error.ts';
 import type { StorageBackend } from './backends/storage-backend.ts';
-import { copyBlob } from './download/copy-blob.ts';
+import { copyBlob } from './download/partial-file.ts';
 import { didNotFit, wrongHash } from './download/download-errors.ts';
 import { DownloadRate } from './download/download-rate.ts';
 import { PausableDownloads } from './download/pausable-download.ts';

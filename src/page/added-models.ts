@@ -4,11 +4,9 @@ import { WEIGHTS_PATH } from '../protocol/local-paths.ts';
 import type { ModelSource, WeightsCommand } from '../protocol/weights-command.ts';
 import { readAddedModels } from '../database/database.ts';
 import type { AddOptions, AddSource } from './added-model-types.ts';
-import { fetchLocal } from './fetch-local.ts';
+import { fetchLocal, postWeights, readLines } from './engine-access.ts';
 import { inspectFiles, isFiles, remoteSource } from './inspect-source.ts';
 import { LocaltextError } from './localtext-error.ts';
-import { postWeights } from './post-weights.ts';
-import { readLines } from './read-lines.ts';
 import { withStorage } from './requirements.ts';
 
 export { inspectSource, listOffers } from './inspect-source.ts';

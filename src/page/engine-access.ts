@@ -1,8 +1,37 @@
+import type { WireError } from '../errors/wire-error.ts';
+import {
+  LOAD_PATH,
+  type LoadLine,
+  PROTOCOL_HEADER,
+  STATUS_PATH,
+  WEIGHTS_PATH,
+} from '../protocol/local-paths.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { WeightsReply } from '../protocol/weights-messages.ts';
 import type { EngineStatus, LoadProgress } from '../protocol/worker-control.ts';
-import { LOAD_PATH, STATUS_PATH } from '../protocol/local-paths.ts';
-import { fetchLocal, toError } from './fetch-local.ts';
 import { LocaltextError } from './localtext-error.ts';
-import { readLines } from './read-lines.ts';
+
+/** Asks the service worker for one of the paths that it answers for the page library alone. */
+export function fetchLocal(
+  path: string,
+  init: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> } = {},
+): Promise<Response> {
+  const headers = { ...init.headers, [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) };
+  return fetch(path, { ...init, headers, mode: 'same-origin' });
+}
+
+/** What an answer that is not ok means: the service worker's error, or that a host answered in its place. */
+async function toError(response: Response): Promise<LocaltextError> {
+  const { error } = (await response.json().catch(() => ({}))) as { error?: WireError };
+  if (error?.message) return fromWire(error);
+  return new LocaltextError(
+    'service_worker_no_control',
+    `${response.url} answered ${response.status}: the service worker does not control this page. Reload it.`,
+  );
+}
+
+export const fromWire = ({ code, message }: WireError): LocaltextError =>
+  new LocaltextError(code ?? 'server_error', message);
 
 /** A service worker that is stopped breaks the connection; the load itself goes on, or is taken up again. */
 const MAX_BROKEN = 3;
@@ -47,3 +76,42 @@ const follow: typeof loadModel = async (model, signal, onProgress) => {
   });
   if (!loaded) throw brokenOff();
 };
+
+/**
+ * Reads the lines of an answer to its end.
+ * @throws LocaltextError for an `error` line, or an answer that is an error; TypeError when the connection breaks
+ */
+export async function readLines(response: Response, onLine: (line: LoadLine) => void): Promise<void> {
+  if (!response.ok || !response.body) throw await toError(response);
+  // Chromium shows a service worker's answer that only a reader has drained as cancelled. One that is read whole is not.
+  void response
+    .clone()
+    .text()
+    .catch(() => undefined);
+  const lines = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { done, value } = await lines.read();
+    if (done) return;
+    const parts = (rest + value).split('\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) {
+      const line = JSON.parse(part) as LoadLine;
+      if (line.type === 'error') throw fromWire(line.error);
+      onLine(line);
+    }
+  }
+}
+
+/** Through the service worker to the engine, whichever tab it is in. @throws LocaltextError */
+export async function postWeights(
+  query: string,
+  body: string | File,
+  signal: AbortSignal,
+): Promise<WeightsReply> {
+  const type = typeof body === 'string' ? 'application/json' : 'application/octet-stream';
+  const headers = { 'content-type': type };
+  const response = await fetchLocal(WEIGHTS_PATH + query, { method: 'POST', headers, body, signal });
+  if (response.ok) return (await response.json()) as WeightsReply;
+  throw await toError(response);
+}

@@ -7,18 +7,16 @@ import {
   formatBytes,
   reportedMemoryGiB,
 } from '../catalog/memory-estimate.ts';
-import { FormatError } from '../model-files/gguf/byte-cursor.ts';
+import { FormatError, startOfBlob } from '../model-files/gguf/byte-cursor.ts';
 import { inspectModel, type InspectedModel, type ModelFile } from '../model-files/gguf/inspect-model.ts';
-import { startOfBlob } from '../model-files/gguf/read-header.ts';
 import { EngineError } from '../errors/engine-error.ts';
 import { hasMemory64 } from '../util/memory64.ts';
 import { readStart } from '../model-files/sources/read-start.ts';
 import type { ModelSource } from '../protocol/weights-command.ts';
 import type { EmbeddingFacts, HubModel, WeightsReply } from '../protocol/weights-messages.ts';
 import type { AddSource, HubOffer, ModelDetails } from './added-model-types.ts';
-import { fromWire } from './fetch-local.ts';
+import { fromWire, postWeights } from './engine-access.ts';
 import { LocaltextError } from './localtext-error.ts';
-import { postWeights } from './post-weights.ts';
 
 type LocalFile = ModelFile & { file: File };
 

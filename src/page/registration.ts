@@ -13,7 +13,7 @@ export interface Registered {
 /** Registers the service worker; `onWaiting` is called when a new version waits to take over. */
 export async function register(options: StartOptions, onWaiting: () => void): Promise<Registered> {
   if (!('serviceWorker' in navigator)) {
-    throw (await import('./registration-errors.ts')).noServiceWorkers();
+    throw (await import('./start-errors.ts')).noServiceWorkers();
   }
   const { serviceWorker = {} } = options;
   if (serviceWorker instanceof ServiceWorkerRegistration) {
@@ -36,7 +36,7 @@ export async function register(options: StartOptions, onWaiting: () => void): Pr
     return { registration, events: workbox };
   } catch (error) {
     // The messages are fetched when one is needed.
-    throw (await import('./registration-errors.ts')).registrationFailed(error, url);
+    throw (await import('./start-errors.ts')).registrationFailed(error, url);
   }
 }
 
@@ -55,16 +55,14 @@ async function refuseForeign(scope: string, url: string): Promise<void> {
   const registration = await navigator.serviceWorker.getRegistration(scope).catch(() => undefined);
   if (registration?.scope !== new URL(scope, document.baseURI).href) return;
   const script = foreignScript(registration, url);
-  if (script !== null) throw (await import('./registration-errors.ts')).foreignWorker(script, scope);
+  if (script !== null) throw (await import('./start-errors.ts')).foreignWorker(script, scope);
 }
 
 /** The site may register its own later, after the page has loaded. */
 async function warnOfForeign(registration: ServiceWorkerRegistration, url: string): Promise<void> {
   const script = foreignScript(registration, url);
   if (script !== null)
-    console.error(
-      (await import('./registration-errors.ts')).foreignWorker(script, registration.scope).message,
-    );
+    console.error((await import('./start-errors.ts')).foreignWorker(script, registration.scope).message);
 }
 
 /** A script other than the one at `url`. localtext's own by its usual name may be replaced: it keeps nothing of the site's. */

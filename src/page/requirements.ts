@@ -12,7 +12,7 @@ const REQUIRED: Record<string, () => unknown> = {
 };
 
 /** The messages are fetched when one is needed. */
-const errors = () => import('./requirement-errors.ts');
+const errors = () => import('./start-errors.ts');
 
 export const missingApis = (): string[] => Object.keys(REQUIRED).filter((name) => !REQUIRED[name]?.());
 

@@ -1,8 +1,7 @@
 import { delay, withTimeout } from '../util/async.ts';
 import { LocaltextError } from './localtext-error.ts';
 import type { Registered } from './registration.ts';
-import { REPLY_MS, tellServiceWorker } from './tell-service-worker.ts';
-import { applyUpdate } from './update.ts';
+import { applyUpdate, REPLY_MS, tellServiceWorker } from './update.ts';
 import type { LifecycleEvents } from './watch-registration.ts';
 
 /** How long requests of the older version may keep a newer one waiting, in milliseconds. */

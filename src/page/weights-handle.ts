@@ -1,5 +1,6 @@
 import type { WeightsCommand } from '../protocol/weights-command.ts';
 import type { ImportedFile, WeightsOverview, WeightsReply } from '../protocol/weights-messages.ts';
+import { postWeights } from './engine-access.ts';
 import type { ExportedFile } from './model-files.ts';
 
 /**
@@ -65,6 +66,6 @@ export class Weights {
   /** In its own chunk: most pages never ask. */
   async #post(query: string, body: string | File, given?: AbortSignal): Promise<WeightsReply> {
     const signal = given ? AbortSignal.any([given, this.#stopped]) : this.#stopped;
-    return (await import('./post-weights.ts')).postWeights(query, body, signal);
+    return postWeights(query, body, signal);
   }
 }

@@ -1,7 +1,7 @@
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { readHeader } from '../../src/model-files/gguf/read-header.ts';
+import { readHeader } from '../../src/model-files/gguf/byte-cursor.ts';
 import { readSafetensors, type SafetensorsTensor } from '../../src/model-files/gguf/read-safetensors.ts';
 import type { OutlierChannels, Matrix } from './operators.ts';
 import { type BertConfig, bertGraph, bertInt8Graph } from './bert-graph.ts';

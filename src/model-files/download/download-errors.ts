@@ -1,7 +1,6 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { EngineError, serverError } from '../../errors/engine-error.ts';
-import { IdleTimeoutError } from './idle-timeout.ts';
-import { TransientStatusError, WrongRangeError } from './retry.ts';
+import { IdleTimeoutError, TransientStatusError, WrongRangeError } from './retry.ts';
 
 export const unavailable = ({ path }: WeightFile, status: number): EngineError =>
   serverError(

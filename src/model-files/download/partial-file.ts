@@ -1,17 +1,46 @@
+import type { WeightFile } from '../../catalog/catalog.ts';
 import { Mutex } from '../../util/async.ts';
 import {
   type BackendWriter,
   CHUNK_BYTES,
   overwrite,
+  readChunk,
   type StorageBackend,
 } from '../backends/storage-backend.ts';
 import { type Digest, FileHash } from '../integrity/integrity-record.ts';
-import {
-  checkpointName,
-  checkpointText,
-  type DownloadCheckpoint,
-  readCheckpoint,
-} from './download-checkpoint.ts';
+import { wrongHash } from './download-errors.ts';
+
+/** The state of an unfinished download, kept beside its bytes so that it can be resumed. */
+export interface DownloadCheckpoint {
+  /** The file's version on the server (ETag, else Last-Modified); null: unknown. */
+  version: string | null;
+  /** Numbers of the chunks that are stored. */
+  chunks: number[];
+}
+
+export const checkpointName = (name: string): string => `${name}.part`;
+
+/** Stored as `pieces`, the name that earlier versions read and wrote. */
+export const checkpointText = ({ version, chunks }: DownloadCheckpoint): string =>
+  JSON.stringify({ version, pieces: chunks });
+
+/** null: none, or an invalid one. */
+export async function readCheckpoint(
+  backend: StorageBackend,
+  name: string,
+  bytes: number,
+): Promise<DownloadCheckpoint | null> {
+  const text = await (await backend.read(checkpointName(name)))?.text();
+  try {
+    const { version, pieces } = Object(JSON.parse(text ?? '')) as Record<string, unknown>;
+    const isChunk = (index: unknown): boolean =>
+      Number.isInteger(index) && Number(index) >= 0 && Number(index) * CHUNK_BYTES < bytes;
+    if (!Array.isArray(pieces) || !pieces.every(isChunk)) return null;
+    return { version: typeof version === 'string' ? version : null, chunks: pieces as number[] };
+  } catch {
+    return null;
+  }
+}
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -123,4 +152,32 @@ export class PartialFile {
 export async function discardPartial(backend: StorageBackend, name: string): Promise<void> {
   await backend.remove(checkpointName(name));
   await backend.remove(name);
+}
+
+/**
+ * Writes a blob of this device as `download()` writes what a server sends: it continues from the chunks that are stored,
+ * and after an abort they remain.
+ * @throws EngineError `weights_corrupt` when what was written has another hash
+ */
+export async function copyBlob(
+  backend: StorageBackend,
+  { sha256, bytes, path }: WeightFile,
+  blob: Blob,
+  { signal, onProgress }: { signal: AbortSignal; onProgress?: (storedBytes: number) => void },
+): Promise<void> {
+  const partial = await PartialFile.open(backend, sha256, bytes);
+  try {
+    await partial.hashStored(signal);
+    for (const index of partial.missing()) {
+      onProgress?.(partial.storedBytes);
+      signal.throwIfAborted();
+      await partial.store(index, await readChunk(blob, index), signal);
+    }
+    onProgress?.(partial.storedBytes);
+  } finally {
+    await partial.close();
+  }
+  if ((await partial.digest()).sha256 === sha256) return;
+  await discardPartial(backend, sha256);
+  throw wrongHash({ path, bytes, sha256 });
 }

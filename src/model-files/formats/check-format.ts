@@ -2,9 +2,8 @@ import type { z } from 'zod';
 
 import type { WeightFile } from '../../catalog/catalog.ts';
 import { type EngineError, serverError } from '../../errors/engine-error.ts';
-import { type ByteCursor, FormatError } from '../gguf/byte-cursor.ts';
+import { type ByteCursor, FormatError, readHeader, startOfBlob } from '../gguf/byte-cursor.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
-import { readHeader, startOfBlob } from '../gguf/read-header.ts';
 import { readSafetensors } from '../gguf/read-safetensors.ts';
 
 /**

@@ -1,7 +1,6 @@
-import { type ByteCursor, FormatError } from './byte-cursor.ts';
+import { type ByteCursor, type FileStart, FormatError, readHeader } from './byte-cursor.ts';
 import { ggufFacts, printable, type GgufFacts } from './gguf-facts.ts';
 import { readGguf } from './read-gguf.ts';
-import { readHeader, type FileStart } from './read-header.ts';
 
 export interface ModelFile extends FileStart {
   name: string;

@@ -1,5 +1,4 @@
-import { FormatError, type ByteCursor } from './byte-cursor.ts';
-import { TENSOR_TYPES } from './tensor-types.ts';
+import { type ByteCursor, FormatError } from './byte-cursor.ts';
 
 /** Format: GGUF, as its specification in the ggml project has it. Little-endian. Version 1 is no longer in use. */
 const VERSIONS = new Set([2, 3]);
@@ -154,3 +153,53 @@ function readTensor(cursor: ByteCursor): GgufTensor {
   const shape = Array.from({ length: dimensions }, () => cursor.u64());
   return { name: tensor, shape, type: cursor.u32(), offset: cursor.u64() };
 }
+
+interface TensorType {
+  name: string;
+  /** Elements of a block. */
+  elements: number;
+  /** Bytes of a block. */
+  bytes: number;
+}
+
+const tensorType = (called: string, elements: number, bytes: number): TensorType => ({
+  name: called,
+  elements,
+  bytes,
+});
+
+/** The element types that llama.cpp reads, by ggml's number. */
+export const TENSOR_TYPES: ReadonlyMap<number, TensorType> = new Map([
+  [0, tensorType('F32', 1, 4)],
+  [1, tensorType('F16', 1, 2)],
+  [2, tensorType('Q4_0', 32, 18)],
+  [3, tensorType('Q4_1', 32, 20)],
+  [6, tensorType('Q5_0', 32, 22)],
+  [7, tensorType('Q5_1', 32, 24)],
+  [8, tensorType('Q8_0', 32, 34)],
+  [9, tensorType('Q8_1', 32, 36)],
+  [10, tensorType('Q2_K', 256, 84)],
+  [11, tensorType('Q3_K', 256, 110)],
+  [12, tensorType('Q4_K', 256, 144)],
+  [13, tensorType('Q5_K', 256, 176)],
+  [14, tensorType('Q6_K', 256, 210)],
+  [15, tensorType('Q8_K', 256, 292)],
+  [16, tensorType('IQ2_XXS', 256, 66)],
+  [17, tensorType('IQ2_XS', 256, 74)],
+  [18, tensorType('IQ3_XXS', 256, 98)],
+  [19, tensorType('IQ1_S', 256, 50)],
+  [20, tensorType('IQ4_NL', 32, 18)],
+  [21, tensorType('IQ3_S', 256, 110)],
+  [22, tensorType('IQ2_S', 256, 82)],
+  [23, tensorType('IQ4_XS', 256, 136)],
+  [24, tensorType('I8', 1, 1)],
+  [25, tensorType('I16', 1, 2)],
+  [26, tensorType('I32', 1, 4)],
+  [27, tensorType('I64', 1, 8)],
+  [28, tensorType('F64', 1, 8)],
+  [29, tensorType('IQ1_M', 256, 56)],
+  [30, tensorType('BF16', 1, 2)],
+  [34, tensorType('TQ1_0', 256, 54)],
+  [35, tensorType('TQ2_0', 256, 66)],
+  [39, tensorType('MXFP4', 32, 17)],
+]);

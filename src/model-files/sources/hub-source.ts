@@ -4,9 +4,12 @@ import { z } from 'zod';
 import type { HubSource, Variant, WebLlmVariant, WeightFile } from '../../catalog/catalog.ts';
 import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
 import { type EngineError, serverError } from '../../errors/engine-error.ts';
-import { IdleTimeout } from '../download/idle-timeout.ts';
+import { IdleTimeout } from '../download/retry.ts';
 import { libraryPath } from './mlc-paths.ts';
-import { GATED } from './gated-model.ts';
+
+/** What to do about a model whose authors ask for consent: a page has no account of the hub. */
+export const GATED =
+  "its authors ask for consent before they give it out. Accept their terms on the model's page of the hub, download the file there, and add it from this device";
 
 export const DEFAULT_HUB = 'https://huggingface.co';
 

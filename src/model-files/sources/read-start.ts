@@ -1,5 +1,5 @@
 import { type EngineError, serverError } from '../../errors/engine-error.ts';
-import { GATED } from './gated-model.ts';
+import { GATED } from './hub-source.ts';
 
 /** The first bytes of a file on a server, and its size. Servers that know no ranges are stopped in time. @throws EngineError */
 export async function readStart(

@@ -7,7 +7,7 @@ import {
 import { addedFilePath, addedFolder } from '../../catalog/added-models.ts';
 import type { WeightFile } from '../../catalog/catalog.ts';
 import type { ModelFile } from '../../model-files/gguf/inspect-model.ts';
-import { startOfBlob } from '../../model-files/gguf/read-header.ts';
+import { FormatError, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
 import { badRequest, EngineError } from '../../errors/engine-error.ts';
 import { readStart } from '../../model-files/sources/read-start.ts';
 import type { ModelSource } from '../../protocol/weights-command.ts';
@@ -15,7 +15,6 @@ import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { hashed } from '../../model-files/sources/hub-source.ts';
 import { hashBlob } from '../../model-files/integrity/integrity-record.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
-import { FormatError } from '../../model-files/gguf/byte-cursor.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 
 /** The model that a source names, with its facts where they are in files beside it. @throws EngineError */

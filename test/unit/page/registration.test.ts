@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { register } from '../../../src/page/registration.ts';
-import { tellServiceWorker } from '../../../src/page/tell-service-worker.ts';
+import { tellServiceWorker } from '../../../src/page/update.ts';
 
 const PAGE = 'https://site.example/app/';
 

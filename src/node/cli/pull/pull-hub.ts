@@ -1,7 +1,11 @@
 import { open, rm, stat } from 'node:fs/promises';
 
-import { IdleTimeout } from '../../../model-files/download/idle-timeout.ts';
-import { isTransient, TransientStatusError, withRetries } from '../../../model-files/download/retry.ts';
+import {
+  IdleTimeout,
+  isTransient,
+  TransientStatusError,
+  withRetries,
+} from '../../../model-files/download/retry.ts';
 import { DEFAULT_HUB } from '../../../model-files/sources/hub-source.ts';
 import { isFileError } from '../../files.ts';
 import { PullError } from '../arguments.ts';

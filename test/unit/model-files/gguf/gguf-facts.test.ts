@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-import { CHAT_ARCHITECTURES, OTHER_ARCHITECTURES } from '../../../../src/model-files/gguf/architectures.ts';
-import { FormatError } from '../../../../src/model-files/gguf/byte-cursor.ts';
-import { ggufFacts, type GgufFacts } from '../../../../src/model-files/gguf/gguf-facts.ts';
+import {
+  CHAT_ARCHITECTURES,
+  ggufFacts,
+  type GgufFacts,
+  OTHER_ARCHITECTURES,
+} from '../../../../src/model-files/gguf/gguf-facts.ts';
+import { FormatError, readHeader, startOfBlob } from '../../../../src/model-files/gguf/byte-cursor.ts';
 import { readGguf } from '../../../../src/model-files/gguf/read-gguf.ts';
-import { readHeader, startOfBlob } from '../../../../src/model-files/gguf/read-header.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 
 const factsOf = (bytes: Buffer<ArrayBuffer>): Promise<GgufFacts> =>

@@ -1,7 +1,7 @@
 import { getFloat16, setFloat16 } from '@petamoriken/float16';
 import { expect, test } from 'vitest';
 
-import { q4_1ToQ8_0 } from '../../../../src/model-files/gguf/q8-0.ts';
+import { q4_1ToQ8_0 } from '../../../../src/model-files/gguf/requantize.ts';
 import { ByteCursor, FormatError } from '../../../../src/model-files/gguf/byte-cursor.ts';
 import { readGguf } from '../../../../src/model-files/gguf/read-gguf.ts';
 import { block, requantized, tinyGguf, weights } from './tiny-gguf.ts';
