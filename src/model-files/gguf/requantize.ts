@@ -115,7 +115,7 @@ export async function* requantizeToQ8_0(file: Blob): AsyncGenerator<Bytes, void,
   // One for all slices, as browsers collect large buffers late.
   const buffer = new Uint8Array(q8_0Bytes(SLICE_BYTES));
   for (const tensor of gguf.tensors) {
-    yield* converted(file, gguf, tensor, buffer);
+    yield* convertedSlices(file, gguf, tensor, buffer);
     yield padding(convertedBytes(tensor), gguf);
   }
 }
@@ -125,7 +125,7 @@ const bytesOf = async (blob: Blob): Promise<Bytes> => new Uint8Array(await blob.
 const padding = (bytes: number, { alignment }: Gguf): Bytes =>
   new Uint8Array(align(bytes, alignment) - bytes);
 
-async function* converted(
+async function* convertedSlices(
   file: Blob,
   { dataOffset }: Gguf,
   tensor: GgufTensor,

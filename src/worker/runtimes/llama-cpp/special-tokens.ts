@@ -1,6 +1,5 @@
-import { FormatError } from '../../../model-files/gguf/byte-cursor.ts';
+import { FormatError, readHeader, startOfBlob } from '../../../model-files/gguf/byte-cursor.ts';
 import { readGguf, readTexts } from '../../../model-files/gguf/read-gguf.ts';
-import { readHeader, startOfBlob } from '../../../model-files/gguf/read-header.ts';
 import type { SpecialTokens } from '../../prompt/chat-prompt.ts';
 
 const TOKENS_KEY = 'tokenizer.ggml.tokens';
