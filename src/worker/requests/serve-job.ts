@@ -26,7 +26,10 @@ export async function serveChat(
     const detail = { requestId: id, model: job.model };
     showSpan('queue', queueMs, detail);
     const onPrefill = () => onStage('prefill', engine.fingerprint);
-    for await (const event of truncating(engine, job, signal, onPrefill)) {
+    const events = job.truncate
+      ? truncating(engine, job, signal, onPrefill)
+      : engine.generate(job, signal, onPrefill);
+    for await (const event of events) {
       if (event.type === 'done') showGeneration(event.timings, detail);
       await send(event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event);
     }
@@ -38,7 +41,7 @@ export async function serveChat(
   }
 }
 
-/** Where the job asks for it, a conversation that does not fit is tried again without its oldest turns. */
+/** A conversation that does not fit is tried again without its oldest turns. */
 async function* truncating(
   engine: ChatEngine,
   job: ChatJob,
@@ -49,7 +52,7 @@ async function* truncating(
     try {
       return yield* engine.generate(job, signal, onPrefill);
     } catch (error) {
-      if (!job.truncate || !(error instanceof ContextLengthError) || !('messages' in job.input)) throw error;
+      if (!(error instanceof ContextLengthError) || !('messages' in job.input)) throw error;
       const share = tries < MAX_TRUNCATIONS ? error.share : 0;
       const messages = dropOldestTurns(job.input.messages, share);
       if (!messages) throw error;
