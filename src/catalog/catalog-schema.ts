@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { z } from '../util/full-zod.ts';
 import { byteCount, sha256Hex, weightFile, weightPath } from './weight-path.ts';
 
 const name = z

@@ -25,11 +25,7 @@ const whisperTiny: WhisperVariant = {
   },
 };
 
-/**
- * Speech to text, which the default catalog does not have. Experimental.
- * @example
- * start({ catalog: extendCatalog(defaultCatalog, speech) });
- */
+/** Speech to text, which the default catalog does not have: for `extendCatalog()`. Experimental. */
 export const speech: CatalogExtension = {
   models: [{ id: 'coral-wren-4', kind: 'transcription', created: 1795392000, variants: [whisperTiny] }],
 };

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { z } from '../util/full-zod.ts';
 
 /** A path that stays in its folder: `models/a/b.gguf`; no `..`, no `\`, no absolute path, no scheme. */
 export const weightPath = z

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { z } from '../util/full-zod.ts';
 
 import type { WeightFile } from '../catalog/catalog.ts';
 import { weightFile } from '../catalog/weight-path.ts';

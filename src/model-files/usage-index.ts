@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { z } from '../util/full-zod.ts';
 
 import type { WeightFile } from '../catalog/catalog.ts';
 import { weightBytes } from '../catalog/memory-estimate.ts';

@@ -89,9 +89,9 @@ describe('the openai package', () => {
     expect(broken).toEqual([]);
   });
 
-  test('a prompt that does not fit is a 400 with both numbers, streamed or not', async () => {
+  test('a prompt that does not fit is a 400 with its numbers, streamed or not', async () => {
     const seen = await page.evaluate((apiKey) => window.clients.openai.overflow(apiKey), key);
-    const refused = { status: 400, code: 'context_length_exceeded', numbers: 2 };
+    const refused = { status: 400, code: 'context_length_exceeded', numbers: 3 };
     expect(seen).toMatchObject([
       { ...refused, param: 'messages' },
       { ...refused, param: 'messages' },

@@ -1,5 +1,5 @@
 import { createSHA256 } from 'hash-wasm';
-import { z } from 'zod';
+import { z } from '../../util/full-zod.ts';
 
 import type { HubSource, Variant, WebLlmVariant, WeightFile } from '../../catalog/catalog.ts';
 import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weight-path.ts';

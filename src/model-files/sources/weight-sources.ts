@@ -1,5 +1,5 @@
 import { downloaded, type HubSource, type Variant, type WeightFile } from '../../catalog/catalog.ts';
-import { z } from 'zod';
+import { z } from '../../util/full-zod.ts';
 
 import { formatBytes, weightBytes } from '../../catalog/memory-estimate.ts';
 import { badRequest, EngineError, serverError } from '../../errors/engine-error.ts';

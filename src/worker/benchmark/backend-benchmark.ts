@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { z } from '../../util/full-zod.ts';
 
 import type { EmbeddingEngine } from '../runtimes/engine.ts';
 import type { TransformersVariant } from '../../catalog/catalog.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { z } from '../../util/full-zod.ts';
 
 import type { TransformersVariant } from '../../catalog/catalog.ts';
 import { badRequest } from '../../errors/engine-error.ts';

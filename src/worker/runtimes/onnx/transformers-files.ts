@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { z } from '../../../util/full-zod.ts';
 
 import type { TransformersVariant, WhisperVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../engine.ts';

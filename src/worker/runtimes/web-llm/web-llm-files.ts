@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { z } from '../../../util/full-zod.ts';
 
 import type { WebLlmVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../engine.ts';
