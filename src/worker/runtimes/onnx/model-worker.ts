@@ -87,13 +87,20 @@ export class ModelWorker<Host, Model> {
 
 /**
  * The types in which a worker's script may start another worker, the likelier first: its own type, which bundlers decide.
- * Modules may not call this function, but Firefox does not mind a call without a script.
+ * Firefox on a busy machine at times stops for good in the start of a second worker, right after a first that failed.
  */
-function scriptTypes(): [WorkerType, WorkerType] {
+const scriptTypes = (): [WorkerType, WorkerType] =>
+  isModule() ? ['module', 'classic'] : ['classic', 'module'];
+
+/** Modules may not call importScripts(). */
+function isModule(): boolean {
+  const scope = globalThis as unknown as { importScripts(...urls: string[]): void };
   try {
-    (globalThis as unknown as { importScripts(): void }).importScripts();
-    return ['classic', 'module'];
-  } catch {
-    return ['module', 'classic'];
+    scope.importScripts();
+    // Firefox refuses it to modules only where there is a script to load, by a TypeError.
+    if (navigator.userAgent.includes('Firefox/')) scope.importScripts('data:text/javascript,');
+    return false;
+  } catch (error) {
+    return error instanceof TypeError;
   }
 }
