@@ -20,6 +20,7 @@ const { status } = spawnSync(vitest, ['run', '--project', 'timed', '--project', 
     LOCALTEXT_FUZZ_REQUESTS: values.requests,
     LOCALTEXT_FUZZ_ANSWERS: values.answers,
     LOCALTEXT_FUZZ_SEED: values.seed,
+    LOCALTEXT_FUZZ_MAX_P99_MS: '250',
     ...(values.only === undefined ? {} : { LOCALTEXT_FUZZ_ONLY: values.only }),
   },
 });

@@ -34,6 +34,15 @@ export function judge({ status, code, fault, ms, path }: Outcome): string | null
   return FAULT_CODES.has(code ?? '') ? `code ${code}` : null;
 }
 
+/** How long requests of another tab may take at most beside hostile ones, in milliseconds: longer is a service that hangs. */
+export const MAX_WAIT_MS = 5000;
+
+/**
+ * What their 99th percentile may be on top of the quiet one: `npm run test:fuzz` sets it, which runs alone and with enough
+ * requests for a percentile.
+ */
+export const MAX_P99_MS = Number(process.env['LOCALTEXT_FUZZ_MAX_P99_MS'] ?? Number.POSITIVE_INFINITY);
+
 export function percentile(times: readonly number[], share: number): number {
   const sorted = times.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
