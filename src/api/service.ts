@@ -17,7 +17,12 @@ import {
   retrieveResponse,
 } from './responses/responses.ts';
 import type { Admitted, EngineClient, KeyStore, ServiceDependencies } from './service-dependencies.ts';
-import { asServiceError, requestError, type ServiceError, storageUnavailable } from './service-error.ts';
+import {
+  asServiceError,
+  requestError,
+  type ServiceError,
+  storageUnavailable,
+} from '../errors/service-error.ts';
 import { createTranscription } from './transcriptions/transcriptions.ts';
 
 interface Endpoint {

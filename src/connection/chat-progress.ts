@@ -1,5 +1,5 @@
 import type { ChatEvent, ChatJob, Delta } from '../protocol/job.ts';
-import { serverError, type ServiceError } from '../api/service-error.ts';
+import { serverError, type ServiceError } from '../errors/service-error.ts';
 
 /**
  * The received part of a chat, so that the next engine can continue it and every token is counted once. Plain text is

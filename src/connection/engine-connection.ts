@@ -1,5 +1,5 @@
 import type { EngineClient, EngineEvent, EngineRequest, Waiting } from '../api/service-dependencies.ts';
-import { serverError, ServiceError } from '../api/service-error.ts';
+import { serverError, ServiceError } from '../errors/service-error.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { WireError } from '../errors/wire-error.ts';
 import { LEADER_EXIT_CHANNEL, type LeaderExit, type ServePort } from '../protocol/discovery.ts';

@@ -1,5 +1,5 @@
 import type { WeightFile } from '../catalog/catalog.ts';
-import { EngineError } from '../errors/engine-error.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import type { StorageBackend } from './backends/storage-backend.ts';
 import { isQuotaError, storageFull } from './download/download-errors.ts';
 import type { DownloadRate } from './download/download-rate.ts';
@@ -45,7 +45,7 @@ export class FileDownloader {
 
   /**
    * A file that is not recorded as complete: found complete all the same, or downloaded.
-   * @throws EngineError `weights_unavailable`, `weights_corrupt`, `storage_full`
+   * @throws ServiceError `weights_unavailable`, `weights_corrupt`, `storage_full`
    */
   async fetch(file: WeightFile, options: FileOptions): Promise<FetchedFile> {
     await this.#files.salvage(file);
@@ -79,7 +79,7 @@ export class FileDownloader {
     try {
       return await this.#asItIs(file, options);
     } catch (error) {
-      if (!(error instanceof EngineError && error.code === 'weights_unavailable')) throw error;
+      if (!(error instanceof ServiceError && error.code === 'weights_unavailable')) throw error;
       expectRoom(await this.#options.room([file, from]));
       const repaired = begun ? await this.#requantized(file, options) : null;
       if (repaired) return repaired;
@@ -120,7 +120,7 @@ export class FileDownloader {
       return { chunks, url: stored.from };
     } catch (error) {
       options.signal.throwIfAborted();
-      const code = error instanceof EngineError ? error.code : null;
+      const code = error instanceof ServiceError ? error.code : null;
       if (code === 'weights_unavailable') return null;
       if (code !== 'weights_corrupt' && code !== 'storage_full' && !isQuotaError(error)) throw error;
       await this.#files.remove(from);
@@ -129,7 +129,7 @@ export class FileDownloader {
   }
 }
 
-/** @throws EngineError `storage_full` */
+/** @throws ServiceError `storage_full` */
 export function expectRoom({ needed, free }: Room): void {
   if (free !== null && free < needed) throw storageFull(needed, free, []);
 }

@@ -3,7 +3,7 @@ import { z } from '../util/full-zod.ts';
 import type { WeightFile } from '../catalog/catalog.ts';
 import { weightFile } from '../catalog/weight-path.ts';
 import { DESCRIPTION_FILE, type ImportedFile, type ModelDescription } from '../protocol/weights-messages.ts';
-import { badRequest } from '../errors/engine-error.ts';
+import { requestError } from '../errors/service-error.ts';
 import { parseJson } from './formats/check-format.ts';
 import type { ModelStorage } from './model-storage.ts';
 import type { WeightSources } from './sources/weight-sources.ts';
@@ -23,7 +23,7 @@ export interface ImportExportDependencies {
   sources: Pick<WeightSources, 'keepFiles'>;
 }
 
-/** What an export of a model writes beside its files. @throws EngineError 400 `weights_missing` when it is not stored completely */
+/** What an export of a model writes beside its files. @throws ServiceError 400 `weights_missing` when it is not stored completely */
 export async function exportDescription(
   { store, modelStorage }: ImportExportDependencies,
   target: string,
@@ -32,16 +32,17 @@ export async function exportDescription(
   const files = await modelStorage.files(variant);
   const missing = await (await store).missing(files);
   if (files.length === 0 || missing.length > 0) {
-    throw badRequest(
+    throw requestError(
+      400,
       `${variant} is not stored completely: ${missing[0]?.path ?? 'none of its files'} is missing. Load the model, then export it.`,
-      'target',
       'weights_missing',
+      'target',
     );
   }
   return { version: 1, variant, files: files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 })) };
 }
 
-/** @throws EngineError 400 naming the file, when it belongs to no model of the catalog or has other bytes */
+/** @throws ServiceError 400 naming the file, when it belongs to no model of the catalog or has other bytes */
 export async function importFile(
   dependencies: ImportExportDependencies,
   name: string,
@@ -53,10 +54,11 @@ export async function importFile(
   const known = await dependencies.modelStorage.known();
   const sameSize = known.flatMap(({ files }) => files).filter(({ bytes }) => bytes === blob.size);
   if (sameSize.length === 0) {
-    throw badRequest(
+    throw requestError(
+      400,
       `${name} (${blob.size} bytes) does not belong to a model in this site's catalog. Import the model's ${DESCRIPTION_FILE} first, then files of the same version.`,
-      'import',
       'unknown_weights',
+      'import',
     );
   }
   const hasName = ({ path }: WeightFile): number => Number(baseName(path) === baseName(name));
@@ -81,19 +83,21 @@ async function importDescription(
   const described = await readDescription(name, blob);
   const entry = (await modelStorage.known()).find(({ variant }) => variant.name === described.variant);
   if (!entry) {
-    throw badRequest(
+    throw requestError(
+      400,
       `${name} describes ${described.variant}, which this site's catalog does not have.`,
-      'import',
       'unknown_weights',
+      'import',
     );
   }
   // The catalog, the manifest and the hub are trusted more than a file that somebody passed on.
   if (entry.files.length === 0) await sources.keepFiles(entry.variant, described.files);
   else if (!sameFiles(entry.files, described.files)) {
-    throw badRequest(
+    throw requestError(
+      400,
       `${name} does not match the known files of ${described.variant}. Import files of the same version. If the known ones came from an earlier import, delete ${described.variant} first.`,
-      'import',
       'weights_conflict',
+      'import',
     );
   }
   return { path: null, completed: [] };
@@ -108,7 +112,7 @@ function sameFiles(known: readonly WeightFile[], described: readonly WeightFile[
 }
 
 async function readDescription(name: string, blob: Blob): Promise<ModelDescription> {
-  const refuse = (how: string) => badRequest(`${name} ${how}.`, 'import', 'invalid_description');
+  const refuse = (how: string) => requestError(400, `${name} ${how}.`, 'invalid_description', 'import');
   if (blob.size > MAX_DESCRIPTION_BYTES) throw refuse('is too large for the description of a model');
   return parseJson(await blob.text(), descriptionSchema, 'is no description of a model', refuse);
 }

@@ -2,7 +2,7 @@ import { isAddedVariant } from '../catalog/added-models.ts';
 import type { Catalog, Variant, WeightFile } from '../catalog/catalog.ts';
 import type { StoredVariant, WeightsOverview } from '../protocol/weights-messages.ts';
 import { weightBytes } from '../catalog/memory-estimate.ts';
-import { badRequest } from '../errors/engine-error.ts';
+import { requestError } from '../errors/service-error.ts';
 import { storageFull } from './download/download-errors.ts';
 import { isUnfinished, UnfinishedModels, UsageIndex } from './usage-index.ts';
 import type { WeightSources } from './sources/weight-sources.ts';
@@ -66,14 +66,15 @@ export class ModelStorage {
     return Promise.all([...names].map((name) => this.#describe(name)));
   }
 
-  /** @throws EngineError 400 when there is no such model or variant, or while it is in use */
+  /** @throws ServiceError 400 when there is no such model or variant, or while it is in use */
   async delete(target: string): Promise<void> {
     const name = await this.name(target);
     if (!(await this.#options.release(name))) {
-      throw badRequest(
+      throw requestError(
+        400,
         `${name} is being loaded, or answers requests. Stop its requests, or cancel its download, and try again.`,
-        'target',
         'weights_in_use',
+        'target',
       );
     }
     const others = [...this.#variants.keys()].filter((other) => other !== name);
@@ -90,13 +91,13 @@ export class ModelStorage {
     return listed ?? (await this.#index.entries()).get(name)?.files ?? [];
   }
 
-  /** @throws EngineError 400 */
+  /** @throws ServiceError 400 */
   async name(target: string): Promise<string> {
     if (this.#variants.has(target)) return target;
     const chosen = this.#options.chosen(target);
     if (chosen !== undefined) return chosen;
     if ((await this.#index.entries()).has(target)) return target;
-    throw badRequest(`There is no model or variant ${target} here.`, 'target', 'model_not_found');
+    throw requestError(400, `There is no model or variant ${target} here.`, 'model_not_found', 'target');
   }
 
   /** Each of the catalog's variants with the files known of it. */
@@ -124,7 +125,7 @@ export class ModelStorage {
   /**
    * After a write that found the storage full, whatever the browser reported (Chromium reports 10 GiB to every site):
    * deletes the least recently used model, where the site allows it.
-   * @throws EngineError `storage_full` saying what could be deleted
+   * @throws ServiceError `storage_full` saying what could be deleted
    */
   async makeMoreRoom(files: readonly WeightFile[]): Promise<void> {
     const oldest = await this.#deletable(files);

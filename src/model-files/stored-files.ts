@@ -119,7 +119,7 @@ export class StoredFiles {
     return this.#read(await noteOf(this.#scope, name));
   }
 
-  /** @throws EngineError `storage_full` */
+  /** @throws ServiceError `storage_full` */
   async keepNote(name: string, text: string): Promise<void> {
     try {
       await replace(this.#backend, await noteOf(this.#scope, name), text);

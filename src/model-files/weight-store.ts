@@ -1,5 +1,5 @@
 import { type WeightFile, withOrigins } from '../catalog/catalog.ts';
-import { badRequest } from '../errors/engine-error.ts';
+import { requestError } from '../errors/service-error.ts';
 import type { StorageBackend } from './backends/storage-backend.ts';
 import { copyBlob } from './download/partial-file.ts';
 import { didNotFit, wrongHash } from './download/download-errors.ts';
@@ -85,7 +85,7 @@ export class WeightStore {
 
   /**
    * The file's bytes, downloaded first when they are not complete. One call downloads, in one tab; others wait for it.
-   * @throws EngineError `weights_unavailable`, `weights_corrupt`, `storage_full` or `download_cancelled`
+   * @throws ServiceError `weights_unavailable`, `weights_corrupt`, `storage_full` or `download_cancelled`
    */
   async file(file: WeightFile, given: FileOptions): Promise<StoredFile> {
     try {
@@ -123,7 +123,7 @@ export class WeightStore {
 
   /**
    * Stores a blob as the first of these files whose hash it has. They have its size.
-   * @throws EngineError `weights_corrupt`, `storage_full`
+   * @throws ServiceError `weights_corrupt`, `storage_full`
    */
   async put(candidates: readonly WeightFile[], blob: Blob, signal: AbortSignal): Promise<WeightFile> {
     const { sha256, chunks } = await hashBlob(blob, signal);
@@ -135,7 +135,7 @@ export class WeightStore {
 
   /**
    * Stores a blob that the caller has just hashed, continuing from the chunks that are stored.
-   * @throws EngineError `storage_full`, `weights_corrupt` when the blob has changed meanwhile
+   * @throws ServiceError `storage_full`, `weights_corrupt` when the blob has changed meanwhile
    */
   async putHashed(
     file: WeightFile,
@@ -158,7 +158,7 @@ export class WeightStore {
   /**
    * Finds out whether what these files lack can be stored, before a long work on them. What the browser reports to be free
    * may be more than it gives.
-   * @throws EngineError `storage_full`
+   * @throws ServiceError `storage_full`
    */
   async tryRoom(files: readonly WeightFile[]): Promise<void> {
     const { needed } = await this.room(files);
@@ -176,11 +176,11 @@ export class WeightStore {
     }
   }
 
-  /** @throws EngineError 400 `weights_in_use` while it is being written, here or by another app of the origin */
+  /** @throws ServiceError 400 `weights_in_use` while it is being written, here or by another app of the origin */
   async delete(file: WeightFile): Promise<void> {
     if (await this.#removeUnlessLocked(file)) return;
     const message = `${file.path} is being written, perhaps by another app on this origin. Try again when its download has ended.`;
-    throw badRequest(message, 'target', 'weights_in_use');
+    throw requestError(400, message, 'weights_in_use', 'target');
   }
 
   async #removeUnlessLocked(file: WeightFile): Promise<boolean> {

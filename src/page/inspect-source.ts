@@ -9,7 +9,7 @@ import {
 } from '../catalog/memory-estimate.ts';
 import { FormatError, startOfBlob } from '../model-files/gguf/byte-cursor.ts';
 import { inspectModel, type InspectedModel, type ModelFile } from '../model-files/gguf/inspect-model.ts';
-import { EngineError } from '../errors/engine-error.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import { hasMemory64 } from '../util/memory64.ts';
 import { readStart } from '../model-files/sources/read-start.ts';
 import type { ModelSource } from '../protocol/weights-command.ts';
@@ -134,7 +134,7 @@ async function readRemote(url: string, length: number, signal: AbortSignal) {
   try {
     return await readStart(url, length, signal);
   } catch (error) {
-    throw error instanceof EngineError ? fromWire(error.wire) : error;
+    throw error instanceof ServiceError ? fromWire(error.wire) : error;
   }
 }
 

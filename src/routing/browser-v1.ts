@@ -12,7 +12,7 @@ import { showSpan, type Span } from '../util/user-timing.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { catalogDirectory } from '../api/models/models.ts';
 import { createService, type Service } from '../api/service.ts';
-import { asServiceError } from '../api/service-error.ts';
+import { asServiceError } from '../errors/service-error.ts';
 import { createResponseStore, readAddedModels, readCatalog } from '../database/database.ts';
 import {
   statusChannel,

@@ -3,7 +3,7 @@
  * @module localtext/sw
  */
 
-import { serverError } from '../api/service-error.ts';
+import { serverError } from '../errors/service-error.ts';
 import { type EngineConnection, linked } from '../connection/engine-connection.ts';
 import type { NeedEngine, PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
 import { requestsRun, scopeOf } from '../protocol/locks.ts';

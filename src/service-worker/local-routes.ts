@@ -9,7 +9,7 @@ import {
   type LoadLine,
 } from '../protocol/local-paths.ts';
 import { EventStream } from '../api/http/response.ts';
-import { asServiceError, invalidField, requestError, ServiceError } from '../api/service-error.ts';
+import { asServiceError, invalidField, requestError, ServiceError } from '../errors/service-error.ts';
 import type { V1 } from '../routing/browser-v1.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WeightsCommand } from '../protocol/weights-command.ts';

@@ -1,4 +1,4 @@
-import { type EngineError, serverError } from '../errors/engine-error.ts';
+import { serverError, type ServiceError } from '../errors/service-error.ts';
 import { BLOCKED_WORKER, blockedMessage, onBlockedWorker } from '../util/policy-violations.ts';
 import { trustedScriptUrl } from '../util/trusted-urls.ts';
 
@@ -6,11 +6,11 @@ import { trustedScriptUrl } from '../util/trusted-urls.ts';
 export function openWorker(
   url: string,
   options: WorkerOptions,
-  onFailure: (error: EngineError) => void,
+  onFailure: (error: ServiceError) => void,
 ): Worker {
   const here = new AbortController();
   const { signal } = here;
-  const fail = (error: EngineError): void => {
+  const fail = (error: ServiceError): void => {
     here.abort();
     onFailure(error);
   };
@@ -40,7 +40,7 @@ export function openWorker(
   return worker;
 }
 
-function notStarted(url: string, event: Event): EngineError {
+function notStarted(url: string, event: Event): ServiceError {
   const { pathname } = new URL(url);
   const why = event instanceof ErrorEvent && event.message;
   return serverError(
@@ -52,6 +52,6 @@ function notStarted(url: string, event: Event): EngineError {
 }
 
 /** @param directive of the Content-Security-Policy that refuses the script as a worker */
-function workerBlocked(script: string, directive: string, cause?: unknown): EngineError {
+function workerBlocked(script: string, directive: string, cause?: unknown): ServiceError {
   return serverError('worker_blocked', blockedMessage(script, directive), cause);
 }

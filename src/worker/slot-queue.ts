@@ -1,4 +1,4 @@
-import { EngineError } from '../errors/engine-error.ts';
+import { ServiceError } from '../errors/service-error.ts';
 
 /** Jobs that may wait for one model's slots. */
 const QUEUE_LIMIT = 64;
@@ -47,7 +47,7 @@ export class SlotQueue {
 
   /**
    * Waits for a slot; the function it resolves to gives the slot back, once.
-   * @throws EngineError 429 when the line is full; the signal's reason when it aborts first
+   * @throws ServiceError 429 when the line is full; the signal's reason when it aborts first
    */
   enter(signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) return Promise.reject(signal.reason as Error);
@@ -90,9 +90,9 @@ export class SlotQueue {
     }
   }
 
-  #full(): EngineError {
+  #full(): ServiceError {
     const retryAfterMs = Math.round(Math.min(60_000, Math.max(1000, this.#averageMs / this.#slots)));
-    return new EngineError({
+    return new ServiceError({
       status: 429,
       type: 'rate_limit_error',
       code: 'rate_limit_exceeded',

@@ -1,5 +1,5 @@
 import { describe, shortened } from './schema-issues.ts';
-import { invalidField, type ServiceError } from '../service-error.ts';
+import { invalidField, type ServiceError } from '../../errors/service-error.ts';
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 

@@ -1,5 +1,5 @@
 import type * as z from 'zod/mini';
-import { invalidField, requestError, ServiceError, unsupported } from '../service-error.ts';
+import { invalidField, requestError, ServiceError, unsupported } from '../../errors/service-error.ts';
 import type { Call } from '../http/call.ts';
 import { schemaError } from './schema-issues.ts';
 

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
 import type { ErrorCode } from '../../errors/error-codes.ts';
-import { invalidField, requestError, type ServiceError } from '../service-error.ts';
+import { invalidField, requestError, type ServiceError } from '../../errors/service-error.ts';
 
 type Issue = z.core.$ZodIssue;
 

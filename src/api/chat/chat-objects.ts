@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import type { ChatUsage, TokenLogprob, ToolCall } from '../../protocol/job.ts';
 import type { AnswerHead, ChoiceResult, ChoiceEvent, StreamEncoder } from '../generation/answers.ts';
 import type { FinishReason } from '../reply-parts.ts';
-import type { ServiceError } from '../service-error.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
 
 /** OpenAI's shapes, checked against the types of OpenAI's client library. */
 

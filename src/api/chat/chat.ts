@@ -10,7 +10,7 @@ import { answerInputTokens } from '../generation/input-tokens.ts';
 import { admitGeneration } from '../generation/admission.ts';
 import { streamAnswer, wholeAnswer, type AnswerFormat } from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
-import { conflicting, unsupported, invalidField } from '../service-error.ts';
+import { conflicting, invalidField, unsupported } from '../../errors/service-error.ts';
 import { withToolPrompt, toToolUse } from '../tools/tool-use.ts';
 import { toChatCompletion, ChunkEncoder } from './chat-objects.ts';
 import type { ChatBody, MessageBody } from './chat-schema.ts';

@@ -13,7 +13,7 @@ import {
   type StreamEncoder,
 } from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
-import { invalidField, unsupported, type ServiceError } from '../service-error.ts';
+import { invalidField, type ServiceError, unsupported } from '../../errors/service-error.ts';
 import type { CompletionBody } from './completion-schema.ts';
 import type { ChatUsage, TokenLogprob } from '../../protocol/job.ts';
 import { toUsage } from '../chat/chat-objects.ts';

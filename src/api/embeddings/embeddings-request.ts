@@ -1,5 +1,5 @@
 import * as z from '../../util/zod.ts';
-import { invalidField } from '../service-error.ts';
+import { invalidField } from '../../errors/service-error.ts';
 
 const MAX_INPUTS = 2048;
 /** Of one request; OpenAI's own limit. */

@@ -1,7 +1,7 @@
 import type { ChatJob, Accepted, ChatUsage, Timings } from '../../protocol/job.ts';
 import type { Call } from '../http/call.ts';
 import { requireModel } from '../models/models.ts';
-import { rateLimited, storageUnavailable, type ServiceError } from '../service-error.ts';
+import { rateLimited, type ServiceError, storageUnavailable } from '../../errors/service-error.ts';
 import { choiceCount, inputOf, type Generation } from './generation.ts';
 
 /** Reserved for a reply without a limit. */

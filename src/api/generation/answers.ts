@@ -1,5 +1,5 @@
 import type { ChatUsage, TokenLogprob, ToolCall } from '../../protocol/job.ts';
-import { asServiceError, type ServiceError } from '../service-error.ts';
+import { asServiceError, type ServiceError } from '../../errors/service-error.ts';
 import type { FinishReason, ReplyEvent } from '../reply-parts.ts';
 import {
   answerHeaders,

@@ -1,7 +1,7 @@
 import { delay } from '../../util/async.ts';
 import type { ChatJob } from '../../protocol/job.ts';
 import type { EngineClient, EngineEvent, EngineRequest } from '../service-dependencies.ts';
-import { ServiceError, serverError } from '../service-error.ts';
+import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { GenerationRun } from './admission.ts';
 import { choiceCount, toChatJob, type Generation } from './generation.ts';
 import {

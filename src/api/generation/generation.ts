@@ -11,7 +11,7 @@ import {
 import { callConstraint, type ToolUse } from '../tools/tool-use.ts';
 import type { flatFormat, streamFields } from '../body/fields.ts';
 import { checkJsonSchema } from '../body/json-schema.ts';
-import { conflicting } from '../service-error.ts';
+import { conflicting } from '../../errors/service-error.ts';
 
 /** What to generate, for every endpoint alike. */
 export interface Generation {

@@ -1,6 +1,6 @@
 import type { Call } from '../http/call.ts';
 import { answerHeaders, answerJson, JSON_TYPE } from '../http/response.ts';
-import { serverError } from '../service-error.ts';
+import { serverError } from '../../errors/service-error.ts';
 import { admitGeneration, type GenerationRun } from './admission.ts';
 import { renamed } from './generate.ts';
 import { toChatJob, type Generation } from './generation.ts';

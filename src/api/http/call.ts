@@ -2,7 +2,7 @@ import type { Admitted, ServiceDependencies } from '../service-dependencies.ts';
 import type { ChatUsage } from '../../protocol/job.ts';
 import { LOGGED_BODY_CHARACTERS, type LoggedBody, type RequestLogEntry } from '../../protocol/request-log.ts';
 import type { ReplyPart } from '../reply-parts.ts';
-import { asServiceError } from '../service-error.ts';
+import { asServiceError } from '../../errors/service-error.ts';
 
 /** One request that is being answered. */
 export interface Call {

@@ -2,7 +2,7 @@ import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { EmbeddingResult, Timings } from '../../protocol/job.ts';
 import { createDeferred, withTimeout } from '../../util/async.ts';
 import type { LimitState } from '../service-dependencies.ts';
-import { serverError } from '../service-error.ts';
+import { serverError } from '../../errors/service-error.ts';
 import type { Call } from './call.ts';
 
 /** Events that may lie unread before the engine waits for the reader. */

@@ -3,7 +3,7 @@ import type { Call } from '../http/call.ts';
 import { jsonResponse } from '../http/response.ts';
 import { shortened } from '../body/schema-issues.ts';
 import type { Admitted, ModelDetails, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
-import { requestError, type ServiceError } from '../service-error.ts';
+import { requestError, type ServiceError } from '../../errors/service-error.ts';
 import type { Capability, ModelFacts } from '../../protocol/model-facts.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 

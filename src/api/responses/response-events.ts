@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import type { ChatUsage, TokenLogprob } from '../../protocol/job.ts';
 import type { ChoiceEvent, StreamEncoder } from '../generation/answers.ts';
-import type { ServiceError } from '../service-error.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
 import {
   newItemId,
   toResponseLogprobs,

@@ -3,7 +3,7 @@ import type { ChatUsage, TokenLogprob, ChatMessage, ToolCall } from '../../proto
 import type { AnswerHead } from '../generation/answers.ts';
 import type { ResponseBody } from './response-schema.ts';
 import { toText, wellFormed } from '../chat/chat.ts';
-import { invalidField } from '../service-error.ts';
+import { invalidField } from '../../errors/service-error.ts';
 
 type Responses = OpenAI.Responses.Response;
 /** The client computes `output_text`. */

@@ -11,7 +11,7 @@ import {
 import type { Call } from '../http/call.ts';
 import { jsonResponse } from '../http/response.ts';
 import type { StoredResponse } from '../service-dependencies.ts';
-import { requestError, invalidField } from '../service-error.ts';
+import { invalidField, requestError } from '../../errors/service-error.ts';
 import { ResponseEvents, ResponseOutput } from './response-events.ts';
 import {
   appendItems,

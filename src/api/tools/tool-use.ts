@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini';
 import { checkJsonSchema, SchemaBudget } from '../body/json-schema.ts';
 import { describe } from '../body/schema-issues.ts';
-import { conflicting, invalidField, requestError } from '../service-error.ts';
+import { conflicting, invalidField, requestError } from '../../errors/service-error.ts';
 import type { chatToolChoice, chatTools, responseToolChoice, responseTools } from './tool-schema.ts';
 import type { ChatMessage, Constraint } from '../../protocol/job.ts';
 

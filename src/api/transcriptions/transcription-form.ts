@@ -1,6 +1,6 @@
 import { readBytes } from '../body/request-body.ts';
 import type { Call } from '../http/call.ts';
-import { invalidField, requestError, type ServiceError } from '../service-error.ts';
+import { invalidField, requestError, type ServiceError } from '../../errors/service-error.ts';
 
 /** A file of 25 MiB, the other fields and the parts' headers. */
 const MAX_FORM_BYTES = 25.25 * 1024 * 1024;

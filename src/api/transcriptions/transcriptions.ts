@@ -5,7 +5,7 @@ import { HEARTBEAT_MS } from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
 import { answerHeaders, answerJson, EVENT_STREAM, EventStream, StreamWait } from '../http/response.ts';
 import { requireModel } from '../models/models.ts';
-import { asServiceError } from '../service-error.ts';
+import { asServiceError } from '../../errors/service-error.ts';
 import { readForm } from './transcription-form.ts';
 
 /** Reserved for a file; a key's limit counts the tokens of its text. */

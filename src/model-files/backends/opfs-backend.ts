@@ -1,5 +1,5 @@
 import { delay, withTimeout } from '../../util/async.ts';
-import { type EngineError, serverError } from '../../errors/engine-error.ts';
+import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { type BackendWriter, freeBytes, type StorageBackend } from './storage-backend.ts';
 
 /** Where the store's files lie in the origin private file system. @throws where there is none */
@@ -21,7 +21,7 @@ type Openable = Pick<FileSystemFileHandle, 'createSyncAccessHandle'>;
 
 /**
  * Opens a file of the private file system for writing: again when that takes too long, or while another still holds it.
- * @throws EngineError `storage_failed`, so that nobody waits forever; what the last try failed of
+ * @throws ServiceError `storage_failed`, so that nobody waits forever; what the last try failed of
  */
 export async function openAccess(
   getFile: () => Promise<Openable>,
@@ -53,7 +53,7 @@ async function openWithin(
 const isHeld = (error: unknown): boolean =>
   error instanceof DOMException && error.name === 'NoModificationAllowedError';
 
-const neverOpened = (): EngineError =>
+const neverOpened = (): ServiceError =>
   serverError(
     'storage_failed',
     "The browser's storage for this site does not open a file. Close every tab of this site, or restart the browser, and try again: what has come is kept.",

@@ -1,33 +1,33 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
-import { EngineError, serverError } from '../../errors/engine-error.ts';
+import { serverError, ServiceError } from '../../errors/service-error.ts';
 import { IdleTimeoutError, TransientStatusError, WrongRangeError } from './retry.ts';
 
-export const unavailable = ({ path }: WeightFile, status: number): EngineError =>
+export const unavailable = ({ path }: WeightFile, status: number): ServiceError =>
   serverError(
     'weights_unavailable',
     `The weight file ${path} could not be downloaded: the server answered ${status}. Put the model's files into the site's models folder, or name another folder.`,
   );
 
-export const webPage = ({ path }: WeightFile, status: number): EngineError =>
+export const webPage = ({ path }: WeightFile, status: number): ServiceError =>
   serverError(
     'weights_unavailable',
     `The server answered a web page (HTML, status ${status}) instead of the weight file ${path}. Check the address of the models folder. A host that answers every unknown address with its start page must answer 404 for missing files; a network that requires a sign-in may also answer so.`,
   );
 
-export const wrongHash = (file: WeightFile): EngineError =>
+export const wrongHash = (file: WeightFile): ServiceError =>
   corrupt(file, 'does not have the SHA-256 that the catalog says');
 
-export const sizeDiffers = (file: WeightFile, how: string): EngineError =>
+export const sizeDiffers = (file: WeightFile, how: string): ServiceError =>
   corrupt(file, `${how}, which is not what the catalog says`);
 
-const corrupt = ({ path, bytes, sha256 }: WeightFile, how: string): EngineError =>
+const corrupt = ({ path, bytes, sha256 }: WeightFile, how: string): ServiceError =>
   serverError(
     'weights_corrupt',
     `The weight file ${path} ${how} (${bytes} bytes, SHA-256 ${sha256.slice(0, 12)}…). Put the right file into the models folder, or correct the catalog.`,
   );
 
 /** @param needed 0: the bytes are stored. @param free null: less than is needed; the browser does not say how much */
-export function storageFull(needed: number, free: number | null, deletable: readonly string[]): EngineError {
+export function storageFull(needed: number, free: number | null, deletable: readonly string[]): ServiceError {
   const allowed =
     free === null ? "the browser's storage is full" : `the browser lets this site store ${Math.max(0, free)}`;
   const why =
@@ -55,7 +55,7 @@ export const didNotFit = ({ path, bytes }: WeightFile, error: unknown): unknown 
   asStorageFull(error, `${path} (${bytes} bytes)`);
 
 export function downloadFailed(file: WeightFile, error: unknown, keptBytes: number): unknown {
-  if (error instanceof EngineError || isQuotaError(error)) return didNotFit(file, error);
+  if (error instanceof ServiceError || isQuotaError(error)) return didNotFit(file, error);
   return serverError(
     'weights_unavailable',
     `The weight file ${file.path} could not be downloaded: ${reason(error)}, several times in a row. ${keptBytes} of its ${file.bytes} bytes are stored and kept. Check the connection and try again.`,

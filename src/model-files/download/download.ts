@@ -1,5 +1,5 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
-import { EngineError } from '../../errors/engine-error.ts';
+import { ServiceError } from '../../errors/service-error.ts';
 import { CHUNK_BYTES, type StorageBackend } from '../backends/storage-backend.ts';
 import { ChunkReader } from './chunk-reader.ts';
 import {
@@ -31,7 +31,7 @@ export interface DownloadOptions {
  * supports ranges, and hashes it as it arrives. After an abort the stored chunks and their checkpoint remain; the caller
  * removes the checkpoint once the file is recorded as complete.
  * @returns the SHA-256 of each chunk, in hex
- * @throws EngineError; the signal's reason
+ * @throws ServiceError; the signal's reason
  */
 export async function download(
   backend: StorageBackend,
@@ -127,7 +127,7 @@ class Download {
       signal: this.#signal,
       storedBytes: () => this.#partial.storedBytes,
       isFinal: (error) =>
-        error instanceof EngineError || error instanceof VersionChangedError || isQuotaError(error),
+        error instanceof ServiceError || error instanceof VersionChangedError || isQuotaError(error),
     });
   }
 
@@ -206,7 +206,7 @@ export interface ByteRange {
 
 /**
  * Refuses an answer that cannot be the file, before any byte of it is stored.
- * @throws EngineError; `TransientStatusError` and `WrongRangeError`, after which another attempt may help
+ * @throws ServiceError; `TransientStatusError` and `WrongRangeError`, after which another attempt may help
  */
 async function checkResponse(file: WeightFile, response: Response, asked: ByteRange): Promise<void> {
   try {

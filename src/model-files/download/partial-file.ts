@@ -157,7 +157,7 @@ export async function discardPartial(backend: StorageBackend, name: string): Pro
 /**
  * Writes a blob of this device as `download()` writes what a server sends: it continues from the chunks that are stored,
  * and after an abort they remain.
- * @throws EngineError `weights_corrupt` when what was written has another hash
+ * @throws ServiceError `weights_corrupt` when what was written has another hash
  */
 export async function copyBlob(
   backend: StorageBackend,

@@ -1,5 +1,5 @@
 import { abortable, createDeferred, type Deferred } from '../../util/async.ts';
-import { serverError } from '../../errors/engine-error.ts';
+import { serverError } from '../../errors/service-error.ts';
 import { type WeightFile, withOrigins } from '../../catalog/catalog.ts';
 
 const PAUSED = new DOMException('The download was paused.', 'AbortError');

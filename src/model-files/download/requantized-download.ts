@@ -13,7 +13,7 @@ export async function reserve(backend: StorageBackend, { sha256, bytes }: Weight
 /**
  * Writes a file to the backend from the same weights in Q4_1.
  * @returns the SHA-256 of each chunk, in hex
- * @throws EngineError `weights_corrupt` when another file comes of it: nothing of that stays; the signal's reason
+ * @throws ServiceError `weights_corrupt` when another file comes of it: nothing of that stays; the signal's reason
  */
 export async function requantize(
   backend: StorageBackend,

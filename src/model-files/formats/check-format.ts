@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 import type { WeightFile } from '../../catalog/catalog.ts';
-import { type EngineError, serverError } from '../../errors/engine-error.ts';
+import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { type ByteCursor, FormatError, readHeader, startOfBlob } from '../gguf/byte-cursor.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { readSafetensors } from '../gguf/read-safetensors.ts';
@@ -37,7 +37,7 @@ const CHECKS: [RegExp, (cursor: ByteCursor) => unknown][] = [
 /**
  * Checks the header of a file before an engine reads it: bytes with the catalog's hash may still be malformed, and
  * an engine's own error does not name the file.
- * @throws EngineError `weights_corrupt` naming the file
+ * @throws ServiceError `weights_corrupt` naming the file
  */
 export async function checkFormat(file: WeightFile, blob: Blob): Promise<void> {
   const [, check] = CHECKS.find(([pattern]) => pattern.test(file.path)) ?? [];
@@ -52,7 +52,7 @@ export async function checkFormat(file: WeightFile, blob: Blob): Promise<void> {
 /** After a load that failed without naming a file: the first `.json` file that is not JSON. */
 export async function findBrokenJson(
   files: readonly { file: WeightFile; blob: Blob }[],
-): Promise<EngineError | null> {
+): Promise<ServiceError | null> {
   for (const { file, blob } of files) {
     if (!file.path.endsWith('.json')) continue;
     const text = await blob.text().catch(() => null);
@@ -66,7 +66,7 @@ export async function findBrokenJson(
   return null;
 }
 
-function corruptFile({ path }: WeightFile, { message }: FormatError): EngineError {
+function corruptFile({ path }: WeightFile, { message }: FormatError): ServiceError {
   return serverError(
     'weights_corrupt',
     `The weight file ${path} ${message}. Put the right file into the models folder, or correct the catalog.`,

@@ -3,7 +3,7 @@ import { z } from '../../util/full-zod.ts';
 
 import type { HubSource, Variant, WebLlmVariant, WeightFile } from '../../catalog/catalog.ts';
 import { byteCount, commitHash, sha256Hex, weightPath } from '../../catalog/weight-path.ts';
-import { type EngineError, serverError } from '../../errors/engine-error.ts';
+import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { IdleTimeout } from '../download/retry.ts';
 import { libraryPath } from './mlc-paths.ts';
 
@@ -193,6 +193,6 @@ function whyHidden({ headers }: Response): string {
   }
 }
 
-function unavailable(name: string, why: string): EngineError {
+function unavailable(name: string, why: string): ServiceError {
   return serverError('weights_unavailable', `The weights of ${name} cannot be downloaded: ${why}.`);
 }

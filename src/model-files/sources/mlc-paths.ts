@@ -1,5 +1,5 @@
 import type { WebLlmVariant } from '../../catalog/catalog.ts';
-import { serverError } from '../../errors/engine-error.ts';
+import { serverError } from '../../errors/service-error.ts';
 
 export const CHAT_CONFIG = 'mlc-chat-config.json';
 

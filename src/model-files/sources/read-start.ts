@@ -1,7 +1,7 @@
-import { type EngineError, serverError } from '../../errors/engine-error.ts';
+import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { GATED } from './hub-source.ts';
 
-/** The first bytes of a file on a server, and its size. Servers that know no ranges are stopped in time. @throws EngineError */
+/** The first bytes of a file on a server, and its size. Servers that know no ranges are stopped in time. @throws ServiceError */
 export async function readStart(
   url: string,
   length: number,
@@ -43,5 +43,5 @@ function refusalOf({ status, headers }: Pick<Response, 'status' | 'headers'>): s
   return `the server answered ${status}`;
 }
 
-const unavailable = (url: string, why: string, cause?: unknown): EngineError =>
+const unavailable = (url: string, why: string, cause?: unknown): ServiceError =>
   serverError('weights_unavailable', `${url} could not be read: ${why}. Nothing was stored.`, cause);

@@ -2,7 +2,7 @@ import { downloaded, type HubSource, type Variant, type WeightFile } from '../..
 import { z } from '../../util/full-zod.ts';
 
 import { formatBytes, weightBytes } from '../../catalog/memory-estimate.ts';
-import { badRequest, EngineError, serverError } from '../../errors/engine-error.ts';
+import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
 import type { ModelSource } from '../../protocol/weights-command.ts';
 import type { HubModel, RemoteFile } from '../../protocol/weights-messages.ts';
 import { commitOf, DEFAULT_HUB, listHubFiles, readTree } from './hub-source.ts';
@@ -29,20 +29,21 @@ const TENSORS = /^_data(_\d+)?$/;
 
 export type HubModelSource = Extract<ModelSource, { type: 'hub' }>;
 
-/** The models of a repository in GGUF and ONNX, the smallest first, at the commit that its revision has now. @throws EngineError */
+/** The models of a repository in GGUF and ONNX, the smallest first, at the commit that its revision has now. @throws ServiceError */
 export async function listModels(
   { repository, revision: wanted }: Pick<HubModelSource, 'repository' | 'revision'>,
   endpoint: string,
   signal: AbortSignal,
 ): Promise<HubModel[]> {
   if (!REPOSITORY.test(repository) || repository.includes('..'))
-    throw badRequest(
+    throw requestError(
+      400,
       `${JSON.stringify(repository)} is no repository. Use owner/name.`,
-      'source',
       'invalid_value',
+      'source',
     );
   if (wanted !== null && !REVISION.test(wanted))
-    throw badRequest(`${JSON.stringify(wanted)} is no revision.`, 'source', 'invalid_value');
+    throw requestError(400, `${JSON.stringify(wanted)} is no revision.`, 'invalid_value', 'source');
   const query = { name: repository, repository, revision: wanted ?? 'main', endpoint, signal };
   const revision = await commitOf(query);
   const tree = await readTree({ ...query, revision });
@@ -54,7 +55,7 @@ export async function listModels(
     sha256: lfs?.oid ?? null,
   }));
   const models = [...ggufModels(files), ...onnxModels(files)];
-  if (models.length === 0) throw badRequest(whyNone(repository, files), 'source', 'unsupported_model');
+  if (models.length === 0) throw requestError(400, whyNone(repository, files), 'unsupported_model', 'source');
   return models
     .map((model) => ({ ...model, revision, bytes: weightBytes(model) }))
     .toSorted((a, b) => a.bytes - b.bytes);
@@ -98,7 +99,7 @@ function whyNone(repository: string, files: readonly RemoteFile[]): string {
 
 /**
  * The one model that `file` names: a path, or a part of one that only one model has, as its quantization; null: the only
- * model, or that of `onnx/model.onnx`. @throws EngineError
+ * model, or that of `onnx/model.onnx`. @throws ServiceError
  */
 export function chooseHubModel({ repository, file }: HubModelSource, models: readonly HubModel[]): HubModel {
   const matching = models.filter((model) => matches(file, model));
@@ -108,10 +109,11 @@ export function chooseHubModel({ repository, file }: HubModelSource, models: rea
   if (found && others.length === 0) return found;
   const names = (found ? matching : models).map((model) => `${model.file} (${formatBytes(model.bytes)})`);
   const list = names.slice(0, SHOWN).join(', ');
-  throw badRequest(
+  throw requestError(
+    400,
     `${repository} has ${found ? `${names.length} models that ${file ?? 'could be meant'} may name` : `no model ${file ?? ''}`}: ${list}. Name one of them as \`file\`.`,
-    'source',
     'invalid_value',
+    'source',
   );
 }
 
@@ -159,18 +161,18 @@ export class WeightSources {
 
   /**
    * Keeps what an imported description says of a variant that neither site nor hub describe.
-   * @throws EngineError 400 for a path outside the variant: it may be another variant's
+   * @throws ServiceError 400 for a path outside the variant: it may be another variant's
    */
   async keepFiles(variant: Variant, files: WeightFile[]): Promise<void> {
     const stray = files.find(({ path }) => !belongsTo(variant, path));
     if (stray) {
       const message = `${stray.path} is no file of ${variant.name}. Its files lie below ${variant.hub?.folder ?? ''}/.`;
-      throw badRequest(message, 'import', 'invalid_description');
+      throw requestError(400, message, 'invalid_description', 'import');
     }
     await this.#note(variant, files);
   }
 
-  /** The models of a repository of the model hub. @throws EngineError */
+  /** The models of a repository of the model hub. @throws ServiceError */
   async hubModels(source: HubModelSource, signal: AbortSignal): Promise<HubModel[]> {
     if (this.#hub !== null) return listModels(source, this.#hub, signal);
     const message = 'This site does not use the model hub. Allow it by start({ sources: { hub: true } }).';
@@ -214,7 +216,7 @@ export class WeightSources {
     const files = (await this.files(variant)) ?? (await this.#fromHub(variant, hub, signal));
     // Without room for the note the load continues: whether the weights fit, their own writes show.
     await this.#note(variant, files).catch((error: unknown) => {
-      if (!(error instanceof EngineError && error.code === 'storage_full')) throw error;
+      if (!(error instanceof ServiceError && error.code === 'storage_full')) throw error;
     });
     return { ...variant, files };
   }

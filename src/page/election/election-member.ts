@@ -1,6 +1,6 @@
 import { backoff, delay, withTimeout } from '../../util/async.ts';
 import { LEADER_EXIT_CHANNEL, type LeaderExit } from '../../protocol/discovery.ts';
-import { EngineError, serverError } from '../../errors/engine-error.ts';
+import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { EngineMessage } from '../../protocol/engine-port.ts';
 import { leaderLock } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
@@ -20,7 +20,7 @@ type State =
   | { type: 'starting'; ports: MessagePort[] }
   | { type: 'serving'; worker: EngineWorker }
   /** The worker does not start. Requests are refused until it does. */
-  | { type: 'failing'; error: EngineError };
+  | { type: 'failing'; error: ServiceError };
 
 /** This tab's part in the election: it queues for the lock, and while it leads it owns the engine worker. */
 export class ElectionMember extends EventTarget {
@@ -91,7 +91,7 @@ export class ElectionMember extends EventTarget {
   #fail(error: unknown): void {
     this.#failures++;
     const failure =
-      error instanceof EngineError
+      error instanceof ServiceError
         ? error
         : this.#failures >= FAILURES_TO_REPORT
           ? workerFailed(error)
@@ -126,18 +126,18 @@ function announceExit(epoch: string): void {
   channel.close();
 }
 
-function refuse(port: MessagePort, { wire }: EngineError): void {
+function refuse(port: MessagePort, { wire }: ServiceError): void {
   port.postMessage({ type: 'error', error: wire } satisfies EngineMessage);
   port.close();
 }
 
-const versionMismatch = (): EngineError =>
+const versionMismatch = (): ServiceError =>
   serverError(
     'protocol_mismatch',
     'The tabs of this site and its service worker run different versions. Reload every tab of this site, and try again.',
   );
 
-const workerFailed = (cause: unknown): EngineError =>
+const workerFailed = (cause: unknown): ServiceError =>
   serverError(
     'engine_worker_failed',
     "The engine's worker could not be started. The console of the site's first tab says why; reload that tab, and try again.",

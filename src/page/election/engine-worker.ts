@@ -1,7 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { WorkerControl, WorkerOptions } from '../../protocol/worker-control.ts';
 import type { ServePort } from '../../protocol/discovery.ts';
-import { type EngineError, serverError } from '../../errors/engine-error.ts';
+import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { engineLock } from '../../protocol/locks.ts';
 import { blockedMessage, onBlockedWorker } from '../../util/policy-violations.ts';
 import { withTrustedWorkers } from '../../util/trusted-urls.ts';
@@ -38,7 +38,7 @@ export interface EngineWorker {
 }
 
 /**
- * @throws EngineError `worker_blocked` when the browser does not run the worker's script; Error when it does not start;
+ * @throws ServiceError `worker_blocked` when the browser does not run the worker's script; Error when it does not start;
  *   the signal's reason when aborted meanwhile
  */
 export async function spawnEngineWorker(
@@ -112,7 +112,7 @@ export async function whenStuck(ping: () => Promise<void>, signal: AbortSignal, 
   }
 }
 
-const workerBlocked = (message: string): EngineError => serverError('worker_blocked', message);
+const workerBlocked = (message: string): ServiceError => serverError('worker_blocked', message);
 
 function whenBlocked(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {

@@ -1,6 +1,6 @@
 import type { ChatEvent, ChatJob, TokenLogprob } from '../../protocol/job.ts';
 import type { EngineEvent } from '../../api/service-dependencies.ts';
-import { ServiceError, unsupported } from '../../api/service-error.ts';
+import { ServiceError, unsupported } from '../../errors/service-error.ts';
 import { estimateTokens, readUsage } from './answer-schemas.ts';
 import { Deadline } from './read-answer.ts';
 import { type Chunk, readEvents } from './read-events.ts';

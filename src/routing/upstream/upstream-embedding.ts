@@ -1,5 +1,5 @@
 import type { EmbeddingJob, EmbeddingResult } from '../../protocol/job.ts';
-import { ServiceError, unsupported } from '../../api/service-error.ts';
+import { ServiceError, unsupported } from '../../errors/service-error.ts';
 import { embeddingsSchema, estimateTokens, readUsage } from './answer-schemas.ts';
 import { readJson } from './read-answer.ts';
 import { brokeBound, cutShort, fault } from './upstream-failures.ts';

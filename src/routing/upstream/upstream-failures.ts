@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../errors/error-codes.ts';
 import type { WireError } from '../../errors/wire-error.ts';
-import { ServiceError } from '../../api/service-error.ts';
+import { ServiceError } from '../../errors/service-error.ts';
 
 /** A server's failure. */
 export class UpstreamError extends ServiceError {

@@ -4,7 +4,7 @@ import type {
 } from 'openai/resources/chat/completions';
 import type { CompletionCreateParamsStreaming } from 'openai/resources/completions';
 import { type ChatJob, type ChatMessage, SAMPLING, type Sampling } from '../../protocol/job.ts';
-import { type ServiceError, unsupported } from '../../api/service-error.ts';
+import { type ServiceError, unsupported } from '../../errors/service-error.ts';
 
 export type UpstreamRequest =
   | { path: '/chat/completions'; body: ChatCompletionCreateParamsStreaming }

@@ -2,7 +2,7 @@ import { type AddedModel, embeddingQuantization } from '../../catalog/added-mode
 import type { TransformersVariant, WllamaVariant } from '../../catalog/catalog.ts';
 import { fitChat, fitEmbedding } from '../../catalog/memory-estimate.ts';
 import { type InspectedModel, inspectModel } from '../../model-files/gguf/inspect-model.ts';
-import { badRequest } from '../../errors/engine-error.ts';
+import { requestError } from '../../errors/service-error.ts';
 import { hasMemory64 } from '../../util/memory64.ts';
 import type { EmbeddingFacts } from '../../protocol/weights-messages.ts';
 import type { Device } from '../device/device.ts';
@@ -21,7 +21,7 @@ export interface DescribedModel {
 /** llama.cpp's own defaults: small models write nonsense without them. */
 const SAMPLING = { topK: 40, minP: 0.05 };
 
-/** @throws EngineError 400 `unsupported_model`; FormatError */
+/** @throws ServiceError 400 `unsupported_model`; FormatError */
 export async function describeAddedModel(
   { files, facts }: OpenedSource,
   device: Pick<Device, 'gpu' | 'memoryGiB'>,
@@ -74,16 +74,16 @@ function describeEmbedding(
   };
 }
 
-/** @throws EngineError 400 `unsupported_model` */
+/** @throws ServiceError 400 `unsupported_model` */
 async function requireTemplate({ name, facts }: InspectedModel<SourceFile>): Promise<void> {
   const { templateFault } = await import('../prompt/chat-prompt.ts');
   const fault = templateFault(facts.chatTemplate);
   if (fault === undefined) return;
-  throw badRequest(`${name} ${fault}. Use another file of this model.`, 'source', 'unsupported_model');
+  throw requestError(400, `${name} ${fault}. Use another file of this model.`, 'unsupported_model', 'source');
 }
 
-/** @throws EngineError 400 `unsupported_model` */
+/** @throws ServiceError 400 `unsupported_model` */
 function requireFit(name: string, shortage: string | undefined): void {
   if (shortage === undefined) return;
-  throw badRequest(`${name} ${shortage}. Choose a smaller model.`, 'source', 'unsupported_model');
+  throw requestError(400, `${name} ${shortage}. Choose a smaller model.`, 'unsupported_model', 'source');
 }

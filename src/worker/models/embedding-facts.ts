@@ -1,7 +1,7 @@
 import { z } from '../../util/full-zod.ts';
 
 import type { TransformersVariant } from '../../catalog/catalog.ts';
-import { badRequest } from '../../errors/engine-error.ts';
+import { requestError } from '../../errors/service-error.ts';
 import { readStart } from '../../model-files/sources/read-start.ts';
 import type { EmbeddingFacts, HubModel, RemoteFile } from '../../protocol/weights-messages.ts';
 import { parseJson } from '../../model-files/formats/check-format.ts';
@@ -46,7 +46,7 @@ const POOLINGS = new Map<string, TransformersVariant['pooling']>([
   ['lasttoken', 'last_token'],
 ]);
 
-/** Reads the small files of an embedding model, and the start of its graph. @throws EngineError */
+/** Reads the small files of an embedding model, and the start of its graph. @throws ServiceError */
 export async function readEmbeddingFacts(
   repository: string,
   model: HubModel,
@@ -60,7 +60,7 @@ export async function readEmbeddingFacts(
       : null;
   };
   const refuse = (why: string) =>
-    badRequest(`${repository} ${why}. Choose another model.`, 'source', 'unsupported_model');
+    requestError(400, `${repository} ${why}. Choose another model.`, 'unsupported_model', 'source');
   const config = await json('config.json', configFacts);
   const dimensions = config?.hidden_size ?? config?.dim;
   if (!config || dimensions === undefined) throw refuse('has no hidden_size in its config.json');
@@ -114,4 +114,4 @@ async function readJson(file: RemoteFile, signal: AbortSignal): Promise<string> 
 }
 
 const invalid = (file: string, how: string) =>
-  badRequest(`${file} ${how}. Nothing was stored.`, 'source', 'invalid_model_file');
+  requestError(400, `${file} ${how}. Nothing was stored.`, 'invalid_model_file', 'source');

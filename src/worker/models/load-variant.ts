@@ -3,7 +3,7 @@ import type { LoadVariant, LoadVariantOptions } from './loaded-model.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
 import { abortable } from '../../util/async.ts';
 import type { Engine, EngineContext } from '../runtimes/engine.ts';
-import { EngineError, serverError } from '../../errors/engine-error.ts';
+import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 import type { BackendBenchmark } from '../benchmark/backend-benchmark.ts';
 import { checkFormat, findBrokenJson } from '../../model-files/formats/check-format.ts';
@@ -47,7 +47,7 @@ export function variantLoader(settings: LoaderSettings): LoadVariant {
         try {
           return await loadIntact(await store, wasmUrl, which, options);
         } catch (error) {
-          const full = error instanceof EngineError && error.code === 'storage_full';
+          const full = error instanceof ServiceError && error.code === 'storage_full';
           if (!full || options.signal.aborted) throw error;
           await modelStorage.makeMoreRoom(which.files);
         }
@@ -67,7 +67,7 @@ export function variantLoader(settings: LoaderSettings): LoadVariant {
 
 const isOnnx = (variant: Variant): variant is TransformersVariant => variant.engine === 'transformers';
 
-/** @throws EngineError `weights_corrupt` when stored files are damaged and cannot be repaired */
+/** @throws ServiceError `weights_corrupt` when stored files are damaged and cannot be repaired */
 export async function loadIntact(
   store: WeightStore,
   wasmUrl: string,
@@ -138,7 +138,7 @@ async function loadOnce(
   if (engine.status === 'fulfilled') return { engine: engine.value, intact };
   if (options.signal.aborted || isLacking(unusable.signal.reason)) throw engine.reason;
   if (intact)
-    throw engine.reason instanceof EngineError
+    throw engine.reason instanceof ServiceError
       ? engine.reason
       : ((await findBrokenJson(given)) ?? engine.reason);
   return { engine: null, intact };
@@ -146,7 +146,7 @@ async function loadOnce(
 
 /** A failed download says nothing about the stored bytes. Damaged ones may look corrupt at first. */
 const isLacking = (reason: unknown): boolean =>
-  reason instanceof EngineError && reason.code !== 'weights_corrupt';
+  reason instanceof ServiceError && reason.code !== 'weights_corrupt';
 
 function engineContext(
   wasmUrl: string,
@@ -161,7 +161,7 @@ function engineContext(
   };
 }
 
-function unlisted({ name }: Variant, path: string): EngineError {
+function unlisted({ name }: Variant, path: string): ServiceError {
   return serverError(
     'weights_unavailable',
     `${name} needs the file ${path}, which the catalog does not list.`,

@@ -3,7 +3,7 @@ import { weightBytes } from '../../catalog/memory-estimate.ts';
 import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
 import { showSpan } from '../../util/user-timing.ts';
 import { abortable, backoff } from '../../util/async.ts';
-import { EngineError, serverError } from '../../errors/engine-error.ts';
+import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { Engine } from '../runtimes/engine.ts';
 import { SlotQueue } from '../slot-queue.ts';
 
@@ -159,7 +159,7 @@ export class LoadedModel {
       report(progress);
     } catch (thrown) {
       if (signal.aborted || this.#state !== loading) throw thrown;
-      const error = thrown instanceof EngineError ? thrown : loadFailed(this.variant, thrown);
+      const error = thrown instanceof ServiceError ? thrown : loadFailed(this.variant, thrown);
       const retryAt = performance.now() + backoff(this.#failures++, PAUSES);
       this.#become({ name: 'failed', error, retryAt });
       throw error;
@@ -169,7 +169,7 @@ export class LoadedModel {
   }
 }
 
-function loadFailed(variant: Variant, cause: unknown): EngineError {
+function loadFailed(variant: Variant, cause: unknown): ServiceError {
   console.error(`localtext: ${variant.name} could not be loaded`, cause);
   const paths = variant.files.map(({ path }) => path).join(', ');
   return serverError(

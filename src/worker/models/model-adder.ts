@@ -8,7 +8,7 @@ import {
   withAdded,
 } from '../../catalog/added-models.ts';
 import type { Catalog, WeightFile } from '../../catalog/catalog.ts';
-import { badRequest } from '../../errors/engine-error.ts';
+import { requestError } from '../../errors/service-error.ts';
 import { Mutex } from '../../util/async.ts';
 import type { WeightsCommand } from '../../protocol/weights-command.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
@@ -53,7 +53,7 @@ export class ModelAdder {
       .catch((error: unknown) => console.error('localtext: unfinished files were not removed', error));
   }
 
-  /** One call at a time. Idempotent: the call is repeated on an engine that takes over. @throws EngineError */
+  /** One call at a time. Idempotent: the call is repeated on an engine that takes over. @throws ServiceError */
   add(
     command: AddCommand,
     signal: AbortSignal,
@@ -67,7 +67,7 @@ export class ModelAdder {
     return this.#added.some((each) => isNamed(each, target));
   }
 
-  /** @throws EngineError 400 */
+  /** @throws ServiceError 400 */
   async rename(target: string, id: string): Promise<void> {
     const record = this.#find(target);
     if (id === target) return;
@@ -77,7 +77,7 @@ export class ModelAdder {
     );
   }
 
-  /** @throws EngineError 400, also while requests run on it */
+  /** @throws ServiceError 400, also while requests run on it */
   async delete(target: string): Promise<void> {
     const { name } = this.#find(target).variant;
     await this.#options.modelStorage.delete(name);
@@ -127,10 +127,11 @@ export class ModelAdder {
   #find(target: string): AddedModelRecord {
     const found = this.#added.find((each) => isNamed(each, target));
     if (found) return found;
-    throw badRequest(
+    throw requestError(
+      400,
       `${target} is no model that was added in this browser. models.list() names those that were.`,
-      'target',
       'model_not_added',
+      'target',
     );
   }
 
@@ -141,7 +142,12 @@ export class ModelAdder {
   #requireFree(id: string): void {
     if (!isModelId(id)) throw invalidId(id);
     if (this.#isTaken(id))
-      throw badRequest(`The id ${id} is taken by another model. Choose another.`, 'id', 'model_id_taken');
+      throw requestError(
+        400,
+        `The id ${id} is taken by another model. Choose another.`,
+        'model_id_taken',
+        'id',
+      );
   }
 
   #unusedId(slug: string): string {
@@ -151,13 +157,14 @@ export class ModelAdder {
   }
 }
 
-/** @throws EngineError 400 `model_exists` when it is to have another id */
+/** @throws ServiceError 400 `model_exists` when it is to have another id */
 function requireSameId(model: AddedModel, wanted: string | null): AddedModel {
   if (wanted === null || wanted === model.id) return model;
-  throw badRequest(
+  throw requestError(
+    400,
     `This model was added before, as ${model.id}. Use that id, or rename or remove the model.`,
-    'source',
     'model_exists',
+    'source',
   );
 }
 
@@ -175,5 +182,5 @@ const sameFiles = (a: readonly WeightFile[], b: readonly WeightFile[]): boolean 
 
 function invalidId(id: string) {
   const message = `The id ${JSON.stringify(id.slice(0, 100))} is not allowed. Use 1 to 100 letters, digits and . _ - + : @, and begin with a letter or digit.`;
-  return badRequest(message, 'id', 'invalid_value');
+  return requestError(400, message, 'invalid_value', 'id');
 }

@@ -3,7 +3,8 @@ import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts
 import { abortable } from '../../util/async.ts';
 import type { Job } from '../../protocol/job.ts';
 import type { Engine } from '../runtimes/engine.ts';
-import { badRequest, toWireError } from '../../errors/engine-error.ts';
+import { toWireError } from '../../errors/engine-errors.ts';
+import { requestError } from '../../errors/service-error.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import type { ModelFacts } from '../../protocol/model-facts.ts';
 import { modelFacts } from './model-facts.ts';
@@ -224,7 +225,7 @@ export class ModelManager {
   #model(id: string, kind?: CatalogModel['kind']): CatalogModel {
     const model = this.#catalog.models.find((candidate) => candidate.id === id);
     if (!model || (kind && model.kind !== kind)) {
-      throw badRequest(`There is no ${kind ?? ''} model ${id} here.`, 'model', 'model_not_found');
+      throw requestError(400, `There is no ${kind ?? ''} model ${id} here.`, 'model_not_found', 'model');
     }
     return model;
   }

@@ -8,7 +8,7 @@ import { addedFilePath, addedFolder } from '../../catalog/added-models.ts';
 import type { WeightFile } from '../../catalog/catalog.ts';
 import type { ModelFile } from '../../model-files/gguf/inspect-model.ts';
 import { FormatError, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
-import { badRequest, EngineError } from '../../errors/engine-error.ts';
+import { requestError, ServiceError } from '../../errors/service-error.ts';
 import { readStart } from '../../model-files/sources/read-start.ts';
 import type { ModelSource } from '../../protocol/weights-command.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
@@ -17,7 +17,7 @@ import { hashBlob } from '../../model-files/integrity/integrity-record.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 
-/** The model that a source names, with its facts where they are in files beside it. @throws EngineError */
+/** The model that a source names, with its facts where they are in files beside it. @throws ServiceError */
 export async function findHubModel(
   source: HubModelSource,
   sources: Pick<WeightSources, 'hubModels'>,
@@ -55,7 +55,7 @@ export interface SourceAccess {
   takeFiles(ticket: string, signal: AbortSignal): Promise<Blob[] | null>;
 }
 
-/** @throws EngineError */
+/** @throws ServiceError */
 export async function openSource(
   source: ModelSource,
   { store, sources, takeFiles }: SourceAccess,
@@ -68,7 +68,7 @@ export async function openSource(
       if (blobs?.length === source.names.length)
         return { files: blobs.map((blob, index) => localFile(source.names[index] ?? '', blob, store)) };
       const message = 'The files did not come from the page that adds them. Choose them again.';
-      throw badRequest(message, 'source', 'invalid_model_file');
+      throw requestError(400, message, 'invalid_model_file', 'source');
     }
     case 'url':
       return { files: [await urlFile(source, store, signal)] };
@@ -78,7 +78,7 @@ export async function openSource(
       return { files: files.map((file) => remoteFile(file, store, signal, folder)), ...(facts && { facts }) };
     }
     default:
-      throw badRequest('Unknown source of a model.', 'source', 'unsupported_value');
+      throw requestError(400, 'Unknown source of a model.', 'unsupported_value', 'source');
   }
 }
 
@@ -87,9 +87,15 @@ async function urlFile(
   store: WeightStore,
   signal: AbortSignal,
 ): Promise<SourceFile> {
-  if (!/^https?:/.test(url)) throw badRequest(`${url} is no http or https URL.`, 'source', 'invalid_value');
+  if (!/^https?:/.test(url))
+    throw requestError(400, `${url} is no http or https URL.`, 'invalid_value', 'source');
   if (!/^[0-9a-f]{64}$/i.test(sha256))
-    throw badRequest('`sha256` must be the SHA-256 of the file in 64 hex digits.', 'source', 'invalid_value');
+    throw requestError(
+      400,
+      '`sha256` must be the SHA-256 of the file in 64 hex digits.',
+      'invalid_value',
+      'source',
+    );
   const { size } = await readStart(url, 1, signal);
   const name = fileNameOf(new URL(url));
   return remoteFile({ name, url, bytes: size, sha256: sha256.toLowerCase() }, store, signal);
@@ -125,9 +131,9 @@ function remoteFile(
       try {
         await store.file(file, options);
       } catch (error) {
-        if (!(error instanceof EngineError && error.code === 'weights_corrupt')) throw error;
+        if (!(error instanceof ServiceError && error.code === 'weights_corrupt')) throw error;
         const message = `${name} does not have the size or SHA-256 that was given. Check both. Nothing was stored.`;
-        throw badRequest(message, 'source', 'invalid_model_file');
+        throw requestError(400, message, 'invalid_model_file', 'source');
       }
     },
   };
@@ -195,7 +201,7 @@ export async function storeFiles<T>(
     return used;
   } catch (error) {
     const resumable =
-      signal.aborted || (error instanceof EngineError && error.code === 'weights_unavailable');
+      signal.aborted || (error instanceof ServiceError && error.code === 'weights_unavailable');
     if (!resumable) await unfinished.drop(slug, weights);
     signal.throwIfAborted();
     return asInvalidFile(error);
@@ -219,17 +225,18 @@ function reportOf({ files, bytes, slug, onProgress }: Storing) {
 
 /** Of what cannot be read, or is no model. */
 export function asInvalidFile(error: unknown): never {
-  if (error instanceof EngineError && error.code === 'weights_corrupt')
-    throw badRequest(
+  if (error instanceof ServiceError && error.code === 'weights_corrupt')
+    throw requestError(
+      400,
       `The file changed while it was copied. Add it again. Nothing was stored.`,
-      'source',
       'invalid_model_file',
+      'source',
     );
   if (error instanceof FormatError)
-    throw badRequest(`${error.message}. Nothing was stored.`, 'source', 'invalid_model_file');
+    throw requestError(400, `${error.message}. Nothing was stored.`, 'invalid_model_file', 'source');
   if (error instanceof DOMException && error.name !== 'AbortError' && error.name !== 'QuotaExceededError') {
     const message = `The file cannot be read (${error.name}): it was perhaps moved or changed. Choose it again. Nothing was stored.`;
-    throw badRequest(message, 'source', 'invalid_model_file');
+    throw requestError(400, message, 'invalid_model_file', 'source');
   }
   throw error;
 }

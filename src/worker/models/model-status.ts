@@ -1,6 +1,7 @@
 import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
 import { weightBytes } from '../../catalog/memory-estimate.ts';
-import { type EngineError, serverError, toWireError } from '../../errors/engine-error.ts';
+import { toWireError } from '../../errors/engine-errors.ts';
+import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import {
   type EngineStatus,
@@ -83,7 +84,7 @@ function failureOf({ variant }: VariantReason, loadedModels: readonly LoadedMode
 }
 
 /** @param deviceOnly the request, or its key, is limited to variants that run on this device */
-export function noVariant(id: string, reasons: readonly VariantReason[], deviceOnly = false): EngineError {
+export function noVariant(id: string, reasons: readonly VariantReason[], deviceOnly = false): ServiceError {
   const why = reasons.map(({ variant, reason }) => `${variant} ${reason}`).join('; ');
   const way = why
     ? 'Use another model.'

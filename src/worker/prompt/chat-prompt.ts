@@ -1,6 +1,6 @@
 import { Template } from '@huggingface/jinja';
 
-import { badRequest } from '../../errors/engine-error.ts';
+import { requestError } from '../../errors/service-error.ts';
 import type { ChatJob, ChatMessage, Reasoning } from '../../protocol/job.ts';
 import { type AddedText, findAfterSystemOpening, findBeforeMessages, type Render } from './added-text.ts';
 import { asksToThink, type ChatOpening, openReply } from './think-first.ts';
@@ -139,7 +139,7 @@ export class ChatPrompt {
     return this.#tags !== null;
   }
 
-  /** @throws EngineError 400 when the model's template refuses the conversation */
+  /** @throws ServiceError 400 when the model's template refuses the conversation */
   open(job: ChatJob): ChatOpening {
     const { input, reasoning, resume } = job;
     const prompt =
@@ -166,7 +166,12 @@ export class ChatPrompt {
       );
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      throw badRequest(`This model's chat template does not take these messages: ${why}`, 'messages');
+      throw requestError(
+        400,
+        `This model's chat template does not take these messages: ${why}`,
+        null,
+        'messages',
+      );
     }
     return this.#keepsAddedText
       ? prompt

@@ -1,5 +1,6 @@
 import type { ChatJob } from '../../protocol/job.ts';
-import { ContextLengthError, type EngineError } from '../../errors/engine-error.ts';
+import { ContextLengthError } from '../../errors/engine-errors.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
 
 /**
  * Characters of a prompt for each token of the context. Text has about 4; the longest tokens are runs of one character.
@@ -7,7 +8,7 @@ import { ContextLengthError, type EngineError } from '../../errors/engine-error.
  */
 export const MAX_CHARACTERS = 32;
 
-/** Before the prompt is rendered and tokenized. @throws EngineError `context_length_exceeded` */
+/** Before the prompt is rendered and tokenized. @throws ServiceError `context_length_exceeded` */
 export function refuseOversized(input: ChatJob['input'], contextLength: number): void {
   const texts = textsOf(input);
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
@@ -31,7 +32,7 @@ function textsOf(input: ChatJob['input']): string[] {
   });
 }
 
-const exceeded = (contextLength: number, size: string, share: number): EngineError =>
+const exceeded = (contextLength: number, size: string, share: number): ServiceError =>
   new ContextLengthError(
     `This model's context holds ${contextLength} tokens, and the prompt has ${size}. Shorten the messages.`,
     share,

@@ -1,4 +1,5 @@
-import { ContextLengthError, serverError } from '../../errors/engine-error.ts';
+import { ContextLengthError } from '../../errors/engine-errors.ts';
+import { serverError } from '../../errors/service-error.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { ChatEvent, ChatJob, EmbeddingJob, EmbeddingResult, Job, Timings } from '../../protocol/job.ts';
 import { showSpan, type SpanDetail } from '../../util/user-timing.ts';

@@ -1,4 +1,5 @@
-import { badRequest, toWireError } from '../../errors/engine-error.ts';
+import { toWireError } from '../../errors/engine-errors.ts';
+import { requestError } from '../../errors/service-error.ts';
 import {
   type AskerMessage,
   CREDIT_WINDOW,
@@ -170,9 +171,9 @@ function throttled(report: (progress: LoadProgress) => void): (progress: LoadPro
 }
 
 function mismatch(version: number) {
-  return badRequest(
+  return requestError(
+    400,
     `Protocol version mismatch: this page's engine uses version ${PROTOCOL_VERSION}, the request version ${version}. Reload the page.`,
-    null,
     'protocol_mismatch',
   ).wire;
 }

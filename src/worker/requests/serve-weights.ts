@@ -1,7 +1,7 @@
 import type { WeightsCommand } from '../../protocol/weights-command.ts';
 import type { WeightsReply } from '../../protocol/weights-messages.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
-import { badRequest } from '../../errors/engine-error.ts';
+import { requestError } from '../../errors/service-error.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 import { exportDescription, importFile } from '../../model-files/model-import-export.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
@@ -18,7 +18,7 @@ export interface WeightsService {
   onChange(): void;
 }
 
-/** Does what a page asks of the weight store. @throws EngineError */
+/** Does what a page asks of the weight store. @throws ServiceError */
 export async function serveWeights(
   service: WeightsService,
   command: WeightsCommand,
@@ -64,7 +64,7 @@ export async function serveWeights(
       await (await store)[command.type](await modelStorage.files(await modelStorage.name(command.target)));
       break;
     default:
-      throw badRequest('Unknown command for stored weights.', 'type', 'unsupported_value');
+      throw requestError(400, 'Unknown command for stored weights.', 'unsupported_value', 'type');
   }
   onChange();
   return { type: 'done' };

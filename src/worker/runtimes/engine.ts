@@ -18,7 +18,7 @@ export interface ChatEngine {
   readonly thinks?: boolean;
   /**
    * Runs one job. Yields `accepted` once the prompt is known to fit, then deltas, then `done`. With `countOnly`, only `accepted`.
-   * @throws EngineError with code `context_length_exceeded` before `accepted`; the signal's reason when aborted, and
+   * @throws ServiceError with code `context_length_exceeded` before `accepted`; the signal's reason when aborted, and
    *   only after the engine is free again.
    * @param onPrefill called when the prompt is known to fit, by engines that yield `accepted` only with the first token
    */
@@ -35,7 +35,7 @@ export interface EmbeddingEngine {
   readonly fingerprint: string;
   /**
    * L2-normalised vectors, one for each input, in order.
-   * @throws EngineError `context_length_exceeded` naming the input that is too long.
+   * @throws ServiceError `context_length_exceeded` naming the input that is too long.
    */
   embed(
     job: EmbeddingJob,
@@ -50,7 +50,7 @@ export interface TranscriptionEngine {
   readonly slots: number;
   /**
    * Runs one job. Yields `accepted` once the file is known to be sound, a `delta` for each finished part, then `done`.
-   * @throws EngineError 400 before `accepted`; the signal's reason when aborted, and only after the engine is free again.
+   * @throws ServiceError 400 before `accepted`; the signal's reason when aborted, and only after the engine is free again.
    */
   transcribe(job: TranscriptionJob, signal: AbortSignal): AsyncGenerator<TranscriptionEvent, void, undefined>;
   unload(): Promise<void>;

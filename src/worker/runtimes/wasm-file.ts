@@ -1,5 +1,5 @@
 import { delay } from '../../util/async.ts';
-import { type EngineError, serverError } from '../../errors/engine-error.ts';
+import { serverError, type ServiceError } from '../../errors/service-error.ts';
 
 /** URLs whose complete file, or whose beginning, was valid in this worker. */
 const good = new Set<string>();
@@ -11,7 +11,7 @@ const START_TIMEOUT_MS = 5000;
 /**
  * Watches over the start of an engine that waits forever for a file that is missing or broken: the beginning is looked at
  * at once; all of it, which keeps this thread, when the start takes long. Abort it when the engine is there.
- * @throws EngineError `model_load_failed`
+ * @throws ServiceError `model_load_failed`
  */
 export async function watchWasm(url: string, signal: AbortSignal): Promise<void> {
   if (!begun.has(url)) await read(url, signal);
@@ -22,7 +22,7 @@ export async function watchWasm(url: string, signal: AbortSignal): Promise<void>
 
 /**
  * Resolves when the file at the URL is WASM that this browser can run.
- * @throws EngineError `model_load_failed`
+ * @throws ServiceError `model_load_failed`
  */
 export async function checkWasm(url: string, signal: AbortSignal): Promise<void> {
   if (good.has(url)) return;
@@ -47,7 +47,7 @@ async function read(url: string, signal: AbortSignal): Promise<ArrayBuffer> {
 }
 
 /** What is thrown where no server has answered at all. */
-export function unreachable(url: string, cause: unknown): EngineError {
+export function unreachable(url: string, cause: unknown): ServiceError {
   const name = new URL(url).pathname.split('/').at(-1);
   return serverError(
     'model_load_failed',
@@ -56,7 +56,7 @@ export function unreachable(url: string, cause: unknown): EngineError {
   );
 }
 
-function failed(url: string, how: string, cause?: unknown): EngineError {
+function failed(url: string, how: string, cause?: unknown): ServiceError {
   const { pathname } = new URL(url);
   return serverError(
     'model_load_failed',

@@ -3,7 +3,7 @@ import { expose } from 'comlink';
 import type { WebLlmVariant } from '../../../src/catalog/catalog.ts';
 import { detectDevice } from '../../../src/worker/device/device.ts';
 import type { ChatEngine } from '../../../src/worker/runtimes/engine.ts';
-import { EngineError } from '../../../src/errors/engine-error.ts';
+import { ServiceError } from '../../../src/errors/service-error.ts';
 import { loadWebLlm } from '../../../src/worker/runtimes/web-llm/load-web-llm.ts';
 import type { ChatEvent, ChatJob } from '../../../src/protocol/job.ts';
 
@@ -82,7 +82,7 @@ async function read(path: string, files: Record<string, FileSource>): Promise<Bl
   const folder = Object.keys(files).find((key) => key.endsWith('/') && path.startsWith(key));
   const source = files[path] ?? (folder === undefined ? undefined : files[folder]);
   if (!source)
-    throw new EngineError({
+    throw new ServiceError({
       code: 'weights_unavailable',
       message: `The weight file ${path} could not be fetched.`,
     });
@@ -90,12 +90,12 @@ async function read(path: string, files: Record<string, FileSource>): Promise<Bl
   const url = files[path] ? source.url : new URL(path.slice(folder?.length), source.url).href;
   const response = await fetch(url);
   if (!response.ok)
-    throw new EngineError({ code: 'weights_unavailable', message: `${url}: ${response.status}` });
+    throw new ServiceError({ code: 'weights_unavailable', message: `${url}: ${response.status}` });
   return response.blob();
 }
 
 function failure(error: unknown): Failure {
-  if (error instanceof EngineError) {
+  if (error instanceof ServiceError) {
     if (error.cause) console.error(error.cause);
     return { code: error.code, message: error.message };
   }

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import { ServiceError } from '../../../src/api/service-error.ts';
+import { ServiceError } from '../../../src/errors/service-error.ts';
 import { FakeEngine, type FakeReply } from '../../support/fake-engine.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
 import { eventsOf } from '../../support/server-sent-events.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ErrorCode } from '../../../src/errors/error-codes.ts';
-import { ServiceError } from '../../../src/api/service-error.ts';
+import { ServiceError } from '../../../src/errors/service-error.ts';
 import { FakeEngine, type FakeReply } from '../../support/fake-engine.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
 

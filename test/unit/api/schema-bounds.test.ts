@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { checkJsonSchema } from '../../../src/api/body/json-schema.ts';
-import { ServiceError } from '../../../src/api/service-error.ts';
+import { ServiceError } from '../../../src/errors/service-error.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
 
 type Schema = Record<string, unknown>;

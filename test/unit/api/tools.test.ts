@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import type { ChatJob } from '../../../src/protocol/job.ts';
-import { ServiceError } from '../../../src/api/service-error.ts';
+import { ServiceError } from '../../../src/errors/service-error.ts';
 import { CallReader } from '../../../src/api/tools/call-reader.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';

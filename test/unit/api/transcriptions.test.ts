@@ -2,7 +2,7 @@ import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 
 import { catalogDirectory } from '../../../src/api/models/models.ts';
-import { ServiceError } from '../../../src/api/service-error.ts';
+import { ServiceError } from '../../../src/errors/service-error.ts';
 import { type FakeService, fakeService } from '../../support/fake-service.ts';
 
 const created = 1_700_000_000;

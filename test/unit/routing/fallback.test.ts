@@ -7,7 +7,7 @@ import 'fake-indexeddb/auto';
 import type { CatalogModel, Variant } from '../../../src/catalog/catalog.ts';
 import type { ChatEvent, ChatJob, EmbeddingJob } from '../../../src/protocol/job.ts';
 import type { EngineClient, EngineEvent } from '../../../src/api/service-dependencies.ts';
-import { serverError } from '../../../src/api/service-error.ts';
+import { serverError } from '../../../src/errors/service-error.ts';
 import { writeSettings } from '../../../src/database/database.ts';
 import { routedEngine } from '../../../src/routing/routed-engine.ts';
 import { Servers } from '../../../src/routing/servers.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../../catalog/catalog.ts';
 import { MANIFEST, type Manifest, manifestSchema } from '../../../catalog/weight-path.ts';
 import { replaceFile } from '../../files.ts';
-import { EngineError } from '../../../errors/engine-error.ts';
+import { ServiceError } from '../../../errors/service-error.ts';
 import { libraryPath } from '../../../model-files/sources/mlc-paths.ts';
 import { commitOf, isCommit, listHubFiles } from '../../../model-files/sources/hub-source.ts';
 import { PullError } from '../arguments.ts';
@@ -123,7 +123,7 @@ async function hubFilesOf(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PullError) throw error;
-    if (error instanceof EngineError) throw new PullError(error.message);
+    if (error instanceof ServiceError) throw new PullError(error.message);
     throw new PullError(
       `The files of ${variant.name} could not be listed: ${hub} is not reachable from here. Pull where it is, and copy the folder.`,
     );

@@ -3,7 +3,7 @@ import { CacheManager, type LoadModelParams, Wllama } from '@wllama/wllama';
 import type { WllamaVariant } from '../../../catalog/catalog.ts';
 import { abortable, withTimeout } from '../../../util/async.ts';
 import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
-import { EngineError, serverError } from '../../../errors/engine-error.ts';
+import { serverError, ServiceError } from '../../../errors/service-error.ts';
 import { chatThreads, hasThreads, realAdapter } from '../../device/device.ts';
 import { ChatPrompt } from '../../prompt/chat-prompt.ts';
 import { estimateMemory, halvedLengths, weightBytes } from '../../../catalog/memory-estimate.ts';
@@ -49,7 +49,7 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
     } catch (error) {
       context.signal.throwIfAborted();
       failure = asLoadFailure(error, variant.name);
-      const short = failure instanceof EngineError && failure.code === 'out_of_memory';
+      const short = failure instanceof ServiceError && failure.code === 'out_of_memory';
       if (!short && !(failure instanceof NotLoaded)) throw failure;
     }
   }

@@ -2,7 +2,7 @@ import type { WllamaCompat } from '@wllama/wllama';
 
 import { hasMemory64 } from '../../../util/memory64.ts';
 import type { EngineContext } from '../engine.ts';
-import { type EngineError, serverError } from '../../../errors/engine-error.ts';
+import { serverError, type ServiceError } from '../../../errors/service-error.ts';
 
 export interface WasmBuild {
   /** URL of the build's WASM file. */
@@ -14,7 +14,7 @@ export interface WasmBuild {
 /**
  * The package's own build needs 64-bit WebAssembly memory, which no Safari has (26 included). The compatibility build is
  * fetched only there: it is twice as large, and slower.
- * @throws EngineError `device_unsupported` when that build is missing
+ * @throws ServiceError `device_unsupported` when that build is missing
  */
 export async function chooseBuild(
   { wasm, signal }: Pick<EngineContext, 'wasm' | 'signal'>,
@@ -40,7 +40,7 @@ async function fetchScript(url: string, signal: AbortSignal): Promise<string> {
   throw missing(why);
 }
 
-const missing = (why: string, cause?: unknown): EngineError =>
+const missing = (why: string, cause?: unknown): ServiceError =>
   serverError(
     'device_unsupported',
     `This browser lacks 64-bit WebAssembly memory (memory64), and the build of wllama that works without it could not be fetched: wllama-compat.js: ${why}. Deploy the complete build, or run localtext init again.`,

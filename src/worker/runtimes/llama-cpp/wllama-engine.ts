@@ -1,13 +1,8 @@
 import type { Wllama } from '@wllama/wllama';
 
 import type { VariantSampling } from '../../../catalog/catalog.ts';
-import {
-  badRequest,
-  contextLengthExceeded,
-  engineCrashed,
-  EngineError,
-  serverError,
-} from '../../../errors/engine-error.ts';
+import { contextLengthExceeded, engineCrashed } from '../../../errors/engine-errors.ts';
+import { requestError, serverError, ServiceError } from '../../../errors/service-error.ts';
 import type { ChatEvent, ChatJob, Sampling } from '../../../protocol/job.ts';
 import { Channel } from '../../../util/async.ts';
 import type { ChatPrompt } from '../../prompt/chat-prompt.ts';
@@ -167,7 +162,7 @@ export class WllamaEngine implements ChatEngine {
     await this.#wllama.exit();
   }
 
-  #translate(error: unknown, constrained: boolean): EngineError {
+  #translate(error: unknown, constrained: boolean): ServiceError {
     const translated = fromWllamaError(error, constrained);
     if (translated.code === 'engine_crashed') this.#dead = true;
     return translated;
@@ -175,16 +170,17 @@ export class WllamaEngine implements ChatEngine {
 }
 
 /** Its refusals of one request, distinguished; anything else has broken it. */
-function fromWllamaError(error: unknown, constrained: boolean): EngineError {
-  if (error instanceof EngineError) return error;
+function fromWllamaError(error: unknown, constrained: boolean): ServiceError {
+  if (error instanceof ServiceError) return error;
   if (!(error instanceof RequestRejectedError)) return engineCrashed(error);
   const { promptTokens, contextLength } = error;
   if (promptTokens && contextLength) return contextLengthExceeded(promptTokens, contextLength);
   if (constrained) {
-    return badRequest(
+    return requestError(
+      400,
       'The response format cannot be enforced: its JSON schema uses something that the grammar cannot express. Simplify the schema.',
-      'response_format',
       'unsupported_value',
+      'response_format',
     );
   }
   const message = 'The engine failed on this request. Try again, or with a shorter conversation.';
@@ -196,7 +192,7 @@ const MEMORY =
 
 /** Recognises a lack of memory; any other error stays as it is. */
 export function asLoadFailure(error: unknown, variant: string): unknown {
-  if (error instanceof EngineError) return error;
+  if (error instanceof ServiceError) return error;
   const text = error instanceof Error ? `${error.name} ${error.message}` : String(error);
   if (!MEMORY.test(text)) return error;
   const message = `There is too little memory for ${variant}. Close other tabs, or choose a smaller model.`;

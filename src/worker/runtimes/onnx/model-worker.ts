@@ -1,7 +1,8 @@
 import { releaseProxy, type Remote, wrap } from 'comlink';
 
 import { abortable } from '../../../util/async.ts';
-import { engineCrashed, EngineError } from '../../../errors/engine-error.ts';
+import { engineCrashed } from '../../../errors/engine-errors.ts';
+import { ServiceError } from '../../../errors/service-error.ts';
 import { openWorker } from '../../open-worker.ts';
 
 /** A worker that runs one model on onnxruntime, and that ends with it. `Host`: what its script offers at first. */
@@ -21,7 +22,7 @@ export class ModelWorker<Host, Model> {
 
   /**
    * @param offer what the worker is to offer, once it holds the lock
-   * @throws EngineError, or what the runtime failed with
+   * @throws ServiceError, or what the runtime failed with
    */
   static async open<Host, Model>(
     offer: (host: Remote<Host>, lock: string) => Promise<Model>,
@@ -32,7 +33,7 @@ export class ModelWorker<Host, Model> {
     try {
       return await ModelWorker.#open(type, offer, load, signal);
     } catch (error) {
-      if (!(error instanceof EngineError) || error.code !== 'worker_blocked') throw error;
+      if (!(error instanceof ServiceError) || error.code !== 'worker_blocked') throw error;
       return ModelWorker.#open(other, offer, load, signal);
     }
   }

@@ -17,7 +17,7 @@ export class OnnxSession {
     this.#worker = worker;
   }
 
-  /** @throws EngineError, or what the runtime failed with */
+  /** @throws ServiceError, or what the runtime failed with */
   static async load(
     variant: TransformersVariant,
     { wasm, signal }: EngineContext,

@@ -1,5 +1,5 @@
 import type { EngineContext } from '../engine.ts';
-import { EngineError, serverError } from '../../../errors/engine-error.ts';
+import { serverError, ServiceError } from '../../../errors/service-error.ts';
 import { checkWasm, unreachable } from '../wasm-file.ts';
 import type { OnnxVariant } from './transformers-files.ts';
 
@@ -23,10 +23,10 @@ export async function startFailure(
   error: unknown,
   { device }: OnnxVariant,
   context: EngineContext,
-): Promise<EngineError> {
+): Promise<ServiceError> {
   const { script, wasm } = runtimeFiles(device);
   context.signal.throwIfAborted();
-  if (error instanceof EngineError) return error;
+  if (error instanceof ServiceError) return error;
   if (/content security policy|unsafe-eval/i.test(String(error))) {
     const message = `This page's Content-Security-Policy keeps ${wasm} from running. Allow 'wasm-unsafe-eval' in script-src, and reload the page.`;
     return serverError('model_load_failed', message, error);
@@ -35,7 +35,7 @@ export async function startFailure(
     await checkScript(script, context);
     await checkWasm(context.wasm(wasm), context.signal);
   } catch (cause) {
-    if (cause instanceof EngineError) return cause;
+    if (cause instanceof ServiceError) return cause;
     throw cause;
   }
   return failed(script, 'could not be started', error);
@@ -49,12 +49,12 @@ async function checkScript(script: string, { wasm, signal }: EngineContext): Pro
     text = (await response.text()).trimStart();
   } catch (error) {
     signal.throwIfAborted();
-    throw error instanceof EngineError ? error : unreachable(wasm(script), error);
+    throw error instanceof ServiceError ? error : unreachable(wasm(script), error);
   }
   if (text === '' || text.startsWith('<')) throw failed(script, 'is not a script');
 }
 
-function failed(script: string, how: string, cause?: unknown): EngineError {
+function failed(script: string, how: string, cause?: unknown): ServiceError {
   const message = `The engine's file ${script} ${how}. Put the files of the wasm folder back in place, or name it by wasmUrl, and reload the page.`;
   return serverError('model_load_failed', message, cause);
 }

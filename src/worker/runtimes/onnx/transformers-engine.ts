@@ -1,7 +1,8 @@
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { EmbeddingJob } from '../../../protocol/job.ts';
 import type { EmbeddingEngine } from '../engine.ts';
-import { badRequest, engineCrashed, type EngineError, serverError } from '../../../errors/engine-error.ts';
+import { engineCrashed } from '../../../errors/engine-errors.ts';
+import { requestError, serverError, type ServiceError } from '../../../errors/service-error.ts';
 import { withTimeout } from '../../../util/async.ts';
 import { MAX_CHARACTERS } from '../../prompt/prompt-bounds.ts';
 import { yieldToEventLoop } from '../../../util/yield-to-event-loop.ts';
@@ -234,30 +235,37 @@ export class TransformersEngine implements EmbeddingEngine {
   #wrap(ids: readonly number[], index: number): number[] {
     const wrapped = this.#embedder.wrap(ids);
     if (wrapped) return wrapped;
-    throw badRequest(`\`input[${index}]\` holds a number that is no token of this model.`, `input[${index}]`);
+    throw requestError(
+      400,
+      `\`input[${index}]\` holds a number that is no token of this model.`,
+      null,
+      `input[${index}]`,
+    );
   }
 
   #checkDimensions(asked: number | undefined): void {
     const { dimensions } = this.#variant;
     if (asked === undefined || asked === dimensions) return;
-    throw badRequest(
+    throw requestError(
+      400,
       `\`dimensions\` must be omitted or ${dimensions}: this model's vectors cannot be shortened.`,
-      'dimensions',
       'unsupported_value',
+      'dimensions',
     );
   }
 }
 
-const notAVector = ({ dimensions }: EmbeddingFacts): EngineError =>
+const notAVector = ({ dimensions }: EmbeddingFacts): ServiceError =>
   serverError(
     'engine_failed',
     `The model gave something else than a vector of ${dimensions} finite numbers. Its graph may be damaged: use another model.`,
   );
 
-function tooLong(index: number, length: string, contextLength: number): EngineError {
-  return badRequest(
+function tooLong(index: number, length: string, contextLength: number): ServiceError {
+  return requestError(
+    400,
     `This model's context holds ${contextLength} tokens, and input[${index}] has ${length}. Split or shorten it.`,
-    `input[${index}]`,
     'context_length_exceeded',
+    `input[${index}]`,
   );
 }

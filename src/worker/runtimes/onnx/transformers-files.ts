@@ -2,7 +2,7 @@ import { z } from '../../../util/full-zod.ts';
 
 import type { TransformersVariant, WhisperVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../engine.ts';
-import { EngineError, serverError } from '../../../errors/engine-error.ts';
+import { serverError, ServiceError } from '../../../errors/service-error.ts';
 
 /** A variant that onnxruntime runs. */
 export type OnnxVariant = TransformersVariant | WhisperVariant;
@@ -52,7 +52,7 @@ export const namesOf = (variant: OnnxVariant): string[] => {
 
 /**
  * Runs before transformers.js: a config with absurd numbers would keep it busy without end.
- * @throws EngineError `weights_corrupt` naming the file, `weights_unavailable` naming one that the catalog lacks
+ * @throws ServiceError `weights_corrupt` naming the file, `weights_unavailable` naming one that the catalog lacks
  */
 export async function checkConfig(variant: TransformersVariant, context: EngineContext): Promise<void> {
   const has = namesOf(variant);
@@ -74,13 +74,13 @@ export async function tokenizerFailure(
   error: unknown,
   variant: TransformersVariant,
   context: EngineContext,
-): Promise<EngineError> {
-  if (error instanceof EngineError) return error;
+): Promise<ServiceError> {
+  if (error instanceof ServiceError) return error;
   const folder = folderOf(variant);
   try {
     for (const name of TOKENIZER_FILES) await readJson(folder + name, context);
   } catch (cause) {
-    if (cause instanceof EngineError) return cause;
+    if (cause instanceof ServiceError) return cause;
     throw cause;
   }
   return corrupt(`${folder}tokenizer.json`, 'is no tokenizer that transformers.js can use', error);
@@ -90,14 +90,14 @@ const OUT_OF_MEMORY = /bad_alloc|out of memory|failed to allocate|allocation fai
 const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementation|unsupported|adapter/i;
 
 /** After several losses, a browser may offer its GPU no more. */
-export function noGpu({ name }: OnnxVariant): EngineError {
+export function noGpu({ name }: OnnxVariant): ServiceError {
   const message = `${name} runs on WebGPU alone, and the browser offers no GPU now. Restart the browser if its GPU has failed, or leave \`device\` out of the variant.`;
   return serverError('device_unsupported', message);
 }
 
 /** Why the runtime could not load the graph. */
-export function graphFailure(error: unknown, variant: OnnxVariant): EngineError {
-  if (error instanceof EngineError) return error;
+export function graphFailure(error: unknown, variant: OnnxVariant): ServiceError {
+  if (error instanceof ServiceError) return error;
   const said = error instanceof Error ? error.message : String(error);
   if (OUT_OF_MEMORY.test(said)) {
     const message = `There is too little memory for ${variant.name}. Close other tabs, or choose a smaller model.`;
@@ -130,7 +130,7 @@ async function readJson(path: string, context: EngineContext): Promise<unknown> 
   throw corrupt(path, 'is not a JSON object');
 }
 
-function corrupt(path: string, how: string, cause?: unknown): EngineError {
+function corrupt(path: string, how: string, cause?: unknown): ServiceError {
   const message = `The file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`;
   return serverError('weights_corrupt', message, cause);
 }

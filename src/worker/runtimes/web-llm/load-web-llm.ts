@@ -3,7 +3,7 @@ import type { AppConfig, InitProgressReport } from '@mlc-ai/web-llm';
 import type { WebLlmVariant } from '../../../catalog/catalog.ts';
 import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { abortable } from '../../../util/async.ts';
-import { EngineError } from '../../../errors/engine-error.ts';
+import { ServiceError } from '../../../errors/service-error.ts';
 import { serveArtifacts } from './internals/artifact-cache.ts';
 import { WebLlmChatEngine } from './web-llm-engine.ts';
 import { halvedLengths, MIN_CONTEXT } from '../../../catalog/memory-estimate.ts';
@@ -25,7 +25,7 @@ export const loadWebLlm: LoadEngine<WebLlmVariant, ChatEngine> = async (variant,
       return await loadOnce(gpu, variant, files, context, contextLength);
     } catch (error) {
       failure = error;
-      if (!(failure instanceof EngineError && failure.code === 'out_of_memory')) throw failure;
+      if (!(failure instanceof ServiceError && failure.code === 'out_of_memory')) throw failure;
     }
   }
   throw failure;

@@ -9,7 +9,7 @@ import {
 } from './internals/pipeline-watch.ts';
 import type { ChatEngine } from '../engine.ts';
 import { createDeferred } from '../../../util/async.ts';
-import { deviceLost } from '../../../errors/engine-error.ts';
+import { deviceLost } from '../../../errors/engine-errors.ts';
 import { refuseOversized } from '../../prompt/prompt-bounds.ts';
 import { asksToThink, type Complete, openReply, ThinkFirst, toCompletion } from '../../prompt/think-first.ts';
 import { thinkTags, type ThinkTags } from '../../prompt/thought-splitter.ts';

@@ -1,16 +1,11 @@
-import {
-  badRequest,
-  contextLengthExceeded,
-  deviceLost,
-  EngineError,
-  serverError,
-} from '../../../errors/engine-error.ts';
+import { contextLengthExceeded, deviceLost } from '../../../errors/engine-errors.ts';
+import { requestError, serverError, ServiceError } from '../../../errors/service-error.ts';
 
 const NUMBERS = /prompt tokens: (\d+)[^]*window size: (\d+)/;
 
 /** An error of web-llm's during a job, for the client. Its classes are not exported; their names are stable. */
-export function asJobFailure(error: unknown, cachedTokens: number): EngineError {
-  if (error instanceof EngineError) return error;
+export function asJobFailure(error: unknown, cachedTokens: number): ServiceError {
+  if (error instanceof ServiceError) return error;
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   switch (name) {
     case 'ContextWindowSizeExceededError': {
@@ -18,10 +13,11 @@ export function asJobFailure(error: unknown, cachedTokens: number): EngineError 
       return contextLengthExceeded(Number(prompt) + cachedTokens, Number(limit));
     }
     case 'GrammarMatcherInitError':
-      return badRequest(
+      return requestError(
+        400,
         'The output format cannot be enforced by this model: its schema or grammar uses what the grammar compiler does not know. Simplify it.',
-        'response_format',
         'unsupported_value',
+        'response_format',
       );
     case 'ModelNotLoadedError':
     case 'DeviceLostError':
@@ -41,8 +37,8 @@ export function asLoadFailure(
   name: string,
   library: string,
   deviceOpened = true,
-): EngineError {
-  if (error instanceof EngineError) return error;
+): ServiceError {
+  if (error instanceof ServiceError) return error;
   const thrown = error instanceof Error ? error : new Error(String(error));
   const { message } = thrown;
   if (thrown.name === 'DeviceLostError' || OUT_OF_MEMORY.test(message)) {
@@ -74,19 +70,19 @@ export function asLoadFailure(
 
 const OUT_OF_MEMORY = /out.of.memory|allocation failed|memory.*(exceed|limit)|maxBufferSize|too large/i;
 
-export const noGpu = (name: string, cause?: unknown): EngineError =>
+export const noGpu = (name: string, cause?: unknown): ServiceError =>
   serverError(
     'device_unsupported',
     `${name} needs WebGPU with a GPU that can run it, and this browser offers none.`,
     cause,
   );
 
-export const lacksFeature = (name: string, feature: string, cause?: unknown): EngineError =>
+export const lacksFeature = (name: string, feature: string, cause?: unknown): ServiceError =>
   serverError(
     'device_unsupported',
     `${name} needs ${feature}, which this GPU lacks. Its f32 build runs without.`,
     cause,
   );
 
-const corrupt = (message: string, cause: unknown): EngineError =>
+const corrupt = (message: string, cause: unknown): ServiceError =>
   serverError('weights_corrupt', message, cause);

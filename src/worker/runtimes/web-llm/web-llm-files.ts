@@ -2,7 +2,7 @@ import { z } from '../../../util/full-zod.ts';
 
 import type { WebLlmVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../engine.ts';
-import { type EngineError, serverError } from '../../../errors/engine-error.ts';
+import { serverError, type ServiceError } from '../../../errors/service-error.ts';
 import { parseJson } from '../../../model-files/formats/check-format.ts';
 import type { ReadArtifact } from './internals/artifact-cache.ts';
 import { CHAT_CONFIG, folderOf, libraryPath } from '../../../model-files/sources/mlc-paths.ts';
@@ -77,7 +77,7 @@ export async function openModelFiles(variant: WebLlmVariant, context: EngineCont
 const parse = async <T>(path: string, blob: Blob, schema: z.ZodType<T>): Promise<T> =>
   parseJson(await blob.text(), schema, 'is not what MLC writes', (fault) => corrupt(path, fault));
 
-function corrupt(path: string, how: string): EngineError {
+function corrupt(path: string, how: string): ServiceError {
   return serverError(
     'weights_corrupt',
     `The file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`,

@@ -11,7 +11,7 @@ import {
   engineFields,
   type EngineSampling,
 } from '../../../protocol/job.ts';
-import { badRequest } from '../../../errors/engine-error.ts';
+import { requestError } from '../../../errors/service-error.ts';
 import { withToolCalls } from '../../prompt/tool-call-text.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
 
@@ -37,8 +37,10 @@ export function toWebLlmRequest(
   const partial = job.resume?.text ?? '';
   if ('prompt' in job.input) {
     if (job.constraint) {
-      throw badRequest(
+      throw requestError(
+        400,
         'This model cannot constrain a raw completion: use chat completions.',
+        null,
         'response_format',
       );
     }
@@ -57,10 +59,11 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
   const top = job.topLogprobs;
   const greedy = job.sampling.temperature === 0;
   if (top !== undefined && top > MAX_TOP_LOGPROBS) {
-    throw badRequest(
+    throw requestError(
+      400,
       `This model gives at most ${MAX_TOP_LOGPROBS} top_logprobs.`,
-      'top_logprobs',
       'unsupported_value',
+      'top_logprobs',
     );
   }
   const fields: EngineSampling = {
@@ -68,10 +71,11 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
     temperature: (temperature) => ({ temperature: greedy && top !== undefined ? 1 : temperature }),
     topP: (topP) => ({ top_p: greedy ? MIN_TOP_P : Math.max(topP, MIN_TOP_P) }),
     minP: () => {
-      throw badRequest(
+      throw requestError(
+        400,
         'This model runs on web-llm, which has no `min_p`. Use `top_p`, or leave it out.',
-        'min_p',
         'unsupported_value',
+        'min_p',
       );
     },
     seed: (seed) => ({ seed }),
@@ -95,8 +99,10 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
 function knownTokens(biases: Record<string, number>, config: MlcChatConfig): Record<string, number> {
   const unknown = Object.keys(biases).find((token) => Number(token) >= config.vocab_size);
   if (unknown === undefined) return biases;
-  throw badRequest(
+  throw requestError(
+    400,
     `This model has no token ${unknown}: its ids end at ${config.vocab_size - 1}.`,
+    null,
     'logit_bias',
   );
 }

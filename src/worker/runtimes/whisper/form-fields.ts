@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 
-import { badRequest, type EngineError } from '../../../errors/engine-error.ts';
+import { requestError, type ServiceError } from '../../../errors/service-error.ts';
 
 const FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
 /** Far more than the 224 tokens that the model sees of it. */
@@ -44,7 +44,7 @@ const nameOf = (name: string): string =>
     ? `${name.replace(/\[.*/, '')}[]`
     : name;
 
-/** @throws EngineError 400 that names the field */
+/** @throws ServiceError 400 that names the field */
 export function parseFields(given: readonly (readonly [name: string, value: string])[]): FormFields {
   const fields: Record<string, string> = {};
   for (const [name, value] of given) {
@@ -87,6 +87,6 @@ function wrong(
   field: string,
   rule: string,
   code: 'invalid_value' | 'unsupported_value' | 'invalid_parameter_combination' = 'invalid_value',
-): EngineError {
-  return badRequest(`\`${field}\` ${rule}.`, field, code);
+): ServiceError {
+  return requestError(400, `\`${field}\` ${rule}.`, code, field);
 }

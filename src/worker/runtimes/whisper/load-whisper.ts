@@ -1,7 +1,7 @@
 import { proxy, type Remote } from 'comlink';
 
 import type { WhisperVariant } from '../../../catalog/catalog.ts';
-import { serverError } from '../../../errors/engine-error.ts';
+import { serverError } from '../../../errors/service-error.ts';
 import { hasAdapter, hasThreads, processors } from '../../device/device.ts';
 import type { LoadEngine, TranscriptionEngine } from '../engine.ts';
 import { ModelWorker } from '../onnx/model-worker.ts';
@@ -50,7 +50,7 @@ export const loadWhisper: LoadEngine<WhisperVariant, TranscriptionEngine> = asyn
   }
 };
 
-/** @throws EngineError `weights_unavailable` naming what the catalog lacks */
+/** @throws ServiceError `weights_unavailable` naming what the catalog lacks */
 function checkFiles(variant: WhisperVariant): void {
   const names = namesOf(variant);
   const missing = NEEDED.find((pattern) => !names.some((each) => pattern.test(each)));

@@ -16,7 +16,7 @@ import {
   WEBM,
 } from 'mediabunny';
 
-import { badRequest, EngineError } from '../../../errors/engine-error.ts';
+import { requestError, ServiceError } from '../../../errors/service-error.ts';
 import { Resampler } from './resampler.ts';
 import type { SampleSource } from './transcribe.ts';
 import { SAMPLE_RATE } from './whisper-model.ts';
@@ -40,7 +40,7 @@ export interface Audio extends SampleSource {
 /**
  * The sound of a file, in one channel at 16 kHz, decoded as it is read. At most a second of it is in memory, and what the
  * browser's decoder holds.
- * @throws EngineError 400: no sound, too long, or a codec that this browser lacks
+ * @throws ServiceError 400: no sound, too long, or a codec that this browser lacks
  */
 export async function readAudio(file: Blob): Promise<Audio> {
   if (file.size === 0) throw refuse('is empty. Send a file of sound', 'invalid_value');
@@ -63,7 +63,7 @@ export async function readAudio(file: Blob): Promise<Audio> {
   return new DecodedAudio(track, () => input.dispose());
 }
 
-async function undecodable(track: InputAudioTrack): Promise<EngineError> {
+async function undecodable(track: InputAudioTrack): Promise<ServiceError> {
   const codec = track.codec ?? 'an unknown codec';
   const able = await getDecodableAudioCodecs();
   const others = able.filter((each) => !each.startsWith('pcm') && !each.endsWith('law'));
@@ -73,10 +73,10 @@ async function undecodable(track: InputAudioTrack): Promise<EngineError> {
   );
 }
 
-const refuse = (rule: string, code: 'invalid_value' | 'unsupported_value'): EngineError =>
-  badRequest(`\`file\` ${rule}.`, 'file', code);
+const refuse = (rule: string, code: 'invalid_value' | 'unsupported_value'): ServiceError =>
+  requestError(400, `\`file\` ${rule}.`, code, 'file');
 
-const tooLong = (): EngineError => refuse('is longer than 2 hours. Split it', 'invalid_value');
+const tooLong = (): ServiceError => refuse('is longer than 2 hours. Split it', 'invalid_value');
 
 class DecodedAudio implements Audio {
   readonly #samples: AsyncGenerator<AudioSample, void, unknown>;

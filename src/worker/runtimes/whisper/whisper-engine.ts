@@ -1,6 +1,7 @@
 import { proxy, type Remote } from 'comlink';
 
-import { badRequest, engineCrashed, EngineError } from '../../../errors/engine-error.ts';
+import { engineCrashed } from '../../../errors/engine-errors.ts';
+import { requestError, ServiceError } from '../../../errors/service-error.ts';
 import type { TranscriptionEvent, TranscriptionJob, TranscriptionProgress } from '../../../protocol/job.ts';
 import { Channel } from '../../../util/async.ts';
 import type { TranscriptionEngine } from '../engine.ts';
@@ -48,7 +49,7 @@ export class WhisperEngine implements TranscriptionEngine {
         if (step === null || (typeof step === 'object' && 'error' in step)) {
           ended = true;
           if (step === null) throw engineCrashed('the transcription broke off');
-          throw step.error.status < 500 ? new EngineError(step.error) : engineCrashed(step.error);
+          throw step.error.status < 500 ? new ServiceError(step.error) : engineCrashed(step.error);
         }
         if (step === 'sound') {
           yield { type: 'accepted', fingerprint: this.fingerprint, contentType: contentType(fields) };
@@ -101,18 +102,20 @@ export class WhisperEngine implements TranscriptionEngine {
   #checkLanguage({ task }: TranscriptionJob, language: string | null): void {
     const known = this.#languages;
     if (known.length === 0 && task === 'translate') {
-      throw badRequest(
+      throw requestError(
+        400,
         '`model` cannot translate: it knows English alone. Use a multilingual model.',
-        'model',
         'unsupported_value',
+        'model',
       );
     }
     const able = known.length === 0 ? ['en'] : known;
     if (language === null || able.includes(language)) return;
-    throw badRequest(
+    throw requestError(
+      400,
       `\`language\` ${language} is not known to this model. It knows ${able.join(', ')}.`,
-      'language',
       'unsupported_value',
+      'language',
     );
   }
 }

@@ -1,7 +1,7 @@
 import { env } from '@huggingface/transformers';
 import type { ProxyMarked } from 'comlink';
 
-import { toWireError } from '../../../errors/engine-error.ts';
+import { toWireError } from '../../../errors/engine-errors.ts';
 import type { WireError } from '../../../errors/wire-error.ts';
 import type { TranscriptionProgress } from '../../../protocol/job.ts';
 import type { Runtime } from '../onnx/onnx-worker.ts';

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
-import { EngineError } from '../../../../src/errors/engine-error.ts';
+import { ServiceError } from '../../../../src/errors/service-error.ts';
 import { halvedLengths } from '../../../../src/catalog/memory-estimate.ts';
 import { asLoadFailure } from '../../../../src/worker/runtimes/llama-cpp/wllama-engine.ts';
 import { checkWasm, watchWasm } from '../../../../src/worker/runtimes/wasm-file.ts';
@@ -80,6 +80,6 @@ test.each([
 test('other failures stay as they are', () => {
   const other = new Error('invalid magic characters');
   expect(asLoadFailure(other, 'v')).toBe(other);
-  const ours = new EngineError({ message: 'x' });
+  const ours = new ServiceError({ message: 'x' });
   expect(asLoadFailure(ours, 'v')).toBe(ours);
 });

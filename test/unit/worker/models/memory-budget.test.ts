@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
-import { EngineError } from '../../../../src/errors/engine-error.ts';
+import { ServiceError } from '../../../../src/errors/service-error.ts';
 import type { ErrorCode } from '../../../../src/errors/error-codes.ts';
 import { ModelManager } from '../../../../src/worker/models/model-manager.ts';
 import type { Engine } from '../../../../src/worker/runtimes/engine.ts';
@@ -34,7 +34,7 @@ function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
   };
   const load = async ({ name }: Variant): Promise<Engine> => {
     const code = fail(name);
-    if (code !== null) throw new EngineError({ code, message: `${name} ${code}` });
+    if (code !== null) throw new ServiceError({ code, message: `${name} ${code}` });
     loaded.add(name);
     most = Math.max(most, loaded.size);
     return {

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 
 import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEngine } from '../../../../src/worker/runtimes/engine.ts';
-import { EngineError } from '../../../../src/errors/engine-error.ts';
+import { ServiceError } from '../../../../src/errors/service-error.ts';
 import { ModelManager } from '../../../../src/worker/models/model-manager.ts';
 import { variantPlanner } from '../../../../src/worker/models/variant-choice.ts';
 import { MemoryBackend } from '../../../../src/model-files/backends/open-backend.ts';
@@ -183,7 +183,7 @@ const engine = ({ name }: Variant): ChatEngine => ({
   slots: 1,
   // oxlint-disable-next-line require-yield
   async *generate() {
-    throw new EngineError({ code: 'device_lost', message: 'lost' });
+    throw new ServiceError({ code: 'device_lost', message: 'lost' });
   },
   unload: async () => undefined,
 });
@@ -191,7 +191,7 @@ const engine = ({ name }: Variant): ChatEngine => ({
 test('a variant that cannot be loaded gives way to the next, and the status tells why the first was wanted', async () => {
   const models = modelManager([big('l.wasm'), small], async (variant) => {
     if (variant.name === 'big')
-      throw new EngineError({ code: 'out_of_memory', message: 'too little memory' });
+      throw new ServiceError({ code: 'out_of_memory', message: 'too little memory' });
     return engine(variant);
   });
   expect((await models.ready('m', never)).variant.name).toBe('small');
@@ -229,7 +229,7 @@ test('where only servers run a model, a request limited to the device is told so
 
 test('a GPU lost once is reloaded; lost twice, the next variant answers', async () => {
   const models = modelManager([big('l.wasm'), small], async (variant) => engine(variant));
-  const lost = new EngineError({ code: 'device_lost', message: 'lost' });
+  const lost = new ServiceError({ code: 'device_lost', message: 'lost' });
   for (const expected of ['big', 'big', 'small']) {
     const loadedModel = await models.ready('m', never);
     expect(loadedModel.variant.name).toBe(expected);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { refuseOversized } from '../../../../src/worker/prompt/prompt-bounds.ts';
-import { EngineError } from '../../../../src/errors/engine-error.ts';
+import { ServiceError } from '../../../../src/errors/service-error.ts';
 import type { ChatMessage } from '../../../../src/protocol/job.ts';
 
 const said = (content: string): ChatMessage => ({ role: 'user', content });
@@ -11,7 +11,7 @@ function refusal(input: Parameters<typeof refuseOversized>[0]): string | null {
     refuseOversized(input, 100);
     return null;
   } catch (error) {
-    if (!(error instanceof EngineError)) throw error;
+    if (!(error instanceof ServiceError)) throw error;
     expect(error.wire).toMatchObject({ status: 400, code: 'context_length_exceeded' });
     return error.message;
   }

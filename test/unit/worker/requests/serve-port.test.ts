@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import type { ChatEngine } from '../../../../src/worker/runtimes/engine.ts';
-import { contextLengthExceeded, engineCrashed } from '../../../../src/errors/engine-error.ts';
+import { contextLengthExceeded, engineCrashed } from '../../../../src/errors/engine-errors.ts';
 import { ModelManager } from '../../../../src/worker/models/model-manager.ts';
 import { servePort } from '../../../../src/worker/requests/serve-port.ts';
 import { CREDIT_WINDOW, type EngineMessage } from '../../../../src/protocol/engine-port.ts';

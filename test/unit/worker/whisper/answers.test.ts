@@ -7,7 +7,7 @@ import {
   doneEvent,
   formatWhole,
 } from '../../../../src/worker/runtimes/whisper/answer-formats.ts';
-import { EngineError } from '../../../../src/errors/engine-error.ts';
+import { ServiceError } from '../../../../src/errors/service-error.ts';
 
 const segment = (id: number, start: number, end: number, text: string) => {
   const quality = { averageLogprob: -0.2, compressionRatio: 1.1, noSpeechProbability: 0.01 };
@@ -125,8 +125,8 @@ test.for([
   } catch (error) {
     thrown = error;
   }
-  expect(thrown).toBeInstanceOf(EngineError);
-  const { wire } = thrown as EngineError;
+  expect(thrown).toBeInstanceOf(ServiceError);
+  const { wire } = thrown as ServiceError;
   expect(wire).toMatchObject({ status: 400, param, code });
   expect(wire.message).toContain(`\`${param}\``);
 });

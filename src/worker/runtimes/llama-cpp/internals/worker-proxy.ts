@@ -10,7 +10,8 @@
  */
 import type { Wllama } from '@wllama/wllama';
 
-import { engineCrashed, EngineError } from '../../../../errors/engine-error.ts';
+import { engineCrashed } from '../../../../errors/engine-errors.ts';
+import { ServiceError } from '../../../../errors/service-error.ts';
 import { openWorker } from '../../../open-worker.ts';
 import { FIND_SLOTS, LIMIT_MEMORY, type RunOptions, TAKE_RESULT } from './worker-verbs.ts';
 
@@ -152,7 +153,7 @@ export async function cancelCompletion(proxy: WorkerProxy, id: number): Promise<
 /**
  * Whether results can be taken without a step. Finds the server's list of slots, and tries it on a request of one letter.
  * @param count slots of the server
- * @throws EngineError when the server did not survive the trial: the next load does without
+ * @throws ServiceError when the server did not survive the trial: the next load does without
  */
 export async function proveTaking(wllama: Wllama, count: number): Promise<boolean> {
   if (isDoubted) return false;
@@ -184,6 +185,6 @@ async function trial(proxy: WorkerProxy): Promise<string | null> {
     return computed.data_json === '' ? 'no result was computed after it' : null;
   } catch (error) {
     doubtTaking("the trial of llama.cpp's list of slots failed");
-    throw error instanceof EngineError ? error : engineCrashed(error);
+    throw error instanceof ServiceError ? error : engineCrashed(error);
   }
 }

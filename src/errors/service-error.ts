@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../errors/error-codes.ts';
-import type { WireError } from '../errors/wire-error.ts';
+import type { ErrorCode } from './error-codes.ts';
+import type { WireError } from './wire-error.ts';
 
 /** Failures that a retry would meet again. OpenAI's clients retry a 500 unless a header forbids it. */
 const LASTING = new Set<ErrorCode | null>([
@@ -13,16 +13,27 @@ const LASTING = new Set<ErrorCode | null>([
   'weights_unavailable',
 ]);
 
-/** The one error of the service: thrown anywhere in it or by an engine client, rendered here. */
+interface Options {
+  /** Of the response. */
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+/** A failure that is safe to show to a client, of the service or of an engine. What else is thrown is not shown. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly wire: WireError;
   readonly #headers: Record<string, string>;
 
-  constructor(wire: WireError, headers: Record<string, string> = {}) {
-    super(wire.message);
-    this.wire = wire;
+  /** A 500 without a code where `wire` does not say otherwise. */
+  constructor(wire: Partial<WireError> & { message: string }, { headers = {}, cause }: Options = {}) {
+    super(wire.message, cause === undefined ? undefined : { cause });
+    this.wire = { status: 500, type: 'server_error', code: null, param: null, ...wire };
     this.#headers = headers;
+  }
+
+  get code(): ErrorCode | null {
+    return this.wire.code;
   }
 
   /** `{"error":{"message","type","param","code"}}`: OpenAI's shape, always with all four fields. */
@@ -53,7 +64,8 @@ export const requestError = (
   code: ErrorCode | null = null,
   param: string | null = null,
   headers: Record<string, string> = {},
-): ServiceError => new ServiceError({ status, type: 'invalid_request_error', code, param, message }, headers);
+): ServiceError =>
+  new ServiceError({ status, type: 'invalid_request_error', code, param, message }, { headers });
 
 /** A 400 that names the field. `rule`: what the field must be, without a period. */
 export const invalidField = (param: string, rule: string, code: ErrorCode = 'invalid_value'): ServiceError =>
@@ -72,13 +84,12 @@ export const rateLimited = (message: string, retryAfterMs: number): ServiceError
     status: 429,
     type: 'rate_limit_error',
     code: 'rate_limit_exceeded',
-    param: null,
     message,
     retryAfterMs,
   });
 
-export const serverError = (code: ErrorCode, message: string): ServiceError =>
-  new ServiceError({ status: 500, type: 'server_error', code, param: null, message });
+export const serverError = (code: ErrorCode, message: string, cause?: unknown): ServiceError =>
+  new ServiceError({ code, message }, { cause });
 
 /** In private windows and on full disks. The browser's own error is not shown: it may name files of the user. */
 export const storageUnavailable = (): ServiceError =>

@@ -1,34 +1,8 @@
-import type { ErrorCode } from './error-codes.ts';
+import { ServiceError, serverError } from './service-error.ts';
 import type { WireError } from './wire-error.ts';
 
-/** A failure that is safe to show to a client. Any other error becomes `engine_failed`, without its message. */
-export class EngineError extends Error {
-  readonly wire: WireError;
-
-  constructor(wire: Partial<WireError> & { message: string }, cause?: unknown) {
-    super(wire.message, cause === undefined ? undefined : { cause });
-    this.name = 'EngineError';
-    this.wire = { status: 500, type: 'server_error', code: null, param: null, ...wire };
-  }
-
-  get code(): ErrorCode | null {
-    return this.wire.code;
-  }
-}
-
-export function badRequest(
-  message: string,
-  param: string | null,
-  code: ErrorCode | null = null,
-): EngineError {
-  return new EngineError({ status: 400, type: 'invalid_request_error', code, param, message });
-}
-
-export const serverError = (code: ErrorCode, message: string, cause?: unknown): EngineError =>
-  new EngineError({ code, message }, cause);
-
 /** The prompt is longer than the model's context. */
-export class ContextLengthError extends EngineError {
+export class ContextLengthError extends ServiceError {
   /** Of the prompt, what fits; about. */
   readonly share: number;
 
@@ -40,14 +14,14 @@ export class ContextLengthError extends EngineError {
 }
 
 /** Both in tokens. */
-export function contextLengthExceeded(promptTokens: number, contextLength: number): EngineError {
+export function contextLengthExceeded(promptTokens: number, contextLength: number): ServiceError {
   return new ContextLengthError(
     `This model's context holds ${contextLength} tokens, and the prompt takes ${promptTokens}: ${promptTokens - contextLength + 1} too many, with one for the reply. Shorten the messages.`,
     contextLength / promptTokens,
   );
 }
 
-export function deviceLost(cause?: unknown): EngineError {
+export function deviceLost(cause?: unknown): ServiceError {
   return serverError(
     'device_lost',
     'The GPU was lost, often because its memory ran out. Try again: the next request reloads the model.',
@@ -56,7 +30,7 @@ export function deviceLost(cause?: unknown): EngineError {
 }
 
 /** The engine itself is unusable from here on: its owner must reload it. */
-export function engineCrashed(cause: unknown): EngineError {
+export function engineCrashed(cause: unknown): ServiceError {
   console.error('localtext: an engine crashed', cause);
   return serverError(
     'engine_crashed',
@@ -66,7 +40,7 @@ export function engineCrashed(cause: unknown): EngineError {
 }
 
 export function toWireError(error: unknown): WireError {
-  if (error instanceof EngineError) return error.wire;
+  if (error instanceof ServiceError) return error.wire;
   return {
     status: 500,
     type: 'server_error',
