@@ -163,6 +163,3 @@ function showRequest({ id, model, queueMs, firstTokenMs }: RequestLogEntry, tota
   until('until accepted', queueMs);
   until('until first token', firstTokenMs);
 }
-
-/** Whether a path of this origin is the service's: `/v1` and all below it. */
-export const isV1Path = ({ pathname }: URL): boolean => pathname === '/v1' || pathname.startsWith('/v1/');

@@ -8,11 +8,12 @@ import { type EngineConnection, linked } from '../connection/engine-connection.t
 import type { NeedEngine, PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
 import { requestsRun, scopeOf } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { browserV1, isV1Path } from '../routing/browser-v1.ts';
+import { browserV1 } from '../routing/browser-v1.ts';
 import { handleLocalRoute, isLocalPath } from './local-routes.ts';
 import { ownFiles } from './site-files.ts';
 import { asksForWeights, respondStored } from './stored-weights.ts';
 import { watchClient } from './watch-client.ts';
+import { isV1Path } from '../util/v1-path.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 /** What localtext looks at in a request; Workbox hands its routes an object that has it too. */
@@ -41,7 +42,7 @@ async function askWindows(openPort: () => MessagePort): Promise<void> {
  */
 export function matchV1(target: Addressed): boolean {
   const url = target instanceof URL ? target : target.url;
-  return url.origin === self.location.origin && (isV1Path(url) || isLocalPath(url));
+  return url.origin === self.location.origin && (isV1Path(url.pathname) || isLocalPath(url));
 }
 
 /**

@@ -1,5 +1,3 @@
-// oxlint-disable-next-line import/no-unassigned-import -- first: schemas read the setting when they are made
-import './no-eval.ts';
 import { expose, proxy } from 'comlink';
 
 import { type AddedModelRecord, withAdded } from '../catalog/added-models.ts';

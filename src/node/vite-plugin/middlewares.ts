@@ -3,6 +3,8 @@ import { resolve } from 'node:path';
 import sirv from 'sirv';
 import type { Connect } from 'vite';
 
+import { isV1Path } from '../../util/v1-path.ts';
+
 /** Both make a page cross-origin isolated, which WASM threads need. */
 const isolationHeaders = {
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -56,7 +58,7 @@ export function serveScript(script: () => Promise<string>): Connect.NextHandleFu
  * The request bypassed the service worker. Returns JSON, not the SPA page, so that clients report this message.
  */
 export const apiHint: Connect.NextHandleFunction = (request, response, next) => {
-  if (!request.url?.startsWith('/v1/')) return next();
+  if (!isV1Path(new URL(request.url ?? '/', 'http://localhost').pathname)) return next();
   const message =
     'This is the static server, which runs no models: /v1 is answered by the service worker, inside a page that has started localtext.';
   response.statusCode = 404;

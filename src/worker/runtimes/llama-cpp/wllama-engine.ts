@@ -13,6 +13,7 @@ import type { ChatEngine } from '../engine.ts';
 import { type Chunk, completionRequest, LlamaReplyReader } from './completion-format.ts';
 import { isCrowded, RequestRejectedError, type ServerCalls } from './internals/server-calls.ts';
 import { ReplyScheduler } from './reply-scheduler.ts';
+import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
 
 /** Attempts at a reply that the other slots crowded out of the context. */
 const TRIES = 3;
@@ -187,14 +188,9 @@ function fromWllamaError(error: unknown, constrained: boolean): ServiceError {
   return serverError('engine_failed', message, error);
 }
 
-const MEMORY =
-  /out of memory|bad_alloc|alloc(ate|ation)?\b.*fail|fail.*\balloc|could not allocate|memory access/i;
-
 /** Recognises a lack of memory; any other error stays as it is. */
 export function asLoadFailure(error: unknown, variant: string): unknown {
   if (error instanceof ServiceError) return error;
   const text = error instanceof Error ? `${error.name} ${error.message}` : String(error);
-  if (!MEMORY.test(text)) return error;
-  const message = `There is too little memory for ${variant}. Close other tabs, or choose a smaller model.`;
-  return serverError('out_of_memory', message, error);
+  return isOutOfMemory(text) ? outOfMemory(variant, error) : error;
 }

@@ -3,6 +3,7 @@ import { releaseProxy, type Remote, wrap } from 'comlink';
 import { abortable } from '../../../util/async.ts';
 import { engineCrashed } from '../../../errors/engine-errors.ts';
 import { ServiceError } from '../../../errors/service-error.ts';
+import { onnxLock } from '../../../protocol/locks.ts';
 import { openWorker } from '../../open-worker.ts';
 
 /** A worker that runs one model on onnxruntime, and that ends with it. `Host`: what its script offers at first. */
@@ -58,7 +59,7 @@ export class ModelWorker<Host, Model> {
     offer: (host: Remote<Host>, lock: string) => Promise<Model>,
     load: (model: Model) => Promise<unknown>,
   ): Promise<void> {
-    const lock = `localtext:onnx:${crypto.randomUUID()}`;
+    const lock = onnxLock(crypto.randomUUID());
     const { signal } = this.#gone;
     this.#model = await abortable(offer(this.#host, lock), signal);
     const released = navigator.locks.request(lock, { mode: 'shared', signal }, () => {

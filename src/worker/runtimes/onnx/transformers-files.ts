@@ -3,6 +3,7 @@ import { z } from '../../../util/full-zod.ts';
 import type { TransformersVariant, WhisperVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../engine.ts';
 import { serverError, ServiceError } from '../../../errors/service-error.ts';
+import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
 
 /** A variant that onnxruntime runs. */
 export type OnnxVariant = TransformersVariant | WhisperVariant;
@@ -86,7 +87,6 @@ export async function tokenizerFailure(
   return corrupt(`${folder}tokenizer.json`, 'is no tokenizer that transformers.js can use', error);
 }
 
-const OUT_OF_MEMORY = /bad_alloc|out of memory|failed to allocate|allocation failed|memory access|^\d+$/i;
 const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementation|unsupported|adapter/i;
 
 /** After several losses, a browser may offer its GPU no more. */
@@ -99,10 +99,7 @@ export function noGpu({ name }: OnnxVariant): ServiceError {
 export function graphFailure(error: unknown, variant: OnnxVariant): ServiceError {
   if (error instanceof ServiceError) return error;
   const said = error instanceof Error ? error.message : String(error);
-  if (OUT_OF_MEMORY.test(said)) {
-    const message = `There is too little memory for ${variant.name}. Close other tabs, or choose a smaller model.`;
-    return serverError('out_of_memory', message, error);
-  }
+  if (isOutOfMemory(said)) return outOfMemory(variant.name, error);
   if (UNSUPPORTED.test(said)) {
     const message = `${variant.name} uses what ONNX Runtime cannot run on ${variant.device ?? 'wasm'} here: ${brief(said)}`;
     return serverError('device_unsupported', message, error);

@@ -1,5 +1,6 @@
 import { contextLengthExceeded, deviceLost } from '../../../errors/engine-errors.ts';
 import { requestError, serverError, ServiceError } from '../../../errors/service-error.ts';
+import { isOutOfMemory } from '../out-of-memory.ts';
 
 const NUMBERS = /prompt tokens: (\d+)[^]*window size: (\d+)/;
 
@@ -41,7 +42,7 @@ export function asLoadFailure(
   if (error instanceof ServiceError) return error;
   const thrown = error instanceof Error ? error : new Error(String(error));
   const { message } = thrown;
-  if (thrown.name === 'DeviceLostError' || OUT_OF_MEMORY.test(message)) {
+  if (thrown.name === 'DeviceLostError' || isOutOfMemory(message)) {
     return serverError(
       'out_of_memory',
       `The GPU has too little memory for ${name}, also with its smallest context. Close other pages, or use a smaller model.`,
@@ -67,8 +68,6 @@ export function asLoadFailure(
   const why = message.replaceAll(/\s+/g, ' ').slice(0, 200);
   return serverError('engine_failed', `${name} could not be loaded on this GPU: ${why}`, error);
 }
-
-const OUT_OF_MEMORY = /out.of.memory|allocation failed|memory.*(exceed|limit)|maxBufferSize|too large/i;
 
 export const noGpu = (name: string, cause?: unknown): ServiceError =>
   serverError(

@@ -1,4 +1,4 @@
-import * as z from 'zod/mini';
+import * as z from '../../../util/zod.ts';
 
 import { requestError, type ServiceError } from '../../../errors/service-error.ts';
 
