@@ -17,9 +17,9 @@ const budgets = [
     files: [...new Set([...imported, ...closure(chunk('database'))])],
     kilobytes: 12,
   },
-  { what: 'service worker', files: ['dist/static/localtext-sw.js'], kilobytes: 42 },
+  { what: 'service worker', files: ['dist/static/localtext-sw.js'], kilobytes: 44 },
   // For sites that name servers, whose answers it bounds and checks.
-  { what: 'service worker with servers', files: ['dist/static/localtext-sw-servers.js'], kilobytes: 50 },
+  { what: 'service worker with servers', files: ['dist/static/localtext-sw-servers.js'], kilobytes: 52 },
 ];
 
 const measured = budgets.map(({ what, files, kilobytes }) => ({
