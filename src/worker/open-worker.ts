@@ -1,8 +1,8 @@
 import { serverError, type ServiceError } from '../errors/service-error.ts';
-import { BLOCKED_WORKER, blockedMessage, onBlockedWorker } from '../util/policy-violations.ts';
+import { blockedMessage, onBlockedWorker } from '../util/policy-violations.ts';
 import { trustedScriptUrl } from '../util/trusted-urls.ts';
 
-/** @param onFailure told when it cannot start, may start no threads or fails: who calls it would wait without a time limit */
+/** @param onFailure told when it cannot start or fails: who calls it would wait without a time limit */
 export function openWorker(
   url: string,
   options: WorkerOptions,
@@ -22,13 +22,6 @@ export function openWorker(
     here.abort();
     throw workerBlocked(url, "require-trusted-types-for 'script'", error);
   }
-  worker.addEventListener(
-    'message',
-    ({ data }: MessageEvent<{ verb?: string; args: string[] } | null>) => {
-      if (data?.verb === BLOCKED_WORKER) fail(workerBlocked(url, data.args[0] ?? ''));
-    },
-    { signal },
-  );
   // Also of a script that a policy refuses: that is told first.
   worker.addEventListener(
     'error',
@@ -52,6 +45,6 @@ function notStarted(url: string, event: Event): ServiceError {
 }
 
 /** @param directive of the Content-Security-Policy that refuses the script as a worker */
-function workerBlocked(script: string, directive: string, cause?: unknown): ServiceError {
+export function workerBlocked(script: string, directive: string, cause?: unknown): ServiceError {
   return serverError('worker_blocked', blockedMessage(script, directive), cause);
 }

@@ -90,23 +90,26 @@ function begin(
     release: (variant) => modelManager.release(variant),
   });
   const estimates = new Estimates(sources, rate);
+  /** Of the benchmark, by variant. */
+  const notes = new Map<string, string>();
   const load = variantLoader({ store, sources, modelStorage, benchmark: () => benchmark, wasmUrl });
   const device = detectDevice();
   void device.then(({ memoryGiB }) => (deviceMemoryBytes = memoryGiB && memoryGiB * 2 ** 30));
   const modelManager = new ModelManager(
     catalog,
-    (variant, loading) => load(variant, loading).finally(() => estimates.refreshOne(variant)),
+    (variant, loading) => load(variant, loading).finally(refreshEstimates),
     () => {
       channel.changed();
       facts.changed();
     },
     variantPlanner(device, sources, prefer),
     device.then(({ memoryGiB }) => limits.memoryBytes ?? defaultBudget(memoryGiB)),
-    { note: (variant) => benchmark.note(variant), estimate: (variant) => estimates.of(variant) },
+    { notes, estimates: estimates.known },
   );
   const benchmark = new BackendBenchmark({
     device,
     store,
+    notes,
     which: limits.probe ?? 'real-gpu',
     // A build's scripts have other names than the one's before it.
     version: `${PROTOCOL_VERSION} ${location.href} ${navigator.userAgent}`,

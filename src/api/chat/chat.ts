@@ -37,11 +37,11 @@ function toGeneration(request: ChatBody): Generation {
   if (request.modalities?.includes('audio')) {
     throw unsupported('modalities', 'must be ["text"]: the models generate only text');
   }
-  const tools = toToolUse(request);
+  const tools = (request.tools ?? request.tool_choice) ? toToolUse(request) : null;
   const messages = toChatMessages(request.messages);
   return {
     model: request.model,
-    inputs: [{ messages: withToolPrompt(messages, tools) }],
+    inputs: [{ messages: tools ? withToolPrompt(messages, tools) : messages }],
     choices: request.n ?? 1,
     sampling: toSampling(request),
     maxTokens: toMaxTokens(request),

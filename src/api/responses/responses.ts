@@ -152,14 +152,14 @@ const LOGPROBS = 'message.output_text.logprobs';
 /** `conversation`: with this request's input. @throws ServiceError 400 */
 function toGeneration(request: ResponseBody, conversation: ChatMessage[]): Generation {
   const { instructions, text, include, reasoning, top_logprobs: top } = request;
-  const tools = toToolUse(request);
+  const tools = (request.tools ?? request.tool_choice) ? toToolUse(request) : null;
   const messages: ChatMessage[] =
     instructions == null
       ? conversation
       : [{ role: 'system', content: wellFormed(instructions) }, ...conversation];
   return {
     model: request.model,
-    inputs: [{ messages: withToolPrompt(messages, tools) }],
+    inputs: [{ messages: tools ? withToolPrompt(messages, tools) : messages }],
     choices: 1,
     sampling: toSampling(request),
     maxTokens: request.max_output_tokens ?? null,

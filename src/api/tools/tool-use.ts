@@ -98,8 +98,7 @@ const flat = <Fields extends object>(tool: Fields | { function: Fields }): Field
 const TOOL_CALL_PREFIX = '<tool_call>';
 
 /** The conversation, with the functions described in its system message: that works with any chat template. */
-export function withToolPrompt(messages: ChatMessage[], use: ToolUse | null): ChatMessage[] {
-  if (!use) return messages;
+export function withToolPrompt(messages: ChatMessage[], use: ToolUse): ChatMessage[] {
   const [first, ...rest] = messages;
   const prompt = toolPrompt(use);
   if (first?.role !== 'system') return [{ role: 'system', content: prompt }, ...messages];

@@ -85,6 +85,8 @@ type Backend = 'wasm' | 'webgpu';
 export interface BenchmarkOptions {
   device: Promise<Device>;
   store: Promise<Pick<WeightStore, 'notes'>>;
+  /** Where it writes what it found, by variant: for the reasons of the choice. */
+  notes: Map<string, string>;
   which: NonNullable<DeviceLimits['probe']>;
   /** Changes with the browser and with the packages: what was measured before it does not hold. */
   version: string;
@@ -111,7 +113,6 @@ const MAX_BYTES = 2 ** 30;
 export class BackendBenchmark {
   readonly #options: BenchmarkOptions;
   readonly #results = new Map<string, ProbeResult>();
-  readonly #notes = new Map<string, string>();
   readonly #tried = new Set<string>();
   readonly #disabled = new Set<string>();
 
@@ -129,11 +130,6 @@ export class BackendBenchmark {
     return result.device;
   }
 
-  /** The result for a variant, for the reasons of its choice. */
-  note(variant: string): string | undefined {
-    return this.#notes.get(variant);
-  }
-
   /** Called after a variant has loaded. Measures it unless that is done, once nothing else runs. */
   async maybeRun(variant: TransformersVariant, engine: EmbeddingEngine): Promise<void> {
     const { name } = variant;
@@ -143,11 +139,14 @@ export class BackendBenchmark {
     const { gpu } = await this.#options.device;
     if (!gpu || which === 'off') return;
     if (gpu.fallback && which !== 'any-gpu') {
-      this.#notes.set(name, 'on WASM, as WebGPU runs in software here');
+      this.#options.notes.set(name, 'on WASM, as WebGPU runs in software here');
       return;
     }
     if (weightBytes(variant) > MAX_BYTES) {
-      this.#notes.set(name, 'on WASM: it is too large to be in memory twice, to be measured on the GPU');
+      this.#options.notes.set(
+        name,
+        'on WASM: it is too large to be in memory twice, to be measured on the GPU',
+      );
       return;
     }
     const signal = AbortSignal.timeout(MAX_MS + 10 * 60_000);
@@ -187,12 +186,12 @@ export class BackendBenchmark {
     this.#tried.add(name);
     this.#results.delete(name);
     this.#disabled.add(name);
-    this.#notes.set(name, 'on WASM, as the GPU that was faster once failed to load it');
+    this.#options.notes.set(name, 'on WASM, as the GPU that was faster once failed to load it');
   }
 
   #know({ name }: TransformersVariant, result: ProbeResult): void {
     this.#results.set(name, result);
-    this.#notes.set(name, describe(result));
+    this.#options.notes.set(name, describe(result));
   }
 
   async #kept({ name }: TransformersVariant): Promise<ProbeResult | null> {

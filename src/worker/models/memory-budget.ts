@@ -10,36 +10,29 @@ import type { LoadedModel } from './loaded-model.ts';
 export class Estimates {
   readonly #sources: Pick<WeightSources, 'downloadBytes'>;
   readonly #rate: Pick<DownloadRate, 'bytesPerSecond'>;
-  /** By the variant's name. */
-  readonly #downloads = new Map<string, number>();
+  /** By the variant's name; none of what runs elsewhere. */
+  readonly known = new Map<string, VariantEstimate>();
 
   constructor(sources: Pick<WeightSources, 'downloadBytes'>, rate: Pick<DownloadRate, 'bytesPerSecond'>) {
     this.#sources = sources;
     this.#rate = rate;
   }
 
-  /** null: it runs elsewhere. */
-  of(variant: Variant): VariantEstimate | null {
-    if (variant.engine === 'upstream') return null;
-    const downloadBytes = this.#downloads.get(variant.name) ?? weightBytes(variant);
-    const { bytesPerSecond } = this.#rate;
-    return {
-      ...estimateMemory(variant),
-      downloadBytes,
-      ...(bytesPerSecond !== null && { downloadSeconds: Math.ceil(downloadBytes / bytesPerSecond) }),
-    };
-  }
-
   /** Looks up what is stored. Never rejects: the estimate is for people. */
   async refresh({ models }: Pick<Catalog, 'models'>): Promise<void> {
     const variants = models.flatMap((model) => model.variants);
-    await Promise.all(variants.map((variant) => this.refreshOne(variant)));
+    await Promise.all(variants.map((variant) => this.#refresh(variant)));
   }
 
-  async refreshOne(variant: Variant): Promise<void> {
+  async #refresh(variant: Variant): Promise<void> {
     if (variant.engine === 'upstream') return;
-    const bytes = await this.#sources.downloadBytes(variant).catch(() => weightBytes(variant));
-    this.#downloads.set(variant.name, bytes);
+    const downloadBytes = await this.#sources.downloadBytes(variant).catch(() => weightBytes(variant));
+    const { bytesPerSecond } = this.#rate;
+    this.known.set(variant.name, {
+      ...estimateMemory(variant),
+      downloadBytes,
+      ...(bytesPerSecond !== null && { downloadSeconds: Math.ceil(downloadBytes / bytesPerSecond) }),
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
+import type { CatalogModel } from '../../catalog/catalog.ts';
 import { weightBytes } from '../../catalog/memory-estimate.ts';
 import { toWireError } from '../../errors/engine-errors.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
@@ -14,11 +14,11 @@ import {
 import type { LoadedModel } from './loaded-model.ts';
 import type { Plan } from './variant-choice.ts';
 
-/** What is known of variants beside their plan and their state. */
+/** What is known of variants beside their plan and their state, by their names. */
 export interface VariantFacts {
   /** How it runs, beyond why it was chosen. */
-  note?: (variant: string) => string | undefined;
-  estimate?: (variant: Variant) => VariantEstimate | null;
+  notes?: ReadonlyMap<string, string>;
+  estimates?: ReadonlyMap<string, VariantEstimate>;
 }
 
 /**
@@ -28,7 +28,7 @@ export function modelStatus(
   { id, kind, variants }: CatalogModel,
   plan: Plan | undefined,
   loadedModels: readonly LoadedModel[],
-  { note, estimate }: VariantFacts,
+  { notes, estimates }: VariantFacts,
 ): ModelStatus {
   const shown = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels.at(-1);
   const first = plan?.candidates[0];
@@ -47,14 +47,14 @@ export function modelStatus(
     ...(shown && 'sampling' in shown.variant && { sampling: shown.variant.sampling }),
     ...(engine && 'thinks' in engine && { thinks: engine.thinks }),
     reasons: reasons.map((each) => {
-      const known = each.chosen ? note?.(each.variant) : undefined;
-      return known === undefined ? each : { ...each, reason: `${each.reason}; ${known}` };
+      const note = each.chosen ? notes?.get(each.variant) : undefined;
+      return note === undefined ? each : { ...each, reason: `${each.reason}; ${note}` };
     }),
     ...(shown && shown.files.size > 0 && { files: Object.fromEntries(shown.files) }),
     estimates: Object.fromEntries(
-      variants.flatMap((variant) => {
-        const estimated = estimate?.(variant);
-        return estimated ? [[variant.name, estimated]] : [];
+      variants.flatMap(({ name }) => {
+        const estimate = estimates?.get(name);
+        return estimate ? [[name, estimate]] : [];
       }),
     ),
   };

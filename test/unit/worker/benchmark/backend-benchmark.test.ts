@@ -41,11 +41,13 @@ const embedder = (ms: number, vector: [number, number] = [1, 0]): EmbeddingEngin
 
 function setUp(gpu: EmbeddingEngine, options: Partial<BenchmarkOptions> = {}) {
   const results: string[] = [];
+  const notes = new Map<string, string>();
   const store = openStore(new MemoryBackend(), 'http://127.0.0.1:9/');
   const given: BenchmarkOptions = {
     device: Promise.resolve(device(false)),
     store: Promise.resolve(store),
     which: 'real-gpu',
+    notes,
     version: '1',
     load: async () => gpu,
     busy: () => false,
@@ -53,15 +55,15 @@ function setUp(gpu: EmbeddingEngine, options: Partial<BenchmarkOptions> = {}) {
     onResult: (_, result) => void results.push(result.device),
     ...options,
   };
-  return { benchmark: new BackendBenchmark(given), results, given };
+  return { benchmark: new BackendBenchmark(given), results, notes, given };
 }
 
 test('a GPU that is faster and agrees is kept, also for the next worker; not for another version', async () => {
-  const { benchmark, results, given } = setUp(embedder(2));
+  const { benchmark, results, notes, given } = setUp(embedder(2));
   expect(await benchmark.backend(variant)).toBe('wasm');
   await benchmark.maybeRun(variant, embedder(60));
   expect(results).toEqual(['webgpu']);
-  expect(benchmark.note('v')).toMatch(
+  expect(notes.get('v')).toMatch(
     /^on the GPU, the faster of the two \(measured: \d+ ms on WASM, \d+ ms on the GPU/,
   );
   expect(await new BackendBenchmark(given).backend(variant)).toBe('webgpu');
@@ -69,27 +71,27 @@ test('a GPU that is faster and agrees is kept, also for the next worker; not for
 });
 
 test('a GPU that is slower is not', async () => {
-  const { benchmark, results } = setUp(embedder(60));
+  const { benchmark, results, notes } = setUp(embedder(60));
   await benchmark.maybeRun(variant, embedder(2));
   expect(results).toEqual(['wasm']);
-  expect(benchmark.note('v')).toMatch(/^on WASM, the faster/);
+  expect(notes.get('v')).toMatch(/^on WASM, the faster/);
 });
 
 test.each<[string, [number, number]]>([
   ['other vectors', [0.6, 0.8]],
   ['no numbers', [Number.NaN, 0]],
 ])('a GPU that is faster and computes %s is not trusted', async (_, vector) => {
-  const { benchmark, results } = setUp(embedder(1, vector));
+  const { benchmark, results, notes } = setUp(embedder(1, vector));
   await benchmark.maybeRun(variant, embedder(60));
   expect(results).toEqual(['wasm']);
-  expect(benchmark.note('v')).toMatch(/^on WASM, as the GPU computes other numbers/);
+  expect(notes.get('v')).toMatch(/^on WASM, as the GPU computes other numbers/);
 });
 
 test('a GPU in software is not measured, and the reason says so', async () => {
-  const { benchmark, results } = setUp(embedder(1), { device: Promise.resolve(device(true)) });
+  const { benchmark, results, notes } = setUp(embedder(1), { device: Promise.resolve(device(true)) });
   await benchmark.maybeRun(variant, embedder(60));
   expect(results).toEqual([]);
-  expect(benchmark.note('v')).toBe('on WASM, as WebGPU runs in software here');
+  expect(notes.get('v')).toBe('on WASM, as WebGPU runs in software here');
 });
 
 test('a measured GPU that fails later is left alone', async () => {
@@ -111,11 +113,11 @@ test('nothing is measured while requests run', async () => {
 });
 
 test('what is too large to be in memory twice is not measured', async () => {
-  const { benchmark, results } = setUp(embedder(1));
+  const { benchmark, results, notes } = setUp(embedder(1));
   const files = [{ path: 'v/onnx/model.onnx', bytes: 2e9, sha256: 'a'.repeat(64) }];
   await benchmark.maybeRun({ ...variant, files }, embedder(60));
   expect(results).toEqual([]);
-  expect(benchmark.note('v')).toMatch(/^on WASM: it is too large/);
+  expect(notes.get('v')).toMatch(/^on WASM: it is too large/);
 });
 
 test('a request ends the measurement, which restarts when all is quiet', async () => {

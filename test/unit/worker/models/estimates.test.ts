@@ -39,16 +39,18 @@ test('time counts what is not stored; without a known speed there is none', asyn
   const sources = new WeightSources(Promise.resolve(store), 'http://site.invalid/models/');
   const estimates = new Estimates(sources, { bytesPerSecond: 100 });
   await estimates.refresh(catalog);
-  expect(estimates.of(stored)).toMatchObject({ downloadBytes: 12, downloadSeconds: 1 });
-  expect(estimates.of(remote)).toMatchObject({ downloadBytes: 1000, downloadSeconds: 10 });
-  expect(estimates.of(server)).toBeNull();
+  expect(estimates.known.get('stored')).toMatchObject({ downloadBytes: 12, downloadSeconds: 1 });
+  expect(estimates.known.get('remote')).toMatchObject({ downloadBytes: 1000, downloadSeconds: 10 });
+  expect(estimates.known.has('server')).toBe(false);
 
   await store.put([file], blob, new AbortController().signal);
-  await estimates.refreshOne(stored);
-  expect(estimates.of(stored)).toMatchObject({ downloadBytes: 0, downloadSeconds: 0 });
+  await estimates.refresh(catalog);
+  expect(estimates.known.get('stored')).toMatchObject({ downloadBytes: 0, downloadSeconds: 0 });
 
   const unknown = new Estimates(sources, new DownloadRate({}));
-  expect(unknown.of(remote)).not.toHaveProperty('downloadSeconds');
+  await unknown.refresh(catalog);
+  expect(unknown.known.get('remote')).toBeDefined();
+  expect(unknown.known.get('remote')).not.toHaveProperty('downloadSeconds');
 });
 
 test('the status has the estimates of all variants, and where the files of a loaded one came from', async () => {
@@ -62,7 +64,7 @@ test('the status has the estimates of all variants, and where the files of a loa
     () => undefined,
     undefined,
     undefined,
-    { estimate: ({ name }) => (name === 'server' ? null : estimate) },
+    { estimates: new Map(Object.entries({ stored: estimate, remote: estimate })) },
   );
   expect(manager.status()[0]).toMatchObject({ estimates: { stored: estimate, remote: estimate } });
   expect(manager.status()[0]).not.toHaveProperty('files');

@@ -12,7 +12,8 @@ import type { Wllama } from '@wllama/wllama';
 
 import { engineCrashed } from '../../../../errors/engine-errors.ts';
 import { ServiceError } from '../../../../errors/service-error.ts';
-import { openWorker } from '../../../open-worker.ts';
+import { BLOCKED_WORKER } from '../../../../util/policy-violations.ts';
+import { openWorker, workerBlocked } from '../../../open-worker.ts';
 import { FIND_SLOTS, LIMIT_MEMORY, type RunOptions, TAKE_RESULT } from './worker-verbs.ts';
 
 interface Task {
@@ -89,10 +90,14 @@ async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: strin
     noWebGPU,
   };
   const url = urlOf(compat ? 'wllama-compat.js' : 'wllama-worker.js');
-  proxy.worker = openWorker(url, { type: 'module', name: JSON.stringify(options) }, (error) => {
+  const fail = (error: Error): void => {
     for (const { reject } of [...proxy.resultQueue.splice(0), ...proxy.taskQueue.splice(0)]) reject(error);
-  });
-  proxy.worker.onmessage = (event) => proxy.onRecvMsg(event);
+  };
+  proxy.worker = openWorker(url, { type: 'module', name: JSON.stringify(options) }, fail);
+  proxy.worker.onmessage = (event: MessageEvent<{ verb: string; args: string[] }>) => {
+    if (event.data.verb === BLOCKED_WORKER) fail(workerBlocked(url, event.data.args[0] ?? ''));
+    else proxy.onRecvMsg(event);
+  };
   await runTask(proxy, 'module.init', [url, proxy.useAsyncFile]);
   const ids: number[] = [];
   for (const { name, blob } of files) {
