@@ -231,7 +231,7 @@ export class ReplyScheduler {
     reply.state = { name: 'prefill', id, slot: this.#slots.take(reply.prompt) };
   }
 
-  /** A copy of a state is used up by the one that takes it: each makes the next one's. */
+  /** Each reply consumes one copy of a state, so it must create the next. */
   #isToBeShared(reply: Reply): boolean {
     const { isAhead, computedAhead, prompt } = reply;
     if (isAhead || computedAhead) return false;

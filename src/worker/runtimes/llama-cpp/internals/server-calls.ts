@@ -22,7 +22,7 @@ import {
   takeResult,
 } from './worker-proxy.ts';
 
-/** The server's own answer that it will not, or cannot, do what was asked; it is as good as before. */
+/** The server rejected this request and remains usable. */
 export class RequestRejectedError extends Error {
   /** Both given when it is that the prompt is longer than the context. */
   readonly promptTokens: number | undefined;
