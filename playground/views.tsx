@@ -38,6 +38,13 @@ export const VIEWS: readonly View[] = [
     primary: false,
   },
   {
+    name: 'speech',
+    title: 'Speech',
+    icon: 'speech',
+    component: lazyView(async () => (await import('./speech/speech-view.tsx')).SpeechView),
+    primary: false,
+  },
+  {
     name: 'models',
     title: 'Models',
     icon: 'models',

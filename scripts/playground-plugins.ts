@@ -32,6 +32,8 @@ const BASELINE = {
   'img-src': ["'self'", 'data:'],
   'connect-src': ["'self'", ...HUB],
   'worker-src': ["'self'"],
+  // Files and recordings of the Speech view.
+  'media-src': ["'self'", 'blob:'],
   'manifest-src': ["'self'"],
   'object-src': ["'none'"],
   'base-uri': ["'none'"],

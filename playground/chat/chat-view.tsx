@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { load } from '../client/downloads.ts';
 import { asksFirst } from '../client/saves-data.ts';
+import { speechModel } from '../client/speech-model.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { isWide } from '../media.ts';
@@ -68,6 +69,7 @@ export function ChatView() {
         {empty ? <Welcome /> : <Transcript key={conversation.value.id} />}
         <div class="chat-foot">
           {!empty && <LoadCard model={model} />}
+          {speechModel.value !== null && <LoadCard model={speechModel.value} />}
           {sendProblem.value !== null && (
             <p role="alert" class="error-text small">
               {sendProblem}

@@ -5,6 +5,7 @@ import { Icon } from '../components/icon.tsx';
 import { hueOf } from '../client/models.ts';
 import { isTouch } from '../media.ts';
 import { settings } from './chat-state.ts';
+import { DictationSlot } from './dictation-slot.tsx';
 import { say, writing } from './send.ts';
 
 /** Kept while another view is shown. */
@@ -22,6 +23,16 @@ export function Composer() {
     if (!text || writing.value) return;
     draft.value = '';
     if (!(await say(text)) && draft.value === '') draft.value = text;
+  };
+  /** At the cursor, apart from the word before it. */
+  const insert = (text: string): void => {
+    const area = input.current;
+    if (!area) return;
+    const { selectionStart, selectionEnd, value } = area;
+    const isApart = /(?:^|\s)$/.test(value.slice(0, selectionStart));
+    area.setRangeText(isApart ? text : ` ${text}`, selectionStart, selectionEnd, 'end');
+    draft.value = area.value;
+    area.focus();
   };
   const busy = writing.value !== null;
   return (
@@ -46,6 +57,7 @@ export function Composer() {
           void submit();
         }}
       />
+      <DictationSlot onText={insert} />
       {busy ? (
         <button
           type="button"

@@ -3,7 +3,7 @@ import { defaultCatalog, type Catalog } from '../../src/catalog/index.ts';
 const SMALL = 'amber-phoenix-4';
 
 /** The small chat model, answered by an OpenAI-compatible server that has the same weights, and by the device without it. */
-export function catalogWithServer(baseUrl: string): Catalog {
+export function catalogWithServer(baseUrl: string, catalog = defaultCatalog): Catalog {
   const server = {
     engine: 'upstream' as const,
     name: 'server',
@@ -14,8 +14,8 @@ export function catalogWithServer(baseUrl: string): Catalog {
     model: 'smollm2-135m-instruct',
   };
   return {
-    ...defaultCatalog,
-    models: defaultCatalog.models.map((model) =>
+    ...catalog,
+    models: catalog.models.map((model) =>
       model.id === SMALL
         ? { ...model, variants: [...model.variants, server], route: 'server-first' as const }
         : model,

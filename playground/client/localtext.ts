@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals';
+import { speechAdded } from './add-speech.ts';
 import { hubAllowed } from './model-hub.ts';
-import { start, type Localtext, type LocaltextStatus } from '../../src/index.ts';
+import { start, type Localtext, type LocaltextStatus, type StartOptions } from '../../src/index.ts';
 import { messageOf } from '../format.ts';
 
 declare global {
@@ -14,12 +15,15 @@ declare global {
 export const handle: Promise<Localtext> = startOnce();
 
 async function startOnce(): Promise<Localtext> {
-  const options = { sources: { hub: hubAllowed.peek() } };
+  const options: StartOptions = { sources: { hub: hubAllowed.peek() } };
+  if (speechAdded.peek()) options.catalog = (await import('./catalog-with-speech.ts')).catalogWithSpeech();
   // Set when Vite starts: `VITE_SERVER=http://127.0.0.1:8000/v1 npx vite`.
   const server = import.meta.env['VITE_SERVER'] as string | undefined;
-  if (!server) return start(options);
-  const { catalogWithServer } = await import('./catalog-with-server.ts');
-  return start({ ...options, catalog: catalogWithServer(server) });
+  if (server) {
+    const { catalogWithServer } = await import('./catalog-with-server.ts');
+    options.catalog = catalogWithServer(server, options.catalog);
+  }
+  return start(options);
 }
 
 export const startError = signal<string | null>(null);

@@ -1,12 +1,12 @@
 import { computed } from '@preact/signals';
-import { defaultCatalog } from '../../src/catalog/index.ts';
+import { defaultCatalog, speech } from '../../src/catalog/index.ts';
 import type { CatalogModel, Variant } from '../../src/catalog/index.ts';
 import { modelStatuses } from './localtext.ts';
 import { modelIds } from './models.ts';
 
-/** The catalog's entry of an id; this page starts with the default catalog. */
+/** The entry of an id in the default catalog, to which this page may have added speech. */
 export const catalogModel = (id: string): CatalogModel | undefined =>
-  defaultCatalog.models.find((model) => model.id === id);
+  [...defaultCatalog.models, ...(speech.models ?? [])].find((model) => model.id === id);
 
 /** Of all files; about, where only the model hub knows exactly. */
 export const weightBytes = ({ files, hub }: Variant): number =>
@@ -31,7 +31,7 @@ export function chosenVariant(id: string): Variant | undefined {
 export const chatModels = computed(() => {
   const known = defaultCatalog.models.map(({ id }) => id);
   const ids = modelIds.value.length > 0 ? modelIds.value : known;
-  return ids.filter((id) => catalogModel(id)?.kind !== 'embedding');
+  return ids.filter((id) => (catalogModel(id)?.kind ?? 'chat') === 'chat');
 });
 
 /** The largest that may come from the model hub for an id; 0: nothing. */

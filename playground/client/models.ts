@@ -3,8 +3,8 @@ import { openai } from './openai.ts';
 import { messageOf } from '../format.ts';
 
 /** A colour for each model, so that its replies, bars and dots are known at a glance. */
-export type Hue = 'crimson' | 'indigo' | 'amber' | 'jade' | 'slate';
-const HUES: readonly Hue[] = ['crimson', 'indigo', 'amber', 'jade'];
+export type Hue = 'crimson' | 'indigo' | 'amber' | 'jade' | 'coral' | 'slate';
+const HUES: readonly Hue[] = ['crimson', 'indigo', 'amber', 'jade', 'coral'];
 
 export function hueOf(model: string): Hue {
   return HUES.find((hue) => model.startsWith(hue)) ?? 'slate';

@@ -10,6 +10,7 @@ import { AddedModelFacts } from './added-model-facts.tsx';
 import { WhyThese } from './why-these.tsx';
 import { bytes, count } from '../format.ts';
 
+const PURPOSES = { chat: 'chat', embedding: 'embeddings', transcription: 'speech to text' } as const;
 const STATES = { idle: 'not loaded', loading: 'loading', ready: 'ready', failed: 'failed' } as const;
 
 export function ModelCard({ id }: { id: string }) {
@@ -35,7 +36,7 @@ export function ModelCard({ id }: { id: string }) {
       </div>
       <dl class="facts">
         <dt>For</dt>
-        <dd>{kind === 'chat' ? 'chat' : 'embeddings'}</dd>
+        <dd>{PURPOSES[kind]}</dd>
         {variant && (
           <>
             <dt>Weights</dt>

@@ -22,8 +22,8 @@ const FILES = [
 export const SENTENCES =
   'The boat left the harbor before sunrise. She bought three apples, two pears and a loaf of bread. Nobody expected the museum to open on a Monday morning. The engineer measured the bridge twice and wrote the result in a small green book. Please send the report to my office before Friday afternoon. Two old friends walked along the river and talked about the war. The weather in the mountains changes faster than most visitors believe. He opened the window, looked at the garden and called his daughter. A computer in a web page can listen to speech without any server. The library closes at eight, but the reading room stays open until ten. When the train finally arrived, the passengers had been waiting for two hours. My grandmother planted these trees when she was a young woman. The recipe needs four eggs, a cup of sugar and some butter. Children learn a language by listening long before they speak.';
 
-/** A server of Whisper tiny.en in 8 bits and of two spoken clips, and a catalog whose one model it is. */
-export async function speechModel(): Promise<ModelServer & { catalog: Catalog }> {
+/** Whisper tiny.en in 8 bits, by the paths of its files. */
+export async function whisperFiles(): Promise<Record<string, Uint8Array>> {
   const signal = AbortSignal.timeout(170_000);
   const python = await findPython(signal);
   if (!python) throw new Error('This test needs Python 3.11 or later, with pip.');
@@ -33,13 +33,22 @@ export async function speechModel(): Promise<ModelServer & { catalog: Catalog }>
     if (status !== 0) throw new Error(`the weights could not be written: ${errors}`);
     const model: Record<string, Uint8Array> = {};
     for (const name of FILES) model[name] = await readFile(join(folder, 'whisper-tiny', name));
-    const clips: Record<string, Uint8Array> = {};
-    for (const name of ['sentence.wav', 'sentences.ogg']) clips[name] = await readFile(join(HERE, name));
-    const server = await serveModels({ whisper: model, clips });
-    return { ...server, catalog: catalogOf(model, server.url) };
+    return model;
   } finally {
     await removeFolder(folder);
   }
+}
+
+/** A spoken clip: `sentence.wav` or `sentences.ogg`. */
+export const clipPath = (name: string): string => join(HERE, name);
+
+/** A server of Whisper tiny.en and of both clips, and a catalog whose one model it is. */
+export async function speechModel(): Promise<ModelServer & { catalog: Catalog }> {
+  const model = await whisperFiles();
+  const clips: Record<string, Uint8Array> = {};
+  for (const name of ['sentence.wav', 'sentences.ogg']) clips[name] = await readFile(clipPath(name));
+  const server = await serveModels({ whisper: model, clips });
+  return { ...server, catalog: catalogOf(model, server.url) };
 }
 
 function catalogOf(files: Record<string, Uint8Array>, url: string): Catalog {

@@ -1,0 +1,105 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { speechModel, speechState } from '../client/speech-model.ts';
+import { Icon } from '../components/icon.tsx';
+import { LoadCard } from '../components/load-card.tsx';
+import { LevelMeter } from './level-meter.tsx';
+import { canRecord, Recorder } from './recorder.ts';
+import { problem, takeFile, takeRecording } from './speech-session.ts';
+import { clock } from './subtitles.ts';
+import { useEscape } from './use-escape.ts';
+
+/** Where sound comes from: a file, dropped or chosen, or the microphone. */
+export function SourceCard() {
+  const over = useSignal(false);
+  const input = useRef<HTMLInputElement>(null);
+  const recorder = useMemo(() => new Recorder((samples) => void takeRecording(samples)), []);
+  useEffect(() => () => recorder.cancel(), [recorder]);
+  const phase = recorder.phase.value;
+  useEscape(phase !== 'idle', () => recorder.cancel());
+  const failure = recorder.problem.value ?? problem.value;
+  return (
+    <section
+      class={`card stack drop-zone ${over.value ? 'drop-zone-over' : ''}`}
+      aria-label="Sound"
+      onDragOver={(event) => {
+        event.preventDefault();
+        over.value = true;
+      }}
+      onDragLeave={() => (over.value = false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        over.value = false;
+        const [file] = event.dataTransfer?.files ?? [];
+        if (file) void takeFile(file);
+      }}
+    >
+      <p class="small">
+        Drop a file here (flac, mp3, mp4, m4a, ogg, wav or webm), choose one, or record. It is sent nowhere.
+      </p>
+      <div class="row">
+        {phase === 'recording' ? (
+          <>
+            <button type="button" class="button button-primary" onClick={() => recorder.stop()}>
+              <Icon name="stop" />
+              Stop and transcribe
+            </button>
+            <button type="button" class="button button-quiet" onClick={() => recorder.cancel()}>
+              Cancel
+            </button>
+            <span class="recording">
+              <LevelMeter recorder={recorder} />
+              <Stopwatch />
+            </span>
+          </>
+        ) : (
+          <>
+            {canRecord() && (
+              <button
+                type="button"
+                class="button button-primary"
+                disabled={phase === 'asking'}
+                onClick={() => void recorder.start()}
+              >
+                <Icon name="speech" />
+                Record
+              </button>
+            )}
+            <button type="button" class="button" onClick={() => input.current?.click()}>
+              Choose a file…
+            </button>
+          </>
+        )}
+      </div>
+      <input
+        ref={input}
+        hidden
+        type="file"
+        accept="audio/*,video/mp4,video/webm"
+        onChange={({ currentTarget }) => {
+          const [file] = currentTarget.files ?? [];
+          if (file) void takeFile(file);
+          // The same file may be chosen again.
+          currentTarget.value = '';
+        }}
+      />
+      {speechModel.value !== null && speechState.value === 'usable' && <LoadCard model={speechModel.value} />}
+      {failure !== null && (
+        <p role="alert" class="error-text small">
+          {failure}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** How long it has recorded. Not in a live region: it would be read every second. */
+function Stopwatch() {
+  const since = useMemo(() => performance.now(), []);
+  const seconds = useSignal(0);
+  useEffect(() => {
+    const timer = setInterval(() => (seconds.value = (performance.now() - since) / 1000), 250);
+    return () => clearInterval(timer);
+  }, []);
+  return <span class="figures">{clock(seconds.value)}</span>;
+}

@@ -1,0 +1,115 @@
+import { signal } from '@preact/signals';
+import { announce } from '../announce.ts';
+import { load } from '../client/downloads.ts';
+import { speechModel } from '../client/speech-model.ts';
+import { messageOf, plural } from '../format.ts';
+import { decodeSound, RATE, readDuration } from './decode-sound.ts';
+import type { Segment } from './subtitles.ts';
+import { transcribeFile, transcribeSamples } from './transcribe.ts';
+import { writeWav } from './wav.ts';
+
+export interface Sound {
+  file: File;
+  /** For a player. */
+  url: string;
+  /** Null: this page does not decode it, and has no waveform of it. */
+  samples: Float32Array | null;
+}
+
+/** Longer sound does not fit the memory of a small device. */
+const MAX_DECODED_SECONDS = 30 * 60;
+const MAX_DECODED_BYTES = 200e6;
+/** What /v1 takes in one request. */
+const MAX_REQUEST_BYTES = 25 * 1024 * 1024;
+
+/** Kept while another view is shown. */
+export const sound = signal<Sound | null>(null);
+export const segments = signal<readonly Segment[]>([]);
+/** What is transcribed of it. */
+export const doneSeconds = signal(0);
+/** `stopped`: cancelled, or failed. */
+export const phase = signal<'idle' | 'reading' | 'transcribing' | 'done' | 'stopped'>('idle');
+export const problem = signal<string | null>(null);
+let controller = new AbortController();
+
+/** Takes a file in the place of the last one, and transcribes it. */
+export async function takeFile(file: File): Promise<void> {
+  await take(file, async (url) => {
+    if (file.size > MAX_DECODED_BYTES) return null;
+    const seconds = await readDuration(url);
+    if (seconds === null || seconds > MAX_DECODED_SECONDS) return null;
+    return decodeSound(file).catch(() => null);
+  });
+}
+
+export async function takeRecording(samples: Float32Array): Promise<void> {
+  const time = new Date().toISOString().slice(0, 16).replace('T', ' ').replace(':', '.');
+  const file = new File([writeWav(samples, RATE)], `Recording ${time}.wav`, { type: 'audio/wav' });
+  await take(file, () => Promise.resolve(samples));
+}
+
+export function cancel(): void {
+  controller.abort();
+  phase.value = 'stopped';
+  announce('Cancelled.');
+}
+
+async function take(file: File, decode: (url: string) => Promise<Float32Array | null>): Promise<void> {
+  controller.abort();
+  controller = new AbortController();
+  const { signal: aborted } = controller;
+  if (sound.peek()) URL.revokeObjectURL(sound.peek()?.url ?? '');
+  const url = URL.createObjectURL(file);
+  sound.value = { file, url, samples: null };
+  segments.value = [];
+  phase.value = 'reading';
+  problem.value = null;
+  const samples = await decode(url);
+  if (aborted.aborted) return;
+  sound.value = { file, url, samples };
+  if (samples || file.size <= MAX_REQUEST_BYTES) {
+    await transcribe();
+    return;
+  }
+  phase.value = 'stopped';
+  problem.value =
+    'This file is larger than 25 MB, and this page reads larger ones only up to 200 MB and 30 minutes. Split it.';
+}
+
+/** Transcribes the sound from its beginning. */
+export async function transcribe(): Promise<void> {
+  const model = speechModel.peek();
+  const chosen = sound.peek();
+  if (!chosen || model === null) return;
+  controller = new AbortController();
+  const { signal: aborted } = controller;
+  segments.value = [];
+  doneSeconds.value = 0;
+  phase.value = 'transcribing';
+  problem.value = null;
+  // Shows the progress of a download that the request itself would only wait for.
+  void load(model);
+  try {
+    const options = { model, signal: aborted };
+    const heard = chosen.samples
+      ? await transcribeSamples(chosen.samples, {
+          ...options,
+          onProgress: (found, seconds) => {
+            if (aborted.aborted) return;
+            segments.value = found;
+            doneSeconds.value = seconds;
+          },
+        })
+      : await transcribeFile(chosen.file, options);
+    if (aborted.aborted) return;
+    segments.value = heard;
+    phase.value = 'done';
+    announce(
+      heard.length === 0 ? 'No speech was recognized.' : `Transcribed: ${plural(heard.length, 'segment')}.`,
+    );
+  } catch (error) {
+    if (aborted.aborted) return;
+    phase.value = 'stopped';
+    problem.value = messageOf(error);
+  }
+}

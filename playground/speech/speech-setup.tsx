@@ -1,0 +1,68 @@
+import { addSpeech, speechAdded } from '../client/add-speech.ts';
+import { allowHub, hubAllowed } from '../client/model-hub.ts';
+import { speechModel, speechState } from '../client/speech-model.ts';
+import { CodeBlock } from '../markdown/code-block.tsx';
+
+const LINE = 'start({ catalog: extendCatalog(defaultCatalog, speech) })';
+
+/** What is missing for speech to text, and how to get it. Nothing where nothing is missing. */
+export function SpeechSetup() {
+  if (speechState.value === 'absent') return speechAdded.value ? <OtherTab /> : <NoModel />;
+  if (speechState.value === 'no weights') return <NoWeights />;
+  return null;
+}
+
+function NoModel() {
+  return (
+    <section class="card stack" aria-labelledby="speech-setup">
+      <h2 id="speech-setup">This site has no speech model.</h2>
+      <p class="small">
+        One line adds one to a site, with <code>extendCatalog</code>, <code>defaultCatalog</code> and{' '}
+        <code>speech</code> of <code>localtext/catalog</code>:
+      </p>
+      <CodeBlock text={LINE} lang="ts" />
+      <div class="row">
+        <button type="button" class="button button-primary" onClick={() => addSpeech(true)}>
+          Add it to this playground
+        </button>
+        <span class="small quiet">Reloads this page; reload the site’s other tabs too.</span>
+      </div>
+    </section>
+  );
+}
+
+/** The tab that leads decides on the models. */
+function OtherTab() {
+  return (
+    <section class="card stack" aria-labelledby="speech-setup">
+      <h2 id="speech-setup">Another tab of this site runs without the speech model.</h2>
+      <p class="small">Reload the site’s other tabs, or close them.</p>
+    </section>
+  );
+}
+
+function NoWeights() {
+  const model = speechModel.value ?? '';
+  return (
+    <section class="card stack" aria-labelledby="speech-setup">
+      <h2 id="speech-setup">The weights of {model} are not on this site.</h2>
+      <p class="small">Download them where the site is built, and reload this page:</p>
+      <CodeBlock text={`npx localtext pull ${model}`} lang="sh" />
+      <p class="small">
+        In a clone of the repository, <code>npm run weights:speech -- public/models</code> writes weights for
+        English alone, without the model hub.
+      </p>
+      {!hubAllowed.value && (
+        <div class="row">
+          <button type="button" class="button" onClick={() => allowHub(true)}>
+            Allow the model hub
+          </button>
+          <span class="small quiet">
+            This browser then downloads them from huggingface.co, about 45 MB. Reloads this page; reload the
+            site’s other tabs too.
+          </span>
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,36 @@
+import './speech.css';
+import '../markdown/markdown.css';
+import { addSpeech, speechAdded } from '../client/add-speech.ts';
+import { speechModel, speechState } from '../client/speech-model.ts';
+import { sound } from './speech-session.ts';
+import { SourceCard } from './source-card.tsx';
+import { SpeechSetup } from './speech-setup.tsx';
+import { TranscriptCard } from './transcript-card.tsx';
+
+export function SpeechView() {
+  const chosen = sound.value;
+  const isUsable = speechState.value === 'usable';
+  return (
+    <div class="page" data-hue="coral">
+      <header class="page-head">
+        <h1>Speech</h1>
+        <p>
+          {speechModel.value ?? 'A speech model'} transcribes files and what you say into the microphone.
+          Nothing leaves this device.
+        </p>
+      </header>
+      {speechState.value === 'unknown' && <p class="quiet">Asking…</p>}
+      <SpeechSetup />
+      {isUsable && <SourceCard />}
+      {isUsable && chosen && <TranscriptCard key={chosen.url} sound={chosen} />}
+      {speechModel.value !== null && speechAdded.value && (
+        <div class="row">
+          <button type="button" class="button button-quiet button-small" onClick={() => addSpeech(false)}>
+            Remove the speech model from this playground
+          </button>
+          <span class="small quiet">Reloads this page. Stored weights can be deleted under Models.</span>
+        </div>
+      )}
+    </div>
+  );
+}

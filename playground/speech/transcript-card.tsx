@@ -1,0 +1,155 @@
+import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
+import { CopyButton } from '../components/copy-button.tsx';
+import { Icon } from '../components/icon.tsx';
+import { ProgressBar } from '../components/progress-bar.tsx';
+import { downloadFile } from '../download-file.ts';
+import { plural } from '../format.ts';
+import { RATE } from './decode-sound.ts';
+import { cancel, doneSeconds, phase, segments, transcribe, type Sound } from './speech-session.ts';
+import { clock, renamed, toSrt, toText, type Segment } from './subtitles.ts';
+import { Waveform } from './waveform.tsx';
+
+/** A sound with its player, and what was said in it. */
+export function TranscriptCard({ sound: { file, url, samples } }: { sound: Sound }) {
+  const audio = useRef<HTMLAudioElement>(null);
+  const time = useSignal(0);
+  /** Where the segment ends that plays. */
+  const stopAt = useRef(Infinity);
+  const follow = (): void => {
+    const player = audio.current;
+    if (!player) return;
+    time.value = player.currentTime;
+    if (player.paused) return;
+    if (player.currentTime >= stopAt.current) player.pause();
+    requestAnimationFrame(follow);
+  };
+  const play = ({ start, end }: Segment): void => {
+    const player = audio.current;
+    if (!player) return;
+    player.currentTime = start;
+    stopAt.current = end;
+    void player.play();
+  };
+  const seconds = samples ? samples.length / RATE : 0;
+  return (
+    <section class="card stack" aria-labelledby="sound-title">
+      <div class="row row-between">
+        <h2 id="sound-title" class="sound-title">
+          {file.name}
+        </h2>
+        {samples && <span class="figures">{clock(seconds)}</span>}
+      </div>
+      {samples && (
+        <Waveform
+          samples={samples}
+          played={seconds > 0 ? time.value / seconds : 0}
+          onSeek={(share) => {
+            stopAt.current = Infinity;
+            if (audio.current) audio.current.currentTime = share * seconds;
+          }}
+        />
+      )}
+      <audio
+        ref={audio}
+        class="player"
+        controls
+        src={url}
+        aria-label={`Player of ${file.name}`}
+        onPlay={follow}
+        onSeeked={follow}
+        onPause={() => (stopAt.current = Infinity)}
+      />
+      <Progress seconds={seconds} />
+      <Segments time={time.value} onPlay={play} />
+      <Actions name={file.name} />
+    </section>
+  );
+}
+
+function Progress({ seconds }: { seconds: number }) {
+  if (phase.value === 'stopped') {
+    return (
+      <div class="row">
+        <button type="button" class="button" onClick={() => void transcribe()}>
+          <Icon name="retry" />
+          Transcribe again
+        </button>
+      </div>
+    );
+  }
+  if (phase.value !== 'reading' && phase.value !== 'transcribing') return null;
+  const isReading = phase.value === 'reading';
+  return (
+    <div class="stack">
+      <ProgressBar
+        label={isReading ? 'Reading the file' : 'Transcribing'}
+        value={doneSeconds.value}
+        max={doneSeconds.value > 0 ? seconds : 0}
+      />
+      <div class="row row-between">
+        <span class="figures">
+          {isReading
+            ? 'reading the file'
+            : doneSeconds.value > 0
+              ? `${clock(doneSeconds.value)} of ${clock(seconds)}`
+              : 'transcribing'}
+        </span>
+        <button type="button" class="button button-quiet" onClick={cancel}>
+          Cancel
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function Segments({ time, onPlay }: { time: number; onPlay: (segment: Segment) => void }) {
+  if (segments.value.length === 0) {
+    return phase.value === 'done' ? <p class="quiet small">No speech was recognized.</p> : null;
+  }
+  return (
+    <ol class="segments" aria-label="Segments">
+      {segments.value.map((segment) => {
+        const { start, end, text } = segment;
+        return (
+          <li key={start}>
+            <button
+              type="button"
+              class="segment"
+              aria-current={time >= start && time < end && time > 0 ? 'true' : undefined}
+              title="Play this"
+              onClick={() => onPlay(segment)}
+            >
+              <span class="figures">{clock(start)}</span> <span>{text}</span>
+            </button>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function Actions({ name }: { name: string }) {
+  const all = segments.value;
+  if (all.length === 0) return null;
+  return (
+    <div class="row">
+      <CopyButton text={toText(all)} label="Copy the text" caption="Copy" />
+      <button
+        type="button"
+        class="button button-small"
+        onClick={() => downloadFile(renamed(name, 'txt'), `${toText(all)}\n`, 'text/plain')}
+      >
+        Save as .txt
+      </button>
+      <button
+        type="button"
+        class="button button-small"
+        onClick={() => downloadFile(renamed(name, 'srt'), toSrt(all), 'application/x-subrip')}
+      >
+        Save as .srt
+      </button>
+      <span class="figures">{plural(all.length, 'segment')}</span>
+    </div>
+  );
+}

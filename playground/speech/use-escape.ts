@@ -1,0 +1,17 @@
+import { useEffect } from 'preact/hooks';
+
+/** While `active`, Escape does this and nothing else. */
+export function useEscape(active: boolean, act: () => void): void {
+  useEffect(() => {
+    if (!active) return;
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== 'Escape') return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      act();
+    };
+    // Before the listeners of the view.
+    addEventListener('keydown', onKey, { capture: true });
+    return () => removeEventListener('keydown', onKey, { capture: true });
+  }, [active]);
+}

@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+
+import type { BrowserContext, Download, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { AlteredSite } from '../../support/altered-site.ts';
+import { violations } from '../../support/axe.ts';
+import { launch } from '../../support/launch.ts';
+import { clipPath, SENTENCES, whisperFiles, wordErrorRate } from '../../support/speech/speech-model.ts';
+
+/** Speech to text in the playground, on the real weights of Whisper tiny.en and with a microphone that hears a wav file. */
+
+const SENTENCE = 'The boat left the harbor before sunrise.';
+let site: AlteredSite;
+let context: BrowserContext;
+let page: Page;
+const pageErrors: string[] = [];
+
+beforeAll(async () => {
+  site = await AlteredSite.start(inject('siteUrl'), { isolated: true });
+  context = await launch({
+    extraArgs: [
+      '--use-fake-device-for-media-stream',
+      `--use-file-for-fake-audio-capture=${clipPath('sentence.wav')}`,
+    ],
+  });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await context.addInitScript(() => {
+    // The chat loads no model of its own.
+    Object.defineProperty(navigator, 'connection', { value: { saveData: true } });
+    const seen = window as unknown as { streams: MediaStream[] };
+    seen.streams = [];
+    const { mediaDevices } = navigator;
+    const getUserMedia = mediaDevices.getUserMedia.bind(mediaDevices);
+    mediaDevices.getUserMedia = async (constraints) => {
+      const stream = await getUserMedia(constraints);
+      seen.streams.push(stream);
+      return stream;
+    };
+  });
+  page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  page.on('pageerror', (error) => pageErrors.push(error.message));
+});
+
+afterAll(async () => {
+  await context?.close();
+  await site?.stop();
+  expect(pageErrors).toEqual([]);
+});
+
+const button = (name: string) => page.getByRole('button', { name, exact: true });
+const segments = () => page.getByRole('list', { name: 'Segments' }).getByRole('button');
+/** Of every microphone that was opened, whether it is still on. */
+const microphones = () =>
+  page.evaluate(() => (window as unknown as { streams: MediaStream[] }).streams.map(({ active }) => active));
+
+const contentOf = async (download: Download): Promise<string> => readFile(await download.path(), 'utf8');
+
+/** The site has the weights from now on. */
+async function addWeights(): Promise<void> {
+  const files = Object.entries(await whisperFiles());
+  for (const [name, bytes] of files) site.serve(`/models/whisper-tiny/${name}`, Buffer.from(bytes));
+  site.files.set('/models/manifest.json', (text) => {
+    const manifest = JSON.parse(text) as { files: Record<string, object> };
+    for (const [name, bytes] of files) {
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      manifest.files[`whisper-tiny/${name}`] = { bytes: bytes.length, sha256 };
+    }
+    return JSON.stringify(manifest);
+  });
+}
+
+test('without a speech model the view adds one; without its weights it says how to get them', async () => {
+  await page.goto(`${site.url}/#/speech`);
+  await page.getByRole('heading', { name: 'This site has no speech model.' }).waitFor();
+  await page.getByText('start({ catalog: extendCatalog(defaultCatalog, speech) })').waitFor();
+  expect(await violations(page)).toEqual([]);
+  await button('Add it to this playground').click();
+  await page.getByRole('heading', { name: 'The weights of coral-wren-4 are not on this site.' }).waitFor();
+  await page.getByText('npx localtext pull coral-wren-4').waitFor();
+  expect(await violations(page)).toEqual([]);
+  expect(await button('Record').count()).toBe(0);
+  await page.goto(`${site.url}/#/chat`);
+  await page.getByRole('textbox', { name: 'Message' }).waitFor();
+  expect(await button('Dictate').count()).toBe(0);
+});
+
+test('a file: segments that play, the text, and files of it', async () => {
+  await addWeights();
+  await page.goto(`${site.url}/#/speech`);
+  await page.reload();
+  await button('Record').waitFor();
+  await page.locator('main input[type=file]').setInputFiles(clipPath('sentences.ogg'));
+  await page.getByRole('progressbar', { name: 'Transcribing' }).waitFor();
+  await button('Copy').waitFor({ timeout: 120_000 });
+  // The first part of it is shown before the rest is transcribed.
+  await page
+    .getByRole('progressbar', { name: 'Transcribing' })
+    .and(page.locator('[aria-valuenow]'))
+    .waitFor();
+  await page.getByRole('progressbar').waitFor({ state: 'detached' });
+  await button('Copy').click();
+  const text = await page.evaluate(() => navigator.clipboard.readText());
+  expect(wordErrorRate(SENTENCES, text)).toBeLessThan(0.045);
+  expect(await segments().count()).toBeGreaterThanOrEqual(14);
+  expect(await violations(page)).toEqual([]);
+
+  // By faster-whisper, it begins at 26.5 s.
+  const eighth = segments().filter({ hasText: 'He opened the window' });
+  await eighth.click();
+  await page.locator('.segment[aria-current]').filter({ hasText: 'He opened' }).waitFor();
+  const player = await page
+    .locator('audio')
+    .evaluate((audio: HTMLAudioElement) => ({ paused: audio.paused, at: audio.currentTime }));
+  expect(player.paused).toBe(false);
+  expect(Math.abs(player.at - 26.5)).toBeLessThan(1);
+  await page.locator('audio').evaluate((audio: HTMLAudioElement) => audio.pause());
+
+  const saved = async (name: string): Promise<Download> => {
+    const [download] = await Promise.all([page.waitForEvent('download'), button(name).click()]);
+    return download;
+  };
+  const srt = await saved('Save as .srt');
+  expect(srt.suggestedFilename()).toBe('sentences.srt');
+  expect(await contentOf(srt)).toMatch(/^1\n00:00:00,\d{3} --> 00:00:0\d,\d{3}\nThe boat left/);
+  expect(await contentOf(await saved('Save as .txt'))).toBe(`${text}\n`);
+});
+
+test('a transcription is cancelled, and begun again', async () => {
+  await page.locator('main input[type=file]').setInputFiles(clipPath('sentences.ogg'));
+  await button('Cancel').click();
+  await button('Transcribe again').waitFor();
+  expect(await segments().count()).toBe(0);
+  await page.locator('main input[type=file]').setInputFiles({
+    name: 'notes.mp3',
+    mimeType: 'audio/mpeg',
+    buffer: Buffer.from('no sound'),
+  });
+  await page.getByRole('alert').getByText('`file` is damaged, or no sound').waitFor();
+});
+
+test('the composer’s microphone: asked for when pressed, cancelled by Escape, its words inserted', async () => {
+  await page.goto(`${site.url}/#/chat`);
+  await button('Dictate').waitFor();
+  expect(await microphones()).toEqual([]);
+  const message = page.getByRole('textbox', { name: 'Message' });
+
+  await context.clearPermissions();
+  await button('Dictate').click();
+  await page.getByRole('alert').getByText('The browser did not allow the microphone.').waitFor();
+  await context.grantPermissions(['microphone']);
+
+  await message.fill('He said:');
+  await button('Dictate').click();
+  await button('Stop recording').waitFor();
+  expect(await microphones()).toEqual([true]);
+  await page.locator('.level-meter .lit').first().waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await button('Dictate').waitFor();
+  expect(await microphones()).toEqual([false]);
+  expect(await message.inputValue()).toBe('He said:');
+
+  await button('Dictate').click();
+  await button('Stop recording').waitFor();
+  await page.waitForTimeout(3500);
+  await button('Stop recording').click();
+  await expect.poll(() => message.inputValue(), { timeout: 60_000 }).toContain(SENTENCE.slice(4, -1));
+  expect(await message.inputValue()).toMatch(/^He said: \w/);
+  expect(await message.evaluate((area) => area === document.activeElement)).toBe(true);
+  expect(await microphones()).toEqual([false, false]);
+});
+
+test.each([
+  { scheme: 'light', width: 1280 },
+  { scheme: 'dark', width: 390 },
+] as const)('$scheme at $width px: axe finds nothing, and nothing is wider', async ({ scheme, width }) => {
+  await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+  await page.setViewportSize({ width, height: 780 });
+  for (const view of ['speech', 'chat']) {
+    await page.goto(`${site.url}/#/${view}`);
+    await page.locator('.player, .dictation').waitFor();
+    expect(await violations(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  }
+});
