@@ -24,7 +24,7 @@ export function Composer() {
     draft.value = '';
     if (!(await say(text)) && draft.value === '') draft.value = text;
   };
-  /** At the cursor, apart from the word before it. */
+  /** At the cursor, with a space after the word before it. */
   const insert = (text: string): void => {
     const area = input.current;
     if (!area) return;

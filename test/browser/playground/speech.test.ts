@@ -27,7 +27,7 @@ beforeAll(async () => {
   });
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await context.addInitScript(() => {
-    // The chat loads no model of its own.
+    // The chat loads no model unasked.
     Object.defineProperty(navigator, 'connection', { value: { saveData: true } });
     const seen = window as unknown as { streams: MediaStream[] };
     seen.streams = [];
