@@ -1,7 +1,7 @@
 import { openai } from '../client/openai.ts';
 import { cutAtPauses } from './cut-at-pauses.ts';
 import { RATE } from './decode-sound.ts';
-import { toText, type Segment } from './subtitles.ts';
+import type { Segment } from './subtitles.ts';
 import { writeWav } from './wav.ts';
 
 interface Options {
@@ -10,9 +10,6 @@ interface Options {
   /** Called after each part, with all segments so far and the seconds that are done. */
   onProgress?: (segments: readonly Segment[], seconds: number) => void;
 }
-
-/** Of the text so far: names and style go from one part to the next. */
-const CONTEXT_CHARACTERS = 200;
 
 /**
  * Has /v1 transcribe sound, a part of up to 30 s after another, so that the text comes as it is ready and each sentence has
@@ -25,8 +22,7 @@ export async function transcribeSamples(
   let segments: Segment[] = [];
   for (const { start, end } of cutAtPauses(samples, RATE)) {
     const file = new File([writeWav(samples.subarray(start, end), RATE)], 'part.wav');
-    const prompt = toText(segments).slice(-CONTEXT_CHARACTERS);
-    const heard = await request(file, { model, signal }, prompt);
+    const heard = await request(file, { model, signal });
     const offset = start / RATE;
     segments = [
       ...segments,
@@ -40,16 +36,10 @@ export async function transcribeSamples(
 /** The same of a file that this page cannot decode, or that is too long for its memory, in one request. */
 export const transcribeFile = (file: File, options: Options): Promise<Segment[]> => request(file, options);
 
-async function request(file: File, { model, signal }: Options, prompt = ''): Promise<Segment[]> {
+async function request(file: File, { model, signal }: Options): Promise<Segment[]> {
   const client = await openai();
   const { segments = [] } = await client.audio.transcriptions.create(
-    {
-      file,
-      model,
-      response_format: 'verbose_json',
-      timestamp_granularities: ['segment'],
-      ...(prompt !== '' && { prompt }),
-    },
+    { file, model, response_format: 'verbose_json', timestamp_granularities: ['segment'] },
     { signal },
   );
   return segments.map(({ start, end, text }) => ({ start, end, text: text.trim() }));

@@ -103,7 +103,8 @@ test('a file: segments that play, the text, and files of it', async () => {
   await page.getByRole('progressbar').waitFor({ state: 'detached' });
   await button('Copy').click();
   const text = await page.evaluate(() => navigator.clipboard.readText());
-  expect(wordErrorRate(SENTENCES, text)).toBeLessThan(0.045);
+  // Without the context of the part before it, numbers come as digits, which count as errors.
+  expect(wordErrorRate(SENTENCES, text)).toBeLessThan(0.06);
   expect(await segments().count()).toBeGreaterThanOrEqual(14);
   expect(await violations(page)).toEqual([]);
 
