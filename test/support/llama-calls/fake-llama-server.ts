@@ -17,11 +17,6 @@ export class FakeLlamaServer implements ServerCalls {
   /** A prompt takes a step for each 100 characters, at least one; then come `n_predict` tokens, at least one. */
   async begin(fields: Record<string, unknown>): Promise<number> {
     const prompt = String(fields['prompt']);
-    const [text = '', ...special] = prompt.split('<eos>');
-    if (special.length > 0) {
-      this.#counts.set(++this.#ids, text.length + special.length);
-      return this.#ids;
-    }
     this.log.push(`begin ${prompt.length}`);
     if (prompt === 'bad') throw new RequestRejectedError('not understood');
     this.#slots.set(++this.#ids, {
@@ -29,6 +24,13 @@ export class FakeLlamaServer implements ServerCalls {
       tokens: Math.max(1, Number(fields['n_predict'])),
       results: [],
     });
+    return this.#ids;
+  }
+
+  /** A character is a token, and `<eos>` is one. */
+  async beginCount(text: string): Promise<number> {
+    const [prompt = '', ...special] = text.split('<eos>');
+    this.#counts.set(++this.#ids, prompt.length + special.length);
     return this.#ids;
   }
 
@@ -41,7 +43,7 @@ export class FakeLlamaServer implements ServerCalls {
     }
     if (this.dead) throw new Error('memory access out of bounds');
     const counted = this.#counts.get(id);
-    if (counted !== undefined) throw new RequestRejectedError('exceeds the context', counted, 400);
+    if (counted !== undefined) throw new RequestRejectedError('is too large', counted);
     return this.#result(id) ?? { chunks: [], more: true };
   }
 

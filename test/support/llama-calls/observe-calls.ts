@@ -24,6 +24,8 @@ export const EXPECTED = {
   afterRefusal: 2,
   // A token all the same, and the end.
   resultsOfPromptAlone: 2,
+  // Of a text that is longer than a batch.
+  isCounted: true,
   // A token of each step; in the last one the end, too.
   takenAfterEachStep: [1, 1, 2],
   // The one that the empty result went before; then none, as nothing is computed.
@@ -63,6 +65,14 @@ export async function observeCalls(
 
   const ahead = await readAll(calls, await calls.begin({ ...long(0), cache_prompt: true }));
 
+  const counted = await calls
+    .beginCount(String(long(1)['prompt']))
+    .then((id) => readAll(calls, id))
+    .then(
+      () => undefined,
+      (error: unknown) => (error instanceof RequestRejectedError ? error.promptTokens : undefined),
+    );
+
   const stepped = await calls.begin(short(9));
   const taken = await calls.begin(short(3));
   const takenAfterEachStep: number[] = [];
@@ -82,6 +92,7 @@ export async function observeCalls(
     refusal,
     afterRefusal: after.texts,
     resultsOfPromptAlone: ahead.chunks,
+    isCounted: counted !== undefined && counted > 100,
     takenAfterEachStep,
     takenWithoutStep,
   };

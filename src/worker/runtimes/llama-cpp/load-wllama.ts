@@ -23,6 +23,7 @@ const SLOTS = 4;
  */
 const CPU_BATCH = 16;
 const GPU_BATCH = 512;
+const batchOf = (gpu: boolean): number => (gpu ? GPU_BATCH : CPU_BATCH);
 
 /** To end a load that failed, in milliseconds. */
 const EXIT_MS = 2000;
@@ -45,7 +46,12 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
       const fingerprint = `${variant.name}-wllama-${backend}`;
       const { sampling = {} } = variant;
       const calls = serverCalls(wllama, log, await prepare(wllama, { ...variant, contextLength }));
-      return new WllamaEngine(wllama, calls, prompt, { fingerprint, slots: SLOTS, sampling });
+      return new WllamaEngine(wllama, calls, prompt, {
+        fingerprint,
+        slots: SLOTS,
+        batch: batchOf(gpu),
+        sampling,
+      });
     } catch (error) {
       context.signal.throwIfAborted();
       failure = asLoadFailure(error, variant.name);
@@ -134,8 +140,8 @@ function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): 
     kv_unified: true,
     // States are copied where they are worth it (`ReplyScheduler`); this would move them out of every slot, each time.
     cache_idle_slots: false,
-    n_batch: gpu ? GPU_BATCH : CPU_BATCH,
-    n_ubatch: gpu ? GPU_BATCH : CPU_BATCH,
+    n_batch: batchOf(gpu),
+    n_ubatch: batchOf(gpu),
     // Half the bytes of half floats, which WASM has no instructions for.
     ...(!gpu && { cache_type_k: 'q8_0', cache_type_v: 'q8_0', flash_attn: true }),
     warmup: false,

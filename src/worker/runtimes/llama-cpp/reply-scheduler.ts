@@ -39,7 +39,7 @@ export interface Reply {
 }
 
 interface Count {
-  fields: Record<string, unknown>;
+  text: string;
   resolve(tokens: number): void;
   reject(error: unknown): void;
 }
@@ -136,14 +136,15 @@ export class ReplyScheduler {
   }
 
   /**
-   * Tokens of a prompt, which is not computed: llama.cpp's server tells the length of a prompt that it refuses, so the text of
-   * a special token follows it as often as the context holds tokens.
+   * Tokens of a prompt, which is not computed: llama.cpp's server tells the length of a text that it refuses to embed, as it is
+   * longer than a batch. So the text of a special token follows the prompt, once more than a batch has tokens.
    * @throws RequestRejectedError where the server tells no length; what it failed with
    */
-  count(prompt: string, special: string, contextLength: number): Promise<number> {
+  count(prompt: string, special: string, batch: number): Promise<number> {
+    const added = batch + 1;
     return new Promise((resolve, reject) => {
-      const fields = { prompt: prompt + special.repeat(contextLength), n_predict: 0 };
-      this.#counts.push({ fields, resolve: (tokens) => resolve(tokens - contextLength), reject });
+      const text = prompt + special.repeat(added);
+      this.#counts.push({ text, resolve: (tokens) => resolve(tokens - added), reject });
       void this.#loop();
     });
   }
@@ -188,7 +189,7 @@ export class ReplyScheduler {
 
   async #runCount(count: Count): Promise<void> {
     try {
-      const id = await this.#calls.begin(count.fields);
+      const id = await this.#calls.beginCount(count.text);
       // Its slot may be given to it in a later step than the first.
       for (let more = true; more;) ({ more } = await this.#calls.step(id));
       throw new RequestRejectedError('counted no tokens');

@@ -27,6 +27,14 @@ function continued({ prompt, maxTokens }: Completion, so: { text: string; tokens
   return { prompt: prompt + so.text, ...(maxTokens !== undefined && { maxTokens: maxTokens - so.tokens }) };
 }
 
+interface EngineOptions {
+  fingerprint: string;
+  slots: number;
+  /** Tokens of a prompt that are computed in one step. */
+  batch: number;
+  sampling: VariantSampling;
+}
+
 /** llama.cpp's server in WASM: its requests and chunks turned into ours. */
 export class WllamaEngine implements ChatEngine {
   readonly fingerprint: string;
@@ -37,6 +45,7 @@ export class WllamaEngine implements ChatEngine {
   readonly #scheduler: ReplyScheduler;
   readonly #chatPrompt: ChatPrompt;
   readonly #sampling: VariantSampling;
+  readonly #batch: number;
   readonly #oneByOne = new SlotQueue(1);
   #dead = false;
 
@@ -44,13 +53,14 @@ export class WllamaEngine implements ChatEngine {
     wllama: Wllama,
     calls: ServerCalls,
     chatPrompt: ChatPrompt,
-    { fingerprint, slots, sampling }: { fingerprint: string; slots: number; sampling: VariantSampling },
+    { fingerprint, slots, batch, sampling }: EngineOptions,
   ) {
     this.#wllama = wllama;
     this.#scheduler = new ReplyScheduler(calls, slots, wllama.mustAddBosToken());
     this.#chatPrompt = chatPrompt;
     this.fingerprint = fingerprint;
     this.slots = slots;
+    this.#batch = batch;
     this.thinks = chatPrompt.thinks;
     this.contextLength = wllama.getLoadedContextInfo().n_ctx;
     this.#sampling = sampling;
@@ -88,7 +98,7 @@ export class WllamaEngine implements ChatEngine {
     const { specialText } = this.#chatPrompt;
     try {
       if (specialText === null) throw new RequestRejectedError('no special token is known');
-      const promptTokens = await this.#scheduler.count(completion.prompt, specialText, this.contextLength);
+      const promptTokens = await this.#scheduler.count(completion.prompt, specialText, this.#batch);
       signal.throwIfAborted();
       yield { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
     } catch (error) {

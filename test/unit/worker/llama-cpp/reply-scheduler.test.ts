@@ -263,7 +263,7 @@ test('a prompt is counted beside replies, which lose nothing', async () => {
     tokens(() => given++),
     never,
   );
-  expect(await scheduler.count('x'.repeat(30), '<eos>', 400)).toBe(30);
+  expect(await scheduler.count('x'.repeat(30), '<eos>', 16)).toBe(30);
   await running;
   expect(given).toBe(10);
 });
@@ -271,7 +271,5 @@ test('a prompt is counted beside replies, which lose nothing', async () => {
 test('a count fails with the server', async () => {
   const server = new FakeLlamaServer();
   server.dead = true;
-  await expect(new ReplyScheduler(server, 4, false).count('x', '<eos>', 400)).rejects.toThrow(
-    'memory access',
-  );
+  await expect(new ReplyScheduler(server, 4, false).count('x', '<eos>', 16)).rejects.toThrow('memory access');
 });

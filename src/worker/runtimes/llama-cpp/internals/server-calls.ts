@@ -4,7 +4,7 @@
  * request would fail all.
  *
  * @remarks
- * - Relies on: the actions `completion`, `get_result` and `cancel`; the texts of errors and of llama.cpp's log below.
+ * - Relies on: the actions `completion`, `embedding`, `get_result` and `cancel`; the texts of errors and of llama.cpp's log below.
  * - Read in: @wllama/wllama 3.8.1 (llama.cpp b11364), `cpp/wllama-context.h`; Chromium 156, Firefox 153, WebKitGTK 2.50.
  * - Notices: test/browser/llama-calls.test.ts, in a real server.
  * - Then: a request that the server refuses is taken for its end, and the engine is loaded again.
@@ -14,6 +14,7 @@ import type { Wllama } from '@wllama/wllama';
 import type { Chunk } from '../completion-format.ts';
 import {
   beginCompletion,
+  beginEmbedding,
   cancelCompletion,
   doubtTaking,
   getResult,
@@ -24,7 +25,7 @@ import {
 
 /** The server rejected this request and remains usable. */
 export class RequestRejectedError extends Error {
-  /** Both given when it is that the prompt is longer than the context. */
+  /** Both given when it is that the prompt is longer than the context; the first alone of a count. */
   readonly promptTokens: number | undefined;
   readonly contextLength: number | undefined;
 
@@ -39,6 +40,11 @@ export class RequestRejectedError extends Error {
 export interface ServerCalls {
   /** Queues a completion. @returns its id */
   begin(fields: Record<string, unknown>): Promise<number>;
+  /**
+   * Queues a text that is longer than a batch, which a step then refuses with its `promptTokens`.
+   * @returns its id
+   */
+  beginCount(text: string): Promise<number>;
   /**
    * Computes one step for all slots; then takes one result of this completion, if it has one. An exception in the step
    * leaves the slots in an unknown state; one in writing the result does not.
@@ -73,6 +79,9 @@ const UNREADABLE: StepResult = { chunks: [{ choices: [{ text: '\ufffd' }] }], mo
 
 /** Of a step after which no result of this completion waits. */
 const NO_RESULT: StepResult = { chunks: [], more: true };
+
+/** Of a text to embed that is longer than a batch: its tokens. */
+const TOO_LARGE = /^input \((\d+) tokens\) is too large/;
 
 interface ServerError {
   message?: string;
@@ -128,8 +137,9 @@ export function serverCalls(
     if (!answer.data_json && answer.has_more) return null;
     const data: unknown = answer.data_json ? JSON.parse(answer.data_json) : null;
     if (answer.is_error) {
-      const error = (data ?? {}) as ServerError;
-      throw new RequestRejectedError(error.message ?? 'no message', error.n_prompt_tokens, error.n_ctx);
+      const { message = 'no message', n_prompt_tokens, n_ctx } = (data ?? {}) as ServerError;
+      const counted = TOO_LARGE.exec(message)?.[1];
+      throw new RequestRejectedError(message, counted ? Number(counted) : n_prompt_tokens, n_ctx);
     }
     const chunks = data === null ? [] : Array.isArray(data) ? data : [data];
     return { chunks: chunks as Chunk[], more: answer.has_more };
@@ -143,6 +153,7 @@ export function serverCalls(
         throw error;
       }
     },
+    beginCount: (text) => beginEmbedding(proxy, text),
     step: async (id) => (await read(getResult(proxy, id))) ?? NO_RESULT,
     take: async (id) => (canTake ? read(takeResult(proxy, id)) : null),
     cancel: (id) => cancelCompletion(proxy, id),

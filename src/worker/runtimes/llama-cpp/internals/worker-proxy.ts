@@ -40,6 +40,7 @@ export interface WorkerProxy {
   fileAlloc(name: string, bytes: number, inMemory: boolean): Promise<number>;
   fileWrite(id: number, blob: Blob): Promise<void>;
   wllamaAction(action: 'completion', body: object): Promise<{ success: boolean; req_id: number }>;
+  wllamaAction(action: 'embedding', body: object): Promise<{ success: boolean; req_id: number }>;
   wllamaAction(action: 'get_result', body: object): Promise<ResultAnswer>;
   wllamaAction(action: 'cancel', body: object): Promise<unknown>;
 }
@@ -150,6 +151,11 @@ export const beginCompletion = async (
   const body = { _name: 'cmpl_req', is_chat: false, data_json: JSON.stringify(fields), files: [] };
   return (await proxy.wllamaAction('completion', body)).req_id;
 };
+
+export async function beginEmbedding(proxy: WorkerProxy, input: string): Promise<number> {
+  const body = { _name: 'embd_req', data_json: JSON.stringify({ input }), files: [] };
+  return (await proxy.wllamaAction('embedding', body)).req_id;
+}
 
 export async function cancelCompletion(proxy: WorkerProxy, id: number): Promise<void> {
   await proxy.wllamaAction('cancel', { _name: 'cncl_req', req_id: id });
