@@ -5,6 +5,7 @@ import { StringOutputParser } from '@langchain/core/output_parsers';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import { RecursiveCharacterTextSplitter } from '@langchain/textsplitters';
 import { start } from 'localtext';
+import { createStore, showModel } from 'localtext/store';
 
 const form = document.querySelector('form');
 const button = document.querySelector('button');
@@ -12,7 +13,12 @@ const picker = document.querySelector('input[type=file]');
 const output = document.querySelector('output');
 const source = document.querySelector('#source');
 
-const localtext = await start();
+// The sizes of the downloads, their progress and buttons to cancel them: what a first visit shows.
+const localtextStore = createStore(() => start());
+const [toFind, toAnswer] = document.querySelectorAll('.model');
+const readyToFind = showModel(localtextStore, 'jade-mole-4', toFind);
+void showModel(localtextStore, 'amber-phoenix-4', toAnswer);
+const localtext = await localtextStore.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'langchain-rag example' });
 const client = {
@@ -34,6 +40,7 @@ const chain = prompt
   .pipe(new ChatOpenAI({ ...client, model: 'amber-phoenix-4', temperature: 0, maxTokens: 60 }))
   .pipe(new StringOutputParser());
 
+await readyToFind;
 output.textContent = 'Choose text files.';
 picker.disabled = false;
 

@@ -1,4 +1,5 @@
 import { start } from 'localtext';
+import { createStore, showModel } from 'localtext/store';
 import OpenAI from 'openai';
 
 const MODEL = 'amber-phoenix-4';
@@ -16,7 +17,10 @@ document.querySelector('#clear').addEventListener('click', () => {
   localStorage.removeItem(SAVED);
 });
 
-const localtext = await start();
+// The size of the download, its progress and a button to cancel it: what a first visit shows.
+const store = createStore(() => start());
+const shown = showModel(store, MODEL, document.querySelector('.model'));
+const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'offline-chat example' });
 const openai = new OpenAI({
@@ -25,12 +29,7 @@ const openai = new OpenAI({
   dangerouslyAllowBrowser: true,
 });
 
-await localtext.ready(MODEL, {
-  onProgress({ loadedBytes, totalBytes }) {
-    output.textContent = `Loading the model: ${Math.round((100 * loadedBytes) / totalBytes)} %`;
-  },
-});
-output.textContent = navigator.onLine ? 'Ready, also without a network.' : 'Ready, without a network.';
+await shown;
 button.disabled = false;
 
 form.addEventListener('submit', async (event) => {

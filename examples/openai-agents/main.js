@@ -1,14 +1,19 @@
 import { Agent, OpenAIChatCompletionsModel, run, setTracingDisabled, tool } from '@openai/agents';
 import { start } from 'localtext';
+import { createStore, showModel } from 'localtext/store';
 import OpenAI from 'openai';
 import { z } from 'zod';
 
+const MODEL = 'amber-phoenix-4';
 const form = document.querySelector('form');
 const button = document.querySelector('button');
 const calls = document.querySelector('ul');
 const output = document.querySelector('output');
 
-const localtext = await start();
+// The size of the download, its progress and a button to cancel it: what a first visit shows.
+const store = createStore(() => start());
+const shown = showModel(store, MODEL, document.querySelector('.model'));
+const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'openai-agents example' });
 const openai = new OpenAI({ baseURL: localtext.baseURL, apiKey: key, dangerouslyAllowBrowser: true });
@@ -35,14 +40,14 @@ const countStock = tool({
 const agent = new Agent({
   name: 'Storekeeper',
   instructions: 'You are a storekeeper. Answer in one sentence.',
-  model: new OpenAIChatCompletionsModel(openai, 'amber-phoenix-4'),
+  model: new OpenAIChatCompletionsModel(openai, MODEL),
   tools: [countStock],
   // The agent calls the tool once, and then answers freely.
   // Greedy: at its model card's 0.2, a model this small may answer in another language.
   modelSettings: { temperature: 0, maxTokens: 60, toolChoice: 'count_stock' },
 });
 
-output.textContent = 'Ready. The first answer loads the model.';
+await shown;
 button.disabled = false;
 
 form.addEventListener('submit', async (event) => {

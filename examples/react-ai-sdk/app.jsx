@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { DirectChatTransport, ToolLoopAgent } from 'ai';
-import { useLocaltext, useModel } from 'localtext/react';
+import { ModelLoad, useLocaltext, useModel } from 'localtext/react';
 import { useEffect, useState } from 'react';
 
 import { Chat } from './chat.jsx';
@@ -9,10 +9,9 @@ const MODEL = 'amber-phoenix-4';
 
 export function App() {
   const { localtext } = useLocaltext();
-  const { state, progress, error, load } = useModel(MODEL);
+  const { state } = useModel(MODEL);
   const [transport, setTransport] = useState(null);
 
-  useEffect(load, [load]);
   useEffect(() => {
     if (localtext) void connect(localtext).then(setTransport);
   }, [localtext]);
@@ -20,19 +19,9 @@ export function App() {
   return (
     <main>
       <h1>localtext with React and the AI SDK</h1>
-      {error && <p role="alert">{error.message}</p>}
-      {state === 'loading' && <Progress {...progress} />}
+      <ModelLoad model={MODEL} className="model" />
       {transport && <Chat transport={transport} ready={state === 'ready'} />}
     </main>
-  );
-}
-
-function Progress({ phase = 'load', loadedBytes, totalBytes }) {
-  return (
-    <label>
-      {phase === 'download' ? 'Downloading the model… ' : 'Loading the model… '}
-      <progress value={loadedBytes} max={totalBytes} />
-    </label>
   );
 }
 

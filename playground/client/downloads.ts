@@ -4,7 +4,6 @@ import { handle, modelStatuses } from './localtext.ts';
 import { idsWithTheSameWeights } from './model-facts.ts';
 import { holdDownload } from './stored-weights.ts';
 import { PreparingDelay } from './preparing-delay.ts';
-import { RateMeter } from './rate-meter.ts';
 import { messageOf } from '../format.ts';
 
 export interface Download {
@@ -48,7 +47,6 @@ export async function hold(model: string, held: boolean): Promise<void> {
 
 async function run(model: string): Promise<void> {
   const controller = new AbortController();
-  const meter = new RateMeter();
   controllers.set(model, controller);
   // What answers already shows no progress while that is made sure of.
   const ready = modelStatuses.peek().some(({ id, state }) => id === model && state === 'ready');
@@ -65,9 +63,9 @@ async function run(model: string): Promise<void> {
     const localtext = await handle;
     await localtext.ready(model, {
       signal: controller.signal,
-      onProgress: ({ phase, loadedBytes, totalBytes }) => {
+      onProgress: ({ phase, loadedBytes, totalBytes, bytesPerSecond: rate = null }) => {
         if (preparing.hides(phase)) return;
-        update(model, { phase, loadedBytes, totalBytes, rate: meter.add(loadedBytes) });
+        update(model, { phase, loadedBytes, totalBytes, rate });
       },
     });
     update(model, { phase: 'ready' });

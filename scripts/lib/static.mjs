@@ -1,11 +1,15 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 
 import { rolldown } from 'rolldown';
 import { build, defaultClientConditions } from 'vite';
 
-/** @returns {Promise<string[]>} paths of all modules that went in */
+/**
+ * After `buildModules()`.
+ * @returns {Promise<string[]>} paths of all modules that went in
+ */
 export async function buildStatic() {
   const modules = [];
+  const webLlm = await oneWebLlm();
   const names = { chunkFileNames: 'localtext/[name]-[hash].js' };
   const seen = {
     name: 'seen',
@@ -22,8 +26,11 @@ export async function buildStatic() {
     resolve: { conditions: ['onnxruntime-web-use-extern-wasm', ...defaultClientConditions] },
     worker: {
       format: 'es',
-      plugins: () => [seen],
-      rolldownOptions: { output: { ...names, entryFileNames: 'localtext/[name]-[hash].js' } },
+      plugins: () => [seen, webLlm],
+      rolldownOptions: {
+        external: [WEB_LLM],
+        output: { ...names, entryFileNames: 'localtext/[name]-[hash].js' },
+      },
     },
     build: {
       outDir: 'dist/static',
@@ -31,10 +38,13 @@ export async function buildStatic() {
       modulePreload: false,
       chunkSizeWarningLimit: 7_000,
       rolldownOptions: {
-        input: { localtext: 'src/index.ts' },
+        input: { localtext: 'src/index.ts', store: 'src/page/status-store/index.ts' },
         // What lazy chunks share with the entry stays in it: separate chunks compress worse.
         preserveEntrySignatures: 'allow-extension',
-        output: { ...names, entryFileNames: 'localtext/page-[hash].js' },
+        output: {
+          ...names,
+          entryFileNames: ({ name }) => `localtext/${name === 'localtext' ? 'page' : name}-[hash].js`,
+        },
       },
     },
   });
@@ -66,17 +76,33 @@ async function buildServiceWorker(name, input, servers) {
 }
 
 /**
- * `localtext.js` re-exports the page library, and no chunk imports it: a site that adds a query string to its name
+ * `localtext.js` and `store.js` re-export the libraries, and no chunk imports them: a site that adds a query string to its name
  * (`localtext.js?v=2`) must not load a second instance.
  */
 const stubEntry = {
   name: 'stub-entry',
   generateBundle(_options, bundle) {
-    const entry = Object.values(bundle).find((file) => file.type === 'chunk' && file.isEntry);
-    const source = `export * from './${entry.fileName.split('/').at(-1)}';\n`;
-    this.emitFile({ type: 'asset', fileName: 'localtext/localtext.js', source });
+    for (const entry of Object.values(bundle).filter((file) => file.type === 'chunk' && file.isEntry)) {
+      const source = `export * from './${entry.fileName.split('/').at(-1)}';\n`;
+      this.emitFile({ type: 'asset', fileName: `localtext/${entry.name}.js`, source });
+    }
   },
 };
+
+const WEB_LLM = '@mlc-ai/web-llm';
+
+/** web-llm is 6 MB: the package has it once, in the chunk of the modules, which `localtext init` puts beside these files. */
+async function oneWebLlm() {
+  const chunk = (await readdir('dist/lib/worker')).find((name) => name.startsWith('web-llm-'));
+  if (chunk === undefined) throw new Error('dist/lib/worker has no chunk of web-llm.');
+  return {
+    name: 'one-web-llm',
+    renderChunk(code) {
+      const named = code.replaceAll(/import\((["'`])@mlc-ai\/web-llm\1\)/g, `import("./${chunk}")`);
+      return named === code ? null : { code: named, map: null };
+    },
+  };
+}
 
 /** Without a list of files to preload, Vite's wrapper of dynamic imports does nothing. */
 const plainImports = {

@@ -17,6 +17,10 @@ export function serviceWorkerSource(): string | null {
 /** What `npm run build:lib` makes for sites without a bundler. */
 export const STATIC_FOLDER = 'dist/static';
 
+/** The engine's worker as modules, for bundlers; the chunk of web-llm in it has a name with this beginning. */
+export const WORKER_MODULES = 'dist/lib/worker';
+export const WEB_LLM_CHUNK = 'web-llm-';
+
 /** The name under which the page registers it; its folder is its scope. */
 export const SERVICE_WORKER = 'localtext-sw.js';
 

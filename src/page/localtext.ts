@@ -84,6 +84,7 @@ export class Localtext extends EventTarget {
     return {
       epoch: status?.epoch ?? '',
       deviceMemoryBytes: status?.deviceMemoryBytes ?? null,
+      ...(status?.gpu !== undefined && { gpu: status.gpu }),
       models: status?.models ?? [],
       leader: this.#membership.leader.leading,
       serviceWorker: true,

@@ -61,12 +61,16 @@ export interface LoadProgress {
   /** Within the phase: what is stored may be larger than what came over the network. */
   loadedBytes: number;
   totalBytes: number;
+  /** Of a download, over its last seconds; absent until it is known. */
+  bytesPerSecond?: number;
 }
 
 export interface EngineStatus {
   epoch: string;
   /** What the device has, as far as the browser tells; null: it does not. */
   deviceMemoryBytes: number | null;
+  /** The GPU's name, as far as the browser tells; null: WebGPU offers none, or one in software. Absent until it is known. */
+  gpu?: string | null;
   models: ModelStatus[];
 }
 

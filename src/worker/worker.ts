@@ -66,7 +66,13 @@ function begin(
   const siteCatalog = withoutServers(whole);
   const catalog = withAdded(siteCatalog, added);
   let deviceMemoryBytes: number | null = null;
-  const status = (): EngineStatus => ({ epoch, deviceMemoryBytes, models: modelManager.status() });
+  let gpu: string | null | undefined;
+  const status = (): EngineStatus => ({
+    epoch,
+    deviceMemoryBytes,
+    ...(gpu !== undefined && { gpu }),
+    models: modelManager.status(),
+  });
   const channel = new StatusChannel(scope, status);
   const facts = new FactsWriter(
     epoch,
@@ -94,7 +100,10 @@ function begin(
   const notes = new Map<string, string>();
   const load = variantLoader({ store, sources, modelStorage, benchmark: () => benchmark, wasmUrl });
   const device = detectDevice();
-  void device.then(({ memoryGiB }) => (deviceMemoryBytes = memoryGiB && memoryGiB * 2 ** 30));
+  void device.then((found) => {
+    deviceMemoryBytes = found.memoryGiB && found.memoryGiB * 2 ** 30;
+    gpu = found.gpu && !found.gpu.fallback ? found.gpu.name : null;
+  });
   const modelManager = new ModelManager(
     catalog,
     (variant, loading) => load(variant, loading).finally(refreshEstimates),

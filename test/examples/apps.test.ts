@@ -2,9 +2,10 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Page } from 'playwright';
-import { expect, inject, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 
 import { browserOfFile } from '../support/browser-of-file.ts';
+import { SlowSite } from '../support/slow-site.ts';
 import { ask, openExample } from './support/drive.ts';
 import { preview } from './support/vite-server.ts';
 
@@ -33,6 +34,35 @@ async function chatWithHooks(url: string): Promise<void> {
 test('react-ai-sdk: the hooks follow the load, and the agent in the page streams', async () => {
   const { url } = await preview('react-ai-sdk');
   await chatWithHooks(url);
+});
+
+test('react-ai-sdk: a first visit shows the download, its progress and the time left; a cancelled one is continued', async () => {
+  const { url } = await preview('react-ai-sdk');
+  const site = await SlowSite.start(new URL(url).origin, 12e6);
+  onTestFinished(() => site.stop());
+  const page = await browser.context.newPage();
+  await page.goto(site.url);
+  const panel = page.locator('.model');
+  const download = panel.getByRole('button', { name: 'Download' });
+  await download.waitFor({ timeout: 60_000 });
+  expect(await panel.innerText()).toMatch(/happens once[^]*No GPU was found[^]*\b98 MB/);
+  expect(site.sent).toBe(0);
+  await download.click();
+  await panel.getByText(/^\d+ MB of 98 MB, about \d+ s$/).waitFor({ timeout: 30_000 });
+  await panel.getByRole('button', { name: 'Cancel' }).click();
+  await download.waitFor();
+  const [left] = /\d+(?= MB)/.exec(await panel.innerText()) ?? [];
+  expect(Number(left)).toBeLessThan(98);
+  site.bytesPerSecond = 200e6;
+  await download.click();
+  await panel.getByText('amber-phoenix-4 is ready').waitFor({ timeout: 60_000 });
+  expect(await panel.getByRole('button').count()).toBe(0);
+  // Nothing is downloaded twice, but for what was on its way when it was cancelled.
+  expect(site.sent).toBeLessThan(106e6);
+  await page.reload();
+  await panel.getByText('amber-phoenix-4 is ready').waitFor({ timeout: 60_000 });
+  expect(site.sent).toBeLessThan(106e6);
+  await page.close();
 });
 
 test('langchain-rag: the right one of the chosen files is found, and the answer comes from it', async () => {

@@ -1,4 +1,5 @@
 import { start } from 'localtext';
+import { createStore, showModel } from 'localtext/store';
 import OpenAI from 'openai';
 
 const MODEL = 'amber-phoenix-4';
@@ -6,7 +7,10 @@ const form = document.querySelector('form');
 const button = document.querySelector('button');
 const output = document.querySelector('output');
 
-const localtext = await start({ base: import.meta.env.BASE_URL });
+// The size of the download, its progress and a button to cancel it: what a first visit shows.
+const store = createStore(() => start({ base: import.meta.env.BASE_URL }));
+const shown = showModel(store, MODEL, document.querySelector('.model'));
+const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'astro example' });
 const openai = new OpenAI({
@@ -15,12 +19,7 @@ const openai = new OpenAI({
   dangerouslyAllowBrowser: true,
 });
 
-await localtext.ready(MODEL, {
-  onProgress({ loadedBytes, totalBytes }) {
-    output.textContent = `Loading the model: ${Math.round((100 * loadedBytes) / totalBytes)} %`;
-  },
-});
-output.textContent = 'Ready.';
+await shown;
 button.disabled = false;
 
 form.addEventListener('submit', async (event) => {

@@ -1,3 +1,5 @@
+import './style.css';
+
 export const metadata = { title: 'localtext with Next', icons: 'data:,' };
 
 export default function Layout({ children }) {

@@ -1,10 +1,10 @@
 'use client';
 
 import { start } from 'localtext';
-import { LocaltextProvider, useLocaltext, useModel } from 'localtext/react';
+import { LocaltextProvider, ModelLoad, useLocaltext, useModel } from 'localtext/react';
 import { createStore } from 'localtext/store';
 import OpenAI from 'openai';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 
 const MODEL = 'amber-phoenix-4';
 // Nothing starts while Next renders the page.
@@ -20,11 +20,9 @@ export default function Page() {
 
 function Chat() {
   const { localtext } = useLocaltext();
-  const { state, error, load } = useModel(MODEL);
+  const { state } = useModel(MODEL);
   const [reply, setReply] = useState('');
   const [busy, setBusy] = useState(false);
-
-  useEffect(load, [load]);
 
   async function ask(event) {
     event.preventDefault();
@@ -52,11 +50,12 @@ function Chat() {
 
   return (
     <main>
+      <h1>localtext with Next</h1>
+      <ModelLoad model={MODEL} className="model" />
       <form onSubmit={ask}>
         <input name="prompt" aria-label="Prompt" defaultValue="What is the capital of France?" />
         <button disabled={state !== 'ready' || busy}>Ask</button>
       </form>
-      <p>Model: {error?.message ?? state}</p>
       <output>{reply}</output>
     </main>
   );

@@ -1,20 +1,19 @@
 import { start } from './localtext/localtext.js';
+import { createStore, showModel } from './localtext/store.js';
 
 const MODEL = 'amber-phoenix-4';
 const form = document.querySelector('form');
 const button = document.querySelector('button');
 const output = document.querySelector('output');
 
-const localtext = await start();
+// The size of the download, its progress and a button to cancel it: what a first visit shows.
+const store = createStore(() => start());
+const shown = showModel(store, MODEL, document.querySelector('.model'));
+const localtext = await store.start();
 // A key names the application. This one is the same after a reload and in every tab.
 const { key } = await localtext.keys.ensure({ label: 'plain-html example' });
 
-await localtext.ready(MODEL, {
-  onProgress({ loadedBytes, totalBytes }) {
-    output.textContent = `Loading the model: ${Math.round((100 * loadedBytes) / totalBytes)} %`;
-  },
-});
-output.textContent = 'Ready.';
+await shown;
 button.disabled = false;
 
 form.addEventListener('submit', async (event) => {

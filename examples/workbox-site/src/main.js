@@ -1,4 +1,5 @@
 import { start } from 'localtext';
+import { createStore, showModel } from 'localtext/store';
 
 const MODEL = 'amber-phoenix-4';
 const form = document.querySelector('form');
@@ -7,16 +8,14 @@ const output = document.querySelector('output');
 
 // The site registers its own worker, as it always has, and hands the registration on.
 const registration = await navigator.serviceWorker.register(`${import.meta.env.BASE_URL}sw.js`);
-const localtext = await start({ serviceWorker: registration });
+// The size of the download, its progress and a button to cancel it: what a first visit shows.
+const store = createStore(() => start({ serviceWorker: registration }));
+const shown = showModel(store, MODEL, document.querySelector('.model'));
+const localtext = await store.start();
 const { key } = await localtext.keys.ensure({ label: 'workbox-site example' });
 
 // After this, the weights are in the browser's own storage: the next visit needs no network.
-await localtext.ready(MODEL, {
-  onProgress({ loadedBytes, totalBytes }) {
-    output.textContent = `Loading the model: ${Math.round((100 * loadedBytes) / totalBytes)} %`;
-  },
-});
-output.textContent = navigator.onLine ? 'Ready. Now try it in flight mode.' : 'Ready, without a network.';
+await shown;
 button.disabled = false;
 
 form.addEventListener('submit', async (event) => {

@@ -9,6 +9,8 @@ import {
   SERVICE_WORKER,
   SERVICE_WORKER_IMPORT,
   STATIC_FOLDER,
+  WEB_LLM_CHUNK,
+  WORKER_MODULES,
 } from '../package-files.ts';
 import { CommandError, parseFlags, UsageError } from './arguments.ts';
 import { addFile, addFolder, ownFilesScript, prefix, type FileLists } from '../site-files.ts';
@@ -50,6 +52,10 @@ async function copySite(
   const sources = new Map<string, string>();
   for (const name of await readdir(join(built, 'localtext')))
     sources.set(`localtext/${name}`, join(built, 'localtext', name));
+  // The package has it once, among the modules for bundlers.
+  const modules = packageFile(WORKER_MODULES);
+  for (const name of (await readdir(modules)).filter((each) => each.startsWith(WEB_LLM_CHUNK)))
+    sources.set(`localtext/${name}`, join(modules, name));
   for (const [name, path] of await wasmFiles()) sources.set(WASM_PATH + name, path);
   let bytes = 0;
   const kept: FileLists = { shell: [], large: [] };

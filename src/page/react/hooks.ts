@@ -3,12 +3,15 @@ import {
   createElement,
   useCallback,
   useContext,
+  useEffect,
+  useRef,
   useSyncExternalStore,
   type ReactElement,
   type ReactNode,
 } from 'react';
 
 import type { LocaltextStore } from '../status-store/localtext-store.ts';
+import { showModel } from '../status-store/show-model.ts';
 import { INITIAL_MODEL, INITIAL_STATE, type LocaltextState, type ModelState } from '../status-store/state.ts';
 
 const StoreContext = createContext<LocaltextStore | null>(null);
@@ -37,6 +40,8 @@ export function useLocaltext(): LocaltextState {
 export interface Model extends ModelState {
   /** Loads it, in whichever tab the engine is. Without this call, the first request does. Stays the same function. */
   load: () => void;
+  /** Ends this page's load; what is downloaded stays. Stays the same function. */
+  cancel: () => void;
 }
 
 /**
@@ -52,7 +57,31 @@ export function useModel(id: string): Model {
   const store = useStore();
   const model = useSyncExternalStore(store.subscribe, () => store.getModel(id), initialModel);
   const load = useCallback(() => void store.load(id), [store, id]);
-  return { ...model, load };
+  const cancel = useCallback(() => store.cancel(id), [store, id]);
+  return { ...model, load, cancel };
+}
+
+/**
+ * What a visitor sees of a model's load: the size of the download, progress, time left, and a button to cancel. It asks before
+ * it downloads. Renders a `div` that `showModel()` fills, without styles.
+ * @param props `model`: as `GET /v1/models` lists it; `ask`: false downloads without a click
+ * @example
+ * ```tsx
+ * import { ModelLoad } from 'localtext/react';
+ * const load = <ModelLoad model="amber-phoenix-4" className="model" />;
+ * ```
+ */
+export function ModelLoad(props: { model: string; ask?: boolean; className?: string }): ReactElement {
+  const { model, ask = true, className } = props;
+  const store = useStore();
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!element.current) return;
+    const unmount = new AbortController();
+    showModel(store, model, element.current, { ask, signal: unmount.signal }).catch(() => undefined);
+    return () => unmount.abort();
+  }, [store, model, ask]);
+  return createElement('div', { ref: element, className });
 }
 
 function useStore(): LocaltextStore {

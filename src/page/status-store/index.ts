@@ -4,4 +4,5 @@
  */
 
 export { createStore, type LocaltextStore } from './localtext-store.ts';
+export { showModel, type ShowModelOptions } from './show-model.ts';
 export type { LocaltextState, ModelState } from './state.ts';

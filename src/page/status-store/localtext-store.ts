@@ -18,7 +18,7 @@ class LocaltextStore {
   readonly #start: () => Promise<Localtext>;
   readonly #listeners = new Set<() => void>();
   readonly #models = new Map<string, ModelState>();
-  readonly #loads = new Map<string, Promise<void>>();
+  readonly #loads = new Map<string, { done: Promise<void>; cancel: AbortController }>();
   readonly #loadErrors = new Map<string, Error>();
   #handle: Promise<Localtext> | null = null;
   #state = INITIAL_STATE;
@@ -29,6 +29,9 @@ class LocaltextStore {
   constructor(start: () => Promise<Localtext>) {
     this.#start = start;
   }
+
+  /** Starts localtext, if nothing has yet. @throws what `start()` rejects with */
+  readonly start = (): Promise<Localtext> => this.#connect();
 
   /** Starts localtext, if nothing has yet. @returns the end of the subscription */
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -53,27 +56,37 @@ class LocaltextStore {
   /** Loads a model, and starts localtext where that is still to do. Never rejects: `getModel(id).error` says why it failed. */
   readonly load = (id: string): Promise<void> => {
     const running = this.#loads.get(id);
-    if (running) return running;
+    if (running) return running.done;
     this.#loadErrors.delete(id);
-    const load = this.#connect()
-      .then((localtext) => localtext.ready(id))
-      .catch((error: unknown) => void this.#loadErrors.set(id, toError(error)))
+    const cancel = new AbortController();
+    const done = this.#connect()
+      .then((localtext) => localtext.ready(id, { signal: cancel.signal }))
+      .catch((error: unknown) => {
+        if (!cancel.signal.aborted) this.#loadErrors.set(id, toError(error));
+      })
       .finally(() => {
-        this.#loads.delete(id);
+        if (this.#loads.get(id)?.cancel === cancel) this.#loads.delete(id);
         this.#notify();
       });
-    this.#loads.set(id, load);
+    this.#loads.set(id, { done, cancel });
     this.#notify();
-    return load;
+    return done;
+  };
+
+  /** Ends this page's `load()`. What is downloaded stays, and the next load continues it. Another page's load goes on. */
+  readonly cancel = (id: string): void => {
+    this.#loads.get(id)?.cancel.abort(new DOMException('The load was cancelled.', 'AbortError'));
+    this.#loads.delete(id);
+    this.#notify();
   };
 
   /** The engine reports a load a moment after it was asked for, and not at all what kept it from being asked. */
   #modelWithLoads(id: string): ModelState {
     const model = modelOf(this.#state, id);
     if (model.state === 'ready' || model.state === 'loading') return model;
-    if (this.#loads.has(id)) return { state: 'loading', progress: null, error: null };
+    if (this.#loads.has(id)) return { ...model, state: 'loading', error: null };
     const error = this.#loadErrors.get(id);
-    return error === undefined ? model : { state: 'failed', progress: null, error };
+    return error === undefined ? model : { ...model, state: 'failed', error };
   }
 
   #connect(): Promise<Localtext> {

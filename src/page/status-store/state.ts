@@ -15,29 +15,48 @@ export interface ModelState {
   readonly state: 'starting' | 'idle' | 'loading' | 'ready' | 'failed';
   /** While it loads. */
   readonly progress: LoadProgress | null;
+  /** What a load would still download; 0: all of it is stored. Null: unknown, or a server runs it. */
+  readonly downloadBytes: number | null;
+  /** Of a download that runs, else of one that would; null: unknown. */
+  readonly secondsLeft: number | null;
   /** Why it failed. */
   readonly error: Error | null;
 }
 
 /** Before anything has started: what a server renders. */
 export const INITIAL_STATE: LocaltextState = { localtext: null, status: null, error: null };
-export const INITIAL_MODEL: ModelState = { state: 'starting', progress: null, error: null };
+export const INITIAL_MODEL: ModelState = {
+  state: 'starting',
+  progress: null,
+  downloadBytes: null,
+  secondsLeft: null,
+  error: null,
+};
 
 /** What the engine reports of a model. */
 export function modelOf({ status, error }: LocaltextState, id: string): ModelState {
-  if (error) return { state: 'failed', progress: null, error };
+  if (error) return { ...INITIAL_MODEL, state: 'failed', error };
   if (!status?.epoch) return INITIAL_MODEL;
   const model = status.models.find((each) => each.id === id);
-  if (model)
+  if (!model) {
+    const known = status.models.map((each) => each.id).join(', ');
     return {
-      state: model.state,
-      progress: model.progress,
-      error: model.error === null ? null : new Error(model.error),
+      ...INITIAL_MODEL,
+      state: 'failed',
+      error: new Error(`There is no model "${id}". Models: ${known}.`),
     };
-  const known = status.models.map((each) => each.id).join(', ');
+  }
+  const chosen = model.reasons?.find((reason) => reason.chosen)?.variant;
+  const estimate = chosen === undefined ? undefined : model.estimates?.[chosen];
   return {
-    state: 'failed',
-    progress: null,
-    error: new Error(`There is no model "${id}". Models: ${known}.`),
+    state: model.state,
+    progress: model.progress,
+    downloadBytes: estimate?.downloadBytes ?? null,
+    secondsLeft: model.progress ? secondsLeft(model.progress) : (estimate?.downloadSeconds ?? null),
+    error: model.error === null ? null : new Error(model.error),
   };
+}
+
+function secondsLeft({ loadedBytes, totalBytes, bytesPerSecond = 0 }: LoadProgress): number | null {
+  return bytesPerSecond > 0 ? Math.ceil((totalBytes - loadedBytes) / bytesPerSecond) : null;
 }

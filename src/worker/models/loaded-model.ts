@@ -6,6 +6,7 @@ import { abortable, backoff } from '../../util/async.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { Engine } from '../runtimes/engine.ts';
 import { SlotQueue } from '../slot-queue.ts';
+import { RateMeter } from './rate-meter.ts';
 
 export interface LoadVariantOptions {
   signal: AbortSignal;
@@ -136,13 +137,20 @@ export class LoadedModel {
     const report = (progress: Progress) => {
       for (const { onProgress } of loading.callers) onProgress(progress);
     };
+    const meter = new RateMeter();
     try {
       const engine = await this.#loadVariant(this.variant, {
         signal,
         onFile: (path, from) => this.files.set(path, from),
         onProgress: (phase, loadedBytes, totalBytes) => {
           if (this.#state !== loading) return;
-          loading.progress = { phase, loadedBytes, totalBytes };
+          const rate = phase === 'download' ? meter.add(loadedBytes) : null;
+          loading.progress = {
+            phase,
+            loadedBytes,
+            totalBytes,
+            ...(rate !== null && { bytesPerSecond: rate }),
+          };
           report(loading.progress);
           this.#onChange();
         },

@@ -16,8 +16,17 @@ export async function openExample(
   page.on('console', (message) => {
     if (message.type() === 'error') faults.push(`${message.text()} (${message.location().url})`);
   });
+  await page.addInitScript(clickDownloads);
   await page.goto(url);
   return { page, faults };
+}
+
+/** Runs in the page: a visitor who downloads what the page asks for. */
+function clickDownloads(): void {
+  new MutationObserver(() => {
+    for (const button of document.querySelectorAll('button'))
+      if (button.textContent === 'Download') button.click();
+  }).observe(document, { subtree: true, childList: true, characterData: true });
 }
 
 /** Waits until the page can be asked, asks, and waits for the whole reply. */

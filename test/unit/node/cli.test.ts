@@ -95,6 +95,17 @@ describe('a folder that cannot be made', () => {
   });
 });
 
+test.each(['out', 'empty'])('localtext init --offline before a build makes nothing: %s', async (name) => {
+  await mkdir(join(base, 'empty'));
+  const folder = join(base, name);
+  expect(await localtext('init', folder, '--offline')).toEqual({
+    status: 1,
+    output: '',
+    errors: `${folder} has no page (*.html) to keep for use without a network. Build the site first, then run localtext init --offline.`,
+  });
+  expect(await readdir(folder).catch(() => null)).toEqual(name === 'out' ? null : []);
+});
+
 test.runIf(linux)('a full disk ends a download at once, and is named', async () => {
   const hub = await HubDouble.start();
   hub.files.set('/weights', Buffer.alloc(100_000));

@@ -8,6 +8,8 @@ export class HubDouble {
   readonly requests: string[] = [];
   /** Bodies are cut after as many bytes, one entry a request. */
   readonly cuts: number[] = [];
+  /** Bodies stop after as many bytes, and their connections stay open: one entry a request. */
+  readonly stalls: number[] = [];
   ranges = true;
   readonly #server: Server;
 
@@ -21,6 +23,8 @@ export class HubDouble {
       const start = this.ranges ? Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0) : 0;
       const body = content.subarray(start);
       response.writeHead(start > 0 ? 206 : 200, { 'content-length': body.length });
+      const stall = this.stalls.shift();
+      if (stall !== undefined) return response.write(body.subarray(0, stall));
       const cut = this.cuts.shift();
       if (cut === undefined) return response.end(body);
       // What was written arrives before the end.

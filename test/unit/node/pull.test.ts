@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { rolldown } from 'rolldown';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { Progress } from '../../../src/node/cli/pull/progress.ts';
@@ -110,6 +113,34 @@ test('goes on where an interrupted run ended', async () => {
   await pull(options());
   expect(downloads()).toEqual([`GET ${URL_PATH} bytes=123456-`]);
   expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+});
+
+/** A process of its own, which runs `pull` until the file has as many bytes, and is killed then. */
+async function killedPull(bytes: number): Promise<void> {
+  const { progress: _, signal: __, ...rest } = options();
+  const bundle = await rolldown({ input: 'src/node/cli/pull/pull.ts', platform: 'node' });
+  await bundle.write({ dir: base, format: 'esm', entryFileNames: 'pull.mjs' });
+  await bundle.close();
+  const program = `import { pull } from './pull.mjs';
+    const progress = { begin() {}, update() {}, end() {}, line() {} };
+    await pull({ ...${JSON.stringify(rest)}, progress, signal: new AbortController().signal });`;
+  await writeFile(join(base, 'run.mjs'), program);
+  const child = spawn(process.execPath, [join(base, 'run.mjs')], { stdio: 'inherit' });
+  const exit = once(child, 'exit');
+  const part = join(base, 'cache/models', `${PATH}.part`);
+  await vi.waitFor(async () => expect((await stat(part)).size).toBe(bytes), { timeout: 30_000 });
+  child.kill('SIGKILL');
+  expect(await exit).toEqual([null, 'SIGKILL']);
+}
+
+test('goes on where a run was killed, whose lock is still there', async () => {
+  hub.stalls.push(123_456);
+  await killedPull(123_456);
+  expect(await readdir(join(base, 'cache'))).toContain('pull.lock');
+  expect(await pull(options())).toBe(1);
+  expect(downloads()).toEqual([`GET ${URL_PATH}`, `GET ${URL_PATH} bytes=123456-`]);
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+  expect(await readdir(join(base, 'cache'))).not.toContain('pull.lock');
 });
 
 test('restarts at a server that knows no ranges', async () => {

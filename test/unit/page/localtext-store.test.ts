@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest';
 import type { Localtext, LocaltextStatus } from '../../../src/page/localtext.ts';
 import type { ModelStatus } from '../../../src/protocol/worker-control.ts';
 import { createStore } from '../../../src/page/status-store/index.ts';
+import { INITIAL_MODEL } from '../../../src/page/status-store/state.ts';
 
 const idle: ModelStatus = {
   id: 'owl',
@@ -21,7 +22,7 @@ class FakeLocaltext extends EventTarget {
   readonly stopped = this.#stop.signal;
   models: ModelStatus[] = [idle];
   epoch = 'e';
-  readonly ready = vi.fn((_id: string) => Promise.resolve());
+  readonly ready = vi.fn((_id: string, _options?: { signal?: AbortSignal }) => Promise.resolve());
   readonly status = vi.fn(() => Promise.resolve({ epoch: this.epoch, models: this.models }));
 
   report(model: Partial<ModelStatus>): void {
@@ -43,7 +44,7 @@ function setUp() {
 test('nothing starts before it is used, and every subscription shares one start', async () => {
   const { start, store } = setUp();
   expect(store.getState()).toEqual({ localtext: null, status: null, error: null });
-  expect(store.getModel('owl')).toEqual({ state: 'starting', progress: null, error: null });
+  expect(store.getModel('owl')).toEqual(INITIAL_MODEL);
   expect(start).not.toHaveBeenCalled();
   store.subscribe(() => undefined);
   store.subscribe(() => undefined);
@@ -108,11 +109,7 @@ test('load: loading at once, one call for several, and its error in the state', 
   expect(store.getModel('owl').state).toBe('loading');
   await Promise.all(loads);
   expect(fake.ready).toHaveBeenCalledOnce();
-  expect(store.getModel('owl')).toEqual({
-    state: 'failed',
-    progress: null,
-    error: new Error('No engine answers.'),
-  });
+  expect(store.getModel('owl')).toMatchObject({ state: 'failed', error: new Error('No engine answers.') });
   await store.load('owl');
   expect(fake.ready).toHaveBeenCalledTimes(2);
   expect(store.getModel('owl').error).toBeNull();
@@ -157,4 +154,45 @@ test('no engine yet is starting; an id that is not listed is named with those th
       error: new Error('There is no model "wol". Models: owl.'),
     }),
   );
+});
+
+const chosen = { variant: 'owl-q8', engine: 'wllama', chosen: true, reason: 'the first' };
+const estimate = { memoryBytes: 1, promptStateBytes: 0, downloadBytes: 98_000_000, downloadSeconds: 40 };
+
+test('before a load: the download of the chosen variant; during one: the time that its speed leaves', async () => {
+  const { fake, store } = setUp();
+  fake.models = [{ ...idle, reasons: [chosen], estimates: { 'owl-q8': estimate } }];
+  store.subscribe(() => undefined);
+  await vi.waitFor(() =>
+    expect(store.getModel('owl')).toMatchObject({ downloadBytes: 98_000_000, secondsLeft: 40 }),
+  );
+  const progress = { model: 'owl', phase: 'download', loadedBytes: 20, totalBytes: 80 } as const;
+  fake.report({ state: 'loading', progress });
+  await vi.waitFor(() => expect(store.getModel('owl')).toMatchObject({ progress, secondsLeft: null }));
+  fake.report({ state: 'loading', progress: { ...progress, bytesPerSecond: 7 } });
+  await vi.waitFor(() => expect(store.getModel('owl').secondsLeft).toBe(9));
+});
+
+test('cancel: the load ends without an error, and the next one is another', async () => {
+  const { fake, store } = setUp();
+  const aborted = vi.fn();
+  fake.ready.mockImplementation(
+    (_id, { signal } = {}) =>
+      new Promise((_resolve, reject) =>
+        signal?.addEventListener('abort', () => {
+          aborted();
+          reject(signal.reason as Error);
+        }),
+      ),
+  );
+  store.subscribe(() => undefined);
+  const load = store.load('owl');
+  await vi.waitFor(() => expect(fake.ready).toHaveBeenCalledOnce());
+  store.cancel('owl');
+  await load;
+  expect(aborted).toHaveBeenCalledOnce();
+  expect(store.getModel('owl')).toMatchObject({ state: 'idle', error: null });
+  void store.load('owl');
+  expect(store.getModel('owl').state).toBe('loading');
+  await vi.waitFor(() => expect(fake.ready).toHaveBeenCalledTimes(2));
 });

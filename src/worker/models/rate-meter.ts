@@ -1,6 +1,8 @@
 const WINDOW_MS = 5000;
 /** The first bytes come slowly: an estimate from them would be of days. */
 const SETTLE_MS = 2000;
+/** Progress may come with every network packet. */
+const SAMPLE_MS = 100;
 
 /** Bytes a second over a sliding window, so that a stall shows and a burst does not. */
 export class RateMeter {
@@ -14,8 +16,11 @@ export class RateMeter {
       this.#samples = [];
       this.#since = null;
     }
-    this.#samples.push({ at: now, bytes });
-    this.#samples = this.#samples.filter(({ at }) => now - at <= WINDOW_MS);
+    const last = this.#samples.at(-1);
+    if (!last || now - last.at >= SAMPLE_MS) {
+      this.#samples = this.#samples.filter(({ at }) => now - at <= WINDOW_MS);
+      this.#samples.push({ at: now, bytes });
+    }
     const first = this.#samples[0];
     if (!first || bytes === first.bytes) return null;
     this.#since ??= now;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { RateMeter } from '../../../playground/client/rate-meter.ts';
+import { RateMeter } from '../../../../src/worker/models/rate-meter.ts';
 
 test('slow first bytes give no estimate; a steady flow does', () => {
   const meter = new RateMeter();

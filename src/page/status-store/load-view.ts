@@ -1,0 +1,55 @@
+import type { LocaltextState, ModelState } from './state.ts';
+
+/** What a visitor sees of a model's load, and the one thing to do about it. */
+export interface LoadView {
+  text: string;
+  /** Changes many times a second: not announced by screen readers. */
+  figures?: string;
+  /** How much of it is done; `{}`: unknown. Absent: no bar. */
+  bar?: { value?: number; max?: number };
+  button?: 'Download' | 'Load' | 'Cancel' | 'Try again';
+}
+
+/** @param cancelled the visitor has left this load, which goes on for another tab */
+export function viewOf(
+  id: string,
+  model: ModelState,
+  { status }: LocaltextState,
+  cancelled: boolean,
+): LoadView {
+  const { state, progress, downloadBytes, secondsLeft, error } = model;
+  const left = secondsLeft === null ? '' : `, about ${formatSeconds(secondsLeft)}`;
+  const gpu = status?.gpu === null ? ' No GPU was found: it runs on the processor, which is slower.' : '';
+  if (state === 'failed')
+    return { text: error?.message ?? `${id} could not be loaded.`, button: 'Try again' };
+  if (state === 'ready') return { text: `${id} is ready and runs on this device.${gpu}` };
+  if (state === 'starting') return { text: 'Starting…' };
+  if (state === 'idle') {
+    if (!downloadBytes)
+      return {
+        text: downloadBytes === 0 ? `${id} is stored in this browser.` : `${id} is not loaded.`,
+        button: 'Load',
+      };
+    const once = `The download happens once: ${id} stays in this browser and needs no network then.`;
+    return { text: once + gpu, figures: formatBytes(downloadBytes) + left, button: 'Download' };
+  }
+  const button = cancelled ? {} : { button: 'Cancel' as const };
+  if (progress?.phase !== 'download' || progress.totalBytes === 0)
+    return { text: `Loading ${id}…`, bar: {}, ...button };
+  const { loadedBytes, totalBytes } = progress;
+  return {
+    text: `Downloading ${id}…`,
+    figures: `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${left}`,
+    bar: { value: loadedBytes, max: totalBytes },
+    ...button,
+  };
+}
+
+/** Decimal units, as browsers and disks count. */
+function formatBytes(bytes: number): string {
+  return bytes < 1e9 ? `${Math.max(1, Math.round(bytes / 1e6))} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+}
+
+function formatSeconds(seconds: number): string {
+  return seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+}

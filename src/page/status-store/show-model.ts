@@ -1,0 +1,93 @@
+import type { LocaltextStore } from './localtext-store.ts';
+import { viewOf } from './load-view.ts';
+
+export interface ShowModelOptions {
+  /** Whether a click comes before a download. Default true; what is stored is loaded at once in any case. */
+  ask?: boolean;
+  /** Ends it, and empties the element. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Shows a model's load in an element: what it downloads, progress, time left, a button to cancel, and whether a GPU was
+ * found. It asks before it downloads. The elements have no styles: `p`, `progress` and `button`.
+ * @param id as `GET /v1/models` lists it
+ * @returns resolves when the model is ready for the first time; rejects with the signal's reason.
+ * @example
+ * import { start } from 'localtext';
+ * import { createStore, showModel } from 'localtext/store';
+ * const store = createStore(() => start());
+ * await showModel(store, 'amber-phoenix-4', document.body);
+ */
+export function showModel(
+  store: LocaltextStore,
+  id: string,
+  element: Element,
+  { ask = true, signal }: ShowModelOptions = {},
+): Promise<void> {
+  const text = document.createElement('p');
+  text.role = 'status';
+  const figures = document.createElement('p');
+  const bar = document.createElement('progress');
+  bar.ariaLabel = `Load of ${id}`;
+  const button = document.createElement('button');
+  button.type = 'button';
+  let asked = !ask;
+  let cancelled = false;
+
+  // What stays is not inserted again: it would lose the focus, or a click.
+  const show = (parts: readonly [part: Element, shown: boolean][]): void => {
+    let next: Element | null = null;
+    for (const [part, shown] of parts.toReversed()) {
+      if (!shown) part.remove();
+      else if (part.parentElement !== element) element.insertBefore(part, next);
+      if (shown) next = part;
+    }
+  };
+
+  const draw = (): boolean => {
+    const model = store.getModel(id);
+    const view = viewOf(id, model, store.getState(), cancelled);
+    if (text.textContent !== view.text) text.textContent = view.text;
+    figures.textContent = view.figures ?? '';
+    button.textContent = view.button ?? '';
+    for (const name of ['value', 'max'] as const) {
+      const value = view.bar?.[name];
+      if (value === undefined) bar.removeAttribute(name);
+      else bar[name] = value;
+    }
+    show([
+      [text, true],
+      [figures, view.figures !== undefined],
+      [bar, view.bar !== undefined],
+      [button, view.button !== undefined],
+    ]);
+    return model.state === 'ready';
+  };
+
+  return new Promise((resolve, reject) => {
+    let unsubscribe = (): void => undefined;
+    const change = (): void => {
+      if (signal?.aborted) return;
+      const { state, downloadBytes } = store.getModel(id);
+      // A load of another tab's is joined.
+      const wanted = state === 'loading' || (state === 'idle' && (asked || downloadBytes === 0));
+      if (wanted && !cancelled) void store.load(id);
+      if (draw()) resolve();
+    };
+    button.addEventListener('click', () => {
+      cancelled = button.textContent === 'Cancel';
+      asked = true;
+      if (cancelled) store.cancel(id);
+      else void store.load(id);
+      change();
+    });
+    signal?.addEventListener('abort', () => {
+      unsubscribe();
+      element.replaceChildren();
+      reject(signal.reason as Error);
+    });
+    unsubscribe = store.subscribe(change);
+    change();
+  });
+}

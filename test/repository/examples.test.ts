@@ -1,0 +1,15 @@
+import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+/** Each example is a folder to copy, so that each has the stylesheet. */
+test('the examples have the same stylesheet', async () => {
+  const paths = readdirSync('examples', { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.endsWith('style.css') && !path.includes('node_modules') && !path.includes('dist'),
+  );
+  const texts = await Promise.all(paths.map((path) => readFile(join('examples', path), 'utf8')));
+  expect(new Set(paths.map((path) => path.split(/[\\/]/)[0])).size).toBe(11);
+  expect(paths.filter((_, index) => texts[index] !== texts[0])).toEqual([]);
+});
