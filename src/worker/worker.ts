@@ -100,10 +100,8 @@ function begin(
   const notes = new Map<string, string>();
   const load = variantLoader({ store, sources, modelStorage, benchmark: () => benchmark, wasmUrl });
   const device = detectDevice();
-  void device.then((found) => {
-    deviceMemoryBytes = found.memoryGiB && found.memoryGiB * 2 ** 30;
-    gpu = found.gpu && !found.gpu.fallback ? found.gpu.name : null;
-  });
+  void device.then(({ memoryGiB }) => (deviceMemoryBytes = memoryGiB && memoryGiB * 2 ** 30));
+  void device.then((found) => (gpu = found.gpu && !found.gpu.fallback ? found.gpu.name : null));
   const modelManager = new ModelManager(
     catalog,
     (variant, loading) => load(variant, loading).finally(refreshEstimates),

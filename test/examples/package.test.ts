@@ -3,8 +3,9 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
-import { beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 import { run } from './support/workspace.ts';
 
 const installed = join(inject('examples'), 'node_modules/localtext');
@@ -92,6 +93,28 @@ test('no chunk imports an entry, which a query string in its address would load 
   expect(importing).toEqual([]);
 });
 
+test('localtext init copies every script that another one imports; the package has web-llm once', async () => {
+  const folder = await tempFolder('init');
+  onTestFinished(() => removeFolder(folder));
+  await run(folder, process.execPath, join(installed, 'dist/node/cli.js'), 'init', folder);
+  const copied = new Set(await readdir(join(folder, 'localtext')));
+  const imported = new Set<string>();
+  for (const name of [...copied].filter((each) => each.endsWith('.js')))
+    for (const [, target = ''] of (await readFile(join(folder, 'localtext', name), 'utf8')).matchAll(
+      /(?:\bfrom|\bimport)\s*\(?["'`]\.\/([\w.-]+\.js)["'`]/g,
+    ))
+      imported.add(target);
+  expect(imported.size).toBeGreaterThan(20);
+  expect([...imported].filter((target) => !copied.has(target))).toEqual([]);
+  expect([...imported].filter((target) => target.startsWith('web-llm-'))).toHaveLength(1);
+  const sizes = await Promise.all(
+    files
+      .filter((path) => path.endsWith('.js'))
+      .map(async (path) => (await readFile(join(installed, path))).length),
+  );
+  expect(sizes.filter((bytes) => bytes > 5e6)).toHaveLength(1);
+});
+
 test('publint and are-the-types-wrong find nothing', async () => {
   const tarball = inject('tarball');
   await run(resolve(), 'npx', '--no', '--', 'publint', tarball, '--strict');
@@ -123,11 +146,13 @@ const sources: Record<string, { code: string; lib: string[]; types: string[] }> 
     types: [],
     code: `
       import { start } from 'localtext';
-      import { createStore, type LocaltextStore, type ModelState } from 'localtext/store';
+      import { createStore, showModel, type LocaltextStore, type ModelState } from 'localtext/store';
       const store: LocaltextStore = createStore(() => start({ base: '/app/' }));
       const model: ModelState = store.getModel('amber-phoenix-4');
       store.subscribe(() => console.log(store.getState().status?.models.length, model.progress?.loadedBytes))();
       await store.load('amber-phoenix-4');
+      store.cancel('amber-phoenix-4');
+      await showModel(store, 'amber-phoenix-4', document.body, { ask: false });
       // @ts-expect-error: there is no such state
       if (model.state === 'done') console.log(model);`,
   },

@@ -115,7 +115,7 @@ test('goes on where an interrupted run ended', async () => {
   expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
 });
 
-/** A process of its own, which runs `pull` until the file has as many bytes, and is killed then. */
+/** A separate process, which runs `pull` until the file has as many bytes, and is killed then. */
 async function killedPull(bytes: number): Promise<void> {
   const { progress: _, signal: __, ...rest } = options();
   const bundle = await rolldown({ input: 'src/node/cli/pull/pull.ts', platform: 'node' });
