@@ -7,6 +7,7 @@ import { storageFull } from './download/download-errors.ts';
 import { isUnfinished, UnfinishedModels, UsageIndex } from './usage-index.ts';
 import type { WeightSources } from './sources/weight-sources.ts';
 import type { WeightStore } from './weight-store.ts';
+import { estimateStorage } from '../util/storage-estimate.ts';
 
 export interface ModelStorageOptions {
   catalog: Catalog;
@@ -56,9 +57,9 @@ export class ModelStorage {
 
   async overview(): Promise<WeightsOverview> {
     const { kind } = (await this.#options.store).backend;
-    const { usage = null, quota = null } = (await orNull(() => navigator.storage.estimate())) ?? {};
+    const { usedBytes = null, quotaBytes = null } = (await estimateStorage()) ?? {};
     const persisted = await orNull(() => navigator.storage.persisted());
-    return { kind, usedBytes: usage, quotaBytes: quota, persisted, variants: await this.variants() };
+    return { kind, usedBytes, quotaBytes, persisted, variants: await this.variants() };
   }
 
   async variants(): Promise<StoredVariant[]> {

@@ -17,6 +17,7 @@ import type { EmbeddingFacts, HubModel, WeightsReply } from '../protocol/weights
 import type { AddSource, HubOffer, ModelDetails } from './added-model-types.ts';
 import { fromWire, postWeights } from './engine-access.ts';
 import { LocaltextError } from './localtext-error.ts';
+import { freeBytes } from '../util/storage-estimate.ts';
 
 type LocalFile = ModelFile & { file: File };
 
@@ -165,7 +166,7 @@ async function engineLimits(): Promise<EngineLimits> {
 }
 
 async function storageShortage(bytes: number): Promise<string | null> {
-  const { quota, usage = 0 } = await navigator.storage.estimate().catch((): StorageEstimate => ({}));
-  if (quota === undefined || quota - usage >= bytes) return null;
-  return `needs ${formatBytes(bytes)} of storage, and the browser lets this site store ${formatBytes(quota - usage)} more`;
+  const free = await freeBytes();
+  if (free === null || free >= bytes) return null;
+  return `needs ${formatBytes(bytes)} of storage, and the browser lets this site store ${formatBytes(free)} more`;
 }

@@ -2,11 +2,11 @@ import {
   type BackendWriter,
   type ChunkEntries,
   entryWriter,
-  freeBytes,
   readEntries,
   type StorageBackend,
 } from './storage-backend.ts';
 import { openOpfsBackend } from './opfs-backend.ts';
+import { freeBytes } from '../../util/storage-estimate.ts';
 
 /** The last resort: the weights are gone with the tab. */
 export class MemoryBackend implements StorageBackend {

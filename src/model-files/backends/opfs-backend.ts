@@ -1,6 +1,7 @@
 import { delay, withTimeout } from '../../util/async.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
-import { type BackendWriter, freeBytes, type StorageBackend } from './storage-backend.ts';
+import { type BackendWriter, type StorageBackend } from './storage-backend.ts';
+import { freeBytes } from '../../util/storage-estimate.ts';
 
 /** Where the store's files lie in the origin private file system. @throws where there is none */
 export async function openWeightsFolder(

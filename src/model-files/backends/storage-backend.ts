@@ -57,15 +57,6 @@ export async function overwrite(writer: BackendWriter, text: string): Promise<vo
   await writer.flush();
 }
 
-export async function freeBytes(): Promise<number | null> {
-  try {
-    const { quota, usage } = await navigator.storage.estimate();
-    return quota === undefined ? null : quota - (usage ?? 0);
-  } catch {
-    return null;
-  }
-}
-
 /** Files whose chunks are separate entries: an entry is stored completely or not at all, and is never extended. */
 export interface ChunkEntries {
   get(name: string, at: number): Promise<Blob | undefined>;

@@ -1,5 +1,6 @@
 import { reportedMemoryGiB } from '../../catalog/memory-estimate.ts';
 import { withTimeout } from '../../util/async.ts';
+import { estimateStorage } from '../../util/storage-estimate.ts';
 
 /** What the device's GPU offers through WebGPU; null: nothing, or only a software one. */
 export async function realAdapter(): Promise<GPUAdapter | null> {
@@ -86,16 +87,12 @@ const ANSWER_TIMEOUT_MS = 3000;
 export async function detectDevice(
   navigator: DeviceNavigator = globalThis.navigator as DeviceNavigator,
 ): Promise<Device> {
-  const [gpu, estimate] = await Promise.all([
-    orNull(() => findGpu(navigator)),
-    orNull(() => navigator.storage?.estimate?.()),
-  ]);
+  const [gpu, storage] = await Promise.all([orNull(() => findGpu(navigator)), estimateStorage(navigator)]);
   return {
     gpu,
     memoryGiB: reportedMemoryGiB(navigator),
     cores: navigator.hardwareConcurrency ?? 1,
-    storage:
-      estimate?.quota === undefined ? null : { quotaBytes: estimate.quota, usedBytes: estimate.usage ?? 0 },
+    storage,
     saveData: navigator.connection?.saveData === true,
   };
 }

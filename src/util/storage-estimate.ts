@@ -1,0 +1,21 @@
+interface AnyNavigator {
+  storage?: { estimate?(): Promise<{ quota?: number; usage?: number }> };
+}
+
+/** Bytes that this site may store, and those that it does. Null: the browser does not say. */
+export async function estimateStorage(
+  from: AnyNavigator = globalThis.navigator as AnyNavigator,
+): Promise<{ quotaBytes: number; usedBytes: number } | null> {
+  try {
+    const { quota, usage = 0 } = (await from.storage?.estimate?.()) ?? {};
+    return quota === undefined ? null : { quotaBytes: quota, usedBytes: usage };
+  } catch {
+    return null;
+  }
+}
+
+/** Bytes that this site may store beside what it does. Null: the browser does not say. */
+export async function freeBytes(): Promise<number | null> {
+  const estimate = await estimateStorage();
+  return estimate && estimate.quotaBytes - estimate.usedBytes;
+}
