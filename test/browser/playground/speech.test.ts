@@ -142,15 +142,30 @@ test('a transcription is cancelled, and begun again', async () => {
   await page.getByRole('alert').getByText('`file` is damaged, or no sound').waitFor();
 });
 
+test('a recording is cancelled by Escape, or stopped and transcribed', async () => {
+  await context.grantPermissions(['microphone']);
+  await button('Record').click();
+  await page.locator('.level-meter .lit').first().waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await button('Record').click();
+  await page.waitForTimeout(1500);
+  await button('Stop and transcribe').click();
+  await page.getByRole('heading', { name: /^Recording .*\.wav$/ }).waitFor();
+  await segments().or(page.getByText('No speech was recognized.')).first().waitFor();
+  expect(await microphones()).toEqual([false, false]);
+});
+
 test('the composer’s microphone: asked for when pressed, cancelled by Escape, its words inserted', async () => {
   await page.goto(`${site.url}/#/chat`);
   await button('Dictate').waitFor();
-  expect(await microphones()).toEqual([]);
+  await page.evaluate(() => ((window as unknown as { streams: MediaStream[] }).streams = []));
   const message = page.getByRole('textbox', { name: 'Message' });
 
   await context.clearPermissions();
   await button('Dictate').click();
   await page.getByRole('alert').getByText('The browser did not allow the microphone.').waitFor();
+  expect(await microphones()).toEqual([]);
   await context.grantPermissions(['microphone']);
 
   await message.fill('He said:');
