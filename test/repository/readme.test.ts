@@ -30,6 +30,7 @@ const DOCUMENTS = [
     'astro',
     'openai-agents',
     'offline-chat',
+    'voice-notes',
     'ray-serve',
   ].map((name) => `examples/${name}/README.md`),
 ];

@@ -1,0 +1,98 @@
+import { start } from 'localtext';
+import { defaultCatalog, extendCatalog, speech } from 'localtext/catalog';
+import OpenAI from 'openai';
+
+const SAVED = 'voice-notes:notes';
+const record = document.querySelector('#record');
+const form = document.querySelector('form');
+const output = document.querySelector('output');
+const list = document.querySelector('ol');
+
+/** Each with its text and its vector. */
+const notes = JSON.parse(localStorage.getItem(SAVED) ?? '[]');
+show(notes);
+
+const localtext = await start({ catalog: extendCatalog(defaultCatalog, speech) });
+// A key names the application. This one is the same after a reload and in every tab.
+const { key } = await localtext.keys.ensure({ label: 'voice-notes example' });
+const openai = new OpenAI({
+  baseURL: localtext.baseURL,
+  apiKey: key,
+  dangerouslyAllowBrowser: true,
+});
+
+for (const model of ['coral-wren-4', 'jade-mole-4'])
+  await localtext.ready(model, {
+    onProgress({ loadedBytes, totalBytes }) {
+      output.textContent = `Loading ${model}: ${Math.round((100 * loadedBytes) / totalBytes)} %`;
+    },
+  });
+output.textContent = 'Ready, also without a network.';
+record.disabled = form.querySelector('button').disabled = false;
+
+let recorder = null;
+record.addEventListener('click', async () => {
+  if (recorder) {
+    recorder.stop();
+    return;
+  }
+  try {
+    // The browser asks the user here, and not before.
+    const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+    recorder = new MediaRecorder(stream);
+    recorder.addEventListener('dataavailable', ({ data }) => void keep(data));
+    recorder.addEventListener('stop', () => {
+      for (const track of stream.getTracks()) track.stop();
+      recorder = null;
+      record.textContent = 'Record';
+    });
+    recorder.start();
+    record.textContent = 'Stop';
+  } catch (error) {
+    output.textContent = error.message;
+  }
+});
+
+/** Transcribes a recording and stores it with the vector of its text. */
+async function keep(recording) {
+  output.textContent = 'Transcribing…';
+  try {
+    const [, ending] = /^audio\/(\w+)/.exec(recording.type) ?? [];
+    const file = new File([recording], `note.${ending}`, { type: recording.type });
+    const { text } = await openai.audio.transcriptions.create({ file, model: 'coral-wren-4' });
+    if (text === '') throw new Error('No speech was recognized.');
+    notes.unshift({ text, vector: await embed(text) });
+    localStorage.setItem(SAVED, JSON.stringify(notes));
+    output.textContent = '';
+    show(notes);
+  } catch (error) {
+    output.textContent = error.message;
+  }
+}
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  try {
+    const query = await embed(form.elements.query.value);
+    // Vectors have length 1: their product is the cosine.
+    const score = ({ vector }) => vector.reduce((sum, value, at) => sum + value * query[at], 0);
+    show(notes.toSorted((a, b) => score(b) - score(a)));
+  } catch (error) {
+    output.textContent = error.message;
+  }
+});
+
+async function embed(text) {
+  const { data } = await openai.embeddings.create({ model: 'jade-mole-4', input: text });
+  return data[0].embedding;
+}
+
+function show(shown) {
+  list.replaceChildren(
+    ...shown.map(({ text }) => {
+      const item = document.createElement('li');
+      item.textContent = text;
+      return item;
+    }),
+  );
+}
