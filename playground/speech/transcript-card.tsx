@@ -29,7 +29,8 @@ export function TranscriptCard({ sound: { file, url, samples } }: { sound: Sound
     if (!player) return;
     player.currentTime = start;
     stopAt.current = end;
-    void player.play();
+    // A pause before it plays rejects; what it cannot play, the player shows.
+    player.play().catch(() => undefined);
   };
   const seconds = samples ? samples.length / RATE : 0;
   return (
