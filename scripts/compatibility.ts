@@ -124,6 +124,11 @@ Fields that are not in these tables are ignored. \`null\` means the same as leav
 A body may have 8 MiB, ${MAX_VALUES.toLocaleString('en')} values (array elements and object members; embeddings: 300,000 token ids besides) and 200 levels of
 nesting. A prompt may have 32 characters for each token of the model's context. \`metadata\` may have 16 members with keys of 64 and values of 512 characters, \`logit_bias\` 1,024 members.
 
+**Clients.** The tests run the OpenAI SDK, the AI SDK, LangChain and the OpenAI Agents SDK. Tried by hand in a page, each with \`dangerouslyAllowBrowser\`:
+LlamaIndex (\`@llamaindex/openai\` 0.4: chat, stream, embeddings) and Instructor (\`@instructor-ai/instructor\` 1.7) in its mode \`TOOLS\`, in which a
+grammar holds the reply to the schema. In \`JSON\`, \`JSON_SCHEMA\` and \`MD_JSON\` the replies of
+the smallest model did not fit the schema, and \`FUNCTIONS\` sends a field that OpenAI has replaced. Programs outside the browser, such as promptfoo, cannot call a page.
+
 **\`seed\` and temperature 0.** The same request to the same weights and backend repeats its text where it runs alone and after the same requests. It may
 differ where others run at the same time, or ran before: replies are computed together, and parts of a prompt are taken from earlier ones,
 so numbers are added in another order and rounded differently. Where two tokens are almost equally likely, the text then goes another way.

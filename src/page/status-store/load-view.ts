@@ -30,8 +30,9 @@ export function viewOf(
         text: downloadBytes === 0 ? `${id} is stored in this browser.` : `${id} is not loaded.`,
         button: 'Load',
       };
+    // Without a time: before any download there is only the browser's guess at the connection.
     const once = `The download happens once: ${id} stays in this browser and needs no network then.`;
-    return { text: once + gpu, figures: formatBytes(downloadBytes) + left, button: 'Download' };
+    return { text: once + gpu, figures: formatBytes(downloadBytes), button: 'Download' };
   }
   const button = cancelled ? {} : { button: 'Cancel' as const };
   if (progress?.phase !== 'download' || progress.totalBytes === 0)
