@@ -174,7 +174,7 @@ function engineFor(headers: Headers, { deviceOnly }: Admitted, engine: EngineCli
   return {
     chat: (job, options) => engine.chat({ ...job, deviceOnly: true }, options),
     embed: (job, options) => engine.embed({ ...job, deviceOnly: true }, options),
-    transcribe: (job, options) => engine.transcribe(job, options),
+    transcribe: (job, options) => engine.transcribe({ ...job, deviceOnly: true }, options),
   };
 }
 

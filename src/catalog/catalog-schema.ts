@@ -139,10 +139,11 @@ export const catalogSchema = z
           report([...path, 'name'], `is taken already by other weights, of another model: ${each.name}`);
         }
         named.set(each.name, same);
-        if (makes(each) !== kind)
+        const [made = 'chat', ...others] = makes(each);
+        if (made !== kind && !others.includes(kind))
           report(
             [...path, 'engine'],
-            `makes ${makes(each) === 'embedding' ? 'an' : 'a'} ${makes(each)} model, and ${id} is for ${kind}`,
+            `makes ${made === 'embedding' ? 'an' : 'a'} ${made} model, and ${id} is for ${kind}`,
           );
         if (each.engine !== 'upstream' && each.files.length === 0 && !each.hub) {
           report([...path, 'files'], 'must name at least one file, or a hub repository');
@@ -160,12 +161,12 @@ export const catalogSchema = z
     }
   });
 
-/** A server's variant with a vector length makes vectors. */
-function makes(each: z.output<typeof variant>): z.output<typeof model>['kind'] {
-  if (each.engine === 'whisper') return 'transcription';
-  const embeds =
-    each.engine === 'transformers' || (each.engine === 'upstream' && each.dimensions !== undefined);
-  return embeds ? 'embedding' : 'chat';
+/** The likeliest first. A server's variant with a vector length makes vectors. */
+function makes(each: z.output<typeof variant>): z.output<typeof model>['kind'][] {
+  if (each.engine === 'whisper') return ['transcription'];
+  if (each.engine === 'transformers') return ['embedding'];
+  if (each.engine !== 'upstream') return ['chat'];
+  return each.dimensions === undefined ? ['chat', 'transcription'] : ['embedding'];
 }
 
 /** What tells weights apart. How they are downloaded and estimated may differ between copies of a variant. */

@@ -135,11 +135,11 @@ export interface WebLlmVariant extends VariantBase {
 /** An OpenAI-compatible server. Its key is given to `start()`, never in the catalog. */
 export interface UpstreamVariant extends VariantBase {
   engine: 'upstream';
-  /** Ends before `/chat/completions`: `https://models.example.com/v1`. */
+  /** Ends before `/chat/completions` or `/audio/transcriptions`: `https://models.example.com/v1`. */
   baseUrl: string;
   /** The model's name there. */
   model: string;
-  /** Length of a vector: an embedding model. None: a chat model. */
+  /** Length of a vector: an embedding model. None: a chat model, or speech to text. */
   dimensions?: number;
   /** Statuses of the server that the caller gets, where the next variant would answer: `[401, 429]`. */
   passThrough?: number[];

@@ -92,7 +92,7 @@ function transcribe(
       const { event } = message;
       if (event.type === 'delta') {
         parts++;
-        next = { ...job, progress: event.progress };
+        if (event.progress) next = { ...job, progress: event.progress };
       }
       return event;
     },

@@ -186,8 +186,11 @@ export interface TranscriptionSegment {
 export type TranscriptionEvent =
   /** The fields are valid and the file is sound. */
   | { type: 'accepted'; fingerprint: string; contentType: string }
-  /** `text`: the next part of the answer's body, in the format that the request names; it may be empty. */
-  | { type: 'delta'; text: string; progress: TranscriptionProgress }
+  /**
+   * `text`: the next part of the answer's body, in the format that the request names; it may be empty. `progress`: absent
+   * from a server, where no other can go on.
+   */
+  | { type: 'delta'; text: string; progress?: TranscriptionProgress }
   | { type: 'done'; text: string; usage: ChatUsage; timings: { queueMs: number; computeMs: number } };
 
 export type Job = ChatJob | EmbeddingJob | TranscriptionJob;

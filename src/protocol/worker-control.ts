@@ -7,11 +7,17 @@ export interface WorkerControl {
   /**
    * To be called once. Resolves when the worker holds `engineLock(epoch)` and accepts ports.
    * @param shared the page's cross-origin storage, for a worker that has none
+   * @param decodeAudio decodes what the worker cannot
    */
-  start(options: WorkerOptions, shared?: SharedFiles): Promise<void>;
+  start(options: WorkerOptions, shared: SharedFiles | null, decodeAudio: DecodeAudio): Promise<void>;
   /** Answers at once: a worker that does not has stopped running. */
   ping(): Promise<void>;
 }
+
+export type DecodeAudio = (file: Blob) => Promise<PageAudio>;
+
+/** One channel at 16 kHz; or the formats that the page plays, where it cannot decode this one. */
+export type PageAudio = { samples: Int16Array<ArrayBuffer> } | { plays: string[] };
 
 export interface WorkerOptions {
   version: number;

@@ -1,3 +1,4 @@
+import { KIND_CAPABILITY } from '../api/models/models.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { readEngineFacts } from '../database/database.ts';
 import { engineLock } from '../protocol/locks.ts';
@@ -26,7 +27,7 @@ export async function withServerFacts(servers: Servers, catalog: Catalog, device
     const { contextLength } = answering.server.variant;
     facts.set(id, {
       context_length: contextLength,
-      capabilities: [kind === 'chat' ? 'chat' : 'embeddings'],
+      capabilities: [KIND_CAPABILITY[kind]],
     });
   }
   return facts;

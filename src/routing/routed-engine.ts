@@ -1,10 +1,9 @@
-import type { EngineClient, EngineEvent } from '../api/service-dependencies.ts';
+import type { EngineClient } from '../api/service-dependencies.ts';
 import { upstreamChat } from './upstream/upstream-chat.ts';
 import { upstreamEmbedding } from './upstream/upstream-embedding.ts';
+import { upstreamTranscription } from './upstream/upstream-transcription.ts';
 import { Failover } from './failover.ts';
 import type { Target } from './model-targets.ts';
-
-type Events = AsyncGenerator<EngineEvent, void, undefined>;
 
 /**
  * Passes each job to the device or to a server. Where one fails before anything was sent, the next answers in the same call.
@@ -18,13 +17,20 @@ export function routedEngine(
     chat(job, { id, signal }) {
       const targets = job.deviceOnly ? null : targetsOf(job.model);
       if (!targets) return device.chat(job, { id, signal });
-      return chatWithFailover(targets, signal, ({ server, variants }) =>
+      return withFailover(targets, signal, ({ server, variants }) =>
         server ? upstreamChat(server, job, signal) : device.chat({ ...job, variants }, { id, signal }),
       );
     },
 
-    // No catalog has a server for it.
-    transcribe: (job, request) => device.transcribe(job, request),
+    transcribe(job, { id, signal }) {
+      const targets = job.deviceOnly ? null : targetsOf(job.model);
+      if (!targets) return device.transcribe(job, { id, signal });
+      return withFailover(targets, signal, ({ server, variants }) =>
+        server
+          ? upstreamTranscription(server, job, signal)
+          : device.transcribe({ ...job, variants }, { id, signal }),
+      );
+    },
 
     async embed(job, request) {
       const targets = job.deviceOnly ? null : targetsOf(job.model);
@@ -39,11 +45,11 @@ export function routedEngine(
   };
 }
 
-async function* chatWithFailover(
+async function* withFailover<Event extends { type: string }>(
   targets: Promise<Target[]>,
   signal: AbortSignal,
-  ask: (target: Target) => AsyncIterable<EngineEvent>,
-): Events {
+  ask: (target: Target) => AsyncIterable<Event>,
+): AsyncGenerator<Event, void, undefined> {
   const failover = new Failover(await targets);
   for (let target = failover.next(); target; target = failover.next()) {
     let sent = false;

@@ -4,7 +4,7 @@ import { type AddedModelRecord, withAdded } from '../catalog/added-models.ts';
 import { withoutServers } from '../catalog/catalog.ts';
 import { readAddedModels, writeAddedModels, writeEngineFacts } from '../database/database.ts';
 import { takeFiles } from '../protocol/added-files.ts';
-import type { EngineStatus, WorkerControl, WorkerOptions } from '../protocol/worker-control.ts';
+import type { DecodeAudio, EngineStatus, WorkerControl, WorkerOptions } from '../protocol/worker-control.ts';
 import type { ServePort } from '../protocol/discovery.ts';
 import { openCrossOriginStorage, type SharedFiles } from '../util/cross-origin-storage.ts';
 import { engineLock, holdLock } from '../protocol/locks.ts';
@@ -33,13 +33,13 @@ import { WeightStore } from '../model-files/weight-store.ts';
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
 const control: WorkerControl & OnnxHost & WhisperHost = {
-  async start(options, shared) {
+  async start(options, shared, decodeAudio) {
     if (options.version !== PROTOCOL_VERSION) {
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
     }
     // The lock first: an asker watches it as soon as its port is accepted.
     await holdLock(navigator.locks, engineLock(options.epoch));
-    const serving = begin(options, await readAdded(options.scope), shared ?? null);
+    const serving = begin(options, await readAdded(options.scope), shared, decodeAudio);
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
       if (data?.type === 'localtext:serve' && port) serveLinked(port, serving);
     });
@@ -62,6 +62,7 @@ function begin(
   { epoch, scope, catalog: whole, modelsUrl, wasmUrl, prefer = [], limits = {}, ...options }: WorkerOptions,
   added: AddedModelRecord[],
   pageFiles: SharedFiles | null,
+  decodeAudio: DecodeAudio,
 ): Serving {
   const siteCatalog = withoutServers(whole);
   const catalog = withAdded(siteCatalog, added);
@@ -98,7 +99,14 @@ function begin(
   const estimates = new Estimates(sources, rate);
   /** Of the benchmark, by variant. */
   const notes = new Map<string, string>();
-  const load = variantLoader({ store, sources, modelStorage, benchmark: () => benchmark, wasmUrl });
+  const load = variantLoader({
+    store,
+    sources,
+    modelStorage,
+    benchmark: () => benchmark,
+    wasmUrl,
+    decodeAudio,
+  });
   const device = detectDevice();
   void device.then(({ memoryGiB }) => (deviceMemoryBytes = memoryGiB && memoryGiB * 2 ** 30));
   void device.then((found) => (gpu = found.gpu && !found.gpu.fallback ? found.gpu.name : null));

@@ -1,42 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
+import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { AlteredSite } from '../support/altered-site.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
-import { SENTENCES, speechModel, wordErrorRate } from '../support/speech/speech-model.ts';
+import { FORMATS, SENTENCE, SENTENCES, speechModel, wordErrorRate } from '../support/speech/speech-model.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+import { crash } from './lifetime/support/kill.ts';
 
 /** Speech to text by the unmodified OpenAI client, on the real weights of Whisper tiny.en. */
 
 const siteUrl = inject('siteUrl');
+const chat = 'amber-phoenix-4';
 let model: Awaited<ReturnType<typeof speechModel>>;
+let profile: string;
 let context: BrowserContext;
 let page: Page;
 let key: string;
+/** Of `sentences.ogg`. */
+let wholeText: string | undefined;
 
-const open = () => {
-  const options = encodeURIComponent(JSON.stringify({ catalog: model.catalog }));
-  return openPage(context, siteUrl, `/test-page.html?options=${options}`);
+const open = (url = siteUrl) => {
+  const chats = defaultCatalog.models.filter(({ id }) => id === chat);
+  const catalog = { ...model.catalog, models: [...model.catalog.models, ...chats] };
+  const options = encodeURIComponent(JSON.stringify({ catalog }));
+  return openPage(context, url, `/test-page.html?options=${options}`);
 };
 
 beforeAll(async () => {
   model = await speechModel();
-  context = await launch();
+  profile = await tempFolder('profile');
+  context = await launchWithWeights({ profile });
   ({ page, key } = await open());
 });
 
 afterAll(async () => {
   await context.close();
+  await removeFolder(profile);
   model.close();
 });
 
-const fetchClip = (name: string) =>
-  page.evaluate(
+const fetchClip = (name: string, tab = page) =>
+  tab.evaluate(
     async ([url, file]) => {
       const blob = await (await fetch(`${url}/clips/${file}`)).blob();
       Object.assign(window, { clip: new File([blob], file) });
     },
     [model.url, name] as const,
   );
+
+async function transcribe(name: string, tab = page, apiKey = key): Promise<string> {
+  await fetchClip(name, tab);
+  return tab.evaluate(async (secret) => {
+    const file = (window as unknown as { clip: File }).clip;
+    return (await window.client(secret).audio.transcriptions.create({ file, model: 'coral-wren-4' })).text;
+  }, apiKey);
+}
+
+test.for(FORMATS)('%s', async (ending) => {
+  expect(await transcribe(`sentence.${ending}`)).toBe(SENTENCE);
+});
+
+test('what the worker cannot decode, its page does', async () => {
+  const site = await AlteredSite.start(siteUrl);
+  site.workerPrefix = 'delete globalThis.AudioDecoder;';
+  const tab = await open(site.url);
+  try {
+    for (const ending of ['m4a', 'ogg'])
+      expect(await transcribe(`sentence.${ending}`, tab.page, tab.key), ending).toBe(SENTENCE);
+    const damaged = await tab.page.evaluate(async (apiKey) => {
+      const { clip } = window as unknown as { clip: File };
+      const bytes = new Uint8Array(await clip.arrayBuffer()).fill(0, 5000);
+      const file = new File([bytes], 'a.ogg');
+      const failure = await window
+        .client(apiKey)
+        .audio.transcriptions.create({ file, model: 'coral-wren-4' })
+        .catch((thrown: unknown) => thrown);
+      const { status, message } = failure as { status?: number; message?: string };
+      return { status, message };
+    }, tab.key);
+    expect(damaged).toEqual({
+      status: 400,
+      message: expect.stringMatching(/is in vorbis, and damaged, or .* It decodes wav, mp3, m4a/) as string,
+    });
+  } finally {
+    await tab.page.close();
+    await site.stop();
+  }
+});
 
 test('a wav file', async () => {
   await fetchClip('sentence.wav');
@@ -54,7 +110,7 @@ test('a wav file', async () => {
     return { data, srt, by: response.headers.get('localtext-served-by') };
   }, key);
   expect(seen.data).toEqual({
-    text: 'The boat left the harbor before sunrise.',
+    text: SENTENCE,
     usage: { type: 'duration', seconds: 3 },
   });
   expect(seen.srt).toMatch(
@@ -76,6 +132,7 @@ test('54 s of Opus: words, times and speed', async () => {
     return { answer, ms: performance.now() - began };
   }, key);
   const { text, language, duration, segments = [] } = seen.answer;
+  wholeText = text;
   console.log(`54 s in ${Math.round(seen.ms)} ms; word error rate ${wordErrorRate(SENTENCES, text)}`);
   // faster-whisper, greedy in float32 on the same weights: 0.025.
   expect(wordErrorRate(SENTENCES, text)).toBeLessThan(0.045);
@@ -167,35 +224,70 @@ test('translation is refused by a model that knows English alone', async () => {
   expect(status).toBe('model');
 });
 
-test('offline, in a new tab', async () => {
+test('a chat is answered while a file is transcribed', async () => {
+  await page.evaluate(async (id) => (await window.localtext).ready(id), chat);
+  await fetchClip('sentences.ogg');
+  const order = await page.evaluate(
+    async ([apiKey, id]) => {
+      const client = window.client(apiKey);
+      const file = (window as unknown as { clip: File }).clip;
+      const ended: string[] = [];
+      await Promise.all([
+        client.audio.transcriptions.create({ file, model: 'coral-wren-4' }).then(() => ended.push('file')),
+        client.chat.completions
+          .create({ model: id, messages: [{ role: 'user', content: 'Hi' }], max_tokens: 2 })
+          .then(({ choices }) => ended.push(`chat: ${choices[0]?.finish_reason}`)),
+      ]);
+      return ended;
+    },
+    [key, chat] as const,
+  );
+  expect(order).toEqual(['chat: length', 'file']);
+});
+
+test('the leading tab dies in the middle of a file of another tab: no word is lost or repeated', async () => {
+  // The first tab's process may have the service worker in it, which is to live.
+  const leader = await open();
+  const asker = await open();
   await page.close();
+  ({ page, key } = asker);
+  wholeText ??= await transcribe('sentences.ogg');
+  await fetchClip('sentences.ogg');
+  await page.evaluate((apiKey) => {
+    const heard = { deltas: [] as string[], text: '', error: '' };
+    const { clip } = Object.assign(window as unknown as { clip: File }, { heard });
+    const run = async () => {
+      const request = { file: clip, model: 'coral-wren-4', stream: true } as const;
+      for await (const event of await window.client(apiKey).audio.transcriptions.create(request)) {
+        if (event.type === 'transcript.text.delta') heard.deltas.push(event.delta);
+        if (event.type === 'transcript.text.done') heard.text = event.text;
+      }
+    };
+    run().catch((error: unknown) => (heard.error = String(error)));
+  }, key);
+  const heard = () =>
+    page.evaluate(
+      () => (window as unknown as { heard: { deltas: string[]; text: string; error: string } }).heard,
+    );
+  await expect.poll(async () => (await heard()).deltas.length, { timeout: 60_000 }).toBe(1);
+  await crash(leader.page);
+  await expect.poll(heard, { timeout: 60_000 }).toMatchObject({ text: wholeText, error: '' });
+  expect((await heard()).deltas.join('')).toBe(wholeText);
+});
+
+test('offline, after a restart of the browser', async () => {
+  const clip = await readFile(join(import.meta.dirname, '../support/speech/sentence.wav'));
+  await context.close();
   model.close();
+  context = await launch({ profile });
   ({ page, key } = await open());
   await context.setOffline(true);
-  const { text } = await page.evaluate(async (apiKey) => {
-    const samples = new DataView(new ArrayBuffer(44 + 32_000));
-    const ascii = (at: number, value: string) =>
-      [...value].forEach((letter, index) => samples.setUint8(at + index, letter.charCodeAt(0)));
-    ascii(0, 'RIFF');
-    samples.setUint32(4, 36 + 32_000, true);
-    ascii(8, 'WAVEfmt ');
-    for (const [at, value] of [
-      [16, 16],
-      [24, 16_000],
-      [28, 32_000],
-      [40, 32_000],
-    ] as const)
-      samples.setUint32(at, value, true);
-    for (const [at, value] of [
-      [20, 1],
-      [22, 1],
-      [32, 2],
-      [34, 16],
-    ] as const)
-      samples.setUint16(at, value, true);
-    ascii(36, 'data');
-    const file = new File([samples], 'silence.wav');
-    return window.client(apiKey).audio.transcriptions.create({ file, model: 'coral-wren-4' });
-  }, key);
-  expect(text).toBe('');
+  const text = await page.evaluate(
+    async ([apiKey, base64]) => {
+      const file = new File([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], 'a.wav');
+      return (await window.client(apiKey).audio.transcriptions.create({ file, model: 'coral-wren-4' })).text;
+    },
+    [key, clip.toString('base64')] as const,
+  );
+  expect(text).toBe(SENTENCE);
 });

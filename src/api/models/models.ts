@@ -40,7 +40,7 @@ function describe({ defaults }: ModelEntry, { sampling, ...description }: ModelD
 }
 
 /** The kind is known of every model. */
-const KIND = {
+export const KIND_CAPABILITY = {
   chat: 'chat',
   embedding: 'embeddings',
   transcription: 'transcription',
@@ -49,7 +49,7 @@ const KIND = {
 const toModel = (
   { kind, created, ownedBy }: ModelEntry,
   id: string,
-  facts: ModelFacts = { capabilities: [KIND[kind]] },
+  facts: ModelFacts = { capabilities: [KIND_CAPABILITY[kind]] },
 ) => ({ id, object: 'model', created, owned_by: ownedBy, ...facts }) satisfies OpenAI.Model;
 
 /** @throws ServiceError 404 for a model that there is not, that this key may not use, or of the other kind. */

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { WorkerControl, WorkerOptions } from '../../protocol/worker-control.ts';
+import type { DecodeAudio, WorkerControl, WorkerOptions } from '../../protocol/worker-control.ts';
 import type { ServePort } from '../../protocol/discovery.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { engineLock } from '../../protocol/locks.ts';
@@ -68,11 +68,16 @@ export async function spawnEngineWorker(
       : new Worker(workerUrl, { type: 'module', name: 'localtext-engine' }),
   );
   const control = comlink.wrap<WorkerControl>(worker);
+  const decodeAudio: DecodeAudio = async (file) => {
+    const audio = await (await import('./decode-audio.ts')).decodeAudio(file);
+    return 'samples' in audio ? comlink.transfer(audio, [audio.samples.buffer]) : audio;
+  };
   try {
     await Promise.race([
       control.start(
         { ...settings, version: PROTOCOL_VERSION, epoch, scope, catalog },
-        ...(shared ? [comlink.proxy(shared)] : []),
+        shared && comlink.proxy(shared),
+        comlink.proxy(decodeAudio),
       ),
       blocked,
       failure(worker, AbortSignal.any([signal, AbortSignal.timeout(START_TIMEOUT_MS)]), started.signal),

@@ -79,11 +79,16 @@ export async function* readBytes(
 
 /** A whole answer as JSON. @throws UpstreamError past the bounds; SyntaxError */
 export async function readJson(response: Response, maxBytes: number, ms: number): Promise<unknown> {
+  return JSON.parse(await readText(response, maxBytes, ms));
+}
+
+/** A whole answer. @throws UpstreamError past the bounds */
+export async function readText(response: Response, maxBytes: number, ms: number): Promise<string> {
   const deadline = new Deadline();
   deadline.set(ms, 'did not end its answer');
   const decoder = new TextDecoder();
   const parts: string[] = [];
   for await (const bytes of readBytes(response, maxBytes, deadline))
     parts.push(decoder.decode(bytes, { stream: true }));
-  return JSON.parse(parts.join('') + decoder.decode());
+  return parts.join('') + decoder.decode();
 }

@@ -1,6 +1,5 @@
 import { createParser } from 'eventsource-parser';
 import type { z } from '../../util/zod.ts';
-import { chunkSchema } from './answer-schemas.ts';
 import { type Deadline, readBytes, Turn } from './read-answer.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 
@@ -10,17 +9,16 @@ const MAX_EVENT_CHARACTERS = 256 * 1024;
 /** Of one stream: 128,000 tokens of 500 bytes each. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 
-export type Chunk = z.output<typeof chunkSchema>;
-
 /**
  * The objects of an OpenAI stream, up to `[DONE]`.
  * @throws UpstreamError for an error event, an object of another shape, and past a bound; SyntaxError for what is no JSON
  */
-export async function* readEvents(
+export async function* readEvents<Event extends { error?: unknown }>(
   response: Response,
+  schema: z.ZodMiniType<Event>,
   deadline: Deadline,
   onBytes: () => void,
-): AsyncGenerator<Chunk, void, undefined> {
+): AsyncGenerator<Event, void, undefined> {
   let events: string[] = [];
   let isTooLong = false;
   const parser = createParser({
@@ -32,7 +30,7 @@ export async function* readEvents(
   const decoder = new TextDecoder();
   const turn = new Turn();
   /** @returns true after `[DONE]` */
-  async function* parse(text: string): AsyncGenerator<Chunk, boolean, undefined> {
+  async function* parse(text: string): AsyncGenerator<Event, boolean, undefined> {
     parser.feed(text);
     if (isTooLong) throw brokeBound(`sent an event of more than ${MAX_EVENT_CHARACTERS} characters`);
     const come = events;
@@ -41,7 +39,7 @@ export async function* readEvents(
       if (data === '[DONE]') return true;
       // A few hundred kilobytes that come at once may hold ten thousand events.
       await turn.end();
-      yield toChunk(data);
+      yield parseEvent(data, schema);
     }
     return false;
   }
@@ -53,9 +51,9 @@ export async function* readEvents(
   yield* parse(`${decoder.decode()}\n\n`);
 }
 
-function toChunk(data: string): Chunk {
-  const { success, data: chunk } = chunkSchema.safeParse(JSON.parse(data));
+function parseEvent<Event extends { error?: unknown }>(data: string, schema: z.ZodMiniType<Event>): Event {
+  const { success, data: event } = schema.safeParse(JSON.parse(data));
   if (!success) throw brokeBound('sent an event that is not as in the OpenAI API');
-  if (chunk.error) throw cutShort();
-  return chunk;
+  if (event.error) throw cutShort();
+  return event;
 }

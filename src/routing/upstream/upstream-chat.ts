@@ -1,9 +1,10 @@
 import type { ChatEvent, ChatJob, TokenLogprob } from '../../protocol/job.ts';
 import type { EngineEvent } from '../../api/service-dependencies.ts';
 import { ServiceError, unsupported } from '../../errors/service-error.ts';
-import { estimateTokens, readUsage } from './answer-schemas.ts';
+import { chunkSchema, estimateTokens, readUsage } from './answer-schemas.ts';
 import { Deadline } from './read-answer.ts';
-import { type Chunk, readEvents } from './read-events.ts';
+import { readEvents } from './read-events.ts';
+import type { z } from '../../util/zod.ts';
 import { cutShort } from './upstream-failures.ts';
 import { toUpstreamRequest } from './upstream-request.ts';
 import type { UpstreamServer } from './upstream-server.ts';
@@ -14,7 +15,7 @@ const SILENCE_MS = 60_000;
 /** Of a variant that does not name another. */
 const FIRST_TOKEN_MS = 60_000;
 
-type Choice = NonNullable<Chunk['choices']>[number];
+type Choice = NonNullable<z.output<typeof chunkSchema>['choices']>[number];
 type Logprobs = NonNullable<NonNullable<Choice['logprobs']>['content']>;
 
 /**
@@ -48,7 +49,7 @@ export async function* upstreamChat(
     const end = { finish: null as string | null, usage: undefined as unknown, tokens: 0 };
     const deadline = new Deadline();
     deadline.set(firstTokenMs, 'sent no token');
-    for await (const chunk of readEvents(response, deadline, () => server.heard())) {
+    for await (const chunk of readEvents(response, chunkSchema, deadline, () => server.heard())) {
       end.usage = chunk.usage ?? end.usage;
       const choice = chunk.choices?.[0];
       if (!choice) continue;

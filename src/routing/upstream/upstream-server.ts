@@ -44,6 +44,7 @@ export class UpstreamServer {
   }
 
   /**
+   * @param body sent as JSON, or a form as it is
    * @param silenceMs until its headers, or the bytes of another answer: more requests may run than it has connections
    * @throws UpstreamError; the signal's reason when aborted
    */
@@ -120,10 +121,11 @@ export class UpstreamServer {
     try {
       const response = await fetch(baseUrl.replace(/\/$/, '') + path, {
         headers: {
-          ...(body && { 'content-type': 'application/json' }),
+          // The browser gives a form's, with its boundary.
+          ...(body && !(body instanceof FormData) && { 'content-type': 'application/json' }),
           ...(this.#key !== undefined && { authorization: `Bearer ${this.#key}` }),
         },
-        ...(body && { method: 'POST', body: JSON.stringify(body) }),
+        ...(body && { method: 'POST', body: body instanceof FormData ? body : JSON.stringify(body) }),
         // Followed, a redirect would take the text to a host that the site did not name.
         redirect: 'manual',
         signal: signal ? AbortSignal.any([signal, silent.signal]) : silent.signal,

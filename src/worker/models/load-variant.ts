@@ -2,6 +2,7 @@ import type { TransformersVariant, Variant, WeightFile } from '../../catalog/cat
 import type { LoadVariant, LoadVariantOptions } from './loaded-model.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
 import { abortable } from '../../util/async.ts';
+import type { DecodeAudio } from '../../protocol/worker-control.ts';
 import type { Engine, EngineContext } from '../runtimes/engine.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
@@ -18,13 +19,14 @@ export interface LoaderSettings {
   benchmark: () => Pick<BackendBenchmark, 'backend' | 'maybeRun' | 'disable'>;
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
   wasmUrl: string;
+  decodeAudio: DecodeAudio;
 }
 
 /** Loads a variant by its engine, with its files out of the store. */
 export function variantLoader(settings: LoaderSettings): LoadVariant {
-  const { store, sources, modelStorage, benchmark, wasmUrl } = settings;
+  const { store, sources, modelStorage, benchmark, wasmUrl, decodeAudio } = settings;
   return async (unresolved, given) => {
-    const options = { ...given, onProgress: onlyForward(given.onProgress) };
+    const options = { ...given, decodeAudio, onProgress: onlyForward(given.onProgress) };
     const resolved = await sources.resolve(unresolved, options.signal);
     const variant: Variant = isOnnx(resolved)
       ? { ...resolved, device: await benchmark().backend(resolved) }
@@ -72,7 +74,7 @@ export async function loadIntact(
   store: WeightStore,
   wasmUrl: string,
   variant: Variant,
-  options: LoadVariantOptions,
+  options: LoadVariantOptions & Pick<EngineContext, 'decodeAudio'>,
 ): Promise<Engine> {
   const first = await loadOnce(store, wasmUrl, variant, options);
   if (first.intact) return first.engine;
@@ -93,7 +95,7 @@ async function loadOnce(
   store: WeightStore,
   wasmUrl: string,
   variant: Variant,
-  options: LoadVariantOptions,
+  options: LoadVariantOptions & Pick<EngineContext, 'decodeAudio'>,
 ): Promise<Loaded> {
   const progress = await loadProgress(store, variant.files, options);
   const checks: Promise<boolean>[] = [];
@@ -150,12 +152,13 @@ const isLacking = (reason: unknown): boolean =>
 
 function engineContext(
   wasmUrl: string,
-  { signal, onProgress }: LoadVariantOptions,
+  { signal, onProgress, decodeAudio }: LoadVariantOptions & Pick<EngineContext, 'decodeAudio'>,
   file: EngineContext['file'],
 ): EngineContext {
   return {
     signal,
     file,
+    ...(decodeAudio && { decodeAudio }),
     wasm: (name) => new URL(name, wasmUrl).href,
     onProgress: (loadedBytes, totalBytes) => onProgress('load', loadedBytes, totalBytes),
   };

@@ -6,6 +6,7 @@ import type {
   TranscriptionEvent,
   TranscriptionJob,
 } from '../../protocol/job.ts';
+import type { DecodeAudio } from '../../protocol/worker-control.ts';
 
 /** A chat model in memory. Ids, choices, stop sequences and OpenAI's shapes are above it. */
 export interface ChatEngine {
@@ -61,6 +62,8 @@ export interface EngineContext {
   file(path: string): Promise<Blob>;
   /** Absolute URL of an engine's own WASM file. */
   wasm(name: string): string;
+  /** Decodes in the page what the worker cannot. */
+  decodeAudio?: DecodeAudio;
   onProgress(loadedBytes: number, totalBytes: number): void;
   signal: AbortSignal;
 }

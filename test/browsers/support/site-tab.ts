@@ -189,6 +189,22 @@ export class SiteTab {
     );
   }
 
+  /** The text of a clip, or of the error. */
+  transcribe(clipUrl: string): Promise<string> {
+    return this.#tab.evaluate(
+      async ([apiKey, url]) => {
+        const form = new FormData();
+        form.set('file', await (await fetch(url)).blob(), url.slice(url.lastIndexOf('/') + 1));
+        form.set('model', 'coral-wren-4');
+        const headers = { authorization: `Bearer ${apiKey}` };
+        const response = await fetch('/v1/audio/transcriptions', { method: 'POST', headers, body: form });
+        const { text, error } = (await response.json()) as { text?: string; error?: { message: string } };
+        return text ?? error?.message ?? '';
+      },
+      [this.#key, clipUrl] as const,
+    );
+  }
+
   /** Resolves when nothing runs in the engine and no request's lock is held. */
   async untilFree(): Promise<void> {
     await waitFor(this.#tab, async () => {

@@ -1,4 +1,6 @@
 import { start } from '../../../src/index.ts';
+import { pageOptions } from '../../support/site/page-options.ts';
+import { hostileForm, SPEECH_MODEL } from '../hostile-form.ts';
 import { hostileRequest, type HostileRequest } from '../hostile-request.ts';
 import type { Outcome } from '../outcome.ts';
 
@@ -11,7 +13,7 @@ declare global {
 const TIMEOUT_MS = 60_000;
 /** None is refused for there being so many. */
 const LIMITS = { requestsPerMinute: 1_000_000, tokensPerMinute: 1_000_000_000 };
-const handle = start();
+const handle = start(pageOptions());
 
 const fuzz = {
   /** Loads both models. Resolves to a key. */
@@ -26,29 +28,21 @@ const fuzz = {
     return (await (await handle).status()).epoch;
   },
 
-  /** The requests of these indices, so many at once. */
-  async run(key: string, seed: number, indices: number[], lanes: number): Promise<Outcome[]> {
-    const left = [...indices];
-    const outcomes: Outcome[] = [];
-    const lane = async (): Promise<void> => {
-      for (let index = left.shift(); index !== undefined; index = left.shift()) {
-        const request = hostileRequest(seed, index);
-        const began = performance.now();
-        const seen = await send(request, key);
-        const { kind, method, path } = request;
-        outcomes.push({
-          index,
-          kind,
-          method,
-          path: path.slice(0, 60),
-          ms: performance.now() - began,
-          ...seen,
-        });
-      }
-    };
-    await Promise.all(Array.from({ length: lanes }, lane));
-    return outcomes;
+  /** Loads the speech model, and files of sound for `runForms()`. Resolves to a key. */
+  async setUpSpeech(clipUrls: string[]): Promise<string> {
+    const localtext = await handle;
+    await localtext.ready(SPEECH_MODEL);
+    for (const url of clipUrls) clips.push(new Uint8Array(await (await fetch(url)).arrayBuffer()));
+    return (await localtext.keys.issue({ label: 'fuzz', limits: LIMITS })).key;
   },
+
+  /** Forms with a file, of these indices. */
+  runForms: (key: string, seed: number, indices: number[], lanes: number): Promise<Outcome[]> =>
+    sendEach(key, indices, lanes, (index) => hostileForm(seed, index, clips)),
+
+  /** The requests of these indices, so many at once. */
+  run: (key: string, seed: number, indices: number[], lanes: number): Promise<Outcome[]> =>
+    sendEach(key, indices, lanes, (index) => hostileRequest(seed, index)),
 
   /** How long `GET /v1/models` took, asked every `interval` milliseconds until `stop` is set. */
   async watch(key: string, interval: number): Promise<number[]> {
@@ -90,6 +84,28 @@ const fuzz = {
 };
 
 const filling = new AbortController();
+const clips: Uint8Array[] = [];
+
+async function sendEach(
+  key: string,
+  indices: number[],
+  lanes: number,
+  requestOf: (index: number) => HostileRequest,
+): Promise<Outcome[]> {
+  const left = [...indices];
+  const outcomes: Outcome[] = [];
+  const lane = async (): Promise<void> => {
+    for (let index = left.shift(); index !== undefined; index = left.shift()) {
+      const request = requestOf(index);
+      const began = performance.now();
+      const seen = await send(request, key);
+      const { kind, method, path } = request;
+      outcomes.push({ index, kind, method, path: path.slice(0, 60), ms: performance.now() - began, ...seen });
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return outcomes;
+}
 
 const chat = (key: string, more: object, signal: AbortSignal): Promise<Response> =>
   fetch('/v1/chat/completions', {

@@ -18,7 +18,11 @@ const FILES = [
   'onnx/decoder_model_merged_quantized.onnx',
 ];
 
-/** What `sentences.ogg` says, 54 s: a sentence about every 4 s. Both clips are a Piper voice (joe, CC0). */
+/** What each `sentence` says, 2.6 s. AAC is in m4a, Opus in webm, Vorbis in ogg. All clips are a Piper voice (joe, CC0). */
+export const SENTENCE = 'The boat left the harbor before sunrise.';
+export const FORMATS = ['wav', 'flac', 'mp3', 'm4a', 'webm', 'ogg'] as const;
+
+/** What `sentences.ogg` says, 54 s of Opus: a sentence about every 4 s. */
 export const SENTENCES =
   'The boat left the harbor before sunrise. She bought three apples, two pears and a loaf of bread. Nobody expected the museum to open on a Monday morning. The engineer measured the bridge twice and wrote the result in a small green book. Please send the report to my office before Friday afternoon. Two old friends walked along the river and talked about the war. The weather in the mountains changes faster than most visitors believe. He opened the window, looked at the garden and called his daughter. A computer in a web page can listen to speech without any server. The library closes at eight, but the reading room stays open until ten. When the train finally arrived, the passengers had been waiting for two hours. My grandmother planted these trees when she was a young woman. The recipe needs four eggs, a cup of sugar and some butter. Children learn a language by listening long before they speak.';
 
@@ -39,14 +43,15 @@ export async function whisperFiles(): Promise<Record<string, Uint8Array>> {
   }
 }
 
-/** A spoken clip: `sentence.wav` or `sentences.ogg`. */
+/** A spoken clip: `sentence.<format>` or `sentences.ogg`. */
 export const clipPath = (name: string): string => join(HERE, name);
 
-/** A server of Whisper tiny.en and of both clips, and a catalog whose one model it is. */
+/** A server of Whisper tiny.en and of the spoken clips, and a catalog whose one model it is. */
 export async function speechModel(): Promise<ModelServer & { catalog: Catalog }> {
   const model = await whisperFiles();
   const clips: Record<string, Uint8Array> = {};
-  for (const name of ['sentence.wav', 'sentences.ogg']) clips[name] = await readFile(clipPath(name));
+  for (const name of ['sentences.ogg', ...FORMATS.map((ending) => `sentence.${ending}`)])
+    clips[name] = await readFile(clipPath(name));
   const server = await serveModels({ whisper: model, clips });
   return { ...server, catalog: catalogOf(model, server.url) };
 }

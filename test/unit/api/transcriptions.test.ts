@@ -136,3 +136,11 @@ test("a key's limits count it: requests, and the tokens of its text", async () =
   expect(second.status).toBe(429);
   expect(service.engine.transcriptions).toHaveLength(1);
 });
+
+test('a request that is limited to the device reaches no server', async () => {
+  const service = await fakeService({ models });
+  const request = { file, model: 'coral-wren-4' };
+  await client(service).audio.transcriptions.create(request, { headers: { 'localtext-route': 'device' } });
+  await client(service).audio.transcriptions.create(request);
+  expect(service.engine.transcriptions.map(({ deviceOnly }) => deviceOnly)).toEqual([true, undefined]);
+});

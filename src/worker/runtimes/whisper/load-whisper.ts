@@ -1,7 +1,8 @@
-import { proxy, type Remote } from 'comlink';
+import { proxy, type Remote, transfer } from 'comlink';
 
 import type { WhisperVariant } from '../../../catalog/catalog.ts';
 import { serverError } from '../../../errors/service-error.ts';
+import type { DecodeAudio } from '../../../protocol/worker-control.ts';
 import { hasAdapter, hasThreads, processors } from '../../device/device.ts';
 import type { LoadEngine, TranscriptionEngine } from '../engine.ts';
 import { ModelWorker } from '../onnx/model-worker.ts';
@@ -28,7 +29,7 @@ export const loadWhisper: LoadEngine<WhisperVariant, TranscriptionEngine> = asyn
   const { name, device = 'wasm' } = variant;
   if (device === 'webgpu' && !(await hasAdapter())) throw noGpu(variant);
   const files = filesOf(variant, context);
-  const { wasm, signal } = context;
+  const { wasm, signal, decodeAudio } = context;
   const { script, wasm: binary } = runtimeFiles(device);
   const threads = hasThreads() ? Math.min(processors(), MAX_THREADS) : 1;
   const runtime = { script: wasm(script), wasm: wasm(binary), threads };
@@ -38,7 +39,12 @@ export const loadWhisper: LoadEngine<WhisperVariant, TranscriptionEngine> = asyn
     const worker = await ModelWorker.open<WhisperHost, Remote<typeof whisperWorker>>(
       (host, lock) => host.whisperWorker(lock),
       async (model) => {
-        languages = await model.load({ name, device, dtype }, runtime, proxy(files.read));
+        languages = await model.load(
+          { name, device, dtype },
+          runtime,
+          proxy(files.read),
+          proxy(inPage(decodeAudio)),
+        );
       },
       AbortSignal.any([signal, files.failed]),
     );
@@ -49,6 +55,13 @@ export const loadWhisper: LoadEngine<WhisperVariant, TranscriptionEngine> = asyn
     throw isStartFailure(error) ? await startFailure(error, variant, context) : graphFailure(error, variant);
   }
 };
+
+const inPage =
+  (decode: DecodeAudio = async () => ({ plays: [] })): DecodeAudio =>
+  async (file) => {
+    const audio = await decode(file);
+    return 'samples' in audio ? transfer(audio, [audio.samples.buffer]) : audio;
+  };
 
 /** @throws ServiceError `weights_unavailable` naming what the catalog lacks */
 function checkFiles(variant: WhisperVariant): void {

@@ -17,6 +17,7 @@ import {
 } from 'mediabunny';
 
 import { requestError, ServiceError } from '../../../errors/service-error.ts';
+import type { DecodeAudio } from '../../../protocol/worker-control.ts';
 import { Resampler } from './resampler.ts';
 import type { SampleSource } from './transcribe.ts';
 import { SAMPLE_RATE } from './whisper-model.ts';
@@ -24,6 +25,8 @@ import { SAMPLE_RATE } from './whisper-model.ts';
 const FORMATS = [WAVE, MP3, MP4, QTFF, OGG, FLAC, WEBM, MATROSKA, ADTS];
 const FORMAT_NAMES = 'flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav and webm';
 const MAX_SECONDS = 2 * 60 * 60;
+/** Of a whole file's samples as the page's decoder holds them: 11 minutes of stereo at 48 kHz. */
+const MAX_BYTES_IN_PAGE = 256 * 1024 * 1024;
 /** Shorter gaps are rounding of the times. */
 const MIN_GAP_SECONDS = 0.05;
 const MAX_CHANNELS = 32;
@@ -38,18 +41,17 @@ export interface Audio extends SampleSource {
 }
 
 /**
- * The sound of a file, in one channel at 16 kHz, decoded as it is read. At most a second of it is in memory, and what the
- * browser's decoder holds.
+ * The sound of a file, in one channel at 16 kHz, decoded as it is read: at most a second of it is in memory, and what the
+ * browser's decoder holds. What the worker cannot decode, the page does, as a whole and within a bound.
  * @throws ServiceError 400: no sound, too long, or a codec that this browser lacks
  */
-export async function readAudio(file: Blob): Promise<Audio> {
+export async function readAudio(file: Blob, decodeInPage: DecodeAudio): Promise<Audio> {
   if (file.size === 0) throw refuse('is empty. Send a file of sound', 'invalid_value');
   const input = new Input({ source: new BlobSource(file), formats: FORMATS });
   const track = await input.getPrimaryAudioTrack().catch(() => {
     throw refuse(`is damaged, or no sound in a format that can be read: ${FORMAT_NAMES}`, 'invalid_value');
   });
   if (!track) throw refuse('has no sound in it', 'invalid_value');
-  if (!(await track.canDecode())) throw await undecodable(track);
   const { numberOfChannels, sampleRate } = track;
   if (numberOfChannels > MAX_CHANNELS || sampleRate > MAX_RATE || sampleRate < MIN_RATE) {
     throw refuse(
@@ -60,15 +62,26 @@ export async function readAudio(file: Blob): Promise<Audio> {
   // A format without an index is decoded to see: the limit holds there too.
   const seconds = await track.computeDuration().catch(() => 0);
   if (seconds > MAX_SECONDS) throw tooLong();
-  return new DecodedAudio(track, () => input.dispose());
+  if (await track.canDecode()) return new DecodedAudio(track, () => input.dispose());
+  input.dispose();
+  const codec = track.codec ?? 'an unknown codec';
+  const most = MAX_BYTES_IN_PAGE / (Float32Array.BYTES_PER_ELEMENT * numberOfChannels * sampleRate);
+  if (seconds > most) {
+    const minutes = Math.floor(most / 60);
+    const rule = `is in ${codec}, of which this browser decodes at most ${minutes} minutes. Split it`;
+    throw refuse(rule, 'invalid_value');
+  }
+  const audio = await decodeInPage(file);
+  if ('samples' in audio) return new PageSamples(audio.samples);
+  throw await undecodable(codec, audio.plays);
 }
 
-async function undecodable(track: InputAudioTrack): Promise<ServiceError> {
-  const codec = track.codec ?? 'an unknown codec';
+async function undecodable(codec: string, playsInPage: readonly string[]): Promise<ServiceError> {
   const able = await getDecodableAudioCodecs();
   const others = able.filter((each) => !each.startsWith('pcm') && !each.endsWith('law'));
+  const known = [...new Set(['wav', ...others, ...playsInPage])].join(', ');
   return refuse(
-    `is in ${codec}, which this browser cannot decode. It decodes ${['wav', ...others].join(', ')}`,
+    `is in ${codec}, and damaged, or of a kind that this browser cannot decode. It decodes ${known}`,
     'unsupported_value',
   );
 }
@@ -77,6 +90,29 @@ const refuse = (rule: string, code: 'invalid_value' | 'unsupported_value'): Serv
   requestError(400, `\`file\` ${rule}.`, code, 'file');
 
 const tooLong = (): ServiceError => refuse('is longer than 2 hours. Split it', 'invalid_value');
+
+/** Sound that the page has decoded. */
+class PageSamples implements Audio {
+  readonly #samples: Int16Array;
+  #at = 0;
+
+  constructor(samples: Int16Array) {
+    this.#samples = samples;
+  }
+
+  get seconds(): number {
+    return this.#at / SAMPLE_RATE;
+  }
+
+  async next(): Promise<Float32Array<ArrayBuffer> | null> {
+    const piece = this.#samples.subarray(this.#at, this.#at + SAMPLE_RATE);
+    this.#at += piece.length;
+    if (this.seconds > MAX_SECONDS) throw tooLong();
+    return piece.length === 0 ? null : Float32Array.from(piece, (sample) => sample / 32_768);
+  }
+
+  close(): void {}
+}
 
 class DecodedAudio implements Audio {
   readonly #samples: AsyncGenerator<AudioSample, void, unknown>;

@@ -4,6 +4,7 @@ import type { ProxyMarked } from 'comlink';
 import { toWireError } from '../../../errors/engine-errors.ts';
 import type { WireError } from '../../../errors/wire-error.ts';
 import type { TranscriptionProgress } from '../../../protocol/job.ts';
+import type { DecodeAudio } from '../../../protocol/worker-control.ts';
 import type { Runtime } from '../onnx/onnx-worker.ts';
 import { type ReadFile, serveFiles } from '../onnx/weight-files.ts';
 import { readAudio } from './read-audio.ts';
@@ -19,6 +20,7 @@ export interface WhisperFiles {
 export type Finished = { seconds: number } | { error: WireError };
 
 let loaded: WhisperModel | null = null;
+let decodeAudio: DecodeAudio;
 let running = new AbortController();
 
 /** Hears files, one at a time, in a separate worker: decoding and computing would block the engine's. */
@@ -28,9 +30,11 @@ export const whisperWorker = {
     { name, device, dtype }: WhisperFiles,
     { script, wasm, threads }: Runtime,
     read: ReadFile,
+    decodeInPage: DecodeAudio,
   ): Promise<string[]> {
     Object.assign(env.backends.onnx.wasm ?? {}, { wasmPaths: { mjs: script, wasm }, numThreads: threads });
     serveFiles(name, read);
+    decodeAudio = decodeInPage;
     loaded = await WhisperModel.load(name, { device, dtype });
     return loaded.isMultilingual ? loaded.languages : [];
   },
@@ -48,7 +52,7 @@ export const whisperWorker = {
     running = new AbortController();
     const { signal } = running;
     try {
-      const audio = await readAudio(file);
+      const audio = await readAudio(file, decodeAudio);
       try {
         await onProgress(null);
         for await (const progress of transcribe(loaded, audio, { ...options, signal })) {

@@ -1,0 +1,150 @@
+import type { Waiting } from '../../api/service-dependencies.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import type { ChatUsage, TranscriptionEvent, TranscriptionJob } from '../../protocol/job.ts';
+import { catch as orElse, z } from '../../util/zod.ts';
+import { estimateTokens } from './answer-schemas.ts';
+import { Deadline, readText } from './read-answer.ts';
+import { readEvents } from './read-events.ts';
+import { brokeBound, cutShort } from './upstream-failures.ts';
+import type { UpstreamServer } from './upstream-server.ts';
+
+/** To the headers: most servers transcribe the whole file before them. */
+const SILENCE_MS = 240_000;
+const MAX_BODY_MS = 60_000;
+/** Between two events of a stream. */
+const MAX_PAUSE_MS = 60_000;
+/** Two hours of speech with the times of all words are some megabytes. */
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
+/** Of a file; a key's limit counts the tokens of its text. */
+const MAX_TOKENS = 1_000_000;
+
+const count = orElse(z.optional(z.int().check(z.minimum(0), z.maximum(MAX_TOKENS))), undefined);
+const usageSchema = orElse(z.nullish(z.object({ input_tokens: count, output_tokens: count })), undefined);
+const answerSchema = z.object({ text: z.string(), usage: usageSchema });
+const eventSchema = z.object({
+  error: z.optional(z.unknown()),
+  type: orElse(z.string(), ''),
+  delta: z.optional(z.string()),
+  text: z.optional(z.string()),
+  usage: usageSchema,
+});
+type Usage = z.output<typeof usageSchema>;
+
+const EVENT_STREAM = 'text/event-stream';
+
+/**
+ * One file on a server, which checks the fields. `accepted` comes with the first text: until then the next variant can
+ * answer unseen.
+ * @throws ServiceError; the signal's reason when aborted
+ */
+export async function* upstreamTranscription(
+  server: UpstreamServer,
+  job: TranscriptionJob,
+  signal: AbortSignal,
+): AsyncGenerator<Waiting | TranscriptionEvent, void, undefined> {
+  const { fingerprint } = server;
+  const fields = Object.fromEntries(job.fields);
+  const isStreamed = fields['stream'] === 'true';
+  const bodyType = contentTypeOf(fields['response_format'] ?? 'json');
+  const accepted: TranscriptionEvent = {
+    type: 'accepted',
+    fingerprint,
+    contentType: isStreamed ? EVENT_STREAM : bodyType,
+  };
+  const path = job.task === 'translate' ? '/audio/translations' : '/audio/transcriptions';
+  const left = new AbortController();
+  const began = performance.now();
+  const done = (text: string, usage: ChatUsage): TranscriptionEvent => ({
+    type: 'done',
+    text,
+    usage,
+    timings: { queueMs: 0, computeMs: performance.now() - began },
+  });
+  server.running++;
+  try {
+    yield { type: 'waiting', stage: 'checking' };
+    const form = formOf(job, server.variant.model);
+    const response = await server.post(path, form, AbortSignal.any([signal, left.signal]), SILENCE_MS);
+    yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
+    if (isStreamed && response.headers.get('content-type')?.includes(EVENT_STREAM)) {
+      const deadline = new Deadline();
+      deadline.set(MAX_PAUSE_MS, 'sent no text');
+      let isAccepted = false;
+      for await (const { type, delta, text, usage } of readEvents(response, eventSchema, deadline, () =>
+        server.heard(),
+      )) {
+        if (type !== 'transcript.text.delta' && type !== 'transcript.text.done') continue;
+        deadline.clear();
+        if (!isAccepted) yield accepted;
+        isAccepted = true;
+        if (type === 'transcript.text.done') {
+          const counted = usageOf(usage, text ?? '');
+          yield done(doneEvent(text ?? '', counted), counted);
+          return;
+        }
+        yield { type: 'delta', text: deltaEvent(delta ?? '') };
+        deadline.set(MAX_PAUSE_MS, 'sent no further text');
+      }
+      throw cutShort();
+    }
+    const body = await readText(response, MAX_BODY_BYTES, MAX_BODY_MS);
+    const { text, usage } = bodyType === JSON_TYPE ? parseAnswer(body) : { text: body };
+    const counted = usageOf(usage, text);
+    yield accepted;
+    // Some servers know no streams.
+    yield done(isStreamed ? deltaEvent(text) + doneEvent(text, counted) : body, counted);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof ServiceError ? error : cutShort();
+  } finally {
+    server.running--;
+    // Leaving early ends the server's work as well.
+    left.abort();
+  }
+}
+
+const JSON_TYPE = 'application/json';
+
+/** Not the server's own header: what it sends must not be a page of this origin. */
+function contentTypeOf(format: string): string {
+  if (format === 'json' || format === 'verbose_json') return JSON_TYPE;
+  return format === 'vtt' ? 'text/vtt; charset=utf-8' : 'text/plain; charset=utf-8';
+}
+
+/** As the caller sent it, with the model's name there. */
+function formOf({ file, fields }: TranscriptionJob, model: string): FormData {
+  const form = new FormData();
+  for (const [name, value] of fields) if (name !== 'model') form.append(name, value);
+  form.set('model', model);
+  form.set('file', file);
+  return form;
+}
+
+function parseAnswer(body: string): z.output<typeof answerSchema> {
+  const { success, data } = answerSchema.safeParse(JSON.parse(body));
+  if (!success) throw brokeBound('sent a transcript that is not as in the OpenAI API');
+  return data;
+}
+
+const usageOf = (told: Usage, text: string): ChatUsage => ({
+  promptTokens: told?.input_tokens ?? 0,
+  cachedTokens: 0,
+  completionTokens: told?.output_tokens ?? estimateTokens(text.length),
+});
+
+const eventOf = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+
+const deltaEvent = (delta: string): string =>
+  delta === '' ? '' : eventOf({ type: 'transcript.text.delta', delta });
+
+const doneEvent = (text: string, { promptTokens, completionTokens }: ChatUsage): string =>
+  eventOf({
+    type: 'transcript.text.done',
+    text,
+    usage: {
+      type: 'tokens',
+      input_tokens: promptTokens,
+      output_tokens: completionTokens,
+      total_tokens: promptTokens + completionTokens,
+    },
+  });

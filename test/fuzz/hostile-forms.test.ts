@@ -1,0 +1,56 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { FORMATS, speechModel } from '../support/speech/speech-model.ts';
+import { judge, type Outcome } from './outcome.ts';
+
+const forms = Number(process.env['LOCALTEXT_FUZZ_FORMS'] ?? 60);
+const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
+const LANES = 4;
+const BATCH = 50;
+
+let model: Awaited<ReturnType<typeof speechModel>>;
+let context: BrowserContext;
+let page: Page;
+
+beforeAll(async () => {
+  model = await speechModel();
+  context = await launch();
+  page = await context.newPage();
+  const options = encodeURIComponent(JSON.stringify({ catalog: model.catalog }));
+  await page.goto(`${inject('siteUrl')}/fuzz-page.html?options=${options}`);
+});
+afterAll(async () => {
+  await context.close();
+  model.close();
+});
+
+test(
+  `no form with a file breaks the service (${forms} forms, seed ${seed})`,
+  { timeout: 120_000 + forms * 2000, retry: 0 },
+  async () => {
+    const urls = FORMATS.map((ending) => `${model.url}/clips/sentence.${ending}`);
+    const key = await page.evaluate((clips) => window.fuzz.setUpSpeech(clips), urls);
+    const epoch = await page.evaluate(() => window.fuzz.epoch());
+    const outcomes: Outcome[] = [];
+    for (let at = 0; at < forms; at += BATCH) {
+      const batch = Array.from({ length: Math.min(BATCH, forms - at) }, (_, index) => at + index);
+      const args = [key, seed, batch, LANES] as const;
+      outcomes.push(...(await page.evaluate((given) => window.fuzz.runForms(...given), args)));
+    }
+    const statuses: Record<number, number> = {};
+    for (const { status } of outcomes) statuses[status] = (statuses[status] ?? 0) + 1;
+    const slowest = Math.round(Math.max(...outcomes.map(({ ms }) => ms)));
+    console.log(`${forms} forms, seed ${seed}: ${JSON.stringify(statuses)}, the slowest ${slowest} ms`);
+    const faults = outcomes.flatMap((outcome) => {
+      const why = judge(outcome);
+      return why === null ? [] : [`seed ${seed}, form ${outcome.index}: ${outcome.kind}: ${why}`];
+    });
+    expect(faults).toEqual([]);
+    // Most is refused, and what is sound is not.
+    expect(statuses[200]).toBeGreaterThan(forms / 20);
+    expect(statuses[400]).toBeGreaterThan(forms / 3);
+    expect(await page.evaluate(() => window.fuzz.epoch()), 'the engine was started again').toBe(epoch);
+  },
+);
