@@ -189,6 +189,10 @@ export class SiteTab {
     );
   }
 
+  plays(type: string): Promise<boolean> {
+    return this.#tab.evaluate((asked) => document.createElement('audio').canPlayType(asked) !== '', type);
+  }
+
   /** The text of a clip, or of the error. */
   transcribe(clipUrl: string): Promise<string> {
     return this.#tab.evaluate(

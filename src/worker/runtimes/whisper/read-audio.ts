@@ -62,7 +62,8 @@ export async function readAudio(file: Blob, decodeInPage: DecodeAudio): Promise<
   // A format without an index is decoded to see: the limit holds there too.
   const seconds = await track.computeDuration().catch(() => 0);
   if (seconds > MAX_SECONDS) throw tooLong();
-  if (await track.canDecode()) return new DecodedAudio(track, () => input.dispose());
+  if ((isPcm(track.codec) || !isWebKitGtk()) && (await track.canDecode()))
+    return new DecodedAudio(track, () => input.dispose());
   input.dispose();
   const codec = track.codec ?? 'an unknown codec';
   const most = MAX_BYTES_IN_PAGE / (Float32Array.BYTES_PER_ELEMENT * numberOfChannels * sampleRate);
@@ -76,8 +77,13 @@ export async function readAudio(file: Blob, decodeInPage: DecodeAudio): Promise<
   throw await undecodable(codec, audio.plays);
 }
 
+const isPcm = (codec: string | null): boolean => codec !== null && /^pcm|law$/.test(codec);
+
+/** It reports that it decodes mp3 in a worker, and then its process ends, and with it the page. */
+const isWebKitGtk = (): boolean => /Linux.*AppleWebKit\/(?!.*Chrom)/.test(navigator.userAgent);
+
 async function undecodable(codec: string, playsInPage: readonly string[]): Promise<ServiceError> {
-  const able = await getDecodableAudioCodecs();
+  const able = isWebKitGtk() ? [] : await getDecodableAudioCodecs();
   const others = able.filter((each) => !each.startsWith('pcm') && !each.endsWith('law'));
   const known = [...new Set(['wav', ...others, ...playsInPage])].join(', ');
   return refuse(

@@ -6,6 +6,7 @@ import type { PageAudio } from '../../../../src/protocol/worker-control.ts';
 import { readAudio } from '../../../../src/worker/runtimes/whisper/read-audio.ts';
 
 /** Node has no WebCodecs, as workers of some browsers. */
+vi.stubGlobal('navigator', { userAgent: 'Node' });
 
 const clip = async (name: string): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await readFile(join(import.meta.dirname, '../../../support/speech', name)));
