@@ -116,12 +116,14 @@ describe("the manual's samples run", () => {
       'package.json': '{"type":"module"}',
       'vite.config.js': sample('README.md', 'plugins: [localtext()]'),
       'index.html': '<!doctype html><title>README</title><script type="module" src="./main.js"></script>',
-      'main.js': `const samples = import.meta.glob('./samples/*.js');
-        window.sample = samples['./samples/' + location.search.slice(1) + '.js']();`,
+      'main.js': `const samples = import.meta.glob('./samples/*.{js,ts}');
+        const name = location.search.slice(1);
+        window.sample = (samples['./samples/' + name + '.js'] ?? samples['./samples/' + name + '.ts'])();`,
       'samples/five-lines.js': `${sample('README.md', 'const openai')}\nexport { openai, key };`,
       'samples/fetch.js': `${started}const { key } = await localtext.keys.ensure({ label: 'my app' });
         ${sample('docs/browsers.md', 'createFetch()')}\nexport { openai };`,
       'samples/keys.js': `${started}${sample('docs/keys.md', 'limits: { requestsPerMinute')}\nexport { localtext };`,
+      'samples/smallest.ts': sample('docs/models.md', 'export const rewritten'),
       'samples/catalog.js': `${sample('docs/models.md', 'extendCatalog(defaultCatalog')}
         import { keys } from 'localtext';
         import OpenAI from 'openai';
@@ -186,6 +188,20 @@ describe("the manual's samples run", () => {
     expect(await ownKey(other)).toBe(key);
     await page.reload();
     expect(await ownKey(page)).toBe(key);
+  });
+
+  test('the smallest model classifies, extracts and rewrites after examples', async () => {
+    const page = await open('smallest');
+    const fields = await page.evaluate(async () => {
+      const loaded = (window as unknown as { sample: Promise<Record<string, object>> }).sample;
+      const { classified, extracted, rewritten } = await loaded;
+      return [classified, extracted, rewritten];
+    });
+    expect(fields).toEqual([
+      { topic: 'account' },
+      { name: 'Tom', city: 'Paris' },
+      { text: 'Could you open the window, please?' },
+    ]);
   });
 
   test('createFetch', async () => {
