@@ -13,6 +13,10 @@ export class ContextLengthError extends ServiceError {
   }
 }
 
+/** Not by `instanceof`: see `ServiceError`. */
+export const isContextLengthError = (error: unknown): error is ContextLengthError =>
+  error instanceof ServiceError && error.code === 'context_length_exceeded' && 'share' in error;
+
 /** Both in tokens. */
 export function contextLengthExceeded(promptTokens: number, contextLength: number): ServiceError {
   return new ContextLengthError(

@@ -21,6 +21,12 @@ interface Options {
 
 /** A failure that is safe to show to a client, of the service or of an engine. What else is thrown is not shown. */
 export class ServiceError extends Error {
+  /** WebKit evaluates a worker's script again for a chunk that imports it: a worker then has this class twice. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== ServiceError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return value instanceof Error && value.name === 'ServiceError' && 'wire' in value;
+  }
+
   override readonly name = 'ServiceError';
   readonly wire: WireError;
   readonly #headers: Record<string, string>;

@@ -1,4 +1,4 @@
-import { ContextLengthError } from '../../errors/engine-errors.ts';
+import { isContextLengthError } from '../../errors/engine-errors.ts';
 import { serverError } from '../../errors/service-error.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { ChatEvent, ChatJob, EmbeddingJob, EmbeddingResult, Job, Timings } from '../../protocol/job.ts';
@@ -53,7 +53,7 @@ async function* truncating(
     try {
       return yield* engine.generate(job, signal, onPrefill);
     } catch (error) {
-      if (!(error instanceof ContextLengthError) || !('messages' in job.input)) throw error;
+      if (!isContextLengthError(error) || !('messages' in job.input)) throw error;
       const share = tries < MAX_TRUNCATIONS ? error.share : 0;
       const messages = dropOldestTurns(job.input.messages, share);
       if (!messages) throw error;
