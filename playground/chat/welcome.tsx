@@ -9,7 +9,14 @@ import { bytes } from '../format.ts';
 import { settings } from './chat-state.ts';
 import { say } from './send.ts';
 
-const STARTERS = ['Why is the sky blue?', 'Name five rivers in Europe.', 'Write two lines about rain.'];
+const STARTERS = [
+  'Rewrite politely: send me the file now.',
+  'Is this a complaint? “My lamp arrived broken.”',
+  'Write two lines about rain.',
+];
+
+/** Models whose weights take less know few facts. */
+const SMALL_BYTES = 500e6;
 
 /** Before the first word: what this is, what it costs to start, and a way in. */
 export function Welcome() {
@@ -21,7 +28,9 @@ export function Welcome() {
     : fromHub > 0
       ? `Its weights (up to ${bytes(fromHub)}, from the model hub)`
       : 'Its weights';
-  const ready = modelStatuses.value.some(({ id, state }) => id === model && state === 'ready');
+  const status = modelStatuses.value.find(({ id }) => id === model);
+  const ready = status?.state === 'ready';
+  const small = (status?.bytes ?? Infinity) < SMALL_BYTES;
   return (
     <div class="welcome" data-hue={hueOf(model)}>
       <div class="welcome-body">
@@ -37,6 +46,11 @@ export function Welcome() {
           <p class="welcome-line">
             {weights} are downloaded once and kept in this browser. Then {model} runs on this device: nothing
             you write leaves this page, and it answers without a network too.
+          </p>
+        )}
+        {small && (
+          <p class="welcome-line">
+            A model this small classifies, extracts and rewrites short texts. Do not rely on it for facts.
           </p>
         )}
         <LoadCard model={model} />
