@@ -51,8 +51,9 @@ test('react-ai-sdk: a first visit shows the download, its progress and the time 
   await panel.getByText(/^\d+ MB of 98 MB, about \d+ s$/).waitFor({ timeout: 30_000 });
   await panel.getByRole('button', { name: 'Cancel' }).click();
   await download.waitFor();
-  const [left] = /\d+(?= MB)/.exec(await panel.innerText()) ?? [];
-  expect(Number(left)).toBeLessThan(98);
+  const left = async (): Promise<number> => Number(/\d+(?= MB)/.exec(await panel.innerText())?.[0]);
+  // What is left is looked up in the storage.
+  await expect.poll(left).toBeLessThan(98);
   site.bytesPerSecond = 200e6;
   await download.click();
   await panel.getByText('amber-phoenix-4 is ready').waitFor({ timeout: 60_000 });
