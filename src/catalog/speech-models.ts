@@ -9,7 +9,7 @@ const whisperTiny: WhisperVariant = {
   contextLength: 448,
   files: [],
   hub: {
-    repository: 'onnx-community/whisper-tiny',
+    repository: 'onnx-community/whisper-tiny_timestamped',
     revision: 'main',
     folder: 'whisper-tiny',
     files: [

@@ -180,6 +180,8 @@ export interface TranscriptionSegment {
   averageLogprob: number;
   compressionRatio: number;
   noSpeechProbability: number;
+  /** Where the request asks for them. */
+  words?: { word: string; start: number; end: number }[];
 }
 
 /** What an engine yields for a transcription, in this order: `accepted` once, `delta` any number of times, `done` once. */

@@ -29,7 +29,10 @@ export function contentType({ format, stream }: FormFields): string {
 }
 
 /** The whole body. */
-export function formatWhole(format: FormFields['format'], transcript: Transcript): string {
+export function formatWhole(
+  { format, granularities }: Pick<FormFields, 'format' | 'granularities'>,
+  transcript: Transcript,
+): string {
   const { segments, seconds, language, task } = transcript;
   const text = textOf(segments);
   const usage = { type: 'duration', seconds: Math.ceil(seconds) };
@@ -48,7 +51,10 @@ export function formatWhole(format: FormFields['format'], transcript: Transcript
         language: nameOf(language),
         duration: round(seconds),
         text,
-        segments: segments.map(verbose),
+        ...(granularities.includes('segment') && { segments: segments.map(verbose) }),
+        ...(granularities.includes('word') && {
+          words: segments.flatMap(({ words = [] }) => words.map(rounded)),
+        }),
         usage,
       });
   }
@@ -89,6 +95,12 @@ const verbose = (segment: TranscriptionSegment) => ({
   avg_logprob: segment.averageLogprob,
   compression_ratio: segment.compressionRatio,
   no_speech_prob: segment.noSpeechProbability,
+});
+
+const rounded = ({ word, start, end }: { word: string; start: number; end: number }) => ({
+  word,
+  start: round(start),
+  end: round(end),
 });
 
 /** An arrow would end the line of times. */

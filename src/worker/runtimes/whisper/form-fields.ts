@@ -2,6 +2,7 @@ import * as z from '../../../util/zod.ts';
 
 import { requestError, type ServiceError } from '../../../errors/service-error.ts';
 
+const GRANULARITIES = ['segment', 'word'] as const;
 const FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
 /** Far more than the 224 tokens that the model sees of it. */
 const MAX_PROMPT = 10_000;
@@ -13,11 +14,14 @@ export interface FormFields {
   format: (typeof FORMATS)[number];
   temperature: number;
   stream: boolean;
+  granularities: readonly (typeof GRANULARITIES)[number][];
 }
 
 const oneOf = (values: readonly string[]): string => `must be one of ${values.join(', ')}`;
 const text = z.string();
 const flag = z.enum(['true', 'false'], 'must be true or false');
+
+const GRANULARITY_FIELD = 'timestamp_granularities[]';
 
 /** Each field's rule. Fields that OpenAI does not have are ignored, as in its service. */
 const schema = z.object({
@@ -27,7 +31,7 @@ const schema = z.object({
   temperature: z.optional(
     text.check(z.regex(/^(0(\.\d{1,10})?|1(\.0{1,10})?|\.\d{1,10})$/, 'must be a number from 0 to 1')),
   ),
-  'timestamp_granularities[]': z.optional(z.enum(['segment', 'word'], oneOf(['segment', 'word']))),
+  [GRANULARITY_FIELD]: z.optional(z.enum(GRANULARITIES, oneOf(GRANULARITIES))),
   stream: z.optional(flag),
 });
 
@@ -47,6 +51,7 @@ const nameOf = (name: string): string =>
 /** @throws ServiceError 400 that names the field */
 export function parseFields(given: readonly (readonly [name: string, value: string])[]): FormFields {
   const fields: Record<string, string> = {};
+  const asked = new Set<string>();
   for (const [name, value] of given) {
     const known = nameOf(name);
     const refused = Object.hasOwn(REFUSED, known) ? REFUSED[known] : undefined;
@@ -54,9 +59,7 @@ export function parseFields(given: readonly (readonly [name: string, value: stri
     // A list has one rule for all of its values.
     const parsed = schema.safeParse({ [known]: value });
     if (!parsed.success) throw wrong(known, parsed.error.issues[0]?.message ?? 'is not valid');
-    if (known === 'timestamp_granularities[]' && value === 'word') {
-      throw wrong(known, 'cannot be `word`: this model gives the times of segments', 'unsupported_value');
-    }
+    if (known === GRANULARITY_FIELD) asked.add(value);
     fields[known] = value;
   }
   const { language, prompt = '', response_format: format, temperature, stream } = schema.parse(fields);
@@ -67,9 +70,9 @@ export function parseFields(given: readonly (readonly [name: string, value: stri
       'invalid_parameter_combination',
     );
   }
-  if (fields['timestamp_granularities[]'] !== undefined && format !== 'verbose_json') {
+  if (asked.size > 0 && format !== 'verbose_json') {
     throw wrong(
-      'timestamp_granularities[]',
+      GRANULARITY_FIELD,
       'requires `response_format` verbose_json',
       'invalid_parameter_combination',
     );
@@ -80,6 +83,7 @@ export function parseFields(given: readonly (readonly [name: string, value: stri
     format: format ?? 'json',
     temperature: Number(temperature ?? 0),
     stream: stream === 'true',
+    granularities: asked.size === 0 ? ['segment'] : GRANULARITIES.filter((each) => asked.has(each)),
   };
 }
 

@@ -10,7 +10,7 @@ import { isStartFailure, runtimeFiles, startFailure } from '../onnx/runtime-file
 import { folderOf, graphFailure, namesOf, noGpu } from '../onnx/transformers-files.ts';
 import { filesOf } from '../onnx/weight-files.ts';
 import { WhisperEngine } from './whisper-engine.ts';
-import type { WhisperHost, whisperWorker } from './whisper-worker.ts';
+import type { WhisperAbilities, WhisperHost, whisperWorker } from './whisper-worker.ts';
 
 const NEEDED = [
   /^config\.json$/,
@@ -34,12 +34,12 @@ export const loadWhisper: LoadEngine<WhisperVariant, TranscriptionEngine> = asyn
   const threads = hasThreads() ? Math.min(processors(), MAX_THREADS) : 1;
   const runtime = { script: wasm(script), wasm: wasm(binary), threads };
   const dtype = variant.files.some(({ path }) => path.endsWith('_quantized.onnx')) ? 'q8' : 'fp32';
-  let languages: string[] = [];
+  let abilities: WhisperAbilities = { languages: [], timesWords: false };
   try {
     const worker = await ModelWorker.open<WhisperHost, Remote<typeof whisperWorker>>(
       (host, lock) => host.whisperWorker(lock),
       async (model) => {
-        languages = await model.load(
+        abilities = await model.load(
           { name, device, dtype },
           runtime,
           proxy(files.read),
@@ -49,7 +49,7 @@ export const loadWhisper: LoadEngine<WhisperVariant, TranscriptionEngine> = asyn
       AbortSignal.any([signal, files.failed]),
     );
     const backend = device === 'wasm' ? `wasm-${threads}t` : 'webgpu';
-    return new WhisperEngine(worker, languages, `${name}-transformers-${backend}`);
+    return new WhisperEngine(worker, abilities, `${name}-transformers-${backend}`);
   } catch (error) {
     signal.throwIfAborted();
     throw isStartFailure(error) ? await startFailure(error, variant, context) : graphFailure(error, variant);

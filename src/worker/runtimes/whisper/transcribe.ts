@@ -2,6 +2,7 @@ import type { TranscriptionProgress, TranscriptionSegment } from '../../../proto
 import { cutWindow } from './segments.ts';
 import { MAX_PREVIOUS_TOKENS, SAMPLE_RATE, WINDOW_SECONDS } from './whisper-model.ts';
 import type { DecodedWindow, DecodeOptions, HeardWindow, WhisperModel } from './whisper-model.ts';
+import { timeWords, wordsOf } from './word-times.ts';
 
 export interface TranscribeOptions {
   /** None: the language of the first window. */
@@ -14,6 +15,8 @@ export interface TranscribeOptions {
   signal: AbortSignal;
   /** What it yielded last, to go on from there. */
   progress: TranscriptionProgress | null;
+  /** Time each word. */
+  words: boolean;
 }
 
 /** Sound at 16 kHz, in order. */
@@ -24,7 +27,7 @@ export interface SampleSource {
 
 export type Listener = Pick<
   WhisperModel,
-  'hear' | 'decode' | 'language' | 'textOf' | 'tokenize' | 'special' | 'isMultilingual'
+  'hear' | 'decode' | 'align' | 'language' | 'textOf' | 'tokenize' | 'special' | 'isMultilingual'
 >;
 
 /** -60 dB: in silence the model makes words up. */
@@ -44,7 +47,7 @@ const MAX_REMEMBERED_TEMPERATURE = 0.5;
 export async function* transcribe(
   model: Listener,
   source: SampleSource,
-  { language: asked, task, prompt, temperature, signal, progress }: TranscribeOptions,
+  { language: asked, task, prompt, temperature, signal, progress, words }: TranscribeOptions,
 ): AsyncGenerator<TranscriptionProgress, void, undefined> {
   const window = new SampleWindow(source);
   const initial = prompt.trim() === '' ? [] : model.tokenize(` ${prompt.trim()}`);
@@ -77,6 +80,7 @@ export async function* transcribe(
         const quality = { averageLogprob, noSpeechProbability, compressionRatio };
         return [{ ...times, text, tokens, temperature: best.temperature, ...quality }];
       });
+      if (words) await addWords(model, heard, found, { language, task, seconds, position });
       segments = [...segments, ...found.map((segment, at) => ({ id: segments.length + at, ...segment }))];
       const spoken = found.flatMap(({ tokens }) => tokens);
       previous =
@@ -86,6 +90,25 @@ export async function* transcribe(
     }
     await window.skip(Math.max(1, Math.round(nextStart * SAMPLE_RATE)), signal);
     yield { segments, position: window.position / SAMPLE_RATE, language, previous };
+  }
+}
+
+/** Of all segments of one window, from one more run of the decoder. */
+async function addWords(
+  model: Listener,
+  heard: HeardWindow,
+  segments: Pick<TranscriptionSegment, 'tokens' | 'words'>[],
+  { position, ...options }: Parameters<Listener['align']>[2] & { language: string; position: number },
+): Promise<void> {
+  const texts = segments.map(({ tokens }) => tokens.filter((token) => token < model.special.end));
+  if (texts.length === 0) return;
+  const starts = await model.align(heard, texts.flat(), options);
+  let from = 0;
+  for (const [at, segment] of segments.entries()) {
+    const tokens = texts[at] ?? [];
+    const own = starts.slice(from, from + tokens.length + 1).map((start) => position + start);
+    segment.words = timeWords(wordsOf(tokens, model.textOf.bind(model), options.language), own);
+    from += tokens.length;
   }
 }
 

@@ -7,8 +7,8 @@ import { Channel } from '../../../util/async.ts';
 import type { TranscriptionEngine } from '../engine.ts';
 import type { ModelWorker } from '../onnx/model-worker.ts';
 import { contentType, countTokens, deltaEvent, doneEvent, formatWhole } from './answer-formats.ts';
-import { parseFields } from './form-fields.ts';
-import type { Finished, WhisperHost, whisperWorker } from './whisper-worker.ts';
+import { type FormFields, parseFields } from './form-fields.ts';
+import type { Finished, WhisperAbilities, WhisperHost, whisperWorker } from './whisper-worker.ts';
 
 /** The parts of the worker that a transcription uses. */
 type Calls = Pick<ModelWorker<WhisperHost, Remote<typeof whisperWorker>>, 'call' | 'end'>;
@@ -18,12 +18,11 @@ export class WhisperEngine implements TranscriptionEngine {
   readonly fingerprint: string;
   readonly slots = 1;
   readonly #worker: Calls;
-  /** Codes; none: it knows English alone. */
-  readonly #languages: readonly string[];
+  readonly #abilities: WhisperAbilities;
 
-  constructor(worker: Calls, languages: readonly string[], fingerprint: string) {
+  constructor(worker: Calls, abilities: WhisperAbilities, fingerprint: string) {
     this.#worker = worker;
-    this.#languages = languages;
+    this.#abilities = abilities;
     this.fingerprint = fingerprint;
   }
 
@@ -33,7 +32,7 @@ export class WhisperEngine implements TranscriptionEngine {
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
     const began = performance.now();
     const fields = parseFields(job.fields);
-    this.#checkLanguage(job, fields.language);
+    this.#checkAbilities(job, fields);
     signal.throwIfAborted();
     const steps = new Channel<TranscriptionProgress | 'sound' | Finished>();
     const run = this.#run(job, fields, steps);
@@ -62,7 +61,7 @@ export class WhisperEngine implements TranscriptionEngine {
           ended = true;
           const { segments = [], language = fields.language ?? 'en' } = progress ?? {};
           const transcript = { task: job.task, language, seconds: step.seconds, segments };
-          const text = fields.stream ? doneEvent(transcript) : formatWhole(fields.format, transcript);
+          const text = fields.stream ? doneEvent(transcript) : formatWhole(fields, transcript);
           const { input, output } = countTokens(transcript);
           const usage = { promptTokens: input, cachedTokens: 0, completionTokens: output };
           const timings = { queueMs: 0, computeMs: performance.now() - began };
@@ -85,10 +84,11 @@ export class WhisperEngine implements TranscriptionEngine {
   /** Never rejects. */
   async #run(
     { file, task, progress }: TranscriptionJob,
-    { language, prompt, temperature }: ReturnType<typeof parseFields>,
+    { language, prompt, temperature, granularities }: FormFields,
     steps: Channel<TranscriptionProgress | 'sound' | Finished>,
   ): Promise<void> {
-    const options = { language, task, prompt, temperature, progress: progress ?? null };
+    const words = granularities.includes('word');
+    const options = { language, task, prompt, temperature, words, progress: progress ?? null };
     const onProgress = async (step: TranscriptionProgress | null) => steps.push(step ?? 'sound');
     try {
       steps.push(
@@ -99,8 +99,17 @@ export class WhisperEngine implements TranscriptionEngine {
     }
   }
 
-  #checkLanguage({ task }: TranscriptionJob, language: string | null): void {
-    const known = this.#languages;
+  #checkAbilities({ task }: TranscriptionJob, { language, granularities }: FormFields): void {
+    const { languages: known, timesWords } = this.#abilities;
+    if (granularities.includes('word') && !timesWords) {
+      throw requestError(
+        400,
+        "`timestamp_granularities[]` cannot be `word`: this model's files lack `cross_attentions`. Use segment, or weights " +
+          'exported with them, such as onnx-community/whisper-tiny_timestamped.',
+        'unsupported_value',
+        'timestamp_granularities[]',
+      );
+    }
     if (known.length === 0 && task === 'translate') {
       throw requestError(
         400,

@@ -11,6 +11,7 @@ import {
 import type { SpecialTokens } from './timestamp-rules.ts';
 import { yieldToEventLoop } from '../../../util/yield-to-event-loop.ts';
 import { applyTimestampRules, logSumExp } from './timestamp-rules.ts';
+import { alignTokens, FRAME_SECONDS } from './word-times.ts';
 
 export const SAMPLE_RATE = 16_000;
 /** The model hears windows of this length; shorter ones are filled with silence. */
@@ -29,6 +30,8 @@ interface GenerationConfig {
   task_to_id?: Record<string, number>;
   suppress_tokens?: number[] | null;
   begin_suppress_tokens?: number[] | null;
+  /** Layer and number of each head of the decoder that follows the sound. */
+  alignment_heads?: [layer: number, head: number][];
 }
 
 /** A window as the encoder has heard it. */
@@ -56,7 +59,10 @@ type Features = (samples: Float32Array) => Promise<{ input_features: Tensor }>;
 
 interface Session {
   forward(inputs: Record<string, unknown>): Promise<Record<string, Tensor>>;
+  sessions: Record<string, { run(feeds: unknown): Promise<unknown>; outputNames?: readonly string[] }>;
 }
+
+const ATTENTIONS = 'cross_attentions.';
 
 /** Whisper on onnxruntime: windows of sound to tokens. */
 export class WhisperModel {
@@ -100,6 +106,13 @@ export class WhisperModel {
     return this.#config.is_multilingual === true;
   }
 
+  /** Its files say where the decoder listens. */
+  get timesWords(): boolean {
+    const { alignment_heads: heads = [] } = this.#config;
+    const outputs = Object.values(this.#session.sessions).flatMap(({ outputNames = [] }) => outputNames);
+    return heads.length > 0 && outputs.some((name) => name.startsWith(ATTENTIONS));
+  }
+
   tokenize(text: string): number[] {
     return this.#tokenizer.encode(text, { add_special_tokens: false });
   }
@@ -113,10 +126,7 @@ export class WhisperModel {
   /** @param samples at most 30 s at 16 kHz */
   async hear(samples: Float32Array): Promise<HeardWindow> {
     const { input_features: input } = await this.#features(samples);
-    const encoder = this.#session as unknown as {
-      sessions: { model: { run(feeds: unknown): Promise<unknown> } };
-    };
-    const outputs = await encoder.sessions.model.run({
+    const outputs = await this.#session.sessions['model']?.run({
       input_features: (input as unknown as { ort_tensor: unknown }).ort_tensor,
     });
     return new Tensor((outputs as { last_hidden_state: never }).last_hidden_state);
@@ -174,6 +184,31 @@ export class WhisperModel {
     return { tokens, averageLogprob: logprobs / (tokens.length + 1), noSpeechProbability };
   }
 
+  /**
+   * Seconds after the window's start at which each token begins, and what follows the last.
+   * @param tokens of text
+   * @param seconds of the window that are sound
+   */
+  async align(
+    heard: HeardWindow,
+    tokens: readonly number[],
+    { language, task, seconds }: Pick<DecodeOptions, 'language' | 'task'> & { seconds: number },
+  ): Promise<number[]> {
+    const start = this.#startTokens(language, task);
+    const ids = [...start, this.#config.no_timestamps_token_id, ...tokens];
+    const outputs = await this.#session.forward({
+      encoder_outputs: heard,
+      decoder_input_ids: idTensor(ids),
+      past_key_values: null,
+    });
+    const frames = Math.ceil(seconds / FRAME_SECONDS);
+    const heads = (this.#config.alignment_heads ?? []).map(([layer, head]) =>
+      headOf(outputs[`${ATTENTIONS}${layer}`], head, frames),
+    );
+    const starts = alignTokens({ heads, frames, tokens: ids.length }, start.length);
+    return starts.map((frame) => frame * FRAME_SECONDS);
+  }
+
   #startTokens(language: string | null, task: DecodeOptions['task']): number[] {
     const { lang_to_id: languages = {}, task_to_id: tasks = {} } = this.#config;
     const codes = this.isMultilingual && language !== null ? [languages[`<|${language}|>`], tasks[task]] : [];
@@ -195,6 +230,23 @@ function row(logits: Tensor | undefined, position: number): Float32Array {
   if (!logits) throw new Error('the decoder gives no logits');
   const width = logits.dims.at(-1) ?? 0;
   return (logits.data as Float32Array).slice(position * width, (position + 1) * width);
+}
+
+/** Its first `frames` of each row, which sum to 1 again. */
+function headOf(attentions: Tensor | undefined, head: number, frames: number): Float32Array {
+  const [, , rows = 0, width = 0] = attentions?.dims ?? [];
+  const data = attentions?.data as Float32Array;
+  const shares = new Float32Array(rows * frames);
+  for (let at = 0; at < rows; at++) {
+    const from = (head * rows + at) * width;
+    const part = data.subarray(from, from + frames);
+    const sum = part.reduce((total, share) => total + share, 0) || 1;
+    shares.set(
+      part.map((share) => share / sum),
+      at * frames,
+    );
+  }
+  return shares;
 }
 
 const lastRow = (logits: Tensor | undefined): Float32Array => row(logits, (logits?.dims[1] ?? 1) - 1);

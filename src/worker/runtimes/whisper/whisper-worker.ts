@@ -17,6 +17,12 @@ export interface WhisperFiles {
   dtype: 'fp32' | 'q8';
 }
 
+export interface WhisperAbilities {
+  /** Codes; none: it knows English alone. */
+  languages: readonly string[];
+  timesWords: boolean;
+}
+
 export type Finished = { seconds: number } | { error: WireError };
 
 let loaded: WhisperModel | null = null;
@@ -25,18 +31,19 @@ let running = new AbortController();
 
 /** Hears files, one at a time, in a separate worker: decoding and computing would block the engine's. */
 export const whisperWorker = {
-  /** @returns codes of the languages that the model knows. @throws what the runtime failed with */
+  /** @throws what the runtime failed with */
   async load(
     { name, device, dtype }: WhisperFiles,
     { script, wasm, threads }: Runtime,
     read: ReadFile,
     decodeInPage: DecodeAudio,
-  ): Promise<string[]> {
+  ): Promise<WhisperAbilities> {
     Object.assign(env.backends.onnx.wasm ?? {}, { wasmPaths: { mjs: script, wasm }, numThreads: threads });
     serveFiles(name, read);
     decodeAudio = decodeInPage;
     loaded = await WhisperModel.load(name, { device, dtype });
-    return loaded.isMultilingual ? loaded.languages : [];
+    const { isMultilingual, languages, timesWords } = loaded;
+    return { languages: isMultilingual ? languages : [], timesWords };
   },
 
   /**

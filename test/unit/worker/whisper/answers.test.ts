@@ -20,19 +20,26 @@ const transcript = {
   segments: [segment(0, 0, 2.5, ' One --> two.'), segment(1, 3723.004, 3725.4, ' Three.')],
 };
 
+type Formats = Parameters<typeof formatWhole>[0];
+const whole = (
+  format: Formats['format'],
+  of: Parameters<typeof formatWhole>[1],
+  granularities: Formats['granularities'] = ['segment'],
+) => formatWhole({ format, granularities }, of);
+
 test('the formats', () => {
-  expect(formatWhole('text', transcript)).toBe('One --> two. Three.\n');
-  expect(formatWhole('srt', transcript)).toBe(
+  expect(whole('text', transcript)).toBe('One --> two. Three.\n');
+  expect(whole('srt', transcript)).toBe(
     '1\n00:00:00,000 --> 00:00:02,500\nOne -> two.\n\n2\n01:02:03,004 --> 01:02:05,400\nThree.\n\n',
   );
-  expect(formatWhole('vtt', transcript)).toBe(
+  expect(whole('vtt', transcript)).toBe(
     'WEBVTT\n\n00:00:00.000 --> 00:00:02.500\nOne -> two.\n\n01:02:03.004 --> 01:02:05.400\nThree.\n\n',
   );
-  expect(JSON.parse(formatWhole('json', transcript))).toEqual({
+  expect(JSON.parse(whole('json', transcript))).toEqual({
     text: 'One --> two. Three.',
     usage: { type: 'duration', seconds: 3726 },
   });
-  expect(JSON.parse(formatWhole('verbose_json', transcript))).toMatchObject({
+  expect(JSON.parse(whole('verbose_json', transcript))).toMatchObject({
     task: 'transcribe',
     language: 'english',
     duration: 3725.432,
@@ -40,11 +47,22 @@ test('the formats', () => {
   });
 });
 
+test('times of words, of segments, or of both', () => {
+  const words = [{ word: 'One', start: 0.02, end: 0.339_999 }];
+  const timed = { ...transcript, segments: [{ ...segment(0, 0, 2.5, ' One.'), words }] };
+  const read = (...asked: Formats['granularities']) =>
+    JSON.parse(whole('verbose_json', timed, asked)) as { words?: unknown; segments?: unknown };
+  expect(read('word').words).toEqual([{ word: 'One', start: 0.02, end: 0.34 }]);
+  expect(read('word')).not.toHaveProperty('segments');
+  expect(read('segment')).not.toHaveProperty('words');
+  expect(read('segment', 'word')).toMatchObject({ words: [{ word: 'One' }], segments: [{ id: 0 }] });
+});
+
 test('nothing was said', () => {
   const silent = { ...transcript, segments: [] };
-  expect(formatWhole('text', silent)).toBe('\n');
-  expect(formatWhole('srt', silent)).toBe('');
-  expect(formatWhole('vtt', silent)).toBe('WEBVTT\n\n');
+  expect(whole('text', silent)).toBe('\n');
+  expect(whole('srt', silent)).toBe('');
+  expect(whole('vtt', silent)).toBe('WEBVTT\n\n');
   expect(deltaEvent([], true)).toBe('');
 });
 
@@ -71,13 +89,15 @@ test('defaults, and lists under every name that clients give them', () => {
     format: 'json',
     temperature: 0,
     stream: false,
+    granularities: ['segment'],
   });
   for (const name of ['timestamp_granularities[]', 'timestamp_granularities[0]', 'timestamp_granularities']) {
     const fields: [string, string][] = [
+      [name, 'word'],
       [name, 'segment'],
       ['response_format', 'verbose_json'],
     ];
-    expect(parseFields(fields).format).toBe('verbose_json');
+    expect(parseFields(fields).granularities).toEqual(['segment', 'word']);
   }
   expect(contentType(parseFields([['stream', 'true']]))).toBe('text/event-stream');
   expect(contentType(parseFields([['response_format', 'vtt']]))).toBe('text/vtt; charset=utf-8');
@@ -110,11 +130,11 @@ test.for([
   [[['timestamp_granularities[]', 'segment']], 'timestamp_granularities[]', 'invalid_parameter_combination'],
   [
     [
-      ['timestamp_granularities[]', 'word'],
+      ['timestamp_granularities[]', 'letter'],
       ['response_format', 'verbose_json'],
     ],
     'timestamp_granularities[]',
-    'unsupported_value',
+    'invalid_value',
   ],
   [[['include[]', 'logprobs']], 'include[]', 'unsupported_value'],
   [[['known_speaker_names[0]', 'Ann']], 'known_speaker_names[]', 'unsupported_value'],

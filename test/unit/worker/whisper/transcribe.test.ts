@@ -77,6 +77,8 @@ const listener = (log: { from: number; previous: readonly number[] }[], fail = -
       .join(''),
   hear: async (samples) => samples as never,
   language: async () => 'en',
+  // Each token is a second.
+  align: async (_, tokens) => [...tokens, 0].map((_token, index) => index),
   async decode(heard, { previous, temperature }) {
     const samples = heard as unknown as Float32Array;
     const words: number[] = [];
@@ -115,6 +117,7 @@ const options = (progress: TranscriptionProgress | null = null) => ({
   temperature: 0,
   signal: new AbortController().signal,
   progress,
+  words: false,
 });
 
 const collect = async (steps: AsyncIterable<TranscriptionProgress>) => {
@@ -142,6 +145,15 @@ test('another engine goes on after the last finished segment', async () => {
   const rest = await collect(transcribe(listener(log), source(words), options(first ?? null)));
   expect(log[0]?.from).toBe(30);
   expect(said(rest.at(-1))).toEqual(words.map((word) => [word, word - 1]));
+});
+
+test('words have times of the whole file, those of the next window too', async () => {
+  const steps = transcribe(listener([]), source(words), { ...options(), words: true });
+  const { segments = [] } = (await collect(steps)).at(-1) ?? {};
+  const timed = segments.flatMap((segment) => segment.words ?? []);
+  expect(timed.map(({ word, start, end }) => [word, start, end])).toEqual(
+    words.map((word) => [`w${word}`, word - 1, word]),
+  );
 });
 
 test('silence is not heard, and text that is improbable is tried again with more chance', async () => {
