@@ -25,6 +25,14 @@ test("an update of the site's own worker waits for a reply that streams, then ta
 
   await appendFile(join(folder, 'dist/sw.js'), '\n// The next version.\n');
   const result = await page.evaluate(async (key) => {
+    /** What never ends is named, where the test's own limit would name nothing. */
+    const within = <T>(what: string, promise: Promise<T>): Promise<T> =>
+      Promise.race([
+        promise,
+        new Promise<never>((_, reject) =>
+          setTimeout(() => reject(new Error(`not within 60 s: ${what}`)), 60_000),
+        ),
+      ]);
     const tell = async (worker: ServiceWorker): Promise<string> => {
       const { port1, port2 } = new MessageChannel();
       const reply = new Promise<{ type: string; error?: { code: string } }>((resolve) => {
@@ -35,27 +43,30 @@ test("an update of the site's own worker waits for a reply that streams, then ta
       const { type, error } = await reply;
       return error?.code ?? type;
     };
-    const response = await fetch('/v1/chat/completions', {
-      method: 'POST',
-      headers: { authorization: key },
-      body: JSON.stringify({
-        model: 'amber-phoenix-4',
-        messages: [{ role: 'user', content: 'Tell me a long story about the sea.' }],
-        max_tokens: 30,
-        temperature: 0,
-        stream: true,
+    const response = await within(
+      'the headers of a stream',
+      fetch('/v1/chat/completions', {
+        method: 'POST',
+        headers: { authorization: key },
+        body: JSON.stringify({
+          model: 'amber-phoenix-4',
+          messages: [{ role: 'user', content: 'Tell me a long story about the sea.' }],
+          max_tokens: 30,
+          temperature: 0,
+          stream: true,
+        }),
       }),
-    });
+    );
     const registration = await navigator.serviceWorker.ready;
     const before = registration.active;
-    await registration.update();
+    await within('update() of the registration', registration.update());
     for (let i = 0; i < 100 && !registration.waiting; i++)
       await new Promise((resolve) => setTimeout(resolve, 50));
     const { waiting } = registration;
     if (!waiting) return { faults: 'no new version came' };
-    const during = await tell(waiting);
-    const text = await response.text();
-    let after = await tell(waiting);
+    const during = await within('the answer of the waiting worker', tell(waiting));
+    const text = await within('the end of the stream', response.text());
+    let after = await within('the answer after the stream', tell(waiting));
     // The lock of the request is let go a moment after its last byte.
     for (let i = 0; i < 100 && after === 'requests_running'; i++) {
       await new Promise((resolve) => setTimeout(resolve, 50));
