@@ -2,7 +2,7 @@ import type { Reporter, TestCase, TestModule, TestRunEndReason } from 'vitest/no
 
 import { allowedRetry } from './allowed-retries.ts';
 
-/** Ends the run with the tests that were run again, and one plain line for those who read the log and not the colours. */
+/** Ends the run with the tests that were run again and why they had failed, and one plain line for those who read the log and not the colours. */
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[], reason: TestRunEndReason): void {
     let passed = 0;
@@ -24,7 +24,9 @@ export default class SummaryReporter implements Reporter {
   }
 }
 
-const lineOf = ({ module, name, fullName }: TestCase): string => {
+const lineOf = (test: TestCase): string => {
+  const { module, name, fullName } = test;
   const why = allowedRetry(module.relativeModuleId, name);
-  return `run again: ${module.relativeModuleId} > ${fullName} (${why ?? 'allowed by the test itself'})\n`;
+  const messages = (test.result().errors ?? []).map(({ message }) => `  ${message}\n`);
+  return `run again: ${module.relativeModuleId} > ${fullName} (${why ?? 'allowed by the test itself'})\n${messages.join('')}`;
 };
