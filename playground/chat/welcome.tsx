@@ -7,6 +7,7 @@ import { asksFirst } from '../client/saves-data.ts';
 import { LoadCard } from '../components/load-card.tsx';
 import { bytes } from '../format.ts';
 import { settings } from './chat-state.ts';
+import { GpuOffer } from './gpu-offer.tsx';
 import { say } from './send.ts';
 
 const STARTERS = [
@@ -53,6 +54,7 @@ export function Welcome() {
             A model this small classifies, extracts and rewrites short texts. Do not rely on it for facts.
           </p>
         )}
+        <GpuOffer model={model} />
         <LoadCard model={model} />
         {!ready && asksFirst() && !downloads.value[model] && (
           <button type="button" class="button button-primary" onClick={() => void load(model)}>

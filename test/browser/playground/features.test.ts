@@ -182,6 +182,31 @@ test('an edit is another version, with its own replies; both go out and come bac
   await expect(replies().first().locator('.markdown').textContent()).resolves.toBe(second);
 });
 
+test('welcome: what this device’s GPU could run is offered once', async () => {
+  const tab = await context.newPage();
+  // What a browser says that has a GPU.
+  await tab.addInitScript(() => {
+    const adapter = {
+      info: { vendor: 'a maker', isFallbackAdapter: false },
+      features: new Set(['shader-f16']),
+      limits: {},
+    };
+    Object.defineProperty(navigator, 'gpu', { value: { requestAdapter: async () => adapter } });
+  });
+  await tab.goto(`${siteUrl}/#/chat`);
+  const offer = tab.getByText(
+    'GPU can run a larger model as amber-phoenix-4: qwen3.5-0.8b-q4f16_1, 500 MB from the model hub',
+  );
+  await offer.waitFor();
+  expect(await violations(tab)).toEqual([]);
+  await tab.getByRole('button', { name: 'Not now' }).click();
+  await offer.waitFor({ state: 'detached' });
+  await tab.reload();
+  await tab.locator('.welcome-title').waitFor();
+  expect(await offer.count()).toBe(0);
+  await tab.close();
+});
+
 test('models: once the hub is allowed, its sizes are told and nothing is loaded unasked', async () => {
   // Where weights may come from is for the tab to say that leads.
   await leader.close();

@@ -1,0 +1,47 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { CatalogModel, Variant } from '../../src/catalog/index.ts';
+import { memoryShortage } from '../../src/catalog/memory-estimate.ts';
+import { catalogModel, chosenVariant, weightBytes } from '../client/model-facts.ts';
+import { allowHub, hubAllowed } from '../client/model-hub.ts';
+import { findDevice, type DeviceFacts } from '../device/find-device.ts';
+import { bytes } from '../format.ts';
+import { preference } from '../preferences.ts';
+
+const declined = preference('gpu-offer-declined', false);
+
+/** Larger weights that this device's GPU could run, were the model hub allowed: offered until answered once. */
+export function GpuOffer({ model }: { model: string }) {
+  const device = useSignal<DeviceFacts | null>(null);
+  const asks = !hubAllowed.value && !declined.value;
+  useEffect(() => {
+    if (asks) void findDevice().then((found) => (device.value = found));
+  }, [asks]);
+  const variant = asks && device.value && forGpu(catalogModel(model), device.value);
+  if (!variant || chosenVariant(model)?.name === variant.name) return null;
+  return (
+    <section class="card stack" aria-labelledby="gpu-offer">
+      <p id="gpu-offer">
+        This device’s GPU can run a larger model as {model}: <strong>{variant.name}</strong>,{' '}
+        {bytes(weightBytes(variant))} from the model hub (huggingface.co).
+      </p>
+      <div class="row">
+        <button type="button" class="button" onClick={() => allowHub(true)}>
+          Allow the model hub
+        </button>
+        <button type="button" class="button button-quiet" onClick={() => (declined.value = true)}>
+          Not now
+        </button>
+      </div>
+    </section>
+  );
+}
+
+/** The first of a model's weights on the hub that only a GPU runs, where this one can. */
+function forGpu(model: CatalogModel | undefined, { gpu, memoryGiB }: DeviceFacts): Variant | undefined {
+  if (!gpu || gpu.fallback) return undefined;
+  return model?.variants.find(({ hub, needs: { webgpu, features = [], memoryBytes = 0 } = {} }) => {
+    const runs = features.every((feature) => gpu.features.includes(feature));
+    return hub && webgpu && runs && memoryShortage(memoryBytes, memoryGiB) === undefined;
+  });
+}
