@@ -48,6 +48,7 @@ export async function buildStatic() {
       },
     },
   });
+  await nameWorker();
   return [
     ...modules,
     ...(await buildServiceWorker('localtext-sw.js', 'sw/sw.ts', false)),
@@ -88,6 +89,14 @@ const stubEntry = {
     }
   },
 };
+
+/** `worker.js`, for bundlers that make no worker of `new Worker(new URL(…))`: no chunk imports it, and its name stays. */
+async function nameWorker() {
+  const folder = 'dist/static/localtext';
+  const worker = (await readdir(folder)).find((name) => /^worker-[^/]+\.js$/.test(name));
+  if (worker === undefined) throw new Error(`${folder} has no engine worker.`);
+  await writeFile(`${folder}/worker.js`, `import './${worker}';\n`);
+}
 
 const WEB_LLM = '@mlc-ai/web-llm';
 

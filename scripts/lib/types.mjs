@@ -14,8 +14,7 @@ const entries = {
 /** Declarations of what the entry points export, and no others. */
 export function emitTypes(out = 'dist/types') {
   for (const [environment, entry] of Object.entries(entries)) emit(environment, entry, out);
-  writeFileSync(join(out, 'worker.d.ts'), 'export {};\n');
-  const reached = new Set([resolve(out, 'worker.d.ts')]);
+  const reached = new Set();
   for (const entry of Object.values(entries))
     reach(resolve(out, entry.replace('src/', '').replace('.ts', '.d.ts')), reached);
   for (const file of readdirSync(out, { recursive: true }).map((name) => resolve(out, name)))

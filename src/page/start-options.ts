@@ -16,8 +16,8 @@ export interface StartOptions {
   /** Folder with the engines' WASM files, relative to the page; default `localtext/wasm/` below `base`. */
   wasmUrl?: string;
   /**
-   * Script of the engine's worker, relative to the page: a module that imports `localtext/worker`, for bundlers that make
-   * no worker of `new Worker(new URL(…))` themselves. Default: the package's own, which Vite and webpack find.
+   * Script of the engine's worker, relative to the page: `/localtext/worker.js`, which `localtext init` writes, for bundlers that
+   * make no worker of `new Worker(new URL(…))` themselves. Default: the package's own, which Vite and webpack find.
    */
   workerUrl?: string;
   /** Where weights may come from; default: from the site's own models folder alone. */

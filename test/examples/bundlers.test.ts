@@ -63,7 +63,7 @@ const page = `
 import { start } from 'localtext';
 import OpenAI from 'openai';
 const [button, output] = [document.querySelector('button'), document.querySelector('output')];
-const localtext = await start({ workerUrl: 'built/worker.js' });
+const localtext = await start({ workerUrl: 'localtext/worker.js' });
 const { key } = await localtext.keys.issue({ label: 'bundled' });
 const client = new OpenAI({ baseURL: localtext.baseURL, apiKey: key, dangerouslyAllowBrowser: true });
 button.disabled = false;
@@ -85,7 +85,7 @@ const html = `<!doctype html><title>bundled</title><link rel="icon" href="data:,
 <form><button disabled>Ask</button></form><output></output>
 <script type="module" src="built/page.js"></script>`;
 
-test('a bundler that makes no workers: a worker of the site’s own, by workerUrl', async () => {
+test('a bundler that makes no workers: the worker of `init`, by workerUrl', async () => {
   const folder = await workFolder();
   const site = join(folder, 'public');
   await mkdir(site);
@@ -93,16 +93,9 @@ test('a bundler that makes no workers: a worker of the site’s own, by workerUr
   await run(folder, 'npx', 'localtext', 'init', 'public');
   await writeFile(join(site, 'index.html'), html);
   await writeFile(join(folder, 'page.js'), page);
-  await writeFile(join(folder, 'worker.js'), `import 'localtext/worker';`);
-  for (const name of ['page', 'worker']) {
-    const bundle = await rolldown({
-      input: { [name]: join(folder, `${name}.js`) },
-      cwd: folder,
-      platform: 'browser',
-    });
-    await bundle.write({ dir: join(site, 'built'), format: 'esm', entryFileNames: '[name].js' });
-    await bundle.close();
-  }
+  const bundle = await rolldown({ input: join(folder, 'page.js'), cwd: folder, platform: 'browser' });
+  await bundle.write({ dir: join(site, 'built'), format: 'esm', entryFileNames: '[name].js' });
+  await bundle.close();
   await linkModels(site);
   const { page: opened, faults } = await openExample(browser.context, `${await serve(site)}/`);
   expect(await ask(opened)).toMatch(/Paris.*384$/s);
