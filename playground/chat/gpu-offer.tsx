@@ -4,7 +4,7 @@ import type { CatalogModel, Variant } from '../../src/catalog/index.ts';
 import { memoryShortage } from '../../src/catalog/memory-estimate.ts';
 import { catalogModel, chosenVariant, weightBytes } from '../client/model-facts.ts';
 import { allowHub, hubAllowed } from '../client/model-hub.ts';
-import { findDevice, type DeviceFacts } from '../device/find-device.ts';
+import { findDevice, type DeviceFacts } from '../client/find-device.ts';
 import { bytes } from '../format.ts';
 import { preference } from '../preferences.ts';
 

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { engineStatus } from '../client/localtext.ts';
 import { bytes } from '../format.ts';
-import { findDevice, type DeviceFacts } from './find-device.ts';
+import { findDevice, type DeviceFacts } from '../client/find-device.ts';
 import { GpuDetails } from './gpu-details.tsx';
 import { meaning } from './meaning.ts';
 import { SpeedTest } from './speed-test.tsx';

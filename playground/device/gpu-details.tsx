@@ -1,5 +1,5 @@
 import { bytes, count } from '../format.ts';
-import type { GpuFacts } from './find-device.ts';
+import type { GpuFacts } from '../client/find-device.ts';
 
 export function GpuDetails({ gpu }: { gpu: GpuFacts }) {
   return (

@@ -1,5 +1,5 @@
 import { bytes } from '../format.ts';
-import type { DeviceFacts, GpuFacts } from './find-device.ts';
+import type { DeviceFacts, GpuFacts } from '../client/find-device.ts';
 
 export interface Meaning {
   good: boolean;

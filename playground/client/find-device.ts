@@ -1,4 +1,4 @@
-import { refreshStorage, storage, type StorageState } from '../client/storage.ts';
+import { refreshStorage, storage, type StorageState } from './storage.ts';
 
 export interface GpuFacts {
   name: string;
