@@ -121,7 +121,7 @@ decide; a test fails when it is stale.
 
 Fields that are not in these tables are ignored. \`null\` means the same as leaving an optional field out. Where a value is not allowed, the answer is a 400 that names the field.
 
-A body may have 8 MiB, ${MAX_VALUES.toLocaleString('en')} values (array elements and object members; embeddings: 300,000 token ids besides) and 200 levels of
+A body may have 8 MiB (of chat completions and responses, for [images](images.md), 32 MiB), ${MAX_VALUES.toLocaleString('en')} values (array elements and object members; embeddings: 300,000 token ids besides) and 200 levels of
 nesting. A prompt may have 32 characters for each token of the model's context. \`metadata\` may have 16 members with keys of 64 and values of 512 characters, \`logit_bias\` 1,024 members.
 
 **Clients.** The tests run the OpenAI SDK, the AI SDK, LangChain and the OpenAI Agents SDK. Tried by hand in a page, each with \`dangerouslyAllowBrowser\`:

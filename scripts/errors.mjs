@@ -9,7 +9,7 @@ const INTRODUCTION = `# Errors
 Errors of \`/v1\` have OpenAI's shape, so that its SDKs throw their own classes:
 \`{"error": {"message", "type", "param", "code"}}\`. The message says what was wrong, what is allowed, and what to do.
 \`param\` names the field. \`code\` is one of those below, or null for an invalid body, an unknown path (404), a wrong method (405) or a
-body over 8 MiB (413). An upstream server's own code is passed on.
+body that is too large (413). An upstream server's own code is passed on.
 
 An error that is found after a stream has begun is an event \`data: {"error": …}\`, which the SDKs throw as \`APIError\`.
 A 500 that a retry would meet again has the header \`x-should-retry: false\`.

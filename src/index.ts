@@ -19,6 +19,7 @@ export type { Catalog } from './catalog/catalog.ts';
 export type {
   DeviceLimits,
   EngineStatus,
+  ImageOptions,
   LoadProgress,
   ModelStatus,
   SourceOptions,

@@ -84,6 +84,8 @@ export interface ModelEntry {
   ownedBy: string;
   /** Used when the request names none. */
   defaults: { temperature?: number; topP?: number };
+  /** Whether it may take images: a server says itself what it takes. */
+  vision?: boolean;
 }
 
 export interface ResponseStore {

@@ -69,7 +69,7 @@ function withBody<Schema extends z.ZodMiniType>(
 ): Endpoint['answer'] {
   return async (call) => {
     const rules = await readRules();
-    const given = await readJsonObject(call, rules.maxValues);
+    const given = await readJsonObject(call, rules.maxValues, rules.maxBytes);
     return answer(call, parseBody(rules, given), given);
   };
 }

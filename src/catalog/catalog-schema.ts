@@ -16,6 +16,7 @@ const file = z.strictObject({
   sha256: sha256Hex,
   url: httpUrl.optional(),
   requantizedFrom: weightFile.strict().optional(),
+  role: z.literal('projector', 'must be projector').optional(),
 });
 
 const hub = z.strictObject({
@@ -29,6 +30,7 @@ const hub = z.strictObject({
     .refine((text) => !text.includes('..'), 'must not contain ..'),
   folder: weightPath,
   files: z.array(weightPath).min(1).optional(),
+  projector: weightPath.optional(),
   approximateBytes: byteCount,
 });
 

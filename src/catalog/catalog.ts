@@ -77,6 +77,8 @@ export interface HubSource {
   folder: string;
   /** Names inside the repository; none: all that the engine asks for. */
   files?: string[];
+  /** Which of `files` is the projector of a GGUF model that sees. Experimental. */
+  projector?: string;
   /** Bytes of all files together, about: for the quota check before anything is downloaded. */
   approximateBytes: number;
 }
@@ -161,7 +163,17 @@ export interface WeightFile {
    * has them, and requantized in the browser.
    */
   requantizedFrom?: PinnedFile;
+  /** The part of a model that sees: `mmproj` in llama.cpp's terms. Of a GGUF variant. Experimental. */
+  role?: 'projector';
 }
+
+export const hasProjector = (variant: {
+  files: readonly Pick<WeightFile, 'role'>[];
+  hub?: Pick<HubSource, 'projector'>;
+}): boolean => variant.files.some(({ role }) => role === 'projector') || variant.hub?.projector !== undefined;
+
+/** Whether a model with this variant may take images: a server says itself what it takes. */
+export const maySee = (variant: Variant): boolean => variant.engine === 'upstream' || hasProjector(variant);
 
 export type PinnedFile = Pick<WeightFile, 'path' | 'bytes' | 'sha256'>;
 

@@ -22,3 +22,4 @@ export { defaultCatalog } from './default-catalog.ts';
 export { extendCatalog, type CatalogExtension } from './parse-catalog.ts';
 export { parseCatalog } from './parse-catalog.ts';
 export { speech } from './speech-models.ts';
+export { vision } from './vision-models.ts';

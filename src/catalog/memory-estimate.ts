@@ -1,4 +1,4 @@
-import type { Variant, WeightFile } from './catalog.ts';
+import { hasProjector, type Variant, type WeightFile } from './catalog.ts';
 
 /** A value of the KV cache in Q8_0: 34 bytes for 32. */
 const KV_BYTES = 34 / 32;
@@ -19,6 +19,9 @@ const ENGINES: Record<Variant['engine'], EngineMemory> = {
   upstream: { base: 0, share: 0 },
 };
 
+/** What llama.cpp takes to cut the images of a prompt into tiles: up to 90 MB each, for five of them. */
+const IMAGE_BYTES = 450e6;
+
 /** For a GGUF variant that does not say how large its KV cache is. */
 const UNKNOWN_KV_SHARE = 0.2;
 
@@ -29,7 +32,7 @@ export const MIN_CONTEXT = 1024;
 
 /** The parts of a variant that its memory depends on. */
 export interface SizedVariant extends Pick<Variant, 'engine' | 'contextLength' | 'hub' | 'needs'> {
-  files: readonly Pick<WeightFile, 'bytes'>[];
+  files: readonly Pick<WeightFile, 'bytes' | 'role'>[];
   kvValues?: number;
 }
 
@@ -44,6 +47,10 @@ export interface MemoryEstimate {
 export const weightBytes = ({ files, hub }: Pick<SizedVariant, 'files' | 'hub'>): number =>
   files.reduce((sum, { bytes }) => sum + bytes, hub?.approximateBytes ?? 0);
 
+/** What the images of one prompt take of a variant's memory, at most. */
+export const imageBytes = (variant: Pick<SizedVariant, 'files' | 'hub'>): number =>
+  hasProjector(variant) ? IMAGE_BYTES : 0;
+
 /** What a variant takes of this device's memory, about; the catalog's own figure comes first. */
 export function estimateMemory(variant: SizedVariant): MemoryEstimate {
   const { engine, contextLength, needs, kvValues } = variant;
@@ -54,7 +61,7 @@ export function estimateMemory(variant: SizedVariant): MemoryEstimate {
   // llama.cpp keeps states of as many tokens as its context holds.
   const promptStateBytes = Math.round(kvCache);
   const { base, share } = ENGINES[engine];
-  const computed = base + share * weights + kvCache + promptStateBytes;
+  const computed = base + share * weights + kvCache + promptStateBytes + imageBytes(variant);
   return { memoryBytes: needs?.memoryBytes ?? Math.round(computed), promptStateBytes };
 }
 

@@ -17,10 +17,17 @@ export class ContextLengthError extends ServiceError {
 export const isContextLengthError = (error: unknown): error is ContextLengthError =>
   error instanceof ServiceError && error.code === 'context_length_exceeded' && 'share' in error;
 
-/** Both in tokens. */
-export function contextLengthExceeded(promptTokens: number, contextLength: number): ServiceError {
+/** Lengths in tokens. `taken`: by the prompt's images, if it has any. */
+export function contextLengthExceeded(
+  promptTokens: number,
+  contextLength: number,
+  taken?: { images: number; tokens: number },
+): ServiceError {
+  const images =
+    taken &&
+    ` ${taken.images === 1 ? 'Its image takes' : `Its ${taken.images} images take`} ${taken.tokens} of them.`;
   return new ContextLengthError(
-    `This model's context holds ${contextLength} tokens, and the prompt takes ${promptTokens}: ${promptTokens - contextLength + 1} too many, with one for the reply. Shorten the messages.`,
+    `This model's context holds ${contextLength} tokens, and the prompt takes ${promptTokens}: ${promptTokens - contextLength + 1} too many, with one for the reply.${images ?? ''} Shorten the messages${taken ? ', or send fewer images' : ''}.`,
     contextLength / promptTokens,
   );
 }

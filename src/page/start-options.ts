@@ -1,5 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import type { DeviceLimits, SourceOptions } from '../protocol/worker-control.ts';
+import type { DeviceLimits, ImageOptions, SourceOptions } from '../protocol/worker-control.ts';
 import type { EngineSettings } from './election/engine-worker.ts';
 import { siteBase } from './site.ts';
 
@@ -29,6 +29,8 @@ export interface StartOptions {
    * origin can read them; callers of `/v1` never see them.
    */
   upstreamKeys?: Record<string, string>;
+  /** Which images of chat messages may be fetched. */
+  images?: ImageOptions;
   /** How much of the device to take: memory, storage, a probe of the GPU. */
   limits?: DeviceLimits;
   /**
@@ -61,6 +63,7 @@ export function engineSettings(options: StartOptions): EngineSettings {
     sources: options.sources ?? {},
     prefer: options.prefer ?? [],
     limits: options.limits ?? {},
+    images: options.images ?? {},
   };
 }
 

@@ -3,9 +3,27 @@
  * `system`. Engines need know no other shape.
  */
 export type ChatMessage =
-  | { role: 'system' | 'user'; content: string; name?: string }
+  | { role: 'system'; content: string; name?: string }
+  | { role: 'user'; content: string; name?: string; images?: ChatImage[] }
   | { role: 'assistant'; content: string; name?: string; toolCalls?: ToolCall[] }
   | { role: 'tool'; content: string; toolCallId: string };
+
+/** A picture in a message, as the request has it: the engine or the server fetches and decodes it. */
+export interface ChatImage {
+  /** Where it stands in the message's `content`, in characters. */
+  at: number;
+  /** `data:`, or of a place that pictures may be fetched from. */
+  url: string;
+  /** OpenAI's `low`, `high` and the like: for servers. */
+  detail?: string;
+  /** Of the request, for errors: `messages[0].content[1]`. */
+  param: string;
+}
+
+export const imagesOf = (input: ChatJob['input']): ChatImage[] =>
+  'messages' in input
+    ? input.messages.flatMap((message) => ('images' in message && message.images) || [])
+    : [];
 
 export interface ToolCall {
   id: string;

@@ -33,6 +33,13 @@ export interface WorkerOptions {
   /** Variants by name, the most wanted first, before the catalog's own order. */
   prefer?: string[];
   limits?: DeviceLimits;
+  images?: ImageOptions;
+}
+
+/** Where images of chat messages may come from. */
+export interface ImageOptions {
+  /** Origins that images may be fetched from, beside the site's own: `https://images.example.com`. Default: none. */
+  origins?: string[];
 }
 
 /** How much of the device a site takes. */

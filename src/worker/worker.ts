@@ -59,7 +59,17 @@ const control: WorkerControl & OnnxHost & WhisperHost = {
 };
 
 function begin(
-  { epoch, scope, catalog: whole, modelsUrl, wasmUrl, prefer = [], limits = {}, ...options }: WorkerOptions,
+  {
+    epoch,
+    scope,
+    catalog: whole,
+    modelsUrl,
+    wasmUrl,
+    prefer = [],
+    limits = {},
+    images = {},
+    ...options
+  }: WorkerOptions,
   added: AddedModelRecord[],
   pageFiles: SharedFiles | null,
   decodeAudio: DecodeAudio,
@@ -106,6 +116,7 @@ function begin(
     benchmark: () => benchmark,
     wasmUrl,
     decodeAudio,
+    imageOrigins: images.origins ?? [],
   });
   const device = detectDevice();
   void device.then(({ memoryGiB }) => (deviceMemoryBytes = memoryGiB && memoryGiB * 2 ** 30));

@@ -230,7 +230,7 @@ const refused: ConformanceCase[] = [
         ]),
       ],
     },
-    'messages[0].content[1].type',
+    'messages[0].content[1]',
     'unsupported_value',
   ),
   badMessages(

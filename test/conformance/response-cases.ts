@@ -223,7 +223,7 @@ export const responseCases: ConformanceCase[] = [
   bad(
     'an image',
     { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,' }] }] },
-    'input[0].content[0].type',
+    'input[0].content[0]',
     'unsupported_value',
   ),
   bad(

@@ -1,13 +1,15 @@
-type Value = number | string | string[];
+/** A plain number is a u32. */
+type Value = number | string | boolean | string[] | { f32: number } | { f32s: number[] } | { i32s: number[] };
 
 export interface GgufContents {
   metadata?: Record<string, Value>;
-  tensors?: { name: string; shape: number[]; type: number; bytes: number }[];
+  /** Zeros where no `data` is given. */
+  tensors?: { name: string; shape: number[]; type: number; bytes: number; data?: Buffer }[];
 }
 
 const ALIGNMENT = 32;
 
-/** A GGUF with that metadata (numbers as u32), and tensors of zeros. */
+/** A GGUF with that metadata and those tensors. */
 export function writeGguf({ metadata = {}, tensors = [] }: GgufContents): Buffer<ArrayBuffer> {
   const entries = Object.entries(metadata);
   let offset = 0;
@@ -25,7 +27,12 @@ export function writeGguf({ metadata = {}, tensors = [] }: GgufContents): Buffer
     ...infos,
   ]);
   const padding = Buffer.alloc(Math.ceil(head.length / ALIGNMENT) * ALIGNMENT - head.length);
-  return Buffer.concat([head, padding, Buffer.alloc(offset)]);
+  const padded = tensors.map(({ bytes, data }) => {
+    const space = Buffer.alloc(Math.ceil(bytes / ALIGNMENT) * ALIGNMENT);
+    data?.copy(space);
+    return space;
+  });
+  return Buffer.concat([head, padding, ...padded]);
 }
 
 /** A header that describes a small chat model. */
@@ -54,10 +61,16 @@ const u64 = (value: number): Buffer => {
   bytes.writeBigUInt64LE(BigInt(value));
   return bytes;
 };
+const floats = (values: number[]): Buffer => Buffer.from(Float32Array.from(values).buffer);
 const text = (value: string): Buffer => Buffer.concat([u64(Buffer.byteLength(value)), Buffer.from(value)]);
 
 function typed(value: Value): Buffer[] {
   if (typeof value === 'number') return [u32(4), u32(value)];
   if (typeof value === 'string') return [u32(8), text(value)];
+  if (typeof value === 'boolean') return [u32(7), Buffer.of(Number(value))];
+  if ('f32' in value) return [u32(6), floats([value.f32])];
+  if ('f32s' in value) return [u32(9), u32(6), u64(value.f32s.length), floats(value.f32s)];
+  if ('i32s' in value)
+    return [u32(9), u32(5), u64(value.i32s.length), Buffer.from(Int32Array.from(value.i32s).buffer)];
   return [u32(9), u32(8), u64(value.length), ...value.map(text)];
 }

@@ -83,17 +83,20 @@ function exceededBy(field: string | null, bound: string) {
 
 /** What 2,048 inputs of 512 tokens take, the largest request that a model can answer. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
+/** Where `data:` URLs may have images: one of 20 MB takes 27 MB. What is text is bounded by the model's context. */
+export const MAX_IMAGE_BODY_BYTES = 32 * 1024 * 1024;
 
 /**
  * The body as a JSON object. The content type is not checked, for clients that omit it.
- * @throws ServiceError 413 past MAX_BODY_BYTES; 400 for what breaks off, is not UTF-8, not JSON, not an object, or of too
+ * @throws ServiceError 413 past `maxBytes`; 400 for what breaks off, is not UTF-8, not JSON, not an object, or of too
  * many values.
  */
 export async function readJsonObject(
   { request, trace }: Call,
   maxValues = MAX_VALUES,
+  maxBytes = MAX_BODY_BYTES,
 ): Promise<Record<string, unknown>> {
-  const bytes = await readBytes(request, MAX_BODY_BYTES, 'Send less text in one request');
+  const bytes = await readBytes(request, maxBytes, 'Send less in one request');
   const text = decodeUtf8(bytes);
   if (text.trim() === '') {
     throw requestError(400, 'The request body is empty. Send a JSON object.');
@@ -190,6 +193,8 @@ export interface BodyRules<Schema extends z.ZodMiniType> {
   refused?: Record<string, string>;
   /** Array elements and object members; `MAX_VALUES` when not given. */
   maxValues?: number;
+  /** `MAX_BODY_BYTES` when not given. */
+  maxBytes?: number;
   /** Runs before the schema. @throws ServiceError 400 */
   precheck?(body: Record<string, unknown>): void;
 }

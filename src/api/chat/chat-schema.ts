@@ -12,14 +12,19 @@ import {
   text,
   textOrParts,
 } from '../body/fields.ts';
+import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 import { chatToolChoice, chatTools } from '../tools/tool-schema.ts';
 
 /** What a chat request may be. Fields not named here are ignored: newer SDKs send some. */
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() });
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
-/** Known to OpenAI, not to a text model: refused by name once the shape has been found right. */
-const otherPart = z.object({ type: z.enum(['image_url', 'input_audio', 'file']) });
+const imagePart = z.object({
+  type: z.literal('image_url'),
+  image_url: z.object({ url: z.string(), detail: text }),
+});
+/** Known to OpenAI, not to the models here: refused by name once the shape has been found right. */
+const otherPart = z.object({ type: z.enum(['input_audio', 'file']) });
 
 /** Past any context. */
 const MAX_MESSAGES = 8192;
@@ -29,7 +34,7 @@ const MAX_ID_CHARACTERS = 256;
 
 const part = (types: string) => `must be one of ${types}`;
 const textParts = textOrParts(
-  z.discriminatedUnion('type', [textPart, otherPart], part('"text", or a part that the model can read')),
+  z.discriminatedUnion('type', [textPart, imagePart, otherPart], part('"text", "image_url"')),
 );
 const assistantParts = textOrParts(
   z.discriminatedUnion('type', [textPart, refusalPart], part('"text", "refusal"')),
@@ -83,6 +88,7 @@ export const chatPassedOn = {
 export const chatAccepted = { user: text, metadata, store: flag, service_tier: text };
 
 export const chatRules = {
+  maxBytes: MAX_IMAGE_BODY_BYTES,
   schema: z.object({ ...chatEnforced, ...chatPassedOn, ...chatAccepted }),
   refused: {
     functions: 'It has been replaced by `tools`. Leave it out.',

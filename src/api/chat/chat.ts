@@ -1,4 +1,4 @@
-import type { Constraint, Reasoning, ChatMessage } from '../../protocol/job.ts';
+import type { ChatImage, ChatMessage, Constraint, Reasoning } from '../../protocol/job.ts';
 import {
   given,
   toIncludeUsage,
@@ -107,8 +107,9 @@ function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
     }
     const named = given({ name: message.name });
     if (message.role !== 'assistant') {
-      const role = message.role === 'developer' ? 'system' : message.role;
-      return { role, content: toText(message.content, `${at}.content`, 'text'), ...named };
+      if (message.role === 'user')
+        return { role: 'user', ...toContent(message.content, `${at}.content`, 'text'), ...named };
+      return { role: 'system', content: toText(message.content, `${at}.content`, 'text'), ...named };
     }
     const toolCalls = message.tool_calls?.map((call) => {
       calls.add(call.id);
@@ -124,23 +125,55 @@ function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
   });
 }
 
-type Content =
-  | string
-  | readonly ({ type: string; text: string } | { type: 'refusal'; refusal: string } | { type: string })[];
+type ImageDetail = string | null | undefined;
+type ImagePart = { type: string } & (
+  { image_url: string; detail?: ImageDetail } | { image_url: { url: string; detail?: ImageDetail } }
+);
+type Part =
+  { type: string; text: string } | { type: 'refusal'; refusal: string } | ImagePart | { type: string };
+type Content = string | readonly Part[];
 
-/** `at`: where it stands in the request; `textType`: of the parts that this endpoint takes. @throws ServiceError 400 */
-export function toText(content: Content, at: string, textType: 'text' | 'input_text'): string {
-  if (typeof content === 'string') return wellFormed(content);
-  const texts = content.map((part, index) => {
-    if ('text' in part) return part.text;
-    if ('refusal' in part) return part.refusal;
-    const type = JSON.stringify(part.type);
-    throw unsupported(
-      `${at}[${index}].type`,
-      `is ${type}, which this model cannot read: it takes parts of type "${textType}"`,
-    );
-  });
-  return wellFormed(texts.join('\n'));
+/**
+ * A message's content as engines take it: texts joined, images in their places between them.
+ * @param at where it stands in the request
+ * @param textType of the parts that this endpoint takes
+ * @param images null: none may be there
+ * @throws ServiceError 400
+ */
+export function toContent(
+  content: Content,
+  at: string,
+  textType: 'text' | 'input_text',
+  images: ChatImage[] | null = [],
+): { content: string; images?: ChatImage[] } {
+  if (typeof content === 'string') return { content: wellFormed(content) };
+  let text = '';
+  let separator = '';
+  for (const [index, part] of content.entries()) {
+    const param = `${at}[${index}]`;
+    if (images && 'image_url' in part) {
+      const { image_url: image } = part;
+      const { url, detail } = typeof image === 'string' ? { ...part, url: image } : image;
+      images.push({ at: text.length, url, ...(detail && { detail }), param });
+      separator = '';
+    } else {
+      text += separator + textOf(part, param, textType);
+      separator = '\n';
+    }
+  }
+  return { content: wellFormed(text), ...(images?.length && { images }) };
+}
+
+export const toText = (content: Content, at: string, textType: 'text' | 'input_text'): string =>
+  toContent(content, at, textType, null).content;
+
+function textOf(part: Part, param: string, textType: string): string {
+  if ('text' in part) return part.text;
+  if ('refusal' in part) return part.refusal;
+  throw unsupported(
+    `${param}.type`,
+    `is ${JSON.stringify(part.type)}, which cannot be read here: it must be "${textType}"`,
+  );
 }
 
 const encoder = new TextEncoder();

@@ -1,7 +1,20 @@
-import type { ChatJob, Accepted, ChatUsage, Timings } from '../../protocol/job.ts';
+import {
+  type Accepted,
+  type ChatImage,
+  type ChatJob,
+  type ChatUsage,
+  imagesOf,
+  type Timings,
+} from '../../protocol/job.ts';
 import type { Call } from '../http/call.ts';
-import { requireModel } from '../models/models.ts';
-import { rateLimited, type ServiceError, storageUnavailable } from '../../errors/service-error.ts';
+import { requireModel, usableModels } from '../models/models.ts';
+import {
+  rateLimited,
+  type ServiceError,
+  storageUnavailable,
+  unsupported,
+} from '../../errors/service-error.ts';
+import type { Admitted, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
 import { choiceCount, inputOf, type Generation } from './generation.ts';
 
 /** Reserved for a reply without a limit. */
@@ -27,6 +40,8 @@ export interface GenerationRun {
 export async function admitGeneration(call: Call, generation: Generation): Promise<GenerationRun> {
   const { dependencies, admitted } = call;
   const model = await requireModel(dependencies.models, generation.model, 'chat', admitted);
+  const [image] = generation.inputs.flatMap(imagesOf);
+  if (image) await requireVision(dependencies.models, model, image, admitted);
   const reserved = estimateTokens(generation);
   const release = await reserve(call, reserved);
   const counter = new UsageCounter(generation, call.receivedAt, dependencies.now);
@@ -38,6 +53,19 @@ export async function admitGeneration(call: Call, generation: Generation): Promi
   };
   const sampling = { ...model.defaults, ...generation.sampling };
   return { call, generation: { ...generation, sampling }, model: model.id, counter, settle };
+}
+
+/** @throws ServiceError 400 */
+async function requireVision(
+  directory: ModelDirectory,
+  { id, vision }: ModelEntry,
+  image: ChatImage,
+  admitted: Admitted,
+): Promise<void> {
+  if (vision) return;
+  const seeing = await usableModels(directory, admitted, (entry) => entry.vision === true);
+  const rule = `is an image, and ${id} does not see. Models that see: ${seeing.join(', ') || 'none'}`;
+  throw unsupported(image.param, rule);
 }
 
 /** Counts the request as in flight, and takes its tokens from the key's limit. @throws ServiceError 429 */

@@ -5,7 +5,7 @@ import { shortened } from '../body/schema-issues.ts';
 import type { Admitted, ModelDetails, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
 import { requestError, type ServiceError } from '../../errors/service-error.ts';
 import type { Capability, ModelFacts } from '../../protocol/model-facts.ts';
-import type { Catalog } from '../../catalog/catalog.ts';
+import { type Catalog, maySee } from '../../catalog/catalog.ts';
 
 /** For what neither the request nor the model names. */
 export const OPENAI_DEFAULTS = { temperature: 1, topP: 1 };
@@ -61,8 +61,8 @@ export async function requireModel(
 ): Promise<ModelEntry> {
   const model = await directory.find(id);
   if (model?.kind === kind && mayUse(admitted, model, id)) return model;
-  const usable = (await directory.list()).filter((entry) => entry.kind === kind && mayUse(admitted, entry));
-  const choice = `Models for this: ${usable.map((entry) => entry.id).join(', ') || 'none'}.`;
+  const usable = await usableModels(directory, admitted, (entry) => entry.kind === kind);
+  const choice = `Models for this: ${usable.join(', ') || 'none'}.`;
   if (model && model.kind !== kind) {
     const article = model.kind === 'embedding' ? 'an' : 'a';
     throw modelNotFound(
@@ -71,6 +71,14 @@ export async function requireModel(
   }
   throw noSuchModel(id, choice);
 }
+
+/** Ids of those that the key may use. */
+export const usableModels = async (
+  directory: ModelDirectory,
+  admitted: Admitted,
+  fits: (entry: ModelEntry) => boolean,
+): Promise<string[]> =>
+  (await directory.list()).filter((entry) => fits(entry) && mayUse(admitted, entry)).map(({ id }) => id);
 
 function noSuchModel(id: string, hint: string): ServiceError {
   return modelNotFound(
@@ -108,5 +116,12 @@ export function catalogDirectory(readCatalog: () => Promise<Catalog>): ModelDire
 }
 
 function toEntries({ models, ownedBy }: Catalog): ModelEntry[] {
-  return models.map(({ id, kind, created, defaults = {} }) => ({ id, kind, created, ownedBy, defaults }));
+  return models.map(({ id, kind, created, defaults = {}, variants }) => ({
+    id,
+    kind,
+    created,
+    ownedBy,
+    defaults,
+    vision: variants.some(maySee),
+  }));
 }

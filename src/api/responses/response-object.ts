@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import type { ChatUsage, TokenLogprob, ChatMessage, ToolCall } from '../../protocol/job.ts';
 import type { AnswerHead } from '../generation/answers.ts';
 import type { ResponseBody } from './response-schema.ts';
-import { toText, wellFormed } from '../chat/chat.ts';
+import { toContent, toText, wellFormed } from '../chat/chat.ts';
 import { invalidField } from '../../errors/service-error.ts';
 
 type Responses = OpenAI.Responses.Response;
@@ -105,7 +105,9 @@ export function appendItems(before: readonly ChatMessage[], input: ResponseBody[
       case 'message':
       case undefined: {
         const role = item.role === 'developer' ? 'system' : item.role;
-        messages.push({ role, content: toText(item.content, `${at}.content`, 'input_text') });
+        if (role === 'user')
+          messages.push({ role, ...toContent(item.content, `${at}.content`, 'input_text') });
+        else messages.push({ role, content: toText(item.content, `${at}.content`, 'input_text') });
         break;
       }
       case 'function_call':

@@ -9,6 +9,7 @@ import {
   text,
   textOrParts,
 } from '../body/fields.ts';
+import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
 
 /** What a request to /v1/responses may be. Fields not named here are ignored. */
@@ -20,14 +21,19 @@ const MAX_INCLUDE = 16;
 
 const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() });
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
-/** Known to OpenAI, not to a text model: refused by name once the shape has been found right. */
-const otherPart = z.object({ type: z.enum(['input_image', 'input_file', 'input_audio']) });
+const imagePart = z.object({
+  type: z.literal('input_image'),
+  image_url: z.string(),
+  detail: text,
+});
+/** Known to OpenAI, not to the models here: refused by name once the shape has been found right. */
+const otherPart = z.object({ type: z.enum(['input_file', 'input_audio']) });
 
 const content = textOrParts(
   z.discriminatedUnion(
     'type',
-    [textPart, refusalPart, otherPart],
-    'must be one of "input_text", "output_text", "refusal"',
+    [textPart, refusalPart, imagePart, otherPart],
+    'must be one of "input_text", "input_image", "output_text", "refusal"',
   ),
 );
 
@@ -95,6 +101,7 @@ export const responseAccepted = {
 };
 
 export const responseRules = {
+  maxBytes: MAX_IMAGE_BODY_BYTES,
   schema: z.object({ ...responseEnforced, ...responsePassedOn, ...responseAccepted }),
   refused: {
     background: 'Nothing runs on once its client has left. Leave it out, and read the answer as it comes.',

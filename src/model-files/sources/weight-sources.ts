@@ -218,7 +218,11 @@ export class WeightSources {
     await this.#note(variant, files).catch((error: unknown) => {
       if (!(error instanceof ServiceError && error.code === 'storage_full')) throw error;
     });
-    return { ...variant, files };
+    const isProjector = (path: string): boolean => path === `${hub.folder}/${hub.projector}`;
+    const roles = files.map((file) =>
+      isProjector(file.path) ? { ...file, role: 'projector' as const } : file,
+    );
+    return { ...variant, files: roles };
   }
 
   async #knownFiles(variant: Variant): Promise<WeightFile[] | null> {

@@ -1,6 +1,7 @@
 import { defaultCatalog } from '../../catalog/default-catalog.ts';
 import { extendCatalog } from '../../catalog/parse-catalog.ts';
 import { speech } from '../../catalog/speech-models.ts';
+import { vision } from '../../catalog/vision-models.ts';
 import { parseFlags } from './arguments.ts';
 import { offerModel, offerToIgnore } from './offers.ts';
 import { cacheFolder } from './pull/cache.ts';
@@ -14,11 +15,12 @@ import { wasmSizes } from '../wasm-files.ts';
 export const DEFAULT_FOLDER = 'public/models';
 
 /** What can be asked for by name. */
-const catalog = extendCatalog(defaultCatalog, speech);
+const catalog = [speech, vision].reduce(extendCatalog, defaultCatalog);
 
-/** Speech has no pinned weights: its model's name stands for its variants'. */
+/** These models have no pinned weights: their names stand for their variants'. */
+const hubModels = [speech, vision].flatMap(({ models = [] }) => models);
 const namesOf = (id: string): string[] =>
-  speech.models?.find((model) => model.id === id)?.variants.map(({ name }) => name) ?? [id];
+  hubModels.find((model) => model.id === id)?.variants.map(({ name }) => name) ?? [id];
 
 export const help = `Usage: localtext pull [model or variant ...] [--to <folder>] [--[no-]recommended]
 
@@ -34,7 +36,7 @@ A model's name fetches the weights that run everywhere. Larger ones, for devices
 (all-minilm-l6-v2-int8), for pages that prefer them, come by their own names. A variant's name downloads that variant
 alone: smollm2-135m-instruct-q8_0 also the file that visitors otherwise make of the smaller one. All are listed in <folder>/manifest.json, by which pages know what the site has.
 
-Models: ${catalog.models.map(({ id }) => id).join(', ')} (coral-wren-4: speech, experimental, from the model hub alone)
+Models: ${catalog.models.map(({ id }) => id).join(', ')} (coral-wren-4: speech, opal-lynx-4: images; both experimental, from the model hub alone)
 Variants: ${[...new Set(catalog.models.flatMap(({ variants }) => variants.map(({ name }) => name)))].join(', ')}
 
 Files are also kept in ${cacheFolder()}, for the next clone. Environment:

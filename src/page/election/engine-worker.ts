@@ -18,7 +18,7 @@ const NOT_STARTED =
 
 /** What the engine worker is started with. Every URL is absolute. */
 export interface EngineSettings extends Required<
-  Pick<WorkerOptions, 'modelsUrl' | 'wasmUrl' | 'sources' | 'prefer' | 'limits'>
+  Pick<WorkerOptions, 'modelsUrl' | 'wasmUrl' | 'sources' | 'prefer' | 'limits' | 'images'>
 > {
   /** Null: the default catalog. */
   catalog: Catalog | null;

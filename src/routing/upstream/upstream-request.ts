@@ -1,9 +1,16 @@
 import type {
+  ChatCompletionContentPart,
   ChatCompletionCreateParamsStreaming,
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions';
 import type { CompletionCreateParamsStreaming } from 'openai/resources/completions';
-import { type ChatJob, type ChatMessage, SAMPLING, type Sampling } from '../../protocol/job.ts';
+import {
+  type ChatImage,
+  type ChatJob,
+  type ChatMessage,
+  SAMPLING,
+  type Sampling,
+} from '../../protocol/job.ts';
 import { type ServiceError, unsupported } from '../../errors/service-error.ts';
 
 export type UpstreamRequest =
@@ -75,6 +82,8 @@ function toMessage(message: ChatMessage): ChatCompletionMessageParam {
   if (message.role === 'tool')
     return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
   const { role, content, name } = message;
+  if (message.role === 'user' && message.images)
+    return { role: 'user', content: toParts(content, message.images), ...(name !== undefined && { name }) };
   const common = { content, ...(name !== undefined && { name }) };
   if (role !== 'assistant') return { role, ...common };
   const calls = message.toolCalls ?? [];
@@ -89,4 +98,20 @@ function toMessage(message: ChatMessage): ChatCompletionMessageParam {
       })),
     }),
   };
+}
+
+/** Texts and images in their order, as the client gave them. */
+function toParts(content: string, images: readonly ChatImage[]): ChatCompletionContentPart[] {
+  let from = 0;
+  const parts = images.flatMap(({ at, url, detail }): ChatCompletionContentPart[] => {
+    const text = content.slice(from, at);
+    from = at;
+    return [
+      { type: 'text', text },
+      { type: 'image_url', image_url: { url, detail: detail as 'auto' } },
+    ];
+  });
+  return [...parts, { type: 'text' as const, text: content.slice(from) }].filter(
+    (part) => !('text' in part) || part.text,
+  );
 }

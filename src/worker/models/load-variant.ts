@@ -20,13 +20,14 @@ export interface LoaderSettings {
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
   wasmUrl: string;
   decodeAudio: DecodeAudio;
+  imageOrigins: readonly string[];
 }
 
 /** Loads a variant by its engine, with its files out of the store. */
 export function variantLoader(settings: LoaderSettings): LoadVariant {
-  const { store, sources, modelStorage, benchmark, wasmUrl, decodeAudio } = settings;
+  const { store, sources, modelStorage, benchmark, wasmUrl, decodeAudio, imageOrigins } = settings;
   return async (unresolved, given) => {
-    const options = { ...given, decodeAudio, onProgress: onlyForward(given.onProgress) };
+    const options = { ...given, decodeAudio, imageOrigins, onProgress: onlyForward(given.onProgress) };
     const resolved = await sources.resolve(unresolved, options.signal);
     const variant: Variant = isOnnx(resolved)
       ? { ...resolved, device: await benchmark().backend(resolved) }
@@ -67,6 +68,8 @@ export function variantLoader(settings: LoaderSettings): LoadVariant {
   };
 }
 
+type LoadOptions = LoadVariantOptions & Pick<EngineContext, 'decodeAudio' | 'imageOrigins'>;
+
 const isOnnx = (variant: Variant): variant is TransformersVariant => variant.engine === 'transformers';
 
 /** @throws ServiceError `weights_corrupt` when stored files are damaged and cannot be repaired */
@@ -74,7 +77,7 @@ export async function loadIntact(
   store: WeightStore,
   wasmUrl: string,
   variant: Variant,
-  options: LoadVariantOptions & Pick<EngineContext, 'decodeAudio'>,
+  options: LoadOptions,
 ): Promise<Engine> {
   const first = await loadOnce(store, wasmUrl, variant, options);
   if (first.intact) return first.engine;
@@ -95,7 +98,7 @@ async function loadOnce(
   store: WeightStore,
   wasmUrl: string,
   variant: Variant,
-  options: LoadVariantOptions & Pick<EngineContext, 'decodeAudio'>,
+  options: LoadOptions,
 ): Promise<Loaded> {
   const progress = await loadProgress(store, variant.files, options);
   const checks: Promise<boolean>[] = [];
@@ -152,13 +155,14 @@ const isLacking = (reason: unknown): boolean =>
 
 function engineContext(
   wasmUrl: string,
-  { signal, onProgress, decodeAudio }: LoadVariantOptions & Pick<EngineContext, 'decodeAudio'>,
+  { signal, onProgress, decodeAudio, imageOrigins }: LoadOptions,
   file: EngineContext['file'],
 ): EngineContext {
   return {
     signal,
     file,
     ...(decodeAudio && { decodeAudio }),
+    ...(imageOrigins && { imageOrigins }),
     wasm: (name) => new URL(name, wasmUrl).href,
     onProgress: (loadedBytes, totalBytes) => onProgress('load', loadedBytes, totalBytes),
   };

@@ -1,4 +1,4 @@
-import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
+import { type CatalogModel, maySee, type Variant } from '../../catalog/catalog.ts';
 import type { Capability, ModelFacts } from '../../protocol/model-facts.ts';
 import type { LoadedModel } from './loaded-model.ts';
 
@@ -20,13 +20,18 @@ export function modelFacts(
 ): ModelFacts {
   const engine = loadedModel?.engine ?? null;
   const thinks = engine && 'thinks' in engine && engine.thinks === true;
+  const sees = engine && 'vision' in engine ? engine.vision === true : maySee(variant);
   // A device that is short of memory has loaded it with a shorter context.
   const loaded = engine && 'contextLength' in engine ? engine.contextLength : undefined;
   const contextLength = loaded ?? variant.contextLength;
   return {
     context_length: contextLength,
     ...(kind === 'chat' && { max_output_tokens: contextLength }),
-    capabilities: [...CAPABILITIES[variant.engine], ...(thinks ? ['reasoning' as const] : [])],
+    capabilities: [
+      ...CAPABILITIES[variant.engine],
+      ...(thinks ? ['reasoning' as const] : []),
+      ...(sees ? ['vision' as const] : []),
+    ],
     ...(bytes !== null && { size_bytes: bytes }),
     loaded: engine !== null,
   };

@@ -16,18 +16,43 @@ const MAX_RANGE = 10_000;
 const STEP = 'a step';
 const RANGE = 'a bounded range';
 
+/** A text that no template contains. */
+const PROBE = 'localtext-content-probe';
+const toParts = (text: string) => [{ type: 'text', text }];
+
 /** A chat template from a model's file. Its loops are bounded, so that none blocks the engine. */
 export class BoundedTemplate {
   readonly #template: Template;
+  /** It takes the contents of messages as arrays of parts alone. */
+  readonly #takesParts: boolean;
 
   /** @throws Error when it is no template */
   constructor(source: string) {
     this.#template = new Template(source);
     bound(this.#template.parsed);
+    this.#takesParts = /\bcontent\b/.test(source) && !this.#shows(PROBE) && this.#shows(toParts(PROBE));
+  }
+
+  #shows(content: unknown): boolean {
+    try {
+      const messages = [{ role: 'user', content }];
+      return this.#render({ messages: messages as never, bos_token: '', eos_token: '' }).includes(PROBE);
+    } catch {
+      return false;
+    }
   }
 
   /** @throws Error also when it does not come to an end */
-  render(items: { messages: readonly unknown[]; [name: string]: unknown }): string {
+  render(items: {
+    messages: readonly (Pick<TemplateMessage, 'content'> & Partial<TemplateMessage>)[];
+    [name: string]: unknown;
+  }): string {
+    if (!this.#takesParts) return this.#render(items);
+    const messages = items.messages.map((message) => ({ ...message, content: toParts(message.content) }));
+    return this.#render({ ...items, messages });
+  }
+
+  #render(items: { messages: readonly unknown[]; [name: string]: unknown }): string {
     const most = MAX_STEPS + MAX_STEPS_A_MESSAGE * items.messages.length;
     let steps = 0;
     const step = (): void => {
@@ -139,11 +164,16 @@ export class ChatPrompt {
     return this.#tags !== null;
   }
 
-  /** @throws ServiceError 400 when the model's template refuses the conversation */
-  open(job: ChatJob): ChatOpening {
+  /**
+   * @param marker stands for an image in the prompt
+   * @throws ServiceError 400 when the model's template refuses the conversation
+   */
+  open(job: ChatJob, marker: string | null = null): ChatOpening {
     const { input, reasoning, resume } = job;
     const prompt =
-      'prompt' in input ? input.prompt : this.#withoutBos(this.#rendered(input.messages, reasoning));
+      'prompt' in input
+        ? input.prompt
+        : this.#withoutBos(this.#rendered(input.messages.map(withMarkers(marker)), reasoning));
     if (!this.#tags || 'prompt' in input) return { prompt: prompt + (resume?.text ?? ''), thinking: null };
     return openReply(prompt, this.#tags, job, this.#canSwitch && asksToThink(reasoning));
   }
@@ -200,6 +230,16 @@ export class ChatPrompt {
     return this.#addsBos && bos && prompt.startsWith(bos) ? prompt.slice(bos.length) : prompt;
   }
 }
+
+/** Puts a marker into the place of each image. */
+const withMarkers =
+  (marker: string | null) =>
+  (message: ChatMessage): ChatMessage => {
+    if (message.role !== 'user' || !message.images || marker === null) return message;
+    const { images, content, ...others } = message;
+    const texts = images.map(({ at }, index) => content.slice(images[index - 1]?.at ?? 0, at) + marker);
+    return { ...others, content: texts.join('') + content.slice(images.at(-1)?.at ?? 0) };
+  };
 
 function native(message: ChatMessage): TemplateMessage {
   const { role, content } = message;

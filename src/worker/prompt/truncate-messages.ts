@@ -30,9 +30,14 @@ export function dropOldestTurns(messages: readonly ChatMessage[], share: number)
   return dropped.size === 0 ? null : messages.filter((message) => !dropped.has(message));
 }
 
+/** What the tokens of an image would be as text, about. */
+const IMAGE_CHARACTERS = 2000;
+
 /** In characters, with some for each message's role. */
 const sizeOf = (messages: readonly ChatMessage[]): number =>
   messages.reduce((sum, message) => {
     const calls = 'toolCalls' in message ? (message.toolCalls ?? []) : [];
-    return calls.reduce((total, call) => total + call.arguments.length, sum + message.content.length + 16);
+    const images = ('images' in message && message.images?.length) || 0;
+    const size = message.content.length + images * IMAGE_CHARACTERS + 16;
+    return calls.reduce((total, call) => total + call.arguments.length, sum + size);
   }, 0);

@@ -17,6 +17,8 @@ export interface ChatEngine {
   readonly slots: number;
   /** Whether the model's chat template has think tags; none: only its server knows. */
   readonly thinks?: boolean;
+  /** Whether it takes images; none: it does not. */
+  readonly vision?: boolean;
   /**
    * Runs one job. Yields `accepted` once the prompt is known to fit, then deltas, then `done`. With `countOnly`, only `accepted`.
    * @throws ServiceError with code `context_length_exceeded` before `accepted`; the signal's reason when aborted, and
@@ -64,6 +66,8 @@ export interface EngineContext {
   wasm(name: string): string;
   /** Decodes in the page what the worker cannot. */
   decodeAudio?: DecodeAudio;
+  /** Origins beside the site's own that images may be fetched from. */
+  imageOrigins?: readonly string[];
   onProgress(loadedBytes: number, totalBytes: number): void;
   signal: AbortSignal;
 }

@@ -25,11 +25,11 @@ export class LlamaServer {
     this.#child = child;
   }
 
-  /** Needs Python 3.10 with pip, as `localtext pull` may. */
-  static async start(model: string, key: string): Promise<LlamaServer> {
+  /** Needs Python 3.10 with pip, as `localtext pull` may. `projector`: the file of one, for a model that sees. */
+  static async start(model: string, key: string, projector: string[] = []): Promise<LlamaServer> {
     const { python, packages } = await install();
     const [command = '', ...args] = python;
-    const child = spawn(command, [...args, join(HERE, 'serve.py'), model], {
+    const child = spawn(command, [...args, join(HERE, 'serve.py'), model, ...projector], {
       env: { ...process.env, PYTHONPATH: packages, LLAMA_KEY: key },
       stdio: ['pipe', 'pipe', 'pipe'],
     });

@@ -1,4 +1,4 @@
-"""llama.cpp's own HTTP server: `serve.py MODEL`, its key in LLAMA_KEY. Prints its address; ends when stdin does."""
+"""llama.cpp's own HTTP server: `serve.py MODEL [PROJECTOR]`, its key in LLAMA_KEY. Prints its address; ends when stdin does."""
 
 import os
 import sys
@@ -7,6 +7,9 @@ import xllamacpp
 
 params = xllamacpp.CommonParams()
 params.model.path = sys.argv[1]
+if len(sys.argv) > 2:
+    params.mmproj.path = sys.argv[2]
+    params.mmproj_use_gpu = False
 params.n_ctx = 4096
 params.n_parallel = 2
 # Its threads wait for each other by spinning: on a busy machine, one is quicker than two.

@@ -6,13 +6,13 @@ import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { serverError, ServiceError } from '../../../errors/service-error.ts';
 import { chatThreads, hasThreads, realAdapter } from '../../device/device.ts';
 import { ChatPrompt } from '../../prompt/chat-prompt.ts';
-import { estimateMemory, halvedLengths, weightBytes } from '../../../catalog/memory-estimate.ts';
+import { estimateMemory, halvedLengths, imageBytes, weightBytes } from '../../../catalog/memory-estimate.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
 import { watchWasm } from '../wasm-file.ts';
 import { NativeLog, serverCalls } from './internals/server-calls.ts';
-import { limitPromptStates, proveTaking, useWorkerFile } from './internals/worker-proxy.ts';
+import { limitPromptStates, mediaMarkerOf, proveTaking, useWorkerFile } from './internals/worker-proxy.ts';
 import { asLoadFailure, WllamaEngine } from './wllama-engine.ts';
 
 /** As many as llama.cpp decodes in one batch; more wait in the scheduler. */
@@ -42,7 +42,9 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
       const log = new NativeLog();
       const wllama = await start({ ...variant, contextLength }, context, blobs, gpu, log);
       const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
-      const prompt = await chatPrompt(wllama, blobs[0], variant.keepTemplateText);
+      const language = blobs[variant.files.findIndex(({ role }) => role === undefined)];
+      const prompt = await chatPrompt(wllama, language, variant.keepTemplateText);
+      const imageMarker = mediaMarkerOf(wllama);
       const fingerprint = `${variant.name}-wllama-${backend}`;
       const { sampling = {} } = variant;
       const calls = serverCalls(wllama, log, await prepare(wllama, { ...variant, contextLength }));
@@ -51,6 +53,8 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
         slots: SLOTS,
         batch: batchOf(gpu),
         sampling,
+        imageMarker,
+        imageOrigins: context.imageOrigins ?? [],
       });
     } catch (error) {
       context.signal.throwIfAborted();
@@ -112,7 +116,7 @@ async function start(
 async function prepare(wllama: Wllama, variant: WllamaVariant): Promise<boolean> {
   try {
     const canTake = variant.streamsTogether !== false && (await proveTaking(wllama, SLOTS));
-    await limitPromptStates(wllama, estimateMemory(variant).promptStateBytes);
+    await limitPromptStates(wllama, estimateMemory(variant).promptStateBytes + imageBytes(variant));
     return canTake;
   } catch (error) {
     await withTimeout(wllama.exit(), EXIT_MS);

@@ -16,8 +16,18 @@ type ReplyState =
   /** `decode`: the prompt is computed, and the first token has come. */
   | { name: 'prefill' | 'decode'; id: number; slot: Slot };
 
+/** The images of a prompt. */
+export interface PromptImages {
+  /** In the order of their markers. */
+  files: readonly Uint8Array[];
+  /** The prompt with what tells its images apart in place of their markers. */
+  key: string;
+}
+
 export interface Reply {
   readonly fields: Record<string, unknown>;
+  readonly images: PromptImages | undefined;
+  /** What its state is known by: the prompt, or the key of one with images. */
   readonly prompt: string;
   /** Computes a prompt ahead, for other replies. */
   readonly isAhead: boolean;
@@ -40,6 +50,7 @@ export interface Reply {
 
 interface Count {
   text: string;
+  images: PromptImages | undefined;
   resolve(tokens: number): void;
   reject(error: unknown): void;
 }
@@ -129,22 +140,24 @@ export class ReplyScheduler {
     onChunk: (chunk: Chunk) => void,
     signal: AbortSignal,
     onAccepted: () => void = () => undefined,
+    images?: PromptImages,
   ): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#add(fields, signal, { onAccepted, onChunk, resolve, reject }, false);
+      this.#add({ fields, images }, signal, { onAccepted, onChunk, resolve, reject }, false);
     });
   }
 
   /**
    * Tokens of a prompt, which is not computed: llama.cpp's server tells the length of a text that it refuses to embed, as it is
-   * longer than a batch. So the text of a special token follows the prompt, once more than a batch has tokens.
+   * longer than a batch, and that of a prompt with images that is longer than the context. So the text of a special token
+   * follows, once more than `most`, the tokens of either.
    * @throws RequestRejectedError where the server tells no length; what it failed with
    */
-  count(prompt: string, special: string, batch: number): Promise<number> {
-    const added = batch + 1;
+  count(prompt: string, special: string, most: number, images?: PromptImages): Promise<number> {
+    const added = most + 1;
     return new Promise((resolve, reject) => {
       const text = prompt + special.repeat(added);
-      this.#counts.push({ text, resolve: (tokens) => resolve(tokens - added), reject });
+      this.#counts.push({ text, images, resolve: (tokens) => resolve(tokens - added), reject });
       void this.#loop();
     });
   }
@@ -154,11 +167,17 @@ export class ReplyScheduler {
     for (const each of [...this.#replies.splice(0), ...this.#counts.splice(0)]) each.reject(reason);
   }
 
-  #add(fields: Record<string, unknown>, signal: AbortSignal, events: ReplyEvents, isAhead: boolean): Reply {
-    const prompt = String(fields['prompt']);
+  #add(
+    { fields, images }: Pick<Reply, 'fields' | 'images'>,
+    signal: AbortSignal,
+    events: ReplyEvents,
+    isAhead: boolean,
+  ): Reply {
+    const prompt = images?.key ?? String(fields['prompt']);
     const reply: Reply = {
       ...events,
       fields,
+      images,
       prompt,
       isAhead,
       signal,
@@ -189,7 +208,10 @@ export class ReplyScheduler {
 
   async #runCount(count: Count): Promise<void> {
     try {
-      const id = await this.#calls.beginCount(count.text);
+      const { text, images } = count;
+      const id = images
+        ? await this.#calls.begin({ prompt: text, n_predict: 0 }, images.files)
+        : await this.#calls.beginCount(text);
       // Its slot may be given to it in a later step than the first.
       for (let more = true; more;) ({ more } = await this.#calls.step(id));
       throw new RequestRejectedError('counted no tokens');
@@ -228,7 +250,7 @@ export class ReplyScheduler {
       if (this.#isToBeShared(reply)) return this.#begin(this.#computeAhead(reply));
       await this.#states.keepBefore(reply.prompt);
     }
-    const id = await this.#calls.begin(reply.fields);
+    const id = await this.#calls.begin(reply.fields, reply.images?.files);
     reply.state = { name: 'prefill', id, slot: this.#slots.take(reply.prompt) };
   }
 
@@ -246,7 +268,10 @@ export class ReplyScheduler {
     reply.state = { name: 'ahead' };
     let timings: LlamaTimings | undefined;
     return this.#add(
-      { prompt: reply.prompt, n_predict: 0, cache_prompt: true },
+      {
+        fields: { prompt: reply.fields['prompt'], n_predict: 0, cache_prompt: true },
+        images: reply.images,
+      },
       reply.signal,
       {
         onAccepted: reply.onAccepted,

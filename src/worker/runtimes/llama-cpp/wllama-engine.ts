@@ -2,18 +2,25 @@ import type { Wllama } from '@wllama/wllama';
 
 import type { VariantSampling } from '../../../catalog/catalog.ts';
 import { contextLengthExceeded, engineCrashed } from '../../../errors/engine-errors.ts';
-import { requestError, serverError, ServiceError } from '../../../errors/service-error.ts';
-import type { ChatEvent, ChatJob, Sampling } from '../../../protocol/job.ts';
+import { requestError, serverError, ServiceError, unsupported } from '../../../errors/service-error.ts';
+import { type ChatEvent, type ChatJob, imagesOf, type Sampling } from '../../../protocol/job.ts';
 import { Channel } from '../../../util/async.ts';
 import type { ChatPrompt } from '../../prompt/chat-prompt.ts';
+import type { ModelImage } from '../../images/read-images.ts';
 import { refuseOversized } from '../../prompt/prompt-bounds.ts';
 import { type Complete, type Completion, ThinkFirst, toCompletion } from '../../prompt/think-first.ts';
 import { SlotQueue } from '../../slot-queue.ts';
 import type { ChatEngine } from '../engine.ts';
 import { type Chunk, completionRequest, LlamaReplyReader } from './completion-format.ts';
 import { isCrowded, RequestRejectedError, type ServerCalls } from './internals/server-calls.ts';
-import { ReplyScheduler } from './reply-scheduler.ts';
+import { type PromptImages, ReplyScheduler } from './reply-scheduler.ts';
 import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
+
+/** How often an image's digest stands in the key of a prompt: of 64 characters, as many as 500 tokens have. */
+const IMAGE_KEYS = 32;
+
+/** llama.cpp's server cuts images into tiles before anything is computed. */
+const IMAGES_REFUSED = /Failed to (format input|tokenize prompt|load image)/;
 
 /** Attempts at a reply that the other slots crowded out of the context. */
 const TRIES = 3;
@@ -33,6 +40,10 @@ interface EngineOptions {
   /** Tokens of a prompt that are computed in one step. */
   batch: number;
   sampling: VariantSampling;
+  /** What stands for an image in a prompt; null: the model has no eyes. */
+  imageMarker: string | null;
+  /** Origins beside the site's own that images may be fetched from. */
+  imageOrigins: readonly string[];
 }
 
 /** llama.cpp's server in WASM: its requests and chunks turned into ours. */
@@ -46,6 +57,8 @@ export class WllamaEngine implements ChatEngine {
   readonly #chatPrompt: ChatPrompt;
   readonly #sampling: VariantSampling;
   readonly #batch: number;
+  readonly #imageMarker: string | null;
+  readonly #imageOrigins: readonly string[];
   readonly #oneByOne = new SlotQueue(1);
   #dead = false;
 
@@ -53,7 +66,7 @@ export class WllamaEngine implements ChatEngine {
     wllama: Wllama,
     calls: ServerCalls,
     chatPrompt: ChatPrompt,
-    { fingerprint, slots, batch, sampling }: EngineOptions,
+    { fingerprint, slots, batch, sampling, imageMarker, imageOrigins }: EngineOptions,
   ) {
     this.#wllama = wllama;
     this.#scheduler = new ReplyScheduler(calls, slots, wllama.mustAddBosToken());
@@ -64,6 +77,12 @@ export class WllamaEngine implements ChatEngine {
     this.thinks = chatPrompt.thinks;
     this.contextLength = wllama.getLoadedContextInfo().n_ctx;
     this.#sampling = sampling;
+    this.#imageMarker = imageMarker;
+    this.#imageOrigins = imageOrigins;
+  }
+
+  get vision(): boolean {
+    return this.#imageMarker !== null;
   }
 
   async *generate(
@@ -75,12 +94,14 @@ export class WllamaEngine implements ChatEngine {
     if (this.#dead) throw engineCrashed(null);
     const { contextLength } = this;
     refuseOversized(job.input, contextLength);
+    const images = await this.#readImages(job, signal);
     const complete: Complete = (part) =>
       job.countOnly
-        ? this.#count(part, job.sampling, signal)
-        : this.#complete(part, job.sampling, signal, onPrefill);
+        ? this.#count(part, job.sampling, signal, images)
+        : this.#complete(part, job.sampling, signal, images, onPrefill);
     try {
-      const { prompt, thinking } = this.#chatPrompt.open(job);
+      const { prompt, thinking } = this.#chatPrompt.open(job, this.#imageMarker);
+      this.#checkMarkers(prompt, images);
       if (thinking) yield* new ThinkFirst(job, prompt, thinking, complete).events(contextLength);
       else yield* complete(toCompletion(job, prompt));
     } catch (error) {
@@ -89,21 +110,56 @@ export class WllamaEngine implements ChatEngine {
     }
   }
 
+  /** @throws ServiceError 400 */
+  async #readImages({ input }: ChatJob, signal: AbortSignal): Promise<ModelImage[]> {
+    const images = imagesOf(input);
+    const [first] = images;
+    if (!first) return [];
+    if (this.#imageMarker === null) {
+      const rule = `is an image, and the weights that this device runs, ${this.fingerprint}, cannot see`;
+      throw unsupported(first.param, rule);
+    }
+    const { readImages } = await import('../../images/read-images.ts');
+    return readImages(images, this.#imageOrigins, signal);
+  }
+
+  /** @throws ServiceError 400: texts may have a marker in them, which stands for no image */
+  #checkMarkers(prompt: string, images: readonly ModelImage[]): void {
+    const marker = this.#imageMarker;
+    if (marker === null || prompt.split(marker).length === images.length + 1) return;
+    const message = `The messages contain the text ${JSON.stringify(marker)}, which stands for an image in this engine, or the model's chat template leaves images out. Remove the text.`;
+    throw requestError(400, message, 'invalid_value', 'messages');
+  }
+
+  #promptImages(prompt: string, images: readonly ModelImage[]): PromptImages | undefined {
+    if (this.#imageMarker === null || images.length === 0) return undefined;
+    const [start = '', ...texts] = prompt.split(this.#imageMarker);
+    // As long as the tokens of an image would be as text, about: what is long to compute is worth keeping.
+    const keys = texts.map((text, index) => (images[index]?.digest ?? '').repeat(IMAGE_KEYS) + text);
+    return { files: images.map(({ file }) => file), key: start + keys.join('') };
+  }
+
   /** Computes the prompt only where its tokens cannot be counted without. */
   async *#count(
     completion: Completion,
     sampling: Sampling,
     signal: AbortSignal,
+    images: readonly ModelImage[],
   ): AsyncGenerator<ChatEvent, void, undefined> {
     const { specialText } = this.#chatPrompt;
     try {
       if (specialText === null) throw new RequestRejectedError('no special token is known');
-      const promptTokens = await this.#scheduler.count(completion.prompt, specialText, this.#batch);
+      const promptTokens = await this.#scheduler.count(
+        completion.prompt,
+        specialText,
+        images.length > 0 ? this.contextLength : this.#batch,
+        this.#promptImages(completion.prompt, images),
+      );
       signal.throwIfAborted();
       yield { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
     } catch (error) {
       if (!(error instanceof RequestRejectedError)) throw error;
-      yield* this.#complete({ prompt: completion.prompt, maxTokens: 1 }, sampling, signal);
+      yield* this.#complete({ prompt: completion.prompt, maxTokens: 1 }, sampling, signal, images);
     }
   }
 
@@ -111,6 +167,7 @@ export class WllamaEngine implements ChatEngine {
     completion: Completion,
     sampling: Sampling,
     signal: AbortSignal,
+    images: readonly ModelImage[],
     onPrefill?: () => void,
   ): AsyncGenerator<ChatEvent, void, undefined> {
     const reader = new LlamaReplyReader(completion.topLogprobs, this.fingerprint);
@@ -118,7 +175,7 @@ export class WllamaEngine implements ChatEngine {
     try {
       for (let attempt = completion, tries = 1; ; tries++) {
         try {
-          const running = this.#begin(attempt, sampling, signal, onPrefill);
+          const running = this.#begin(attempt, sampling, signal, images, onPrefill);
           try {
             for (let chunk = await running.take(); chunk; chunk = await running.take())
               yield* reader.read(chunk);
@@ -128,6 +185,8 @@ export class WllamaEngine implements ChatEngine {
             await running.stop();
           }
         } catch (error) {
+          if (images.length > 0 && isTooLong(error))
+            throw await this.#tooLong(error, completion.prompt, images);
           if (!isCrowded(error) || tries === TRIES || !canResume(completion)) throw error;
           // Those that filled the context together come out of it one after another.
           if (tries === 1) leave = await this.#oneByOne.enter(signal);
@@ -139,11 +198,28 @@ export class WllamaEngine implements ChatEngine {
     }
   }
 
+  /** Says what the images take of a prompt that is too long. */
+  async #tooLong(
+    error: RequestRejectedError & { promptTokens: number; contextLength: number },
+    prompt: string,
+    { length }: readonly ModelImage[],
+  ): Promise<ServiceError> {
+    const { promptTokens, contextLength } = error;
+    const text = prompt.split(this.#imageMarker ?? '').join('');
+    const { specialText } = this.#chatPrompt;
+    const tokens = specialText === null ? 0 : await this.#scheduler.count(text, specialText, this.#batch);
+    return contextLengthExceeded(promptTokens, contextLength, {
+      images: length,
+      tokens: promptTokens - tokens,
+    });
+  }
+
   /** `stop` resolves when its slot is free. It stops a reply whose reader walks away, too. */
   #begin(
     completion: Completion,
     sampling: Sampling,
     signal: AbortSignal,
+    images: readonly ModelImage[],
     onPrefill?: () => void,
   ): { take(): Promise<Chunk | null>; stop(): Promise<void> } {
     const chunks = new Channel<Chunk>();
@@ -153,6 +229,7 @@ export class WllamaEngine implements ChatEngine {
       (chunk) => chunks.push(chunk),
       AbortSignal.any([signal, left.signal]),
       onPrefill,
+      this.#promptImages(completion.prompt, images),
     );
     const ended = running.then(
       () => chunks.end(),
@@ -180,12 +257,23 @@ export class WllamaEngine implements ChatEngine {
   }
 }
 
+const isTooLong = (
+  error: unknown,
+): error is RequestRejectedError & { promptTokens: number; contextLength: number } =>
+  error instanceof RequestRejectedError &&
+  error.promptTokens !== undefined &&
+  error.contextLength !== undefined;
+
 /** Its refusals of one request, distinguished; anything else has broken it. */
 function fromWllamaError(error: unknown, constrained: boolean): ServiceError {
   if (error instanceof ServiceError) return error;
   if (!(error instanceof RequestRejectedError)) return engineCrashed(error);
-  const { promptTokens, contextLength } = error;
-  if (promptTokens && contextLength) return contextLengthExceeded(promptTokens, contextLength);
+  if (isTooLong(error)) return contextLengthExceeded(error.promptTokens, error.contextLength);
+  if (IMAGES_REFUSED.test(error.message)) {
+    const message =
+      'The engine could not prepare the images of this request: they take more memory than it has for them. Send fewer images.';
+    return requestError(400, message, 'invalid_value', 'messages');
+  }
   if (constrained) {
     return requestError(
       400,

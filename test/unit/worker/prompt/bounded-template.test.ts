@@ -38,3 +38,15 @@ test.each([
 test('a model without one has nothing to refuse', () => {
   expect(templateFault(null)).toBeUndefined();
 });
+
+test('a template that takes parts alone gets the texts as parts', () => {
+  const source =
+    "{% for m in messages %}{{ m.role }}:{% for part in m['content'] %}{% if part['type'] == 'text' %}{{ part['text'] }}{% endif %}{% endfor %};{% endfor %}";
+  const messages = [{ role: 'user', content: 'Hello' }];
+  expect(new BoundedTemplate(source).render({ messages })).toBe('user:Hello;');
+  expect(templateFault(source)).toBeUndefined();
+  // One that takes both gets texts.
+  const both =
+    '{% for m in messages %}{{ m.content if m.content is string else m.content[0].text }}{% endfor %}';
+  expect(new BoundedTemplate(`${both}.`).render({ messages })).toBe('Hello.');
+});

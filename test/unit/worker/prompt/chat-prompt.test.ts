@@ -175,3 +175,19 @@ describe('text that the caller did not write', () => {
     expect(open(kept, [user]).prompt).toBe(`<|im_start|>system\nYou are SmolLM<|im_end|>\n${bare}`);
   });
 });
+
+test('puts a marker into the place of each image', () => {
+  const images = [
+    { at: 0, url: '/a', param: '' },
+    { at: 3, url: '/b', param: '' },
+    { at: 3, url: '/c', param: '' },
+  ];
+  const prompt = new ChatPrompt('{% for m in messages %}{{ m.content }};{% endfor %}', none, false);
+  const job: ChatJob = {
+    kind: 'chat',
+    model: 'm',
+    input: { messages: [{ role: 'user', content: 'onetwo', images }, user] },
+    sampling: { temperature: 1, topP: 1 },
+  };
+  expect(prompt.open(job, '<image>').prompt).toBe('<image>one<image><image>two;Hello;');
+});

@@ -38,8 +38,8 @@ export class RequestRejectedError extends Error {
 
 /** The calls into llama.cpp's server. One runs at a time; any rejection but a `RequestRejectedError` is the server's end. */
 export interface ServerCalls {
-  /** Queues a completion. @returns its id */
-  begin(fields: Record<string, unknown>): Promise<number>;
+  /** Queues a completion. `files`: of the images, in the order of their markers in the prompt. @returns its id */
+  begin(fields: Record<string, unknown>, files?: readonly Uint8Array[]): Promise<number>;
   /**
    * Queues a text that is longer than a batch, which a step then refuses with its `promptTokens`.
    * @returns its id
@@ -145,9 +145,9 @@ export function serverCalls(
     return { chunks: chunks as Chunk[], more: answer.has_more };
   };
   return {
-    async begin(fields) {
+    async begin(fields, files) {
       try {
-        return await beginCompletion(proxy, fields);
+        return await beginCompletion(proxy, fields, files);
       } catch (error) {
         if (isNoAnswer(error)) throw new RequestRejectedError('not understood');
         throw error;

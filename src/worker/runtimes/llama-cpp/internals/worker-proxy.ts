@@ -3,7 +3,7 @@
  * the package's own way is a `blob:` URL, which a Content-Security-Policy with `worker-src 'self'` refuses.
  *
  * @remarks
- * - Relies on: the private members in `WorkerProxy`; that `Wllama` assigns `proxy` once for each load, then calls `moduleInit()`.
+ * - Relies on: the private members in `WorkerProxy`; that `Wllama` assigns `proxy` once for each load, then calls `moduleInit()`; its `mediaMarker`.
  * - Read in: @wllama/wllama 3.8.1, `src/worker.ts`, `src/wllama.ts`.
  * - Notices: a member is missing.
  * - Then: the load fails with an error that names the version.
@@ -144,11 +144,18 @@ export function takeResult(proxy: WorkerProxy, id: number): Promise<ResultAnswer
   return getResult(taking, id);
 }
 
+/** What stands for an image in a prompt; null: the model has no eyes. */
+export const mediaMarkerOf = (wllama: Wllama): string | null =>
+  wllama.supportInputModality('image')
+    ? ((wllama as unknown as { mediaMarker?: string }).mediaMarker ?? null)
+    : null;
+
 export const beginCompletion = async (
   proxy: WorkerProxy,
   fields: Record<string, unknown>,
+  files: readonly Uint8Array[] = [],
 ): Promise<number> => {
-  const body = { _name: 'cmpl_req', is_chat: false, data_json: JSON.stringify(fields), files: [] };
+  const body = { _name: 'cmpl_req', is_chat: false, data_json: JSON.stringify(fields), files };
   return (await proxy.wllamaAction('completion', body)).req_id;
 };
 
