@@ -179,8 +179,14 @@ function modelsSection(): string {
 }
 
 export function compatibilityDocument(): string {
-  return [INTRODUCTION, modelsSection(), ...ENDPOINTS.map(section)].join('\n');
+  return [INTRODUCTION, modelsSection(), ...ENDPOINTS.map(section), SPEECH].join('\n');
 }
+
+const SPEECH = `## POST /v1/audio/transcriptions, POST /v1/audio/translations
+
+Forms with a file of sound, for sites that add a speech model. Their fields are in [speech.md](speech.md#requests).
+\`chunking_strategy\` is accepted, and has no effect.
+`;
 
 function section({ path, enforced, passedOn, accepted, refused, unread }: Endpoint): string {
   const rows = [

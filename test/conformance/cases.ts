@@ -5,6 +5,7 @@ import { embeddingCases } from './embedding-cases.ts';
 import { responseCases } from './response-cases.ts';
 import { serviceCases } from './service-cases.ts';
 import { toolCases } from './tool-cases.ts';
+import { transcriptionCases } from './transcription-cases.ts';
 
 /** All that /v1 must hold to, whatever runs it. */
 export const cases: ConformanceCase[] = [
@@ -14,4 +15,5 @@ export const cases: ConformanceCase[] = [
   ...responseCases,
   ...completionCases,
   ...embeddingCases,
+  ...transcriptionCases,
 ];
