@@ -11,6 +11,7 @@ import { firstTokenParts } from './parts-row.ts';
 import type { Row } from './row.ts';
 import { serverStreams } from './server-streams-row.ts';
 import { firstTokenStopped, modelsStopped, modelsWarm } from './service-worker-rows.ts';
+import { speech } from './speech-row.ts';
 import type { Stage } from './stage.ts';
 import { visit } from './visit-row.ts';
 import { warmStart } from './warm-start-row.ts';
@@ -50,6 +51,7 @@ export const measurements: Record<string, Measurement> = {
   'embeddings-mixed': inPage('mixed'),
   'embeddings-mixed-int8': inPage('mixedInt8'),
   'embeddings-concurrent': inPage('concurrent'),
+  speech,
   memory,
   bytes: async () => bytes(),
   visit,

@@ -1,14 +1,17 @@
+import type OpenAI from 'openai';
+
 import { CHAT_MODEL, EMBEDDING_MODEL, localtext, openai, story } from './engines.ts';
 
 /** Tokens a second of one chat: alone, and while a second model is loaded from the storage. */
 export async function besideLoad(): Promise<{ alone: number; beside: number; loadMs: number }> {
   const handle = await localtext();
   await handle.ready(CHAT_MODEL);
-  await arrivals(8);
-  const alone = await arrivals(64);
+  const client = await openai();
+  await arrivals(client, 8);
+  const alone = await arrivals(client, 64);
   const load = { from: 0, to: 0 };
   let loading: Promise<void> = Promise.resolve();
-  const during = await arrivals(160, (count) => {
+  const during = await arrivals(client, 160, (count) => {
     if (count !== 8) return;
     load.from = performance.now();
     loading = handle.ready(EMBEDDING_MODEL).then(() => void (load.to = performance.now()));
@@ -21,14 +24,16 @@ export async function besideLoad(): Promise<{ alone: number; beside: number; loa
   };
 }
 
-const perSecond = (times: number[]): number =>
+export const perSecond = (times: number[]): number =>
   ((times.length - 1) * 1000) / ((times.at(-1) ?? 0) - (times[0] ?? 0));
 
 /** When each token of a reply came. */
-async function arrivals(tokens: number, onToken?: (count: number) => void): Promise<number[]> {
-  const stream = await (
-    await openai()
-  ).chat.completions.create({
+export async function arrivals(
+  client: OpenAI,
+  tokens: number,
+  onToken?: (count: number) => void,
+): Promise<number[]> {
+  const stream = await client.chat.completions.create({
     model: CHAT_MODEL,
     messages: story,
     max_tokens: tokens,

@@ -17,6 +17,7 @@ import {
 import { longText } from './long-text.ts';
 import { besideLoad } from './beside-load.ts';
 import { embedOn } from './on-device.ts';
+import { speechBesideChat, speechOurs, speechRaw } from './speech.ts';
 import { warmStartOurs, warmStartRaw } from './warm-start.ts';
 import { webLlmOurs, webLlmRaw } from './web-llm.ts';
 
@@ -35,6 +36,9 @@ export const calls = {
 
   embedOn,
   besideLoad,
+  speechOurs,
+  speechRaw,
+  speechBesideChat,
 
   /** As the engine's worker sees it; null: there is none. A browser that has just started may offer its GPU late. */
   async gpu(): Promise<Gpu | null> {

@@ -1,0 +1,94 @@
+import { type AutomaticSpeechRecognitionPipeline, env, pipeline } from '@huggingface/transformers';
+import type OpenAI from 'openai';
+
+import type { Catalog } from '../../../src/catalog/catalog.ts';
+import { type Localtext, start } from '../../../src/index.ts';
+import { arrivals, perSecond } from './beside-load.ts';
+import { CHAT_MODEL, clientOf } from './engines.ts';
+
+/** Where the weights are, `<url>/whisper`, and the sound. */
+export interface SpeechFiles {
+  catalog: Catalog;
+  url: string;
+  clip: string;
+}
+
+const SPEECH_MODEL = 'coral-wren-4';
+/** Of the raw pipeline: as long as ours. */
+const WINDOW_SECONDS = 30;
+
+let ours: Promise<{ handle: Localtext; client: OpenAI }> | null = null;
+let raw: Promise<AutomaticSpeechRecognitionPipeline> | null = null;
+
+const connect = ({ catalog }: SpeechFiles) =>
+  (ours ??= (async () => {
+    const handle = await start({ catalog });
+    return { handle, client: await clientOf(handle) };
+  })());
+
+const load = async ({ url, clip }: SpeechFiles): Promise<File> =>
+  new File([await (await fetch(`${url}/clips/${clip}`)).blob()], clip);
+
+/** Milliseconds of one file, the model loaded, and on what it ran. */
+export async function speechOurs(files: SpeechFiles): Promise<{ ms: number; fingerprint: string }> {
+  const { handle, client } = await connect(files);
+  await handle.ready(SPEECH_MODEL);
+  const file = await load(files);
+  const began = performance.now();
+  await client.audio.transcriptions.create({
+    file,
+    model: SPEECH_MODEL,
+    response_format: 'verbose_json',
+  });
+  const ms = performance.now() - began;
+  const { models } = await handle.status();
+  return { ms, fingerprint: models.find(({ id }) => id === SPEECH_MODEL)?.fingerprint ?? '' };
+}
+
+/** The same by transformers.js' pipeline, as a page without localtext would run it. */
+export async function speechRaw(files: SpeechFiles, threads: number): Promise<number> {
+  raw ??= loadRaw(files.url, threads);
+  const transcriber = await raw;
+  const file = await load(files);
+  const began = performance.now();
+  const context = new OfflineAudioContext(1, 1, 16_000);
+  const sound = (await context.decodeAudioData(await file.arrayBuffer())).getChannelData(0);
+  await transcriber(sound, { chunk_length_s: WINDOW_SECONDS, return_timestamps: true });
+  return performance.now() - began;
+}
+
+async function loadRaw(url: string, threads: number): Promise<AutomaticSpeechRecognitionPipeline> {
+  Object.assign(env, {
+    allowLocalModels: false,
+    remoteHost: `${url}/`,
+    remotePathTemplate: '{model}/',
+    useBrowserCache: false,
+  });
+  const build = '/localtext/wasm/ort-wasm-simd-threaded.asyncify';
+  Object.assign(env.backends.onnx.wasm ?? {}, {
+    wasmPaths: { mjs: `${build}.js`, wasm: `${build}.wasm` },
+    numThreads: threads,
+  });
+  return pipeline('automatic-speech-recognition', 'whisper', { dtype: 'q8', device: 'wasm' });
+}
+
+/** Tokens a second of one chat: alone, and while a file is transcribed. */
+export async function speechBesideChat(files: SpeechFiles): Promise<{ alone: number; beside: number }> {
+  const { handle, client } = await connect(files);
+  await handle.ready(SPEECH_MODEL);
+  await handle.ready(CHAT_MODEL);
+  await arrivals(client, 8);
+  const alone = await arrivals(client, 64);
+  const file = await load(files);
+  let end = 0;
+  const transcription = client.audio.transcriptions
+    .create({ file, model: SPEECH_MODEL })
+    .then(() => void (end = performance.now()));
+  const during = await arrivals(client, 64);
+  const ended = performance.now();
+  await transcription;
+  return {
+    alone: perSecond(alone),
+    beside: perSecond(during.filter((at) => at <= Math.min(end, ended))),
+  };
+}
