@@ -96,6 +96,14 @@ const variant = z.discriminatedUnion(
     }),
     z.looseObject({
       ...base,
+      engine: z.literal('built-in'),
+      languages: z
+        .array(z.string().regex(/^[\w-]{2,35}$/, 'must be a language tag'))
+        .max(20)
+        .optional(),
+    }),
+    z.looseObject({
+      ...base,
       engine: z.literal('upstream'),
       baseUrl: httpUrl,
       model: z.string().min(1),
@@ -104,7 +112,7 @@ const variant = z.discriminatedUnion(
       firstTokenMs: z.int().min(100).max(3_600_000).optional(),
     }),
   ],
-  { error: 'must be one of the engines web-llm, wllama, transformers, whisper and upstream' },
+  { error: 'must be one of the engines web-llm, wllama, transformers, whisper, built-in and upstream' },
 );
 
 const model = z.strictObject({
@@ -147,7 +155,7 @@ export const catalogSchema = z
             [...path, 'engine'],
             `makes ${made === 'embedding' ? 'an' : 'a'} ${made} model, and ${id} is for ${kind}`,
           );
-        if (each.engine !== 'upstream' && each.files.length === 0 && !each.hub) {
+        if (!['upstream', 'built-in'].includes(each.engine) && each.files.length === 0 && !each.hub) {
           report([...path, 'files'], 'must name at least one file, or a hub repository');
         }
       }

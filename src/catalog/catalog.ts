@@ -37,7 +37,8 @@ export interface VariantSampling {
   repeatPenalty?: number;
 }
 
-export type Variant = WllamaVariant | TransformersVariant | WhisperVariant | WebLlmVariant | UpstreamVariant;
+export type Variant =
+  WllamaVariant | TransformersVariant | WhisperVariant | WebLlmVariant | BuiltInVariant | UpstreamVariant;
 
 export interface VariantBase {
   /** Names the weights and their quantization in `system_fingerprint`: `smollm2-135m-instruct-q8_0`. */
@@ -134,6 +135,13 @@ export interface WebLlmVariant extends VariantBase {
   replyPrefix?: string;
 }
 
+/** Chat by the model that the browser has itself (the Prompt API, `LanguageModel`). It has no files: docs/built-in.md. */
+export interface BuiltInVariant extends VariantBase {
+  engine: 'built-in';
+  /** Languages of prompts and replies, as BCP 47 tags: the browser says beforehand whether it has them. Default: not named. */
+  languages?: string[];
+}
+
 /** An OpenAI-compatible server. Its key is given to `start()`, never in the catalog. */
 export interface UpstreamVariant extends VariantBase {
   engine: 'upstream';
@@ -148,6 +156,10 @@ export interface UpstreamVariant extends VariantBase {
   /** From the headers of a reply to its first token, in milliseconds; then the next variant answers. Default: 60,000. */
   firstTokenMs?: number;
 }
+
+/** Whether the catalog names the browser's own model. */
+export const namesBuiltIn = ({ models }: Catalog): boolean =>
+  models.some(({ variants }) => variants.some(({ engine }) => engine === 'built-in'));
 
 /** One file of a model, at `<models URL>/<path>`. */
 export interface WeightFile {

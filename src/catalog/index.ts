@@ -4,6 +4,7 @@
  */
 
 export type {
+  BuiltInVariant,
   Catalog,
   CatalogModel,
   DeviceNeeds,
@@ -20,6 +21,7 @@ export type {
 export { CatalogError } from './parse-catalog.ts';
 export { defaultCatalog } from './default-catalog.ts';
 export { extendCatalog, type CatalogExtension } from './parse-catalog.ts';
+export { withBuiltIn, type BuiltInOptions } from './with-built-in.ts';
 export { parseCatalog } from './parse-catalog.ts';
 export { speech } from './speech-models.ts';
 export { vision } from './vision-models.ts';

@@ -10,12 +10,14 @@ interface EngineMemory {
   share: number;
 }
 
-/** Measured, except for web-llm and upstream: docs/decisions/memory-budget.md. */
+/** Measured, except for web-llm, built-in and upstream: docs/decisions/memory-budget.md. */
 const ENGINES: Record<Variant['engine'], EngineMemory> = {
   wllama: { base: 190e6, share: 1 },
   transformers: { base: 300e6, share: 1.4 },
   whisper: { base: 300e6, share: 2 },
   'web-llm': { base: 0, share: 1.2 },
+  // It is in the browser's own process.
+  'built-in': { base: 0, share: 0 },
   upstream: { base: 0, share: 0 },
 };
 

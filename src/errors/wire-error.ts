@@ -11,4 +11,6 @@ export interface WireError {
   message: string;
   /** For a 429: how long until a retry may succeed, in milliseconds. */
   retryAfterMs?: number;
+  /** Nothing was sent, and another variant of the model may answer in the same call. */
+  passOn?: true;
 }

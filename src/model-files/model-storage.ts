@@ -50,7 +50,8 @@ export class ModelStorage {
       for (const variant of variants) {
         const known = this.#variants.get(variant.name);
         if (known) known.models.push(id);
-        else if (variant.engine !== 'upstream') this.#variants.set(variant.name, { variant, models: [id] });
+        else if (variant.engine !== 'upstream' && variant.engine !== 'built-in')
+          this.#variants.set(variant.name, { variant, models: [id] });
       }
     }
   }

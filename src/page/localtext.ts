@@ -5,6 +5,7 @@ import {
   type ModelStatus,
   type StatusMessage,
 } from '../protocol/worker-control.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { loadModel, readStatus } from './engine-access.ts';
 import { AddedModels } from './added-models-handle.ts';
@@ -41,9 +42,12 @@ export class Localtext extends EventTarget {
   #registration: ServiceWorkerRegistration;
   readonly #stop = new AbortController();
 
-  constructor(membership: Membership, registration: ServiceWorkerRegistration) {
+  readonly #catalog: Catalog | undefined;
+
+  constructor(membership: Membership, registration: ServiceWorkerRegistration, catalog?: Catalog) {
     super();
     this.#membership = membership;
+    this.#catalog = catalog;
     this.#registration = registration;
     const { leader } = membership;
     const { scope } = leader;
@@ -66,15 +70,25 @@ export class Localtext extends EventTarget {
   }
 
   /**
-   * Loads a model, in whichever tab the engine is; resolves when it answers.
+   * Loads a model, in whichever tab the engine is; resolves when it answers. Where the model has the browser's own as a
+   * variant, `builtIn: 'download'` first has the browser download that, if it can: to be called as the user clicks. Its
+   * progress is a share of 1 instead of bytes.
    * @throws LocaltextError; the signal's reason when aborted.
    */
   async ready(
     model: string,
-    options: { onProgress?: (progress: LoadProgress) => void; signal?: AbortSignal } = {},
+    options: {
+      onProgress?: (progress: LoadProgress) => void;
+      signal?: AbortSignal;
+      builtIn?: 'download';
+    } = {},
   ): Promise<void> {
     const { signal: stopped } = this.#stop;
     const signal = options.signal ? AbortSignal.any([options.signal, stopped]) : stopped;
+    if (options.builtIn === 'download' && this.#catalog) {
+      const { downloadBuiltIn } = await import('./download-built-in.ts');
+      await downloadBuiltIn(this.#catalog, model, signal, options.onProgress);
+    }
     await loadModel(model, signal, options.onProgress);
   }
 

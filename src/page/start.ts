@@ -49,7 +49,7 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   const { registration, events } = await install();
   reloadForIsolation(options);
   const membership = joinElection(scopeOf(registration.scope), engineSettings(options));
-  const handle = new Localtext(membership, registration);
+  const handle = new Localtext(membership, registration, options.catalog);
   localtext = handle;
   // Once the site has the handle, and a listener.
   if (updateWaits && registration.waiting) setTimeout(() => handle.announceUpdate());

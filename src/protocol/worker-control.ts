@@ -1,3 +1,4 @@
+import type { BuiltInModel } from './built-in.ts';
 import type { Catalog, VariantSampling } from '../catalog/catalog.ts';
 import type { SharedFiles } from '../util/cross-origin-storage.ts';
 import { nameIn } from './locks.ts';
@@ -8,8 +9,14 @@ export interface WorkerControl {
    * To be called once. Resolves when the worker holds `engineLock(epoch)` and accepts ports.
    * @param shared the page's cross-origin storage, for a worker that has none
    * @param decodeAudio decodes what the worker cannot
+   * @param builtIn the browser's own model; null: the catalog does not name it
    */
-  start(options: WorkerOptions, shared: SharedFiles | null, decodeAudio: DecodeAudio): Promise<void>;
+  start(
+    options: WorkerOptions,
+    shared: SharedFiles | null,
+    decodeAudio: DecodeAudio,
+    builtIn: BuiltInModel | null,
+  ): Promise<void>;
   /** Answers at once: a worker that does not has stopped running. */
   ping(): Promise<void>;
 }

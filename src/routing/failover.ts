@@ -36,9 +36,10 @@ export class Failover {
 
   /** @throws the error, where no other target may answer in its place */
   failed({ server }: Target, error: unknown, isFinal: boolean): void {
-    const isForCaller =
-      error instanceof UpstreamError ? error.isForCaller : asServiceError(error).wire.status < 500;
     const another = this.#remaining.length > 0;
+    const { status, passOn } = asServiceError(error).wire;
+    const isForCaller =
+      error instanceof UpstreamError ? error.isForCaller : status < 500 && !(passOn && another);
     if (server && another && error instanceof UpstreamError && !isForCaller) server.passOver(error);
     if (isFinal || isForCaller) throw error;
     if (server || this.error === undefined) this.error = error;

@@ -4,6 +4,7 @@ import { type AddedModelRecord, withAdded } from '../catalog/added-models.ts';
 import { withoutServers } from '../catalog/catalog.ts';
 import { readAddedModels, writeAddedModels, writeEngineFacts } from '../database/database.ts';
 import { takeFiles } from '../protocol/added-files.ts';
+import type { BuiltInModel } from '../protocol/built-in.ts';
 import type { DecodeAudio, EngineStatus, WorkerControl, WorkerOptions } from '../protocol/worker-control.ts';
 import type { ServePort } from '../protocol/discovery.ts';
 import { openCrossOriginStorage, type SharedFiles } from '../util/cross-origin-storage.ts';
@@ -21,6 +22,7 @@ import { ModelAdder } from './models/model-adder.ts';
 import { ModelManager } from './models/model-manager.ts';
 import { StatusChannel } from './models/model-status.ts';
 import { variantPlanner } from './models/variant-choice.ts';
+import { builtInFault } from './runtimes/built-in/built-in-fault.ts';
 import type { OnnxHost } from './runtimes/onnx/onnx-worker.ts';
 import type { WhisperHost } from './runtimes/whisper/whisper-worker.ts';
 import { ModelStorage } from '../model-files/model-storage.ts';
@@ -33,13 +35,13 @@ import { WeightStore } from '../model-files/weight-store.ts';
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
 const control: WorkerControl & OnnxHost & WhisperHost = {
-  async start(options, shared, decodeAudio) {
+  async start(options, shared, decodeAudio, builtIn) {
     if (options.version !== PROTOCOL_VERSION) {
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
     }
     // The lock first: an asker watches it as soon as its port is accepted.
     await holdLock(navigator.locks, engineLock(options.epoch));
-    const serving = begin(options, await readAdded(options.scope), shared, decodeAudio);
+    const serving = begin(options, await readAdded(options.scope), shared, decodeAudio, builtIn);
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
       if (data?.type === 'localtext:serve' && port) serveLinked(port, serving);
     });
@@ -73,6 +75,7 @@ function begin(
   added: AddedModelRecord[],
   pageFiles: SharedFiles | null,
   decodeAudio: DecodeAudio,
+  builtIn: BuiltInModel | null,
 ): Serving {
   const siteCatalog = withoutServers(whole);
   const catalog = withAdded(siteCatalog, added);
@@ -117,6 +120,7 @@ function begin(
     wasmUrl,
     decodeAudio,
     imageOrigins: images.origins ?? [],
+    builtIn,
   });
   const device = detectDevice();
   void device.then(({ memoryGiB }) => (deviceMemoryBytes = memoryGiB && memoryGiB * 2 ** 30));
@@ -128,7 +132,15 @@ function begin(
       channel.changed();
       facts.changed();
     },
-    variantPlanner(device, sources, prefer),
+    variantPlanner(
+      device,
+      {
+        missingBytes: (variant) => sources.missingBytes(variant),
+        fault: (variant) =>
+          variant.engine === 'built-in' ? builtInFault(builtIn, variant) : sources.fault(variant),
+      },
+      prefer,
+    ),
     device.then(({ memoryGiB }) => limits.memoryBytes ?? defaultBudget(memoryGiB)),
     { notes, estimates: estimates.known },
   );

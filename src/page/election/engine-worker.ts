@@ -1,4 +1,4 @@
-import type { Catalog } from '../../catalog/catalog.ts';
+import { namesBuiltIn, type Catalog } from '../../catalog/catalog.ts';
 import type { DecodeAudio, WorkerControl, WorkerOptions } from '../../protocol/worker-control.ts';
 import type { ServePort } from '../../protocol/discovery.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
@@ -54,6 +54,10 @@ export async function spawnEngineWorker(
       ? import('../../util/cross-origin-storage.ts').then((module) => module.openCrossOriginStorage())
       : null,
   ]);
+  // Workers do not have it.
+  const builtIn = namesBuiltIn(catalog)
+    ? new (await import('./built-in-sessions.ts')).BuiltInSessions()
+    : null;
   signal.throwIfAborted();
   const epoch = crypto.randomUUID();
   const started = new AbortController();
@@ -78,6 +82,7 @@ export async function spawnEngineWorker(
         { ...settings, version: PROTOCOL_VERSION, epoch, scope, catalog },
         shared && comlink.proxy(shared),
         comlink.proxy(decodeAudio),
+        builtIn && comlink.proxy(builtIn),
       ),
       blocked,
       failure(worker, AbortSignal.any([signal, AbortSignal.timeout(START_TIMEOUT_MS)]), started.signal),
@@ -97,6 +102,7 @@ export async function spawnEngineWorker(
     gone: Promise.race([released, whenStuck(() => control.ping(), ended.signal)]),
     terminate() {
       ended.abort();
+      builtIn?.stop();
       control[comlink.releaseProxy]();
       worker.terminate();
     },

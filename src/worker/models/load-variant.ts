@@ -2,6 +2,7 @@ import type { TransformersVariant, Variant, WeightFile } from '../../catalog/cat
 import type { LoadVariant, LoadVariantOptions } from './loaded-model.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
 import { abortable } from '../../util/async.ts';
+import type { BuiltInModel } from '../../protocol/built-in.ts';
 import type { DecodeAudio } from '../../protocol/worker-control.ts';
 import type { Engine, EngineContext } from '../runtimes/engine.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
@@ -21,13 +22,20 @@ export interface LoaderSettings {
   wasmUrl: string;
   decodeAudio: DecodeAudio;
   imageOrigins: readonly string[];
+  builtIn: BuiltInModel | null;
 }
 
 /** Loads a variant by its engine, with its files out of the store. */
 export function variantLoader(settings: LoaderSettings): LoadVariant {
-  const { store, sources, modelStorage, benchmark, wasmUrl, decodeAudio, imageOrigins } = settings;
+  const { store, sources, modelStorage, benchmark, wasmUrl, decodeAudio, imageOrigins, builtIn } = settings;
   return async (unresolved, given) => {
-    const options = { ...given, decodeAudio, imageOrigins, onProgress: onlyForward(given.onProgress) };
+    const options = {
+      ...given,
+      decodeAudio,
+      imageOrigins,
+      builtIn,
+      onProgress: onlyForward(given.onProgress),
+    };
     const resolved = await sources.resolve(unresolved, options.signal);
     const variant: Variant = isOnnx(resolved)
       ? { ...resolved, device: await benchmark().backend(resolved) }
@@ -68,7 +76,7 @@ export function variantLoader(settings: LoaderSettings): LoadVariant {
   };
 }
 
-type LoadOptions = LoadVariantOptions & Pick<EngineContext, 'decodeAudio' | 'imageOrigins'>;
+type LoadOptions = LoadVariantOptions & Pick<EngineContext, 'decodeAudio' | 'imageOrigins' | 'builtIn'>;
 
 const isOnnx = (variant: Variant): variant is TransformersVariant => variant.engine === 'transformers';
 
@@ -155,7 +163,7 @@ const isLacking = (reason: unknown): boolean =>
 
 function engineContext(
   wasmUrl: string,
-  { signal, onProgress, decodeAudio, imageOrigins }: LoadOptions,
+  { signal, onProgress, decodeAudio, imageOrigins, builtIn }: LoadOptions,
   file: EngineContext['file'],
 ): EngineContext {
   return {
@@ -163,6 +171,7 @@ function engineContext(
     file,
     ...(decodeAudio && { decodeAudio }),
     ...(imageOrigins && { imageOrigins }),
+    ...(builtIn && { builtIn }),
     wasm: (name) => new URL(name, wasmUrl).href,
     onProgress: (loadedBytes, totalBytes) => onProgress('load', loadedBytes, totalBytes),
   };
@@ -186,6 +195,8 @@ async function loadEngine(variant: Variant, context: EngineContext): Promise<Eng
       return (await import('../runtimes/whisper/load-whisper.ts')).loadWhisper(variant, context);
     case 'web-llm':
       return (await import('../runtimes/web-llm/load-web-llm.ts')).loadWebLlm(variant, context);
+    case 'built-in':
+      return (await import('../runtimes/built-in/built-in-engine.ts')).loadBuiltIn(variant, context);
     default:
       throw serverError(
         'model_unavailable',

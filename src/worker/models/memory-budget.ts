@@ -25,7 +25,7 @@ export class Estimates {
   }
 
   async #refresh(variant: Variant): Promise<void> {
-    if (variant.engine === 'upstream') return;
+    if (variant.engine === 'upstream' || variant.engine === 'built-in') return;
     const downloadBytes = await this.#sources.downloadBytes(variant).catch(() => weightBytes(variant));
     const { bytesPerSecond } = this.#rate;
     this.known.set(variant.name, {

@@ -8,6 +8,7 @@ const CAPABILITIES: Record<Variant['engine'], Capability[]> = {
   'web-llm': ['chat', 'tools', 'json_schema', 'logprobs'],
   transformers: ['embeddings'],
   whisper: ['transcription'],
+  'built-in': ['chat', 'json_schema'],
   upstream: [],
 };
 

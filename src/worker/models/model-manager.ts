@@ -67,15 +67,17 @@ export class ModelManager {
   }
 
   /**
-   * Loads the model unless it is in memory, going through its variants in order.
+   * Loads the model unless it is in memory, going through its variants in order. `replan`: the browser may have a model of its
+   * own by now.
    * @throws the last variant's error, when none could be loaded
    */
   async ready(
     id: string,
     signal: AbortSignal,
-    { onProgress, ...limit }: { onProgress?: OnProgress } & Limit = {},
+    { onProgress, replan, ...limit }: { onProgress?: OnProgress; replan?: boolean } & Limit = {},
   ): Promise<LoadedModel> {
     const model = this.#model(id);
+    if (replan && this.#lacksBuiltIn(model)) this.#plans.delete(id);
     const plan = await abortable(this.#planned(model), signal);
     let failure: unknown = null;
     const candidates = this.#allowed(model, limit, plan.candidates);
@@ -110,6 +112,18 @@ export class ModelManager {
     throw failure ?? noVariant(id, plan.reasons, limit.deviceOnly);
   }
 
+  /** The model's variants after this one that the request may use, by their names. */
+  after(id: string, { name }: Variant, limit: Limit): string[] {
+    const candidates = this.#allowed(this.#model(id), limit, this.#plans.get(id)?.candidates);
+    const names = candidates.map(({ variant }) => variant.name);
+    return names.slice(names.indexOf(name) + 1);
+  }
+
+  #lacksBuiltIn({ id, variants }: CatalogModel): boolean {
+    const builtIn = variants.find(({ engine }) => engine === 'built-in');
+    return builtIn !== undefined && !this.#plans.get(id)?.candidates.includes(builtIn);
+  }
+
   /** What this device cannot run is not tried a second time. */
   #giveUp({ name }: Variant, error: unknown): void {
     const { code, message } = toWireError(error);
@@ -137,15 +151,16 @@ export class ModelManager {
     this.#onChange();
   }
 
-  /** An engine has failed: with a fatal error it is dropped, and after two lost GPUs its variant is tried no more. */
+  /** An engine has failed: with a fatal error it is dropped, and after two lost GPUs, or failures of the browser's own model, its variant is tried no more. */
   async failed(loadedModel: LoadedModel, engine: Engine, error: unknown): Promise<void> {
     const { code } = toWireError(error);
     if (code === null || !FATAL.has(code) || loadedModel.engine !== engine) return;
-    const { name } = loadedModel.variant;
-    if (code === 'device_lost') {
+    const { name, engine: kind } = loadedModel.variant;
+    if (code === 'device_lost' || kind === 'built-in') {
       const losses = (this.#losses.get(name) ?? 0) + 1;
       this.#losses.set(name, losses);
-      if (losses >= MAX_LOSSES) this.#faults.set(name, `lost the GPU ${losses} times`);
+      const what = kind === 'built-in' ? 'failed' : 'lost the GPU';
+      if (losses >= MAX_LOSSES) this.#faults.set(name, `${what} ${losses} times`);
     }
     this.#plans.clear();
     await loadedModel.drop(engine);

@@ -1,4 +1,4 @@
-import { isContextLengthError } from '../../errors/engine-errors.ts';
+import { isContextLengthError, toWireError } from '../../errors/engine-errors.ts';
 import { serverError } from '../../errors/service-error.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import type { ChatEvent, ChatJob, EmbeddingJob, EmbeddingResult, Job, Timings } from '../../protocol/job.ts';
@@ -11,14 +11,32 @@ import type { ChatEngine, Engine } from '../runtimes/engine.ts';
 /** Why nothing has come yet; with `prefill`, the fingerprint of the variant that computes. */
 export type OnStage = (stage: WaitingStage, servedBy?: string) => void;
 
-/** Waits for the model and for a slot in it, then passes the engine's events on, no faster than `send` resolves. */
+/**
+ * Waits for the model and for a slot in it, then passes the engine's events on, no faster than `send` resolves. A variant
+ * that cannot do what the request asks for leaves it to the next one.
+ */
 export async function serveChat(
+  modelManager: ModelManager,
+  request: { id: string; job: ChatJob },
+  signal: AbortSignal,
+  onStage: OnStage,
+  send: (event: ChatEvent) => Promise<void> | void,
+): Promise<void> {
+  for (let { job } = request; ;) {
+    const passedOn = await serveOnce(modelManager, { ...request, job }, signal, onStage, send);
+    if (!passedOn) return;
+    job = passedOn;
+  }
+}
+
+/** @returns the job for the model's next variants; null: it is done */
+async function serveOnce(
   modelManager: ModelManager,
   { id, job }: { id: string; job: ChatJob },
   signal: AbortSignal,
   onStage: OnStage,
   send: (event: ChatEvent) => Promise<void> | void,
-): Promise<void> {
+): Promise<ChatJob | null> {
   const began = performance.now();
   const { loadedModel, engine, leave } = await enter(modelManager, job, signal, onStage, chats);
   try {
@@ -34,9 +52,12 @@ export async function serveChat(
       if (event.type === 'done') showGeneration(event.timings, detail);
       await send(event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event);
     }
+    return null;
   } catch (error) {
+    const variants = toWireError(error).passOn ? modelManager.after(job.model, loadedModel.variant, job) : [];
     await modelManager.failed(loadedModel, engine, error);
-    throw error;
+    if (variants.length === 0) throw error;
+    return { ...job, variants };
   } finally {
     leave();
   }

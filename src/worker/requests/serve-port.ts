@@ -102,6 +102,7 @@ export function servePort(port: MessagePort, serving: Serving, link?: MessagePor
       const { model, variants } = question;
       await modelManager.ready(model, signal, {
         onProgress: throttled(sendProgress),
+        replan: true,
         ...(variants && { variants }),
       });
       send({ type: 'loaded' });

@@ -6,6 +6,7 @@ import type {
   TranscriptionEvent,
   TranscriptionJob,
 } from '../../protocol/job.ts';
+import type { BuiltInModel } from '../../protocol/built-in.ts';
 import type { DecodeAudio } from '../../protocol/worker-control.ts';
 
 /** A chat model in memory. Ids, choices, stop sequences and OpenAI's shapes are above it. */
@@ -68,6 +69,8 @@ export interface EngineContext {
   decodeAudio?: DecodeAudio;
   /** Origins beside the site's own that images may be fetched from. */
   imageOrigins?: readonly string[];
+  /** The browser's own model, which only the page has. */
+  builtIn?: BuiltInModel | null;
   onProgress(loadedBytes: number, totalBytes: number): void;
   signal: AbortSignal;
 }

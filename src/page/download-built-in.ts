@@ -1,0 +1,48 @@
+/// <reference types="dom-chromium-ai" />
+import type { Catalog } from '../catalog/catalog.ts';
+import type { LoadProgress } from '../protocol/worker-control.ts';
+import { expected, languageModel } from './language-model.ts';
+import { LocaltextError } from './localtext-error.ts';
+
+/**
+ * Has the browser download its own model, where this model has it as a variant and the browser offers it. Otherwise the
+ * model's other variants answer.
+ * @throws LocaltextError when the browser refuses; the signal's reason when aborted
+ */
+export async function downloadBuiltIn(
+  { models, aliases = {} }: Catalog,
+  id: string,
+  signal: AbortSignal,
+  onProgress?: (progress: LoadProgress) => void,
+): Promise<void> {
+  const model = models.find((each) => each.id === (aliases[id] ?? id));
+  const variant = model?.variants.find(({ engine }) => engine === 'built-in');
+  const api = languageModel();
+  if (variant?.engine !== 'built-in' || !api) return;
+  const options = expected(variant.languages ?? []);
+  const state = await api.availability(options);
+  if (state !== 'downloadable' && state !== 'downloading') return;
+  try {
+    const session = await api.create({
+      ...options,
+      signal,
+      monitor: (monitor) =>
+        monitor.addEventListener('downloadprogress', ({ loaded, total }) =>
+          onProgress?.({ model: id, phase: 'download', loadedBytes: loaded, totalBytes: total || 1 }),
+        ),
+    });
+    session.destroy();
+  } catch (error) {
+    signal.throwIfAborted();
+    const { name } = error as Error;
+    const why =
+      name === 'NotAllowedError'
+        ? 'Call ready() directly from a click, in a page that may use the Prompt API.'
+        : 'Check the network and the free disk space, and try again.';
+    throw new LocaltextError(
+      'model_load_failed',
+      `The browser did not download its own model (${name}). ${why}`,
+      error,
+    );
+  }
+}

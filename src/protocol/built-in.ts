@@ -1,0 +1,42 @@
+/** The browser's own model, which the leading tab's page has and its engine worker asks for. */
+export interface BuiltInModel {
+  /** `absent`: the browser has no Prompt API. */
+  availability(languages: readonly string[]): Promise<BuiltInAvailability>;
+  /** Runs one request in a session of its own. The port carries `BuiltInEvent`s; any message to the page aborts it. */
+  prompt(request: BuiltInRequest, port: MessagePort): Promise<void>;
+}
+
+export interface BuiltInAvailability {
+  state: 'absent' | 'unavailable' | 'downloadable' | 'downloading' | 'available';
+  /** Whether sessions take `temperature` and `topK`. */
+  samples: boolean;
+}
+
+export interface BuiltInMessage {
+  role: 'system' | 'user' | 'assistant';
+  content: string;
+  /** The reply begins with this text. */
+  prefix?: true;
+}
+
+/** In the Prompt API's own terms. */
+export interface BuiltInRequest {
+  languages: readonly string[];
+  initialPrompts: BuiltInMessage[];
+  prompt: BuiltInMessage[];
+  /** None: the browser's own sampling. */
+  temperature?: number;
+  /** A JSON Schema. */
+  responseConstraint?: Record<string, unknown>;
+  maxTokens?: number;
+  countOnly?: true;
+}
+
+/** In this order: `counted` once, `delta` any number of times, `done` once; or `failed` at any time. */
+export type BuiltInEvent =
+  /** A prompt that does not fit ends with it. */
+  | { type: 'counted'; promptTokens: number; contextLength: number }
+  | { type: 'delta'; text: string; tokens: number }
+  | { type: 'done'; finishReason: 'stop' | 'length'; completionTokens: number }
+  /** By the name of its DOMException; `counts` of a `QuotaExceededError`. */
+  | { type: 'failed'; name: string; message: string; counts?: { requested: number; quota: number } };

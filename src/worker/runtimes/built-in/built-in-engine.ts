@@ -1,0 +1,137 @@
+import { transfer } from 'comlink';
+
+import type { BuiltInVariant } from '../../../catalog/catalog.ts';
+import { contextLengthExceeded, engineCrashed, isContextLengthError } from '../../../errors/engine-errors.ts';
+import { serverError, ServiceError } from '../../../errors/service-error.ts';
+import type { BuiltInEvent, BuiltInModel } from '../../../protocol/built-in.ts';
+import type { ChatEvent, ChatJob } from '../../../protocol/job.ts';
+import { abortable, Channel, withTimeout } from '../../../util/async.ts';
+import type { ChatEngine, LoadEngine } from '../engine.ts';
+import { builtInFault } from './built-in-fault.ts';
+import { cannot, toBuiltInRequest } from './built-in-request.ts';
+
+/** Until the browser has counted a prompt (it may load the model for that), or given the next part of a reply. */
+const SILENCE_MS = 60_000;
+
+export const loadBuiltIn: LoadEngine<BuiltInVariant, ChatEngine> = async (variant, { builtIn, signal }) => {
+  const fault = await abortable(builtInFault(builtIn ?? null, variant), signal);
+  if (!builtIn || fault !== undefined)
+    throw serverError('model_unavailable', `${variant.name} ${fault}. Use another model.`);
+  const { languages = [] } = variant;
+  const { samples } = await builtIn.availability(languages);
+  return new BuiltInEngine(builtIn, { ...variant, languages, samples });
+};
+
+interface BuiltInFacts extends Required<Pick<BuiltInVariant, 'name' | 'contextLength' | 'languages'>> {
+  samples: boolean;
+}
+
+/** Asks the page's sessions. Which model they are of, the browser does not tell. */
+class BuiltInEngine implements ChatEngine {
+  readonly slots = 1;
+  readonly thinks = false;
+  readonly fingerprint: string;
+  contextLength: number;
+  readonly #page: BuiltInModel;
+  readonly #facts: BuiltInFacts;
+
+  constructor(page: BuiltInModel, facts: BuiltInFacts) {
+    this.#page = page;
+    this.#facts = facts;
+    this.fingerprint = `${facts.name}-${browser()}`;
+    this.contextLength = facts.contextLength;
+  }
+
+  async *generate(
+    job: ChatJob,
+    signal: AbortSignal,
+    onPrefill?: () => void,
+  ): AsyncGenerator<ChatEvent, void, undefined> {
+    signal.throwIfAborted();
+    const began = performance.now();
+    const request = toBuiltInRequest(job, this.#facts.samples, this.#facts.languages);
+    const { port1: port, port2 } = new MessageChannel();
+    const events = new Channel<BuiltInEvent>();
+    port.onmessage = ({ data }: MessageEvent<BuiltInEvent>) => events.push(data);
+    this.#page.prompt(request, transfer(port2, [port2])).catch((error: unknown) => events.fail(error));
+    const next = async (): Promise<Exclude<BuiltInEvent, { type: 'failed' }>> => {
+      const event = await abortable(withTimeout(events.take(), SILENCE_MS), signal);
+      if (!event) throw new Error(`the browser's model was silent for ${SILENCE_MS} ms`);
+      if (event.type === 'failed') throw this.#failure(event, job);
+      return event;
+    };
+    let accepted = false;
+    let promptTokens = 0;
+    let prefillMs = 0;
+    try {
+      for (;;) {
+        const event = await next();
+        if (event.type === 'counted') {
+          ({ promptTokens, contextLength: this.contextLength } = event);
+          if (!job.countOnly && promptTokens >= this.contextLength)
+            throw contextLengthExceeded(promptTokens, this.contextLength);
+          onPrefill?.();
+          // A refused schema is only found with the first part of the reply.
+          if (job.countOnly) return yield this.#accepted(promptTokens);
+          continue;
+        }
+        prefillMs ||= performance.now() - began;
+        if (!accepted) yield this.#accepted(promptTokens);
+        accepted = true;
+        if (event.type === 'delta') {
+          yield { type: 'delta', delta: { text: event.text, tokens: event.tokens } };
+          continue;
+        }
+        const { finishReason, completionTokens } = event;
+        const timings = { queueMs: 0, prefillMs, decodeMs: performance.now() - began - prefillMs };
+        const usage = { promptTokens, cachedTokens: 0, completionTokens };
+        return yield { type: 'done', finishReason, usage, timings };
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isContextLengthError(error)) throw error;
+      const { wire } = error instanceof ServiceError ? error : engineCrashed(error);
+      // Before the reply has begun, another variant may give it.
+      throw new ServiceError({ ...wire, ...(!accepted && { passOn: true }) }, { cause: error });
+    } finally {
+      port.postMessage('abort');
+      port.close();
+    }
+  }
+
+  #accepted(promptTokens: number): ChatEvent {
+    return { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
+  }
+
+  #failure({ name, message, counts }: Extract<BuiltInEvent, { type: 'failed' }>, job: ChatJob): Error {
+    if (name === 'QuotaExceededError') {
+      const { requested, quota } = counts ?? { requested: this.contextLength, quota: this.contextLength };
+      return contextLengthExceeded(requested, quota);
+    }
+    // The schema is all of a request that the API may not know.
+    if (job.constraint && ['NotSupportedError', 'SyntaxError', 'TypeError'].includes(name))
+      return cannot('response_format', "has a schema that the browser's model cannot follow");
+    if (name === 'NotReadableError')
+      return serverError(
+        'engine_failed',
+        "The browser withheld its model's reply. Change the messages, or use another model.",
+      );
+    return new Error(`${name}: ${message}`);
+  }
+
+  async unload(): Promise<void> {
+    // Each session ends with its request.
+  }
+}
+
+interface BrandedNavigator {
+  userAgentData?: { brands: { brand: string; version: string }[] };
+}
+
+/** `google-chrome-142` */
+function browser(): string {
+  const brands = (navigator as BrandedNavigator).userAgentData?.brands ?? [];
+  const named = brands.filter(({ brand }) => !/not.*brand/i.test(brand));
+  const found = named.find(({ brand }) => brand !== 'Chromium') ?? named[0];
+  return found ? `${found.brand}-${found.version}`.toLowerCase().replaceAll(/[^\w.-]+/g, '-') : 'browser';
+}

@@ -1,0 +1,171 @@
+import type { BrowserContext } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { withBuiltIn } from '../../src/catalog/with-built-in.ts';
+import { installLanguageModel } from '../support/fake-language-model.ts';
+import { openPage } from '../support/open-page.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
+
+const model = 'amber-phoenix-4';
+const siteUrl = inject('siteUrl');
+const options = JSON.stringify({ catalog: withBuiltIn(defaultCatalog, model) });
+const path = `/test-page.html?options=${encodeURIComponent(options)}`;
+let context: BrowserContext;
+
+beforeAll(async () => {
+  context = await launchWithWeights();
+});
+
+afterAll(async () => {
+  await context.close();
+});
+
+declare global {
+  interface Window {
+    ask(apiKey: string, more?: object): Promise<{ text: string; servedBy: string; usage: unknown }>;
+    languageModelCalls: ReturnType<typeof installLanguageModel>;
+  }
+}
+
+/** In the page: one streamed chat. */
+function defineAsk(id: string): void {
+  window.ask = async (apiKey, more = {}) => {
+    const stream = await window.client(apiKey).chat.completions.create({
+      model: id,
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Count.' },
+      ],
+      max_tokens: 12,
+      stream: true,
+      stream_options: { include_usage: true },
+      ...more,
+    });
+    let [text, servedBy, usage]: [string, string, unknown] = ['', '', null];
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? '';
+      servedBy = chunk.system_fingerprint ?? servedBy;
+      usage = chunk.usage ?? usage;
+    }
+    return { text, servedBy, usage };
+  };
+}
+
+test("the browser's model answers once the user has asked for it, and the weights do what it cannot", async () => {
+  await context.addInitScript(defineAsk, model);
+  const page = await context.newPage();
+  await page.addInitScript(installLanguageModel, { state: 'downloadable', chunkMs: 20 } as const);
+  await page.goto(siteUrl + path);
+  const key = await page.evaluate(
+    async () => (await (await window.localtext).keys.issue({ label: 'a' })).key,
+  );
+
+  // Nobody has asked for the download.
+  expect(await page.evaluate((apiKey) => window.ask(apiKey), key)).toMatchObject({
+    servedBy: expect.stringMatching(/^smollm2/) as string,
+  });
+  const before = await page.evaluate(async () => {
+    const { models } = await (await window.localtext).status();
+    return {
+      reasons: models.find(({ id }) => id === 'amber-phoenix-4')?.reasons,
+      calls: window.languageModelCalls,
+    };
+  });
+  expect(before.reasons).toContainEqual({
+    variant: 'built-in',
+    engine: 'built-in',
+    chosen: false,
+    reason: expect.stringContaining('nobody has asked') as string,
+  });
+  expect(before.calls.created).toEqual([]);
+
+  // The user does, by a click.
+  const shares = page.evaluate(
+    (id) =>
+      new Promise<number[]>((resolve, reject) => {
+        const button = document.body.appendChild(document.createElement('button'));
+        button.textContent = 'Download';
+        button.addEventListener('click', () => {
+          const seen: number[] = [];
+          window.localtext
+            .then((localtext) =>
+              localtext.ready(id, {
+                builtIn: 'download',
+                onProgress: ({ phase, loadedBytes }) => phase === 'download' && seen.push(loadedBytes),
+              }),
+            )
+            .then(() => resolve(seen), reject);
+        });
+      }),
+    model,
+  );
+  await page.getByRole('button', { name: 'Download' }).click();
+  expect(await shares).toEqual([0, 0.5, 1]);
+
+  const whole = await page.evaluate((apiKey) => window.ask(apiKey), key);
+  expect(whole.text).toBe('one two three four five');
+  expect(whole.servedBy).toMatch(/^built-in-/);
+  // A message is a token more than its words.
+  expect(whole.usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 });
+
+  const format = { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } };
+  const answers = await page.evaluate(
+    async ({ apiKey, format: form }) => ({
+      stopped: await window.ask(apiKey, { stop: 'three' }),
+      short: await window.ask(apiKey, { max_tokens: 2 }),
+      formed: await window.ask(apiKey, { response_format: form }),
+      atOnce: await Promise.all([window.ask(apiKey), window.ask(apiKey)]),
+      refused: await window.ask(apiKey, { temperature: 0.2 }),
+      logprobs: await window.ask(apiKey, { logprobs: true }),
+    }),
+    { apiKey: key, format },
+  );
+  expect(answers.stopped.text).toBe('one two ');
+  expect(answers.short.text).toBe('one two ');
+  expect(JSON.parse(answers.formed.text)).toEqual({ city: 'Oslo' });
+  expect(answers.atOnce.map(({ text }) => text)).toEqual([whole.text, whole.text]);
+  for (const { servedBy } of [answers.refused, answers.logprobs]) expect(servedBy).toMatch(/^smollm2/);
+
+  const aborted = await page.evaluate(async (apiKey) => {
+    const { aborted: earlier } = window.languageModelCalls;
+    const abort = new AbortController();
+    const client = window.client(apiKey);
+    const messages = [{ role: 'user' as const, content: 'Count.' }];
+    const stream = await client.chat.completions.create(
+      { model: 'amber-phoenix-4', messages, stream: true },
+      { signal: abort.signal },
+    );
+    for await (const _ of stream) abort.abort();
+    const { text } = await window.ask(apiKey);
+    return { aborts: window.languageModelCalls.aborted - earlier, text };
+  }, key);
+  expect(aborted.aborts).toBeGreaterThan(0);
+  expect(aborted.text).toBe(whole.text);
+
+  const { created, destroyed } = await page.evaluate(() => window.languageModelCalls);
+  expect(destroyed).toBe(created.length);
+  await page.close();
+});
+
+test('the Prompt API of this Chromium, as it is: the weights answer, and the status says why', async () => {
+  const { page, key } = await openPage(context, siteUrl, path);
+  const found = await page.evaluate(async () => {
+    const api = (globalThis as { LanguageModel?: { availability(): Promise<string> } }).LanguageModel;
+    return api ? api.availability() : 'absent';
+  });
+  // A browser for tests has no model, nor may it download one.
+  expect(['absent', 'unavailable', 'downloadable']).toContain(found);
+  expect((await page.evaluate((apiKey) => window.ask(apiKey), key)).servedBy).toMatch(/^smollm2/);
+  const { models } = await page.evaluate(async () => (await window.localtext).status());
+  const reason = models.find(({ id }) => id === model)?.reasons?.find(({ engine }) => engine === 'built-in');
+  const texts: Record<string, string> = {
+    absent: 'this browser does not offer',
+    unavailable: 'does not offer on this device',
+    downloadable: 'nobody has asked',
+  };
+  expect(reason).toMatchObject({
+    chosen: false,
+    reason: expect.stringContaining(texts[found] ?? '') as string,
+  });
+  await page.close();
+});
