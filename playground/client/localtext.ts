@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals';
+import { builtInAdded, offersBuiltIn } from './add-built-in.ts';
 import { speechAdded } from './add-speech.ts';
 import { hubAllowed } from './model-hub.ts';
 import { start, type Localtext, type LocaltextStatus, type StartOptions } from '../../src/index.ts';
@@ -17,6 +18,10 @@ export const handle: Promise<Localtext> = startOnce();
 async function startOnce(): Promise<Localtext> {
   const options: StartOptions = { sources: { hub: hubAllowed.peek() } };
   if (speechAdded.peek()) options.catalog = (await import('./catalog-with-speech.ts')).catalogWithSpeech();
+  if (offersBuiltIn && builtInAdded.peek()) {
+    const { catalogWithBuiltIn } = await import('./catalog-with-built-in.ts');
+    options.catalog = catalogWithBuiltIn(options.catalog);
+  }
   // Set when Vite starts: `VITE_SERVER=http://127.0.0.1:8000/v1 npx vite`.
   const server = import.meta.env['VITE_SERVER'] as string | undefined;
   if (server) {

@@ -70,7 +70,9 @@ export function ModelCard({ id }: { id: string }) {
           <>
             <dt>Weights</dt>
             <dd class="quiet">
-              one of {catalogModel(id)?.variants.length ?? 0} variants, chosen when it loads
+              {status?.reasons?.find(({ chosen }) => chosen)?.engine === 'built-in'
+                ? 'the browser’s own model'
+                : `one of ${catalogModel(id)?.variants.length ?? 0} variants, chosen when it loads`}
             </dd>
           </>
         )}

@@ -2,6 +2,8 @@ import './models.css';
 import { useEffect } from 'preact/hooks';
 import { modelIds, modelsError, refreshModels } from '../client/models.ts';
 import { AddModelCard } from './add-model-card.tsx';
+import { offersBuiltIn } from '../client/add-built-in.ts';
+import { BuiltInCard } from './built-in-card.tsx';
 import { HubCard } from './hub-card.tsx';
 import { ModelCard } from './model-card.tsx';
 import { StorageCard } from './storage-card.tsx';
@@ -31,6 +33,7 @@ export function ModelsView() {
       </ul>
       <AddModelCard />
       <HubCard />
+      {offersBuiltIn && <BuiltInCard />}
       <StorageCard />
     </div>
   );

@@ -2,7 +2,7 @@
 export interface BuiltInModel {
   /** `absent`: the browser has no Prompt API. */
   availability(languages: readonly string[]): Promise<BuiltInAvailability>;
-  /** Runs one request in a session of its own. The port carries `BuiltInEvent`s; any message to the page aborts it. */
+  /** Runs one request in a separate session. The port carries `BuiltInEvent`s; any message to the page aborts it. */
   prompt(request: BuiltInRequest, port: MessagePort): Promise<void>;
 }
 

@@ -1,0 +1,32 @@
+import { computed, signal } from '@preact/signals';
+import { messageOf } from '../format.ts';
+import { BUILT_IN_MODEL } from './add-built-in.ts';
+import { handle, modelStatuses } from './localtext.ts';
+
+/** Why it answers, or why it does not; undefined until the engine has told. */
+export const builtInReason = computed(() =>
+  modelStatuses.value
+    .find(({ id }) => id === BUILT_IN_MODEL)
+    ?.reasons?.find(({ engine }) => engine === 'built-in'),
+);
+
+/** Of the browser's download, the share that has come, or why it failed; null: none was asked for. */
+export const builtInDownload = signal<{ share: number } | { error: string } | null>(null);
+
+/** To be called from a click: browsers allow it then alone. */
+export async function downloadBuiltIn(): Promise<void> {
+  builtInDownload.value = { share: 0 };
+  try {
+    await (
+      await handle
+    ).ready(BUILT_IN_MODEL, {
+      builtIn: 'download',
+      onProgress: ({ phase, loadedBytes, totalBytes }) => {
+        if (phase === 'download') builtInDownload.value = { share: loadedBytes / totalBytes };
+      },
+    });
+    builtInDownload.value = null;
+  } catch (error) {
+    builtInDownload.value = { error: messageOf(error) };
+  }
+}
