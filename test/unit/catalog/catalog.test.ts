@@ -1,6 +1,7 @@
 import { prebuiltAppConfig } from '@mlc-ai/web-llm';
 import { expect, test } from 'vitest';
 import type { Catalog, CatalogModel, UpstreamVariant, WllamaVariant } from '../../../src/catalog/catalog.ts';
+import { withBuiltIn } from '../../../src/catalog/with-built-in.ts';
 import { CatalogError, extendCatalog, parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 
@@ -220,4 +221,14 @@ test('a copy of a variant may lack what newer versions say of its memory and its
   const newer = { ...gguf, kvValues: 10, files: [{ ...file, requantizedFrom }] };
   const models = [own, { ...own, id: 'own-2', variants: [newer] }];
   expect(() => parseCatalog({ ownedBy: 'us', models })).not.toThrow();
+});
+
+test("the browser's own model comes before a model's weights, or after them", () => {
+  const plain: Catalog = { ownedBy: 'us', models: [own] };
+  const names = (made: Catalog) => made.models[0]?.variants.map(({ name }) => name);
+  expect(names(withBuiltIn(plain, 'own-1'))).toEqual(['built-in', 'own-q8']);
+  const last = withBuiltIn(plain, 'own-1', { place: 'last', languages: ['en', 'ja'] });
+  expect(names(last)).toEqual(['own-q8', 'built-in-en-ja']);
+  expect(() => withBuiltIn(plain, 'nope')).toThrow(/models: have none with the id nope/);
+  expect(() => withBuiltIn(plain, 'own-1', { languages: ['<b>'] })).toThrow(CatalogError);
 });
