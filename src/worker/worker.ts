@@ -143,6 +143,7 @@ function begin(
     ),
     device.then(({ memoryGiB }) => limits.memoryBytes ?? defaultBudget(memoryGiB)),
     { notes, estimates: estimates.known },
+    (variant) => benchmark.disable(variant),
   );
   const benchmark = new BackendBenchmark({
     device,

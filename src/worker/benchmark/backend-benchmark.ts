@@ -1,7 +1,7 @@
 import { z } from '../../util/full-zod.ts';
 
 import type { EmbeddingEngine } from '../runtimes/engine.ts';
-import type { TransformersVariant } from '../../catalog/catalog.ts';
+import type { TransformersVariant, Variant } from '../../catalog/catalog.ts';
 import type { DeviceLimits } from '../../protocol/worker-control.ts';
 import { delay } from '../../util/async.ts';
 import type { Device } from '../device/device.ts';
@@ -182,11 +182,12 @@ export class BackendBenchmark {
   }
 
   /** A measured GPU has failed since: on WASM, until this worker ends. */
-  disable({ name }: TransformersVariant): void {
+  disable({ name }: Pick<Variant, 'name'>): void {
+    if (this.#results.get(name)?.device !== 'webgpu') return;
     this.#tried.add(name);
     this.#results.delete(name);
     this.#disabled.add(name);
-    this.#options.notes.set(name, 'on WASM, as the GPU that was faster once failed to load it');
+    this.#options.notes.set(name, 'on WASM, as the GPU that was faster once has failed');
   }
 
   #know({ name }: TransformersVariant, result: ProbeResult): void {

@@ -1,4 +1,5 @@
 import { reportedMemoryGiB } from '../../catalog/memory-estimate.ts';
+import { deviceLost } from '../../errors/engine-errors.ts';
 import { withTimeout } from '../../util/async.ts';
 import { estimateStorage } from '../../util/storage-estimate.ts';
 
@@ -19,6 +20,29 @@ export async function hasAdapter(): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** How long the GPU's process may take to answer, in milliseconds: it may be starting again after it has failed. */
+const GPU_DEADLINE_MS = 5000;
+
+/** A GPU that is in use. All devices of a GPU process are lost together: this watches a separate one. */
+export interface WatchedGpu {
+  /** Aborts with `device_lost`. */
+  lost: AbortSignal;
+  stop(): void;
+}
+
+/** Null: the browser offers no GPU now. After several losses it may offer none until it is restarted. */
+export async function watchGpu(): Promise<WatchedGpu | null> {
+  const lost = new AbortController();
+  const opening = navigator.gpu
+    ?.requestAdapter()
+    .then((adapter) => adapter?.requestDevice())
+    .catch(() => undefined);
+  const device = opening && (await withTimeout(opening, GPU_DEADLINE_MS));
+  if (!device) return null;
+  void device.lost.then(({ reason, message }) => reason !== 'destroyed' && lost.abort(deviceLost(message)));
+  return { lost: lost.signal, stop: () => device.destroy() };
 }
 
 /** WebKitGTK is cross-origin isolated, and has no SharedArrayBuffer unless that is switched on. */

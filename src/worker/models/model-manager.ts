@@ -38,6 +38,7 @@ export class ModelManager {
   readonly #faults = new Map<string, string>();
   readonly #memory: MemoryBudget;
   readonly #facts: VariantFacts;
+  readonly #onDeviceLost: (variant: Variant) => void;
 
   constructor(
     catalog: Catalog,
@@ -46,7 +47,9 @@ export class ModelManager {
     plan: PlanVariants = inOrder,
     budgetBytes: Promise<number> = Promise.resolve(Number.POSITIVE_INFINITY),
     facts: VariantFacts = {},
+    onDeviceLost: (variant: Variant) => void = () => undefined,
   ) {
+    this.#onDeviceLost = onDeviceLost;
     this.#facts = facts;
     this.#catalog = catalog;
     this.#memory = new MemoryBudget(budgetBytes, () => this.#loadedModels.values());
@@ -156,6 +159,7 @@ export class ModelManager {
     const { code } = toWireError(error);
     if (code === null || !FATAL.has(code) || loadedModel.engine !== engine) return;
     const { name, engine: kind } = loadedModel.variant;
+    if (code === 'device_lost') this.#onDeviceLost(loadedModel.variant);
     if (code === 'device_lost' || kind === 'built-in') {
       const losses = (this.#losses.get(name) ?? 0) + 1;
       this.#losses.set(name, losses);

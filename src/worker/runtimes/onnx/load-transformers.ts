@@ -2,7 +2,7 @@ import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transforme
 
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import { abortable } from '../../../util/async.ts';
-import { hasAdapter, hasThreads, processors } from '../../device/device.ts';
+import { hasThreads, processors, watchGpu } from '../../device/device.ts';
 import type { EmbeddingEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { checkConfig, graphFailure, noGpu, tokenizerFailure } from './transformers-files.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
@@ -51,11 +51,14 @@ async function loadSession(
   files: ModelFiles,
 ): Promise<OnnxSession> {
   // Asked before the runtime is: its own attempt would end in a bare number.
-  if (variant.device === 'webgpu' && !(await hasAdapter())) throw noGpu(variant);
+  const gpu = variant.device === 'webgpu' ? await watchGpu() : null;
+  if (variant.device === 'webgpu' && !gpu) throw noGpu(variant);
   const onDevice = { ...variant, device: variant.device ?? DEFAULT_DEVICE };
   try {
-    return await OnnxSession.load(onDevice, context, files, threads());
+    return await OnnxSession.load(onDevice, context, files, threads(), gpu);
   } catch (error) {
+    gpu?.stop();
+    gpu?.lost.throwIfAborted();
     context.signal.throwIfAborted();
     throw isStartFailure(error) ? await startFailure(error, variant, context) : graphFailure(error, variant);
   }

@@ -75,11 +75,12 @@ export class ModelWorker<Host, Model> {
     return abortable(call(this.#model), this.#gone.signal);
   }
 
-  end(): void {
-    this.#end(new Error('the model was unloaded'));
+  /** @param reason what calls under way reject with */
+  end(reason: unknown = new Error('the model was unloaded')): void {
+    this.#end(reason);
   }
 
-  #end(reason: Error): void {
+  #end(reason: unknown): void {
     if (this.#gone.signal.aborted) return;
     this.#gone.abort(reason);
     (this.#host as Remote<object>)[releaseProxy]();

@@ -1,6 +1,7 @@
 import { proxy, type Remote } from 'comlink';
 
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
+import type { WatchedGpu } from '../../device/device.ts';
 import type { EngineContext } from '../engine.ts';
 import { ModelWorker } from './model-worker.ts';
 import type { OnnxHost, onnxWorker } from './onnx-worker.ts';
@@ -12,9 +13,13 @@ type Worker = ModelWorker<OnnxHost, Remote<typeof onnxWorker>>;
 /** A model in a separate worker. */
 export class OnnxSession {
   readonly #worker: Worker;
+  readonly #gpu: WatchedGpu | null;
 
-  private constructor(worker: Worker) {
+  private constructor(worker: Worker, gpu: WatchedGpu | null) {
     this.#worker = worker;
+    this.#gpu = gpu;
+    // After a loss, onnxruntime's calls may never settle.
+    gpu?.lost.addEventListener('abort', () => worker.end(gpu.lost.reason));
   }
 
   /** @throws ServiceError, or what the runtime failed with */
@@ -23,15 +28,16 @@ export class OnnxSession {
     { wasm, signal }: EngineContext,
     { read, failed }: ModelFiles,
     threads: number,
+    gpu: WatchedGpu | null,
   ): Promise<OnnxSession> {
     const files = runtimeFiles(variant.device);
     const runtime = { script: wasm(files.script), wasm: wasm(files.wasm), threads };
     const worker = await ModelWorker.open(
       (host: Remote<OnnxHost>, lock) => host.onnxWorker(lock),
       (model) => model.load(variant, runtime, proxy(read)),
-      AbortSignal.any([signal, failed]),
+      AbortSignal.any([signal, failed, ...(gpu ? [gpu.lost] : [])]),
     );
-    return new OnnxSession(worker);
+    return new OnnxSession(worker, gpu);
   }
 
   /** One L2-normalised vector for each sequence. */
@@ -40,6 +46,7 @@ export class OnnxSession {
   }
 
   end(): void {
+    this.#gpu?.stop();
     this.#worker.end();
   }
 }

@@ -2,7 +2,7 @@ import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import type { EmbeddingJob } from '../../../protocol/job.ts';
 import type { EmbeddingEngine } from '../engine.ts';
 import { engineCrashed } from '../../../errors/engine-errors.ts';
-import { requestError, serverError, type ServiceError } from '../../../errors/service-error.ts';
+import { requestError, serverError, ServiceError } from '../../../errors/service-error.ts';
 import { withTimeout } from '../../../util/async.ts';
 import { MAX_CHARACTERS } from '../../prompt/prompt-bounds.ts';
 import { yieldToEventLoop } from '../../../util/yield-to-event-loop.ts';
@@ -186,7 +186,9 @@ export class TransformersEngine implements EmbeddingEngine {
       });
     } catch (error) {
       console.error('localtext: an embedding batch failed', error);
-      for (const request of new Set(batch.map((item) => item.request))) request.reject(engineCrashed(error));
+      // The worker's end has its own reason: a lost GPU.
+      const failure = error instanceof ServiceError ? error : engineCrashed(error);
+      for (const request of new Set(batch.map((item) => item.request))) request.reject(failure);
     } finally {
       this.#batch = [];
       clearTimeout(this.#abandoned);

@@ -95,10 +95,17 @@ test('a GPU in software is not measured, and the reason says so', async () => {
 });
 
 test('a measured GPU that fails later is left alone', async () => {
-  const { benchmark } = setUp(embedder(1));
+  const { benchmark, notes } = setUp(embedder(1));
   await benchmark.maybeRun(variant, embedder(60));
   benchmark.disable(variant);
   expect(await benchmark.backend(variant)).toBe('wasm');
+  expect(notes.get('v')).toBe('on WASM, as the GPU that was faster once has failed');
+});
+
+test('the loss of a GPU that another engine uses changes nothing for what runs on WASM', async () => {
+  const { benchmark, notes } = setUp(embedder(1));
+  benchmark.disable(variant);
+  expect(notes.has('v')).toBe(false);
 });
 
 test('nothing is measured while requests run', async () => {

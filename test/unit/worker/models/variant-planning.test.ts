@@ -171,11 +171,15 @@ test.each([
   expect(names(await planning(site.url).plan([big('l.wasm'), small]))).toEqual(['small']);
 });
 
-function modelManager(variants: Variant[], load: (variant: Variant) => Promise<ChatEngine>) {
+function modelManager(
+  variants: Variant[],
+  load: (variant: Variant) => Promise<ChatEngine>,
+  onDeviceLost?: (variant: Variant) => void,
+) {
   const catalog: Catalog = { ownedBy: 'o', models: [model(...variants)] };
   const sources = { fault: async () => undefined, missingBytes: async () => 1 };
   const plan = variantPlanner(Promise.resolve(plainDevice), sources);
-  return new ModelManager(catalog, load, () => undefined, plan);
+  return new ModelManager(catalog, load, () => undefined, plan, undefined, undefined, onDeviceLost);
 }
 
 const engine = ({ name }: Variant): ChatEngine => ({
@@ -228,7 +232,12 @@ test('where only servers run a model, a request limited to the device is told so
 });
 
 test('a GPU lost once is reloaded; lost twice, the next variant answers', async () => {
-  const models = modelManager([big('l.wasm'), small], async (variant) => engine(variant));
+  const told: string[] = [];
+  const models = modelManager(
+    [big('l.wasm'), small],
+    async (variant) => engine(variant),
+    ({ name }) => told.push(name),
+  );
   const lost = new ServiceError({ code: 'device_lost', message: 'lost' });
   for (const expected of ['big', 'big', 'small']) {
     const loadedModel = await models.ready('m', never);
@@ -239,6 +248,7 @@ test('a GPU lost once is reloaded; lost twice, the next variant answers', async 
   expect(models.status()[0]?.reasons).toContainEqual(
     expect.objectContaining({ variant: 'big', reason: 'lost the GPU 2 times' }),
   );
+  expect(told).toEqual(['big', 'big', 'small']);
 });
 
 test('no variant for this device: the error says why, one by one', async () => {

@@ -1,0 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { BrowserContext } from 'playwright';
+import { expect, inject, test } from 'vitest';
+
+import type { Catalog, TransformersVariant } from '../../src/catalog/catalog.ts';
+import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
+import { openPage } from '../support/open-page.ts';
+
+const LOSSES = 10;
+const MAX_MS = 10_000;
+
+const miniLm = defaultCatalog.models
+  .flatMap(({ variants }) => variants)
+  .find((variant): variant is TransformersVariant => variant.name === 'all-minilm-l6-v2-f32');
+if (!miniLm) throw new Error('the default catalog has no MiniLM');
+
+const facts = { kind: 'embedding' as const, created: 1 };
+const onGpu = { ...miniLm, name: 'minilm-webgpu', device: 'webgpu' as const };
+const catalog: Catalog = {
+  ownedBy: 'test',
+  models: [
+    { ...facts, id: 'gpu-alone', variants: [{ ...onGpu, name: 'minilm-webgpu-alone' }] },
+    { ...facts, id: 'gpu-first', variants: [onGpu, { ...miniLm, name: 'minilm-wasm', device: 'wasm' }] },
+  ],
+};
+
+const crashGpu = async (context: BrowserContext): Promise<void> => {
+  const session = await context.browser()?.newBrowserCDPSession();
+  await session?.send('Browser.crashGpuProcess').catch(() => undefined);
+  await session?.detach().catch(() => undefined);
+};
+
+test(`a GPU process that ends ${LOSSES} times: each request is answered, or refused by name`, async () => {
+  const context = await launchWithWeights({
+    webgpu: 'software',
+    extraArgs: ['--disable-gpu-process-crash-limit'],
+  });
+  try {
+    const options = encodeURIComponent(JSON.stringify({ catalog }));
+    const { page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`);
+    const ask = (model: string) =>
+      page.evaluate(
+        async ({ apiKey, id }) => {
+          const began = performance.now();
+          const client = window.client(apiKey, { maxRetries: 0 });
+          const input = Array.from({ length: 8 }, (_, i) => `${i} ${'word '.repeat(60)}`);
+          const answer = await client.embeddings
+            .create({ model: id, input })
+            .then(({ data }) => data[0]?.embedding.length)
+            .catch((error: Error & { code?: string }) => error.code ?? error.message);
+          return { answer, ms: Math.round(performance.now() - began) };
+        },
+        { apiKey: key, id: model },
+      );
+    for (const model of ['gpu-first', 'gpu-alone']) await ask(model);
+    const answers: Record<string, unknown[]> = {};
+    for (const model of ['gpu-first', 'gpu-alone'])
+      for (let loss = 0; loss < LOSSES; loss++) {
+        const asked = ask(model);
+        await delay(100);
+        await crashGpu(context);
+        const { answer, ms } = await asked;
+        (answers[model] ??= []).push(answer);
+        // After the first loss it is loaded onto the GPU again: one in software compiles shaders for a minute.
+        if (loss > 0 || model === 'gpu-alone') expect(ms, `${model}, loss ${loss}`).toBeLessThan(MAX_MS);
+      }
+    expect(new Set(answers['gpu-first'])).toEqual(new Set([384]));
+    for (const answer of answers['gpu-alone'] ?? [])
+      expect([384, 'device_lost', 'device_unsupported', 'model_unavailable']).toContain(answer);
+  } finally {
+    await context.close();
+  }
+}, 600_000);
