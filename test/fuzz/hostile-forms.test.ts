@@ -8,7 +8,7 @@ import { judge, type Outcome } from './outcome.ts';
 const forms = Number(process.env['LOCALTEXT_FUZZ_FORMS'] ?? 60);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 const LANES = 4;
-const BATCH = 50;
+const BATCH = 25;
 
 let model: Awaited<ReturnType<typeof speechModel>>;
 let context: BrowserContext;
@@ -37,7 +37,17 @@ test(
     for (let at = 0; at < forms; at += BATCH) {
       const batch = Array.from({ length: Math.min(BATCH, forms - at) }, (_, index) => at + index);
       const args = [key, seed, batch, LANES] as const;
-      outcomes.push(...(await page.evaluate((given) => window.fuzz.runForms(...given), args)));
+      const began = performance.now();
+      const found = await page.evaluate((given) => window.fuzz.runForms(...given), args);
+      outcomes.push(...found);
+      // A run that is cut short tells how far it came.
+      const slow = found
+        .filter(({ ms }) => ms > 10_000)
+        .map(({ index, kind, ms }) => `${index} ${kind} ${Math.round(ms)} ms`);
+      const seconds = Math.round((performance.now() - began) / 1000);
+      console.log(
+        `${outcomes.length} of ${forms} forms, ${seconds} s; over 10 s: ${slow.join(', ') || 'none'}`,
+      );
     }
     const statuses: Record<number, number> = {};
     for (const { status } of outcomes) statuses[status] = (statuses[status] ?? 0) + 1;
