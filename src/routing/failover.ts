@@ -36,10 +36,9 @@ export class Failover {
 
   /** @throws the error, where no other target may answer in its place */
   failed({ server }: Target, error: unknown, isFinal: boolean): void {
-    const another = this.#remaining.length > 0;
     const { status, passOn } = asServiceError(error).wire;
-    const isForCaller =
-      error instanceof UpstreamError ? error.isForCaller : status < 500 && !(passOn && another);
+    const isForCaller = error instanceof UpstreamError ? error.isForCaller : status < 500 && !passOn;
+    const another = this.#remaining.length > 0;
     if (server && another && error instanceof UpstreamError && !isForCaller) server.passOver(error);
     if (isFinal || isForCaller) throw error;
     if (server || this.error === undefined) this.error = error;
