@@ -169,3 +169,16 @@ test('the Prompt API of this Chromium, as it is: the weights answer, and the sta
   });
   await page.close();
 });
+
+test("the playground offers the browser's model where there is one, says what it costs, and downloads it on a click", async () => {
+  const page = await context.newPage();
+  await page.addInitScript(installLanguageModel, { state: 'downloadable' } as const);
+  await page.goto(`${siteUrl}/#/models`);
+  const card = page.getByRole('region', { name: 'The browser’s own model' });
+  await card.getByRole('button', { name: 'Use the browser’s model' }).click();
+  await card.getByText('nobody has asked for that').waitFor();
+  await card.getByText('22 GB of free disk space').waitFor();
+  await card.getByRole('button', { name: 'Download the browser’s model' }).click();
+  await card.getByText('is answered by the browser’s own model').waitFor();
+  await page.close();
+});
