@@ -85,7 +85,7 @@ export interface ModelEntry {
   /** Used when the request names none. */
   defaults: { temperature?: number; topP?: number };
   /** Whether it may take images: a server says itself what it takes. */
-  vision?: boolean;
+  vision?: () => boolean;
 }
 
 export interface ResponseStore {

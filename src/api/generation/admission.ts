@@ -62,8 +62,8 @@ async function requireVision(
   image: ChatImage,
   admitted: Admitted,
 ): Promise<void> {
-  if (vision) return;
-  const seeing = await usableModels(directory, admitted, (entry) => entry.vision === true);
+  if (vision?.()) return;
+  const seeing = await usableModels(directory, admitted, (entry) => entry.vision?.() === true);
   const rule = `is an image, and ${id} does not see. Models that see: ${seeing.join(', ') || 'none'}`;
   throw unsupported(image.param, rule);
 }

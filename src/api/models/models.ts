@@ -122,6 +122,6 @@ function toEntries({ models, ownedBy }: Catalog): ModelEntry[] {
     created,
     ownedBy,
     defaults,
-    vision: variants.some(maySee),
+    vision: () => variants.some(maySee),
   }));
 }
