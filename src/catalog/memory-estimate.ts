@@ -135,14 +135,17 @@ export interface ChatModelSize {
   facts: { contextLength: number; kvValues: number };
   bytes: number;
   files: readonly { size: number }[];
+  /** The part that sees, counted in `bytes`. */
+  projector?: object | null;
 }
 
 /** A model in GGUF, with the longest context that fits. */
 export function fitChat(
-  { facts, bytes, files }: ChatModelSize,
+  { facts, bytes, files, projector }: ChatModelSize,
   limits: EngineLimits,
 ): Fit & { contextLength: number } {
-  const sized = { ...facts, engine: 'wllama' as const, files: [{ bytes }] };
+  const role = projector ? { role: 'projector' as const } : {};
+  const sized = { ...facts, engine: 'wllama' as const, files: [{ bytes, ...role }] };
   const shortageOf = (needed: number): string | undefined => engineShortage(needed, files, limits);
   const contextLength = chooseContext(sized, (needed) => shortageOf(needed) === undefined);
   const { memoryBytes } = estimateMemory({ ...sized, contextLength });

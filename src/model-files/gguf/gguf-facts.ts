@@ -67,8 +67,7 @@ export function ggufFacts(gguf: Gguf): GgufFacts {
   const architecture = text('general.architecture') ?? '';
   // Of a split model, the first file alone describes it.
   if (index === 0) requireChat(architecture);
-  requireTensorTypes(gguf);
-  requireTensorLayout(gguf);
+  requireTensors(gguf);
   const of = (key: string, max: number): number => number(`${architecture}.${key}`, max) ?? 0;
   for (const key of ['context_length', 'block_count', 'embedding_length', 'attention.head_count']) {
     if (metadata.get(`${architecture}.${key}`)?.value !== 0) continue;
@@ -102,6 +101,12 @@ function requireChat(architecture: string): void {
   throw new FormatError(
     `has the architecture ${architecture.slice(0, 40)}, which this version of llama.cpp does not have`,
   );
+}
+
+/** @throws FormatError for tensors that llama.cpp cannot read */
+export function requireTensors(gguf: Gguf): void {
+  requireTensorTypes(gguf);
+  requireTensorLayout(gguf);
 }
 
 function requireTensorTypes({ tensors }: Gguf): void {
@@ -163,7 +168,7 @@ export const CHAT_ARCHITECTURES: ReadonlySet<string> = new Set(
 
 /** What a file of another architecture is, for those that are often confused with chat models. */
 export const OTHER_ARCHITECTURES: ReadonlyMap<string, string> = new Map([
-  ['clip', 'the image or audio part of a model'],
+  ['clip', 'the image or audio part of a model, which is added together with it'],
   ['t5', 'a translation model'],
   ...`t5encoder gemma-embedding llama-embed bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2
   jina-bert-v3 eurobert`

@@ -1,6 +1,6 @@
 import { type ByteCursor, type FileStart, FormatError, readHeader } from './byte-cursor.ts';
-import { ggufFacts, printable, type GgufFacts } from './gguf-facts.ts';
-import { readGguf } from './read-gguf.ts';
+import { ggufFacts, printable, requireTensors, type GgufFacts } from './gguf-facts.ts';
+import { type Gguf, readGguf } from './read-gguf.ts';
 
 export interface ModelFile extends FileStart {
   name: string;
@@ -11,8 +11,10 @@ export interface InspectedModel<F> {
   facts: GgufFacts;
   /** As the file names it, else made of the file's own name. */
   name: string;
-  /** In the order of the parts. */
+  /** In the order of the parts; then the projector. */
   files: F[];
+  /** The part that sees; null: the model has none. */
+  projector: F | null;
   bytes: number;
 }
 
@@ -32,13 +34,21 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
   if (files.length > MAX_FILES)
     throw new FormatError(`${files.length} files were given; ${MAX_FILES} are allowed`);
   const parts: Part<F>[] = [];
+  const projectors: F[] = [];
   for (const file of files) {
     try {
-      parts.push({ file, ...(await readHeader(file, readPart)) });
+      const part = await readHeader(file, files.length > 1 ? readPartOrProjector : readPart);
+      if (part) parts.push({ file, ...part });
+      else projectors.push(file);
     } catch (error) {
       throw named(file, error);
     }
   }
+  const [projector = null, another] = projectors;
+  if (another)
+    throw new FormatError(
+      `${another.name} is a second image part of one model: add the model with one of them`,
+    );
   const sorted = parts.toSorted((a, b) => (a.facts.split?.index ?? 0) - (b.facts.split?.index ?? 0));
   const [first] = sorted;
   if (!first) throw new FormatError('No file was given');
@@ -46,18 +56,39 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
   const complete =
     sorted.length === count &&
     sorted.every(({ facts: { split } }, at) => (split?.index ?? 0) === at && (split?.count ?? 1) === count);
-  if (!complete) throw incomplete(first.file.name, count, files.length);
+  if (!complete) throw incomplete(first.file.name, count, parts.length);
   const tensors = countTensors(sorted);
   return {
     facts: { ...first.facts, tensors },
     name: (first.facts.name ?? printable(baseName(first.file.name)) ?? 'model').slice(0, MAX_NAME_LENGTH),
-    files: sorted.map(({ file }) => file),
-    bytes: sorted.reduce((total, { file }) => total + file.size, 0),
+    files: [...sorted.map(({ file }) => file), ...projectors],
+    projector,
+    bytes: files.reduce((total, { size }) => total + size, 0),
   };
 }
 
-function readPart(cursor: ByteCursor): Omit<Part<unknown>, 'file'> {
+/** llama.cpp's architecture of the parts that see and hear. */
+const PROJECTOR = 'clip';
+/** Their image tokens see each other, which takes larger batches than prompts are computed in here. */
+const NEEDS_LARGE_BATCHES = /^gemma/;
+
+/** @returns null: a projector */
+function readPartOrProjector(cursor: ByteCursor): Omit<Part<unknown>, 'file'> | null {
   const gguf = readGguf(cursor);
+  const value = (key: string): unknown => gguf.metadata.get(key)?.value;
+  if (value('general.architecture') !== PROJECTOR) return partOf(gguf);
+  if (!gguf.tensors.some(({ name }) => name.startsWith('v.')))
+    throw new FormatError('is the audio part of a model: models that hear are not supported. Leave it out');
+  const type = value('clip.vision.projector_type') ?? value('clip.projector_type');
+  if (typeof type === 'string' && NEEDS_LARGE_BATCHES.test(type))
+    throw new FormatError(`is the image part of a ${type} model, which is not supported. Leave it out`);
+  requireTensors(gguf);
+  return null;
+}
+
+const readPart = (cursor: ByteCursor): Omit<Part<unknown>, 'file'> => partOf(readGguf(cursor));
+
+function partOf(gguf: Gguf): Omit<Part<unknown>, 'file'> {
   return {
     facts: ggufFacts(gguf),
     tensorNames: gguf.tensors.map(({ name }) => name),

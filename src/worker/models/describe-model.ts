@@ -14,6 +14,8 @@ type Unstored<V> = Omit<V, 'name' | 'files'>;
 export interface DescribedModel {
   /** In their order. */
   files: SourceFile[];
+  /** Of `files`, the part that sees. */
+  projector?: SourceFile | null;
   model: Omit<AddedModel, 'id' | 'created'>;
   variant: Unstored<WllamaVariant> | Unstored<TransformersVariant>;
 }
@@ -33,7 +35,7 @@ async function describeChat(
   inspected: InspectedModel<SourceFile>,
   { memoryGiB, gpu }: Pick<Device, 'gpu' | 'memoryGiB'>,
 ): Promise<DescribedModel> {
-  const { facts, name, bytes, files } = inspected;
+  const { facts, name, bytes, files, projector } = inspected;
   await requireTemplate(inspected);
   const { architecture, quantization, kvValues } = facts;
   const { contextLength, memoryBytes, shortage } = fitChat(inspected, {
@@ -45,6 +47,7 @@ async function describeChat(
   const license = facts.license?.slice(0, 100) ?? 'unknown';
   return {
     files,
+    projector,
     model: { name, architecture, quantization, contextLength, bytes, memoryBytes },
     variant: { engine: 'wllama', license, contextLength, kvValues, sampling: SAMPLING },
   };

@@ -94,14 +94,17 @@ export class ModelAdder {
     const store = await this.#options.store;
     const opened = await openSource(source, { ...this.#options, store }, signal);
     const described = await describeAddedModel(opened, await this.#options.device).catch(asInvalidFile);
-    const { files } = described;
+    const { files, projector } = described;
     const { name, bytes } = described.model;
     // The same model again is no conflict.
     const holder = this.#added.find(({ model }) => model.id === wanted);
     if (wanted !== null && holder?.model.bytes !== bytes) this.#requireFree(wanted);
     const slug = toModelId(name);
     const storing = { files, bytes, slug, signal, onProgress };
-    return storeFiles(this.#options, storing, async (weights) => {
+    return storeFiles(this.#options, storing, async (stored) => {
+      const weights = stored.map((file, index) =>
+        projector && files[index] === projector ? { ...file, role: 'projector' as const } : file,
+      );
       const same = this.#added.find(({ variant }) => sameFiles(variant.files, weights));
       if (same) return requireSameId(same.model, wanted);
       const id = wanted ?? this.#unusedId(slug);

@@ -301,3 +301,37 @@ test('the files of an added model are never deleted to make room for others', as
   await expect(add(source(gguf('Next')))).rejects.toMatchObject({ wire: { code: 'storage_full' } });
   expect(await evicting.weights.missing(saved[0]?.variant.files ?? [])).toEqual([]);
 });
+
+const projector = (more: Record<string, string> = {}, tensor = 'v.patch_embd.weight'): Buffer<ArrayBuffer> =>
+  writeGguf({
+    metadata: { 'general.architecture': 'clip', 'clip.projector_type': 'idefics3', ...more },
+    tensors: [{ ...oneTensor, name: tensor }],
+  });
+
+test('a model is added together with the part of it that sees', async () => {
+  const [alone, eyes] = [gguf('Plain'), projector()];
+  const plain = await add(source(alone));
+  const seeing = await add(source(eyes, gguf('Seeing')));
+  expect(seeing.name).toBe('Seeing');
+  const files = saved[1]?.variant.files ?? [];
+  expect(files.map(({ role }) => role)).toEqual([undefined, 'projector']);
+  expect(seeing.bytes).toBe(files.reduce((sum, { bytes }) => sum + bytes, 0));
+  // Its images take memory, too.
+  expect(seeing.memoryBytes - plain.memoryBytes).toBeGreaterThan(400e6);
+  expect(saved[0]?.variant.files[0]).not.toHaveProperty('role');
+});
+
+test.each<[string, () => Buffer<ArrayBuffer>[], RegExp]>([
+  ['two of them', () => [gguf('A'), projector(), projector({ 'general.name': 'b' })], /second image part/],
+  ['one alone', () => [projector()], /is added together with it/],
+  ['two, and no model', () => [projector(), projector({ 'general.name': 'b' })], /second image part/],
+  ['one that hears', () => [gguf('A'), projector({}, 'a.position_embd.weight')], /audio part/],
+  [
+    'one that takes large batches',
+    () => [gguf('A'), projector({ 'clip.projector_type': 'gemma3' })],
+    /gemma3/,
+  ],
+])('%s is refused', async (_, files, message) => {
+  await expect(add(source(...files()))).rejects.toThrow(message);
+  expect(saved).toEqual([]);
+});
