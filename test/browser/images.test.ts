@@ -15,6 +15,7 @@ import { VISION_MODEL, visionModel } from '../support/vision/vision-site.ts';
 
 /** Images in chat messages, on a model of SmolVLM's architecture with random weights, beside llama.cpp's own server. */
 
+const PARTS = Number(process.env['LOCALTEXT_FUZZ_REQUESTS'] ?? 100);
 const [first = Buffer.alloc(0), second = Buffer.alloc(0)] = PICTURES;
 let model: Awaited<ReturnType<typeof visionModel>>;
 let llama: LlamaServer;
@@ -231,6 +232,78 @@ test('the list of models says which see', async () => {
   }, key);
   const seeing = data.filter(({ capabilities }) => capabilities.includes('vision')).map(({ id }) => id);
   expect(seeing).toEqual([VISION_MODEL]);
+});
+
+test('a model that the user adds with its projector sees', async () => {
+  await page.evaluate(async (url) => {
+    const file = async (name: string) =>
+      new File([await (await fetch(`${url}/vision/${name}`)).blob()], name);
+    const files = [await file('mmproj.gguf'), await file('model.gguf')];
+    await (await window.localtext).models.add(files, { id: 'added-eyes' });
+  }, model.url);
+  const body = user(text('What is it?'), image(second));
+  expect(await reply({ ...body, model: 'added-eyes' })).toBe(await reply(body));
+});
+
+test(`${PARTS} hostile parts of messages break nothing`, { timeout: 30_000 + PARTS * 200 }, async () => {
+  let state = 1;
+  const below = (limit: number) =>
+    ((state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 8) % limit;
+  const pick = <T = unknown>(...values: T[]): T => values[below(values.length)] as T;
+  const damaged = () => {
+    const file = Buffer.from(pick(...PICTURES));
+    for (let count = below(4); count >= 0; count--) file[below(file.length)] = below(256);
+    return file.subarray(0, pick(file.length, below(file.length)));
+  };
+  const url = () =>
+    pick<() => unknown>(
+      () => dataUrl(damaged(), pick('image/png', 'image/gif', 'image/svg+xml', 'text/html', '')),
+      () => dataUrl(pngOf(below(2 ** 16), pick(0, 1, 600, 2 ** 31), Buffer.alloc(below(99)))),
+      () =>
+        pick(
+          '',
+          'data:',
+          'data:image/png;base64',
+          'data:image/png;base64,====',
+          '//',
+          'http://[',
+          '/v1/models',
+        ),
+      () =>
+        pick(
+          'blob:null/x',
+          'javascript:1',
+          'https://example.com/a.png',
+          '/icons/icon.svg',
+          '/%00',
+          '\\ud800',
+        ),
+      () => pick<unknown>(null, 7, [], {}, true, '<__media__>'),
+    )();
+  const part = () =>
+    pick<() => unknown>(
+      () => ({
+        type: 'image_url',
+        image_url: { url: url(), detail: pick<unknown>('low', 'x', undefined, 7) },
+      }),
+      () => ({ type: 'image_url', image_url: url() }),
+      () => ({
+        type: pick<unknown>('image_url', 'input_image', 'text', 'file', 7),
+        text: pick<unknown>('a', null),
+        url: url(),
+      }),
+      () => image(pick(...PICTURES)),
+    )();
+  for (let sent = 0; sent < PARTS; sent++) {
+    const content = Array.from({ length: 1 + below(3) }, part);
+    const body = {
+      messages: [{ role: pick('user', 'user', 'user', 'system', 'tool'), content }],
+      max_tokens: 1,
+    };
+    const { status, error } = await ask(body);
+    expect(status, JSON.stringify({ error, body }).slice(0, 2000)).toBeLessThan(500);
+  }
+  expect(await reply(user(text('a'), image(first)))).toMatch(/^[a-z]{8}$/);
 });
 
 /** One red pixel. */
