@@ -3,12 +3,17 @@ import { proxy, type Remote } from 'comlink';
 import { engineCrashed } from '../../../errors/engine-errors.ts';
 import { requestError, ServiceError } from '../../../errors/service-error.ts';
 import type { TranscriptionEvent, TranscriptionJob, TranscriptionProgress } from '../../../protocol/job.ts';
-import { Channel } from '../../../util/async.ts';
+import { Channel, delay, withTimeout } from '../../../util/async.ts';
 import type { TranscriptionEngine } from '../engine.ts';
 import type { ModelWorker } from '../onnx/model-worker.ts';
 import { contentType, countTokens, deltaEvent, doneEvent, formatWhole } from './answer-formats.ts';
 import { type FormFields, parseFields } from './form-fields.ts';
 import type { Finished, WhisperAbilities, WhisperHost, whisperWorker } from './whisper-worker.ts';
+
+/** How long the worker may be busy, in milliseconds: with reading the file, and with a step of the model. */
+const MAX_READING_MS = 10_000;
+const MAX_STEP_MS = 60_000;
+const PING_MS = 1000;
 
 /** The parts of the worker that a transcription uses. */
 type Calls = Pick<ModelWorker<WhisperHost, Remote<typeof whisperWorker>>, 'call' | 'end'>;
@@ -34,7 +39,7 @@ export class WhisperEngine implements TranscriptionEngine {
     const fields = parseFields(job.fields);
     this.#checkAbilities(job, fields);
     signal.throwIfAborted();
-    const steps = new Channel<TranscriptionProgress | 'sound' | Finished>();
+    const steps = new Steps();
     const run = this.#run(job, fields, steps);
     const stop = () => void this.#worker.call((model) => model.stop()).catch(() => undefined);
     signal.addEventListener('abort', stop, { once: true });
@@ -85,17 +90,46 @@ export class WhisperEngine implements TranscriptionEngine {
   async #run(
     { file, task, progress }: TranscriptionJob,
     { language, prompt, temperature, granularities }: FormFields,
-    steps: Channel<TranscriptionProgress | 'sound' | Finished>,
+    steps: Steps,
   ): Promise<void> {
     const words = granularities.includes('word');
     const options = { language, task, prompt, temperature, words, progress: progress ?? null };
-    const onProgress = async (step: TranscriptionProgress | null) => steps.push(step ?? 'sound');
+    const onProgress = async (step: TranscriptionProgress | null) => {
+      steps.hasSound = true;
+      steps.push(step ?? 'sound');
+    };
+    const ended = new AbortController();
+    void this.#watch(steps, ended.signal);
     try {
       steps.push(
         await this.#worker.call<Finished>((model) => model.transcribe(file, options, proxy(onProgress))),
       );
     } catch (error) {
       steps.fail(error);
+    } finally {
+      ended.abort();
+    }
+  }
+
+  /**
+   * The library that reads the file may never come to the end of a damaged one. No message reaches the worker then: it is
+   * ended, and the next request loads the model again.
+   */
+  async #watch(steps: Steps, ended: AbortSignal): Promise<void> {
+    while (!ended.aborted) {
+      const answered = this.#worker
+        .call((model) => model.ping())
+        .then(
+          () => true,
+          () => true,
+        );
+      for (let waited = 0; !ended.aborted && !(await withTimeout(answered, PING_MS)); waited += PING_MS) {
+        if (waited < (steps.hasSound ? MAX_STEP_MS : MAX_READING_MS)) continue;
+        steps.push({ error: endless().wire });
+        this.#worker.end(engineCrashed('reading a file of sound did not end'));
+        return;
+      }
+      await delay(PING_MS, ended).catch(() => undefined);
     }
   }
 
@@ -128,3 +162,16 @@ export class WhisperEngine implements TranscriptionEngine {
     );
   }
 }
+
+class Steps extends Channel<TranscriptionProgress | 'sound' | Finished> {
+  /** The file has been read far enough to know that it is sound. */
+  hasSound = false;
+}
+
+const endless = (): ServiceError =>
+  requestError(
+    400,
+    '`file` is damaged: reading it does not end. Send another file.',
+    'invalid_value',
+    'file',
+  );

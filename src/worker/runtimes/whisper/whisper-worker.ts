@@ -76,6 +76,9 @@ export const whisperWorker = {
     }
   },
 
+  /** Answers unless this thread is busy. */
+  async ping(): Promise<void> {},
+
   /** Ends what runs, within one step of the decoder. */
   async stop(): Promise<void> {
     running.abort(new DOMException('The transcription was stopped.', 'AbortError'));

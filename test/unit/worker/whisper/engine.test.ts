@@ -2,6 +2,9 @@ import { expect, test } from 'vitest';
 
 import type { TranscriptionJob } from '../../../../src/protocol/job.ts';
 import { WhisperEngine } from '../../../../src/worker/runtimes/whisper/whisper-engine.ts';
+import { virtualTime } from '../../../support/virtual-time.ts';
+
+virtualTime();
 
 const job = { task: 'transcribe', fields: [] } as unknown as TranscriptionJob;
 const idle = { call: () => Promise.reject(new Error('called')), end: () => undefined };
@@ -30,4 +33,20 @@ test.for([
       message: expect.stringMatching(message) as string,
     },
   });
+});
+
+test('a file whose reading does not end is a 400, and its worker is ended', async () => {
+  let end: (reason: unknown) => void = () => undefined;
+  const gone = new Promise<never>((_, reject) => (end = reject));
+  gone.catch(() => undefined);
+  // No message reaches a worker that is busy.
+  const busy = { call: () => gone, end: (reason: unknown) => end(reason) };
+  const engine = new WhisperEngine(busy, { languages: [], timesWords: false }, 'tiny');
+  const began = performance.now();
+  const answer = engine.transcribe({ ...job, file: new Blob(['fLaC']) }, new AbortController().signal);
+  await expect(answer.next()).rejects.toMatchObject({
+    wire: { status: 400, param: 'file', message: expect.stringMatching(/reading it does not end/) as string },
+  });
+  expect(performance.now() - began).toBeLessThan(15_000);
+  await expect(gone).rejects.toMatchObject({ code: 'engine_crashed' });
 });
