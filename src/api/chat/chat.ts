@@ -170,10 +170,7 @@ export const toText = (content: Content, at: string, textType: 'text' | 'input_t
 function textOf(part: Part, param: string, textType: string): string {
   if ('text' in part) return part.text;
   if ('refusal' in part) return part.refusal;
-  throw unsupported(
-    `${param}.type`,
-    `is ${JSON.stringify(part.type)}, which cannot be read here: it must be "${textType}"`,
-  );
+  throw unsupported(`${param}.type`, `must be "${textType}" here`);
 }
 
 const encoder = new TextEncoder();
