@@ -113,7 +113,7 @@ function withSeed(job: ChatJob): ChatJob {
   const { sampling } = job;
   if (sampling.temperature === 0 || sampling.seed !== undefined) return job;
   const [seed = 0] = crypto.getRandomValues(new Uint32Array(1));
-  return { ...job, ownSeed: true, sampling: { ...sampling, seed: seed >>> 1 } };
+  return { ...job, seeded: true, sampling: { ...sampling, seed: seed >>> 1 } };
 }
 
 /** What the client has already: the beginning of a reply that is being made a second time. */

@@ -64,7 +64,7 @@ export interface ChatJob extends AnyJob {
   /** Ends with `accepted`: its tokens are counted, nothing is computed, and the prompt may be longer than the context. */
   countOnly?: true;
   /** The request names no seed: `sampling` has one in case the reply must be made again. */
-  ownSeed?: true;
+  seeded?: true;
   /** What does not fit the context is dropped from the start of the conversation. */
   truncate?: true;
   /** Maximum of generated tokens. Absent: until the model stops or the context is full. */

@@ -129,7 +129,7 @@ describe('a reply', () => {
     const schema = { type: 'object', properties: { city: { type: 'string' } } };
     const sampling = { temperature: 1, topP: 1, seed: 7 };
     const constraint = { kind: 'json_schema' as const, schema };
-    const { text } = await run(loaded, job({ constraint, sampling, ownSeed: true }));
+    const { text } = await run(loaded, job({ constraint, sampling, seeded: true }));
     expect(JSON.parse(text)).toEqual({ city: 'Oslo' });
     expect(loaded.calls.prompts[0]?.responseConstraint).toEqual(schema);
   });

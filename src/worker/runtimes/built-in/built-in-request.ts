@@ -48,7 +48,7 @@ export function toBuiltInRequest(
   };
 }
 
-function samplingOf({ sampling, ownSeed }: ChatJob, samples: boolean): Pick<BuiltInRequest, 'temperature'> {
+function samplingOf({ sampling, seeded }: ChatJob, samples: boolean): Pick<BuiltInRequest, 'temperature'> {
   const none = (param: string) => (): never => {
     throw cannot(param, "is not possible: the browser's model has no such setting");
   };
@@ -60,7 +60,7 @@ function samplingOf({ sampling, ownSeed }: ChatJob, samples: boolean): Pick<Buil
       : unless(1, 'temperature'),
     topP: unless(1, 'top_p'),
     minP: unless(0, 'min_p'),
-    seed: ownSeed ? () => ({}) : none('seed'),
+    seed: seeded ? () => ({}) : none('seed'),
     presencePenalty: unless(0, 'presence_penalty'),
     frequencyPenalty: unless(0, 'frequency_penalty'),
     logitBias: (biases) => (Object.keys(biases).length === 0 ? {} : none('logit_bias')()),
