@@ -4,6 +4,8 @@ import { join, resolve } from 'node:path';
 import type { BrowserContext, Page } from 'playwright';
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 
+import { installLanguageModel } from '../support/fake-language-model.ts';
+import type { Localtext } from '../../src/index.ts';
 import { launch } from '../support/launch.ts';
 import { readSamples, type Sample } from '../support/read-samples.ts';
 import { freePort } from '../support/static-site.ts';
@@ -30,6 +32,7 @@ const GLOBALS = {
     declare const createFetch: Page['createFetch'];
     declare const extendCatalog: Catalog['extendCatalog'];
     declare const defaultCatalog: Catalog['defaultCatalog'];
+    declare const withBuiltIn: Catalog['withBuiltIn'];
     declare const OpenAI: typeof import('openai').default;
     declare const localtext: Awaited<ReturnType<Page['start']>>;
     declare const weights: typeof localtext.weights;
@@ -123,6 +126,7 @@ describe("the manual's samples run", () => {
       'samples/fetch.js': `${started}const { key } = await localtext.keys.ensure({ label: 'my app' });
         ${sample('docs/browsers.md', 'createFetch()')}\nexport { openai };`,
       'samples/keys.js': `${started}${sample('docs/keys.md', 'limits: { requestsPerMinute')}\nexport { localtext };`,
+      'samples/built-in.js': `${sample('docs/built-in.md', 'withBuiltIn(')}\nexport { localtext };`,
       'samples/smallest.ts': sample('docs/models.md', 'export const rewritten'),
       'samples/catalog.js': `${sample('docs/models.md', 'extendCatalog(defaultCatalog')}
         import { keys } from 'localtext';
@@ -215,6 +219,23 @@ describe("the manual's samples run", () => {
       return (await localtext.keys.list()).map(({ label, state }) => `${label}: ${state}`);
     });
     expect(states).toEqual(expect.arrayContaining(['my app: active', 'notes: revoked']));
+  });
+
+  test("the browser's own model answers once a click has downloaded it", async () => {
+    const page = await context.newPage();
+    onTestFinished(() => page.close());
+    await page.addInitScript(installLanguageModel, { state: 'downloadable' } as const);
+    await page.goto(`${url}?built-in`);
+    await page.getByRole('button', { name: "Download the browser's model" }).click();
+    const chosen = () =>
+      page.evaluate(async () => {
+        const { localtext } = await (window as unknown as { sample: Promise<{ localtext: Localtext }> })
+          .sample;
+        const { models } = await localtext.status();
+        const model = models.find(({ id }) => id === 'amber-phoenix-4');
+        return model?.state === 'ready' ? model.reasons?.find((reason) => reason.chosen)?.engine : null;
+      });
+    await expect.poll(chosen).toBe('built-in');
   });
 
   test('the catalog: while the server cannot be reached, the weights that were pulled answer', async () => {
