@@ -147,6 +147,40 @@ test("the browser's model answers once the user has asked for it, and the weight
   await page.close();
 });
 
+test("the tab with the browser's session is closed: the next one's session continues the reply", async () => {
+  const open = async () => {
+    const page = await context.newPage();
+    await page.addInitScript(installLanguageModel, { chunkMs: 400 } as const);
+    await page.goto(siteUrl + path);
+    const key = await page.evaluate(
+      async () => (await (await window.localtext).keys.issue({ label: 'a' })).key,
+    );
+    return { page, key };
+  };
+  const leader = await open();
+  const { page, key } = await open();
+  const asking = page.evaluate((apiKey) => window.ask(apiKey), key);
+  await expect
+    .poll(() => leader.page.evaluate(() => window.languageModelCalls.prompts.length), { timeout: 20_000 })
+    .toBe(1);
+  // The first word has come.
+  await leader.page.waitForTimeout(600);
+  await leader.page.close();
+  const { text, servedBy } = await asking;
+  expect(text).toBe('one two three four five');
+  expect(servedBy).toMatch(/^built-in-/);
+  const { prompts } = await page.evaluate(() => window.languageModelCalls);
+  expect(prompts).toMatchObject([
+    {
+      input: [
+        { role: 'user', content: 'Count.' },
+        { role: 'assistant', content: expect.stringMatching(/^one /) as string, prefix: true },
+      ],
+    },
+  ]);
+  await page.close();
+});
+
 test('the Prompt API of this Chromium, as it is: the weights answer, and the status says why', async () => {
   const { page, key } = await openPage(context, siteUrl, path);
   const found = await page.evaluate(async () => {
