@@ -66,9 +66,10 @@ test('react-ai-sdk: a first visit shows the download, its progress and the time 
   await page.close();
 });
 
-test('langchain-rag: the right one of the chosen files is found, and the answer comes from it', async () => {
+test('langchain-rag, as wide as a phone: the right one of the chosen files is found, and the answer comes from it', async () => {
   const { url } = await preview('langchain-rag');
   const { page, faults } = await openExample(browser.context, url);
+  await page.setViewportSize({ width: 390, height: 780 });
   const folder = join(examples, 'langchain-rag/documents');
   const files = (await readdir(folder)).map((name) => join(folder, name));
   await page.locator('input[type=file]:enabled').waitFor({ timeout: 60_000 });
@@ -78,6 +79,7 @@ test('langchain-rag: the right one of the chosen files is found, and the answer 
   expect(await source.innerText()).toBe('lamp.md');
   await ask(page, 'When do we get the mail?');
   expect(await source.innerText()).toBe('boat.md');
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   expect(faults).toEqual([]);
   await page.close();
 });
