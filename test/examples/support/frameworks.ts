@@ -20,14 +20,20 @@ export async function chatAndEmbed(context: BrowserContext, url: string): Promis
   const request = page.waitForRequest(/\/v1\/chat\/completions$/, { timeout: 120_000 });
   expect(await ask(page)).toMatch(/Paris/);
   const authorization = (await request).headers()['authorization'] ?? '';
-  const dimensions = await page.evaluate(async (key) => {
-    const headers = { authorization: key };
-    const body = JSON.stringify({ model: 'jade-mole-4', input: 'owl' });
-    const response = await fetch('/v1/embeddings', { method: 'POST', headers, body });
-    const { data } = (await response.json()) as { data: [{ embedding: number[] }] };
-    return data[0].embedding.length;
+  // Whole answers, where the example streams.
+  const { dimensions, whole } = await page.evaluate(async (key) => {
+    const post = (path: string, body: object) =>
+      fetch(`/v1/${path}`, { method: 'POST', headers: { authorization: key }, body: JSON.stringify(body) });
+    const { data } = (await (await post('embeddings', { model: 'jade-mole-4', input: 'owl' })).json()) as {
+      data: [{ embedding: number[] }];
+    };
+    const messages = [{ role: 'user', content: 'Say one.' }];
+    const chat = await post('chat/completions', { model: 'amber-phoenix-4', messages, max_tokens: 4 });
+    const { choices } = (await chat.json()) as { choices: [{ message: { content: string } }] };
+    return { dimensions: data[0].embedding.length, whole: choices[0].message.content };
   }, authorization);
   expect(dimensions).toBe(384);
+  expect(whole).not.toBe('');
   expect(faults).toEqual([]);
   await page.close();
 }
