@@ -127,7 +127,7 @@ nesting. A prompt may have 32 characters for each token of the model's context. 
 **Clients.** The tests run the OpenAI SDK, the AI SDK, LangChain and the OpenAI Agents SDK. Tried by hand in a page, each with \`dangerouslyAllowBrowser\`:
 LlamaIndex (\`@llamaindex/openai\` 0.4: chat, stream, embeddings) and Instructor (\`@instructor-ai/instructor\` 1.7) in its mode \`TOOLS\`, in which a
 grammar holds the reply to the schema. In \`JSON\`, \`JSON_SCHEMA\` and \`MD_JSON\` the replies of
-the smallest model did not fit the schema, and \`FUNCTIONS\` sends a field that OpenAI has replaced. Programs outside the browser, such as promptfoo, cannot call a page.
+the smallest model did not fit the schema, and \`FUNCTIONS\` sends a field that OpenAI has replaced. Programs outside the browser cannot call a page; promptfoo 0.123 evaluated prompts where a test handed its requests to one.
 
 **\`seed\` and temperature 0.** The same request to the same weights and backend repeats its text where it runs alone and after the same requests. It may
 differ where others run at the same time, or ran before: replies are computed together, and parts of a prompt are taken from earlier ones,

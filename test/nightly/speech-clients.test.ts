@@ -13,12 +13,19 @@ import { openPage } from '../support/open-page.ts';
 import { clipPath, SENTENCE, speechModel } from '../support/speech/speech-model.ts';
 import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 
-/** Client libraries that the repository does not depend on, outside the browser: openai for Python and @ai-sdk/openai. */
+/** Client libraries that the repository does not depend on, outside the browser: openai for Python, @ai-sdk/openai and LangChain. */
 
 const run = promisify(execFile);
 const HERE = join(import.meta.dirname, 'speech-clients');
 const OPENAI_PYTHON = 'openai==3.54.0';
 const AI_SDK = ['@ai-sdk/openai@3.0.131', 'ai@6.0.322', 'zod@4.6.7'];
+const LANGCHAIN = [
+  '@langchain/community@1.1.29',
+  '@langchain/core@1.4.0',
+  '@langchain/classic@1.0.50',
+  '@langchain/textsplitters@1.0.2',
+  'openai@6.49.0',
+];
 const CLIP = clipPath('sentence.wav');
 
 let model: Awaited<ReturnType<typeof speechModel>>;
@@ -78,4 +85,14 @@ test('experimental_transcribe of the AI SDK', async () => {
     words: SENTENCE.replace('.', '').split(' '),
     refused: { statusCode: 400, message: expect.stringMatching(/`language` de/) as string },
   });
+});
+
+test("LangChain's loader of sound", async () => {
+  // It names dozens of optional packages as peers.
+  const flags = ['--ignore-scripts', '--legacy-peer-deps', '--no-audit', '--no-fund', '--loglevel', 'error'];
+  await run('npm', ['install', '--prefix', folder, ...flags, ...LANGCHAIN]);
+  const program = join(folder, 'langchain.mjs');
+  await copyFile(join(HERE, 'langchain.mjs'), program);
+  const { stdout } = await run(process.execPath, [program, `${site.url}/v1`, key, CLIP]);
+  expect(JSON.parse(stdout)).toEqual([SENTENCE]);
 });
