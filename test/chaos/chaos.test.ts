@@ -1,7 +1,11 @@
 import type { BrowserContext } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { extendCatalog } from '../../src/catalog/parse-catalog.ts';
 import { AlteredSite } from '../support/altered-site.ts';
+import { speechModel } from '../support/speech/speech-model.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { Chaos } from './chaos.ts';
 
@@ -10,8 +14,12 @@ const seed = Number(process.env['LOCALTEXT_CHAOS_SEED'] ?? 1);
 
 let context: BrowserContext;
 let site: AlteredSite;
+let speech: Awaited<ReturnType<typeof speechModel>>;
+let catalog: Catalog;
 
 beforeAll(async () => {
+  speech = await speechModel();
+  catalog = extendCatalog(defaultCatalog, { models: speech.catalog.models });
   site = await AlteredSite.start(inject('siteUrl'));
   context = await launchWithWeights({ servedBy: site.url });
 });
@@ -19,6 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await context.close();
   await site.stop();
+  speech.close();
 });
 
 test(
@@ -26,7 +35,7 @@ test(
   // Another run is another course of events: it would hide what this one found.
   { timeout: 180_000 + rounds * 60_000, retry: 0 },
   async () => {
-    const chaos = new Chaos(context, inject('siteUrl'), seed);
+    const chaos = new Chaos(context, inject('siteUrl'), seed, catalog, `${speech.url}/clips/sentence.ogg`);
     try {
       await chaos.setUp();
       while (chaos.figures.rounds < rounds) {

@@ -1,22 +1,21 @@
 import type { BrowserContext } from 'playwright';
 
-import type { Run } from '../browser/lifetime/site/run.ts';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import type { Body, Run } from '../browser/lifetime/site/run.ts';
 import { crash, engineOf, killEngine, killServiceWorker } from '../browser/lifetime/support/kill.ts';
 import { Tab } from '../browser/lifetime/support/tab.ts';
 import { judge } from './judge.ts';
 import { Random } from './random.ts';
-import { REQUESTS } from './requests.ts';
+import { requests, type RequestKind } from './requests.ts';
 
 const TABS = 3;
 /** A request that has not ended by then hangs. On a machine that others keep busy, one took 58 s to its first token. */
 const HANG_MS = 180_000;
 const EVENTS = ['close', 'crash', 'reload', 'navigate', 'engine', 'service worker', 'abort', 'none'] as const;
 
-const KINDS = Object.keys(REQUESTS) as (keyof typeof REQUESTS)[];
-
 interface Request {
   tab: Tab;
-  kind: keyof typeof REQUESTS;
+  kind: RequestKind;
   name: string;
   aborted: boolean;
 }
@@ -44,13 +43,20 @@ export class Chaos {
   };
   readonly #context: BrowserContext;
   readonly #siteUrl: string;
+  readonly #catalog: Catalog;
+  readonly #requests: Record<RequestKind, Body>;
+  readonly #kinds: RequestKind[];
   readonly #random: Random;
   readonly #references = new Map<string, Run>();
   #tabs: Tab[] = [];
 
-  constructor(context: BrowserContext, siteUrl: string, seed: number) {
+  /** @param clip URL of what the catalog's speech model hears */
+  constructor(context: BrowserContext, siteUrl: string, seed: number, catalog: Catalog, clip: string) {
     this.#context = context;
     this.#siteUrl = siteUrl;
+    this.#catalog = catalog;
+    this.#requests = requests(clip);
+    this.#kinds = Object.keys(this.#requests) as RequestKind[];
     this.#random = new Random(seed);
   }
 
@@ -58,7 +64,7 @@ export class Chaos {
   async setUp(): Promise<void> {
     while (this.#tabs.length < TABS) this.#tabs.push(await this.#open());
     await this.#tabs[0]?.load();
-    for (const [kind, body] of Object.entries(REQUESTS)) {
+    for (const [kind, body] of Object.entries(this.#requests)) {
       const run = await this.#random.pick(this.#tabs).run(body);
       if (run.error) throw new Error(`${kind}, undisturbed: ${run.error.message}`);
       this.#references.set(kind, run);
@@ -69,8 +75,8 @@ export class Chaos {
     const requests: Request[] = [];
     for (const tab of this.#tabs) {
       for (let more = this.#random.below(3); more > 0; more--) {
-        const kind = this.#random.pick(KINDS);
-        requests.push({ tab, kind, name: await tab.begin(REQUESTS[kind]), aborted: false });
+        const kind = this.#random.pick(this.#kinds);
+        requests.push({ tab, kind, name: await tab.begin(this.#requests[kind]), aborted: false });
       }
     }
     await new Promise((resolve) => {
@@ -143,7 +149,7 @@ export class Chaos {
       if (!reference) throw new Error(`no reference for ${kind}`);
       const serviceWorkerKilled = event === 'service worker' || event === 'crash';
       try {
-        const isJson = 'response_format' in REQUESTS[kind];
+        const isJson = 'response_format' in this.#requests[kind];
         tally(figures.endings, judge(run, reference, { aborted, serviceWorkerKilled, isJson }));
       } catch (error) {
         throw new Error(`round ${figures.rounds}, ${kind} after ${event}: ${(error as Error).message}`, {
@@ -180,7 +186,7 @@ export class Chaos {
   }
 
   #open(): Promise<Tab> {
-    return Tab.open(this.#context, this.#siteUrl);
+    return Tab.open(this.#context, this.#siteUrl, { catalog: this.#catalog });
   }
 }
 

@@ -40,3 +40,10 @@ export const REQUESTS = {
   }),
   embeddings: { input: ['The weather is lovely today.', 'He drove to the stadium.'] },
 } satisfies Record<string, Body>;
+
+export type RequestKind = keyof typeof REQUESTS | 'a transcription';
+
+export const requests = (clip: string): Record<RequestKind, Body> => ({
+  ...REQUESTS,
+  'a transcription': { clip, model: 'coral-wren-4' },
+});

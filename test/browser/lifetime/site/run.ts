@@ -16,11 +16,13 @@ export interface Run {
   endedAt: number | null;
 }
 
-/** Parameters of a chat, or of embeddings when there is an `input`. */
+/** Parameters of a chat, of embeddings when there is an `input`, or of a transcription when there is a `clip`. */
 export interface Body {
   model?: string;
   messages?: { role: 'user'; content: string }[];
   input?: string | string[];
+  /** URL of a file of sound. */
+  clip?: string;
   stream?: boolean;
   [parameter: string]: unknown;
 }
@@ -28,7 +30,13 @@ export interface Body {
 /** Makes a request with the client, as an application would, and keeps `run` up to date. */
 export async function makeRun(client: OpenAI, body: Body, run: Run, signal: AbortSignal): Promise<void> {
   try {
-    if (body.input === undefined) await chat(client, body, run, signal);
+    if (body.clip !== undefined) {
+      const file = new File([await (await fetch(body.clip)).blob()], 'clip.ogg');
+      const model = body.model ?? '';
+      const { text } = await client.audio.transcriptions.create({ file, model }, { signal });
+      run.text[0] = text;
+      run.finish[0] = 'stop';
+    } else if (body.input === undefined) await chat(client, body, run, signal);
     else {
       const { data } = await client.embeddings.create(
         { model: 'jade-mole-4', input: body.input },

@@ -1,5 +1,6 @@
 import type { BrowserContext, Page } from 'playwright';
 
+import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import type { LocaltextStatus } from '../../../../src/page/localtext.ts';
 import type { StartOptions } from '../../../../src/page/start-options.ts';
 import type { Body, Run } from '../site/run.ts';
@@ -11,6 +12,7 @@ export interface OpenOptions {
   /** `none`: nothing is started. */
   start?: 'service-worker' | 'fetch' | 'none';
   isolation?: StartOptions['isolation'];
+  catalog?: Catalog;
 }
 
 let count = 0;
@@ -21,15 +23,18 @@ export class Tab {
   key = '';
   crashed = false;
 
-  private constructor(page: Page) {
+  readonly #catalog: Catalog | undefined;
+
+  private constructor(page: Page, catalog?: Catalog) {
     this.page = page;
+    this.#catalog = catalog;
   }
 
   static async open(context: BrowserContext, siteUrl: string, options: OpenOptions = {}): Promise<Tab> {
     const page = await context.newPage();
     page.on('pageerror', (error) => console.error(`page error: ${error.message}`));
     await page.goto(siteUrl + (options.path ?? PAGE));
-    const tab = new Tab(page);
+    const tab = new Tab(page, options.catalog);
     page.on('crash', () => (tab.crashed = true));
     await tab.start(options);
     return tab;
@@ -38,14 +43,14 @@ export class Tab {
   async start({
     start = 'service-worker',
     isolation = 'off',
-  }: Omit<OpenOptions, 'path'> = {}): Promise<void> {
+  }: Omit<OpenOptions, 'path' | 'catalog'> = {}): Promise<void> {
     if (start === 'none') return;
     this.key = await this.page.evaluate(
-      ([how, headers]) =>
+      ([how, headers, catalog]) =>
         how === 'fetch'
           ? window.lifetime.startWithoutServiceWorker()
-          : window.lifetime.start({ isolation: headers }),
-      [start, isolation] as const,
+          : window.lifetime.start({ isolation: headers, ...(catalog && { catalog }) }),
+      [start, isolation, this.#catalog] as const,
     );
   }
 
