@@ -15,7 +15,10 @@ export async function workboxVariant(
   config?: string,
 ): Promise<{ folder: string; url: string; stop: () => Promise<void> }> {
   const folder = join(inject('examples'), name);
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  // A run that was killed leaves its copy.
+  await remove();
+  onTestFinished(remove);
   await cp('examples/workbox-site', folder, {
     recursive: true,
     filter: (path) => !/[\\/](node_modules|dist|models)$/.test(path),
