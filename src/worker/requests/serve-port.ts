@@ -31,7 +31,7 @@ export interface Serving {
   locks: LockManager;
   weights: WeightsService;
   status(): EngineStatus;
-  /** Called when a request begins. The function that it returns is called when that request ends. */
+  /** Called when a request begins that changes the status. The function that it returns is called when that request ends. */
   onRequest(): () => void;
 }
 
@@ -62,7 +62,8 @@ export function servePort(port: MessagePort, serving: Serving, link?: MessagePor
       return;
     }
     const stopWatching = watchAsker(question.id);
-    const end = serving.onRequest();
+    // Every tab asks for the status when it is told of a change: a question for it must not be told as one.
+    const end = question.type === 'status' ? null : serving.onRequest();
     try {
       await reply(question);
     } catch (error) {
@@ -71,7 +72,7 @@ export function servePort(port: MessagePort, serving: Serving, link?: MessagePor
       if (toWireError(error).code === 'engine_failed') console.error('localtext: a request failed', error);
       send({ type: 'error', error: toWireError(error) });
     } finally {
-      end();
+      end?.();
       stopWatching();
       if (abort.signal.aborted) port.close();
     }

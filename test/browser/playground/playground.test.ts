@@ -91,6 +91,18 @@ describe('chat', () => {
   });
 });
 
+test('a page where nothing happens asks nothing', async () => {
+  const idle = await context.newPage();
+  await idle.goto(siteUrl);
+  await idle.waitForFunction(() => window.localtext && 'status' in window.localtext);
+  await idle.waitForLoadState('networkidle');
+  let asked = 0;
+  idle.on('request', () => asked++);
+  await idle.waitForTimeout(2000);
+  await idle.close();
+  expect(asked).toBe(0);
+});
+
 test('imports a conversation, and renders what a model wrote without running or fetching anything', async () => {
   const hostile = [
     '**bold** <script>window.ran = 1</script><img src=x onerror="window.ran = 2">',

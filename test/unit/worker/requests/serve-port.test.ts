@@ -99,6 +99,7 @@ function serve(engines: FakeEngine[]) {
     () => undefined,
   );
   let running = 0;
+  let begun = 0;
   const serving = {
     epoch: 'e',
     scope: '/',
@@ -109,6 +110,7 @@ function serve(engines: FakeEngine[]) {
     status: () => ({ epoch: 'e', deviceMemoryBytes: null, models: modelManager.status() }),
     onRequest: () => {
       running++;
+      begun++;
       return () => running--;
     },
   };
@@ -121,7 +123,7 @@ function serve(engines: FakeEngine[]) {
     port1.postMessage({ version: PROTOCOL_VERSION, id: 'r1', ...question });
     return { messages, port: port1 };
   };
-  return { ask, locks, running: () => running };
+  return { ask, locks, running: () => running, begun: () => begun };
 }
 
 const errorOf = (messages: EngineMessage[]) =>
@@ -155,6 +157,13 @@ test('an asker that cancels, or dies, frees the engine, also while it waits for 
     await expect.poll(() => running()).toBe(0);
     expect(engine.aborted).toBe(true);
   }
+});
+
+test('a question for the status is no change of it: tabs that hear of changes would ask for ever', async () => {
+  const { ask, begun } = serve([]);
+  const { messages } = ask({ type: 'status' });
+  await expect.poll(() => messages.some(({ type }) => type === 'status')).toBe(true);
+  expect(begun()).toBe(0);
 });
 
 test("shows a chat's stages to the browser's profiler, once each, and the load of its model", async () => {
