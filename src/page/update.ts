@@ -3,7 +3,7 @@ import { messageSW } from 'workbox-window';
 import type { PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
 import { requestsRun, scopeOf } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { delay, withTimeout } from '../util/async.ts';
+import { abortable, delay, withTimeout } from '../util/async.ts';
 import { LocaltextError } from './localtext-error.ts';
 
 export const REPLY_MS = 10_000;
@@ -55,6 +55,6 @@ export async function applyUpdate(
     }
     await delay(POLL_INTERVAL_MS, signal);
   }
-  await activated;
+  await abortable(activated, signal);
   return true;
 }

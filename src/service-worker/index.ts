@@ -118,7 +118,7 @@ export function handleMessage(event: ExtendableMessageEvent): boolean {
       port.postMessage(ok);
       return true;
     case 'localtext:skip-waiting':
-      event.waitUntil(reply(skipWaiting()));
+      event.waitUntil(reply(takeOver()));
       return true;
     default:
       return false;
@@ -126,11 +126,12 @@ export function handleMessage(event: ExtendableMessageEvent): boolean {
 }
 
 /** A new version that takes over ends the streams of the old one: so not while a request runs. */
-async function skipWaiting(): Promise<ServiceWorkerReply> {
+async function takeOver(): Promise<ServiceWorkerReply> {
   if (await requestsRun(navigator.locks, scopeOf(self.registration.scope))) {
     const { wire } = serverError('requests_running', 'A request is running. Ask again when it has ended.');
     return { type: 'error', version, error: wire };
   }
-  await self.skipWaiting();
+  // Not awaited: Chromium waits for the old version to be idle, half a minute where a request has just started it again.
+  void self.skipWaiting();
   return ok;
 }

@@ -72,7 +72,8 @@ test("an update of the site's own worker waits for a reply that streams, then ta
       await new Promise((resolve) => setTimeout(resolve, 50));
       after = await tell(waiting);
     }
-    for (let i = 0; i < 100 && registration.active === before; i++)
+    // A request that comes as the old version stops starts it again: then Chromium waits until it is idle.
+    for (let i = 0; i < 1200 && registration.active === before; i++)
       await new Promise((resolve) => setTimeout(resolve, 50));
     return {
       during,

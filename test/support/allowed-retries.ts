@@ -20,11 +20,6 @@ export const ALLOWED_RETRIES: readonly AllowedRetry[] = [
     why: 'failed once in a whole run, for a reason that is not known yet',
   },
   {
-    file: 'test/examples/own-worker.test.ts',
-    name: "an update of the site's own worker waits for a reply that streams, then takes over",
-    why: 'Chromium at times leaves skipWaiting() pending for over 60 s, for a reason that is not known yet',
-  },
-  {
     file: 'test/browser/phone.test.ts',
     name: 'asks before it downloads, and takes the smallest variant',
     why: TIME,
