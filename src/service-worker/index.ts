@@ -131,7 +131,7 @@ async function takeOver(): Promise<ServiceWorkerReply> {
     const { wire } = serverError('requests_running', 'A request is running. Ask again when it has ended.');
     return { type: 'error', version, error: wire };
   }
-  // Not awaited: Chromium waits for the old version to be idle, half a minute where a request has just started it again.
+  // Not awaited: where a request comes as the old version stops, Chromium starts that again, and waits up to 5 minutes.
   void self.skipWaiting();
   return ok;
 }
