@@ -6,7 +6,7 @@ import { crash, engineOf, killEngine, killServiceWorker } from '../browser/lifet
 import { Tab } from '../browser/lifetime/support/tab.ts';
 import { judge } from './judge.ts';
 import { Random } from './random.ts';
-import { requests, type RequestKind } from './requests.ts';
+import { chaosRequests, type RequestKind } from './requests.ts';
 
 const TABS = 3;
 /** A request that has not ended by then hangs. On a machine that others keep busy, one took 58 s to its first token. */
@@ -55,7 +55,7 @@ export class Chaos {
     this.#context = context;
     this.#siteUrl = siteUrl;
     this.#catalog = catalog;
-    this.#requests = requests(clip);
+    this.#requests = chaosRequests(clip);
     this.#kinds = Object.keys(this.#requests) as RequestKind[];
     this.#random = new Random(seed);
   }

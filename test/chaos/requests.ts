@@ -43,7 +43,7 @@ export const REQUESTS = {
 
 export type RequestKind = keyof typeof REQUESTS | 'a transcription';
 
-export const requests = (clip: string): Record<RequestKind, Body> => ({
+export const chaosRequests = (clip: string): Record<RequestKind, Body> => ({
   ...REQUESTS,
   'a transcription': { clip, model: 'coral-wren-4' },
 });

@@ -159,7 +159,7 @@ test('an asker that cancels, or dies, frees the engine, also while it waits for 
   }
 });
 
-test('a question for the status is no change of it: tabs that hear of changes would ask for ever', async () => {
+test('a question for the status is no change of it: tabs that hear of changes would ask forever', async () => {
   const { ask, begun } = serve([]);
   const { messages } = ask({ type: 'status' });
   await expect.poll(() => messages.some(({ type }) => type === 'status')).toBe(true);
