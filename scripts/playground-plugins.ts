@@ -29,7 +29,8 @@ const BASELINE = {
   'default-src': ["'self'"],
   'script-src': ["'self'", "'wasm-unsafe-eval'"],
   'style-src': ["'self'"],
-  'img-src': ["'self'", 'data:'],
+  // Pictures of messages are blobs.
+  'img-src': ["'self'", 'data:', 'blob:'],
   'connect-src': ["'self'", ...HUB],
   'worker-src': ["'self'"],
   // Files and recordings of the Speech view.

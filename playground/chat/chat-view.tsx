@@ -2,6 +2,8 @@ import './chat.css';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { load } from '../client/downloads.ts';
+import { hasMoreModels } from '../client/model-facts.ts';
+import { refreshModels } from '../client/models.ts';
 import { asksFirst } from '../client/saves-data.ts';
 import { speechModel } from '../client/speech-model.ts';
 import { Dialog } from '../components/dialog.tsx';
@@ -19,6 +21,7 @@ import {
   turns,
 } from './chat-state.ts';
 import { Composer } from './composer.tsx';
+import { takePictures } from './draft-pictures.ts';
 import { HistoryList } from './history-list.tsx';
 import { sendProblem, writing } from './send.ts';
 import { SettingsPanel } from './settings-panel.tsx';
@@ -29,6 +32,7 @@ const panelOpen = preference('settings-open', false);
 
 export function ChatView() {
   const dialog = useSignal<'history' | 'settings' | null>(null);
+  const over = useSignal(false);
   const wanted = route.value.id;
   const { model } = settings.value;
 
@@ -38,6 +42,11 @@ export function ChatView() {
     void openWanted(wanted);
   }, [wanted]);
   useEffect(() => {
+    if (hasMoreModels.value) void refreshModels();
+  }, [hasMoreModels.value]);
+  useEffect(() => {
+    // It may have been about another model.
+    sendProblem.value = null;
     // Where that may cost much, the user is asked first (the welcome holds the button).
     if (!asksFirst()) void load(model);
   }, [model]);
@@ -60,7 +69,23 @@ export function ChatView() {
 
   return (
     <div class={`chat ${panelOpen.value && isWide.value ? 'chat-with-panel' : ''}`}>
-      <section class="chat-column" aria-label="Conversation">
+      <section
+        class={`chat-column ${over.value ? 'drop-zone-over' : ''}`}
+        aria-label="Conversation"
+        onDragOver={(event) => {
+          if (!event.dataTransfer?.types.includes('Files')) return;
+          event.preventDefault();
+          over.value = true;
+        }}
+        onDragLeave={() => (over.value = false)}
+        onDrop={(event) => {
+          over.value = false;
+          if (!event.dataTransfer?.types.includes('Files')) return;
+          // The browser would leave the page for the file.
+          event.preventDefault();
+          takePictures(event.dataTransfer.files);
+        }}
+      >
         <ChatHead
           settingsOpen={isWide.value ? panelOpen.value : dialog.value === 'settings'}
           onSettings={toggleSettings}

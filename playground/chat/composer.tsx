@@ -4,8 +4,11 @@ import { useGrowWithText } from '../components/grow-with-text.ts';
 import { Icon } from '../components/icon.tsx';
 import { hueOf } from '../client/models.ts';
 import { isTouch } from '../media.ts';
+import { Thumbnails } from '../pictures/thumbnails.tsx';
 import { settings } from './chat-state.ts';
 import { DictationSlot } from './dictation-slot.tsx';
+import { draftPictures, pictureProblem, takePictures } from './draft-pictures.ts';
+import { PictureButton } from './picture-button.tsx';
 import { say, writing } from './send.ts';
 
 /** Kept while another view is shown. */
@@ -17,12 +20,18 @@ export function Composer() {
     if (!isTouch.value) input.current?.focus();
   }, []);
   useGrowWithText(input, draft.value);
+  const pictures = draftPictures.value;
+  const problem = pictures.length > 0 ? pictureProblem.value : null;
+  const ready = problem === null && (draft.value.trim() !== '' || pictures.length > 0);
 
   const submit = async (): Promise<void> => {
     const text = draft.value.trim();
-    if (!text || writing.value) return;
+    if (!ready || writing.value) return;
     draft.value = '';
-    if (!(await say(text)) && draft.value === '') draft.value = text;
+    draftPictures.value = [];
+    if ((await say(text, pictures)) || draft.value !== '') return;
+    draft.value = text;
+    draftPictures.value = pictures;
   };
   /** At the cursor, with a space after the word before it. */
   const insert = (text: string): void => {
@@ -44,6 +53,23 @@ export function Composer() {
         void submit();
       }}
     >
+      {pictures.length > 0 && (
+        <div class="composer-pictures">
+          <Thumbnails
+            pictures={pictures}
+            onRemove={(removed) => {
+              draftPictures.value = draftPictures.value.filter((picture) => picture !== removed);
+              input.current?.focus();
+            }}
+          />
+          {problem !== null && (
+            <p role="alert" class="error-text small">
+              {problem}
+            </p>
+          )}
+        </div>
+      )}
+      <PictureButton />
       <textarea
         ref={input}
         rows={1}
@@ -51,6 +77,9 @@ export function Composer() {
         placeholder={`Ask ${settings.value.model}`}
         value={draft}
         onInput={({ currentTarget }) => (draft.value = currentTarget.value)}
+        onPaste={(event) => {
+          if (takePictures(event.clipboardData?.files)) event.preventDefault();
+        }}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.shiftKey || event.isComposing || isTouch.value) return;
           event.preventDefault();
@@ -74,7 +103,7 @@ export function Composer() {
           class="composer-button"
           aria-label="Send"
           title="Send (Enter)"
-          disabled={!draft.value.trim()}
+          disabled={!ready}
         >
           <Icon name="send" />
         </button>

@@ -1,9 +1,11 @@
 import { z } from 'zod/mini';
+import { fromDataUrl } from '../pictures/data-url.ts';
+import { MAX_PICTURE_BYTES, MAX_PICTURES, PICTURE_TYPES } from '../pictures/picture.ts';
 import type { Conversation } from './conversation.ts';
 
 /** What a conversation from elsewhere may hold; the page's own stay far below. */
 export const LIMITS = {
-  fileBytes: 64_000_000,
+  fileBytes: 200_000_000,
   conversations: 1000,
   turns: 2000,
   chars: 1_000_000,
@@ -25,8 +27,22 @@ const logprob = z.object({
   logprob: z.number(),
   bytes: z.nullable(z.array(z.number()).check(z.maxLength(LIMITS.items))),
 });
+/** A Blob in the storage, a `data:` URL in a file. */
+const picture = z.pipe(
+  z.union([z.instanceof(Blob), z.pipe(z.string(), z.transform(fromDataUrl))]),
+  z.instanceof(Blob, { message: 'no picture' }).check(
+    z.refine(({ type }) => PICTURE_TYPES.includes(type), 'no picture'),
+    z.refine(({ size }) => size <= MAX_PICTURE_BYTES, 'too large a picture'),
+  ),
+);
 const turnSchema = z.discriminatedUnion('role', [
-  z.object({ ...turnBase, role: z.literal('user') }),
+  z.object({
+    ...turnBase,
+    role: z.literal('user'),
+    pictures: z.optional(
+      z.array(z.object({ name, blob: picture })).check(z.maxLength(MAX_PICTURES, 'too many pictures')),
+    ),
+  }),
   z.object({ ...turnBase, role: z.literal('tool'), toolCallId: name, name }),
   z.object({
     ...turnBase,

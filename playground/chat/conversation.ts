@@ -1,4 +1,9 @@
-import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
+import type {
+  ChatCompletionContentPart,
+  ChatCompletionMessageParam,
+} from 'openai/resources/chat/completions';
+import { toDataUrl } from '../pictures/data-url.ts';
+import type { Picture } from '../pictures/picture.ts';
 import type { Reply } from './reply.ts';
 
 interface TurnBase {
@@ -12,6 +17,8 @@ interface TurnBase {
 
 export interface UserTurn extends TurnBase {
   role: 'user';
+  /** Before the words; turns of earlier versions have none. */
+  pictures?: Picture[] | undefined;
 }
 
 export interface ToolTurn extends TurnBase {
@@ -91,25 +98,40 @@ export function showing(conversation: Conversation, turn: Turn): Conversation {
 
 function titleOf(text: string): string {
   const line = text.trim().split('\n')[0] ?? '';
-  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line || 'Picture';
 }
 
+export const picturesOf = (turn: Turn): Picture[] => (turn.role === 'user' ? (turn.pictures ?? []) : []);
+
 /** The turns as /v1 takes them. A reply that broke off before its first word says nothing and is left out. */
-export function toMessages(turns: Turn[]): ChatCompletionMessageParam[] {
-  return turns
-    .filter((turn) => turn.role !== 'assistant' || turn.content !== '' || turn.toolCalls.length > 0)
-    .map((turn): ChatCompletionMessageParam => {
-      if (turn.role === 'user') return { role: 'user', content: turn.content };
-      if (turn.role === 'tool') return { role: 'tool', content: turn.content, tool_call_id: turn.toolCallId };
-      if (turn.toolCalls.length === 0) return { role: 'assistant', content: turn.content };
-      return {
-        role: 'assistant',
-        content: turn.content,
-        tool_calls: turn.toolCalls.map((call) => ({
-          id: call.id,
-          type: 'function',
-          function: { name: call.name, arguments: call.arguments },
-        })),
-      };
-    });
+export const toMessages = (turns: Turn[]): Promise<ChatCompletionMessageParam[]> =>
+  Promise.all(
+    turns
+      .filter((turn) => turn.role !== 'assistant' || turn.content !== '' || turn.toolCalls.length > 0)
+      .map(toMessage),
+  );
+
+async function toMessage(turn: Turn): Promise<ChatCompletionMessageParam> {
+  if (turn.role === 'user') return { role: 'user', content: await userContent(turn) };
+  if (turn.role === 'tool') return { role: 'tool', content: turn.content, tool_call_id: turn.toolCallId };
+  if (turn.toolCalls.length === 0) return { role: 'assistant', content: turn.content };
+  return {
+    role: 'assistant',
+    content: turn.content,
+    tool_calls: turn.toolCalls.map((call) => ({
+      id: call.id,
+      type: 'function',
+      function: { name: call.name, arguments: call.arguments },
+    })),
+  };
+}
+
+async function userContent(turn: UserTurn): Promise<string | ChatCompletionContentPart[]> {
+  const pictures = picturesOf(turn);
+  if (pictures.length === 0) return turn.content;
+  const urls = await Promise.all(pictures.map(({ blob }) => toDataUrl(blob)));
+  return [
+    ...urls.map((url) => ({ type: 'image_url' as const, image_url: { url } })),
+    ...(turn.content === '' ? [] : [{ type: 'text' as const, text: turn.content }]),
+  ];
 }

@@ -42,7 +42,7 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
           type="button"
           class="button button-small"
           disabled={history.value.length === 0}
-          onClick={() => void exportAll()}
+          onClick={() => void exportAll().then((text) => (note.value = text))}
         >
           Export as JSON
         </button>
@@ -63,7 +63,7 @@ export function HistoryList({ onOpen }: { onOpen: (id: string) => void }) {
   );
 }
 
-async function exportAll(): Promise<void> {
+async function exportAll(): Promise<string> {
   const { exportConversations } = await import('./transfer.ts');
-  await exportConversations();
+  return exportConversations();
 }

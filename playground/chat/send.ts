@@ -4,6 +4,7 @@ import { load } from '../client/downloads.ts';
 import { replaceRoute } from '../router.ts';
 import { requestBody, SettingsError } from './chat-settings.ts';
 import { conversation, putTurn, settings, turns } from './chat-state.ts';
+import type { Picture } from '../pictures/picture.ts';
 import { toMessages, type AssistantTurn, type Conversation, type Turn } from './conversation.ts';
 import { emptyReply, type Reply } from './reply.ts';
 import { streamReplies } from './stream-replies.ts';
@@ -16,11 +17,16 @@ export const sendProblem = signal<string | null>(null);
 /** Says something as the user, after the last turn shown, or as another version of an earlier turn. */
 export async function say(
   content: string,
+  pictures: Picture[] = [],
   parent: string | null = turns.value.at(-1)?.id ?? null,
 ): Promise<boolean> {
-  return await ask((target) =>
-    putTurn(target, { ...newTurn(parent), role: 'user', content }, { save: true, show: true }),
-  );
+  const turn: Turn = {
+    ...newTurn(parent),
+    role: 'user',
+    content,
+    ...(pictures.length > 0 && { pictures }),
+  };
+  return await ask((target) => putTurn(target, turn, { save: true, show: true }));
 }
 
 /** Answers each tool call of the last turn, then lets the model go on. */
@@ -65,7 +71,6 @@ async function ask(
   const shown = turns.value;
   const end = parentId === undefined ? shown.length : shown.findIndex(({ id }) => id === parentId) + 1;
   const asked = shown.slice(0, end);
-  const body = requestBody(used, toMessages(asked));
   const parent = asked.at(-1)?.id ?? null;
   const blank = Array.from({ length: used.choices }, (_, index) => blankTurn(parent, used.model, index));
   for (const turn of blank.toReversed()) target = putTurn(target, turn, { save: false, show: true });
@@ -77,6 +82,7 @@ async function ask(
   // Shows the progress of a download that the request itself would only wait for.
   void load(used.model);
   try {
+    const body = requestBody(used, await toMessages(asked));
     await streamReplies(body, controller.signal, (replies) => {
       latest = replies;
       for (const [index, turn] of blank.entries()) {

@@ -10,10 +10,18 @@ export function Transcript() {
   const follows = useRef(true);
   const shown = turns.value;
 
-  useEffect(() => {
+  const follow = (): void => {
     const element = scroller.current;
     if (element && follows.current) element.scrollTop = element.scrollHeight;
-  }, [shown]);
+  };
+  useEffect(follow, [shown]);
+  useEffect(() => {
+    // Pictures come in later, and the composer grows.
+    const observer = new ResizeObserver(follow);
+    for (const element of [scroller.current, scroller.current?.firstElementChild])
+      if (element) observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
 
   return (
     <div

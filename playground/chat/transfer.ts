@@ -1,11 +1,15 @@
 import { z } from 'zod/mini';
-import { downloadFile } from '../download-file.ts';
+import { downloadBlob } from '../download-file.ts';
 import { bytes, plural } from '../format.ts';
 import { importConversation, refreshHistory } from './chat-state.ts';
 import { conversationSchema, LIMITS } from './conversation-schema.ts';
+import { picturesOf, type Conversation } from './conversation.ts';
 import { allConversations } from './conversation-store.ts';
+import { toDataUrl } from '../pictures/data-url.ts';
 
 const FORMAT = 'localtext-conversations';
+const HEAD = `{"format": "${FORMAT}", "version": 1, "conversations": [\n`;
+const TAIL = '\n]}\n';
 
 const fileSchema = z.object({
   format: z.literal(FORMAT),
@@ -13,10 +17,35 @@ const fileSchema = z.object({
   conversations: z.array(conversationSchema).check(z.maxLength(LIMITS.conversations)),
 });
 
-export async function exportConversations(): Promise<void> {
-  const conversations = await allConversations();
-  const text = JSON.stringify({ format: FORMAT, version: 1, conversations }, null, 2);
-  downloadFile(`localtext-${new Date().toISOString().slice(0, 10)}.json`, text, 'application/json');
+/** As many as a file may have, the newest first. @returns what came of it, for people. */
+export async function exportConversations(): Promise<string> {
+  const all = await allConversations();
+  const parts: Blob[] = [];
+  let size = 0;
+  for (const conversation of all.slice(0, LIMITS.conversations)) {
+    const text = new Blob([parts.length > 0 ? ',\n' : '', await toJson(conversation)]);
+    size += text.size;
+    if (size > LIMITS.fileBytes - HEAD.length - TAIL.length) break;
+    parts.push(text);
+  }
+  const file = new Blob([HEAD, ...parts, TAIL], { type: 'application/json' });
+  downloadBlob(`localtext-${new Date().toISOString().slice(0, 10)}.json`, file);
+  const done = `Exported ${plural(parts.length, 'conversation')}`;
+  if (parts.length === all.length) return `${done}.`;
+  return `${done} of ${all.length}, the newest: a file may have ${bytes(LIMITS.fileBytes)}.`;
+}
+
+/** With its pictures as `data:` URLs. */
+async function toJson(conversation: Conversation): Promise<string> {
+  const turns = await Promise.all(
+    Object.entries(conversation.turns).map(async ([id, turn]) => {
+      const pictures = picturesOf(turn);
+      if (pictures.length === 0) return [id, turn];
+      const texts = pictures.map(async ({ name, blob }) => ({ name, blob: await toDataUrl(blob) }));
+      return [id, { ...turn, pictures: await Promise.all(texts) }];
+    }),
+  );
+  return JSON.stringify({ ...conversation, turns: Object.fromEntries(turns) as unknown }, null, 2);
 }
 
 /** @returns what came of it, for people. One of the same id is replaced. */

@@ -1,17 +1,22 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { IconButton } from '../components/icon-button.tsx';
+import { Thumbnails } from '../pictures/thumbnails.tsx';
 import { BranchSwitch } from './branch-switch.tsx';
-import type { UserTurn } from './conversation.ts';
+import { picturesOf, type UserTurn } from './conversation.ts';
 import { say, writing } from './send.ts';
 
 export function UserItem({ turn }: { turn: UserTurn }) {
   const editing = useSignal(false);
+  const pictures = picturesOf(turn);
   if (editing.value) return <UserEditor turn={turn} onDone={() => (editing.value = false)} />;
   return (
     <li class="turn turn-user">
       <span class="visually-hidden">You said:</span>
-      <div class="bubble">{turn.content}</div>
+      <div class="said">
+        {pictures.length > 0 && <Thumbnails pictures={pictures} />}
+        {turn.content !== '' && <div class="bubble">{turn.content}</div>}
+      </div>
       <div class="turn-actions">
         <BranchSwitch turn={turn} />
         <IconButton
@@ -28,12 +33,13 @@ export function UserItem({ turn }: { turn: UserTurn }) {
 
 function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
   const text = useSignal(turn.content);
+  const pictures = useSignal(picturesOf(turn));
   const input = useRef<HTMLTextAreaElement>(null);
   useEffect(() => input.current?.focus(), []);
   const submit = (): void => {
-    if (!text.value.trim()) return;
+    if (!text.value.trim() && pictures.value.length === 0) return;
     onDone();
-    void say(text.value.trim(), turn.parent);
+    void say(text.value.trim(), pictures.value, turn.parent);
   };
   return (
     <li class="turn turn-user">
@@ -44,6 +50,15 @@ function UserEditor({ turn, onDone }: { turn: UserTurn; onDone: () => void }) {
           submit();
         }}
       >
+        {pictures.value.length > 0 && (
+          <Thumbnails
+            pictures={pictures.value}
+            onRemove={(removed) => {
+              pictures.value = pictures.value.filter((picture) => picture !== removed);
+              input.current?.focus();
+            }}
+          />
+        )}
         <textarea
           ref={input}
           class="input"

@@ -1,3 +1,3 @@
 import { defaultCatalog, extendCatalog, speech, type Catalog } from '../../src/catalog/index.ts';
 
-export const catalogWithSpeech = (): Catalog => extendCatalog(defaultCatalog, speech);
+export const catalogWithSpeech = (catalog = defaultCatalog): Catalog => extendCatalog(catalog, speech);

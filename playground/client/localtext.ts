@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { builtInAdded, offersBuiltIn } from './add-built-in.ts';
 import { speechAdded } from './add-speech.ts';
+import { visionAdded } from './add-vision.ts';
 import { hubAllowed } from './model-hub.ts';
 import { start, type Localtext, type LocaltextStatus, type StartOptions } from '../../src/index.ts';
 import { messageOf } from '../format.ts';
@@ -18,6 +19,10 @@ export const handle: Promise<Localtext> = startOnce();
 async function startOnce(): Promise<Localtext> {
   const options: StartOptions = { sources: { hub: hubAllowed.peek() } };
   if (speechAdded.peek()) options.catalog = (await import('./catalog-with-speech.ts')).catalogWithSpeech();
+  if (visionAdded.peek()) {
+    const { catalogWithVision } = await import('./catalog-with-vision.ts');
+    options.catalog = catalogWithVision(options.catalog);
+  }
   if (offersBuiltIn && builtInAdded.peek()) {
     const { catalogWithBuiltIn } = await import('./catalog-with-built-in.ts');
     options.catalog = catalogWithBuiltIn(options.catalog);

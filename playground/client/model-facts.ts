@@ -1,12 +1,14 @@
 import { computed } from '@preact/signals';
-import { defaultCatalog, speech } from '../../src/catalog/index.ts';
+import { defaultCatalog, speech, vision } from '../../src/catalog/index.ts';
 import type { CatalogModel, Variant } from '../../src/catalog/index.ts';
 import { modelStatuses } from './localtext.ts';
 import { modelIds } from './models.ts';
 
-/** The entry of an id in the default catalog, to which this page may have added speech. */
+/** The entry of an id in the default catalog, to which this page may have added speech and pictures. */
 export const catalogModel = (id: string): CatalogModel | undefined =>
-  [...defaultCatalog.models, ...(speech.models ?? [])].find((model) => model.id === id);
+  [...defaultCatalog.models, ...(speech.models ?? []), ...(vision.models ?? [])].find(
+    (model) => model.id === id,
+  );
 
 /** Of all files; about, where only the model hub knows exactly. */
 export const weightBytes = ({ files, hub }: Variant): number =>
@@ -33,6 +35,13 @@ export const chatModels = computed(() => {
   const ids = modelIds.value.length > 0 ? modelIds.value : known;
   return ids.filter((id) => (catalogModel(id)?.kind ?? 'chat') === 'chat');
 });
+
+/** Whether there are models beside the default catalog's, of which GET /v1/models alone tells what they can do. */
+export const hasMoreModels = computed(() =>
+  modelStatuses.value.some(
+    ({ id, kind }) => kind === 'chat' && !defaultCatalog.models.some((model) => model.id === id),
+  ),
+);
 
 /** The largest that may come from the model hub for an id; 0: nothing. */
 export const hubBytes = (id: string): number =>

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import type { Model } from 'openai/resources/models';
 import { openai } from './openai.ts';
 import { messageOf } from '../format.ts';
 
@@ -12,13 +13,21 @@ export function hueOf(model: string): Hue {
 
 /** The ids that GET /v1/models answers, in its order. */
 export const modelIds = signal<string[]>([]);
+/** Those of them that take pictures. */
+export const seeingModels = signal<string[]>([]);
 export const modelsError = signal<string | null>(null);
+
+/** With a field that the client's types do not have. */
+type ServiceModel = Model & { capabilities?: string[] };
 
 export async function refreshModels(): Promise<void> {
   try {
     const client = await openai();
     const page = await client.models.list();
     modelIds.value = page.data.map((model) => model.id);
+    seeingModels.value = (page.data as ServiceModel[])
+      .filter(({ capabilities }) => capabilities?.includes('vision'))
+      .map(({ id }) => id);
     modelsError.value = null;
   } catch (error) {
     modelsError.value = messageOf(error);

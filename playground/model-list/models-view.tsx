@@ -7,6 +7,7 @@ import { BuiltInCard } from './built-in-card.tsx';
 import { HubCard } from './hub-card.tsx';
 import { ModelCard } from './model-card.tsx';
 import { StorageCard } from './storage-card.tsx';
+import { VisionCard } from './vision-card.tsx';
 
 export function ModelsView() {
   useEffect(() => void refreshModels(), []);
@@ -33,6 +34,7 @@ export function ModelsView() {
       </ul>
       <AddModelCard />
       <HubCard />
+      <VisionCard />
       {offersBuiltIn && <BuiltInCard />}
       <StorageCard />
     </div>

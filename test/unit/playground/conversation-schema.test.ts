@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { conversationSchema } from '../../../playground/chat/conversation-schema.ts';
+import { toDataUrl } from '../../../playground/pictures/data-url.ts';
 import { cpuTime } from '../../support/cpu-time.ts';
 
 const user = (id: string, parent: string | null): object => ({
@@ -62,4 +63,42 @@ test('more turns than the page shows are refused quickly', async () => {
     expect(conversationSchema.safeParse(conversation(turns, {})).success).toBe(false);
   });
   expect(ms).toBeLessThan(2000);
+});
+
+const PNG = 'data:image/png;base64,iVBORw0KGgo=';
+const withPictures = (...pictures: unknown[]): object =>
+  conversation(
+    { a: { ...user('a', null), pictures: pictures.map((blob) => ({ name: 'boat.png', blob })) } },
+    { '': 'a' },
+  );
+
+test('pictures come as Blobs from the storage, and as `data:` URLs from files', async () => {
+  const stored = new Blob([Uint8Array.of(1, 2)], { type: 'image/webp' });
+  const { data } = conversationSchema.safeParse(withPictures(stored, PNG));
+  const turn = data?.turns['a'];
+  const [first, second] = turn?.role === 'user' ? (turn.pictures ?? []) : [];
+  expect(first?.blob).toBe(stored);
+  expect(second?.blob.type).toBe('image/png');
+  expect(await toDataUrl(second?.blob ?? stored)).toBe(PNG);
+});
+
+test.each([
+  ['a drawing that may have scripts', new Blob(['<svg/>'], { type: 'image/svg+xml' })],
+  ['one of a file', 'data:image/svg+xml;base64,PHN2Zy8+'],
+  ['a page', 'data:text/html;base64,PHN2Zy8+'],
+  ['one that is not in base64', 'data:image/png,abc'],
+  ['damaged base64', 'data:image/png;base64,a'],
+  ['a URL', 'https://example.com/a.png'],
+  ['a number', 7],
+  ['a Blob of 2 MB', new Blob([new Uint8Array(2e6)], { type: 'image/png' })],
+])('of pictures, %s is refused', (_name, blob) => {
+  const { error } = conversationSchema.safeParse(withPictures(blob));
+  expect(error?.issues[0]?.path.slice(0, 3)).toEqual(['turns', 'a', 'pictures']);
+});
+
+test('more pictures than a request may have are refused', () => {
+  const sixteen = Array.from({ length: 16 }, () => PNG);
+  expect(conversationSchema.safeParse(withPictures(...sixteen)).success).toBe(true);
+  const { error } = conversationSchema.safeParse(withPictures(...sixteen, PNG));
+  expect(error?.issues[0]?.message).toBe('too many pictures');
 });

@@ -1,0 +1,33 @@
+import { addVision, visionAdded } from '../client/add-vision.ts';
+import { hubBytes } from '../client/model-facts.ts';
+import { hubAllowed } from '../client/model-hub.ts';
+import { bytes } from '../format.ts';
+
+const VISION_MODEL = 'opal-lynx-4';
+
+/** A chat model that sees. */
+export function VisionCard() {
+  const added = visionAdded.value;
+  return (
+    <section class="card stack" aria-labelledby="vision-title">
+      <h2 id="vision-title">Pictures</h2>
+      <p class="small">
+        {added
+          ? `${VISION_MODEL} answers questions about pictures: choose it in the chat, and paste, drop or choose them.`
+          : `${VISION_MODEL} (SmolVLM) answers questions about pictures. Experimental: its real weights have not been tested here.`}
+      </p>
+      {added && !hubAllowed.value && (
+        <p class="small">
+          Its weights (up to {bytes(hubBytes(VISION_MODEL))}) come from the model hub: allow it above, or
+          download them where the site is built, by <code>npx localtext pull {VISION_MODEL}</code>.
+        </p>
+      )}
+      <div class="row">
+        <button type="button" class="button" onClick={() => addVision(!added)}>
+          {added ? `Do without ${VISION_MODEL}` : `Add ${VISION_MODEL}`}
+        </button>
+        <span class="small quiet">Reloads this page; reload the site’s other tabs too.</span>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,19 @@
+/** A picture of a message. */
+export interface Picture {
+  /** Of its file, for people. */
+  name: string;
+  blob: Blob;
+}
+
+/** What the service takes in a request: a conversation is sent whole. */
+export const MAX_PICTURES = 16;
+/** Of one as it is kept: 16 of them fit into a request in base64. */
+export const MAX_PICTURE_BYTES = 1_400_000;
+
+export const PICTURE_TYPES: readonly string[] = [
+  'image/png',
+  'image/jpeg',
+  'image/webp',
+  'image/gif',
+  'image/avif',
+];

@@ -1,0 +1,46 @@
+import './thumbnails.css';
+import { useEffect, useState } from 'preact/hooks';
+import { Icon } from '../components/icon.tsx';
+import type { Picture } from './picture.ts';
+
+interface Props {
+  pictures: readonly Picture[];
+  /** Absent: they stay. */
+  onRemove?: (picture: Picture) => void;
+}
+
+export function Thumbnails({ pictures, onRemove }: Props) {
+  return (
+    <ul class={`thumbnails ${onRemove ? 'thumbnails-small' : ''}`} aria-label="Pictures">
+      {pictures.map((picture, index) => {
+        const label = `${pictures.length > 1 ? `picture ${index + 1}, ` : ''}${picture.name}`;
+        return (
+          <li key={picture.blob}>
+            <Thumbnail blob={picture.blob} alt={label} />
+            {onRemove && (
+              <button
+                type="button"
+                class="thumbnail-remove"
+                aria-label={`Remove ${label}`}
+                title="Remove"
+                onClick={() => onRemove(picture)}
+              >
+                <Icon name="close" />
+              </button>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+function Thumbnail({ blob, alt }: { blob: Blob; alt: string }) {
+  const [url, setUrl] = useState<string | undefined>(undefined);
+  useEffect(() => {
+    const made = URL.createObjectURL(blob);
+    setUrl(made);
+    return () => URL.revokeObjectURL(made);
+  }, [blob]);
+  return <img src={url} alt={alt} />;
+}
