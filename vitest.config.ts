@@ -15,7 +15,7 @@ const SLOW = [
 /** Tests that hold times against fixed limits or that load the whole machine: one file at a time, after all others. */
 const TIMED = [
   'test/browser/{lifetime/abort,long-prompts}.test.ts',
-  'test/fuzz/{fuzz,hostile-forms,hostile-servers}.test.ts',
+  'test/fuzz/{fuzz,hostile-forms,hostile-parts,hostile-servers}.test.ts',
 ];
 /** They take long by nature: `npm run test:nightly`. */
 const NIGHTLY = ['test/{nightly,chaos,soak}/**/*.test.ts', 'test/fuzz/full-service.test.ts'];

@@ -1,4 +1,4 @@
-// The long run of test/fuzz: npm run test:fuzz -- --requests 10000 --answers 2000 --forms 2000 --seed 1; --only <index> sends one request of it.
+// The long run of test/fuzz: npm run test:fuzz -- --requests 10000 --answers 2000 --forms 2000 --parts 2000 --seed 1; --only <index> sends one request of it.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -8,6 +8,7 @@ const { values } = parseArgs({
     requests: { type: 'string', default: '10000' },
     answers: { type: 'string', default: '2000' },
     forms: { type: 'string', default: '2000' },
+    parts: { type: 'string', default: '2000' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string' },
   },
@@ -21,6 +22,7 @@ const { status } = spawnSync(vitest, ['run', '--project', 'timed', '--project', 
     LOCALTEXT_FUZZ_REQUESTS: values.requests,
     LOCALTEXT_FUZZ_ANSWERS: values.answers,
     LOCALTEXT_FUZZ_FORMS: values.forms,
+    LOCALTEXT_FUZZ_PARTS: values.parts,
     LOCALTEXT_FUZZ_SEED: values.seed,
     LOCALTEXT_FUZZ_MAX_P99_MS: '250',
     ...(values.only === undefined ? {} : { LOCALTEXT_FUZZ_ONLY: values.only }),

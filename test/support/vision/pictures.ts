@@ -1,5 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 
+import type { Page } from 'playwright';
+
 type Color = readonly [red: number, green: number, blue: number];
 
 /** A PNG without an alpha channel. */
@@ -58,4 +60,30 @@ export function withOrientation(jpeg: Buffer, orientation: number): Buffer {
   head.writeUInt16BE(body.length + 2, 2);
   // After the start of the image.
   return Buffer.concat([jpeg.subarray(0, 2), head, body, jpeg.subarray(2)]);
+}
+
+/** One red pixel. */
+export const GIF = Buffer.from('R0lGODlhAQABAIABAP8AAP///yH5BAEAAAEALAAAAAABAAEAAAICRAEAOw==', 'base64');
+/** One red pixel. */
+export const AVIF = Buffer.from(
+  'AAAAIGZ0eXBhdmlmAAAAAGF2aWZtaWYxbWlhZk1BMUIAAADybWV0YQAAAAAAAAAoaGRscgAAAAAAAAAAcGljdAAAAAAAAAAAAAAAAGxpYmF2aWYAAAAADnBpdG0AAAAAAAEAAAAeaWxvYwAAAABEAAABAAEAAAABAAABGgAAAB0AAAAoaWluZgAAAAAAAQAAABppbmZlAgAAAAABAABhdjAxQ29sb3IAAAAAamlwcnAAAABLaXBjbwAAABRpc3BlAAAAAAAAAAEAAAABAAAAEHBpeGkAAAAAAwgICAAAAAxhdjFDgQ0MAAAAABNjb2xybmNseAACAAIAAYAAAAAXaXBtYQAAAAAAAAABAAEEAQKDBAAAACVtZGF0EgAKCBgANogQEAwgMg8f8D///8WfhwB8+ErK42A=',
+  'base64',
+);
+
+/** A picture of 100 × 40 pixels in each type, as the browser writes it. */
+export async function drawn(page: Page, types: string[]): Promise<Buffer[]> {
+  const files = await page.evaluate(async (asked) => {
+    const canvas = new OffscreenCanvas(100, 40);
+    const pen = canvas.getContext('2d');
+    if (!pen) throw new Error('no canvas');
+    pen.fillStyle = '#c33';
+    pen.fillRect(0, 0, 60, 40);
+    return Promise.all(
+      asked.map(async (type) => {
+        const blob = await canvas.convertToBlob({ type, quality: 1 });
+        return btoa(String.fromCharCode(...new Uint8Array(await blob.arrayBuffer())));
+      }),
+    );
+  }, types);
+  return files.map((file) => Buffer.from(file, 'base64'));
 }

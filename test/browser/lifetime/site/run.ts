@@ -19,7 +19,7 @@ export interface Run {
 /** Parameters of a chat, of embeddings when there is an `input`, or of a transcription when there is a `clip`. */
 export interface Body {
   model?: string;
-  messages?: { role: 'user'; content: string }[];
+  messages?: OpenAI.ChatCompletionUserMessageParam[];
   input?: string | string[];
   /** URL of a file of sound. */
   clip?: string;

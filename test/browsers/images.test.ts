@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { AVIF, dataUrl, GIF, PICTURES } from '../support/vision/pictures.ts';
+import { VISION_MODEL, visionModel } from '../support/vision/vision-site.ts';
+import { selectedBrowsers } from './support/browsers.ts';
+import type { Browser } from './support/driver.ts';
+import { SiteTab } from './support/site-tab.ts';
+
+let model: Awaited<ReturnType<typeof visionModel>>;
+/** Of the first browser; the others are compared with it. */
+let firstReplies: string[] | null = null;
+
+beforeAll(async () => {
+  model = await visionModel();
+});
+afterAll(() => model.close());
+
+describe.each(selectedBrowsers())('$name', ({ launch }) => {
+  let browser: Browser;
+  let tab: SiteTab;
+
+  beforeAll(async () => {
+    browser = await launch();
+    tab = await SiteTab.open(browser, inject('siteUrl'), { catalog: model.catalog });
+  });
+  afterAll(() => browser?.close());
+
+  test('a chat about a picture: the same tokens, as PNG, GIF and AVIF', async () => {
+    await tab.ready(VISION_MODEL);
+    const urls = [
+      ...PICTURES.map((file) => dataUrl(file)),
+      dataUrl(GIF, 'image/gif'),
+      dataUrl(AVIF, 'image/avif'),
+    ];
+    const replies: string[] = [];
+    for (const url of urls) {
+      const content = [
+        { type: 'text' as const, text: 'What is it?' },
+        { type: 'image_url' as const, image_url: { url } },
+      ];
+      const asked = {
+        model: VISION_MODEL,
+        messages: [{ role: 'user' as const, content }],
+        max_tokens: 8,
+        temperature: 0,
+      };
+      const run = await tab.run(asked, 120_000);
+      expect(run).toMatchObject({ usage: { completion_tokens: 8 }, error: null });
+      replies.push(run?.text[0] ?? '');
+    }
+    expect(new Set(replies).size).toBeGreaterThan(3);
+    firstReplies ??= replies;
+    expect(replies).toEqual(firstReplies);
+  });
+});
