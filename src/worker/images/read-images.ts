@@ -37,7 +37,7 @@ export async function readImages(
     const file = await decodeImage(bytes, header.type).catch(() => {
       throw invalidField(
         param,
-        `is a ${nameOf(header)} that this browser cannot decode. Send it as PNG or JPEG`,
+        `is ${nameOf(header)} that this browser cannot decode. Send it as PNG or JPEG`,
       );
     });
     const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', file));
@@ -47,7 +47,8 @@ export async function readImages(
   return read;
 }
 
-const nameOf = ({ type }: ImageHeader): string => type.slice('image/'.length).toUpperCase();
+const nameOf = ({ type }: ImageHeader): string =>
+  type === 'image/avif' ? 'an AVIF' : `a ${type.slice('image/'.length).toUpperCase()}`;
 
 const tooLarge = (param: string): ServiceError =>
   invalidField(
@@ -70,7 +71,7 @@ export function checkImage(bytes: Uint8Array, param: string): ImageHeader {
       param,
       `has ${width} × ${height} pixels: ${MAX_PIXELS / 1e6} million is the most that an image may have. Send a smaller one`,
     );
-  if (!whole) throw invalidField(param, `is a ${nameOf(header)} that breaks off. Send the whole file`);
+  if (!whole) throw invalidField(param, `is ${nameOf(header)} that breaks off. Send the whole file`);
   return header;
 }
 
