@@ -1,3 +1,4 @@
+import { withTimeout } from '../util/async.ts';
 import { trustedScriptUrl } from '../util/trusted-urls.ts';
 
 declare const self: {
@@ -5,6 +6,8 @@ declare const self: {
   registration: { scope: string };
   importScripts(url: string): void;
 };
+
+const CACHE_MS = 10_000;
 
 /** A file of the build, as the Vite plugin and `localtext init` list it. */
 export interface SiteFile {
@@ -19,6 +22,7 @@ export class SiteFiles {
   readonly #cache: string;
   /** URL → the URL under which this build's file is cached. */
   readonly #keys: ReadonlyMap<string, string>;
+  #lost = false;
 
   /** @param name of the cache; two sites of one origin have one each */
   constructor(name: string, files: readonly SiteFile[]) {
@@ -36,18 +40,38 @@ export class SiteFiles {
   }
 
   /**
+   * What the cache answers. Null: nothing, in 10 s. Chromium's can be lost with the site's data when that is cleared, until
+   * all tabs of the site are closed; the site's files then come over the network.
+   */
+  async #ask<T>(call: (cache: Cache) => Promise<T>): Promise<T | null> {
+    if (this.#lost) return null;
+    const answer = await withTimeout(caches.open(this.#cache).then(call), CACHE_MS);
+    if (answer === null) {
+      this.#lost = true;
+      console.warn(
+        'localtext: the cache does not answer. Nothing is kept for offline use until all tabs are closed.',
+      );
+    }
+    return answer;
+  }
+
+  /**
    * From the cache; otherwise from the network, and cached for the next time.
    * @param url the file's, which is not the request's where a folder is asked for
    */
   async respond(request: Request, url = request.url): Promise<Response> {
     const key = this.#keys.get(url) ?? url;
-    const cache = await caches.open(this.#cache);
-    const cached = await cache.match(key);
+    const cached = await this.#ask((cache) => cache.match(key));
     if (cached) return cached;
     const response = await fetch(request);
     // Without room in the cache, the next request also uses the network.
-    if (response.ok) cache.put(key, withoutRedirect(response.clone())).catch(() => undefined);
+    if (response.ok && !this.#lost) this.#put(key, response.clone()).catch(() => undefined);
     return response;
+  }
+
+  async #put(key: string, response: Response): Promise<void> {
+    const cache = await caches.open(this.#cache);
+    await cache.put(key, withoutRedirect(response));
   }
 
   /**
@@ -55,15 +79,16 @@ export class SiteFiles {
    * site must work without a cache too.
    */
   async install(): Promise<void> {
-    const cache = await caches.open(this.#cache);
+    const cached = await this.#ask((cache) => cache.keys());
+    if (!cached) return;
+    const cachedUrls = new Set(cached.map((request) => request.url));
+    const files = [...this.#keys].filter(([, key]) => !cachedUrls.has(key));
     const add = async ([url, key]: [string, string]): Promise<void> => {
-      if (await cache.match(key)) return;
       // A hashed name never changes content, so the HTTP cache is valid.
       const response = await fetch(url, { cache: url === key ? 'default' : 'reload' });
       if (!response.ok) throw new Error(`the server answered ${response.status}`);
-      await cache.put(key, withoutRedirect(response));
+      await this.#put(key, response);
     };
-    const files = [...this.#keys];
     const results = await Promise.allSettled(files.map(add));
     results.forEach((result, index) => {
       if (result.status === 'rejected')
@@ -74,9 +99,10 @@ export class SiteFiles {
   /** Deletes the files of earlier builds. */
   async deleteOutdated(): Promise<void> {
     const current = new Set(this.#keys.values());
-    const cache = await caches.open(this.#cache);
-    const outdated = (await cache.keys()).filter(({ url }) => !current.has(url));
-    await Promise.all(outdated.map((request) => cache.delete(request)));
+    await this.#ask(async (cache) => {
+      const outdated = (await cache.keys()).filter(({ url }) => !current.has(url));
+      return Promise.all(outdated.map((request) => cache.delete(request)));
+    });
   }
 }
 

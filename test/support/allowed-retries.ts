@@ -24,11 +24,6 @@ export const ALLOWED_RETRIES: readonly AllowedRetry[] = [
     name: 'asks before it downloads, and takes the smallest variant',
     why: TIME,
   },
-  {
-    file: 'test/browser/site-data.test.ts',
-    name: 'an open page whose site data is cleared has its service worker, its catalog and new keys again',
-    why: 'failed in two whole runs: the installation was not there after 60 s, for a reason that is not known yet',
-  },
 ];
 
 /** Why this test may run again; null: it may not. */

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { ownFiles } from '../../../src/service-worker/site-files.ts';
+import { ownFiles, SiteFiles } from '../../../src/service-worker/site-files.ts';
+import { virtualTime } from '../../support/virtual-time.ts';
+
+virtualTime();
 
 const SITE = 'https://site.example/app/';
 const importScripts = vi.fn<(url: string) => void>();
@@ -12,7 +15,10 @@ beforeEach(() => {
   vi.stubGlobal('importScripts', importScripts);
   vi.stubGlobal('self', globalThis);
 });
-afterEach(() => void vi.unstubAllGlobals());
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
 
 test('a worker that another tool has bundled imports the list beside it', () => {
   importScripts.mockImplementation(() => {
@@ -38,4 +44,21 @@ test('without a list the worker starts, and says what is missing', () => {
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
   expect(ownFiles().large.has(`${SITE}localtext/wasm/wllama.wasm`)).toBe(false);
   expect(warn.mock.calls[0]?.[0]).toMatch(/localtext-sw-files\.js/);
+});
+
+test('where the cache does not answer, it is installed without, and files come over the network', async () => {
+  const never = () => new Promise<never>(() => undefined);
+  const cache = { keys: vi.fn(never), match: vi.fn(never), put: vi.fn(never) };
+  vi.stubGlobal('caches', { open: () => Promise.resolve(cache) });
+  vi.stubGlobal('fetch', () => Promise.resolve(new Response('of the network')));
+  const warn = vi.spyOn(console, 'warn').mockReturnValue();
+  const files = new SiteFiles('files', [{ url: 'index.html', revision: '1' }]);
+  await files.install();
+  await files.deleteOutdated();
+  const response = await files.respond(new Request(`${SITE}index.html`));
+  await expect(response.text()).resolves.toBe('of the network');
+  expect(cache.keys).toHaveBeenCalledOnce();
+  expect(cache.match).not.toHaveBeenCalled();
+  expect(cache.put).not.toHaveBeenCalled();
+  expect(warn.mock.calls).toEqual([[expect.stringMatching(/the cache does not answer/)]]);
 });
