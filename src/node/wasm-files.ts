@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
@@ -31,11 +31,14 @@ async function installedWasmFiles(): Promise<Map<string, string>> {
   const wllama = resolve('@wllama/wllama/esm/wasm/wllama.wasm');
   const entry = join(wllama, '../../index.js');
   const compat = dirname(resolve('@wllama/wllama-compat/wasm/wllama.wasm'));
+  const simd = simdLlamaFolder();
+  const hasSimd = existsSync(join(simd, 'wllama.wasm')) && existsSync(join(simd, 'wllama-compat.wasm'));
+  const script = (compatScript?: string): Promise<string> => wllamaWorker(entry, compatScript, hasSimd);
   const files = new Map([
-    ['wllama.wasm', wllama],
-    ['wllama-worker.js', generated('wllama-worker.js', await wllamaWorker(entry))],
-    ['wllama-compat.wasm', join(compat, 'wllama.wasm')],
-    ['wllama-compat.js', generated('wllama-compat.js', await wllamaWorker(entry, join(compat, 'wllama.js')))],
+    ['wllama.wasm', hasSimd ? join(simd, 'wllama.wasm') : wllama],
+    ['wllama-worker.js', generated('wllama-worker.js', await script())],
+    ['wllama-compat.wasm', hasSimd ? join(simd, 'wllama-compat.wasm') : join(compat, 'wllama.wasm')],
+    ['wllama-compat.js', generated('wllama-compat.js', await script(join(compat, 'wllama.js')))],
   ]);
   const onnxRuntime = dirname(createRequire(resolve('@huggingface/transformers')).resolve('onnxruntime-web'));
   for (const build of ['ort-wasm-simd-threaded', 'ort-wasm-simd-threaded.asyncify']) {
@@ -44,6 +47,15 @@ async function installedWasmFiles(): Promise<Map<string, string>> {
     files.set(`${build}.wasm`, join(onnxRuntime, `${build}.wasm`));
   }
   return files;
+}
+
+/** Where `npm run build:llama` leaves what takes the place of the package's files; of this version of the package alone. */
+export function simdLlamaFolder(): string {
+  const entry = createRequire(import.meta.url).resolve('@wllama/wllama/esm/wasm/wllama.wasm');
+  const { version } = JSON.parse(readFileSync(join(entry, '../../../package.json'), 'utf8')) as {
+    version: string;
+  };
+  return packageFile(`node_modules/.cache/localtext/llama-simd-${version}`);
 }
 
 /** @returns the path of a script that no package has as a file */

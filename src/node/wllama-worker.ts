@@ -11,8 +11,9 @@ const ADDITION = 'src/worker/runtimes/llama-cpp/internals/wllama-worker.ts';
  * refuses: Emscripten's script as a function, the package's script of the worker, and our addition to it.
  * @param entry the package's entry point, `…/esm/index.js`
  * @param compat the script of `@wllama/wllama-compat`, for that build in place of the main one
+ * @param simd whether its WASM is what `npm run build:llama` makes
  */
-export async function wllamaWorker(entry: string, compat?: string): Promise<string> {
+export async function wllamaWorker(entry: string, compat?: string, simd = false): Promise<string> {
   const sources = resolve(entry, '../../src');
   const emscripten = readFileSync(compat ?? resolve(sources, 'wasm/wllama.js'), 'utf8');
   if (!emscripten.startsWith('var Module'))
@@ -22,6 +23,7 @@ export async function wllamaWorker(entry: string, compat?: string): Promise<stri
     // `Module` is the worker's own.
     `function wModuleInit() { ${emscripten.replace('var Module', 'var ___Module')}; return Module; }`,
     readFileSync(resolve(sources, 'workers-code/llama-cpp.js'), 'utf8'),
+    ...(simd ? ['self.HAS_SIMD_KERNELS = true'] : []),
     await bundle(packageFile(ADDITION)),
     '',
   ].join('\n;\n');

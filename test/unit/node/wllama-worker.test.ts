@@ -76,7 +76,11 @@ test("the file holds llama.cpp's script as the package starts it", async () => {
 });
 
 /** Runs the script as a worker of that name. @returns what then takes its messages */
-function handlerOf(script: string, name: string): string {
+function handlerOf(
+  script: string,
+  name: string,
+  postMessage: (message: unknown) => void = () => undefined,
+): string {
   const scope = {
     name,
     URL,
@@ -88,7 +92,7 @@ function handlerOf(script: string, name: string): string {
     navigator: { hardwareConcurrency: 4 },
     WorkerGlobalScope: EventTarget,
     addEventListener: () => undefined,
-    postMessage: () => undefined,
+    postMessage,
     fetch: () => new Promise(() => undefined),
   };
   const context = createContext(scope);
@@ -109,3 +113,12 @@ test.each([undefined, compat])(
     expect(handlerOf(script, 'em-pthread')).toContain('handleMessage');
   },
 );
+
+test.each([true, false])("the worker says that its WASM is `build:llama`'s (%s)", async (simd) => {
+  const script = await wllamaWorker(entry, undefined, simd);
+  const messages: unknown[] = [];
+  handlerOf(script, JSON.stringify({ pathConfig: {}, nbThread: 0, compat: false }), (message) =>
+    messages.push(message),
+  );
+  expect(messages).toEqual(simd ? [{ verb: 'localtext.simd-kernels', args: [] }] : []);
+});

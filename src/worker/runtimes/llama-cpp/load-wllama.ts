@@ -12,7 +12,13 @@ import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
 import { watchWasm } from '../wasm-file.ts';
 import { NativeLog, serverCalls } from './internals/server-calls.ts';
-import { limitPromptStates, mediaMarkerOf, proveTaking, useWorkerFile } from './internals/worker-proxy.ts';
+import {
+  hasSimdKernels,
+  limitPromptStates,
+  mediaMarkerOf,
+  proveTaking,
+  useWorkerFile,
+} from './internals/worker-proxy.ts';
 import { asLoadFailure, WllamaEngine } from './wllama-engine.ts';
 
 /** As many as llama.cpp decodes in one batch; more wait in the scheduler. */
@@ -45,7 +51,8 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
       const language = blobs[variant.files.findIndex(({ role }) => role === undefined)];
       const prompt = await chatPrompt(wllama, language, variant.keepTemplateText);
       const imageMarker = mediaMarkerOf(wllama);
-      const fingerprint = `${variant.name}-wllama-${backend}`;
+      const engine = hasSimdKernels(wllama) ? 'wllama-simd' : 'wllama';
+      const fingerprint = `${variant.name}-${engine}-${backend}`;
       const { sampling = {} } = variant;
       const calls = serverCalls(wllama, log, await prepare(wllama, { ...variant, contextLength }));
       return new WllamaEngine(wllama, calls, prompt, {
