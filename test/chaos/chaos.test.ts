@@ -7,6 +7,7 @@ import { extendCatalog } from '../../src/catalog/parse-catalog.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 import { speechModel } from '../support/speech/speech-model.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
+import { VISION_MODEL, visionModel } from '../support/vision/vision-site.ts';
 import { Chaos } from './chaos.ts';
 
 const rounds = Number(process.env['LOCALTEXT_CHAOS_ROUNDS'] ?? 4);
@@ -15,11 +16,13 @@ const seed = Number(process.env['LOCALTEXT_CHAOS_SEED'] ?? 1);
 let context: BrowserContext;
 let site: AlteredSite;
 let speech: Awaited<ReturnType<typeof speechModel>>;
+let vision: Awaited<ReturnType<typeof visionModel>>;
 let catalog: Catalog;
 
 beforeAll(async () => {
-  speech = await speechModel();
-  catalog = extendCatalog(defaultCatalog, { models: speech.catalog.models });
+  [speech, vision] = await Promise.all([speechModel(), visionModel()]);
+  const seeing = vision.catalog.models.filter(({ id }) => id === VISION_MODEL);
+  catalog = extendCatalog(defaultCatalog, { models: [...speech.catalog.models, ...seeing] });
   site = await AlteredSite.start(inject('siteUrl'));
   context = await launchWithWeights({ servedBy: site.url });
 });
@@ -28,6 +31,7 @@ afterAll(async () => {
   await context.close();
   await site.stop();
   speech.close();
+  vision.close();
 });
 
 test(

@@ -1,4 +1,6 @@
 import type { Body } from '../browser/lifetime/site/run.ts';
+import { dataUrl, PICTURES } from '../support/vision/pictures.ts';
+import { VISION_MODEL } from '../support/vision/vision-site.ts';
 
 const ask = (content: string, extra: Partial<Body> = {}): Body => ({
   messages: [{ role: 'user', content }],
@@ -38,6 +40,24 @@ export const REQUESTS = {
       },
     },
   }),
+  // Of random weights, whose likeliest tokens are as far ahead.
+  'about pictures': {
+    model: VISION_MODEL,
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What is it?' },
+          ...PICTURES.slice(3).map((file) => ({
+            type: 'image_url' as const,
+            image_url: { url: dataUrl(file) },
+          })),
+        ],
+      },
+    ],
+    temperature: 0,
+    max_tokens: 12,
+  },
   embeddings: { input: ['The weather is lovely today.', 'He drove to the stadium.'] },
 } satisfies Record<string, Body>;
 
