@@ -9,6 +9,7 @@ import type { PageMeasurement } from './page/main.ts';
 import { firstAnswer } from './first-answer-row.ts';
 import { firstTokenParts } from './parts-row.ts';
 import type { Row } from './row.ts';
+import { pictures } from './pictures-row.ts';
 import { serverStreams } from './server-streams-row.ts';
 import { firstTokenStopped, modelsStopped, modelsWarm } from './service-worker-rows.ts';
 import { speech } from './speech-row.ts';
@@ -52,6 +53,7 @@ export const measurements: Record<string, Measurement> = {
   'embeddings-mixed-int8': inPage('mixedInt8'),
   'embeddings-concurrent': inPage('concurrent'),
   speech,
+  pictures,
   memory,
   bytes: async () => bytes(),
   visit,

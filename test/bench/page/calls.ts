@@ -17,6 +17,7 @@ import {
 import { longText } from './long-text.ts';
 import { besideLoad } from './beside-load.ts';
 import { embedOn } from './on-device.ts';
+import { pictureOurs, pictureRaw, visionFingerprint } from './pictures.ts';
 import { speechBesideChat, speechOurs, speechRaw } from './speech.ts';
 import { warmStartOurs, warmStartRaw } from './warm-start.ts';
 import { webLlmOurs, webLlmRaw } from './web-llm.ts';
@@ -36,6 +37,9 @@ export const calls = {
 
   embedOn,
   besideLoad,
+  visionFingerprint,
+  pictureOurs,
+  pictureRaw,
   speechOurs,
   speechRaw,
   speechBesideChat,

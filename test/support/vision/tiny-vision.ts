@@ -20,8 +20,8 @@ const INNER = 128;
 const TILE = 64;
 const PATCH = 16;
 const SCALE = 2;
-/** Pictures are scaled to this, then cut into tiles. */
-const LONGEST_EDGE = 256;
+/** Pictures are scaled to as many on the longer side, then cut into them. */
+const TILES = 4;
 
 /** With it, the likeliest tokens of the tests are well ahead of the next: rounding does not decide. */
 const SEED = 57;
@@ -30,10 +30,22 @@ const F32 = 0;
 const NORMAL = 1;
 const CONTROL = 3;
 
-/** A model of SmolVLM's architecture (a Llama, and a projector of type `idefics3`) with fixed random weights. It says nonsense. */
-export function tinyVision(): { model: Buffer<ArrayBuffer>; projector: Buffer<ArrayBuffer> } {
+interface Encoder {
+  /** Pixels of a tile's side. */
+  tile: number;
+  blocks: number;
+}
+
+/**
+ * A model of SmolVLM's architecture (a Llama, and a projector of type `idefics3`) with fixed random weights. It says nonsense.
+ * Its encoder of pictures may be larger, to take a time that can be measured.
+ */
+export function tinyVision(encoder: Encoder = { tile: TILE, blocks: 1 }): {
+  model: Buffer<ArrayBuffer>;
+  projector: Buffer<ArrayBuffer>;
+} {
   const random = new Random(SEED);
-  return { model: languageModel(random), projector: visionProjector(random) };
+  return { model: languageModel(random), projector: visionProjector(random, encoder) };
 }
 
 function languageModel(random: Random): Buffer<ArrayBuffer> {
@@ -86,7 +98,7 @@ function languageModel(random: Random): Buffer<ArrayBuffer> {
   });
 }
 
-function visionProjector(random: Random): Buffer<ArrayBuffer> {
+function visionProjector(random: Random, { tile, blocks }: Encoder): Buffer<ArrayBuffer> {
   const linear = (name: string, from: number, to: number) => [
     random.tensor(`${name}.weight`, [from, to]),
     random.tensor(`${name}.bias`, [to], 0.02),
@@ -103,13 +115,13 @@ function visionProjector(random: Random): Buffer<ArrayBuffer> {
       'clip.has_vision_encoder': true,
       'clip.projector_type': 'idefics3',
       'clip.use_gelu': true,
-      'clip.vision.image_size': TILE,
-      'clip.vision.preproc_image_size': LONGEST_EDGE,
+      'clip.vision.image_size': tile,
+      'clip.vision.preproc_image_size': tile * TILES,
       'clip.vision.patch_size': PATCH,
       'clip.vision.embedding_length': WIDTH,
       'clip.vision.feed_forward_length': INNER,
       'clip.vision.projection_dim': WIDTH,
-      'clip.vision.block_count': 1,
+      'clip.vision.block_count': blocks,
       'clip.vision.attention.head_count': HEADS,
       'clip.vision.attention.layer_norm_epsilon': { f32: 1e-6 },
       'clip.vision.image_mean': { f32s: [0.5, 0.5, 0.5] },
@@ -119,15 +131,17 @@ function visionProjector(random: Random): Buffer<ArrayBuffer> {
     tensors: [
       random.tensor('v.patch_embd.weight', [PATCH, PATCH, 3, WIDTH]),
       random.tensor('v.patch_embd.bias', [WIDTH], 0.02),
-      random.tensor('v.position_embd.weight', [WIDTH, (TILE / PATCH) ** 2], 0.3),
-      ...norm('v.blk.0.ln1'),
-      ...linear('v.blk.0.attn_q', WIDTH, WIDTH),
-      ...linear('v.blk.0.attn_k', WIDTH, WIDTH),
-      ...linear('v.blk.0.attn_v', WIDTH, WIDTH),
-      ...linear('v.blk.0.attn_out', WIDTH, WIDTH),
-      ...norm('v.blk.0.ln2'),
-      ...linear('v.blk.0.ffn_up', WIDTH, INNER),
-      ...linear('v.blk.0.ffn_down', INNER, WIDTH),
+      random.tensor('v.position_embd.weight', [WIDTH, (tile / PATCH) ** 2], 0.3),
+      ...Array.from({ length: blocks }, (_, index) => `v.blk.${index}.`).flatMap((block) => [
+        ...norm(`${block}ln1`),
+        ...linear(`${block}attn_q`, WIDTH, WIDTH),
+        ...linear(`${block}attn_k`, WIDTH, WIDTH),
+        ...linear(`${block}attn_v`, WIDTH, WIDTH),
+        ...linear(`${block}attn_out`, WIDTH, WIDTH),
+        ...norm(`${block}ln2`),
+        ...linear(`${block}ffn_up`, WIDTH, INNER),
+        ...linear(`${block}ffn_down`, INNER, WIDTH),
+      ]),
       ...norm('v.post_ln'),
       random.tensor('mm.model.fc.weight', [WIDTH * SCALE * SCALE, WIDTH]),
     ],

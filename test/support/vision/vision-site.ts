@@ -9,8 +9,10 @@ import { tinyVision } from './tiny-vision.ts';
 export const VISION_MODEL = 'opal-lynx-4';
 
 /** A server of the tiny model that sees, and the default catalog with it. */
-export async function visionModel(): Promise<ModelServer & { catalog: Catalog }> {
-  const { model, projector } = tinyVision();
+export async function visionModel(
+  ...encoder: Parameters<typeof tinyVision>
+): Promise<ModelServer & { catalog: Catalog }> {
+  const { model, projector } = tinyVision(...encoder);
   const [picture] = PICTURES;
   const server = await serveModels({
     vision: { 'model.gguf': model, 'mmproj.gguf': projector },
