@@ -18,7 +18,7 @@ export interface HubModel {
   revision: string;
   /** Of all its files. */
   bytes: number;
-  /** Of an embedding model, the graph first. */
+  /** Of an embedding model, the graph first; of a chat model, its projector last. */
   files: RemoteFile[];
   /** Of an embedding model that was chosen. */
   facts?: EmbeddingFacts;

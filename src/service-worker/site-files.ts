@@ -46,13 +46,14 @@ export class SiteFiles {
   async #ask<T>(call: (cache: Cache) => Promise<T>): Promise<T | null> {
     if (this.#lost) return null;
     const answer = await withTimeout(caches.open(this.#cache).then(call), CACHE_MS);
-    if (answer === null) {
-      this.#lost = true;
-      console.warn(
-        'localtext: the cache does not answer. Nothing is kept for offline use until all tabs are closed.',
-      );
-    }
+    this.#lost = answer === null;
+    if (this.#lost) console.warn('localtext: the cache does not answer. Close all tabs of this site.');
     return answer;
+  }
+
+  async #cachedUrls(): Promise<string[]> {
+    const requests = await this.#ask((cache) => cache.keys());
+    return requests?.map(({ url }) => url) ?? [];
   }
 
   /**
@@ -79,30 +80,29 @@ export class SiteFiles {
    * site must work without a cache too.
    */
   async install(): Promise<void> {
-    const cached = await this.#ask((cache) => cache.keys());
-    if (!cached) return;
-    const cachedUrls = new Set(cached.map((request) => request.url));
-    const files = [...this.#keys].filter(([, key]) => !cachedUrls.has(key));
-    const add = async ([url, key]: [string, string]): Promise<void> => {
+    const cached = await this.#cachedUrls();
+    if (this.#lost) return;
+    const add = async (url: string, key: string): Promise<void> => {
       // A hashed name never changes content, so the HTTP cache is valid.
       const response = await fetch(url, { cache: url === key ? 'default' : 'reload' });
-      if (!response.ok) throw new Error(`the server answered ${response.status}`);
+      if (!response.ok) throw new Error(`status ${response.status}`);
       await this.#put(key, response);
     };
-    const results = await Promise.allSettled(files.map(add));
-    results.forEach((result, index) => {
-      if (result.status === 'rejected')
-        console.warn(`localtext: ${files[index]?.[0]} will not be available offline:`, result.reason);
-    });
+    const missing = [...this.#keys].filter(([, key]) => !cached.includes(key));
+    await Promise.all(
+      missing.map(([url, key]) =>
+        add(url, key).catch((error: unknown) =>
+          console.warn(`localtext: ${url} will not be available offline:`, error),
+        ),
+      ),
+    );
   }
 
   /** Deletes the files of earlier builds. */
   async deleteOutdated(): Promise<void> {
     const current = new Set(this.#keys.values());
-    await this.#ask(async (cache) => {
-      const outdated = (await cache.keys()).filter(({ url }) => !current.has(url));
-      return Promise.all(outdated.map((request) => cache.delete(request)));
-    });
+    const outdated = (await this.#cachedUrls()).filter((url) => !current.has(url));
+    await Promise.all(outdated.map((url) => this.#ask((cache) => cache.delete(url))));
   }
 }
 

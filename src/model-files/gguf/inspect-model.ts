@@ -4,6 +4,8 @@ import { type Gguf, readGguf } from './read-gguf.ts';
 
 export interface ModelFile extends FileStart {
   name: string;
+  /** Nobody chose it: a projector that localtext cannot use is left out. */
+  optional?: boolean;
 }
 
 export interface InspectedModel<F> {
@@ -38,10 +40,10 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
   for (const file of files) {
     try {
       const part = await readHeader(file, files.length > 1 ? readPartOrProjector : readPart);
-      if (part) parts.push({ file, ...part });
-      else projectors.push(file);
+      if (!part) projectors.push(file);
+      else if (!file.optional) parts.push({ file, ...part });
     } catch (error) {
-      throw named(file, error);
+      if (!file.optional || !(error instanceof FormatError)) throw named(file, error);
     }
   }
   const [projector = null, another] = projectors;
@@ -58,12 +60,13 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
     sorted.every(({ facts: { split } }, at) => (split?.index ?? 0) === at && (split?.count ?? 1) === count);
   if (!complete) throw incomplete(first.file.name, count, parts.length);
   const tensors = countTensors(sorted);
+  const kept = [...sorted.map(({ file }) => file), ...projectors];
   return {
     facts: { ...first.facts, tensors },
     name: (first.facts.name ?? printable(baseName(first.file.name)) ?? 'model').slice(0, MAX_NAME_LENGTH),
-    files: [...sorted.map(({ file }) => file), ...projectors],
+    files: kept,
     projector,
-    bytes: files.reduce((total, { size }) => total + size, 0),
+    bytes: kept.reduce((total, { size }) => total + size, 0),
   };
 }
 

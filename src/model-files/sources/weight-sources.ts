@@ -14,8 +14,8 @@ import type { WeightStore } from '../weight-store.ts';
 const REPOSITORY = /^[\w.-]{1,100}\/[\w.-]{1,100}$/;
 /** A branch, a tag or a commit. */
 const REVISION = /^[\w.-]{1,100}$/;
-/** An image or audio part, which belongs to a model and is none. */
-const PROJECTOR = /mmproj/i;
+/** An image or audio part, which belongs to a model and is none, by its name. */
+export const isProjector = (name: string): boolean => /mmproj[^/]*\.gguf$/i.test(name);
 const SHOWN = 20;
 
 /** Graphs that the CPU runs, by the names that exporters give: in float32, and in 8 bits. */
@@ -63,15 +63,22 @@ export async function listModels(
 
 type Found = Pick<HubModel, 'kind' | 'file' | 'files'>;
 
+/** With the smallest projector of the repository, where it has one. */
 function ggufModels(files: readonly RemoteFile[]): Found[] {
   const models = new Map<string, RemoteFile[]>();
+  const projectors: RemoteFile[] = [];
   for (const file of files) {
     const { name, sha256 } = file;
-    if (sha256 === null || !/\.gguf$/i.test(name) || PROJECTOR.test(name)) continue;
+    if (sha256 === null || !/\.gguf$/i.test(name)) continue;
+    if (isProjector(name)) {
+      projectors.push(file);
+      continue;
+    }
     const model = name.replace(/-\d{5}-of-\d{5}(?=\.gguf$)/i, '');
     models.set(model, [...(models.get(model) ?? []), file]);
   }
-  return [...models].map(([file, parts]) => ({ kind: 'chat', file, files: parts }));
+  const projector = projectors.toSorted((a, b) => a.bytes - b.bytes).slice(0, 1);
+  return [...models].map(([file, parts]) => ({ kind: 'chat', file, files: [...parts, ...projector] }));
 }
 
 function onnxModels(files: readonly RemoteFile[]): Found[] {
@@ -218,9 +225,9 @@ export class WeightSources {
     await this.#note(variant, files).catch((error: unknown) => {
       if (!(error instanceof ServiceError && error.code === 'storage_full')) throw error;
     });
-    const isProjector = (path: string): boolean => path === `${hub.folder}/${hub.projector}`;
+    const projector = `${hub.folder}/${hub.projector}`;
     const roles = files.map((file) =>
-      isProjector(file.path) ? { ...file, role: 'projector' as const } : file,
+      file.path === projector ? { ...file, role: 'projector' as const } : file,
     );
     return { ...variant, files: roles };
   }

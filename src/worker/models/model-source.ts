@@ -2,6 +2,7 @@ import type { EmbeddingFacts, HubModel, RemoteFile } from '../../protocol/weight
 import {
   chooseHubModel,
   type HubModelSource,
+  isProjector,
   type WeightSources,
 } from '../../model-files/sources/weight-sources.ts';
 import { addedFilePath, addedFolder } from '../../catalog/added-models.ts';
@@ -75,7 +76,11 @@ export async function openSource(
     case 'hub': {
       const { files, facts, revision } = await findHubModel(source, sources, signal);
       const folder = facts && addedFolder(source.repository, revision);
-      return { files: files.map((file) => remoteFile(file, store, signal, folder)), ...(facts && { facts }) };
+      const opened = files.map((file) => {
+        const optional = isProjector(file.name);
+        return { ...remoteFile(file, store, signal, folder), optional };
+      });
+      return { files: opened, ...(facts && { facts }) };
     }
     default:
       throw requestError(400, 'Unknown source of a model.', 'unsupported_value', 'source');

@@ -82,12 +82,39 @@ test.each<[string, Partial<{ path: string; sha256: string }>, RegExp]>([
   },
 );
 
-test('the only model of a repository is added, pinned to its commit; projectors are none', async () => {
-  const bytes = gguf('Of the hub');
-  const files = { 'README.md': Buffer.from('#'), 'mmproj-m.gguf': gguf('Image'), 'm-Q8_0.gguf': bytes };
+test('the only model of a repository is added, pinned to its commit', async () => {
+  const files = { 'README.md': Buffer.from('#'), 'm-Q8_0.gguf': gguf('Of the hub') };
   const commit = publish('owner/name', files);
   expect(await fromHub()).toMatchObject({ id: 'of-the-hub' });
   expect(saved[0]?.variant.files[0]?.url).toBe(`${hub.url}/owner/name/resolve/${commit}/m-Q8_0.gguf`);
+});
+
+const projector = (type: string, padding = ''): Buffer =>
+  writeGguf({
+    metadata: { 'general.architecture': 'clip', 'clip.projector_type': type, padding },
+    tensors: [{ ...oneTensor, name: 'v.patch_embd.weight' }],
+  });
+
+test('the smallest projector of a repository comes with its model', async () => {
+  const [model, eyes] = [gguf('Of the hub'), projector('idefics3')];
+  const files = { 'mmproj-f16.gguf': projector('idefics3', 'x'.repeat(100)), 'mmproj-Q8_0.gguf': eyes };
+  publish('owner/name', { ...files, 'm-Q8_0.gguf': model });
+  expect(await fromHub()).toMatchObject({ id: 'of-the-hub', bytes: model.length + eyes.length });
+  const stored = saved[0]?.variant.files.map(({ url, role }) => [url?.split('/').at(-1), role]);
+  expect(stored).toEqual([
+    ['m-Q8_0.gguf', undefined],
+    ['mmproj-Q8_0.gguf', 'projector'],
+  ]);
+});
+
+test.each([
+  ['of a kind that is not supported', projector('gemma3')],
+  ['that is none', gguf('Image')],
+])('a projector %s is left out', async (_, file) => {
+  const model = gguf('Of the hub');
+  publish('owner/name', { 'mmproj-m.gguf': file, 'm-Q8_0.gguf': model });
+  expect(await fromHub()).toMatchObject({ bytes: model.length });
+  expect(saved[0]?.variant.files).toHaveLength(1);
 });
 
 test('all parts of a split model are added, by the name of one or by its quantization', async () => {
