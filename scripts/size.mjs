@@ -19,7 +19,7 @@ const budgets = [
   },
   { what: 'service worker', files: ['dist/static/localtext-sw.js'], kilobytes: 44 },
   // For sites that name servers, whose answers it bounds and checks.
-  { what: 'service worker with servers', files: ['dist/static/localtext-sw-servers.js'], kilobytes: 52 },
+  { what: 'service worker with servers', files: ['dist/static/localtext-sw-servers.js'], kilobytes: 53 },
 ];
 
 const measured = budgets.map(({ what, files, kilobytes }) => ({

@@ -47,7 +47,7 @@ export class SiteFiles {
     if (this.#lost) return null;
     const answer = await withTimeout(caches.open(this.#cache).then(call), CACHE_MS);
     this.#lost = answer === null;
-    if (this.#lost) console.warn('localtext: the cache does not answer. Close all tabs.');
+    if (this.#lost) console.warn('localtext: the cache does not answer. Close all tabs of this site.');
     return answer;
   }
 
