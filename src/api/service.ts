@@ -6,8 +6,8 @@ import { type BodyRules, parseBody, readJsonObject } from './body/request-body.t
 import { countChatTokens, createChatCompletion } from './chat/chat.ts';
 import { createCompletion } from './completions/completions.ts';
 import { createEmbeddings } from './embeddings/embeddings.ts';
-import { type Call, followSignal, requestIdOf, RequestTrace } from './http/call.ts';
-import { addCommonHeaders } from './http/response.ts';
+import { type Call, type ClientWatch, followSignal, requestIdOf, RequestTrace } from './http/call.ts';
+import { addCommonHeaders, EVENT_STREAM } from './http/response.ts';
 import { listModels, retrieveModel } from './models/models.ts';
 import {
   countResponseTokens,
@@ -178,14 +178,11 @@ function engineFor(headers: Headers, { deviceOnly }: Admitted, engine: EngineCli
   };
 }
 
-/**
- * `client` is told to the log, and changes nothing else. `signal` aborts when the client leaves before the headers;
- * the request's own signal when not given.
- */
+/** `client` is told to the log, and changes nothing else. Without a `watch`, only the request's own signal is followed. */
 export type Service = (
   request: Request,
   client?: RequestClient | null,
-  signal?: AbortSignal,
+  watch?: ClientWatch,
 ) => Promise<Response>;
 
 /**
@@ -198,7 +195,7 @@ export type Service = (
 export function createService(dependencies: ServiceDependencies): Service {
   const { keys, log, now } = dependencies;
 
-  return async (request, client = null, signal = request.signal) => {
+  return async (request, client = null, watch = ownSignal(request)) => {
     const { method, url } = request;
     const path = new URL(url).pathname;
     const id = crypto.randomUUID();
@@ -211,14 +208,14 @@ export function createService(dependencies: ServiceDependencies): Service {
       const route = findRoute(method, path);
       const admitted = await authenticate(request.headers.get('authorization'), keys, route.purpose);
       trace?.key(admitted.label);
-      const abort = followSignal(signal);
+      const abort = followSignal(watch.gone);
       const engine = engineFor(request.headers, admitted, dependencies.engine);
       const own = { ...dependencies, engine };
       call = {
         id,
         requestId,
         request,
-        signal,
+        watch,
         admitted,
         receivedAt,
         abort,
@@ -229,17 +226,21 @@ export function createService(dependencies: ServiceDependencies): Service {
       const response = await route.answer(call);
       addCommonHeaders(response.headers, call);
       trace?.headers(response.status);
+      if (response.headers.get('content-type') !== EVENT_STREAM) watch.stop();
       return withoutBody(method, response);
     } catch (error) {
       const response = asServiceError(error).toResponse();
-      trace?.refused(error, response.status, signal.aborted);
-      if (signal.aborted) throw signal.reason;
+      watch.stop();
+      trace?.refused(error, response.status, watch.gone.aborted);
+      if (watch.gone.aborted) throw watch.gone.reason;
       if (call) addCommonHeaders(response.headers, call);
       else response.headers.set('x-request-id', requestId);
       return withoutBody(method, response);
     }
   };
 }
+
+export const ownSignal = ({ signal }: Request): ClientWatch => ({ gone: signal, stop: () => undefined });
 
 const withoutBody = (method: string, response: Response): Response =>
   method === 'HEAD' ? new Response(null, response) : response;

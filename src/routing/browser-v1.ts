@@ -11,7 +11,7 @@ import { requestLogChannel, type RequestLogEntry, type RequestLogMessage } from 
 import { showSpan, type Span } from '../util/user-timing.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { catalogDirectory } from '../api/models/models.ts';
-import { createService, type Service } from '../api/service.ts';
+import { createService, ownSignal, type Service } from '../api/service.ts';
 import { asServiceError } from '../errors/service-error.ts';
 import { createResponseStore, readAddedModels, readCatalog } from '../database/database.ts';
 import {
@@ -109,11 +109,11 @@ export function browserV1(engine: EngineConnection): V1 {
         options.onProgress?.({ model, phase: 'ready', loadedBytes: 0, totalBytes: 0 });
       });
     },
-    async service(request, client, signal = request.signal) {
+    async service(request, client, watch = ownSignal(request)) {
       try {
-        return await service(request, client, signal);
+        return await service(request, client, watch);
       } catch (error) {
-        if (signal.aborted) throw error;
+        if (watch.gone.aborted) throw error;
         // A rejection would reach the client as a network error without a reason.
         return asServiceError(error).toResponse();
       }

@@ -60,13 +60,9 @@ export async function handleV1(target: Requested): Promise<Response> {
   const local = await handleLocalRoute(request, v1, engine);
   if (local) return local;
   if (!clientId) return v1.service(request);
-  const watch = watchClient(self.clients, clientId);
-  try {
-    const signal = AbortSignal.any([request.signal, watch.gone]);
-    return await v1.service(request, { id: clientId, url: request.referrer }, signal);
-  } finally {
-    watch.stop();
-  }
+  const { gone, stop } = watchClient(self.clients, clientId);
+  const watch = { gone: AbortSignal.any([request.signal, gone]), stop };
+  return v1.service(request, { id: clientId, url: request.referrer }, watch);
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { ClientWatch } from '../api/http/call.ts';
+
 const FIRST_POLL_MS = 250;
 const POLL_INTERVAL_MS = 1000;
 
@@ -8,9 +10,10 @@ interface ClientList {
 
 /**
  * Aborts when the page or worker that sent a request is gone. Before the headers are sent, browsers do not tell the
- * service worker. A client that is not listed at first is not watched: browsers differ in which workers they list.
+ * service worker; after them Chromium cancels the stream of a page that has navigated some seconds late. A client that
+ * is not listed at first is not watched: browsers differ in which workers they list.
  */
-export function watchClient(clients: ClientList, id: string): { gone: AbortSignal; stop(): void } {
+export function watchClient(clients: ClientList, id: string): ClientWatch {
   const gone = new AbortController();
   let seen = false;
   let stopped = false;

@@ -4,7 +4,7 @@ import type { Catalog } from '../../src/catalog/catalog.ts';
 import { KeyAdministrator, type IssueOptions } from '../../src/keys/key-administrator.ts';
 import { createKeyStore } from '../../src/keys/key-store.ts';
 import { catalogDirectory } from '../../src/api/models/models.ts';
-import { createService } from '../../src/api/service.ts';
+import { createService, type Service } from '../../src/api/service.ts';
 import type { ServiceDependencies } from '../../src/api/service-dependencies.ts';
 import { createResponseStore } from '../../src/database/database.ts';
 import { FakeEngine } from './fake-engine.ts';
@@ -33,7 +33,7 @@ export interface FakeService {
     path: string,
     init?: RequestInit & { body?: BodyInit | null; json?: unknown; key?: string | null },
   ): Promise<Response>;
-  service(request: Request): Promise<Response>;
+  service: Service;
   engine: FakeEngine;
   keys: KeyAdministrator;
   /** A good key. */

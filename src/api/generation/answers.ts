@@ -1,3 +1,4 @@
+import { abortable } from '../../util/async.ts';
 import type { ChatUsage, TokenLogprob, ToolCall } from '../../protocol/job.ts';
 import { asServiceError, type ServiceError } from '../../errors/service-error.ts';
 import type { FinishReason, ReplyEvent } from '../reply-parts.ts';
@@ -60,7 +61,7 @@ export const HEARTBEAT_MS = 5000;
  */
 export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Promise<Response> {
   const { call, generation, counter } = run;
-  const { trace, abort, signal, dependencies } = call;
+  const { trace, abort, watch, dependencies } = call;
   trace?.open();
   const stream = new EventStream(() => abort.abort(new Error('the client has left')));
   const wait = new StreamWait(
@@ -81,7 +82,7 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
       } else {
         wait.generating();
         stream.send(started().encode(event));
-        if (stream.isFull) await stream.room();
+        if (stream.isFull) await abortable(stream.room(), abort.signal);
         continue;
       }
       if (event.type === 'accepted' || event.stage === 'prefill') checked.add(event.index);
@@ -95,11 +96,12 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
       stream.send(await started().end(counter.usage));
       trace?.done();
     } catch (error) {
-      trace?.failed(error, stream.isClosed || signal.aborted);
-      if (signal.aborted) stream.fail(signal.reason);
+      trace?.failed(error, stream.isClosed || watch.gone.aborted);
+      if (watch.gone.aborted) stream.fail(watch.gone.reason);
       else stream.send(started().failure(asServiceError(error), counter.usage));
     } finally {
       wait.end();
+      watch.stop();
       stream.end();
     }
   };

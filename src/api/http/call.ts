@@ -4,6 +4,13 @@ import { LOGGED_BODY_CHARACTERS, type LoggedBody, type RequestLogEntry } from '.
 import type { ReplyPart } from '../reply-parts.ts';
 import { asServiceError } from '../../errors/service-error.ts';
 
+/** Tells when the client of one request has left. */
+export interface ClientWatch {
+  gone: AbortSignal;
+  /** To be called when the answer has ended. */
+  stop(): void;
+}
+
 /** One request that is being answered. */
 export interface Call {
   /** Unique: jobs and locks are named after it. */
@@ -11,8 +18,7 @@ export interface Call {
   /** For the client: its own `x-request-id` where that is valid. */
   requestId: string;
   request: Request;
-  /** Aborts when the client is known to have left before the headers. */
-  signal: AbortSignal;
+  watch: ClientWatch;
   admitted: Admitted;
   /** Milliseconds since 1970. */
   receivedAt: number;

@@ -15,7 +15,7 @@ const RESERVED_TOKENS = 256;
 export const createTranscription =
   (task: TranscriptionJob['task']) =>
   async (call: Call): Promise<Response> => {
-    const { dependencies, admitted, abort, trace } = call;
+    const { dependencies, admitted, abort, trace, watch } = call;
     const { file, model: id, fields } = await readForm(call);
     const model = await requireModel(dependencies.models, id, 'transcription', admitted);
     const release = await reserve(call, RESERVED_TOKENS);
@@ -83,6 +83,9 @@ export const createTranscription =
           stream.send(`data: ${JSON.stringify(asServiceError(error))}\n\n`);
         },
       )
-      .finally(() => stream.end());
+      .finally(() => {
+        watch.stop();
+        stream.end();
+      });
     return new Response(stream.body, { headers: answerHeaders(call, EVENT_STREAM) });
   };

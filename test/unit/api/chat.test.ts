@@ -1,5 +1,5 @@
 import type OpenAI from 'openai';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import { FakeEngine, type FakeReply } from '../../support/fake-engine.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
@@ -299,6 +299,47 @@ describe('a client that leaves', () => {
     await expect(answer).rejects.toThrow(/abort/i);
     await sleep(20);
     expect(engine.running).toBe(0);
+  });
+
+  test.each([
+    ['mid-stream', {}],
+    ['while nothing is read', { delayMs: 0 }],
+  ])('%s, and whose stream no one cancels, frees the engine', async (_, reply) => {
+    const engine = slow(reply);
+    const { service, key } = await fakeService({ engine });
+    const gone = new AbortController();
+    const stop = vi.fn();
+    const { json } = chat({ stream: true });
+    const request = new Request(`https://site.example${PATH}`, {
+      method: 'POST',
+      body: JSON.stringify(json),
+      headers: { authorization: `Bearer ${key}` },
+    });
+    await service(request, null, { gone: gone.signal, stop });
+    await sleep(20);
+    expect([engine.running, stop.mock.calls.length]).toEqual([1, 0]);
+    gone.abort();
+    await sleep(30);
+    expect([engine.running, engine.aborted, stop.mock.calls.length]).toEqual([0, 1, 1]);
+  });
+
+  test('is watched until its answer ends', async () => {
+    const { service, key } = await fakeService();
+    const watched = async (json: object): Promise<[Response, () => number]> => {
+      const stop = vi.fn();
+      const request = new Request(`https://site.example${PATH}`, {
+        method: 'POST',
+        body: JSON.stringify(json),
+        headers: { authorization: `Bearer ${key}` },
+      });
+      const watch = { gone: new AbortController().signal, stop };
+      return [await service(request, null, watch), () => stop.mock.calls.length];
+    };
+    for (const json of [chat().json, chat({ temperature: 9 }).json])
+      expect((await watched(json))[1]()).toBe(1);
+    const [streamed, stops] = await watched(chat({ stream: true }).json);
+    await streamed.text();
+    expect(stops()).toBe(1);
   });
 
   test('a reader that does not read makes the engine wait', async () => {
