@@ -184,8 +184,9 @@ export const hasProjector = (variant: {
   hub?: Pick<HubSource, 'projector'>;
 }): boolean => variant.files.some(({ role }) => role === 'projector') || variant.hub?.projector !== undefined;
 
-/** Whether a model with this variant may take images: a server says itself what it takes. */
-export const maySee = (variant: Variant): boolean => variant.engine === 'upstream' || hasProjector(variant);
+/** Whether a model with this variant may take images: a server and the browser's own model say themselves what they take. */
+export const maySee = (variant: Variant): boolean =>
+  variant.engine === 'upstream' || variant.engine === 'built-in' || hasProjector(variant);
 
 export type PinnedFile = Pick<WeightFile, 'path' | 'bytes' | 'sha256'>;
 

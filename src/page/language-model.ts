@@ -4,11 +4,14 @@
 export const languageModel = (): typeof LanguageModel | undefined =>
   (globalThis as { LanguageModel?: typeof LanguageModel }).LanguageModel;
 
-/** What a session is for: the browser answers for these languages alone. */
+/** What a session is for: the browser answers for these languages alone, and for images only where it is asked. */
 export function expected(
   languages: readonly string[],
+  images = false,
 ): Pick<LanguageModelCreateCoreOptions, 'expectedInputs' | 'expectedOutputs'> {
-  if (languages.length === 0) return {};
-  const texts: LanguageModelExpected[] = [{ type: 'text', languages: [...languages] }];
-  return { expectedInputs: texts, expectedOutputs: texts };
+  if (languages.length === 0 && !images) return {};
+  const texts: LanguageModelExpected[] = [
+    { type: 'text', ...(languages.length > 0 && { languages: [...languages] }) },
+  ];
+  return { expectedInputs: images ? [...texts, { type: 'image' }] : texts, expectedOutputs: texts };
 }

@@ -10,11 +10,15 @@ export interface BuiltInAvailability {
   state: 'absent' | 'unavailable' | 'downloadable' | 'downloading' | 'available';
   /** Whether sessions take `temperature` and `topK`. */
   samples: boolean;
+  /** Whether sessions take images. */
+  images: boolean;
 }
+
+export type BuiltInPart = { type: 'text'; value: string } | { type: 'image'; value: ImageBitmap };
 
 export interface BuiltInMessage {
   role: 'system' | 'user' | 'assistant';
-  content: string;
+  content: string | BuiltInPart[];
   /** The reply begins with this text. */
   prefix?: true;
 }
@@ -22,6 +26,8 @@ export interface BuiltInMessage {
 /** In the Prompt API's own terms. */
 export interface BuiltInRequest {
   languages: readonly string[];
+  /** Whether any message has one. */
+  images: boolean;
   initialPrompts: BuiltInMessage[];
   prompt: BuiltInMessage[];
   /** None: the browser's own sampling. */

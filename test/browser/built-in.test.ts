@@ -181,6 +181,94 @@ test("the tab with the browser's session is closed: the next one's session conti
   await page.close();
 });
 
+test('pictures go to a session that takes them, and calls of functions have the form of their schema', async () => {
+  const page = await context.newPage();
+  const reply = '<tool_call>[{"name": "weather", "arguments": {"city": "Bergen"}}]';
+  await page.addInitScript(installLanguageModel, { images: true, reply } as const);
+  await page.goto(siteUrl + path);
+  const key = await page.evaluate(
+    async () => (await (await window.localtext).keys.issue({ label: 'a' })).key,
+  );
+  const answers = await page.evaluate(
+    async ({ apiKey, id }) => {
+      const canvas = Object.assign(document.createElement('canvas'), { width: 6, height: 4 });
+      canvas.getContext('2d')?.fillRect(0, 0, 6, 4);
+      const url = canvas.toDataURL();
+      const { completions } = window.client(apiKey).chat;
+      const picture = { type: 'image_url' as const, image_url: { url } };
+      const seen = await completions.create({
+        model: id,
+        messages: [
+          { role: 'user', content: [picture, { type: 'text', text: 'What is it?' }] },
+          { role: 'assistant', content: 'Black.' },
+          {
+            role: 'user',
+            content: [{ type: 'text', text: 'And' }, picture, { type: 'text', text: 'this?' }, picture],
+          },
+        ],
+      });
+      const damaged = await completions
+        .create({
+          model: id,
+          messages: [{ role: 'user', content: [{ ...picture, image_url: { url: url.slice(0, -40) } }] }],
+        })
+        .catch(({ status, param }: { status: number; param: string }) => ({ status, param }));
+      const tools = [
+        {
+          type: 'function' as const,
+          function: {
+            name: 'weather',
+            parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+          },
+        },
+      ];
+      const call = async (more: object) => {
+        const { choices, system_fingerprint: servedBy } = await completions.create({
+          model: id,
+          messages: [{ role: 'user', content: 'Weather in Oslo?' }],
+          tools,
+          ...more,
+        });
+        return { servedBy, message: choices[0]?.message, reason: choices[0]?.finish_reason };
+      };
+      return {
+        seen,
+        damaged,
+        auto: await call({}),
+        required: await call({ tool_choice: 'required' }),
+        named: await call({ tool_choice: { type: 'function', function: { name: 'weather' } } }),
+        none: await call({ tool_choice: 'none' }),
+        calls: window.languageModelCalls,
+      };
+    },
+    { apiKey: key, id: model },
+  );
+  expect(answers.seen.system_fingerprint).toMatch(/^built-in-/);
+  // An image is 50 tokens, a message one more than its words.
+  expect(answers.seen.usage?.prompt_tokens).toBe(50 + 4 + 2 + 100 + 3);
+  const picture = { type: 'image', value: '6 × 4' };
+  expect(answers.calls.created[0]?.initialPrompts).toEqual([
+    { role: 'user', content: [picture, { type: 'text', value: 'What is it?' }] },
+    { role: 'assistant', content: 'Black.' },
+  ]);
+  expect(answers.calls.prompts[0]?.input).toEqual([
+    {
+      role: 'user',
+      content: [{ type: 'text', value: 'And' }, picture, { type: 'text', value: 'this?' }, picture],
+    },
+  ]);
+  expect(answers.damaged).toEqual({ status: 400, param: 'messages[0].content[0]' });
+  for (const { servedBy, message, reason } of [answers.auto, answers.required, answers.named]) {
+    expect(servedBy).toMatch(/^built-in-/);
+    expect(reason).toBe('tool_calls');
+    expect(message?.tool_calls).toMatchObject([
+      { type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } },
+    ]);
+  }
+  expect(answers.none.message).toMatchObject({ content: reply });
+  await page.close();
+});
+
 test('the Prompt API of this Chromium, as it is: the weights answer, and the status says why', async () => {
   const { page, key } = await openPage(context, siteUrl, path);
   const found = await page.evaluate(async () => {

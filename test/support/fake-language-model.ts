@@ -1,6 +1,8 @@
 /** What the fake browser's model is to do. Each test that installs one removes it. */
 export interface FakeLanguageModel {
   state?: 'unavailable' | 'downloadable' | 'downloading' | 'available';
+  /** Whether sessions take images. */
+  images?: boolean;
   /** Whether pages are shown `params()`, and sessions take `temperature` and `topK`. */
   params?: boolean;
   /** Names of 2025 (`inputUsage`, `inputQuota`, `measureInputUsage`) instead of those of the specification. */
@@ -19,7 +21,8 @@ export interface FakeLanguageModel {
 }
 
 export interface FakeCalls {
-  created: { initialPrompts?: { role: string; content: string }[]; temperature?: number; topK?: number }[];
+  created: { initialPrompts?: { role: string; content: unknown }[]; temperature?: number; topK?: number }[];
+  /** Each image by its size: `4 × 3`. */
   prompts: { input: unknown; responseConstraint?: unknown }[];
   destroyed: number;
   aborted: number;
@@ -27,7 +30,7 @@ export interface FakeCalls {
 
 /**
  * Puts a fake of the Prompt API into this realm, after its specification
- * (https://webmachinelearning.github.io/prompt-api/). A word is a token, and each message takes one more. Self-contained, so
+ * (https://webmachinelearning.github.io/prompt-api/). A word is a token, each message takes one more, and an image 50. Self-contained, so
  * that it can be injected into a page.
  */
 export function installLanguageModel(options: FakeLanguageModel = {}): FakeCalls {
@@ -35,14 +38,47 @@ export function installLanguageModel(options: FakeLanguageModel = {}): FakeCalls
   let state = options.state ?? 'available';
   let { destroyAfter = Infinity } = options;
   const contextWindow = options.contextWindow ?? 1000;
-  type Message = { role: string; content: string; prefix?: boolean };
+  type Part = { type: 'text'; value: string } | { type: 'image'; value: ImageBitmap };
+  type Message = { role: string; content: string | Part[]; prefix?: boolean };
   type Input = string | Message[];
-  type Given = { signal?: AbortSignal; responseConstraint?: Record<string, unknown> };
+  type Schema = Record<string, unknown>;
+  type Given = { signal?: AbortSignal; responseConstraint?: Schema };
 
-  const count = (input: Input): number => {
-    const messages = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
-    const words = messages.flatMap(({ content }) => content.split(/\s+/).filter(Boolean));
-    return messages.length + words.length;
+  const partsOf = (input: Input): Part[] => {
+    const messages = typeof input === 'string' ? [{ content: input }] : input;
+    return messages.flatMap(({ content }) =>
+      typeof content === 'string' ? [{ type: 'text' as const, value: content }] : content,
+    );
+  };
+  const wordsOf = (part: Part): number =>
+    part.type === 'image' ? 50 : part.value.split(/\s+/).filter(Boolean).length;
+  const count = (input: Input): number =>
+    partsOf(input).reduce((sum, part) => sum + wordsOf(part), typeof input === 'string' ? 1 : input.length);
+  const recorded = (input: Input): unknown =>
+    typeof input === 'string'
+      ? input
+      : input.map((message) =>
+          typeof message.content === 'string'
+            ? message
+            : {
+                ...message,
+                content: message.content.map((part) =>
+                  part.type === 'text'
+                    ? part
+                    : { type: 'image', value: `${part.value.width} × ${part.value.height}` },
+                ),
+              },
+        );
+  /** A value of this schema, as far as it is made of these keywords. */
+  const sample = ({ type, items, anyOf, properties, ...schema }: Schema): unknown => {
+    if ('const' in schema) return schema['const'];
+    if (anyOf) return sample((anyOf as Schema[])[0] ?? {});
+    if (type === 'array') return [sample(items as Schema)];
+    if (type === 'string') return 'Oslo';
+    const entries = Object.entries(
+      (properties as Record<string, Schema> | undefined) ?? { city: { type: 'string' } },
+    );
+    return Object.fromEntries(entries.map(([key, value]) => [key, sample(value)]));
   };
   const failure = (name: string): DOMException => new DOMException(`the fake fails with ${name}`, name);
   const never = (signal?: AbortSignal): Promise<never> =>
@@ -55,10 +91,12 @@ export function installLanguageModel(options: FakeLanguageModel = {}): FakeCalls
   class Session extends EventTarget {
     #used: number;
     #gone = new AbortController();
+    #images: boolean;
 
-    constructor(used: number) {
+    constructor(used: number, images: boolean) {
       super();
       this.#used = used;
+      this.#images = images;
       const usage = { get: () => this.#used };
       const window = { get: () => contextWindow };
       const measure = { value: (input: Input, given?: Given) => this.#measure(input, given) };
@@ -78,12 +116,16 @@ export function installLanguageModel(options: FakeLanguageModel = {}): FakeCalls
     }
 
     promptStreaming(input: Input, { signal, responseConstraint }: Given = {}): ReadableStream<string> {
-      calls.prompts.push({ input, ...(responseConstraint && { responseConstraint }) });
+      if (!this.#images && partsOf(input).some(({ type }) => type === 'image'))
+        throw failure('NotSupportedError');
+      calls.prompts.push({ input: recorded(input), ...(responseConstraint && { responseConstraint }) });
       const gone = this.#gone.signal;
       signal?.addEventListener('abort', () => calls.aborted++);
       const messages = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
-      const begun = messages.find(({ prefix }) => prefix)?.content ?? '';
-      const whole = responseConstraint ? '{"city": "Oslo"}' : (options.reply ?? 'one two three four five');
+      const begun = (messages as Message[]).find(({ prefix }) => prefix)?.content ?? '';
+      const whole = responseConstraint
+        ? JSON.stringify(sample(responseConstraint))
+        : (options.reply ?? 'one two three four five');
       const chunks = whole.slice(begun.length).match(/\S+\s*/g) ?? [];
       let at = 0;
       this.#used += count(input);
@@ -121,21 +163,28 @@ export function installLanguageModel(options: FakeLanguageModel = {}): FakeCalls
     }
   }
 
+  type Expected = { expectedInputs?: { type: string }[] };
+  const forImages = ({ expectedInputs = [] }: Expected = {}): boolean =>
+    expectedInputs.some(({ type }) => type === 'image');
+  const refusesImages = (given?: Expected): boolean => forImages(given) && !options.images;
+
   const api = {
-    availability: async () => state,
-    async create(given: {
-      initialPrompts?: Message[];
-      signal?: AbortSignal;
-      temperature?: number;
-      topK?: number;
-      monitor?: (monitor: EventTarget) => void;
-    }) {
+    availability: async (given?: Expected) => (refusesImages(given) ? 'unavailable' : state),
+    async create(
+      given: Expected & {
+        initialPrompts?: Message[];
+        signal?: AbortSignal;
+        temperature?: number;
+        topK?: number;
+        monitor?: (monitor: EventTarget) => void;
+      },
+    ) {
       const { signal, initialPrompts = [], temperature, topK, monitor } = given;
       signal?.throwIfAborted();
       if (initialPrompts.some(({ role }, index) => role === 'system' && index > 0))
         throw new TypeError('The system prompt must be the first.');
       if ((temperature === undefined) !== (topK === undefined)) throw failure('NotSupportedError');
-      if (state === 'unavailable') throw failure('NotSupportedError');
+      if (state === 'unavailable' || refusesImages(given)) throw failure('NotSupportedError');
       if (options.createFails) throw failure(options.createFails);
       if (options.hangs === 'create') await never(signal);
       if (state !== 'available') {
@@ -151,11 +200,11 @@ export function installLanguageModel(options: FakeLanguageModel = {}): FakeCalls
       const used = initialPrompts.length === 0 ? 0 : count(initialPrompts);
       if (used > contextWindow) throw overflow(used);
       calls.created.push({
-        ...(initialPrompts.length > 0 && { initialPrompts }),
+        ...(initialPrompts.length > 0 && { initialPrompts: recorded(initialPrompts) as Message[] }),
         ...(temperature !== undefined && { temperature }),
         ...(topK !== undefined && { topK }),
       });
-      return new Session(used);
+      return new Session(used, forImages(given));
     },
     ...(options.params && {
       params: async () => ({ defaultTopK: 3, maxTopK: 8, defaultTemperature: 1, maxTemperature: 2 }),

@@ -20,9 +20,10 @@ export class BuiltInSessions implements BuiltInModel {
 
   async availability(languages: readonly string[]): Promise<BuiltInAvailability> {
     const api = languageModel();
-    if (!api) return { state: 'absent', samples: false };
+    if (!api) return { state: 'absent', samples: false, images: false };
     const state = await api.availability(expected(languages));
-    return { state, samples: takesSampling(api) };
+    const images = state === 'available' && (await takesImages(api, languages));
+    return { state, samples: takesSampling(api), images };
   }
 
   async prompt(request: BuiltInRequest, port: MessagePort): Promise<void> {
@@ -49,11 +50,21 @@ export class BuiltInSessions implements BuiltInModel {
 /** Where they are not shown to pages, sessions ignore the parameters. */
 const takesSampling = (api: Api): boolean => typeof api.params === 'function';
 
+/** Browsers without them have refused the question, too. */
+const takesImages = (api: Api, languages: readonly string[]): Promise<boolean> =>
+  api.availability(expected(languages, true)).then(
+    (state) => state === 'available',
+    () => false,
+  );
+
 async function sessionOptions(
   api: Api,
-  { languages, initialPrompts, temperature }: BuiltInRequest,
+  { languages, images, initialPrompts, temperature }: BuiltInRequest,
 ): Promise<LanguageModelCreateOptions> {
-  const options = { ...expected(languages), initialPrompts: initialPrompts as LanguageModelMessage[] };
+  const options = {
+    ...expected(languages, images),
+    initialPrompts: initialPrompts as LanguageModelMessage[],
+  };
   if (temperature === undefined || !takesSampling(api)) return options;
   const { maxTemperature, defaultTopK } = await api.params();
   // The API takes both or neither.

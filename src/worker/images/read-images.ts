@@ -1,6 +1,5 @@
 import { invalidField, type ServiceError, unsupported } from '../../errors/service-error.ts';
 import type { ChatImage } from '../../protocol/job.ts';
-import { decodeImage } from './decode-image.ts';
 import { type ImageHeader, readImageHeader } from './image-header.ts';
 
 /** In a request. */
@@ -11,21 +10,14 @@ const MAX_BYTES = 20_000_000;
 const MAX_PIXELS = 40_000_000;
 const FETCH_MS = 20_000;
 
-/** An image as a model takes it. */
-export interface ModelImage {
-  /** Portable pixmap: pixels without compression. */
-  file: Uint8Array<ArrayBuffer>;
-  /** Of the file, in hex: two images that differ never have the same. */
-  digest: string;
-}
-
 /** Fetches, checks and decodes a request's images, one after another. @throws ServiceError 400 that names the part */
-export async function readImages(
+export async function readImages<Decoded>(
   images: readonly ChatImage[],
   origins: readonly string[],
+  decode: (bytes: Uint8Array<ArrayBuffer>, type: string) => Promise<Decoded>,
   signal: AbortSignal,
-): Promise<ModelImage[]> {
-  const read: ModelImage[] = [];
+): Promise<Decoded[]> {
+  const read: Decoded[] = [];
   const excess = images[MAX_IMAGES];
   if (excess) throw invalidField(excess.param, `is one image too many: a request may have ${MAX_IMAGES}`);
   for (const { url, param } of images) {
@@ -34,14 +26,13 @@ export async function readImages(
       ? decodeUrl(url, param)
       : await fetchImage(url, param, origins, signal);
     const header = checkImage(bytes, param);
-    const file = await decodeImage(bytes, header.type).catch(() => {
+    const decoded = await decode(bytes, header.type).catch(() => {
       throw invalidField(
         param,
         `is ${nameOf(header)} that this browser cannot decode. Send it as PNG or JPEG`,
       );
     });
-    const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', file));
-    read.push({ file, digest: Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('') });
+    read.push(decoded);
   }
   signal.throwIfAborted();
   return read;

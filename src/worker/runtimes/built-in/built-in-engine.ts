@@ -4,26 +4,29 @@ import type { BuiltInVariant } from '../../../catalog/catalog.ts';
 import { contextLengthExceeded, engineCrashed, isContextLengthError } from '../../../errors/engine-errors.ts';
 import { serverError, ServiceError } from '../../../errors/service-error.ts';
 import type { BuiltInEvent, BuiltInModel } from '../../../protocol/built-in.ts';
-import type { ChatEvent, ChatJob } from '../../../protocol/job.ts';
+import { type ChatEvent, type ChatImage, type ChatJob, imagesOf } from '../../../protocol/job.ts';
 import { abortable, Channel, withTimeout } from '../../../util/async.ts';
 import type { ChatEngine, LoadEngine } from '../engine.ts';
 import { builtInFault } from './built-in-fault.ts';
-import { cannot, toBuiltInRequest } from './built-in-request.ts';
+import { cannot, refuseImages, type SessionFacts, toBuiltInRequest } from './built-in-request.ts';
 
 /** Until the browser has counted a prompt (it may load the model for that), or given the next part of a reply. */
 const SILENCE_MS = 60_000;
 
-export const loadBuiltIn: LoadEngine<BuiltInVariant, ChatEngine> = async (variant, { builtIn, signal }) => {
+export const loadBuiltIn: LoadEngine<BuiltInVariant, ChatEngine> = async (
+  variant,
+  { builtIn, imageOrigins = [], signal },
+) => {
   const fault = await abortable(builtInFault(builtIn ?? null, variant), signal);
   if (!builtIn || fault !== undefined)
     throw serverError('model_unavailable', `${variant.name} ${fault}. Use another model.`);
   const { languages = [] } = variant;
-  const { samples } = await builtIn.availability(languages);
-  return new BuiltInEngine(builtIn, { ...variant, languages, samples });
+  const { samples, images } = await builtIn.availability(languages);
+  return new BuiltInEngine(builtIn, { ...variant, languages, samples, images, imageOrigins });
 };
 
-interface BuiltInFacts extends Required<Pick<BuiltInVariant, 'name' | 'contextLength' | 'languages'>> {
-  samples: boolean;
+interface BuiltInFacts extends SessionFacts, Pick<BuiltInVariant, 'name' | 'contextLength'> {
+  imageOrigins: readonly string[];
 }
 
 /** Asks the page's sessions. Which model they are of, the browser does not tell. */
@@ -31,6 +34,7 @@ class BuiltInEngine implements ChatEngine {
   readonly slots = 1;
   readonly thinks = false;
   readonly fingerprint: string;
+  readonly vision: boolean;
   contextLength: number;
   readonly #page: BuiltInModel;
   readonly #facts: BuiltInFacts;
@@ -40,6 +44,7 @@ class BuiltInEngine implements ChatEngine {
     this.#facts = facts;
     this.fingerprint = `${facts.name}-${browser()}`;
     this.contextLength = facts.contextLength;
+    this.vision = facts.images;
   }
 
   async *generate(
@@ -49,11 +54,14 @@ class BuiltInEngine implements ChatEngine {
   ): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
     const began = performance.now();
-    const request = toBuiltInRequest(job, this.#facts.samples, this.#facts.languages);
+    refuseImages(job, this.#facts);
+    const images = await this.#readImages(job, signal);
+    const request = toBuiltInRequest(job, this.#facts, images);
     const { port1: port, port2 } = new MessageChannel();
     const events = new Channel<BuiltInEvent>();
     port.onmessage = ({ data }: MessageEvent<BuiltInEvent>) => events.push(data);
-    this.#page.prompt(request, transfer(port2, [port2])).catch((error: unknown) => events.fail(error));
+    const bitmaps = transfer(request, [...images.values()]);
+    this.#page.prompt(bitmaps, transfer(port2, [port2])).catch((error: unknown) => events.fail(error));
     const next = async (): Promise<Exclude<BuiltInEvent, { type: 'failed' }>> => {
       const event = await abortable(withTimeout(events.take(), SILENCE_MS), signal);
       if (!event) throw new Error(`the browser's model was silent for ${SILENCE_MS} ms`);
@@ -97,6 +105,18 @@ class BuiltInEngine implements ChatEngine {
       port.postMessage('abort');
       port.close();
     }
+  }
+
+  /** @throws ServiceError 400 */
+  async #readImages({ input }: ChatJob, signal: AbortSignal): Promise<Map<ChatImage, ImageBitmap>> {
+    const images = imagesOf(input);
+    if (images.length === 0) return new Map();
+    const [{ readImages }, { decodeToBitmap }] = await Promise.all([
+      import('../../images/read-images.ts'),
+      import('../../images/decode-image.ts'),
+    ]);
+    const read = await readImages(images, this.#facts.imageOrigins, decodeToBitmap, signal);
+    return new Map(read.map((bitmap, index) => [images[index] as ChatImage, bitmap]));
   }
 
   #accepted(promptTokens: number): ChatEvent {

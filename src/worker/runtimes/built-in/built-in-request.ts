@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../errors/service-error.ts';
-import type { BuiltInMessage, BuiltInRequest } from '../../../protocol/built-in.ts';
+import type { BuiltInMessage, BuiltInPart, BuiltInRequest } from '../../../protocol/built-in.ts';
 import {
+  type ChatImage,
   type ChatJob,
   type ChatMessage,
   type Constraint,
@@ -22,25 +23,37 @@ export function cannot(param: string, rule: string): ServiceError {
   });
 }
 
+/** What this browser's sessions take. */
+export interface SessionFacts {
+  languages: readonly string[];
+  /** `temperature`. */
+  samples: boolean;
+  images: boolean;
+}
+
+/** @throws ServiceError 400 for what the API cannot do */
+export function refuseImages({ input }: ChatJob, { images }: SessionFacts): void {
+  const [image] = imagesOf(input);
+  if (image && !images) throw cannot(image.param, "is an image, which this browser's model does not take");
+}
+
 /**
  * A job in the Prompt API's terms.
- * @param samples whether sessions take `temperature`
  * @throws ServiceError 400 for what the API cannot do
  */
 export function toBuiltInRequest(
   job: ChatJob,
-  samples: boolean,
-  languages: readonly string[],
+  { samples, languages }: SessionFacts,
+  images: ReadonlyMap<ChatImage, ImageBitmap>,
 ): BuiltInRequest {
   const { input, constraint, maxTokens, countOnly, resume } = job;
   if ('prompt' in input) throw cannot('prompt', "is not possible: the browser's model has chats alone");
-  const [image] = imagesOf(input);
-  if (image) throw cannot(image.param, "is an image, which is not passed on to the browser's model");
   if (job.topLogprobs !== undefined)
     throw cannot('logprobs', "is not possible: the browser's model gives no log probabilities");
   return {
     languages,
-    ...toPrompts(input.messages, resume?.text ?? ''),
+    images: images.size > 0,
+    ...toPrompts(input.messages, resume?.text ?? '', images),
     ...samplingOf(job, samples),
     ...(constraint && { responseConstraint: toSchema(constraint) }),
     ...(maxTokens !== undefined && { maxTokens }),
@@ -78,9 +91,10 @@ function toSchema(constraint: Constraint): Record<string, unknown> {
 function toPrompts(
   messages: readonly ChatMessage[],
   begun: string,
+  images: ReadonlyMap<ChatImage, ImageBitmap>,
 ): Pick<BuiltInRequest, 'initialPrompts' | 'prompt'> {
   const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
-  const turns = messages.filter(({ role }) => role !== 'system').map(toTurn);
+  const turns = messages.filter(({ role }) => role !== 'system').map((message) => toTurn(message, images));
   const last = turns.pop() ?? { role: 'user', content: '' };
   const prompt: BuiltInMessage[] = [];
   if (last.role === 'assistant')
@@ -93,10 +107,32 @@ function toPrompts(
   return { initialPrompts: [...first, ...turns], prompt };
 }
 
-function toTurn(message: ChatMessage): BuiltInMessage {
+function toTurn(message: ChatMessage, images: ReadonlyMap<ChatImage, ImageBitmap>): BuiltInMessage {
   if (message.role === 'assistant')
     return { role: 'assistant', content: withToolCalls(message.content, message.toolCalls ?? []) };
   // The API has no role for what a function answered.
   const content = message.role === 'tool' ? `Result of the call:\n${message.content}` : message.content;
-  return { role: 'user', content };
+  const pictures = ('images' in message && message.images) || [];
+  return { role: 'user', content: pictures.length === 0 ? content : toParts(content, pictures, images) };
+}
+
+/** The images in their places between the texts. */
+function toParts(
+  content: string,
+  pictures: readonly ChatImage[],
+  images: ReadonlyMap<ChatImage, ImageBitmap>,
+): BuiltInPart[] {
+  const parts: BuiltInPart[] = [];
+  let from = 0;
+  const addText = (to: number): void => {
+    if (to > from) parts.push({ type: 'text', value: content.slice(from, to) });
+    from = to;
+  };
+  for (const picture of pictures) {
+    addText(picture.at);
+    const value = images.get(picture);
+    if (value) parts.push({ type: 'image', value });
+  }
+  addText(content.length);
+  return parts;
 }

@@ -6,7 +6,7 @@ import { requestError, serverError, ServiceError, unsupported } from '../../../e
 import { type ChatEvent, type ChatJob, imagesOf, type Sampling } from '../../../protocol/job.ts';
 import { Channel } from '../../../util/async.ts';
 import type { ChatPrompt } from '../../prompt/chat-prompt.ts';
-import type { ModelImage } from '../../images/read-images.ts';
+import type { ModelImage } from '../../images/decode-image.ts';
 import { refuseOversized } from '../../prompt/prompt-bounds.ts';
 import { type Complete, type Completion, ThinkFirst, toCompletion } from '../../prompt/think-first.ts';
 import { SlotQueue } from '../../slot-queue.ts';
@@ -119,8 +119,11 @@ export class WllamaEngine implements ChatEngine {
       const rule = `is an image, and the weights that this device runs, ${this.fingerprint}, cannot see`;
       throw unsupported(first.param, rule);
     }
-    const { readImages } = await import('../../images/read-images.ts');
-    return readImages(images, this.#imageOrigins, signal);
+    const [{ readImages }, { decodeToPixmap }] = await Promise.all([
+      import('../../images/read-images.ts'),
+      import('../../images/decode-image.ts'),
+    ]);
+    return readImages(images, this.#imageOrigins, decodeToPixmap, signal);
   }
 
   /** @throws ServiceError 400: texts may have a marker in them, which stands for no image */

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { readImageHeader } from '../../../../src/worker/images/image-header.ts';
 import { checkImage, decodeUrl, imageUrl, readImages } from '../../../../src/worker/images/read-images.ts';
@@ -71,7 +71,8 @@ test('an image is refused before it is decoded', () => {
 
 test('a request has 16 images at most', async () => {
   const images = Array.from({ length: 17 }, (_, index) => ({ at: 0, url: 'data:,', param: `part ${index}` }));
-  await expect(readImages(images, [], new AbortController().signal)).rejects.toThrow(
+  const decode = vi.fn();
+  await expect(readImages(images, [], decode, new AbortController().signal)).rejects.toThrow(
     /`part 16` is one image too many/,
   );
 });
