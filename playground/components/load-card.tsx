@@ -1,3 +1,5 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { bytes, duration } from '../format.ts';
 import { cancelLoad, downloads, hold, load, type Download } from '../client/downloads.ts';
 import { hueOf } from '../client/models.ts';
@@ -45,13 +47,23 @@ export function LoadCard({ model }: { model: string }) {
         value={loadedBytes}
         max={phase === 'download' ? totalBytes : 0}
       />
-      <p class="figures">{figures(download)}</p>
+      <p class="figures">{phase === 'compile' ? <Compiling /> : figures(download)}</p>
     </div>
   );
 }
 
+function Compiling() {
+  const seconds = useSignal(0);
+  useEffect(() => {
+    const timer = setInterval(() => seconds.value++, 1000);
+    return () => clearInterval(timer);
+  }, [seconds]);
+  return <>{seconds} s, for this GPU</>;
+}
+
 function verb({ phase, held }: Download): string {
   if (phase === 'prepare') return 'Preparing';
+  if (phase === 'compile') return 'Compiling shaders for';
   if (phase !== 'download') return 'Loading';
   return held ? 'Paused:' : 'Downloading';
 }

@@ -24,7 +24,7 @@ export function ModelCard({ id }: { id: string }) {
   const estimate = estimates[variant?.name ?? ''] ?? (added && Object.values(estimates)[0]);
   const sharing = idsWithTheSameWeights(id);
   const phase = downloads.value[id]?.phase;
-  const busy = phase === 'starting' || phase === 'download' || phase === 'prepare' || phase === 'load';
+  const busy = phase !== undefined && !['ready', 'cancelled', 'failed'].includes(phase);
   return (
     <article class="card model-card" data-hue={hueOf(id)}>
       <div class="row row-between">

@@ -8,7 +8,12 @@ import {
   reportedMemoryGiB,
 } from '../catalog/memory-estimate.ts';
 import { FormatError, startOfBlob } from '../model-files/gguf/byte-cursor.ts';
-import { inspectModel, type InspectedModel, type ModelFile } from '../model-files/gguf/inspect-model.ts';
+import {
+  inspectModel,
+  type InspectedModel,
+  isProjector,
+  type ModelFile,
+} from '../model-files/gguf/inspect-model.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { hasMemory64 } from '../util/memory64.ts';
 import { readStart } from '../model-files/sources/read-start.ts';
@@ -121,6 +126,7 @@ async function openSource(
   const open = (url: string, name: string, size: number): ModelFile => ({
     name,
     size,
+    optional: remote.type === 'hub' && isProjector(name),
     read: async (length) => (await readRemote(url, length, signal)).bytes,
   });
   if (remote.type === 'url') {

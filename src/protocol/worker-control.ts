@@ -75,10 +75,13 @@ export interface LoadProgress {
   /**
    * `download`: bytes over the network, those of earlier visits included; `prepare`: what came is turned into what is stored
    * (requantized, or checked); `copy`: from a file of the user's into the storage; `load`: from the storage into the engine;
-   * `ready`: it answers.
+   * `compile`: the browser compiles the engine's shaders for the GPU; `ready`: it answers.
    */
-  phase: 'download' | 'prepare' | 'copy' | 'load' | 'ready';
-  /** Within the phase: what is stored may be larger than what came over the network. */
+  phase: 'download' | 'prepare' | 'copy' | 'load' | 'compile' | 'ready';
+  /**
+   * Within the phase: what is stored may be larger than what came over the network. Of `compile`: as large a share of
+   * `totalBytes` as has been compiled, where that is known, else 0.
+   */
   loadedBytes: number;
   totalBytes: number;
   /** Of a download, over its last seconds; absent until it is known. */

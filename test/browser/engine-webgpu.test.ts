@@ -37,6 +37,21 @@ const catalog: Catalog = {
   ],
 };
 
+test('shaders are compiled before a model is ready, as a phase of its load', async () => {
+  const { phases, compileMs, firstMs } = await page.evaluate(async (apiKey) => {
+    const localtext = await window.localtext;
+    const since: Record<string, number> = {};
+    await localtext.ready('webgpu', { onProgress: ({ phase }) => (since[phase] ??= performance.now()) });
+    const { compile = NaN, ready = NaN } = since;
+    const began = performance.now();
+    await window.client(apiKey).embeddings.create({ model: 'webgpu', input: 'The first text.' });
+    return { phases: Object.keys(since), compileMs: ready - compile, firstMs: performance.now() - began };
+  }, key);
+  console.log(`shaders ${Math.round(compileMs)} ms, the first request after them ${Math.round(firstMs)} ms`);
+  expect(phases.slice(-2)).toEqual(['compile', 'ready']);
+  expect(firstMs).toBeLessThan(compileMs);
+});
+
 test('embeddings on WebGPU agree with those on WASM', async () => {
   const { vectors, fingerprints } = await page.evaluate(async (apiKey) => {
     const client = window.client(apiKey);

@@ -8,6 +8,9 @@ export interface ModelFile extends FileStart {
   optional?: boolean;
 }
 
+/** An image or audio part, which belongs to a model and is none, by its name. */
+export const isProjector = (name: string): boolean => /mmproj[^/]*\.gguf$/i.test(name);
+
 export interface InspectedModel<F> {
   /** Those of the first file; tensors are those of all. */
   facts: GgufFacts;

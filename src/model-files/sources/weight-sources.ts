@@ -5,6 +5,7 @@ import { formatBytes, weightBytes } from '../../catalog/memory-estimate.ts';
 import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
 import type { ModelSource } from '../../protocol/weights-command.ts';
 import type { HubModel, RemoteFile } from '../../protocol/weights-messages.ts';
+import { isProjector } from '../gguf/inspect-model.ts';
 import { commitOf, DEFAULT_HUB, listHubFiles, readTree } from './hub-source.ts';
 import { MANIFEST, type Manifest, manifestSchema, weightFile } from '../../catalog/weight-path.ts';
 import type { SourceOptions } from '../../protocol/worker-control.ts';
@@ -14,8 +15,6 @@ import type { WeightStore } from '../weight-store.ts';
 const REPOSITORY = /^[\w.-]{1,100}\/[\w.-]{1,100}$/;
 /** A branch, a tag or a commit. */
 const REVISION = /^[\w.-]{1,100}$/;
-/** An image or audio part, which belongs to a model and is none, by its name. */
-export const isProjector = (name: string): boolean => /mmproj[^/]*\.gguf$/i.test(name);
 const SHOWN = 20;
 
 /** Graphs that the CPU runs, by the names that exporters give: in float32, and in 8 bits. */

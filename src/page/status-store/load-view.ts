@@ -35,6 +35,7 @@ export function viewOf(
     return { text: once + gpu, figures: formatBytes(downloadBytes), button: 'Download' };
   }
   const button = cancelled ? {} : { button: 'Cancel' as const };
+  if (progress?.phase === 'compile') return { text: `Compiling shaders for ${id}…`, bar: {}, ...button };
   if (progress?.phase !== 'download' || progress.totalBytes === 0)
     return { text: `Loading ${id}…`, bar: {}, ...button };
   const { loadedBytes, totalBytes } = progress;

@@ -7,6 +7,8 @@ import type { WeightStore } from '../../model-files/weight-store.ts';
 type OnProgress = LoadVariantOptions['onProgress'];
 type Phase = Parameters<OnProgress>[0];
 
+const isOfEngine = (phase: Phase): boolean => phase === 'load' || phase === 'compile';
+
 /**
  * Keeps progress from stepping back: once the engine loads, a file that is still fetched is part of that phase, and the
  * bytes of a phase only grow.
@@ -15,7 +17,7 @@ export function onlyForward(onProgress: OnProgress): OnProgress {
   let current: Phase = 'download';
   let most = 0;
   return (phase, loadedBytes, totalBytes) => {
-    if (current === 'load' && phase !== 'load') return;
+    if (isOfEngine(current) && !isOfEngine(phase)) return;
     if (current !== phase) most = 0;
     current = phase;
     most = Math.max(most, loadedBytes);

@@ -173,7 +173,7 @@ function engineContext(
     ...(imageOrigins && { imageOrigins }),
     ...(builtIn && { builtIn }),
     wasm: (name) => new URL(name, wasmUrl).href,
-    onProgress: (loadedBytes, totalBytes) => onProgress('load', loadedBytes, totalBytes),
+    onProgress: (loadedBytes, totalBytes, phase = 'load') => onProgress(phase, loadedBytes, totalBytes),
   };
 }
 

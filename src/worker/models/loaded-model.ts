@@ -10,7 +10,11 @@ import { RateMeter } from './rate-meter.ts';
 
 export interface LoadVariantOptions {
   signal: AbortSignal;
-  onProgress(phase: 'download' | 'prepare' | 'load', loadedBytes: number, totalBytes: number): void;
+  onProgress(
+    phase: 'download' | 'prepare' | 'load' | 'compile',
+    loadedBytes: number,
+    totalBytes: number,
+  ): void;
   /** @param from the URL that it was downloaded from, `disk`, `cross-origin-storage` or `unknown` */
   onFile?(path: string, from: string): void;
 }

@@ -2,12 +2,11 @@ import type { EmbeddingFacts, HubModel, RemoteFile } from '../../protocol/weight
 import {
   chooseHubModel,
   type HubModelSource,
-  isProjector,
   type WeightSources,
 } from '../../model-files/sources/weight-sources.ts';
 import { addedFilePath, addedFolder } from '../../catalog/added-models.ts';
 import type { WeightFile } from '../../catalog/catalog.ts';
-import type { ModelFile } from '../../model-files/gguf/inspect-model.ts';
+import { isProjector, type ModelFile } from '../../model-files/gguf/inspect-model.ts';
 import { FormatError, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
 import { requestError, ServiceError } from '../../errors/service-error.ts';
 import { readStart } from '../../model-files/sources/read-start.ts';

@@ -71,7 +71,8 @@ export interface EngineContext {
   imageOrigins?: readonly string[];
   /** The browser's own model, which only the page has. */
   builtIn?: BuiltInModel | null;
-  onProgress(loadedBytes: number, totalBytes: number): void;
+  /** @param phase `load`, where it is not given */
+  onProgress(loadedBytes: number, totalBytes: number, phase?: 'load' | 'compile'): void;
   signal: AbortSignal;
 }
 

@@ -1,6 +1,7 @@
 import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transformers';
 
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
+import { weightBytes } from '../../../catalog/memory-estimate.ts';
 import { abortable } from '../../../util/async.ts';
 import { hasThreads, processors, watchGpu } from '../../device/device.ts';
 import type { EmbeddingEngine, EngineContext, LoadEngine } from '../engine.ts';
@@ -13,6 +14,9 @@ import { filesOf, type ModelFiles, type ReadFile, serveFiles } from './weight-fi
 
 /** WASM until a GPU has been measured: it is right everywhere, and quick for models of this size. */
 const DEFAULT_DEVICE = 'wasm';
+
+/** Two texts of one length, so that there is no padding. */
+const WARM_UP = [Array.from({ length: 16 }, () => 0), Array.from({ length: 16 }, () => 0)];
 
 export const loadTransformers: LoadEngine<TransformersVariant, EmbeddingEngine> = async (
   variant,
@@ -55,12 +59,29 @@ async function loadSession(
   if (variant.device === 'webgpu' && !gpu) throw noGpu(variant);
   const onDevice = { ...variant, device: variant.device ?? DEFAULT_DEVICE };
   try {
-    return await OnnxSession.load(onDevice, context, files, threads(), gpu);
+    const session = await OnnxSession.load(onDevice, context, files, threads(), gpu);
+    if (gpu) await compileShaders(session, variant, context);
+    return session;
   } catch (error) {
     gpu?.stop();
     gpu?.lost.throwIfAborted();
     context.signal.throwIfAborted();
     throw isStartFailure(error) ? await startFailure(error, variant, context) : graphFailure(error, variant);
+  }
+}
+
+/** onnxruntime compiles them as they are first run: here, where it shows, and not in the first request. */
+async function compileShaders(
+  session: OnnxSession,
+  variant: TransformersVariant,
+  { onProgress, signal }: EngineContext,
+): Promise<void> {
+  onProgress(0, weightBytes(variant), 'compile');
+  try {
+    await abortable(session.run(WARM_UP), signal);
+  } catch (error) {
+    session.end();
+    throw error;
   }
 }
 

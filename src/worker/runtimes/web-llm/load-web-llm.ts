@@ -64,8 +64,13 @@ async function loadOnce(
     ],
   };
   const initProgressCallback = ({ progress, text }: InitProgressReport): void => {
-    // Earlier reports are about downloads, which the store reports itself.
-    if (text.startsWith('Loading model')) context.onProgress(progress * files.weightBytes, files.weightBytes);
+    // Others are about downloads, which the store reports itself.
+    const phase = text.startsWith('Loading model')
+      ? 'load'
+      : text.startsWith('Loading GPU shader modules')
+        ? 'compile'
+        : null;
+    if (phase) context.onProgress(progress * files.weightBytes, files.weightBytes, phase);
   };
   const engine = watchedEngine(webLlm, watch, { appConfig, initProgressCallback, logLevel: 'SILENT' });
   const devices: GPUDevice[] = [];

@@ -26,6 +26,7 @@ test('progress never steps back, though a file is fetched after the load began',
   progress.file(late, 5, 10, 'download');
   progress.stored(late);
   options.onProgress('load', 110, 110);
+  options.onProgress('compile', 0, 110);
   // A damaged file is fetched, and the engine loads again.
   const again = await loadProgress(store, [first, late], options);
   again.file(first, 100, 100, 'download');
@@ -38,7 +39,8 @@ test('progress never steps back, though a file is fetched after the load began',
     ['load', 50],
     ['load', 50],
     ['load', 110],
-    ['load', 110],
+    ['compile', 0],
+    ['load', 50],
   ]);
 });
 
