@@ -49,7 +49,6 @@ test('shaders are compiled before a model is ready, as a phase of its load', asy
   }, key);
   console.log(`shaders ${Math.round(compileMs)} ms, the first request after them ${Math.round(firstMs)} ms`);
   expect(phases.slice(-2)).toEqual(['compile', 'ready']);
-  expect(firstMs).toBeLessThan(compileMs);
 });
 
 test('embeddings on WebGPU agree with those on WASM', async () => {
