@@ -10,8 +10,8 @@ interface ClientList {
 
 /**
  * Aborts when the page or worker that sent a request is gone. Before the headers are sent, browsers do not tell the
- * service worker; after them Chromium cancels the stream of a page that has navigated some seconds late. A client that
- * is not listed at first is not watched: browsers differ in which workers they list.
+ * service worker; after them Chromium keeps the stream of a page open for seconds that is in the back/forward cache. A
+ * client that is not listed at first is not watched: browsers differ in which workers they list.
  */
 export function watchClient(clients: ClientList, id: string): ClientWatch {
   const gone = new AbortController();

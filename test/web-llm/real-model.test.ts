@@ -4,13 +4,17 @@ import type { ChatEvent, ChatJob, ChatMessage } from '../../src/protocol/job.ts'
 import { findBrowser } from '../support/find-browser.ts';
 import { launch } from '../support/launch.ts';
 import { MLC_FOLDER, mlcVariant } from '../support/mlc-model.ts';
+import { findRoot, treeBytes } from '../support/process-memory.ts';
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 import { startWebLlmSite } from '../support/web-llm-site.ts';
+import type { Abort } from '../support/web-llm/web-llm-worker.ts';
 
 const modelUrl = process.env['MLC_MODEL'] ?? '';
 const libraryUrl = process.env['MLC_LIBRARY'] ?? '';
 
 let site: Awaited<ReturnType<typeof startWebLlmSite>>;
 let context: BrowserContext;
+let profile: string;
 let page: Page;
 
 const variant = mlcVariant({
@@ -22,26 +26,34 @@ const variant = mlcVariant({
 beforeAll(async () => {
   process.env['LOCALTEXT_CHROMIUM'] = findBrowser();
   site = await startWebLlmSite();
-  context = await launch({ webgpu: 'software' });
+  profile = await tempFolder('web-llm-profile');
+  context = await launch({ webgpu: 'software', profile });
   page = await context.newPage();
   page.on('console', (message) => message.type() === 'error' && console.error(message.text()));
   await page.goto(`${site.url}page.html`);
   await page.waitForFunction(() => 'webLlm' in window);
-  const library = new URL(libraryUrl).pathname.split('/').pop() ?? '';
-  const files = { [`${MLC_FOLDER}/`]: { url: modelUrl }, [`${MLC_FOLDER}/${library}`]: { url: libraryUrl } };
-  const began = performance.now();
-  const loaded = await page.evaluate(([wanted, sources]) => window.webLlm.load(wanted, sources), [
-    variant,
-    files,
-  ] as const);
-  if (loaded.fingerprint === null) throw new Error(`${loaded.code}: ${loaded.message}`);
-  console.log(`loaded ${loaded.fingerprint} in ${Math.round(performance.now() - began)} ms`);
+  await load(variant.name);
 });
 
 afterAll(async () => {
   await context?.close();
   await site?.stop();
+  await removeFolder(profile);
 });
+
+/** Loads the model under this name. */
+async function load(name: string): Promise<string[]> {
+  const library = new URL(libraryUrl).pathname.split('/').pop() ?? '';
+  const files = { [`${MLC_FOLDER}/`]: { url: modelUrl }, [`${MLC_FOLDER}/${library}`]: { url: libraryUrl } };
+  const began = performance.now();
+  const { fingerprint, code, message, phases } = await page.evaluate(
+    ([wanted, sources]) => window.webLlm.load(wanted, sources),
+    [{ ...variant, name }, files] as const,
+  );
+  if (fingerprint === null) throw new Error(`${code}: ${message}`);
+  console.log(`loaded ${fingerprint} in ${Math.round(performance.now() - began)} ms`);
+  return phases;
+}
 
 const job = (content: string | ChatMessage[], more: Partial<ChatJob> = {}): ChatJob => ({
   kind: 'chat',
@@ -52,10 +64,10 @@ const job = (content: string | ChatMessage[], more: Partial<ChatJob> = {}): Chat
   ...more,
 });
 
-async function chat(chatJob: ChatJob, abortAfter?: number) {
+async function chat(chatJob: ChatJob, abort: Abort = {}, name = variant.name) {
   const { events, failure, milliseconds } = await page.evaluate(
-    ([asked, after]) => window.webLlm.chat(asked, after),
-    [chatJob, abortAfter] as const,
+    ([model, asked, after]) => window.webLlm.chat(model, asked, after),
+    [name, chatJob, abort] as const,
   );
   const deltas = events.flatMap((event: ChatEvent) => (event.type === 'delta' ? [event.delta] : []));
   const done = events.find((event: ChatEvent) => event.type === 'done');
@@ -108,7 +120,9 @@ test('a JSON schema is kept to', async () => {
 });
 
 test('an abort ends the reply, and the next one comes', async () => {
-  const { failure, deltas } = await chat(job('Tell me a long story.', { maxTokens: 200 }), 3);
+  const { failure, deltas } = await chat(job('Tell me a long story.', { maxTokens: 200 }), {
+    afterDeltas: 3,
+  });
   expect(failure?.message).toMatch(/aborted by the test/);
   expect(deltas.length).toBeLessThan(6);
   expect((await chat(job('Say hello.'))).text.length).toBeGreaterThan(0);
@@ -144,7 +158,68 @@ test('a prompt over the context is refused with both numbers', async () => {
   });
 });
 
+test('an abort while a prompt is computed ends between its pieces, and the next reply comes', async () => {
+  // More than one piece of the prompt, which the library computes 1,024 tokens at a time.
+  const long = job(`Repeat: ${'one two three '.repeat(800)}`, { maxTokens: 1 });
+  const { failure, events, milliseconds } = await chat(long, { afterMs: 200 });
+  console.log(`aborted in ${Math.round(milliseconds)} ms`);
+  expect(failure?.message).toMatch(/aborted by the test/);
+  expect(events.filter(({ type }) => type !== 'accepted')).toEqual([]);
+  expect((await chat(job('Say hello.', { maxTokens: 4 }))).done).toMatchObject({ finishReason: 'length' });
+});
+
+test('a conversation goes on after another one, with the same text as without it', async () => {
+  const first = await chat(job('Say hello.', { maxTokens: 200 }));
+  const next = job([
+    { role: 'user', content: 'Say hello.' },
+    { role: 'assistant', content: first.text },
+    { role: 'user', content: 'Again.' },
+  ]);
+  const alone = await chat(next);
+  await chat(job('Name a sea.', { maxTokens: 4 }));
+  const after = await chat(next);
+  // web-llm keeps the prompt of one conversation.
+  expect([(alone.done?.usage.cachedTokens ?? 0) > 0, after.done?.usage.cachedTokens]).toEqual([true, 0]);
+  expect(after.text).toBe(alone.text);
+});
+
+test('two models are in memory at once, and each answers; unloaded, the memory is freed', async () => {
+  const asked = job('Name three colours.', { maxTokens: 8 });
+  const { text } = await chat(asked);
+  const root = await findRoot(`--user-data-dir=${profile}`);
+  const before = await treeBytes(root);
+  const phases = await load('second');
+  // web-llm compiles all shaders before the weights come.
+  expect(phases).toEqual(['compile', 'load']);
+  const both = await Promise.all([chat(asked), chat(asked, {}, 'second')]);
+  expect(both.map((reply) => reply.text)).toEqual([text, text]);
+  const withBoth = await treeBytes(root);
+  await page.evaluate(() => window.webLlm.unload('second'));
+  const freed = async () => (withBoth - (await treeBytes(root))) / (withBoth - before);
+  await expect.poll(freed, { timeout: 60_000, interval: 1000 }).toBeGreaterThan(0.7);
+  console.log(
+    `${Math.round((withBoth - before) / 1e6)} MB for the second, ${(await freed()).toFixed(2)} freed`,
+  );
+  expect((await chat(asked)).text).toBe(text);
+});
+
+test('a GPU that is lost ends the reply by name, and a new load answers', async () => {
+  const reply = chat(job('Tell me a long story.', { maxTokens: 200 }));
+  await page.waitForTimeout(5000);
+  const session = await context.browser()?.newBrowserCDPSession();
+  const began = performance.now();
+  await session?.send('Browser.crashGpuProcess');
+  const { failure } = await reply;
+  console.log(`ended ${Math.round(performance.now() - began)} ms after the loss`);
+  expect(failure?.code).toBe('device_lost');
+  expect(performance.now() - began).toBeLessThan(10_000);
+  expect((await chat(job('hi'))).failure?.code).toBe('device_lost');
+  await page.evaluate((name) => window.webLlm.unload(name), variant.name);
+  await load(variant.name);
+  expect((await chat(job('Say hello.', { maxTokens: 4 }))).text.length).toBeGreaterThan(0);
+});
+
 test('unloaded, it is gone', async () => {
-  await page.evaluate(() => window.webLlm.unload());
+  await page.evaluate((name) => window.webLlm.unload(name), variant.name);
   expect((await chat(job('hi'))).failure).not.toBeNull();
 });

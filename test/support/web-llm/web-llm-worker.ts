@@ -18,9 +18,18 @@ export interface Failure {
 export interface Loaded extends Failure {
   /** null: it could not be loaded, and `message` says why. */
   fingerprint: string | null;
+  /** In the order in which they began. */
+  phases: string[];
 }
 
-let engine: ChatEngine | null = null;
+export interface Abort {
+  /** After so many deltas, or milliseconds. */
+  afterDeltas?: number;
+  afterMs?: number;
+}
+
+/** By the variant's name. */
+const engines = new Map<string, ChatEngine>();
 
 /** The adapter in a worker, as in the product, without what lies around it there. */
 const api = {
@@ -28,23 +37,26 @@ const api = {
 
   /** Files by path below the models folder; paths ending in `/` stand for all in that folder. */
   async load(variant: WebLlmVariant, files: Record<string, FileSource>): Promise<Loaded> {
+    const phases = new Set<string>();
     try {
-      engine = await loadWebLlm(variant, {
+      const engine = await loadWebLlm(variant, {
         file: (path) => read(path, files),
         wasm: (name) => name,
-        onProgress: () => undefined,
+        onProgress: (_loaded, _total, phase = 'load') => phases.add(phase),
         signal: new AbortController().signal,
       });
-      return { fingerprint: engine.fingerprint, code: null, message: '' };
+      engines.set(variant.name, engine);
+      return { fingerprint: engine.fingerprint, phases: [...phases], code: null, message: '' };
     } catch (error) {
-      return { fingerprint: null, ...failure(error) };
+      return { fingerprint: null, phases: [...phases], ...failure(error) };
     }
   },
 
-  /** All events of one chat; aborted after so many deltas, where a number is given. */
+  /** All events of one chat with the model of this name. */
   async chat(
+    name: string,
     job: ChatJob,
-    abortAfter?: number,
+    { afterDeltas = Infinity, afterMs }: Abort = {},
   ): Promise<{ events: ChatEvent[]; failure: Failure | null; milliseconds: number }> {
     const controller = new AbortController();
     const events: ChatEvent[] = [];
@@ -54,22 +66,27 @@ const api = {
       failure: error === null ? null : failure(error),
       milliseconds: performance.now() - began,
     });
+    const abort = (): void => controller.abort(new Error('aborted by the test'));
+    const timer = afterMs === undefined ? undefined : setTimeout(abort, afterMs);
+    let deltas = 0;
     try {
+      const engine = engines.get(name);
       if (!engine) throw new Error('no model is loaded');
       for await (const event of engine.generate(job, controller.signal)) {
         events.push(event);
-        if (event.type === 'delta' && abortAfter !== undefined && --abortAfter <= 0)
-          controller.abort(new Error('aborted by the test'));
+        if (event.type === 'delta' && ++deltas >= afterDeltas) abort();
       }
       return result(null);
     } catch (error) {
       return result(error);
+    } finally {
+      clearTimeout(timer);
     }
   },
 
-  async unload(): Promise<void> {
-    await engine?.unload();
-    engine = null;
+  async unload(name: string): Promise<void> {
+    await engines.get(name)?.unload();
+    engines.delete(name);
   },
 
   /** Names of the caches that exist: web-llm must have made none. */
