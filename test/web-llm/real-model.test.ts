@@ -27,7 +27,9 @@ beforeAll(async () => {
   process.env['LOCALTEXT_CHROMIUM'] = findBrowser();
   site = await startWebLlmSite();
   profile = await tempFolder('web-llm-profile');
-  context = await launch({ webgpu: 'software', profile });
+  // Else a page gets no GPU after two losses.
+  const extraArgs = ['--disable-gpu-process-crash-limit', '--disable-domain-blocking-for-3d-apis'];
+  context = await launch({ webgpu: 'software', profile, extraArgs });
   page = await context.newPage();
   page.on('console', (message) => message.type() === 'error' && console.error(message.text()));
   await page.goto(`${site.url}page.html`);
@@ -168,19 +170,19 @@ test('an abort while a prompt is computed ends between its pieces, and the next 
   expect((await chat(job('Say hello.', { maxTokens: 4 }))).done).toMatchObject({ finishReason: 'length' });
 });
 
-test('a conversation goes on after another one, with the same text as without it', async () => {
-  const first = await chat(job('Say hello.', { maxTokens: 200 }));
+test('a conversation goes on after another one, which leaves nothing in it', async () => {
   const next = job([
     { role: 'user', content: 'Say hello.' },
-    { role: 'assistant', content: first.text },
+    { role: 'assistant', content: 'Hello!' },
     { role: 'user', content: 'Again.' },
   ]);
-  const alone = await chat(next);
   await chat(job('Name a sea.', { maxTokens: 4 }));
-  const after = await chat(next);
+  const first = await chat(next);
+  await chat(job('Name a river.', { maxTokens: 4 }));
+  const again = await chat(next);
   // web-llm keeps the prompt of one conversation.
-  expect([(alone.done?.usage.cachedTokens ?? 0) > 0, after.done?.usage.cachedTokens]).toEqual([true, 0]);
-  expect(after.text).toBe(alone.text);
+  expect([first, again].map(({ done }) => done?.usage.cachedTokens)).toEqual([0, 0]);
+  expect(again.text).toBe(first.text);
 });
 
 test('two models are in memory at once, and each answers; unloaded, the memory is freed', async () => {
@@ -189,8 +191,7 @@ test('two models are in memory at once, and each answers; unloaded, the memory i
   const root = await findRoot(`--user-data-dir=${profile}`);
   const before = await treeBytes(root);
   const phases = await load('second');
-  // web-llm compiles all shaders before the weights come.
-  expect(phases).toEqual(['compile', 'load']);
+  expect(phases).toEqual(['load', 'compile']);
   const both = await Promise.all([chat(asked), chat(asked, {}, 'second')]);
   expect(both.map((reply) => reply.text)).toEqual([text, text]);
   const withBoth = await treeBytes(root);
@@ -203,20 +204,24 @@ test('two models are in memory at once, and each answers; unloaded, the memory i
   expect((await chat(asked)).text).toBe(text);
 });
 
-test('a GPU that is lost ends the reply by name, and a new load answers', async () => {
-  const reply = chat(job('Tell me a long story.', { maxTokens: 200 }));
-  await page.waitForTimeout(5000);
+test('a GPU that is lost, ten times, ends the reply by name, and a new load answers', async () => {
   const session = await context.browser()?.newBrowserCDPSession();
-  const began = performance.now();
-  await session?.send('Browser.crashGpuProcess');
-  const { failure } = await reply;
-  console.log(`ended ${Math.round(performance.now() - began)} ms after the loss`);
-  expect(failure?.code).toBe('device_lost');
-  expect(performance.now() - began).toBeLessThan(10_000);
-  expect((await chat(job('hi'))).failure?.code).toBe('device_lost');
-  await page.evaluate((name) => window.webLlm.unload(name), variant.name);
-  await load(variant.name);
-  expect((await chat(job('Say hello.', { maxTokens: 4 }))).text.length).toBeGreaterThan(0);
+  const ended: number[] = [];
+  for (let loss = 0; loss < 10; loss++) {
+    const reply = chat(job('Tell me a long story.', { maxTokens: 200 }));
+    await page.waitForTimeout(3000);
+    const began = performance.now();
+    await session?.send('Browser.crashGpuProcess');
+    const { failure } = await reply;
+    ended.push(Math.round(performance.now() - began));
+    expect(failure?.code).toBe('device_lost');
+    expect((await chat(job('hi'))).failure?.code).toBe('device_lost');
+    await page.evaluate((name) => window.webLlm.unload(name), variant.name);
+    await load(variant.name);
+    expect((await chat(job('Say hello.', { maxTokens: 4 }))).text.length).toBeGreaterThan(0);
+  }
+  console.log(`the replies ended ${ended.join(', ')} ms after the loss`);
+  expect(Math.max(...ended)).toBeLessThan(10_000);
 });
 
 test('unloaded, it is gone', async () => {

@@ -241,6 +241,7 @@ export class WebLlmChatEngine implements ChatEngine {
 
   async unload(): Promise<void> {
     await this.#last;
-    await this.#parts.engine.unload();
+    // web-llm unloads a model itself when its GPU is lost, and fails when it is to do so again.
+    if (!this.#isLost) await this.#parts.engine.unload();
   }
 }
