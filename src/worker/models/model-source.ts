@@ -200,6 +200,8 @@ export async function storeFiles<T>(
       const described = weights[index];
       if (described) await file.store(described, { signal, onProgress: report.storing(file) });
     }
+    // What was copied in one piece may be complete when the abort arrives.
+    signal.throwIfAborted();
     const used = await use(weights);
     await unfinished.forget(slug, weights);
     return used;

@@ -256,6 +256,16 @@ test('an add that is aborted continues where it ended when the file is added aga
   ]);
 });
 
+test('an add that is aborted after its last byte adds nothing, and keeps the file', async () => {
+  const bytes = large('Late');
+  await interrupt(bytes, 0.999);
+  expect(saved).toEqual([]);
+  expect(await service.modelStorage.variants()).toMatchObject([
+    { variant: expect.stringMatching(/^unfinished\/late-/), state: 'whole' },
+  ]);
+  expect(await add(source(bytes))).toMatchObject({ id: 'late' });
+});
+
 test('what stays of an interrupted add can be deleted, and goes after a week, or when its room is needed', async () => {
   await interrupt(large('Deleted'), 0.6);
   const [unfinished] = await service.modelStorage.variants();
