@@ -179,7 +179,12 @@ test('what runs beside a refused request is answered', async () => {
   const [refused, answered] = await Promise.all([
     failure('chat', { model: 'small', messages: [{ role: 'user', content: huge }] }),
     page.evaluate(async (apiKey) => {
-      const body = { model: 'small', messages: [{ role: 'user' as const, content: 'Hi.' }], max_tokens: 2 };
+      const body = {
+        model: 'small',
+        messages: [{ role: 'user' as const, content: 'Hi.' }],
+        max_tokens: 2,
+        temperature: 0,
+      };
       return (await window.client(apiKey).chat.completions.create(body)).choices[0]?.finish_reason;
     }, key),
   ]);
