@@ -1,7 +1,8 @@
 // `npm run build:llama`: wllama’s WASM with SIMD kernels in place of three of its functions (docs/decisions/wllama-settings.md).
+// What is built stays until its sources change. With `--where-possible`, only where the compiler's wheel can be installed.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -44,10 +45,18 @@ function run(command, args, options = {}) {
   if (status !== 0) throw error ?? new Error(`${command} ${args.join(' ')} ended with ${status}`);
 }
 
+const hashOf = (bytes) => createHash('sha256').update(bytes).digest('hex');
+
 function expectHash(bytes, hash, what) {
-  const found = createHash('sha256').update(bytes).digest('hex');
+  const found = hashOf(bytes);
   if (found !== hash) throw new Error(`${what} has the SHA-256 ${found}, not ${hash}`);
 }
+
+/** The compiler's wheel is for Linux on x64. */
+const canCompile = () =>
+  process.platform === 'linux' &&
+  process.arch === 'x64' &&
+  spawnSync('python3', ['-m', 'pip', '--version'], { stdio: 'ignore' }).status === 0;
 
 /** The kernels as a module for one size of addresses. */
 function compile(folder, bits, table) {
@@ -70,11 +79,22 @@ function tableOf(build) {
   return gunzipSync(Buffer.from(base64, 'base64'));
 }
 
+if (process.argv.includes('--where-possible') && !canCompile()) {
+  console.log('npm run build:llama needs Linux (x64) and Python with pip: skipped.');
+  process.exit();
+}
 await buildNode();
 const { functionNames, halfTable, replaceKernels } = (
   await runnerImport('./scripts/llama/replace-kernels.ts')
 ).module;
 const { simdLlamaFolder } = await import('../dist/node/wasm-files.js');
+const targetOf = (name) => join(simdLlamaFolder(), name);
+const isBuilt = ({ name, outputHash }) =>
+  existsSync(targetOf(name)) && hashOf(readFileSync(targetOf(name))) === outputHash;
+if (builds.every(isBuilt)) {
+  console.log(`${simdLlamaFolder()} is up to date.`);
+  process.exit();
+}
 const work = mkdtempSync(join(tmpdir(), 'localtext-llama-'));
 try {
   writeFileSync(join(work, 'requirements.txt'), COMPILER);
@@ -89,7 +109,7 @@ try {
     const kernels = compile(work, bits, halfTable(module, names, REPLACED[0]));
     const replaced = replaceKernels(module, names, REPLACED, kernels);
     expectHash(replaced, outputHash, `the ${name} built`);
-    const target = join(simdLlamaFolder(), name);
+    const target = targetOf(name);
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, replaced);
     console.log(`${target}: ${replaced.length} bytes`);

@@ -18,7 +18,7 @@ const only = (word: string) => ({ type: 'string', enum: [word] });
 export const REQUESTS = {
   streamed: ask('Count from one to ten in words.'),
   'streamed, longer': ask('Write the numbers from 1 to 20, separated by commas.', { max_tokens: 24 }),
-  'two choices': ask('Count from 1 to 20.', { n: 2, max_tokens: 8 }),
+  'two choices': ask('Count from one to ten in words.', { n: 2, max_tokens: 8 }),
   'with a stop sequence': ask('Count from one to ten in words.', { stop: ['3.'], max_tokens: 24 }),
   'with log probabilities': ask('Count from one to ten in words.', { logprobs: true, top_logprobs: 1 }),
   'in one piece': ask('Repeat after me: one two three four five six seven eight nine ten.', {
