@@ -19,7 +19,7 @@ export interface Run {
 /** Parameters of a chat, of embeddings when there is an `input`, or of a transcription when there is a `clip`. */
 export interface Body {
   model?: string;
-  messages?: OpenAI.ChatCompletionUserMessageParam[];
+  messages?: OpenAI.ChatCompletionMessageParam[];
   input?: string | string[];
   /** URL of a file of sound. */
   clip?: string;
