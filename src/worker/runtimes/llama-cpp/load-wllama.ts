@@ -54,7 +54,8 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
       const engine = hasSimdKernels(wllama) ? 'wllama-simd' : 'wllama';
       const fingerprint = `${variant.name}-${engine}-${backend}`;
       const { sampling = {} } = variant;
-      const calls = serverCalls(wllama, log, await prepare(wllama, { ...variant, contextLength }));
+      const canTake = await prepare(wllama, { ...variant, contextLength });
+      const calls = serverCalls(wllama, log, canTake, gpu);
       return new WllamaEngine(wllama, calls, prompt, {
         fingerprint,
         slots: SLOTS,

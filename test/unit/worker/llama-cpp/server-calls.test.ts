@@ -1,5 +1,5 @@
 import type { Wllama } from '@wllama/wllama';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { LlamaReplyReader } from '../../../../src/worker/runtimes/llama-cpp/completion-format.ts';
 import {
@@ -46,6 +46,31 @@ test.each(MARKERS)(
         const error: unknown = await call.catch((reason: unknown) => reason);
         expect(error).toBeInstanceOf(RangeError);
       }
+    }
+  },
+);
+
+test.each([
+  [false, 1],
+  [true, 0],
+])(
+  'on a GPU (%s), the end of a server stops replies from streaming together %i times',
+  async (onGpu, times) => {
+    // Nothing is doubted yet.
+    vi.resetModules();
+    const fresh = await import('../../../../src/worker/runtimes/llama-cpp/internals/server-calls.ts');
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
+    const wllamaAction = async () => {
+      throw new Error('unreachable');
+    };
+    const wllama = { proxy: { wllamaAction } } as unknown as Wllama;
+    try {
+      await expect(fresh.serverCalls(wllama, new NativeLog(), true, onGpu).step(1)).rejects.toThrow(
+        'unreachable',
+      );
+      expect(warn).toHaveBeenCalledTimes(times);
+    } finally {
+      warn.mockRestore();
     }
   },
 );

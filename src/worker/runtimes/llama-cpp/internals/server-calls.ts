@@ -120,17 +120,21 @@ export class NativeLog {
   }
 }
 
-/** @param canTake as `proveTaking()` said */
+/**
+ * @param canTake as `proveTaking()` said
+ * @param onGpu the loss of the GPU ends the server, too, and says nothing about taking
+ */
 export function serverCalls(
   wllama: Wllama,
   log: Pick<NativeLog, 'takeInvalidText'>,
   canTake: boolean,
+  onGpu = false,
 ): ServerCalls {
   const proxy = proxyOf(wllama);
   const read = async (result: Promise<ResultAnswer>): Promise<StepResult | null> => {
     const answer = await result.catch((error: unknown) => {
       if (isNoAnswer(error) && log.takeInvalidText()) return null;
-      if (canTake) doubtTaking('the server stopped');
+      if (canTake && !onGpu) doubtTaking('the server stopped');
       throw error;
     });
     if (!answer) return UNREADABLE;
