@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, TransformersVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { crashGpu } from '../support/crash-gpu.ts';
 import { openPage } from '../support/open-page.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 
@@ -82,7 +83,7 @@ test('a GPU that the browser takes away: the next variant answers, and the statu
   await worker?.evaluate(() =>
     Object.defineProperty(navigator.gpu, 'requestAdapter', { value: async () => null }),
   );
-  await (await context.newCDPSession(page)).send('Browser.crashGpuProcess');
+  await crashGpu(context);
   const { dimensions, reasons } = await page.evaluate(async (apiKey) => {
     const { data } = await window.client(apiKey).embeddings.create({ model: 'either', input: 'hello' });
     const { models } = await (await window.localtext).status();

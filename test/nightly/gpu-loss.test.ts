@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { BrowserContext } from 'playwright';
 import { expect, inject, test } from 'vitest';
 
 import type { Catalog, TransformersVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { crashGpu } from '../support/crash-gpu.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
 
@@ -24,12 +24,6 @@ const catalog: Catalog = {
     { ...facts, id: 'gpu-alone', variants: [{ ...onGpu, name: 'minilm-webgpu-alone' }] },
     { ...facts, id: 'gpu-first', variants: [onGpu, { ...miniLm, name: 'minilm-wasm', device: 'wasm' }] },
   ],
-};
-
-const crashGpu = async (context: BrowserContext): Promise<void> => {
-  const session = await context.browser()?.newBrowserCDPSession();
-  await session?.send('Browser.crashGpuProcess').catch(() => undefined);
-  await session?.detach().catch(() => undefined);
 };
 
 test(`a GPU process that ends ${LOSSES} times: each request is answered, or refused by name`, async () => {

@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ChatEvent, ChatJob, ChatMessage } from '../../src/protocol/job.ts';
+import { crashGpu } from '../support/crash-gpu.ts';
 import { findBrowser } from '../support/find-browser.ts';
 import { launch } from '../support/launch.ts';
 import { MLC_FOLDER, mlcVariant } from '../support/mlc-model.ts';
@@ -205,13 +206,12 @@ test('two models are in memory at once, and each answers; unloaded, the memory i
 });
 
 test('a GPU that is lost, ten times, ends the reply by name, and a new load answers', async () => {
-  const session = await context.browser()?.newBrowserCDPSession();
   const ended: number[] = [];
   for (let loss = 0; loss < 10; loss++) {
     const reply = chat(job('Tell me a long story.', { maxTokens: 200 }));
     await page.waitForTimeout(3000);
     const began = performance.now();
-    await session?.send('Browser.crashGpuProcess');
+    await crashGpu(context);
     const { failure } = await reply;
     ended.push(Math.round(performance.now() - began));
     expect(failure?.code).toBe('device_lost');
