@@ -3,7 +3,7 @@ import type { EmbeddingTexts } from './page/on-device.ts';
 import { quotients, type Row } from './row.ts';
 import type { Stage } from './stage.ts';
 
-/** Measured only when they are asked for by name. */
+/** Measured when they are asked for by name, or by `--gpu`. */
 export const GPU_ROWS = ['gpu-embeddings', 'gpu-chat'];
 
 const HOW = 'Run it on a machine with a GPU that Chromium supports.';
@@ -38,40 +38,55 @@ export const gpuEmbeddings = ({ page: onWasm, site, rounds }: Stage): Promise<Ro
     return rows;
   });
 
-/** llama.cpp on the GPU and on WASM. */
+/** llama.cpp on the GPU and on WASM: by chats at once, and by the length of a prompt. */
 export const gpuChat = ({ page: onWasm, site, rounds }: Stage): Promise<Row[]> =>
   onGpu(site, HOW, async ({ page: onWebGpu, gpu }) => {
-    const decode = { wasm: [] as number[], webgpu: [] as number[] };
-    const prefill = { wasm: [] as number[], webgpu: [] as number[] };
-    for (let round = 0; round <= rounds; round++) {
-      for (const [where, page] of [
-        ['wasm', onWasm],
-        ['webgpu', onWebGpu],
-      ] as const) {
-        decode[where].push(await page.evaluate((count) => window.bench.calls.decodeOurs(count), DECODED));
-        const call = (salt: string) => window.bench.calls.prefillOurs(salt);
-        prefill[where].push(await page.evaluate(call, `${where} ${round}`));
+    /** One value a round of each; the first round compiles shaders and starts threads, and does not count. */
+    const inTurn = async (call: (page: Stage['page'], salt: string) => Promise<number>) => {
+      const wasm: number[] = [];
+      const webgpu: number[] = [];
+      for (let round = 0; round <= rounds; round++) {
+        wasm.push(await call(onWasm, `w${round}`));
+        webgpu.push(await call(onWebGpu, `g${round}`));
       }
+      return [wasm.slice(1), webgpu.slice(1)] as const;
+    };
+    const rows: Row[] = [];
+    for (const [chats, name] of [
+      [1, 'one chat'],
+      [4, 'four chats at once'],
+    ] as const) {
+      const [wasm, webgpu] = await inTurn((page) =>
+        page.evaluate(
+          ([count, tokens]) =>
+            count === 1
+              ? window.bench.calls.decodeOurs(tokens)
+              : window.bench.calls.decodeTogether(count, tokens),
+          [chats, DECODED] as const,
+        ),
+      );
+      rows.push({
+        name: `decode of a GGUF, ${name}: WebGPU ÷ WASM`,
+        measures: `Tokens a second of ${DECODED} a reply through /v1, in two browsers in turn. The GPU: ${gpu}.`,
+        unit: 'ratio',
+        values: quotients(webgpu, wasm),
+        detail: { 'WASM, tokens/s': wasm, 'WebGPU, tokens/s': webgpu },
+      });
+    }
+    for (const tokens of [100, 400, 2000]) {
+      const [wasm, webgpu] = await inTurn((page, salt) =>
+        page.evaluate(([id, count]) => window.bench.calls.prefillOurs(id, count), [salt, tokens] as const),
+      );
+      rows.push({
+        name: `prefill of a GGUF, ${tokens} tokens: WebGPU ÷ WASM`,
+        measures: `Speed by the time to the first token of new prompts of about ${tokens} tokens.`,
+        unit: 'ratio',
+        values: quotients(wasm, webgpu),
+        detail: { 'WASM, ms': wasm, 'WebGPU, ms': webgpu },
+      });
     }
     const fingerprint = await onWebGpu.evaluate(() => window.bench.calls.chatFingerprint());
     if (!fingerprint.endsWith('-webgpu'))
       throw new Error(`llama.cpp runs as ${fingerprint}: its kernels need shader-f16, which ${gpu} lacks.`);
-    const [wasm, webgpu] = [decode.wasm.slice(1), decode.webgpu.slice(1)];
-    const [wasmMs, webgpuMs] = [prefill.wasm.slice(1), prefill.webgpu.slice(1)];
-    return [
-      {
-        name: 'decode of a GGUF: WebGPU ÷ WASM',
-        measures: `Tokens a second between the first and the last of ${DECODED}, one stream through /v1, in two browsers in turn. The GPU: ${gpu}.`,
-        unit: 'ratio',
-        values: quotients(webgpu, wasm),
-        detail: { 'WASM, tokens/s': wasm, 'WebGPU, tokens/s': webgpu },
-      },
-      {
-        name: 'prefill of a GGUF: WebGPU ÷ WASM',
-        measures: 'Time to the first token of new prompts of about 400 tokens.',
-        unit: 'ratio',
-        values: quotients(wasmMs, webgpuMs),
-        detail: { 'WASM, ms': wasmMs, 'WebGPU, ms': webgpuMs },
-      },
-    ];
+    return rows;
   });

@@ -13,9 +13,10 @@ import { type Measured, readResult, RESULT_FILE, resultFor, writeResult } from '
 import { openStage, type Stage } from './stage.ts';
 import { WEB_LLM_HOW } from './web-llm-row.ts';
 
-const USAGE = `npm run bench [-- [--row <name>] … [--rounds <number>] [--mlc-model <url> --mlc-lib <url>] [--write | --write-only]]
+const USAGE = `npm run bench [-- [--gpu] [--row <name>] … [--rounds <number>] [--mlc-model <url> --mlc-lib <url>] [--write | --write-only]]
 
   --row         measures this alone; may be given more than once
+  --gpu         measures what needs a GPU: ${GPU_ROWS.join(', ')}, and web-llm with an MLC model
   --rounds      how often each is measured; 3 when not given
   --mlc-model   URL of a folder with mlc-chat-config.json, for the row web-llm, which requires a GPU
   --mlc-lib     URL of that model's WASM library
@@ -26,13 +27,14 @@ ${mlcListed('mlc-')}
 
 Rows: ${Object.keys(measurements).join(', ')}
 
-Without --row all are measured but ${GPU_ROWS.join(' and ')}, which need a GPU.`;
+Without --row and --gpu all are measured but ${GPU_ROWS.join(' and ')}.`;
 
 /** Every row in one run, ours beside the raw engine. */
 export async function bench(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
     options: {
+      gpu: { type: 'boolean', default: false },
       row: { type: 'string', multiple: true },
       rounds: { type: 'string', default: '3' },
       'mlc-model': { type: 'string' },
@@ -49,7 +51,8 @@ export async function bench(args: string[]): Promise<void> {
   const rounds = Number(values.rounds);
   if (!Number.isInteger(rounds) || rounds < 1)
     throw new RangeError(`--rounds takes a whole number from 1, not ${values.rounds}`);
-  const wanted = values.row ?? Object.keys(measurements).filter((name) => !GPU_ROWS.includes(name));
+  const without = Object.keys(measurements).filter((name) => !GPU_ROWS.includes(name));
+  const wanted = values.row ?? (values.gpu ? [...GPU_ROWS, 'web-llm'] : without);
   const unknown = wanted.filter((name) => !(name in measurements));
   if (unknown.length > 0) throw new RangeError(`no row ${unknown.join(', ')}\n\n${USAGE}`);
 

@@ -86,9 +86,21 @@ export const calls = {
     return tokensPerSecond(await generateThroughV1(story, maxTokens));
   },
 
-  /** Milliseconds to the first token of a new prompt of about 400 tokens. */
-  async prefillOurs(salt: string): Promise<number> {
-    const messages: Messages = [{ role: 'user', content: longText(55, salt) }];
+  /** So many chats at once, each with its own text; tokens a second of all of them, with their prompts. */
+  async decodeTogether(chats: number, maxTokens: number): Promise<number> {
+    const began = performance.now();
+    const replies = await Promise.all(
+      Array.from({ length: chats }, (_, i) =>
+        generateThroughV1([...story, { role: 'user', content: `Chapter ${i + 1}.` }], maxTokens),
+      ),
+    );
+    const tokens = replies.reduce((sum, reply) => sum + reply.tokens, 0);
+    return tokens / ((performance.now() - began) / 1000);
+  },
+
+  /** Milliseconds to the first token of a new prompt of about so many tokens. */
+  async prefillOurs(salt: string, tokens: number): Promise<number> {
+    const messages: Messages = [{ role: 'user', content: longText(Math.round(tokens / 7.3), salt) }];
     return (await generateThroughV1(messages, 1)).firstTokenMs;
   },
 

@@ -4,20 +4,26 @@ import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { start } from '../../../src/index.ts';
 import { clientOf, generateBy, type Generation, story, timed, tokensPerSecond } from './engines.ts';
 
-/** After a first word, in tokens a second. */
+/** Of one reply after a first word, when the prompt is in the cache. */
+export interface Speed {
+  perSecond: number;
+  firstTokenMs: number;
+}
+
 async function speed(
   maxTokens: number,
   generate: (maxTokens: number) => Promise<Generation>,
-): Promise<number> {
+): Promise<Speed> {
   await generate(2);
-  return tokensPerSecond(await generate(maxTokens));
+  const reply = await generate(maxTokens);
+  return { perSecond: tokensPerSecond(reply), firstTokenMs: reply.firstTokenMs };
 }
 
 /** The one model of this catalog through the SDK and /v1; with what it is loaded as. */
 export async function webLlmOurs(
   catalog: Catalog,
   maxTokens: number,
-): Promise<{ perSecond: number; fingerprint: string }> {
+): Promise<Speed & { fingerprint: string }> {
   const id = catalog.models[0]?.id ?? '';
   const localtext = await start({ catalog });
   try {
@@ -25,8 +31,7 @@ export async function webLlmOurs(
     const { models } = await localtext.status();
     const fingerprint = models.find((model) => model.id === id)?.fingerprint ?? '';
     const client = await clientOf(localtext);
-    const perSecond = await speed(maxTokens, (count) => generateBy(client, id, story, count));
-    return { perSecond, fingerprint };
+    return { ...(await speed(maxTokens, (count) => generateBy(client, id, story, count))), fingerprint };
   } finally {
     localtext.stop();
   }
@@ -44,7 +49,7 @@ export interface RawModel {
 export async function webLlmRaw(
   { model, library, contextLength }: RawModel,
   maxTokens: number,
-): Promise<number> {
+): Promise<Speed> {
   const { MLCEngine } = await import('@mlc-ai/web-llm');
   const appConfig = { model_list: [{ model_id: 'raw', model, model_lib: library }] };
   const engine = new MLCEngine({ appConfig, logLevel: 'SILENT' });
