@@ -72,6 +72,8 @@ export default defineConfig({
       }),
       project('examples-nightly', { ...withExamples, include: ['test/examples/nightly/**/*.test.ts'] }),
       project('timed', { ...inBrowser, ...oneByOne, include: TIMED }),
+      // On a GPU: `npm run test:gpu`.
+      project('gpu', { ...inBrowser, ...oneByOne, include: ['test/gpu/**/*.test.ts'] }),
       project('nightly', { ...inBrowser, ...oneByOne, include: NIGHTLY }),
     ],
   },

@@ -49,7 +49,7 @@ export const gpu = (): string => `## On a GPU
 On an NVIDIA H100 (driver 580.159.04, Chromium 156, 2026-11-22), through /v1, WebGPU ÷ WASM with 16 threads: embeddings of 256 texts of 3 to 300
 tokens 12.4 (11.0–12.9), of 32 short ones 3.0 (2.0–5.2), of one short text 0.74 (0.47–1.03). Chat with SmolLM2-135M by llama.cpp, ÷ WASM with 8
 threads: prefill 19.0 (18.8–19.7), decode 0.89 (0.70–0.90). More, and what follows from it, is in
-[what a GPU is used for](decisions/gpu.md). \`npm run bench -- --row gpu-embeddings --row gpu-chat\` measures it on your machine.`;
+[what a GPU is used for](decisions/gpu.md). \`npm run bench:gpu\` measures it on your machine.`;
 
 export function missed(named: { name: string; row: Row }[], bounds: Record<string, string>): string {
   const rows = named.filter(({ row }) => met(row) === false);
