@@ -3,6 +3,7 @@ import {
   CHUNK_BYTES,
   noteOf,
   pathNote,
+  readText,
   replace,
   type StorageBackend,
   type StoredPath,
@@ -137,8 +138,8 @@ export class StoredFiles {
     return parseRecord(await this.#read(recordName(sha256)), sha256);
   }
 
-  async #read(name: string): Promise<string | null> {
-    return (await (await this.#backend.read(name))?.text()) ?? null;
+  #read(name: string): Promise<string | null> {
+    return readText(this.#backend, name);
   }
 }
 

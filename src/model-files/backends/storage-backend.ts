@@ -1,3 +1,4 @@
+import { delay } from '../../util/async.ts';
 import { sha256 } from '../../util/sha256.ts';
 
 /** A flat store of blobs by name. Only the weight store knows which of them are complete, by their integrity records. */
@@ -34,6 +35,30 @@ export interface BackendWriter {
   /** Resolves once the written bytes survive the end of this worker. */
   flush(): Promise<void>;
   close(): Promise<void>;
+}
+
+const READ_TRIES = 5;
+const READ_PAUSE_MS = 20;
+
+/**
+ * The text of a small JSON file; null: none, or unreadable. While another thread replaces the file, its text is cut off or
+ * the browser refuses to read it: it is read again until it is JSON.
+ */
+export async function readText(backend: Pick<StorageBackend, 'read'>, name: string): Promise<string | null> {
+  for (let tries = 1; ; tries++) {
+    const text = (await (await backend.read(name))?.text().catch(() => '')) ?? null;
+    if (text === null || isJson(text) || tries === READ_TRIES) return text || null;
+    await delay(READ_PAUSE_MS);
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Replaces a small file. */
