@@ -12,43 +12,43 @@ export async function openWeightsFolder(
   return folder;
 }
 
-const TRIES = 4;
 /** Opening takes some milliseconds; Chromium at times never opens a file that was closed a moment before. */
 const OPEN_MS = 3000;
+/** On a busy machine the first one may open after all: together they wait for 24 s. */
+const TRIES = 8;
 const PAUSE_MS = 250;
 
 /** What is used of a FileSystemFileHandle. */
 type Openable = Pick<FileSystemFileHandle, 'createSyncAccessHandle'>;
 
 /**
- * Opens a file of the private file system for writing: again when that takes too long, or while another still holds it.
+ * Opens a file of the private file system for writing: asks again when that takes too long, or while another still holds
+ * it, and takes the first that opens.
  * @throws ServiceError `storage_failed`, so that nobody waits forever; what the last try failed of
  */
 export async function openAccess(
   getFile: () => Promise<Openable>,
   openMs = OPEN_MS,
 ): Promise<FileSystemSyncAccessHandle> {
-  for (let tries = 1; ; tries++) {
-    try {
-      const access = await openWithin(getFile, openMs);
-      if (access) return access;
+  const openings: Promise<FileSystemSyncAccessHandle>[] = [];
+  let access: FileSystemSyncAccessHandle | null = null;
+  try {
+    for (let tries = 0; !access; tries++) {
       if (tries === TRIES) throw neverOpened();
-    } catch (error) {
-      if (tries === TRIES || !isHeld(error)) throw error;
+      openings.push(getFile().then((file) => file.createSyncAccessHandle()));
+      try {
+        access = await withTimeout(Promise.any(openings), openMs);
+      } catch (error) {
+        const last: unknown = (error as AggregateError).errors.at(-1);
+        if (tries === TRIES - 1 || !isHeld(last)) throw last;
+        await delay(PAUSE_MS);
+      }
     }
-    await delay(PAUSE_MS);
+    return access;
+  } finally {
+    for (const each of openings)
+      each.then((opened) => opened !== access && opened.close()).catch(() => undefined);
   }
-}
-
-/** null: not in time; should it open later, it is closed at once. */
-async function openWithin(
-  getFile: () => Promise<Openable>,
-  ms: number,
-): Promise<FileSystemSyncAccessHandle | null> {
-  const opening = getFile().then((file) => file.createSyncAccessHandle());
-  const access = await withTimeout(opening, ms);
-  if (!access) opening.then((opened) => opened.close()).catch(() => undefined);
-  return access;
 }
 
 const isHeld = (error: unknown): boolean =>
