@@ -1,4 +1,5 @@
 import type { TranscriptionProgress, TranscriptionSegment } from '../../../protocol/job.ts';
+import { abortable, withTimeout } from '../../../util/async.ts';
 import { cutWindow } from './segments.ts';
 import { MAX_PREVIOUS_TOKENS, SAMPLE_RATE, WINDOW_SECONDS } from './whisper-model.ts';
 import type { DecodedWindow, DecodeOptions, HeardWindow, WhisperModel } from './whisper-model.ts';
@@ -30,6 +31,8 @@ export type Listener = Pick<
   'hear' | 'decode' | 'align' | 'language' | 'textOf' | 'tokenize' | 'special' | 'isMultilingual'
 >;
 
+/** Decoding a piece takes milliseconds; decoders of browsers at times never answer. */
+const DECODER_TIMEOUT_MS = 30_000;
 /** -60 dB: in silence the model makes words up. */
 const AUDIBLE = 0.001;
 const RETRY_TEMPERATURES = [0.2, 0.4, 0.6, 0.8, 1];
@@ -165,10 +168,8 @@ class SampleWindow {
     const pieces = [this.#samples];
     let length = this.#samples.length;
     while (length < WINDOW_SAMPLES && !this.#ended) {
-      const piece = await this.#source.next();
-      signal.throwIfAborted();
+      const piece = await this.#next(signal);
       if (piece) pieces.push(piece);
-      else this.#ended = true;
       length += piece?.length ?? 0;
     }
     if (pieces.length > 1) this.#samples = joined(pieces, length);
@@ -183,11 +184,17 @@ class SampleWindow {
       this.position += taken;
       left -= taken;
       if (left === 0 || this.#ended) return;
-      const piece = await this.#source.next();
-      signal.throwIfAborted();
+      const piece = await this.#next(signal);
       if (piece) this.#samples = piece;
-      else this.#ended = true;
     }
+  }
+
+  async #next(signal: AbortSignal): Promise<Float32Array<ArrayBuffer> | null> {
+    const piece = this.#source.next().then((samples) => ({ samples }));
+    const answer = await abortable(withTimeout(piece, DECODER_TIMEOUT_MS), signal);
+    if (!answer) throw new Error(`the browser's decoder gave nothing for ${DECODER_TIMEOUT_MS} ms`);
+    this.#ended = answer.samples === null;
+    return answer.samples;
   }
 }
 

@@ -4,6 +4,9 @@ import type { TranscriptionProgress } from '../../../../src/protocol/job.ts';
 import { cutWindow } from '../../../../src/worker/runtimes/whisper/segments.ts';
 import { applyTimestampRules } from '../../../../src/worker/runtimes/whisper/timestamp-rules.ts';
 import { type Listener, transcribe } from '../../../../src/worker/runtimes/whisper/transcribe.ts';
+import { virtualTime } from '../../../support/virtual-time.ts';
+
+virtualTime();
 
 /** Tokens below 100 are words; 100 ends the text; from 110 on they are times. */
 const special = { end: 100, start: 101, startOfPrevious: 104, noSpeech: 105, firstTimestamp: 110 };
@@ -169,4 +172,19 @@ test('an abort ends it', async () => {
   await steps.next();
   abort.abort(new Error('stopped'));
   await expect(steps.next()).rejects.toThrow('stopped');
+});
+
+test.each([
+  ['at the start', []],
+  ['in mid-file', [1, 2, 3]],
+])('a decoder that never answers ends the transcription: %s', async (_, seconds) => {
+  const first = source(seconds);
+  const silent = { next: async () => (await first.next()) ?? (await new Promise<null>(() => undefined)) };
+  await expect(collect(transcribe(listener([]), silent, options()))).rejects.toThrow(
+    'gave nothing for 30000 ms',
+  );
+  const abort = new AbortController();
+  const stopped = collect(transcribe(listener([]), silent, { ...options(), signal: abort.signal }));
+  abort.abort(new Error('stopped'));
+  await expect(stopped).rejects.toThrow('stopped');
 });
