@@ -20,7 +20,7 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
   let tab: SiteTab;
 
   beforeAll(async () => {
-    browser = await launch();
+    browser = await launch({ computesLittle: true });
     tab = await SiteTab.open(browser, inject('siteUrl'), { catalog: model.catalog });
   });
   afterAll(() => browser?.close());

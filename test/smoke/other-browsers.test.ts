@@ -19,7 +19,7 @@ describe.each(others)('$name', ({ name, launch, isInstalled }) => {
     ]);
     onTestFinished(() => site.stop());
     serve(site);
-    const browser = await launch();
+    const browser = await launch({ computesLittle: true });
     onTestFinished(() => browser.close());
     const tab = await SiteTab.open(browser, site.url, { catalog });
     const run = await tab.run(counting({ max_tokens: 6 }), 120_000);

@@ -16,7 +16,7 @@ const choices: readonly Choice[] = [
   { name: 'firefox', launch: launchFirefox, isInstalled: () => isInstalled('firefox') },
   {
     name: 'webkit',
-    launch: () => launchWebKit(),
+    launch: launchWebKit,
     isInstalled: () => (['webkitDriver', 'miniBrowser', 'xvfb'] as const).every(isInstalled),
   },
 ];

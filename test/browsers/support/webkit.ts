@@ -5,7 +5,7 @@ import { Builder, Key, type WebDriver } from 'selenium-webdriver';
 
 import { groupBytes } from '../../support/process-memory.ts';
 import { freePort } from '../../support/static-site.ts';
-import { SCRIPT_TIMEOUT_MS, type Browser, type Tab } from './driver.ts';
+import { SCRIPT_TIMEOUT_MS, type Browser, type LaunchOptions, type Tab } from './driver.ts';
 import { findProgram } from './find-program.ts';
 import { startProcess, startScreen } from './processes.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
@@ -15,7 +15,7 @@ const IDLE_MS = 15_000;
 /** The browser's own bar would keep the window from being as narrow as a phone. */
 const SMALL_BAR = '* { min-width: 0; min-height: 0; padding: 0; margin: 0; font-size: 3px; }';
 
-interface WebKitOptions {
+interface WebKitOptions extends Pick<LaunchOptions, 'computesLittle'> {
   /** As Debian ships it, it has no SharedArrayBuffer. */
   sharedMemory?: boolean;
   /** What its script engine takes the device's memory for: with more, it collects later. */
@@ -23,7 +23,8 @@ interface WebKitOptions {
 }
 
 /** WebKitGTK's MiniBrowser on a virtual screen. */
-export async function launchWebKit({ sharedMemory, deviceBytes }: WebKitOptions = {}): Promise<WebKit> {
+export async function launchWebKit(options: WebKitOptions = {}): Promise<WebKit> {
+  const { sharedMemory, deviceBytes, computesLittle } = options;
   const miniBrowser = findProgram('miniBrowser');
   const screen = await startScreen();
   const port = await freePort();
@@ -35,6 +36,7 @@ export async function launchWebKit({ sharedMemory, deviceBytes }: WebKitOptions 
     XDG_CONFIG_HOME: config,
     // Its sandbox does not start for root.
     ...(process.getuid?.() === 0 && { WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1' }),
+    ...(computesLittle && { JSC_useOMGJIT: '0' }),
     ...(sharedMemory && { JSC_useSharedArrayBuffer: '1' }),
     ...(deviceBytes && { JSC_forceRAMSize: String(deviceBytes) }),
   });
