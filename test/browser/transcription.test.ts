@@ -8,7 +8,7 @@ import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
-import { FORMATS, SENTENCE, SENTENCES, speechModel, wordErrorRate } from '../support/speech/speech-model.ts';
+import { SENTENCE, SENTENCES, speechModel, wordErrorRate } from '../support/speech/speech-model.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { removeFolder, tempFolder } from '../support/temp-folder.ts';
 import { crash } from './lifetime/support/kill.ts';
@@ -23,7 +23,7 @@ let context: BrowserContext;
 let page: Page;
 let key: string;
 /** Of `sentences.ogg`. */
-let wholeText: string | undefined;
+let wholeText = '';
 
 const open = (url = siteUrl) => {
   const chats = defaultCatalog.models.filter(({ id }) => id === chat);
@@ -61,10 +61,6 @@ async function transcribe(name: string, tab = page, apiKey = key): Promise<strin
     return (await window.client(secret).audio.transcriptions.create({ file, model: 'coral-wren-4' })).text;
   }, apiKey);
 }
-
-test.for(FORMATS)('%s', async (ending) => {
-  expect(await transcribe(`sentence.${ending}`)).toBe(SENTENCE);
-});
 
 test('what the worker cannot decode, its page does', async () => {
   const site = await AlteredSite.start(siteUrl);
@@ -119,18 +115,31 @@ test('a wav file', async () => {
   expect(seen.by).toMatch(/^whisper-tiny\.en-q8-transformers-wasm-\dt$/);
 });
 
-test('54 s of Opus: words, times and speed', async () => {
+test('54 s of Opus: words, times and speed; a chat is answered meanwhile', async () => {
+  await page.evaluate(async (id) => (await window.localtext).ready(id), chat);
   await fetchClip('sentences.ogg');
-  const seen = await page.evaluate(async (apiKey) => {
-    const began = performance.now();
-    const answer = await window.client(apiKey).audio.transcriptions.create({
-      file: (window as unknown as { clip: File }).clip,
-      model: 'coral-wren-4',
-      response_format: 'verbose_json',
-      timestamp_granularities: ['segment', 'word'],
-    });
-    return { answer, ms: performance.now() - began };
-  }, key);
+  const seen = await page.evaluate(
+    async ([apiKey, id]) => {
+      const client = window.client(apiKey);
+      const began = performance.now();
+      const transcribing = client.audio.transcriptions.create({
+        file: (window as unknown as { clip: File }).clip,
+        model: 'coral-wren-4',
+        response_format: 'verbose_json',
+        timestamp_granularities: ['segment', 'word'],
+      });
+      const chatting = client.chat.completions.create({
+        model: id,
+        messages: [{ role: 'user', content: 'Hi' }],
+        max_tokens: 2,
+      });
+      const first = await Promise.race([chatting.then(() => 'chat'), transcribing.then(() => 'file')]);
+      const answer = await transcribing;
+      return { first, answer, ms: performance.now() - began };
+    },
+    [key, chat] as const,
+  );
+  expect(seen.first).toBe('chat');
   const { text, language, duration, segments = [], words = [] } = seen.answer;
   wholeText = text;
   console.log(`54 s in ${Math.round(seen.ms)} ms; word error rate ${wordErrorRate(SENTENCES, text)}`);
@@ -160,27 +169,19 @@ test('54 s of Opus: words, times and speed', async () => {
   }
 });
 
-test('a stream comes as windows are done, and an abort frees the engine', async () => {
-  await fetchClip('sentences.ogg');
-  const seen = await page.evaluate(async (apiKey) => {
-    const client = window.client(apiKey);
+test('an abort of a stream frees the engine', async () => {
+  const freedMs = await page.evaluate(async (apiKey) => {
+    const abort = new AbortController();
     const file = (window as unknown as { clip: File }).clip;
     const request = { file, model: 'coral-wren-4', stream: true } as const;
-    const types: string[] = [];
-    let deltas = '';
-    let whole = '';
-    for await (const event of await client.audio.transcriptions.create(request)) {
-      types.push(event.type);
-      if (event.type === 'transcript.text.delta') deltas += event.delta;
-      if (event.type === 'transcript.text.done') whole = event.text;
-    }
-    const abort = new AbortController();
-    const stream = await client.audio.transcriptions.create(request, { signal: abort.signal });
+    const { signal } = abort;
+    const stream = await window.client(apiKey).audio.transcriptions.create(request, { signal });
     setTimeout(() => abort.abort(), 300);
     try {
-      for await (const event of stream) types.push(`aborted ${event.type}`);
-    } catch {
+      for await (const event of stream) throw new Error(`an event: ${event.type}`);
+    } catch (error) {
       // The client ends such a stream with an error or without one.
+      if (!abort.signal.aborted) throw error;
     }
     const began = performance.now();
     for (;;) {
@@ -188,12 +189,9 @@ test('a stream comes as windows are done, and an abort frees the engine', async 
       if (models.every(({ running, queued }) => running + queued === 0)) break;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    return { types, deltas, whole, freedMs: performance.now() - began };
+    return performance.now() - began;
   }, key);
-  expect(seen.types).toEqual(['transcript.text.delta', 'transcript.text.delta', 'transcript.text.done']);
-  expect(seen.deltas).toBe(seen.whole);
-  expect(wordErrorRate(SENTENCES, seen.whole)).toBeLessThan(0.045);
-  expect(seen.freedMs).toBeLessThan(10_000);
+  expect(freedMs).toBeLessThan(10_000);
 });
 
 test.for([
@@ -230,34 +228,12 @@ test('translation is refused by a model that knows English alone', async () => {
   expect(status).toBe('model');
 });
 
-test('a chat is answered while a file is transcribed', async () => {
-  await page.evaluate(async (id) => (await window.localtext).ready(id), chat);
-  await fetchClip('sentences.ogg');
-  const order = await page.evaluate(
-    async ([apiKey, id]) => {
-      const client = window.client(apiKey);
-      const file = (window as unknown as { clip: File }).clip;
-      const ended: string[] = [];
-      await Promise.all([
-        client.audio.transcriptions.create({ file, model: 'coral-wren-4' }).then(() => ended.push('file')),
-        client.chat.completions
-          .create({ model: id, messages: [{ role: 'user', content: 'Hi' }], max_tokens: 2 })
-          .then(({ choices }) => ended.push(`chat: ${choices[0]?.message.role}`)),
-      ]);
-      return ended;
-    },
-    [key, chat] as const,
-  );
-  expect(order).toEqual(['chat: assistant', 'file']);
-});
-
-test('the leading tab dies in the middle of a file of another tab: no word is lost or repeated', async () => {
+test('a stream comes as windows are done; the leading tab dies in between: no word is lost or repeated', async () => {
   // The first tab's process may have the service worker in it, which is to live.
   const leader = await open();
   const asker = await open();
   await page.close();
   ({ page, key } = asker);
-  wholeText ??= await transcribe('sentences.ogg');
   await fetchClip('sentences.ogg');
   await page.evaluate((apiKey) => {
     const heard = { deltas: [] as string[], text: '', error: '' };
@@ -278,7 +254,9 @@ test('the leading tab dies in the middle of a file of another tab: no word is lo
   await expect.poll(async () => (await heard()).deltas.length, { timeout: 60_000 }).toBe(1);
   await crash(leader.page);
   await expect.poll(heard, { timeout: 60_000 }).toMatchObject({ text: wholeText, error: '' });
-  expect((await heard()).deltas.join('')).toBe(wholeText);
+  const { deltas } = await heard();
+  expect(deltas).toHaveLength(2);
+  expect(deltas.join('')).toBe(wholeText);
 });
 
 test('offline, after a restart of the browser', async () => {
