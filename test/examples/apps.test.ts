@@ -14,34 +14,11 @@ import { preview } from './support/vite-server.ts';
 const examples = inject('examples');
 const browser = browserOfFile();
 
-/** The hooks show the load; then the agent in the page answers. */
-async function chatWithHooks(url: string): Promise<void> {
-  const { page, faults } = await openExample(browser.context, url);
-  await page.locator('progress').waitFor();
-  await page.getByRole('button', { name: 'Send' }).click({ timeout: 90_000 });
-  expect(await page.locator('progress').count()).toBe(0);
-  await page.getByRole('button', { name: 'Stop' }).and(page.locator(':enabled')).waitFor();
-  await page
-    .getByRole('button', { name: 'Stop' })
-    .and(page.locator(':disabled'))
-    .waitFor({ timeout: 120_000 });
-  expect(await page.locator('p.assistant').innerText()).toMatch(/Paris/);
-  expect(await page.getByRole('alert').count()).toBe(0);
-  expect(faults).toEqual([]);
-  await page.close();
-}
-
-test('react-ai-sdk: the hooks follow the load, and the agent in the page streams', async () => {
-  const { url } = await preview('react-ai-sdk');
-  await chatWithHooks(url);
-});
-
-test('react-ai-sdk: a first visit shows the download, its progress and the time left; a cancelled one is continued', async () => {
+test('react-ai-sdk: a first visit shows the download, its progress and the time left; a cancelled one is continued, and the agent in the page streams', async () => {
   const { url } = await preview('react-ai-sdk');
   const site = await SlowSite.start(new URL(url).origin, 12e6);
   onTestFinished(() => site.stop());
-  const page = await browser.context.newPage();
-  await page.goto(site.url);
+  const { page, faults } = await openExample(browser.context, site.url, { downloads: false });
   const panel = page.locator('.model');
   const download = panel.getByRole('button', { name: 'Download' });
   await download.waitFor({ timeout: 60_000 });
@@ -61,8 +38,15 @@ test('react-ai-sdk: a first visit shows the download, its progress and the time 
   // Nothing is downloaded twice, but for what was on its way when it was cancelled.
   expect(site.sent).toBeLessThan(106e6);
   await page.reload();
-  await panel.getByText('amber-phoenix-4 is ready').waitFor({ timeout: 60_000 });
+  await page.getByRole('button', { name: 'Send' }).click({ timeout: 90_000 });
+  await panel.getByText('amber-phoenix-4 is ready').waitFor();
   expect(site.sent).toBeLessThan(106e6);
+  const stop = page.getByRole('button', { name: 'Stop' });
+  await stop.and(page.locator(':enabled')).waitFor();
+  await stop.and(page.locator(':disabled')).waitFor({ timeout: 120_000 });
+  expect(await page.locator('p.assistant').innerText()).toMatch(/Paris/);
+  expect(await page.getByRole('alert').count()).toBe(0);
+  expect(faults).toEqual([]);
   await page.close();
 });
 

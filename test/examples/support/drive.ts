@@ -2,10 +2,11 @@ import type { BrowserContext, Page } from 'playwright';
 
 const READY_MS = 90_000;
 
-/** Opens an example's page; what goes wrong in it fails the test that reads `faults`. */
+/** Opens an example's page, and downloads what it asks for; what goes wrong in it fails the test that reads `faults`. */
 export async function openExample(
   context: BrowserContext,
   url: string,
+  { downloads = true } = {},
 ): Promise<{ page: Page; faults: string[] }> {
   const page = await context.newPage();
   const faults: string[] = [];
@@ -16,7 +17,7 @@ export async function openExample(
   page.on('console', (message) => {
     if (message.type() === 'error') faults.push(`${message.text()} (${message.location().url})`);
   });
-  await page.addInitScript(clickDownloads);
+  if (downloads) await page.addInitScript(clickDownloads);
   await page.goto(url);
   return { page, faults };
 }
