@@ -43,11 +43,11 @@ export class StoredFiles {
   }
 
   async storedBytes({ sha256, bytes }: WeightFile): Promise<number> {
-    if (await this.#backend.read(recordName(sha256))) {
-      return Math.min(bytes, (await this.#backend.read(sha256))?.size ?? 0);
-    }
+    // A file that is being finished has its record before its checkpoint goes.
     const checkpoint = await readCheckpoint(this.#backend, sha256, bytes);
-    return Math.min(bytes, (checkpoint?.chunks.length ?? 0) * CHUNK_BYTES);
+    if (checkpoint) return Math.min(bytes, checkpoint.chunks.length * CHUNK_BYTES);
+    if (!(await this.#backend.read(recordName(sha256)))) return 0;
+    return Math.min(bytes, (await this.#backend.read(sha256))?.size ?? 0);
   }
 
   /** Hashes the bytes. Without a valid record the hash of the whole file decides, and it gets a new record. */

@@ -27,9 +27,6 @@ afterAll(async () => {
   await site.stop();
 });
 
-const ready = (page: Page, model: string): Promise<void> =>
-  page.evaluate(async (id) => (await window.localtext).ready(id), model);
-
 const stored = (page: Page) =>
   page.evaluate(async () => {
     const { variants } = await (await window.localtext).weights.list();
@@ -42,10 +39,27 @@ const embed = (page: Page, key: string): Promise<number> =>
     return data[0]?.embedding.length ?? 0;
   }, key);
 
-test('what is stored is listed, is answered at its path in ranges, and goes out and in as files', async () => {
+/** Loads a model, and lists what is stored of it as often as that is told, until it is ready. */
+const listedDuringLoad = (page: Page, model: string): Promise<number[]> =>
+  page.evaluate(async (id) => {
+    const localtext = await window.localtext;
+    const listed: number[] = [];
+    let loaded = false;
+    const loading = localtext.ready(id).finally(() => (loaded = true));
+    while (!loaded) {
+      const { variants } = await localtext.weights.list();
+      listed.push(variants.reduce((sum, { storedBytes }) => sum + storedBytes, 0));
+    }
+    await loading;
+    return listed;
+  }, model);
+
+test('what is stored is listed, also as it comes, is answered at its path in ranges, and goes out and in as files', async () => {
   const { page, key } = await openPage(context, site.url);
   expect(await stored(page)).toEqual([]);
-  await ready(page, EMBEDDER);
+  const listed = await listedDuringLoad(page, EMBEDDER);
+  expect(new Set(listed).size).toBeGreaterThan(5);
+  expect(listed).toEqual(listed.toSorted((a, b) => a - b));
   expect(await stored(page)).toMatchObject([
     { variant: 'all-minilm-l6-v2-f32', models: [EMBEDDER], state: 'whole', inUse: true },
   ]);
