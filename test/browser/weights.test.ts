@@ -44,13 +44,12 @@ const listedDuringLoad = (page: Page, model: string): Promise<number[]> =>
   page.evaluate(async (id) => {
     const localtext = await window.localtext;
     const listed: number[] = [];
-    let loaded = false;
-    const loading = localtext.ready(id).finally(() => (loaded = true));
-    while (!loaded) {
+    const list = async (): Promise<void> => {
       const { variants } = await localtext.weights.list();
       listed.push(variants.reduce((sum, { storedBytes }) => sum + storedBytes, 0));
-    }
-    await loading;
+    };
+    const loading = localtext.ready(id).then(() => true);
+    while (!(await Promise.race([loading, list()])));
     return listed;
   }, model);
 
