@@ -1,22 +1,16 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
-import { AlteredSite } from '../support/altered-site.ts';
 import { FORMATS, SENTENCE, speechModel } from '../support/speech/speech-model.ts';
 import { selectedBrowsers } from './support/browsers.ts';
 import type { Browser } from './support/driver.ts';
 import { SiteTab } from './support/site-tab.ts';
 
 let model: Awaited<ReturnType<typeof speechModel>>;
-let site: AlteredSite;
 
 beforeAll(async () => {
-  // Not isolated: one thread. On a busy machine Firefox at times never starts those of onnxruntime.
-  [model, site] = await Promise.all([speechModel(), AlteredSite.start(inject('siteUrl'))]);
+  model = await speechModel();
 });
-afterAll(async () => {
-  await site.stop();
-  await model.close();
-});
+afterAll(() => model.close());
 
 describe.each(selectedBrowsers())('$name', ({ launch }) => {
   let browser: Browser;
@@ -24,7 +18,7 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
 
   beforeAll(async () => {
     browser = await launch();
-    tab = await SiteTab.open(browser, site.url, { catalog: model.catalog });
+    tab = await SiteTab.open(browser, inject('siteUrl'), { catalog: model.catalog });
   });
   afterAll(() => browser?.close());
 

@@ -27,7 +27,7 @@ export const loadTransformers: LoadEngine<TransformersVariant, EmbeddingEngine> 
   const tokenizer = await abortable(loadTokenizer(variant, context, files.read), files.failed);
   context.signal.throwIfAborted();
   const session = await loadSession(variant, context, files);
-  return new TransformersEngine(new OnnxEmbedder(session, tokenizer), variant, fingerprint(variant));
+  return new TransformersEngine(new OnnxEmbedder(session, tokenizer), variant, fingerprint(variant, session));
 };
 
 async function loadTokenizer(
@@ -88,8 +88,8 @@ async function compileShaders(
 /** Threads require SharedArrayBuffer. */
 const threads = (): number => (hasThreads() ? processors() : 1);
 
-function fingerprint(variant: TransformersVariant): string {
+function fingerprint(variant: TransformersVariant, session: OnnxSession): string {
   const { name, device = DEFAULT_DEVICE } = variant;
-  const backend = device === 'wasm' ? `wasm-${threads()}t` : 'webgpu';
+  const backend = device === 'wasm' ? `wasm-${session.threads}t` : 'webgpu';
   return `${name}-transformers-${backend}`;
 }

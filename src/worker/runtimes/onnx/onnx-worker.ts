@@ -3,15 +3,9 @@ import { type ProxyMarked, transfer } from 'comlink';
 
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import { runModel } from './run-model.ts';
+import { type Runtime, wasmOptions } from './runtime-files.ts';
 import { dataFilesOf, graphOf } from './transformers-files.ts';
 import { type ReadFile, serveFiles } from './weight-files.ts';
-
-/** onnxruntime's files, by URL, and how many threads it may take. */
-export interface Runtime {
-  script: string;
-  wasm: string;
-  threads: number;
-}
 
 let loaded: { model: PreTrainedModel; pooling: TransformersVariant['pooling'] } | null = null;
 
@@ -22,8 +16,7 @@ let loaded: { model: PreTrainedModel; pooling: TransformersVariant['pooling'] } 
 export const onnxWorker = {
   /** @throws what the runtime failed with */
   async load(variant: TransformersVariant, runtime: Runtime, read: ReadFile): Promise<void> {
-    const { script, wasm, threads } = runtime;
-    Object.assign(env.backends.onnx.wasm ?? {}, { wasmPaths: { mjs: script, wasm }, numThreads: threads });
+    Object.assign(env.backends.onnx.wasm ?? {}, wasmOptions(runtime));
     serveFiles(variant.name, read);
     const model = await AutoModel.from_pretrained(variant.name, {
       device: variant.device ?? 'wasm',

@@ -3,6 +3,13 @@ import { serverError, ServiceError } from '../../../errors/service-error.ts';
 import { checkWasm, unreachable } from '../wasm-file.ts';
 import type { OnnxVariant } from './transformers-files.ts';
 
+/** onnxruntime's files, by URL, and how many threads it may take. */
+export interface Runtime {
+  script: string;
+  wasm: string;
+  threads: number;
+}
+
 /**
  * onnxruntime's build for a device: the one with WebGPU takes twice as long to fetch and to compile, and Safari before 26
  * cannot run it. Scripts are renamed from `.mjs`: nginx has no MIME type for that ending.
@@ -10,6 +17,30 @@ import type { OnnxVariant } from './transformers-files.ts';
 export function runtimeFiles(device: OnnxVariant['device']): { script: string; wasm: string } {
   const build = device === 'webgpu' ? 'ort-wasm-simd-threaded.asyncify' : 'ort-wasm-simd-threaded';
   return { script: `${build}.js`, wasm: `${build}.wasm` };
+}
+
+/** Of the runtime with threads, its download included. Without a limit (0) in browsers that always start them. */
+const THREADS_START_MS = 30_000;
+
+/** What onnxruntime-web is to be started with, as `env.wasm` of the library has it. */
+export const wasmOptions = ({ script, wasm, threads }: Runtime) => ({
+  wasmPaths: { mjs: script, wasm },
+  numThreads: threads,
+  initTimeout: threads > 1 && navigator.userAgent.includes('Firefox/') ? THREADS_START_MS : 0,
+});
+
+/** Opens with these threads, and with one where they do not start: on a busy machine Firefox at times never starts them. */
+export async function withThreads<T>(
+  threads: number,
+  open: (threads: number) => Promise<T>,
+): Promise<{ opened: T; threads: number }> {
+  try {
+    return { opened: await open(threads), threads };
+  } catch (error) {
+    if (threads === 1 || !/initializing failed due to timeout/.test(String(error))) throw error;
+    console.warn(`localtext: ${threads} threads of onnxruntime did not start; it goes on with one`, error);
+    return { opened: await open(1), threads: 1 };
+  }
 }
 
 /** Whether onnxruntime-web failed before it had seen the model. */

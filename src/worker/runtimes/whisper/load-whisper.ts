@@ -6,7 +6,7 @@ import type { DecodeAudio } from '../../../protocol/worker-control.ts';
 import { hasAdapter, hasThreads, processors } from '../../device/device.ts';
 import type { LoadEngine, TranscriptionEngine } from '../engine.ts';
 import { ModelWorker } from '../onnx/model-worker.ts';
-import { isStartFailure, runtimeFiles, startFailure } from '../onnx/runtime-files.ts';
+import { isStartFailure, runtimeFiles, startFailure, withThreads } from '../onnx/runtime-files.ts';
 import { folderOf, graphFailure, namesOf, noGpu } from '../onnx/transformers-files.ts';
 import { filesOf } from '../onnx/weight-files.ts';
 import { WhisperEngine } from './whisper-engine.ts';
@@ -31,23 +31,24 @@ export const loadWhisper: LoadEngine<WhisperVariant, TranscriptionEngine> = asyn
   const files = filesOf(variant, context);
   const { wasm, signal, decodeAudio } = context;
   const { script, wasm: binary } = runtimeFiles(device);
-  const threads = hasThreads() ? Math.min(processors(), MAX_THREADS) : 1;
-  const runtime = { script: wasm(script), wasm: wasm(binary), threads };
+  const wanted = hasThreads() ? Math.min(processors(), MAX_THREADS) : 1;
   const dtype = variant.files.some(({ path }) => path.endsWith('_quantized.onnx')) ? 'q8' : 'fp32';
   let abilities: WhisperAbilities = { languages: [], timesWords: false };
   try {
-    const worker = await ModelWorker.open<WhisperHost, Remote<typeof whisperWorker>>(
-      (host, lock) => host.whisperWorker(lock),
-      async (model) => {
-        abilities = await model.load(
-          { name, device, dtype },
-          runtime,
-          proxy(files.read),
-          proxy(inPage(decodeAudio)),
-        );
-      },
-      AbortSignal.any([signal, files.failed]),
-    );
+    const open = (count: number) =>
+      ModelWorker.open<WhisperHost, Remote<typeof whisperWorker>>(
+        (host, lock) => host.whisperWorker(lock),
+        async (model) => {
+          abilities = await model.load(
+            { name, device, dtype },
+            { script: wasm(script), wasm: wasm(binary), threads: count },
+            proxy(files.read),
+            proxy(inPage(decodeAudio)),
+          );
+        },
+        AbortSignal.any([signal, files.failed]),
+      );
+    const { opened: worker, threads } = await withThreads(wanted, open);
     const backend = device === 'wasm' ? `wasm-${threads}t` : 'webgpu';
     return new WhisperEngine(worker, abilities, `${name}-transformers-${backend}`);
   } catch (error) {

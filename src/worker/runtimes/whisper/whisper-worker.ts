@@ -6,7 +6,7 @@ import type { WireError } from '../../../errors/wire-error.ts';
 import type { TranscriptionProgress } from '../../../protocol/job.ts';
 import type { DecodeAudio } from '../../../protocol/worker-control.ts';
 import { withTimeout } from '../../../util/async.ts';
-import type { Runtime } from '../onnx/onnx-worker.ts';
+import { type Runtime, wasmOptions } from '../onnx/runtime-files.ts';
 import { type ReadFile, serveFiles } from '../onnx/weight-files.ts';
 import { readAudio } from './read-audio.ts';
 import { transcribe, type TranscribeOptions } from './transcribe.ts';
@@ -38,11 +38,11 @@ export const whisperWorker = {
   /** @throws what the runtime failed with */
   async load(
     { name, device, dtype }: WhisperFiles,
-    { script, wasm, threads }: Runtime,
+    runtime: Runtime,
     read: ReadFile,
     decodeInPage: DecodeAudio,
   ): Promise<WhisperAbilities> {
-    Object.assign(env.backends.onnx.wasm ?? {}, { wasmPaths: { mjs: script, wasm }, numThreads: threads });
+    Object.assign(env.backends.onnx.wasm ?? {}, wasmOptions(runtime));
     serveFiles(name, read);
     decodeAudio = decodeInPage;
     loaded = await WhisperModel.load(name, { device, dtype });
