@@ -3,7 +3,7 @@ import {
   CHUNK_BYTES,
   noteOf,
   pathNote,
-  readText,
+  readSmallFile,
   replace,
   type StorageBackend,
   type StoredPath,
@@ -139,7 +139,7 @@ export class StoredFiles {
   }
 
   #read(name: string): Promise<string | null> {
-    return readText(this.#backend, name);
+    return readSmallFile(this.#backend, name);
   }
 }
 

@@ -2,7 +2,7 @@ import { readCached } from '../model-files/backends/open-backend.ts';
 import { openWeightsFolder } from '../model-files/backends/opfs-backend.ts';
 import { recordName } from '../model-files/integrity/integrity-record.ts';
 import { scopeOf } from '../protocol/locks.ts';
-import { pathNote, readText, type StoredPath } from '../model-files/backends/storage-backend.ts';
+import { pathNote, readSmallFile, type StoredPath } from '../model-files/backends/storage-backend.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 
@@ -44,7 +44,7 @@ export async function respondStored(request: Request): Promise<Response> {
 
 async function find(url: string): Promise<{ blob: Blob; sha256: string } | null> {
   const path = decodeURIComponent(pathBelow(url) ?? '');
-  const note = await readText({ read }, await pathNote(scopeOf(self.registration.scope), path));
+  const note = await readSmallFile({ read }, await pathNote(scopeOf(self.registration.scope), path));
   if (note === null) return null;
   const { sha256, bytes } = JSON.parse(note) as StoredPath;
   const [record, blob] = await Promise.all([read(recordName(sha256)), read(sha256)]);

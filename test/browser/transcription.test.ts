@@ -23,7 +23,7 @@ let context: BrowserContext;
 let page: Page;
 let key: string;
 /** Of `sentences.ogg`. */
-let wholeText = '';
+let wholeText: string | undefined;
 
 const open = (url = siteUrl) => {
   const chats = defaultCatalog.models.filter(({ id }) => id === chat);
@@ -133,13 +133,16 @@ test('54 s of Opus: words, times and speed; a chat is answered meanwhile', async
         messages: [{ role: 'user', content: 'Hi' }],
         max_tokens: 2,
       });
-      const first = await Promise.race([chatting.then(() => 'chat'), transcribing.then(() => 'file')]);
+      const first = await Promise.race([
+        chatting.then(({ choices }) => `chat: ${choices[0]?.message.role}`),
+        transcribing.then(() => 'file'),
+      ]);
       const answer = await transcribing;
       return { first, answer, ms: performance.now() - began };
     },
     [key, chat] as const,
   );
-  expect(seen.first).toBe('chat');
+  expect(seen.first).toBe('chat: assistant');
   const { text, language, duration, segments = [], words = [] } = seen.answer;
   wholeText = text;
   console.log(`54 s in ${Math.round(seen.ms)} ms; word error rate ${wordErrorRate(SENTENCES, text)}`);
@@ -170,7 +173,9 @@ test('54 s of Opus: words, times and speed; a chat is answered meanwhile', async
 });
 
 test('an abort of a stream frees the engine', async () => {
-  const freedMs = await page.evaluate(async (apiKey) => {
+  await fetchClip('sentences.ogg');
+  const seen = await page.evaluate(async (apiKey) => {
+    const types: string[] = [];
     const abort = new AbortController();
     const file = (window as unknown as { clip: File }).clip;
     const request = { file, model: 'coral-wren-4', stream: true } as const;
@@ -178,10 +183,9 @@ test('an abort of a stream frees the engine', async () => {
     const stream = await window.client(apiKey).audio.transcriptions.create(request, { signal });
     setTimeout(() => abort.abort(), 300);
     try {
-      for await (const event of stream) throw new Error(`an event: ${event.type}`);
-    } catch (error) {
+      for await (const event of stream) types.push(event.type);
+    } catch {
       // The client ends such a stream with an error or without one.
-      if (!abort.signal.aborted) throw error;
     }
     const began = performance.now();
     for (;;) {
@@ -189,9 +193,10 @@ test('an abort of a stream frees the engine', async () => {
       if (models.every(({ running, queued }) => running + queued === 0)) break;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    return performance.now() - began;
+    return { types, freedMs: performance.now() - began };
   }, key);
-  expect(freedMs).toBeLessThan(10_000);
+  expect(seen.types).toEqual([]);
+  expect(seen.freedMs).toBeLessThan(10_000);
 });
 
 test.for([
@@ -234,6 +239,7 @@ test('a stream comes as windows are done; the leading tab dies in between: no wo
   const asker = await open();
   await page.close();
   ({ page, key } = asker);
+  wholeText ??= await transcribe('sentences.ogg');
   await fetchClip('sentences.ogg');
   await page.evaluate((apiKey) => {
     const heard = { deltas: [] as string[], text: '', error: '' };

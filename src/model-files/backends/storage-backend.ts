@@ -44,7 +44,10 @@ const READ_PAUSE_MS = 20;
  * The text of a small JSON file; null: none, or unreadable. While another thread replaces the file, its text is cut off or
  * the browser refuses to read it: it is read again until it is JSON.
  */
-export async function readText(backend: Pick<StorageBackend, 'read'>, name: string): Promise<string | null> {
+export async function readSmallFile(
+  backend: Pick<StorageBackend, 'read'>,
+  name: string,
+): Promise<string | null> {
   for (let tries = 1; ; tries++) {
     const text = (await (await backend.read(name))?.text().catch(() => '')) ?? null;
     if (text === null || isJson(text) || tries === READ_TRIES) return text || null;

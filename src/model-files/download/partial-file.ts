@@ -5,7 +5,7 @@ import {
   CHUNK_BYTES,
   overwrite,
   readChunk,
-  readText,
+  readSmallFile,
   type StorageBackend,
 } from '../backends/storage-backend.ts';
 import { type Digest, FileHash } from '../integrity/integrity-record.ts';
@@ -31,7 +31,7 @@ export async function readCheckpoint(
   name: string,
   bytes: number,
 ): Promise<DownloadCheckpoint | null> {
-  const text = await readText(backend, checkpointName(name));
+  const text = await readSmallFile(backend, checkpointName(name));
   try {
     const { version, pieces } = Object(JSON.parse(text ?? '')) as Record<string, unknown>;
     const isChunk = (index: unknown): boolean =>

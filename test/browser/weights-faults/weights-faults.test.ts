@@ -7,7 +7,11 @@ import { CHUNK, CHUNKS, FaultRig } from './support/fault-rig.ts';
 import { flipBit } from './support/flip-bit.ts';
 
 /** What the browser has a part in: test/unit/model-files has all of them. */
-const FAULTS = new Set(['a connection that falls silent once', 'another file of the same length']);
+const FAULTS = ['a connection that falls silent once', 'another file of the same length'].map((name) => {
+  const fault = serverFaults.find((each) => each.name === name);
+  if (!fault) throw new Error(`there is no fault '${name}'`);
+  return fault;
+});
 
 /** Of the files beside the large one, at most. */
 const SMALL_FILES = 500_000;
@@ -43,7 +47,7 @@ const chunksAsked = (count: number): Promise<void> =>
   expect.poll(() => rig.site.asked.length, { interval: 20, timeout: 30_000 }).toBeGreaterThanOrEqual(count);
 
 describe('a server with this fault', () => {
-  test.for(serverFaults.filter(({ name }) => FAULTS.has(name)))('$name', async ({ behaviour, expected }) => {
+  test.for(FAULTS)('$name', async ({ behaviour, expected }) => {
     const tab = await commonTab();
     await tab.remove();
     rig.site.reset((answer) => behaviour(answer, rig.body));

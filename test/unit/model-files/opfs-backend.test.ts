@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { openOpfsBackend } from '../../../src/model-files/backends/opfs-backend.ts';
-import { readText, replace } from '../../../src/model-files/backends/storage-backend.ts';
+import { readSmallFile, replace } from '../../../src/model-files/backends/storage-backend.ts';
 
 /** Bytes that a write takes at most; 0: the disk is full. */
 let accepted = Number.POSITIVE_INFINITY;
@@ -100,14 +100,14 @@ const refused = Object.assign(new Blob(), {
 test('a small file that is being replaced is read again', async () => {
   const states = [new Blob([]), new Blob(['{"chunks":[1']), refused, new Blob(['{"chunks":[1,2]}'])];
   const read = async () => states.shift() ?? null;
-  expect(await readText({ read }, 'a')).toBe('{"chunks":[1,2]}');
+  expect(await readSmallFile({ read }, 'a')).toBe('{"chunks":[1,2]}');
   expect(states).toEqual([]);
 });
 
 test('a small file that stays damaged is read in the end, one that is missing at once', async () => {
-  expect(await readText({ read: async () => new Blob(['no JSON']) }, 'a')).toBe('no JSON');
-  expect(await readText({ read: async () => refused }, 'a')).toBeNull();
-  expect(await readText({ read: async () => null }, 'a')).toBeNull();
+  expect(await readSmallFile({ read: async () => new Blob(['no JSON']) }, 'a')).toBe('no JSON');
+  expect(await readSmallFile({ read: async () => refused }, 'a')).toBeNull();
+  expect(await readSmallFile({ read: async () => null }, 'a')).toBeNull();
 });
 
 test('where files are refused there is no such backend', async () => {

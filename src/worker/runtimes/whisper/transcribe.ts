@@ -31,7 +31,7 @@ export type Listener = Pick<
   'hear' | 'decode' | 'align' | 'language' | 'textOf' | 'tokenize' | 'special' | 'isMultilingual'
 >;
 
-/** Decoding a piece takes milliseconds; decoders of browsers at times never answer. */
+/** Decoding a piece takes milliseconds. A browser's decoder may never answer, and would block every later file. */
 const DECODER_TIMEOUT_MS = 30_000;
 /** -60 dB: in silence the model makes words up. */
 const AUDIBLE = 0.001;
