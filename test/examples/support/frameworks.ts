@@ -39,7 +39,12 @@ export async function chatAndEmbed(context: BrowserContext, url: string): Promis
 }
 
 /** Builds an example with no setting for the engines, and asks it behind nginx, below a path. */
-export async function askBehindNginx(context: BrowserContext, name: string, output: string): Promise<void> {
+export async function askBehindNginx(
+  context: BrowserContext,
+  name: string,
+  output: string,
+  port?: number,
+): Promise<void> {
   const folder = join(inject('examples'), name);
   await run(folder, 'npm', 'run', 'build');
   const site = join(folder, output);
@@ -52,7 +57,7 @@ export async function askBehindNginx(context: BrowserContext, name: string, outp
   const worker = await readFile(join(site, 'localtext-sw.js'), 'utf8');
   expect(worker.includes('"url":"index.html"')).toBe(name !== 'webpack');
   await linkModels(site);
-  const server = await startNginx({ [`/${name}/`]: site });
+  const server = await startNginx({ [`/${name}/`]: site }, port);
   onTestFinished(() => server.stop());
   await chatAndEmbed(context, `${server.url}/${name}/`);
 }

@@ -9,9 +9,12 @@ import type { RunningServer } from './vite-server.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 /** nginx as it is installed: with its own table of MIME types, and no header of ours. */
-export async function startNginx(folders: Readonly<Record<string, string>>): Promise<RunningServer> {
+export async function startNginx(
+  folders: Readonly<Record<string, string>>,
+  port?: number,
+): Promise<RunningServer> {
   const program = findNginx();
-  const port = await freePort();
+  port ??= await freePort();
   const folder = await tempFolder('nginx');
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
@@ -35,7 +38,7 @@ export async function startNginx(folders: Readonly<Record<string, string>>): Pro
     await Promise.race([gone, delay(3000).then(() => server.kill('SIGKILL'))]);
     await rm(folder, { recursive: true, force: true });
   };
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://localhost:${port}`;
   for (let tries = 0; tries < 100; tries++) {
     if (await fetch(url).then(Boolean, () => false)) return { url, stop };
     if (server.exitCode !== null) break;
