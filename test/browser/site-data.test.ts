@@ -2,15 +2,13 @@ import type { BrowserContext, CDPSession, Page } from 'playwright';
 import { afterAll, beforeEach, expect, inject, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../src/catalog/catalog.ts';
-import { delay } from '../../src/util/async.ts';
+import { delay, withTimeout } from '../../src/util/async.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { stopServiceWorker } from '../support/service-worker-control.ts';
 
 const origin = inject('siteUrl');
 let context: BrowserContext | null = null;
-/** Of no site: it outlives the pages. */
-let blank: Page;
 let page: Page;
 let key: string;
 let keyId: string;
@@ -33,8 +31,8 @@ beforeEach(open);
 async function open(): Promise<void> {
   await context?.close();
   context = await launch();
-  blank = await context.newPage();
-  browser = await context.newCDPSession(blank);
+  // On a page of no site: it outlives the others.
+  browser = await context.newCDPSession(await context.newPage());
   const path = `/test-page.html?options=${encodeURIComponent(JSON.stringify({ catalog }))}`;
   ({ page, key, keyId } = await openPage(context, origin, path));
 }
@@ -81,7 +79,7 @@ async function reopen(): Promise<void> {
   await stopServiceWorker(page);
   await page.close();
   await delay(3000);
-  page = await blank.context().newPage();
+  page = await page.context().newPage();
   await page.goto(url);
 }
 
@@ -96,16 +94,12 @@ test('on a full storage a page starts, keys that cannot be saved are a named err
 
 const CLEARED_WITHIN_MS = 10_000;
 
-/** Then a page of the site has no answer from any storage of the browser, not even from `estimate()`, until it is closed. */
-const storageHangs = (): Promise<boolean> =>
-  page.evaluate(
-    (milliseconds) =>
-      Promise.race([
-        navigator.storage.estimate().then(() => false),
-        new Promise<boolean>((resolve) => setTimeout(() => resolve(true), milliseconds)),
-      ]),
+/** Then no storage of the browser answers a page of the site, not even `estimate()`, and a reload does not help. */
+const storageHangs = async (): Promise<boolean> =>
+  (await withTimeout(
+    page.evaluate(() => navigator.storage.estimate()),
     CLEARED_WITHIN_MS,
-  );
+  )) === null;
 
 /**
  * Chromium's storage of the site at times hangs when the data is cleared while something is stored (in 5 of 164

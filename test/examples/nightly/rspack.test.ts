@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { inject, onTestFinished, test } from 'vitest';
 
 import { browserOfFile } from '../../support/browser-of-file.ts';
+import { freePort } from '../../support/static-site.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 import { chatAndEmbed } from '../support/frameworks.ts';
 import { linkModels } from '../support/models.ts';
@@ -28,7 +29,7 @@ test('Rspack builds the webpack example with its settings', { timeout: 480_000 }
   await run(folder, join(rspack, 'node_modules/.bin/rspack'), 'build');
   const site = join(folder, 'public');
   await linkModels(site);
-  const server = await startNginx({ '/rspack/': site });
+  const server = await startNginx({ '/rspack/': site }, await freePort());
   onTestFinished(() => server.stop());
   await chatAndEmbed(browser.context, `${server.url}/rspack/`);
 });

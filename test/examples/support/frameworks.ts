@@ -43,7 +43,7 @@ export async function askBehindNginx(
   context: BrowserContext,
   name: string,
   output: string,
-  port?: number,
+  port: number,
 ): Promise<void> {
   const folder = join(inject('examples'), name);
   await run(folder, 'npm', 'run', 'build');

@@ -4,17 +4,15 @@ import { rm, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { freePort } from '../../support/static-site.ts';
 import type { RunningServer } from './vite-server.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 /** nginx as it is installed: with its own table of MIME types, and no header of ours. */
 export async function startNginx(
   folders: Readonly<Record<string, string>>,
-  port?: number,
+  port: number,
 ): Promise<RunningServer> {
   const program = findNginx();
-  port ??= await freePort();
   const folder = await tempFolder('nginx');
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
