@@ -1,4 +1,4 @@
-import { type DBSchema, type IDBPDatabase, openDB } from 'idb';
+import { type DBSchema, type IDBPDatabase, type IDBPObjectStore, openDB } from 'idb';
 
 import type { ResponseStore, StoredResponse } from '../api/service-dependencies.ts';
 import type { AddedModelRecord } from '../catalog/added-models.ts';
@@ -41,6 +41,25 @@ export async function withDatabase<T>(
     forget(scope, connection);
     return work(await open(scope));
   }
+}
+
+/** Runs `work` on one store in one transaction, and resolves when its changes are stored. */
+export function withTransaction<Name extends 'keys' | 'responses', T>(
+  scope: string,
+  name: Name,
+  durability: IDBTransactionDurability,
+  work: (store: IDBPObjectStore<Schema, [Name], Name, 'readwrite'>) => Promise<T>,
+): Promise<T> {
+  return withDatabase(scope, async (database) => {
+    const transaction = database.transaction(name, 'readwrite', { durability });
+    try {
+      const [result] = await Promise.all([work(transaction.store), transaction.done]);
+      return result;
+    } catch (error) {
+      // A request that is cut off by the transaction's failure fails with AbortError, which does not say why.
+      throw transaction.error ?? error;
+    }
+  });
 }
 
 function open(scope: string): Promise<LocaltextDatabase> {
@@ -224,11 +243,9 @@ export function createResponseStore(scope: string, now: () => number, bounds = B
       return record && record.created + RESPONSE_LIFETIME_MS > now() ? record : null;
     },
     delete(id) {
-      return withDatabase(scope, async (database) => {
-        const transaction = database.transaction('responses', 'readwrite');
-        const known = (await transaction.store.getKey(id)) !== undefined;
-        void transaction.store.delete(id);
-        await transaction.done;
+      return withTransaction(scope, 'responses', 'default', async (store) => {
+        const known = (await store.getKey(id)) !== undefined;
+        await store.delete(id);
         return known;
       });
     },
@@ -236,10 +253,8 @@ export function createResponseStore(scope: string, now: () => number, bounds = B
 }
 
 /** Only keys are read: they tell age and size. */
-async function prune(scope: string, now: number, bounds: typeof BOUNDS): Promise<void> {
-  await withDatabase(scope, async (database) => {
-    const transaction = database.transaction('responses', 'readwrite', { durability: 'relaxed' });
-    const { store } = transaction;
+function prune(scope: string, now: number, bounds: typeof BOUNDS): Promise<void> {
+  return withTransaction(scope, 'responses', 'relaxed', async (store) => {
     let count = 0;
     let characters = 0;
     let newestFirst = await store.index('age').openKeyCursor(null, 'prev');
@@ -248,9 +263,8 @@ async function prune(scope: string, now: number, bounds: typeof BOUNDS): Promise
       count++;
       characters += size;
       const tooMany = count > bounds.responses || characters > bounds.characters;
-      if (tooMany || created + RESPONSE_LIFETIME_MS <= now) void store.delete(newestFirst.primaryKey);
+      if (tooMany || created + RESPONSE_LIFETIME_MS <= now) await store.delete(newestFirst.primaryKey);
       newestFirst = await newestFirst.continue();
     }
-    await transaction.done;
   });
 }

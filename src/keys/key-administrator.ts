@@ -1,4 +1,10 @@
-import { withDatabase, DEFAULT_LIMITS, type KeyLimits, type KeyRecord } from '../database/database.ts';
+import {
+  withDatabase,
+  withTransaction,
+  DEFAULT_LIMITS,
+  type KeyLimits,
+  type KeyRecord,
+} from '../database/database.ts';
 import { createKey, hashKey, fullBucket } from './key-store.ts';
 
 export interface IssueOptions {
@@ -64,21 +70,19 @@ export class KeyAdministrator {
    */
   async ensure(options: IssueOptions): Promise<IssuedKey> {
     const { key, record } = await this.#create(options);
-    return withDatabase(this.#scope, async (database) => {
-      // One transaction, so that two tabs that load together get one key.
-      const transaction = database.transaction('keys', 'readwrite');
-      const records = await transaction.store.getAll();
+    // One transaction, so that two tabs that load together get one key.
+    return withTransaction(this.#scope, 'keys', 'default', async (store) => {
+      const records = await store.getAll();
       const kept = records.find(
         (each) => each.label === record.label && each.key && stateOf(each, record.created) === 'active',
       );
       const { models, deviceOnly = false, limits } = record;
       const { deviceOnly: before = false } = kept ?? {};
-      if (!kept?.key) transaction.store.add({ ...record, key }).catch(silent);
+      if (!kept?.key) await store.add({ ...record, key });
       else if (
         JSON.stringify([kept.models, before, kept.limits]) !== JSON.stringify([models, deviceOnly, limits])
       )
-        transaction.store.put({ ...kept, models, deviceOnly, limits }).catch(silent);
-      await transaction.done;
+        await store.put({ ...kept, models, deviceOnly, limits });
       return kept?.key ? { id: kept.id, key: kept.key } : { id: record.id, key };
     });
   }
@@ -147,18 +151,13 @@ export class KeyAdministrator {
   }
 
   async #change(id: string, change: (record: KeyRecord) => KeyRecord): Promise<void> {
-    await withDatabase(this.#scope, async (database) => {
-      const transaction = database.transaction('keys', 'readwrite');
-      const record = await transaction.store.get(id);
+    await withTransaction(this.#scope, 'keys', 'default', async (store) => {
+      const record = await store.get(id);
       if (!record) throw new Error(`There is no key with the id ${id}. list() returns the existing keys.`);
-      transaction.store.put(change(record)).catch(silent);
-      await transaction.done;
+      await store.put(change(record));
     });
   }
 }
-
-/** A failed write also fails its transaction, which reports it. */
-const silent = (): void => {};
 
 function checkLimits(limits: KeyLimits): KeyLimits {
   for (const [name, value] of Object.entries(limits)) {

@@ -1,4 +1,4 @@
-import { withDatabase, type BucketState, type KeyRecord } from '../database/database.ts';
+import { withDatabase, withTransaction, type BucketState, type KeyRecord } from '../database/database.ts';
 import type { Admission, Admitted, KeyStore, LimitState, Reservation } from '../api/service-dependencies.ts';
 import { holdLock } from '../protocol/locks.ts';
 
@@ -40,20 +40,15 @@ function valid(record: KeyRecord | undefined, hash: string, now: number): KeyRec
 
 /** Lookup and limit in one transaction, so that concurrent requests never use the same token twice. */
 function admitChat(scope: string, hash: string, now: number): Promise<Admission> {
-  return withDatabase(scope, async (database) => {
-    const transaction = database.transaction('keys', 'readwrite', { durability: 'relaxed' });
-    const record = valid(await transaction.store.index('hashes').get(hash), hash, now);
-    if (typeof record === 'string') {
-      await transaction.done;
-      return refused(record);
-    }
+  return withTransaction(scope, 'keys', 'relaxed', async (store): Promise<Admission> => {
+    const record = valid(await store.index('hashes').get(hash), hash, now);
+    if (typeof record === 'string') return refused(record);
     const { requestsPerMinute, tokensPerMinute } = record.limits;
     const requests = refill(record.requests, requestsPerMinute, now);
     const tokens = refill(record.tokens, tokensPerMinute, now);
     const retryAfterMs = untilLevel(requests, 1, requestsPerMinute);
     if (retryAfterMs === 0) requests.level--;
-    void transaction.store.put({ ...record, requests, tokens, lastUsed: now });
-    await transaction.done;
+    await store.put({ ...record, requests, tokens, lastUsed: now });
     const limits = limitsOf({ ...record, requests, tokens });
     return { ...admission(record), limits, exceeded: retryAfterMs > 0 ? { retryAfterMs } : null };
   });
@@ -95,17 +90,15 @@ async function settle(scope: string, id: string, extra: number, now: number): Pr
 }
 
 /** Changes a record in one transaction; resolves to the record as changed, or null when there is none. */
-async function update(
+function update(
   scope: string,
   id: string,
   change: (record: KeyRecord) => KeyRecord,
 ): Promise<KeyRecord | null> {
-  return withDatabase(scope, async (database) => {
-    const transaction = database.transaction('keys', 'readwrite', { durability: 'relaxed' });
-    const record = await transaction.store.get(id);
+  return withTransaction(scope, 'keys', 'relaxed', async (store) => {
+    const record = await store.get(id);
     const changed = record ? change(record) : null;
-    if (changed) void transaction.store.put(changed);
-    await transaction.done;
+    if (changed) await store.put(changed);
     return changed;
   });
 }

@@ -8,6 +8,8 @@ import {
   readCatalog,
   readServerSettings,
   withDatabase,
+  withTransaction,
+  type KeyRecord,
 } from '../../../src/database/database.ts';
 
 const settings = {
@@ -42,4 +44,16 @@ test('and after the browser has closed it to clear the data', async () => {
     forceCloseDatabase(database as never);
   });
   await vi.waitFor(async () => expect(await readCatalog('/')).toEqual(settings.catalog));
+});
+
+test('a transaction that fails rejects with its own error, and leaves none unhandled', async () => {
+  const record = { id: 'key_1', hashes: ['hash'] } as KeyRecord;
+  const failing = withTransaction('/', 'keys', 'relaxed', async (store) => {
+    await store.add(record);
+    store.add(record).catch(() => {});
+    // This one is aborted, as the one before it fails.
+    return store.count();
+  });
+  await expect(failing).rejects.toMatchObject({ name: 'ConstraintError' });
+  await expect(withTransaction('/', 'keys', 'relaxed', (store) => store.count())).resolves.toBe(0);
 });
