@@ -130,7 +130,7 @@ test('the playground folds them, and does not send them again', async () => {
   await playground.goto(inject('siteUrl'));
   await playground.evaluate(
     (settings) => localStorage.setItem('localtext-playground:chat-settings', settings),
-    JSON.stringify({ model: MODEL, maxTokens: 12, temperature: 0, reasoning: 'medium' }),
+    JSON.stringify({ model: MODEL, maxTokens: 60, temperature: 0, reasoning: 'medium' }),
   );
   await playground.reload();
   const sent: string[] = [];
