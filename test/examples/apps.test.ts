@@ -25,7 +25,7 @@ test('react-ai-sdk: a first visit shows the download, its progress and the time 
   expect(await panel.innerText()).toMatch(/happens once[^]*No GPU was found[^]*\b98 MB/);
   expect(site.sent).toBe(0);
   await download.click();
-  await panel.getByText(/^\d+ MB of 98 MB, about \d+ s$/).waitFor({ timeout: 30_000 });
+  await panel.getByText(/^[4-9]\d MB of 98 MB, about \d+ s$/).waitFor({ timeout: 30_000 });
   await panel.getByRole('button', { name: 'Cancel' }).click();
   await download.waitFor();
   const left = async (): Promise<number> => Number(/\d+(?= MB)/.exec(await panel.innerText())?.[0]);
@@ -35,12 +35,13 @@ test('react-ai-sdk: a first visit shows the download, its progress and the time 
   await download.click();
   await panel.getByText('amber-phoenix-4 is ready').waitFor({ timeout: 60_000 });
   expect(await panel.getByRole('button').count()).toBe(0);
-  // Nothing is downloaded twice, but for what was on its way when it was cancelled.
-  expect(site.sent).toBeLessThan(106e6);
+  // Nothing is downloaded twice, but for the four pieces that were on their way when it was cancelled.
+  const most = 98e6 + 4 * 2 ** 22 + 1e6;
+  expect(site.sent).toBeLessThan(most);
   await page.reload();
   await page.getByRole('button', { name: 'Send' }).click({ timeout: 90_000 });
   await panel.getByText('amber-phoenix-4 is ready').waitFor();
-  expect(site.sent).toBeLessThan(106e6);
+  expect(site.sent).toBeLessThan(most);
   const stop = page.getByRole('button', { name: 'Stop' });
   await stop.and(page.locator(':enabled')).waitFor();
   await stop.and(page.locator(':disabled')).waitFor({ timeout: 120_000 });
