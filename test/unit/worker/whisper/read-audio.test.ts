@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 
 import type { PageAudio } from '../../../../src/protocol/worker-control.ts';
 import { readAudio } from '../../../../src/worker/runtimes/whisper/read-audio.ts';
@@ -51,6 +51,22 @@ test('the page is not given what would take too much memory to decode', async ()
     },
   });
   expect(decode).not.toHaveBeenCalled();
+});
+
+test('a decoder that never answers is given up, and the error says what to send instead', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const decode = vi.fn(() => new Promise<never>(() => {}));
+  const refused = expect(readAudio(new Blob([await clip('sentence.mp3')]), decode)).rejects.toMatchObject({
+    wire: {
+      status: 400,
+      param: 'file',
+      message: expect.stringMatching(/was not decoded by this browser within 120 s. Send .* wav/) as string,
+    },
+  });
+  await vi.waitUntil(() => decode.mock.calls.length > 0);
+  await vi.advanceTimersByTimeAsync(120_000);
+  await refused;
 });
 
 test('where neither decodes it, the error names the codec and what this browser takes', async () => {
