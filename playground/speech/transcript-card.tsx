@@ -10,6 +10,8 @@ import { cancel, doneSeconds, phase, segments, transcribe, type Sound } from './
 import { clock, renamed, toSrt, toText, type Segment } from './subtitles.ts';
 import { Waveform } from './waveform.tsx';
 
+const NONE = new Float32Array();
+
 /** A sound with its player, and what was said in it. */
 export function TranscriptCard({ sound: { file, url, samples } }: { sound: Sound }) {
   const audio = useRef<HTMLAudioElement>(null);
@@ -41,9 +43,10 @@ export function TranscriptCard({ sound: { file, url, samples } }: { sound: Sound
         </h2>
         {samples && <span class="figures">{clock(seconds)}</span>}
       </div>
-      {samples && (
+      {(samples ?? phase.value === 'reading') && (
         <Waveform
-          samples={samples}
+          // Its room is held while the file is read, so that the button below does not move under the pointer.
+          samples={samples ?? NONE}
           played={seconds > 0 ? time.value / seconds : 0}
           onSeek={(share) => {
             stopAt.current = Infinity;

@@ -130,8 +130,20 @@ test('a file: segments that play, the text, and files of it', async () => {
 });
 
 test('a transcription is cancelled, and begun again', async () => {
+  await page.evaluate(() => {
+    const { prototype } = OfflineAudioContext;
+    const decode = prototype.decodeAudioData;
+    prototype.decodeAudioData = async function (...args) {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      return decode.apply(this, args);
+    };
+  });
   await page.locator('main input[type=file]').setInputFiles(clipPath('sentences.ogg'));
-  await button('Cancel').click();
+  await button('Cancel').hover();
+  await page.mouse.down();
+  await page.getByText('reading the file').waitFor({ state: 'detached' });
+  // The button has not moved meanwhile.
+  await page.mouse.up();
   await button('Transcribe again').waitFor();
   expect(await segments().count()).toBe(0);
   await page.locator('main input[type=file]').setInputFiles({
