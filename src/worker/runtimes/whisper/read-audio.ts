@@ -28,8 +28,8 @@ const FORMAT_NAMES = 'flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav and webm';
 const MAX_SECONDS = 2 * 60 * 60;
 /** Of a whole file's samples as the page's decoder holds them: 11 minutes of stereo at 48 kHz. */
 const MAX_BYTES_IN_PAGE = 256 * 1024 * 1024;
-/** Until the first samples: the page may have to decode the whole file. A decoder of the browser may never answer. */
-const OPEN_TIMEOUT_MS = 120_000;
+/** Its decoder may never answer. Less than `whisper-worker.ts` waits for the first samples. */
+const MAX_MS_IN_PAGE = 60_000;
 /** Shorter gaps are rounding of the times. */
 const MIN_GAP_SECONDS = 0.05;
 const MAX_CHANNELS = 32;
@@ -49,14 +49,6 @@ export interface Audio extends SampleSource {
  * @throws ServiceError 400: no sound, too long, or a codec that this browser lacks
  */
 export async function readAudio(file: Blob, decodeInPage: DecodeAudio): Promise<Audio> {
-  const audio = await withTimeout(open(file, decodeInPage), OPEN_TIMEOUT_MS);
-  if (audio) return audio;
-  const seconds = OPEN_TIMEOUT_MS / 1000;
-  const rule = `was not decoded by this browser within ${seconds} s. Send a shorter one, or wav, which needs no decoder`;
-  throw refuse(rule, 'invalid_value');
-}
-
-async function open(file: Blob, decodeInPage: DecodeAudio): Promise<Audio> {
   if (file.size === 0) throw refuse('is empty. Send a file of sound', 'invalid_value');
   const input = new Input({ source: new BlobSource(file), formats: FORMATS });
   const track = await input.getPrimaryAudioTrack().catch(() => {
@@ -83,7 +75,11 @@ async function open(file: Blob, decodeInPage: DecodeAudio): Promise<Audio> {
     const rule = `is in ${codec}, of which this browser decodes at most ${minutes} minutes. Split it`;
     throw refuse(rule, 'invalid_value');
   }
-  const audio = await decodeInPage(file);
+  const audio = await withTimeout(decodeInPage(file), MAX_MS_IN_PAGE);
+  if (!audio) {
+    const rule = `is in ${codec}, which this page did not decode within ${MAX_MS_IN_PAGE / 1000} s. Send it as wav`;
+    throw refuse(rule, 'invalid_value');
+  }
   if ('samples' in audio) return new PageSamples(audio.samples);
   throw await undecodable(codec, audio.plays);
 }

@@ -5,6 +5,7 @@ import { toWireError } from '../../../errors/engine-errors.ts';
 import type { WireError } from '../../../errors/wire-error.ts';
 import type { TranscriptionProgress } from '../../../protocol/job.ts';
 import type { DecodeAudio } from '../../../protocol/worker-control.ts';
+import { withTimeout } from '../../../util/async.ts';
 import { type Runtime, wasmOptions } from '../onnx/runtime-files.ts';
 import { type ReadFile, serveFiles } from '../onnx/weight-files.ts';
 import { readAudio } from './read-audio.ts';
@@ -24,6 +25,9 @@ export interface WhisperAbilities {
 }
 
 export type Finished = { seconds: number } | { error: WireError };
+
+/** Until the first samples: the page may have to decode the whole file. */
+const OPEN_TIMEOUT_MS = 120_000;
 
 let loaded: WhisperModel | null = null;
 let decodeAudio: DecodeAudio;
@@ -59,7 +63,8 @@ export const whisperWorker = {
     running = new AbortController();
     const { signal } = running;
     try {
-      const audio = await readAudio(file, decodeAudio);
+      const audio = await withTimeout(readAudio(file, decodeAudio), OPEN_TIMEOUT_MS);
+      if (!audio) throw new Error(`the file was not opened within ${OPEN_TIMEOUT_MS} ms`);
       try {
         await onProgress(null);
         for await (const progress of transcribe(loaded, audio, { ...options, signal })) {
