@@ -10,7 +10,8 @@ import { cancel, doneSeconds, phase, segments, transcribe, type Sound } from './
 import { clock, renamed, toSrt, toText, type Segment } from './subtitles.ts';
 import { Waveform } from './waveform.tsx';
 
-const NONE = new Float32Array();
+/** While the file is read the waveform takes its room, so that the button below does not move under the pointer. */
+const NOT_READ = new Float32Array();
 
 /** A sound with its player, and what was said in it. */
 export function TranscriptCard({ sound: { file, url, samples } }: { sound: Sound }) {
@@ -43,10 +44,9 @@ export function TranscriptCard({ sound: { file, url, samples } }: { sound: Sound
         </h2>
         {samples && <span class="figures">{clock(seconds)}</span>}
       </div>
-      {(samples ?? phase.value === 'reading') && (
+      {(samples !== null || phase.value === 'reading') && (
         <Waveform
-          // Its room is held while the file is read, so that the button below does not move under the pointer.
-          samples={samples ?? NONE}
+          samples={samples ?? NOT_READ}
           played={seconds > 0 ? time.value / seconds : 0}
           onSeek={(share) => {
             stopAt.current = Infinity;

@@ -5,7 +5,7 @@ import {
   type KeyLimits,
   type KeyRecord,
 } from '../database/database.ts';
-import { createKey, hashKey, fullBucket } from './key-store.ts';
+import { createKey, hashKey, fullBucket, updateKey } from './key-store.ts';
 
 export interface IssueOptions {
   /** Which application it is for. */
@@ -151,11 +151,8 @@ export class KeyAdministrator {
   }
 
   async #change(id: string, change: (record: KeyRecord) => KeyRecord): Promise<void> {
-    await withTransaction(this.#scope, 'keys', 'default', async (store) => {
-      const record = await store.get(id);
-      if (!record) throw new Error(`There is no key with the id ${id}. list() returns the existing keys.`);
-      await store.put(change(record));
-    });
+    const changed = await updateKey(this.#scope, id, 'default', change);
+    if (!changed) throw new Error(`There is no key with the id ${id}. list() returns the existing keys.`);
   }
 }
 

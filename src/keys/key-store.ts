@@ -59,14 +59,14 @@ function admitOther(scope: string, hash: string, now: number): Promise<Admission
     const record = valid(await database.getFromIndex('keys', 'hashes', hash), hash, now);
     if (typeof record === 'string') return refused(record);
     if (record.lastUsed === null || now - record.lastUsed > LAST_USED_STALE_MS)
-      await update(scope, record.id, (before) => ({ ...before, lastUsed: now }));
+      await updateKey(scope, record.id, 'relaxed', (before) => ({ ...before, lastUsed: now }));
     return admission(record);
   });
 }
 
 async function reserve(scope: string, id: string, wanted: number, now: number): Promise<Reservation> {
   let retryAfterMs: number | null = null;
-  const record = await update(scope, id, (before) => {
+  const record = await updateKey(scope, id, 'relaxed', (before) => {
     const { requestsPerMinute, tokensPerMinute } = before.limits;
     const requests = refill(before.requests, requestsPerMinute, now);
     const tokens = refill(before.tokens, tokensPerMinute, now);
@@ -82,7 +82,7 @@ async function reserve(scope: string, id: string, wanted: number, now: number): 
 
 /** The level falls below zero where a reply took more than was reserved: the requests after it wait longer. */
 async function settle(scope: string, id: string, extra: number, now: number): Promise<void> {
-  await update(scope, id, (record) => {
+  await updateKey(scope, id, 'relaxed', (record) => {
     const { tokensPerMinute } = record.limits;
     const tokens = refill(record.tokens, tokensPerMinute, now);
     return { ...record, tokens: { ...tokens, level: Math.min(tokensPerMinute, tokens.level - extra) } };
@@ -90,12 +90,13 @@ async function settle(scope: string, id: string, extra: number, now: number): Pr
 }
 
 /** Changes a record in one transaction; resolves to the record as changed, or null when there is none. */
-function update(
+export function updateKey(
   scope: string,
   id: string,
+  durability: IDBTransactionDurability,
   change: (record: KeyRecord) => KeyRecord,
 ): Promise<KeyRecord | null> {
-  return withTransaction(scope, 'keys', 'relaxed', async (store) => {
+  return withTransaction(scope, 'keys', durability, async (store) => {
     const record = await store.get(id);
     const changed = record ? change(record) : null;
     if (changed) await store.put(changed);

@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 
+import { CHUNK_BYTES } from '../../../src/model-files/backends/storage-backend.ts';
 import { violations } from '../../support/axe.ts';
 import { launch } from '../../support/launch.ts';
 import { SlowSite } from '../../support/slow-site.ts';
@@ -73,7 +74,7 @@ test('a download is paused, and nothing moves; it goes on, is cancelled, and beg
   site.bytesPerSecond = 1_000 * MB;
   await press('Load it');
   await card().getByText('ready', { exact: true }).waitFor();
-  // What had come was not fetched again, but for the parts of four pieces that were cut off.
-  expect(site.sent - before).toBeLessThan(WHOLE - 30 * MB + 4 * 2 ** 22);
+  // What had come was not fetched again, but for the parts of four chunks that were cut off.
+  expect(site.sent - before).toBeLessThan(WHOLE - 30 * MB + 4 * CHUNK_BYTES);
   await page.getByRole('list', { name: 'Stored weights' }).getByText('91.4 MB').waitFor();
 });

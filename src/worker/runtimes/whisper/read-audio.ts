@@ -28,7 +28,7 @@ const FORMAT_NAMES = 'flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav and webm';
 const MAX_SECONDS = 2 * 60 * 60;
 /** Of a whole file's samples as the page's decoder holds them: 11 minutes of stereo at 48 kHz. */
 const MAX_BYTES_IN_PAGE = 256 * 1024 * 1024;
-/** Its decoder may never answer. Less than `whisper-worker.ts` waits for the first samples. */
+/** For the page's decoder, which may never answer. `whisper-worker.ts` waits longer for the first samples. */
 const MAX_MS_IN_PAGE = 60_000;
 /** Shorter gaps are rounding of the times. */
 const MIN_GAP_SECONDS = 0.05;
