@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 /** Tests by package: what they check is in the headers of the `internals/` folders. */
 const SENTINELS = {
   '@wllama/wllama': {
-    unit: ['test/unit/worker/llama-cpp', 'test/unit/node/wllama-worker.test.ts'],
+    unit: ['test/unit/worker/llama-cpp', 'test/unit/node/wllama-worker.test.ts', 'test/unit/node/kernels'],
     browser: ['test/browser/llama-calls.test.ts'],
     with: ['@wllama/wllama-compat'],
   },

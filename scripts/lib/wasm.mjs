@@ -1,4 +1,5 @@
 import { chmodSync, cpSync, mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 /**
@@ -14,5 +15,7 @@ export async function copyWasm() {
     // One package has it executable.
     chmodSync(join(WASM_FOLDER, name), 0o644);
   }
-  return files.map(([, path]) => path);
+  // The compatibility build's WASM is linked, and comes from a folder that is no package.
+  const compat = createRequire(import.meta.url).resolve('@wllama/wllama-compat/wasm/wllama.wasm');
+  return [...files.map(([, path]) => path), compat];
 }

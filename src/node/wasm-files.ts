@@ -1,7 +1,16 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
+import { kernelsVersion, linkLlama, type LlamaBuild, packageWasm } from './kernels/llama-wasm.ts';
 import { isClone, packageFile } from './package-files.ts';
 import { wllamaWorker } from './wllama-worker.ts';
 
@@ -28,17 +37,17 @@ export const wasmSizes = async (): Promise<Map<string, number>> =>
  */
 async function installedWasmFiles(): Promise<Map<string, string>> {
   const { resolve } = createRequire(import.meta.url);
-  const wllama = resolve('@wllama/wllama/esm/wasm/wllama.wasm');
-  const entry = join(wllama, '../../index.js');
-  const compat = dirname(resolve('@wllama/wllama-compat/wasm/wllama.wasm'));
-  const simd = simdLlamaFolder();
-  const hasSimd = existsSync(join(simd, 'wllama.wasm')) && existsSync(join(simd, 'wllama-compat.wasm'));
-  const script = (compatScript?: string): Promise<string> => wllamaWorker(entry, compatScript, hasSimd);
+  const entry = join(packageWasm('default'), '../../index.js');
+  const compat = dirname(packageWasm('compat'));
+  const main = linkedWasm('default');
+  const compatible = linkedWasm('compat');
+  const script = wllamaWorker(entry, undefined, main.kernels);
+  const compatScript = wllamaWorker(entry, join(compat, 'wllama.js'), compatible.kernels);
   const files = new Map([
-    ['wllama.wasm', hasSimd ? join(simd, 'wllama.wasm') : wllama],
-    ['wllama-worker.js', generated('wllama-worker.js', await script())],
-    ['wllama-compat.wasm', hasSimd ? join(simd, 'wllama-compat.wasm') : join(compat, 'wllama.wasm')],
-    ['wllama-compat.js', generated('wllama-compat.js', await script(join(compat, 'wllama.js')))],
+    ['wllama.wasm', main.path],
+    ['wllama-worker.js', generated('wllama-worker.js', await script)],
+    ['wllama-compat.wasm', compatible.path],
+    ['wllama-compat.js', generated('wllama-compat.js', await compatScript)],
   ]);
   const onnxRuntime = dirname(createRequire(resolve('@huggingface/transformers')).resolve('onnxruntime-web'));
   for (const build of ['ort-wasm-simd-threaded', 'ort-wasm-simd-threaded.asyncify']) {
@@ -49,21 +58,32 @@ async function installedWasmFiles(): Promise<Map<string, string>> {
   return files;
 }
 
-/** Where `npm run build:llama` leaves what takes the place of the package's files; of this version of the package alone. */
-export function simdLlamaFolder(): string {
-  const entry = createRequire(import.meta.url).resolve('@wllama/wllama/esm/wasm/wllama.wasm');
-  const { version } = JSON.parse(readFileSync(join(entry, '../../../package.json'), 'utf8')) as {
-    version: string;
-  };
-  return packageFile(`node_modules/.cache/localtext/llama-simd-${version}`);
+/** The package's WASM with the kernels of tools/kernels; the package's own file where they cannot be linked. */
+function linkedWasm(build: LlamaBuild): { path: string; kernels?: string } {
+  try {
+    const name = build === 'compat' ? 'wllama-compat.wasm' : 'wllama.wasm';
+    return { path: generated(name, linkLlama(build)), kernels: kernelsVersion() };
+  } catch (error) {
+    console.warn(
+      `localtext: the fast kernels do not fit the installed @wllama/wllama (${build}): ${String(error)} Its own file is served, which is several times slower. Install the version in package-lock.json: npm ci.`,
+    );
+    return { path: packageWasm(build) };
+  }
 }
 
-/** @returns the path of a script that no package has as a file */
-function generated(name: string, script: string): string {
+/**
+ * Other processes may read the file meanwhile: it is replaced in one step, and only where it differs.
+ * @returns the path of a file that no package has
+ */
+function generated(name: string, content: string | Uint8Array): string {
   const folder = packageFile('node_modules/.cache/localtext');
+  const path = join(folder, name);
+  if (existsSync(path) && Buffer.compare(readFileSync(path), Buffer.from(content)) === 0) return path;
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, name), script);
-  return join(folder, name);
+  const temporary = `${path}.${process.pid}`;
+  writeFileSync(temporary, content);
+  renameSync(temporary, path);
+  return path;
 }
 
 /** Whether only some browsers request it (Safari, those with a GPU): the others should not store it beforehand. */

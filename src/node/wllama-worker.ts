@@ -11,9 +11,9 @@ const ADDITION = 'src/worker/runtimes/llama-cpp/internals/wllama-worker.ts';
  * refuses: Emscripten's script as a function, the package's script of the worker, and our addition to it.
  * @param entry the package's entry point, `…/esm/index.js`
  * @param compat the script of `@wllama/wllama-compat`, for that build in place of the main one
- * @param simd whether its WASM is what `npm run build:llama` makes
+ * @param kernels version of the kernels in its WASM, for `system_fingerprint`
  */
-export async function wllamaWorker(entry: string, compat?: string, simd = false): Promise<string> {
+export async function wllamaWorker(entry: string, compat?: string, kernels?: string): Promise<string> {
   const sources = resolve(entry, '../../src');
   const emscripten = readFileSync(compat ?? resolve(sources, 'wasm/wllama.js'), 'utf8');
   if (!emscripten.startsWith('var Module'))
@@ -23,7 +23,7 @@ export async function wllamaWorker(entry: string, compat?: string, simd = false)
     // `Module` is the worker's own.
     `function wModuleInit() { ${emscripten.replace('var Module', 'var ___Module')}; return Module; }`,
     readFileSync(resolve(sources, 'workers-code/llama-cpp.js'), 'utf8'),
-    ...(simd ? ['self.HAS_SIMD_KERNELS = true'] : []),
+    ...(kernels ? [`self.KERNELS_VERSION = '${kernels}'`] : []),
     await bundle(packageFile(ADDITION)),
     '',
   ].join('\n;\n');

@@ -45,7 +45,7 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     await tab.ready(CHAT);
     const asked = counting({ max_tokens: 16 });
     const [run, other] = await Promise.all([tab.run(asked, 120_000), tab.run(asked, 120_000)]);
-    expect(await tab.fingerprint(CHAT)).toMatch(/-wllama(-simd)?-wasm-1t$/);
+    expect(await tab.fingerprint(CHAT)).toMatch(/-wllama-k[0-9a-f]{8}-wasm-1t$/);
     expect(run).toMatchObject({ finish: { 0: 'length' }, usage: { completion_tokens: 16 }, error: null });
     const text = run?.text[0] ?? '';
     expect(text).toMatch(/\w/);

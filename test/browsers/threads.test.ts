@@ -50,7 +50,7 @@ describe.each(selectedBrowsers().filter(({ name }) => name === 'webkit'))('$name
     expect(run).toMatchObject({ finish: { 0: 'length' }, usage: { completion_tokens: 8 }, error: null });
     expect(run?.text[0]).toMatch(/\w/);
     // It reports 4 processors, whatever there are.
-    expect(await tab.fingerprint('amber-phoenix-4')).toMatch(/-wllama(-simd)?-wasm-2t$/);
+    expect(await tab.fingerprint('amber-phoenix-4')).toMatch(/-wllama-k[0-9a-f]{8}-wasm-2t$/);
     expect(site.asked.some((path) => path.includes('wllama-compat'))).toBe(true);
     const [vector = []] = await tab.embed(['The weather is lovely today.']);
     expect(Math.hypot(...vector)).toBeCloseTo(1, 3);

@@ -114,11 +114,11 @@ test.each([undefined, compat])(
   },
 );
 
-test.each([true, false])("the worker says that its WASM is `build:llama`'s (%s)", async (simd) => {
-  const script = await wllamaWorker(entry, undefined, simd);
+test.each(['0123abcd', undefined])('the worker says which kernels its WASM has (%s)', async (kernels) => {
+  const script = await wllamaWorker(entry, undefined, kernels);
   const messages: unknown[] = [];
   handlerOf(script, JSON.stringify({ pathConfig: {}, nbThread: 0, compat: false }), (message) =>
     messages.push(message),
   );
-  expect(messages).toEqual(simd ? [{ verb: 'localtext.simd-kernels', args: [] }] : []);
+  expect(messages).toEqual(kernels ? [{ verb: 'localtext.kernels-version', args: [kernels] }] : []);
 });

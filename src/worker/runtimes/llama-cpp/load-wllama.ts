@@ -13,7 +13,7 @@ import { chooseBuild } from './wasm-build.ts';
 import { watchWasm } from '../wasm-file.ts';
 import { NativeLog, serverCalls } from './internals/server-calls.ts';
 import {
-  hasSimdKernels,
+  kernelsOf,
   limitPromptStates,
   mediaMarkerOf,
   proveTaking,
@@ -51,7 +51,8 @@ export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant,
       const language = blobs[variant.files.findIndex(({ role }) => role === undefined)];
       const prompt = await chatPrompt(wllama, language, variant.keepTemplateText);
       const imageMarker = mediaMarkerOf(wllama);
-      const engine = hasSimdKernels(wllama) ? 'wllama-simd' : 'wllama';
+      const kernels = kernelsOf(wllama);
+      const engine = kernels ? `wllama-k${kernels}` : 'wllama';
       const fingerprint = `${variant.name}-${engine}-${backend}`;
       const { sampling = {} } = variant;
       const canTake = await prepare(wllama, { ...variant, contextLength });

@@ -12,7 +12,7 @@ import { BLOCKED_WORKER, onBlockedWorker } from '../../../../util/policy-violati
 import { hasTrustedTypes, trusting } from '../../../../util/trusted-urls.ts';
 import { limitMemory } from './memory-limit.ts';
 import { findSlotLists, withoutSlots, type SlotList } from './slot-list.ts';
-import { FIND_SLOTS, LIMIT_MEMORY, SIMD_KERNELS, TAKE_RESULT, type RunOptions } from './worker-verbs.ts';
+import { FIND_SLOTS, KERNELS_VERSION, LIMIT_MEMORY, TAKE_RESULT, type RunOptions } from './worker-verbs.ts';
 
 declare let Module: { wasmMemory: WebAssembly.Memory };
 declare const isCompat: boolean;
@@ -36,7 +36,7 @@ const scope = globalThis as unknown as DedicatedWorkerGlobalScope & {
   RUN_OPTIONS: unknown;
   Worker: typeof Worker;
   /** Set by the lines before this file's. */
-  HAS_SIMD_KERNELS?: boolean;
+  KERNELS_VERSION?: string;
 };
 
 // Threads start from this same file, under Trusted Types too.
@@ -57,7 +57,7 @@ if (scope.name.startsWith('em-pthread')) {
     (directive) => scope.postMessage({ verb: BLOCKED_WORKER, args: [directive] }),
     new AbortController().signal,
   );
-  if (scope.HAS_SIMD_KERNELS) scope.postMessage({ verb: SIMD_KERNELS, args: [] });
+  if (scope.KERNELS_VERSION) scope.postMessage({ verb: KERNELS_VERSION, args: [scope.KERNELS_VERSION] });
   scope.addEventListener('message', ({ data }: MessageEvent<WorkerMessage | null>) => {
     if (data) answer(data);
   });

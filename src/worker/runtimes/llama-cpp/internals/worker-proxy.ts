@@ -14,7 +14,7 @@ import { engineCrashed } from '../../../../errors/engine-errors.ts';
 import { ServiceError } from '../../../../errors/service-error.ts';
 import { BLOCKED_WORKER } from '../../../../util/policy-violations.ts';
 import { openWorker, workerBlocked } from '../../../open-worker.ts';
-import { FIND_SLOTS, LIMIT_MEMORY, type RunOptions, SIMD_KERNELS, TAKE_RESULT } from './worker-verbs.ts';
+import { FIND_SLOTS, KERNELS_VERSION, LIMIT_MEMORY, type RunOptions, TAKE_RESULT } from './worker-verbs.ts';
 
 interface Task {
   reject(error: unknown): void;
@@ -67,10 +67,10 @@ function checkMembers(proxy: WorkerProxy): void {
   );
 }
 
-const withSimdKernels = new WeakSet<WorkerProxy>();
+const kernels = new WeakMap<WorkerProxy, string>();
 
-/** Whether the WASM of a loaded `Wllama` is what `npm run build:llama` makes: its worker says so before it answers. */
-export const hasSimdKernels = (wllama: Wllama): boolean => withSimdKernels.has(proxyOf(wllama));
+/** Version of the kernels in the WASM of a loaded `Wllama`: its worker says so before it answers. */
+export const kernelsOf = (wllama: Wllama): string | undefined => kernels.get(proxyOf(wllama));
 
 /** Makes a `Wllama` start its worker, and that its threads, from a file of this origin. */
 export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string): void {
@@ -102,7 +102,7 @@ async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: strin
   proxy.worker = openWorker(url, { type: 'module', name: JSON.stringify(options) }, fail);
   proxy.worker.onmessage = (event: MessageEvent<{ verb: string; args: string[] }>) => {
     if (event.data.verb === BLOCKED_WORKER) fail(workerBlocked(url, event.data.args[0] ?? ''));
-    else if (event.data.verb === SIMD_KERNELS) withSimdKernels.add(proxy);
+    else if (event.data.verb === KERNELS_VERSION) kernels.set(proxy, event.data.args[0] ?? '');
     else proxy.onRecvMsg(event);
   };
   await runTask(proxy, 'module.init', [url, proxy.useAsyncFile]);

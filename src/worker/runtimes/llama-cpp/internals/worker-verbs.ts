@@ -3,8 +3,8 @@ export const LIMIT_MEMORY = 'localtext.limit-memory';
 export const FIND_SLOTS = 'localtext.find-slots';
 export const TAKE_RESULT = 'localtext.take-result';
 
-/** Its one message that nothing asked for: that the WASM is what `npm run build:llama` makes. */
-export const SIMD_KERNELS = 'localtext.simd-kernels';
+/** The worker's one message that nothing asked for: which version of the kernels (tools/kernels) its WASM has. */
+export const KERNELS_VERSION = 'localtext.kernels-version';
 
 /** The worker's name, as JSON: a service worker's answer loses the URL's fragment, and a query would miss its cache. */
 export interface RunOptions {

@@ -1,0 +1,69 @@
+import { leb } from './wasm-module.ts';
+
+/** A part of a llama.cpp struct that the kernels read, and the instruction by which llama.cpp reads it. */
+interface Field {
+  name: string;
+  instruction: readonly number[];
+  offset: number;
+}
+
+const I32_LOAD = [0x28, 2];
+const I64_LOAD = [0x29, 3];
+const F32_LOAD = [0x2a, 2];
+const BYTE_LOAD = [0x2d, 0];
+const ATOMIC_STORE = [0xfe, 0x17, 2];
+const ATOMIC_ADD = [0xfe, 0x1e, 2];
+
+const MUL_MAT = 'ggml_compute_forward_mul_mat';
+const FLASH = 'ggml_compute_forward_flash_attn_ext_f16_one_chunk';
+
+/** What the kernels assume of llama.cpp's structs (tools/kernels/ggml.h), by the function that shows it. */
+function fieldsOf(bits: 32 | 64): Readonly<Record<string, readonly Field[]>> {
+  const isWide = bits === 64;
+  const pointer = isWide ? I64_LOAD : I32_LOAD;
+  const field = (name: string, instruction: readonly number[], wide: number, narrow: number): Field => ({
+    name,
+    instruction,
+    offset: isWide ? wide : narrow,
+  });
+  return {
+    [MUL_MAT]: [
+      field('tensor.ne[0]', I64_LOAD, 16, 8),
+      field('tensor.ne[1]', I64_LOAD, 24, 16),
+      field('tensor.nb[0]', pointer, 48, 40),
+      field('tensor.nb[1]', pointer, 56, 44),
+      field('tensor.src[0]', pointer, 152, 128),
+      field('tensor.src[1]', pointer, 160, 132),
+      field('tensor.data', pointer, 248, 176),
+      field('params.nth', I32_LOAD, 4, 4),
+      field('params.use_ref', BYTE_LOAD, 32, 20),
+      field('threadpool.current_chunk', ATOMIC_STORE, 256, 256),
+      field('threadpool.current_chunk', ATOMIC_ADD, 256, 256),
+    ],
+    [FLASH]: [
+      field('tensor.op_params[0]', F32_LOAD, 84, 60),
+      field('tensor.src[1]', pointer, 160, 132),
+      field('tensor.src[2]', pointer, 168, 136),
+      field('tensor.src[3]', pointer, 176, 140),
+    ],
+  };
+}
+
+/**
+ * Compares the offsets that the kernels use with those in the module's code.
+ * @param bodyOf code of a function by its name
+ * @throws Error naming the field that moved
+ */
+export function checkStructs(bits: 32 | 64, bodyOf: (name: string) => Uint8Array): void {
+  for (const [name, fields] of Object.entries(fieldsOf(bits))) {
+    const body = Buffer.from(bodyOf(name));
+    for (const { name: what, instruction, offset } of fields)
+      if (!body.includes(Buffer.from([...instruction, ...leb(offset)])))
+        throw new Error(
+          `${name} does not read ${what} at offset ${offset}: llama.cpp's structs have changed.`,
+        );
+  }
+}
+
+/** The object's functions, by the name of the function that each replaces. */
+export const REPLACED = { [MUL_MAT]: 'mul_mat', [FLASH]: 'flash' } as const;

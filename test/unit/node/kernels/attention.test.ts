@@ -1,0 +1,157 @@
+import { getFloat16, setFloat16 } from '@petamoriken/float16';
+import { expect, test } from 'vitest';
+
+import { loadKernels, OP_PARAMS, seeded, writeTensor } from './host-module.ts';
+import {
+  fillWeights,
+  quantize32,
+  WEIGHT_TYPES,
+  type WeightType,
+  blockProduct,
+  quantOf,
+} from './quantized.ts';
+
+const FLASH = 'ggml_compute_forward_flash_attn_ext_f16_one_chunk';
+const [F32, F16] = [0, 1];
+const f32 = Math.fround;
+const exp = (x: number): number => f32(Math.exp(x));
+const Q8_0 = WEIGHT_TYPES[0] as WeightType;
+
+const kernels = loadKernels({ expf: exp });
+
+interface Shape {
+  width: number;
+  tokens: number;
+  heads: number;
+  pairs: number;
+  keys: number;
+  first: number;
+  end: number;
+}
+
+/** Widths, heads that share keys, numbers of keys that no step divides, and ranges that begin within a head. */
+const SHAPES: Shape[] = [
+  [64, 1, 9, 3, 64, 0, 9],
+  [64, 6, 9, 3, 96, 0, 54],
+  [128, 5, 4, 4, 36, 0, 20],
+  [64, 6, 9, 3, 128, 7, 50],
+  [32, 3, 6, 2, 4, 0, 18],
+  [256, 2, 4, 1, 32, 0, 8],
+  [96, 1, 8, 8, 100, 0, 8],
+].map(([width = 0, tokens = 0, heads = 0, pairs = 0, keys = 0, first = 0, end = 0]) => ({
+  width,
+  tokens,
+  heads,
+  pairs,
+  keys,
+  first,
+  end,
+}));
+
+/** Attention of one query, in llama.cpp's order of operations. */
+function attend(
+  query: number[],
+  keyOf: (key: number) => number,
+  valueOf: (key: number) => number,
+  maskAt: (key: number) => number,
+  { keys, width }: Shape,
+): number[] {
+  const { memory } = kernels;
+  const scale = f32(1 / Math.sqrt(width));
+  const columns = Array.from({ length: width / 32 }, (_, b) => quantize32(query.slice(32 * b, 32 * b + 32)));
+  let sums = Array.from({ length: width }, () => 0);
+  let [most, total] = [-Infinity, 0];
+  for (let key = 0; key < keys; key++) {
+    const mask = maskAt(key);
+    if (mask === -Infinity) continue;
+    const product = columns.reduce(
+      (sum, column, b) => f32(sum + blockProduct(Q8_0, memory, keyOf(key) + b * Q8_0.bytes, column)),
+      0,
+    );
+    const score = f32(f32(product * scale) + mask);
+    let [before, weight] = [1, 1];
+    if (score > most) {
+      before = exp(f32(most - score));
+      most = score;
+      sums = sums.map((sum) => f32(sum * before));
+    } else weight = exp(f32(score - most));
+    sums = sums.map((sum, d) => {
+      const block = valueOf(key) + (d >> 5) * Q8_0.bytes;
+      const value = f32(quantOf(Q8_0, memory, block, d & 31) * getFloat16(memory, block, true));
+      return f32(sum + f32(value * weight));
+    });
+    total = f32(f32(total * before) + weight);
+  }
+  const factor = total === 0 ? 0 : f32(1 / total);
+  return sums.map((sum) => f32(sum * factor));
+}
+
+/** Of some keys in the middle, and of those after the token: hidden; of some: made less likely. */
+function maskOf(key: number, token: number, { keys, tokens }: Shape): number {
+  if (key > keys - tokens - 3 + token || (key > 3 && key < 40 && keys > 64)) return -Infinity;
+  return key % 7 === 2 ? -0.5 : 0;
+}
+
+test.each(SHAPES)('attention over $keys keys of $width values, bit by bit', (shape) => {
+  const { width, tokens, heads, pairs, keys, first, end } = shape;
+  const random = seeded(width + keys);
+  kernels.free();
+  const { memory, allocate } = kernels;
+  const row = (width / 32) * Q8_0.bytes;
+  const [query, key, value, mask, output] = [
+    width * tokens * heads * 4,
+    row * pairs * keys,
+    row * pairs * keys,
+    tokens * keys * 2,
+    width * tokens * heads * 4,
+  ].map(allocate) as [number, number, number, number, number];
+  for (let i = 0; i < width * tokens * heads; i++)
+    memory.setFloat32(query + 4 * i, (random() - 0.5) * 4, true);
+  for (const at of [key, value]) fillWeights(Q8_0, memory, at, (row / Q8_0.bytes) * pairs * keys, random);
+  for (let token = 0; token < tokens; token++)
+    for (let k = 0; k < keys; k++)
+      setFloat16(memory, mask + (token * keys + k) * 2, maskOf(k, token, shape), true);
+  const cache = (data: number) => ({
+    type: Q8_0.id,
+    ne: [width, keys, pairs, 1],
+    nb: [Q8_0.bytes, row * pairs, row, 0],
+    data,
+  });
+  const tensor = writeTensor(kernels, {
+    type: F32,
+    ne: [width, heads, tokens, 1],
+    nb: [4, width * 4, width * heads * 4, 0],
+    data: output,
+    src: [
+      writeTensor(kernels, {
+        type: F32,
+        ne: [width, tokens, heads, 1],
+        nb: [4, width * heads * 4, width * 4, 0],
+        data: query,
+      }),
+      writeTensor(kernels, cache(key)),
+      writeTensor(kernels, cache(value)),
+      writeTensor(kernels, {
+        type: F16,
+        ne: [keys, tokens, 1, 1],
+        nb: [2, keys * 2, keys * tokens * 2, 0],
+        data: mask,
+      }),
+    ],
+  });
+  memory.setFloat32(tensor + OP_PARAMS, 1 / Math.sqrt(width), true);
+  kernels.call(FLASH, allocate(64), tensor, first, end, 0n, BigInt(keys), 0, 0n);
+
+  for (let r = first; r < end; r++) {
+    const head = Math.floor(r / tokens);
+    const token = r % tokens;
+    const pair = Math.floor(head / (heads / pairs));
+    const place = (token * heads + head) * width;
+    const floats = (at: number): number[] =>
+      Array.from({ length: width }, (_, d) => memory.getFloat32(at + 4 * (place + d), true));
+    const rowOf = (from: number) => (k: number) => from + (k * pairs + pair) * row;
+    const expected = attend(floats(query), rowOf(key), rowOf(value), (k) => maskOf(k, token, shape), shape);
+    expect(floats(output)).toEqual(expected);
+  }
+  expect(kernels.originals()).toBe(0);
+});

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+
+import { expect, test } from 'vitest';
+
+import { readTable } from '../../../../src/node/kernels/function-names.ts';
+import { linkObject } from '../../../../src/node/kernels/link-object.ts';
+import { checkStructs, REPLACED } from '../../../../src/node/kernels/llama-abi.ts';
+import { kernelsVersion, linkLlama, packageWasm } from '../../../../src/node/kernels/llama-wasm.ts';
+import { readBodies, SECTION, sectionOf, sectionsOf } from '../../../../src/node/kernels/wasm-module.ts';
+import { hostModule, LLAMA_FUNCTIONS, namesOf, OBJECT } from './host-module.ts';
+
+const link = (functions: typeof LLAMA_FUNCTIONS, names = namesOf(functions)): Uint8Array =>
+  linkObject(hostModule(functions), names, OBJECT, REPLACED);
+
+test.each(['default', 'compat'] as const)("the kernels fit the installed package's build %s", (build) => {
+  const before = sectionsOf(readFileSync(packageWasm(build)));
+  const linked = linkLlama(build);
+  const bodiesOf = (sections: typeof before): number => readBodies(sectionOf(sections, SECTION.code)).length;
+  const after = sectionsOf(linked);
+  expect(bodiesOf(after)).toBeGreaterThan(bodiesOf(before));
+  expect(after.map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+  if (build === 'compat') expect(WebAssembly.validate(Uint8Array.from(linked))).toBe(true);
+  expect(kernelsVersion()).toMatch(/^[0-9a-f]{8}$/);
+});
+
+test('a function that is missing, twice there or of another signature is named', () => {
+  const others = LLAMA_FUNCTIONS.filter(({ name }) => name !== 'expf');
+  expect(() => link(others)).toThrow('The module has 0 functions called expf, not 1.');
+  const names = namesOf(LLAMA_FUNCTIONS);
+  expect(() => link(LLAMA_FUNCTIONS, new Map([...names, [99, 'ggml_barrier']]))).toThrow(
+    '2 functions called ggml_barrier',
+  );
+  const changed = (name: string): typeof LLAMA_FUNCTIONS =>
+    LLAMA_FUNCTIONS.map((each) => (each.name === name ? { ...each, parameters: [0x7c] } : each));
+  for (const { name } of LLAMA_FUNCTIONS)
+    expect(() => link(changed(name))).toThrow(`The function ${name} has another signature.`);
+});
+
+test('an object without the function that is to replace another is refused', () => {
+  const entries = { ggml_barrier: 'barrier' };
+  expect(() => linkObject(hostModule(LLAMA_FUNCTIONS), namesOf(LLAMA_FUNCTIONS), OBJECT, entries)).toThrow(
+    'The object has no function barrier.',
+  );
+});
+
+test('a module or object that is cut off is refused', () => {
+  const module = hostModule(LLAMA_FUNCTIONS);
+  const names = namesOf(LLAMA_FUNCTIONS);
+  for (const length of [20, 60, module.length - 1])
+    expect(() => linkObject(module.subarray(0, length), names, OBJECT, REPLACED)).toThrow('The module');
+  for (const length of [20, 5000, OBJECT.length - 1])
+    expect(() => linkObject(module, names, OBJECT.subarray(0, length), REPLACED)).toThrow();
+});
+
+test('a field of a struct that has moved is named', () => {
+  const check = (): void => checkStructs(64, () => new Uint8Array([0x28, 2, 0]));
+  expect(check).toThrow('ggml_compute_forward_mul_mat does not read tensor.ne[0] at offset 16');
+});
+
+test('names of functions are read from the table that the package ships', () => {
+  const entries = ['one', 'two'].flatMap((name) => [name.length, ...Buffer.from(name)]);
+  const table = Buffer.from([
+    ...new Uint8Array(Uint32Array.of(5, 3, 2).buffer),
+    ...entries,
+    1,
+    0,
+    0xff,
+    0xff,
+    0,
+    0,
+  ]);
+  expect([...readTable(table)]).toEqual([
+    [5, 'two'],
+    [6, ''],
+    [7, 'one'],
+  ]);
+});

@@ -1,0 +1,3 @@
+// Everything that is linked into llama.cpp's module, as one object.
+#include "attention.h"
+#include "product.h"

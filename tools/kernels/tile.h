@@ -1,0 +1,143 @@
+// Products of 4 rows with up to 16 columns: a lane for each column.
+#pragma once
+#include "rows.h"
+
+#define GROUPS 4
+
+enum { PLAIN, HALVED, OFFSET };
+
+/** 4 rows' values and scales, and what their products are added to. */
+typedef struct {
+  uint8_t values[4][512] __attribute__((aligned(16)));
+  v128_t scale[4], offset[4], sum[GROUPS + 1][4];
+} rows4;
+
+/** Adds the products of a block of 4 rows with 8 columns, a lane for each, to the sums. */
+INLINE void step(int kind, rows4 *rows, int parts, const uint8_t *a, const uint8_t *b, const float *scales, const float *offsets, v128_t *sums) {
+  v128_t s[8];
+  for (int i = 0; i < 8; i++) s[i] = wasm_i32x4_const_splat(0);
+  const uint8_t *values = rows->values[0];
+  do {
+#pragma clang loop unroll(full)
+    for (int pair = 0; pair < 16; pair++) {
+      const v128_t at = wasm_i16x8_load8x8(a + 8 * pair), bt = wasm_i16x8_load8x8(b + 8 * pair);
+      for (int r = 0; r < 4; r++) {
+        const v128_t w = wasm_v128_load32_splat(values + r * 512 + 4 * pair);
+        s[r] = dot_add(s[r], w, at);
+        s[4 + r] = dot_add(s[4 + r], w, bt);
+      }
+    }
+    a += 128, b += 128, values += 64;
+  } while (--parts);
+  for (int k = 0; k < 2; k++) {
+    const v128_t column_scale = wasm_v128_load(scales + 4 * k);
+    for (int r = 0; r < 4; r++) {
+      v128_t p = wasm_f32x4_convert_i32x4(s[4 * k + r]);
+      if (kind == HALVED) p = wasm_f32x4_mul(wasm_f32x4_mul(p, rows->scale[r]), column_scale);
+      else p = wasm_f32x4_mul(p, wasm_f32x4_mul(rows->scale[r], column_scale));
+      if (kind == OFFSET) p = wasm_f32x4_add(p, wasm_f32x4_mul(rows->offset[r], wasm_v128_load(offsets + 4 * k)));
+      sums[4 * k + r] = wasm_f32x4_add(sums[4 * k + r], p);
+    }
+  }
+}
+#define STEP(name, kind) \
+  ALONE void name(rows4 *rows, int parts, const uint8_t *a, const uint8_t *b, const float *scales, const float *offsets, v128_t *sums) { \
+    step(kind, rows, parts, a, b, scales, offsets, sums); \
+  }
+STEP(step_plain, PLAIN)
+STEP(step_halved, HALVED)
+STEP(step_offset, OFFSET)
+
+INLINE void unpack_rows(int type, const uint8_t *row, size_t row_size, rows4 *rows) {
+  for (int r = 0; r < 4; r++)
+#pragma clang loop unroll(disable)
+    for (int part = 0; part < (is_k(type) ? 8 : 1); part++) {
+      v128_t v[4];
+      unpack(type, row + r * row_size, part, v);
+      for (int i = 0; i < 4; i++) wasm_v128_store(rows->values[r] + 64 * part + 16 * i, v[i]);
+    }
+}
+
+/** The most values in a row that are taken here: scales of columns lie on the stack. */
+#define LONGEST 32768
+#define SCALES (4 * (GROUPS + 1))
+
+/** Scales, and offsets, of up to 16 columns, block after block. Blocks of 256 have theirs as floats already. */
+ALONE void scales_of(int type, size_t blocks, const uint8_t *columns, int groups, float *scales, float *offsets) {
+  const size_t bytes = 4 * column_block(type);
+  for (int g = 0; g < groups; g++)
+    for (size_t b = 0; b < blocks; b++, columns += bytes) {
+      const size_t at = b * SCALES + 4 * g;
+      wasm_v128_store(scales + at, is_k(type) ? wasm_v128_load(columns) : floats_of(wasm_u32x4_load16x4(columns)));
+      if (has_offset(type)) wasm_v128_store(offsets + at, floats_of(wasm_u32x4_load16x4(columns + 8)));
+    }
+}
+
+INLINE void splat4(v128_t to[4], v128_t four) {
+  to[0] = wasm_i32x4_shuffle(four, four, 0, 0, 0, 0);
+  to[1] = wasm_i32x4_shuffle(four, four, 1, 1, 1, 1);
+  to[2] = wasm_i32x4_shuffle(four, four, 2, 2, 2, 2);
+  to[3] = wasm_i32x4_shuffle(four, four, 3, 3, 3, 3);
+}
+
+/** Subtracts what a block's parts are all shifted by, times the columns' sums. */
+ALONE void subtract_offsets(const uint8_t *row, size_t row_size, const rows4 *rows, const uint8_t *column_sums, const float *scales, v128_t *sums) {
+  for (int r = 0; r < 4; r++) {
+    v128_t minus = wasm_i32x4_const_splat(0);
+    for (int part = 0; part < 8; part++) {
+      int s, o;
+      scale_and_offset(row + r * row_size + 4, part, &s, &o);
+      minus = dot_add(minus, wasm_i16x8_splat(o), wasm_v128_load(column_sums + 16 * part));
+    }
+    sums[r] = wasm_f32x4_sub(sums[r], wasm_f32x4_mul(wasm_f32x4_convert_i32x4(minus), wasm_f32x4_mul(rows->offset[r], wasm_v128_load(scales))));
+  }
+}
+
+/** 4 rows x up to 16 columns. */
+ALONE void tile(int type, size_t blocks, const uint8_t *row, size_t row_size, const uint8_t *columns, int groups, const float *scales,
+                const float *offsets, float *to, size_t stride) {
+  const size_t bytes = row_block(type), column_bytes = 4 * column_block(type), group_size = blocks * column_bytes;
+  const int parts = is_k(type) ? 8 : 1, head = is_k(type) || has_offset(type) ? 16 : 8;
+  const bool shifted = type == Q4_K || type == Q5_K;
+  rows4 rows;
+  for (int g = 0; g < groups; g++)
+    for (int r = 0; r < 4; r++) rows.sum[g][r] = wasm_f32x4_const_splat(0);
+  for (size_t b = 0; b < blocks; b++, row += bytes, columns += column_bytes, scales += SCALES, offsets += SCALES) {
+    switch (type) {
+      case Q8_0: unpack_rows(Q8_0, row, row_size, &rows); break;
+      case Q4_0: unpack_rows(Q4_0, row, row_size, &rows); break;
+      case Q4_1: unpack_rows(Q4_1, row, row_size, &rows); break;
+      case Q5_0: unpack_rows(Q5_0, row, row_size, &rows); break;
+      case Q5_1: unpack_rows(Q5_1, row, row_size, &rows); break;
+      case Q4_K: unpack_rows(Q4_K, row, row_size, &rows); break;
+      case Q5_K: unpack_rows(Q5_K, row, row_size, &rows); break;
+      default: unpack_rows(Q6_K, row, row_size, &rows); break;
+    }
+    if (has_offset(type) || shifted) {
+      const v128_t words = four_words(row, row_size);
+      splat4(rows.scale, floats_of(words));
+      splat4(rows.offset, upper(words));
+    } else splat4(rows.scale, four_halves(type == Q6_K ? row + 208 : row, row_size));
+    const uint8_t *a = columns + head;
+    for (int g = 0; g < groups; g += 2, a += 2 * group_size) {
+      // Where there is no second group, the first is computed twice: its sums are not used.
+      const uint8_t *second = g + 1 < groups ? a + group_size : a;
+      if (type == Q4_0) step_halved(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]);
+      else if (has_offset(type)) step_offset(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]);
+      else step_plain(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]);
+    }
+    if (shifted)
+      for (int g = 0; g < groups; g++)
+        subtract_offsets(row, row_size, &rows, columns + g * group_size + 1040, scales + 4 * g, rows.sum[g]);
+  }
+  for (int g = 0; g < groups; g++) {
+    const v128_t *sum = rows.sum[g];
+    const v128_t r01 = wasm_i32x4_shuffle(sum[0], sum[1], 0, 4, 1, 5), r23 = wasm_i32x4_shuffle(sum[2], sum[3], 0, 4, 1, 5);
+    const v128_t s01 = wasm_i32x4_shuffle(sum[0], sum[1], 2, 6, 3, 7), s23 = wasm_i32x4_shuffle(sum[2], sum[3], 2, 6, 3, 7);
+    uint8_t *at = (uint8_t *)to + 4 * g * stride;
+    wasm_v128_store(at, wasm_i64x2_shuffle(r01, r23, 0, 2));
+    wasm_v128_store(at + stride, wasm_i64x2_shuffle(r01, r23, 1, 3));
+    wasm_v128_store(at + 2 * stride, wasm_i64x2_shuffle(s01, s23, 0, 2));
+    wasm_v128_store(at + 3 * stride, wasm_i64x2_shuffle(s01, s23, 1, 3));
+  }
+}
