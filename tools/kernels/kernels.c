@@ -1,3 +1,4 @@
 // Everything that is linked into llama.cpp's module, as one object.
 #include "attention.h"
 #include "product.h"
+#include "server.h"

@@ -14,8 +14,14 @@ const BYTE_LOAD = [0x2d, 0];
 const ATOMIC_STORE = [0xfe, 0x17, 2];
 const ATOMIC_ADD = [0xfe, 0x1e, 2];
 
+/** Reads a signed byte: where a `std::string` says whether it is long. */
+const SIGNED_BYTE_LOAD = [0x2c, 0];
+
 const MUL_MAT = 'ggml_compute_forward_mul_mat';
 const FLASH = 'ggml_compute_forward_flash_attn_ext_f16_one_chunk';
+const LIMIT_STATES = 'server_prompt_cache::update()';
+const WRITE_TEXT = 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped';
+const WHOLE_TEXT = 'validate_utf8';
 
 /** What the kernels assume of llama.cpp's structs (tools/kernels/ggml.h), by the function that shows it. */
 function fieldsOf(bits: 32 | 64): Readonly<Record<string, readonly Field[]>> {
@@ -46,6 +52,15 @@ function fieldsOf(bits: 32 | 64): Readonly<Record<string, readonly Field[]>> {
       field('tensor.src[2]', pointer, 168, 136),
       field('tensor.src[3]', pointer, 176, 140),
     ],
+    [LIMIT_STATES]: [
+      field('server_prompt_cache.limit_size', pointer, 24, 12),
+      field('server_prompt_cache.limit_tokens', pointer, 32, 16),
+    ],
+    [WHOLE_TEXT]: [
+      field('std::string.data', pointer, 0, 0),
+      field('std::string.size', pointer, 8, 4),
+      field('std::string.is_long', SIGNED_BYTE_LOAD, 23, 11),
+    ],
   };
 }
 
@@ -66,4 +81,10 @@ export function checkStructs(bits: 32 | 64, bodyOf: (name: string) => Uint8Array
 }
 
 /** The object's functions, by the name of the function that each replaces. */
-export const REPLACED = { [MUL_MAT]: 'mul_mat', [FLASH]: 'flash' } as const;
+export const REPLACED = {
+  [MUL_MAT]: 'mul_mat',
+  [FLASH]: 'flash',
+  [LIMIT_STATES]: 'limit_states',
+  [WRITE_TEXT]: 'write_text',
+  [WHOLE_TEXT]: 'whole_text',
+} as const;

@@ -13,7 +13,7 @@ import { LoadedModel, type LoadVariant } from './loaded-model.ts';
 import type { Plan, PlanVariants } from './variant-choice.ts';
 
 /** An engine with such an error is of no more use; the next request reloads it, or the variant after it. */
-const FATAL = new Set(['engine_crashed', 'device_lost']);
+const FATAL = new Set(['engine_crashed', 'device_lost', 'out_of_memory']);
 
 /** Failures of a load that would be the same a second time. */
 const PERMANENT_FAILURES = new Set(['out_of_memory', 'device_unsupported']);

@@ -1,8 +1,5 @@
 import { NativeLog, serverCalls } from '../../../src/worker/runtimes/llama-cpp/internals/server-calls.ts';
-import {
-  limitPromptStates,
-  proveTaking,
-} from '../../../src/worker/runtimes/llama-cpp/internals/worker-proxy.ts';
+import { proveTaking } from '../../../src/worker/runtimes/llama-cpp/internals/worker-proxy.ts';
 import { loadRawChat } from '../../bench/page/raw-chat.ts';
 import { observeCalls } from '../llama-calls/observe-calls.ts';
 
@@ -10,11 +7,11 @@ declare global {
   interface Window {
     /** Loads llama.cpp's server without the library, but in the library's own worker, and uses it as the library does. */
     observeLlama(): ReturnType<typeof observeCalls>;
-    /** Completes prompts without anything in common, so that each one's state is saved, under a limit in bytes. */
-    saveStates(
-      prompts: number,
-      limit: number,
-    ): Promise<{ grownBytes: number; isLimited: boolean; replies: number }>;
+    /**
+     * Completes prompts without anything in common, so that each one's state is saved; then one with a JSON schema.
+     * `dropped`: states that llama.cpp dropped for its limit in tokens.
+     */
+    saveStates(prompts: number): Promise<{ dropped: number; json: string }>;
   }
 }
 
@@ -42,38 +39,37 @@ window.observeLlama = async () => {
   }
 };
 
-window.saveStates = async (prompts, limit) => {
-  const log = new NativeLog();
+window.saveStates = async (prompts) => {
+  let dropped = 0;
+  const log = {
+    debug: () => undefined,
+    log: () => undefined,
+    error: () => undefined,
+    warn: (...parts: unknown[]) => void (String(parts).includes('token limit') && dropped++),
+  };
   const wllama = await loadRawChat('ours', 1, (name) => `/localtext/wasm/${name}`, log);
-  const calls = serverCalls(wllama, log, false);
-  const complete = async (prompt: string): Promise<number> => {
-    const id = await calls.begin({
-      stream: true,
-      prompt,
-      n_predict: 1,
-      temperature: 0,
-      ignore_eos: true,
-      cache_prompt: true,
-    });
-    let texts = 0;
+  const calls = serverCalls(wllama, new NativeLog(), false);
+  const complete = async (fields: Record<string, unknown>): Promise<string> => {
+    const id = await calls.begin({ stream: true, temperature: 0, cache_prompt: true, ...fields });
+    let text = '';
     for (let more = true; more;) {
       const result = await calls.step(id);
-      texts += result.chunks.filter(({ choices }) => choices?.[0]?.text).length;
+      text += result.chunks.map(({ choices }) => choices?.[0]?.text ?? '').join('');
       ({ more } = result);
     }
-    return texts;
+    return text;
   };
   try {
-    await complete('a');
-    const before = await limitPromptStates(wllama, limit);
-    let replies = 0;
-    for (let index = 0; index < prompts; index++)
-      replies += await complete(`${index} ${String.fromCharCode(97 + (index % 26))}`.repeat(12));
-    return {
-      grownBytes: (await limitPromptStates(wllama, limit)) - before,
-      isLimited: log.limitedStates,
-      replies,
-    };
+    for (let index = 0; index < prompts; index++) {
+      const prompt = `${index} ${String.fromCharCode(97 + (index % 26))} `.repeat(200);
+      await complete({ prompt, n_predict: 1, ignore_eos: true });
+    }
+    const json = await complete({
+      prompt: 'A person:',
+      n_predict: 100,
+      json_schema: { type: 'object', properties: { name: { enum: ['a', 'b'] } }, required: ['name'] },
+    });
+    return { dropped, json };
   } finally {
     await wllama.exit();
   }

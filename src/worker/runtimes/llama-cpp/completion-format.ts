@@ -101,7 +101,7 @@ export interface Chunk {
 
 export type LlamaTimings = NonNullable<Chunk['timings']>;
 
-interface RawLogprob {
+export interface RawLogprob {
   token: string;
   logprob: number;
   bytes?: number[] | null;

@@ -6,19 +6,13 @@ import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { serverError, ServiceError } from '../../../errors/service-error.ts';
 import { chatThreads, hasThreads, realAdapter } from '../../device/device.ts';
 import { ChatPrompt } from '../../prompt/chat-prompt.ts';
-import { estimateMemory, halvedLengths, imageBytes, weightBytes } from '../../../catalog/memory-estimate.ts';
+import { halvedLengths, weightBytes } from '../../../catalog/memory-estimate.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
 import { watchWasm } from '../wasm-file.ts';
 import { NativeLog, serverCalls } from './internals/server-calls.ts';
-import {
-  kernelsOf,
-  limitPromptStates,
-  mediaMarkerOf,
-  proveTaking,
-  useWorkerFile,
-} from './internals/worker-proxy.ts';
+import { kernelsOf, mediaMarkerOf, proveTaking, useWorkerFile } from './internals/worker-proxy.ts';
 import { asLoadFailure, WllamaEngine } from './wllama-engine.ts';
 
 /** As many as llama.cpp decodes in one batch; more wait in the scheduler. */
@@ -124,9 +118,7 @@ async function start(
 /** @returns whether results can be taken without a step */
 async function prepare(wllama: Wllama, variant: WllamaVariant): Promise<boolean> {
   try {
-    const canTake = variant.streamsTogether !== false && (await proveTaking(wllama, SLOTS));
-    await limitPromptStates(wllama, estimateMemory(variant).promptStateBytes + imageBytes(variant));
-    return canTake;
+    return variant.streamsTogether !== false && (await proveTaking(wllama, SLOTS));
   } catch (error) {
     await withTimeout(wllama.exit(), EXIT_MS);
     throw error;

@@ -12,7 +12,12 @@ import { type Complete, type Completion, ThinkFirst, toCompletion } from '../../
 import { SlotQueue } from '../../slot-queue.ts';
 import type { ChatEngine } from '../engine.ts';
 import { type Chunk, completionRequest, LlamaReplyReader } from './completion-format.ts';
-import { isCrowded, RequestRejectedError, type ServerCalls } from './internals/server-calls.ts';
+import {
+  isCrowded,
+  RequestRejectedError,
+  type ServerCalls,
+  ServerMemoryError,
+} from './internals/server-calls.ts';
 import { type PromptImages, ReplyScheduler } from './reply-scheduler.ts';
 import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
 
@@ -61,6 +66,8 @@ export class WllamaEngine implements ChatEngine {
   readonly #imageOrigins: readonly string[];
   readonly #oneByOne = new SlotQueue(1);
   #dead = false;
+  /** Whether the server may hold states of earlier prompts. */
+  #hasAnswered = false;
 
   constructor(
     wllama: Wllama,
@@ -183,6 +190,7 @@ export class WllamaEngine implements ChatEngine {
             for (let chunk = await running.take(); chunk; chunk = await running.take())
               yield* reader.read(chunk);
             yield* reader.end();
+            this.#hasAnswered = true;
             return;
           } finally {
             await running.stop();
@@ -254,6 +262,11 @@ export class WllamaEngine implements ChatEngine {
   }
 
   #translate(error: unknown, constrained: boolean): ServiceError {
+    if (error instanceof ServerMemoryError) {
+      this.#dead = true;
+      // Loaded again, it is asked once more: without the states of earlier prompts, the request may fit.
+      return this.#hasAnswered ? engineCrashed(error) : outOfMemory(this.fingerprint, error);
+    }
     const translated = fromWllamaError(error, constrained);
     if (translated.code === 'engine_crashed') this.#dead = true;
     return translated;

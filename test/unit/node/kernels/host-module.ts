@@ -24,6 +24,13 @@ export const LLAMA_FUNCTIONS: readonly HostFunction[] = [
     parameters: [I32, I32, I32, I32, I64, I64, I32, I64],
     results: [],
   },
+  { name: 'server_prompt_cache::update()', parameters: [I32], results: [] },
+  {
+    name: 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped',
+    parameters: [I32, I32, I32],
+    results: [],
+  },
+  { name: 'validate_utf8', parameters: [I32], results: [I32] },
   { name: 'ggml_barrier', parameters: [I32], results: [] },
   { name: 'expf', parameters: [F32], results: [F32] },
   { name: 'quantize_row_q8_K', parameters: [I32, I32, I64], results: [] },
@@ -65,7 +72,7 @@ export const OBJECT = readFileSync('tools/kernels/kernels-32.o');
 export interface Kernels {
   memory: DataView<ArrayBuffer>;
   bytes: Uint8Array<ArrayBuffer>;
-  call(name: keyof typeof REPLACED, ...args: (number | bigint)[]): void;
+  call(name: keyof typeof REPLACED, ...args: (number | bigint)[]): unknown;
   /** How often the kernels left a call to the original. */
   originals(): number;
   allocate(bytes: number): number;
@@ -86,7 +93,7 @@ export function loadKernels(host: Readonly<Record<string, (...args: never[]) => 
   return {
     memory: new DataView(buffer),
     bytes: new Uint8Array(buffer),
-    call: (name, ...args) => (instance.exports[name] as (...args: unknown[]) => void)(...args),
+    call: (name, ...args) => (instance.exports[name] as (...args: unknown[]) => unknown)(...args),
     originals: () => originals,
     allocate(bytes) {
       const at = used;

@@ -1,7 +1,6 @@
 import type { Wllama } from '@wllama/wllama';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { limitMemory } from '../../../../src/worker/runtimes/llama-cpp/internals/memory-limit.ts';
 import {
   findSlotLists,
   withoutSlots,
@@ -81,21 +80,6 @@ test('a list that has changed since is not written', async () => {
     ),
   ).rejects.toThrow('has changed');
   expect(words[list.endWord]).toBe(7);
-});
-
-test('memory grows to its limit and no further', () => {
-  const { grow } = WebAssembly.Memory.prototype;
-  try {
-    const memory = new WebAssembly.Memory({ initial: 1, maximum: 10 });
-    limitMemory(3 * 65_536);
-    memory.grow(2);
-    expect(() => memory.grow(1)).toThrow(RangeError);
-    expect(memory.buffer.byteLength).toBe(3 * 65_536);
-    limitMemory(4 * 65_536);
-    memory.grow(1);
-  } finally {
-    WebAssembly.Memory.prototype.grow = grow;
-  }
 });
 
 test('a version of the package whose proxy lacks a method is refused by name', () => {

@@ -6,6 +6,7 @@ import {
   NativeLog,
   RequestRejectedError,
   serverCalls,
+  ServerMemoryError,
 } from '../../../../src/worker/runtimes/llama-cpp/internals/server-calls.ts';
 
 /** What each browser makes of an answer that was never written. */
@@ -15,7 +16,7 @@ const MARKERS = [
   'attempting to construct out-of-bounds Uint8Array on ArrayBuffer',
   'Length out of range of buffer',
 ];
-const NOT_UTF8 = '[json.exception.type_error.316] invalid UTF-8 byte at index 0: 0x80';
+const NO_MEMORY = 'exception: std::bad_alloc';
 
 /** A worker whose calls fail with this, after llama.cpp has logged that. */
 function failing(message: string, logged: string | null) {
@@ -31,10 +32,48 @@ test.each(MARKERS)('a request that is not understood is refused: %s', async (mes
   await expect(failing(message, 'parse error').begin({})).rejects.toBeInstanceOf(RequestRejectedError);
 });
 
-test.each(MARKERS)('a result that is not UTF-8 is replaced, and the reply goes on: %s', async (message) => {
-  const { chunks, more } = await failing(message, NOT_UTF8).step(1);
-  expect(chunks).toEqual([{ choices: [{ text: '\ufffd' }] }]);
-  expect(more).toBe(true);
+test.each(MARKERS)('an allocation that fails is no fault of the request: %s', async (message) => {
+  const calls = failing(message, NO_MEMORY);
+  await expect(calls.begin({})).rejects.toBeInstanceOf(ServerMemoryError);
+  await expect(calls.step(1)).rejects.toBeInstanceOf(ServerMemoryError);
+});
+
+/** A worker that answers with these results. */
+function answering(...results: object[]) {
+  const wllamaAction = async () => ({
+    has_more: results.length > 1,
+    is_error: false,
+    data_json: JSON.stringify(results.shift()),
+  });
+  return serverCalls({ proxy: { wllamaAction } } as unknown as Wllama, new NativeLog(), false);
+}
+
+/** A byte as tools/kernels/server.h writes it. */
+const escaped = (...bytes: number[]): string =>
+  bytes.map((byte) => String.fromCharCode(0xfdd0 + (byte >> 4), 0xfdd0 + (byte & 15))).join('');
+
+test('a character that is spread over tokens is joined, and each token has its score', async () => {
+  const token = (text: string) => ({
+    choices: [{ text, logprobs: { content: [{ token: text, logprob: -1, bytes: [0xf0] }] } }],
+  });
+  const calls = answering(token(`a${escaped(0xf0, 0x9f)}`), token(escaped(0x98)), token(`${escaped(0x80)}b`));
+  const texts: unknown[] = [];
+  const tokens: unknown[] = [];
+  for (let more = true; more;) {
+    const result = await calls.step(1);
+    ({ more } = result);
+    texts.push(...result.chunks.map(({ choices }) => choices?.[0]?.text));
+    tokens.push(...result.chunks.map(({ choices }) => choices?.[0]?.logprobs?.content?.[0]?.token));
+  }
+  expect(texts).toEqual(['a', '', '😀b']);
+  expect(tokens).toEqual(['a\ufffd', '\ufffd', '\ufffdb']);
+});
+
+test('bytes that are no character are replaced; replies are joined each by itself', async () => {
+  const chunk = (text: string) => ({ choices: [{ text }] });
+  const calls = answering(chunk(escaped(0xf0, 0x9f)), chunk('x'), chunk(`${escaped(0x80)}y`));
+  const textOf = async (id: number) => (await calls.step(id)).chunks[0]?.choices?.[0]?.text;
+  expect([await textOf(1), await textOf(2), await textOf(1)]).toEqual(['', 'x', '\ufffdy']);
 });
 
 test.each(MARKERS)(
@@ -76,15 +115,11 @@ test.each([
 );
 
 test('an error that was logged before does not excuse the next one', async () => {
+  const calls = failing(MARKERS[0] ?? '', NO_MEMORY);
+  await expect(calls.step(1)).rejects.toBeInstanceOf(ServerMemoryError);
   const log = new NativeLog();
-  let failures = 0;
-  const wllamaAction = async () => {
-    if (failures++ === 0) log.error(NOT_UTF8);
-    throw new RangeError(MARKERS[0]);
-  };
-  const calls = serverCalls({ proxy: { wllamaAction } } as unknown as Wllama, log, true);
-  await calls.step(1);
-  await expect(calls.step(1)).rejects.toThrow('1163217991');
+  log.error(NO_MEMORY);
+  expect([log.takeBadAlloc(), log.takeBadAlloc()]).toEqual([true, false]);
 });
 
 test('a first result that is not UTF-8 is given after the reply was accepted, with the right counts', () => {

@@ -11,7 +11,8 @@
  */
 import type { Wllama } from '@wllama/wllama';
 
-import type { Chunk } from '../completion-format.ts';
+import type { Chunk, RawLogprob } from '../completion-format.ts';
+import { readable, TextJoiner } from './escaped-text.ts';
 import {
   beginCompletion,
   beginEmbedding,
@@ -74,9 +75,6 @@ const isNoAnswer = (error: unknown): boolean => error instanceof Error && NO_ANS
 export const isCrowded = (error: unknown): boolean =>
   error instanceof RequestRejectedError && error.message.includes('Context size has been exceeded');
 
-/** In place of a result whose text is not UTF-8, such as half a character between two whole ones: it cannot be read. */
-const UNREADABLE: StepResult = { chunks: [{ choices: [{ text: '\ufffd' }] }], more: true };
-
 /** Of a step after which no result of this completion waits. */
 const NO_RESULT: StepResult = { chunks: [], more: true };
 
@@ -91,31 +89,27 @@ interface ServerError {
 
 const ignore = (): void => undefined;
 
-/** nlohmann::json's number for a text that is not UTF-8. */
-const INVALID_UTF8 = 'json.exception.type_error.316';
+/** How C++ names a failed allocation. */
+const BAD_ALLOC = 'bad_alloc';
 
-const NO_MEMORY_FOR_STATE = 'failed to allocate memory for prompt cache state';
+/** The server has too little memory for a request. Loading it again drops its saved prompt states. */
+export class ServerMemoryError extends Error {}
 
 /** wllama's logger. Prints nothing; the cause of one failure is only in llama.cpp's log. */
 export class NativeLog {
   readonly debug = ignore;
   readonly log = ignore;
   readonly warn = ignore;
-  #sawInvalidText = false;
-  /** llama.cpp had no memory for another saved state, and keeps fewer from then on (`memory-limit.ts`). */
-  limitedStates = false;
+  #sawBadAlloc = false;
 
   readonly error = (...parts: unknown[]): void => {
-    const has = (text: string): boolean =>
-      parts.some((part) => typeof part === 'string' && part.includes(text));
-    this.#sawInvalidText ||= has(INVALID_UTF8);
-    this.limitedStates ||= has(NO_MEMORY_FOR_STATE);
+    this.#sawBadAlloc ||= parts.some((part) => typeof part === 'string' && part.includes(BAD_ALLOC));
   };
 
-  /** Whether a result could not be written as it is not UTF-8, since this was last asked. */
-  takeInvalidText(): boolean {
-    const saw = this.#sawInvalidText;
-    this.#sawInvalidText = false;
+  /** Whether an allocation has failed since this was last asked. */
+  takeBadAlloc(): boolean {
+    const saw = this.#sawBadAlloc;
+    this.#sawBadAlloc = false;
     return saw;
   }
 }
@@ -126,40 +120,65 @@ export class NativeLog {
  */
 export function serverCalls(
   wllama: Wllama,
-  log: Pick<NativeLog, 'takeInvalidText'>,
+  log: Pick<NativeLog, 'takeBadAlloc'>,
   canTake: boolean,
   onGpu = false,
 ): ServerCalls {
   const proxy = proxyOf(wllama);
-  const read = async (result: Promise<ResultAnswer>): Promise<StepResult | null> => {
+  const joiners = new Map<number, TextJoiner>();
+  const read = async (id: number, result: Promise<ResultAnswer>): Promise<StepResult | null> => {
     const answer = await result.catch((error: unknown) => {
-      if (isNoAnswer(error) && log.takeInvalidText()) return null;
+      if (isNoAnswer(error) && log.takeBadAlloc()) throw new ServerMemoryError('in a step', { cause: error });
       if (canTake && !onGpu) doubtTaking('the server stopped');
       throw error;
     });
-    if (!answer) return UNREADABLE;
     if (!answer.data_json && answer.has_more) return null;
     const data: unknown = answer.data_json ? JSON.parse(answer.data_json) : null;
     if (answer.is_error) {
       const { message = 'no message', n_prompt_tokens, n_ctx } = (data ?? {}) as ServerError;
+      if (message.includes(BAD_ALLOC)) throw new ServerMemoryError(message);
       const counted = TOO_LARGE.exec(message)?.[1];
       throw new RequestRejectedError(message, counted ? Number(counted) : n_prompt_tokens, n_ctx);
     }
-    const chunks = data === null ? [] : Array.isArray(data) ? data : [data];
-    return { chunks: chunks as Chunk[], more: answer.has_more };
+    const chunks = (data === null ? [] : Array.isArray(data) ? data : [data]) as Chunk[];
+    const joiner = joiners.get(id) ?? new TextJoiner();
+    if (answer.has_more) joiners.set(id, joiner);
+    else joiners.delete(id);
+    return { chunks: chunks.map((chunk) => withText(chunk, joiner)), more: answer.has_more };
   };
   return {
     async begin(fields, files) {
       try {
         return await beginCompletion(proxy, fields, files);
       } catch (error) {
-        if (isNoAnswer(error)) throw new RequestRejectedError('not understood');
-        throw error;
+        if (!isNoAnswer(error)) throw error;
+        if (log.takeBadAlloc()) throw new ServerMemoryError('at its begin', { cause: error });
+        throw new RequestRejectedError('not understood');
       }
     },
     beginCount: (text) => beginEmbedding(proxy, text),
-    step: async (id) => (await read(getResult(proxy, id))) ?? NO_RESULT,
-    take: async (id) => (canTake ? read(takeResult(proxy, id)) : null),
-    cancel: (id) => cancelCompletion(proxy, id),
+    step: async (id) => (await read(id, getResult(proxy, id))) ?? NO_RESULT,
+    take: async (id) => (canTake ? read(id, takeResult(proxy, id)) : null),
+    cancel(id) {
+      joiners.delete(id);
+      return cancelCompletion(proxy, id);
+    },
   };
 }
+
+/** Texts as characters: those of the tokens each by itself, that of the reply joined with what came before. */
+function withText(chunk: Chunk, joiner: TextJoiner): Chunk {
+  if (!chunk.choices) return chunk;
+  const choices = chunk.choices.map(({ text, logprobs, ...choice }) => ({
+    ...choice,
+    ...(text !== undefined && { text: joiner.next(text) }),
+    ...(logprobs && { logprobs: { content: logprobs.content?.map(withToken) ?? null } }),
+  }));
+  return { ...chunk, choices };
+}
+
+const withToken = (raw: RawLogprob): RawLogprob => ({
+  ...raw,
+  token: readable(raw.token),
+  ...(raw.top_logprobs && { top_logprobs: raw.top_logprobs.map(withToken) }),
+});

@@ -10,9 +10,8 @@
  */
 import { BLOCKED_WORKER, onBlockedWorker } from '../../../../util/policy-violations.ts';
 import { hasTrustedTypes, trusting } from '../../../../util/trusted-urls.ts';
-import { limitMemory } from './memory-limit.ts';
 import { findSlotLists, withoutSlots, type SlotList } from './slot-list.ts';
-import { FIND_SLOTS, KERNELS_VERSION, LIMIT_MEMORY, TAKE_RESULT, type RunOptions } from './worker-verbs.ts';
+import { FIND_SLOTS, KERNELS_VERSION, TAKE_RESULT, type RunOptions } from './worker-verbs.ts';
 
 declare let Module: { wasmMemory: WebAssembly.Memory };
 declare const isCompat: boolean;
@@ -95,11 +94,7 @@ const words = (): Uint32Array => new Uint32Array(Module.wasmMemory.buffer);
 
 function answer(message: WorkerMessage): void {
   const { verb, args, callbackId } = message;
-  if (verb === LIMIT_MEMORY) {
-    const { byteLength } = Module.wasmMemory.buffer;
-    limitMemory(byteLength + Number(args[0]));
-    scope.postMessage({ callbackId, result: byteLength });
-  } else if (verb === FIND_SLOTS) {
+  if (verb === FIND_SLOTS) {
     const lists = findSlotLists(words(), Number(args[0]), isCompat ? 1 : 2);
     // One alone is certain to be the server's.
     slots = lists.length === 1 ? (lists[0] ?? null) : null;

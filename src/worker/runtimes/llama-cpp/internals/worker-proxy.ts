@@ -14,7 +14,7 @@ import { engineCrashed } from '../../../../errors/engine-errors.ts';
 import { ServiceError } from '../../../../errors/service-error.ts';
 import { BLOCKED_WORKER } from '../../../../util/policy-violations.ts';
 import { openWorker, workerBlocked } from '../../../open-worker.ts';
-import { FIND_SLOTS, KERNELS_VERSION, LIMIT_MEMORY, type RunOptions, TAKE_RESULT } from './worker-verbs.ts';
+import { FIND_SLOTS, KERNELS_VERSION, type RunOptions, TAKE_RESULT } from './worker-verbs.ts';
 
 interface Task {
   reject(error: unknown): void;
@@ -118,17 +118,6 @@ async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: strin
 /** Sends the worker one message. @returns its answer */
 const runTask = (proxy: WorkerProxy, verb: string, args: unknown[]): Promise<unknown> =>
   proxy.pushTask({ verb, args, callbackId: proxy.taskId++ });
-
-/**
- * Bounds the memory that llama.cpp's saved prompt states may add to what it has now (`memory-limit.ts`). The 32-bit build has a
- * bound already: its 8 GiB are 0, and the number of tokens in the context applies.
- * @returns the bytes that it has now
- */
-export async function limitPromptStates(wllama: Wllama, bytes: number): Promise<number> {
-  const proxy = proxyOf(wllama);
-  if (proxy.resources.compat) return 0;
-  return Number(await runTask(proxy, LIMIT_MEMORY, [bytes]));
-}
 
 /** Once something was not as expected: no engine of this worker writes into llama.cpp's memory any more. */
 let isDoubted = false;

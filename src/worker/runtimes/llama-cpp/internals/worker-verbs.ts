@@ -1,5 +1,4 @@
 /** Messages that our addition to llama.cpp's worker answers (`wllama-worker.ts`), beside the package's own. */
-export const LIMIT_MEMORY = 'localtext.limit-memory';
 export const FIND_SLOTS = 'localtext.find-slots';
 export const TAKE_RESULT = 'localtext.take-result';
 

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+
+import { withoutEscapes } from '../../../../src/worker/runtimes/llama-cpp/internals/escaped-text.ts';
+import { loadKernels } from './host-module.ts';
+
+const WRITE_TEXT = 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped';
+const LIMIT_STATES = 'server_prompt_cache::update()';
+
+/** A `std::string` with 32-bit addresses; up to 10 bytes are in the struct itself. */
+function writeString(bytes: Uint8Array): number {
+  const { memory, allocate } = kernels;
+  const at = allocate(12);
+  if (bytes.length <= 10) {
+    kernels.bytes.set(bytes, at);
+    memory.setUint8(at + 11, bytes.length);
+    return at;
+  }
+  const data = allocate(bytes.length);
+  kernels.bytes.set(bytes, data);
+  memory.setUint32(at, data, true);
+  memory.setUint32(at + 4, bytes.length, true);
+  memory.setUint32(at + 8, (0x80000000 | bytes.length) >>> 0, true);
+  return at;
+}
+
+function readString(at: number): Uint8Array {
+  const { memory } = kernels;
+  const short = memory.getUint8(at + 11);
+  if (short < 128) return kernels.bytes.slice(at, at + short);
+  const data = memory.getUint32(at, true);
+  return kernels.bytes.slice(data, data + memory.getUint32(at + 4, true));
+}
+
+let written: Uint8Array[] = [];
+const kernels = loadKernels({
+  [WRITE_TEXT]: (_serializer: number, text: number) => void written.push(readString(text)),
+});
+
+/** @returns what the original was asked to write */
+function write(bytes: Uint8Array): string {
+  kernels.free();
+  written = [];
+  kernels.call(WRITE_TEXT, 0, writeString(bytes), 0);
+  // The original throws where a part is not UTF-8.
+  return written.map((part) => new TextDecoder('utf-8', { fatal: true }).decode(part)).join('');
+}
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+test.each(['', 'plain', 'longer than a short string', 'é€😀', '\u{10FFFF}\u0800\uD7FF\uE000'])(
+  'text in UTF-8 is written as it is (%j)',
+  (text) => {
+    expect(write(encode(text))).toBe(text);
+    expect(written).toHaveLength(1);
+  },
+);
+
+test('any bytes can be had back', () => {
+  const emoji = encode('😀');
+  const cases = [
+    ...Array.from({ length: 4 }, (_, i) => emoji.slice(i)),
+    ...Array.from({ length: 4 }, (_, i) => emoji.slice(0, i)),
+    Uint8Array.of(0xc0, 0x80),
+    Uint8Array.of(0xed, 0xa0, 0x80),
+    Uint8Array.of(0xf4, 0x90, 0x80, 0x80),
+    Uint8Array.of(0xe0, 0x80, 0x80, 0x61),
+    Uint8Array.from([...encode('a long text before '), 0xff, ...encode(' and after'), 0x80]),
+    // What stands for bytes, in the text itself.
+    encode('\uFDD0\uFDDF\uFDE0'),
+    Uint8Array.from({ length: 256 }, (_, i) => i),
+  ];
+  for (const bytes of cases) expect([...withoutEscapes(write(bytes))]).toEqual([...bytes]);
+});
+
+test('a text is whole, whatever it ends with', () => {
+  const size = kernels.call('validate_utf8', writeString(Uint8Array.of(0x61, 0xf0, 0x9f)));
+  expect(size).toBe(3);
+});
+
+test('states are limited in tokens, unless llama.cpp lowers its limit in bytes', () => {
+  const cache = kernels.allocate(20);
+  const limitOf = (): number => kernels.memory.getUint32(cache + 12, true);
+  for (const [before, after] of [
+    [0, 0],
+    [1000, 1000],
+  ] as const) {
+    kernels.memory.setUint32(cache + 12, before, true);
+    kernels.call(LIMIT_STATES, cache);
+    expect(limitOf()).toBe(after);
+  }
+  expect(kernels.originals()).toBe(2);
+});

@@ -1,0 +1,95 @@
+// llama.cpp's server: how many states of prompts it saves, and how it writes text that is not UTF-8.
+#pragma once
+#include "ggml.h"
+
+// ---- saved prompt states ------------------------------------------------------------------------------------------------
+/** `server_prompt_cache`: a list (previous, next, length), then its limits in bytes and in tokens. */
+typedef struct {
+  void *previous, *next;
+  size_t length, limit_bytes, limit_tokens;
+} prompt_cache;
+
+/** llama.cpp's default, 8 GiB, with which a page has no limit. With 32-bit addresses it is 0 already. */
+#define DEFAULT_LIMIT_BYTES (8ull << 30)
+
+IMPORT(original_limit_states) void original_limit_states(prompt_cache *);
+
+/** Without a limit in bytes, that in tokens holds: as many as the context has. A limit that llama.cpp lowers stays. */
+EXPORT(limit_states) void limit_states(prompt_cache *cache) {
+#if __SIZEOF_POINTER__ == 8
+  if (cache->limit_bytes == DEFAULT_LIMIT_BYTES) cache->limit_bytes = 0;
+#endif
+  original_limit_states(cache);
+}
+
+// ---- texts --------------------------------------------------------------------------------------------------------------
+/** A long `std::string`: the highest bit of the last byte is set. A short one has its bytes in place of the pointer. */
+typedef struct {
+  const uint8_t *data;
+  size_t size, capacity;
+} string;
+#define LONG ((size_t)1 << (8 * sizeof(size_t) - 1))
+
+INLINE bool is_long(const string *text) { return (text->capacity & LONG) != 0; }
+INLINE size_t size_of(const string *text) {
+  return is_long(text) ? text->size : ((const uint8_t *)text)[sizeof(string) - 1];
+}
+INLINE const uint8_t *bytes_of(const string *text) { return is_long(text) ? text->data : (const uint8_t *)text; }
+
+INLINE bool is_between(uint8_t byte, uint8_t first, uint8_t last) { return byte >= first && byte <= last; }
+
+/** U+FDD0 to U+FDDF, noncharacters: two of them stand for a byte that is not a part of a character. */
+#define ESCAPE_0 0xef
+#define ESCAPE_1 0xb7
+#define ESCAPE_2 0x90
+
+/** Bytes of the character at `at`; 0 where there is none, or one that stands for a byte. */
+ALONE size_t character(const uint8_t *at, size_t left) {
+  const uint8_t first = at[0];
+  if (first < 0x80) return 1;
+  const size_t size = is_between(first, 0xc2, 0xdf) ? 2 : is_between(first, 0xe0, 0xef) ? 3 : is_between(first, 0xf0, 0xf4) ? 4 : 0;
+  if (size == 0 || size > left) return 0;
+  const uint8_t least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+  const uint8_t most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+  if (!is_between(at[1], least, most)) return 0;
+  for (size_t i = 2; i < size; i++)
+    if (!is_between(at[i], 0x80, 0xbf)) return 0;
+  if (first == ESCAPE_0 && at[1] == ESCAPE_1 && is_between(at[2], ESCAPE_2, ESCAPE_2 + 15)) return 0;
+  return size;
+}
+
+/** Bytes from the start that are characters. */
+ALONE size_t characters(const uint8_t *at, size_t size) {
+  size_t whole = 0;
+  for (size_t next; whole < size && (next = character(at + whole, size - whole)); whole += next) {}
+  return whole;
+}
+
+IMPORT(original_write_text) void original_write_text(void *, const string *, int32_t);
+
+INLINE void write_part(void *serializer, const uint8_t *bytes, size_t size, int32_t ascii) {
+  const string part = {bytes, size, LONG | size};
+  original_write_text(serializer, &part, ascii);
+}
+
+/** Writes a text as JSON. The original throws where it is not UTF-8; here each such byte is escaped. */
+EXPORT(write_text) void write_text(void *serializer, const string *text, int32_t ascii) {
+  const uint8_t *at = bytes_of(text);
+  size_t left = size_of(text), whole = characters(at, left);
+  if (whole == left) {
+    original_write_text(serializer, text, ascii);
+    return;
+  }
+  while (left > 0) {
+    if (whole > 0) write_part(serializer, at, whole, ascii);
+    at += whole, left -= whole;
+    if (left == 0) break;
+    const uint8_t escaped[6] = {ESCAPE_0, ESCAPE_1, ESCAPE_2 | at[0] >> 4, ESCAPE_0, ESCAPE_1, ESCAPE_2 | (at[0] & 15)};
+    write_part(serializer, escaped, sizeof(escaped), ascii);
+    at++, left--;
+    whole = characters(at, left);
+  }
+}
+
+/** Takes the place of `validate_utf8`, by which a token that ends within a character is held back without its scores. */
+EXPORT(whole_text) size_t whole_text(const string *text) { return size_of(text); }
