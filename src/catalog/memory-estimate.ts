@@ -50,7 +50,7 @@ export const weightBytes = ({ files, hub }: Pick<SizedVariant, 'files' | 'hub'>)
   files.reduce((sum, { bytes }) => sum + bytes, hub?.approximateBytes ?? 0);
 
 /** What the images of one prompt take of a variant's memory, at most. */
-export const imageBytes = (variant: Pick<SizedVariant, 'files' | 'hub'>): number =>
+const imageBytes = (variant: Pick<SizedVariant, 'files' | 'hub'>): number =>
   hasProjector(variant) ? IMAGE_BYTES : 0;
 
 /** What a variant takes of this device's memory, about; the catalog's own figure comes first. */

@@ -55,7 +55,7 @@ test.each(['', 'plain', 'longer than a short string', 'é€😀', '\u{10FFFF}\u
   },
 );
 
-test('any bytes can be had back', () => {
+test('any bytes can be read back', () => {
   const emoji = encode('😀');
   const cases = [
     ...Array.from({ length: 4 }, (_, i) => emoji.slice(i)),
