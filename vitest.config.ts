@@ -7,9 +7,9 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 
 /** They start Python or other programs, or hash many megabytes. `npm run test:unit` leaves them out; `npm test` does not. */
 const SLOW = [
-  'test/unit/node/{cli,pull,pull-variant,wheels}.test.ts',
-  'test/unit/model-files/{download,full-storage,server-faults,stored-faults}.test.ts',
-  'test/unit/worker/llama-cpp/read-ahead-blob.test.ts',
+  'test/unit/node/cli/{cli,pull/pull,pull/pull.variant,pull/wheels}.test.ts',
+  'test/unit/model-files/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
+  'test/unit/worker/runtimes/llama-cpp/read-ahead-blob.test.ts',
 ];
 
 /** Tests that hold times against fixed limits or that load the whole machine: one file at a time, after all others. */

@@ -9,6 +9,7 @@ const MAX_AT_ONCE = 4;
 const environments = [
   'test',
   'playground',
+  'tools/bench',
   'tools/weights',
   'test/unit/worker',
   'test/unit/model-files',

@@ -5,7 +5,7 @@ import { runnerImport } from 'vite';
 const DOCUMENT = 'docs/architecture.md';
 const LIST = /(<!-- npm run path -->\n)[^]*?(<!-- end -->)/;
 
-const { module } = await runnerImport('/test/path/way.ts', { configFile: false, logLevel: 'warn' });
+const { module } = await runnerImport('/tools/bench/path/way.ts', { configFile: false, logLevel: 'warn' });
 const way = await module.measureWay();
 const text = readFileSync(DOCUMENT, 'utf8');
 writeFileSync(

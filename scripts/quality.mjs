@@ -8,7 +8,7 @@ const { values } = parseArgs({
   options: { weights: { type: 'string', default: 'q8_0' }, speech: { type: 'boolean', default: false } },
 });
 const load = async (path) =>
-  (await runnerImport(`/test/quality/${path}.ts`, { configFile: false, logLevel: 'warn' })).module;
+  (await runnerImport(`/tools/bench/quality/${path}.ts`, { configFile: false, logLevel: 'warn' })).module;
 if (values.speech) await (await load('speech/run')).measureSpeech();
 else await (await load('run')).measureQuality(values.weights);
 process.exit(0);

@@ -8,16 +8,20 @@ import { join, resolve } from 'node:path';
 /** Tests by package: what they check is in the headers of the `internals/` folders. */
 const SENTINELS = {
   '@wllama/wllama': {
-    unit: ['test/unit/worker/llama-cpp', 'test/unit/node/wllama-worker.test.ts', 'test/unit/node/kernels'],
+    unit: [
+      'test/unit/worker/runtimes/llama-cpp',
+      'test/unit/node/wllama-worker.test.ts',
+      'test/unit/node/kernels',
+    ],
     browser: ['test/browser/llama-calls.test.ts'],
     with: ['@wllama/wllama-compat'],
   },
   '@mlc-ai/web-llm': {
-    unit: ['test/unit/worker/web-llm', 'test/unit/bench/mlc-model.test.ts'],
+    unit: ['test/unit/worker/runtimes/web-llm'],
     browser: ['test/browser/web-llm.test.ts'],
   },
   '@huggingface/transformers': {
-    unit: ['test/unit/worker/onnx'],
+    unit: ['test/unit/worker/runtimes/onnx'],
     browser: ['test/browser/embedding-int8.test.ts'],
   },
   '@huggingface/jinja': { unit: ['test/unit/worker/prompt'], browser: [] },

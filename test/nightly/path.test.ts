@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { filesOf, measureWay } from '../path/way.ts';
+import { filesOf, measureWay } from '../../tools/bench/path/way.ts';
 
 /** As `npm run path` found them. */
 const MAX_FILES = 47;

@@ -15,7 +15,7 @@ const PAGES = {
   'llama-page': './site/llama-page.ts',
 };
 /** The raw engines beside the library: 7 MB that a service worker's installation would store. */
-const BENCH_PAGE = { 'bench-page': '../bench/page/main.ts' };
+const BENCH_PAGE = { 'bench-page': '../../tools/bench/page/main.ts' };
 
 /** An engine worker, for `start({ workerUrl })`: `/counting-worker.js`. */
 const WORKER = '../browsers/site/counting-worker.ts';

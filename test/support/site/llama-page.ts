@@ -1,6 +1,6 @@
 import { NativeLog, serverCalls } from '../../../src/worker/runtimes/llama-cpp/internals/server-calls.ts';
 import { proveTaking } from '../../../src/worker/runtimes/llama-cpp/internals/worker-proxy.ts';
-import { loadRawChat } from '../../bench/page/raw-chat.ts';
+import { loadRawChat } from '../../../tools/bench/page/raw-chat.ts';
 import { observeCalls } from '../llama-calls/observe-calls.ts';
 
 declare global {

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { checkJsonSchema } from '../../../../src/api/body/json-schema.ts';
+import { ServiceError } from '../../../../src/errors/service-error.ts';
+import { chat, fakeService } from '../../../support/fake-service.ts';
+
+type Schema = Record<string, unknown>;
+
+const numbered = <Value>(count: number, value: (index: number) => Value): Value[] =>
+  Array.from({ length: count }, (_, index) => value(index));
+const properties = (count: number, schema: unknown = {}): Schema =>
+  Object.fromEntries(numbered(count, (index) => [`p${index}`, schema]));
+const names = (count: number): string[] => numbered(count, (index) => `p${index}`);
+
+/** 2 to the power of `depth` values, in few characters. */
+function doubling(depth: number): Schema {
+  const pair = (index: number) => {
+    const next = { $ref: `#/$defs/d${index + 1}` };
+    return index === depth ? { type: 'boolean' } : { type: 'object', properties: { a: next, b: next } };
+  };
+  return { $ref: '#/$defs/d0', $defs: Object.fromEntries(numbered(depth + 1, (i) => [`d${i}`, pair(i)])) };
+}
+
+const chain = (depth: number): Schema =>
+  depth === 0
+    ? { type: 'boolean' }
+    : { type: 'object', properties: { a: chain(depth - 1) }, required: ['a'] };
+
+/** Schema and the place that the error names, below `schema`. */
+const REFUSED: Record<string, [Schema, string]> = {
+  'an enum of 1000': [{ enum: numbered(1000, String) }, '.enum'],
+  'an anyOf of 1000': [{ anyOf: numbered(1000, (value) => ({ const: value })) }, '.anyOf'],
+  'large enums': [{ properties: properties(200, { enum: numbered(100, String) }), required: names(200) }, ''],
+  'a long const': [{ items: { const: 'c'.repeat(40_000) } }, '.items'],
+  'a long property name': [{ properties: { ['n'.repeat(1000)]: {} } }, '.properties'],
+  'doubling references': [doubling(20), ''],
+  'optional properties': [{ properties: properties(100) }, '.properties'],
+  'many properties': [{ properties: properties(1000), required: names(1000) }, '.properties'],
+  'deep nesting': [chain(40), ''],
+  'no length that would do': [{ type: 'string', minLength: 5, maxLength: 1 }, '.minLength'],
+  'no count that would do': [{ items: { type: 'array', minItems: 5, maxItems: 1 } }, '.items.minItems'],
+  'no number that would do': [{ type: 'integer', minimum: 5, maximum: 1 }, '.minimum'],
+  'a long string': [{ type: 'string', maxLength: 100_000 }, '.maxLength'],
+  'a length that is no number': [{ type: 'string', minLength: '5' }, '.minLength'],
+  'a long array': [{ type: 'array', minItems: 100_000 }, '.minItems'],
+  'repetitions of repetitions': [{ pattern: '^(a{1,100}){1,100}$' }, '.pattern'],
+  'a long pattern': [{ pattern: `^${'a|'.repeat(500)}a$` }, '.pattern'],
+  'a reference to itself': [{ $ref: '#' }, ''],
+  'references to each other': [
+    { items: { $ref: '#/$defs/a' }, $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } },
+    '',
+  ],
+  'a long reference': [{ $ref: `#/${'a'.repeat(2000)}` }, '.$ref'],
+};
+
+function refusal(schema: Schema): string | null {
+  try {
+    checkJsonSchema(schema, 'schema', false);
+    return null;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    expect(error.wire).toMatchObject({ status: 400, code: 'invalid_json_schema' });
+    return error.wire.param;
+  }
+}
+
+describe('a schema whose grammar would be large is refused by the place', () => {
+  test.each(Object.entries(REFUSED))('%s', (_, [schema, at]) => {
+    const param = refusal(schema);
+    if (at === '') expect(param).toMatch(/^schema/);
+    else expect(param).toBe(`schema${at}`);
+  });
+
+  test('the work for it is bounded', () => {
+    const schema = doubling(31);
+    const read: string[] = [];
+    const watched = new Proxy(schema['$defs'] as Schema, {
+      get: (defs, name, receiver) => (read.push(String(name)), Reflect.get(defs, name, receiver)),
+    });
+    expect(refusal({ ...schema, $defs: watched })).toMatch(/^schema/);
+    expect(read.length).toBeLessThan(10_000);
+  });
+
+  test('that of all tools together', async () => {
+    const { fetch } = await fakeService();
+    const tool = (index: number) => ({
+      type: 'function',
+      function: {
+        name: `f${index}`,
+        parameters: { type: 'object', properties: properties(60, { type: 'string' }) },
+      },
+    });
+    const path = '/v1/chat/completions';
+    expect((await fetch(path, chat({ tools: numbered(10, tool) }))).status).toBe(200);
+    const response = await fetch(path, chat({ tools: numbered(60, tool) }));
+    expect(response.status).toBe(400);
+    expect((await response.json()).error.param).toMatch(/^tools\[\d+\]\.function\.parameters/);
+  });
+});
+
+const TAKEN: Record<string, Schema> = {
+  'every country': { enum: numbered(249, (index) => `country ${index}`) },
+  'a recursive schema': { type: 'object', properties: { child: { $ref: '#' } } },
+  'schemas that refer to each other': {
+    $ref: '#/$defs/a',
+    $defs: { a: { items: { $ref: '#/$defs/b' } }, b: { properties: { a: { $ref: '#/$defs/a' } } } },
+  },
+  'a large form': { properties: properties(200, { type: 'string', maxLength: 500 }), required: names(200) },
+  'a date': { type: 'string', pattern: String.raw`^\d{4}-\d{2}-\d{2}$` },
+};
+
+test.each(Object.entries(TAKEN))('taken: %s', (_, schema) => {
+  expect(refusal(schema)).toBeNull();
+});

@@ -1,0 +1,143 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { cpuTime } from '../../../support/cpu-time.ts';
+import { fakeService, type FakeService } from '../../../support/fake-service.ts';
+
+/** Each took seconds or minutes, or overflowed the stack, when only the size of the body was bounded. */
+
+const MAX_BYTES = 8 * 1024 * 1024;
+const times = (piece: string, count: number) => Array.from({ length: count }, () => piece).join(',');
+const members = (count: number) => Array.from({ length: count }, (_, index) => `"${index}":1`).join(',');
+const chat = (fields: string) =>
+  `{"model":"amber-phoenix-4","messages":[{"role":"user","content":"Hi"}],${fields}}`;
+const withMessages = (messages: string) => `{"model":"amber-phoenix-4","messages":${messages}}`;
+const withInput = (model: string, input: string) => `{"model":"${model}","input":${input}}`;
+
+const CHAT = '/v1/chat/completions';
+const RESPONSES = '/v1/responses';
+const EMBEDDINGS = '/v1/embeddings';
+const toolCall = '{"id":"","type":"function","function":{"name":"","arguments":""}}';
+
+/** Path, body, field. */
+const REFUSED: Record<string, [string, string, string | null]> = {
+  'content of 4,000,000 numbers': [
+    CHAT,
+    withMessages(`[{"role":"user","content":[${times('1', 4e6)}]}]`),
+    'messages',
+  ],
+  'content of 40,000 numbers': [
+    CHAT,
+    withMessages(`[{"role":"user","content":[${times('1', 4e4)}]}]`),
+    'messages[0].content',
+  ],
+  'too many messages': [CHAT, withMessages(`[${times('{}', 10_000)}]`), 'messages'],
+  'messages that are all wrong': [CHAT, withMessages(`[${times('{}', 8000)}]`), 'messages[0].role'],
+  'empty tool calls': [
+    CHAT,
+    withMessages(`[${times(`{"role":"assistant","tool_calls":[${times(toolCall, 128)}]}`, 50)}]`),
+    'messages[0].tool_calls[0].id',
+  ],
+  'too many tool calls': [
+    CHAT,
+    withMessages(`[{"role":"assistant","tool_calls":[${times('1', 1000)}]}]`),
+    'messages[0].tool_calls',
+  ],
+  'a large logit_bias': [CHAT, chat(`"logit_bias":{${members(40_000)}}`), 'logit_bias'],
+  'a huge logit_bias': [CHAT, chat(`"logit_bias":{${members(400_000)}}`), 'logit_bias'],
+  'large metadata': [CHAT, chat(`"metadata":{${members(17)}}`), 'metadata'],
+  'metadata with a long key': [
+    CHAT,
+    chat(`"metadata":{"${'k'.repeat(100_000)}":""}`),
+    `metadata.${'k'.repeat(64)}…`,
+  ],
+  'many modalities': [CHAT, chat(`"modalities":[${times('1', 40_000)}]`), 'modalities'],
+  'a long stop sequence': [CHAT, chat(`"stop":"${'s'.repeat(100_000)}"`), 'stop'],
+  'many fields': [CHAT, chat(members(100_000)), null],
+  'nested arrays': [CHAT, '['.repeat(MAX_BYTES), null],
+  'nested objects': [CHAT, '{"a":'.repeat(MAX_BYTES / 5), 'a'],
+  'nested input': [RESPONSES, withInput('amber-phoenix-4', '['.repeat(1e6)), 'input'],
+  'input of 400,000 numbers': [RESPONSES, withInput('amber-phoenix-4', `[${times('1', 4e5)}]`), 'input'],
+  'input of 40,000 numbers': [RESPONSES, withInput('amber-phoenix-4', `[${times('1', 4e4)}]`), 'input'],
+  'a long include': [
+    RESPONSES,
+    `{"model":"amber-phoenix-4","input":"a","include":[${times('1', 40_000)}]}`,
+    'include',
+  ],
+  'prompts times choices': [
+    '/v1/completions',
+    `{"model":"amber-phoenix-4","prompt":[${times('"a"', 100)}],"n":100}`,
+    'n',
+  ],
+  '100,000 nulls for token ids': [
+    EMBEDDINGS,
+    withInput('jade-mole-4', `[[${times('null', 1e5)}]]`),
+    'input[0][0]',
+  ],
+  '300,000 negative token ids': [EMBEDDINGS, withInput('jade-mole-4', `[${times('-1', 3e5)}]`), 'input[0]'],
+  '400,000 token ids': [EMBEDDINGS, withInput('jade-mole-4', `[${times('1', 4e5)}]`), 'input'],
+  'many empty lists of token ids': [
+    EMBEDDINGS,
+    withInput('jade-mole-4', `[${times('[]', 2048)}]`),
+    'input[0]',
+  ],
+};
+
+describe('a body that would take long to validate is refused at once', () => {
+  let service: FakeService;
+  beforeAll(async () => {
+    service = await fakeService();
+  });
+
+  test.each(Object.entries(REFUSED))('%s', async (_, [path, body, param]) => {
+    let response = new Response();
+    const ms = await cpuTime(async () => (response = await service.fetch(path, { body })));
+    // It takes tens of milliseconds.
+    expect(ms).toBeLessThan(1500);
+    const { error } = await response.json();
+    expect([response.status, error.type, error.param]).toEqual([400, 'invalid_request_error', param]);
+    expect(error.message.length).toBeLessThan(400);
+  });
+
+  test('and what is within the bounds is taken', async () => {
+    const messages = times('{"role":"user","content":[{"type":"text","text":"a"}]}', 8000);
+    expect((await service.fetch(CHAT, { body: withMessages(`[${messages}]`) })).status).toBe(200);
+    const tokens = withInput('jade-mole-4', `[${times(`[${times('1', 146)}]`, 2048)}]`);
+    expect((await service.fetch(EMBEDDINGS, { body: tokens })).status).toBe(200);
+    const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`key ${index}`, 'value']));
+    expect((await service.fetch(CHAT, { body: chat(`"metadata":${JSON.stringify(metadata)}`) })).status).toBe(
+      200,
+    );
+  });
+
+  test('strings are not counted, whatever is in them', async () => {
+    const content = JSON.stringify('[{",:\\"\\'.repeat(50_000));
+    expect(
+      (await service.fetch(CHAT, { body: withMessages(`[{"role":"user","content":${content}}]`) })).status,
+    ).toBe(200);
+  });
+
+  test.each([CHAT, '/v1/completions', RESPONSES, EMBEDDINGS])(
+    'a body to %s that breaks off is a 400',
+    async (path) => {
+      let pulled = 0;
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          if (pulled++ > 0) controller.error(new TypeError('The connection is gone.'));
+          else controller.enqueue(new TextEncoder().encode('{"model":'));
+        },
+      });
+      const response = await service.fetch(path, { body, duplex: 'half' } as RequestInit);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({
+        error: { message: expect.stringContaining('before it was complete') as string },
+      });
+    },
+  );
+
+  test('halves of surrogate pairs become replacement characters', async () => {
+    const body = withMessages(String.raw`[{"role":"user","content":"\ufeffa\ud800b😀"}]`);
+    expect((await service.fetch(CHAT, { body })).status).toBe(200);
+    expect(service.engine.jobs.at(-1)).toMatchObject({
+      input: { messages: [{ content: '\uFEFFa\uFFFDb😀' }] },
+    });
+  });
+});

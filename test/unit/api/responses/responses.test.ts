@@ -1,0 +1,299 @@
+import OpenAI, { APIError, NotFoundError } from 'openai';
+import { describe, expect, test } from 'vitest';
+import type { ChatJob } from '../../../../src/protocol/job.ts';
+import { createResponseStore, RESPONSE_LIFETIME_MS } from '../../../../src/database/database.ts';
+import { FakeEngine } from '../../../support/fake-engine.ts';
+import { fakeService } from '../../../support/fake-service.ts';
+
+const model = 'amber-phoenix-4';
+const weather = {
+  type: 'function' as const,
+  name: 'get_weather',
+  description: 'Weather of a city.',
+  parameters: {
+    type: 'object',
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+    additionalProperties: false,
+  },
+  strict: true,
+};
+
+async function connect(engine = new FakeEngine(), options: Parameters<typeof fakeService>[0] = {}) {
+  const fake = await fakeService({ ...options, engine });
+  const clientOf = (apiKey: string) =>
+    new OpenAI({
+      apiKey,
+      baseURL: 'https://site.example/v1',
+      maxRetries: 0,
+      fetch: (url, init) => fake.service(new Request(url, init)),
+    });
+  return { ...fake, clientOf, client: clientOf(fake.key) };
+}
+
+const messagesOf = (engine: FakeEngine, index: number) => {
+  const { input } = engine.jobs[index] as ChatJob;
+  return 'messages' in input ? input.messages.map(({ role, content }) => [role, content]) : [];
+};
+
+describe('a response', () => {
+  test('in one piece', async () => {
+    const { client } = await connect();
+    const response = await client.responses.create({ model, input: 'Say hello.', instructions: 'Be brief.' });
+    expect(response).toMatchObject({
+      object: 'response',
+      status: 'completed',
+      output_text: 'Hello, world!',
+      usage: { input_tokens: 7, output_tokens: 4, total_tokens: 11 },
+      instructions: 'Be brief.',
+    });
+    expect(response.output).toMatchObject([{ type: 'message', role: 'assistant', status: 'completed' }]);
+  });
+
+  test('streamed: typed events in order, counted through', async () => {
+    const { client } = await connect();
+    const events = [];
+    for await (const event of await client.responses.create({ model, input: 'Hi.', stream: true })) {
+      events.push(event);
+    }
+    expect(events.map(({ type }) => type)).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.content_part.added',
+      ...Array.from({ length: 4 }, () => 'response.output_text.delta'),
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+      'response.completed',
+    ]);
+    expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
+    expect(events.at(-1)).toMatchObject({ response: { status: 'completed', usage: { output_tokens: 4 } } });
+  });
+
+  test('the helper puts a stream together again', async () => {
+    const { client } = await connect();
+    const final = await client.responses.stream({ model, input: 'Hi.' }).finalResponse();
+    expect(final.output_text).toBe('Hello, world!');
+  });
+
+  test('cut off by max_output_tokens', async () => {
+    const { client } = await connect();
+    for (const stream of [false, true]) {
+      const cut = stream
+        ? await client.responses.stream({ model, input: 'Hi.', max_output_tokens: 2 }).finalResponse()
+        : await client.responses.create({ model, input: 'Hi.', max_output_tokens: 2 });
+      expect(cut).toMatchObject({
+        status: 'incomplete',
+        incomplete_details: { reason: 'max_output_tokens' },
+        output: [{ status: 'incomplete', content: [{ text: 'Hello, ' }] }],
+      });
+    }
+  });
+
+  test('text.format holds it to a schema', async () => {
+    const { client, engine } = await connect();
+    const schema = {
+      type: 'object',
+      properties: { n: { type: 'integer' } },
+      required: ['n'],
+      additionalProperties: false,
+    };
+    const format = { type: 'json_schema' as const, name: 'answer', schema, strict: true };
+    const response = await client.responses.create({ model, input: 'Hi.', text: { format } });
+    expect(JSON.parse(response.output_text)).toEqual({ n: 1 });
+    expect((engine.jobs[0] as ChatJob).constraint).toEqual({ kind: 'json_schema', schema });
+    expect(response.text).toEqual({ format });
+  });
+
+  test('log probabilities, where they are included', async () => {
+    const { client } = await connect();
+    const { output } = await client.responses.create({
+      model,
+      input: 'Hi.',
+      include: ['message.output_text.logprobs'],
+      top_logprobs: 2,
+    });
+    const [item] = output;
+    const [part] = item?.type === 'message' ? item.content : [];
+    expect(part?.type === 'output_text' && part.logprobs).toHaveLength(4);
+  });
+
+  test('a failure in the stream is told, and thrown by the client', async () => {
+    const { client } = await connect(new FakeEngine({ deltas: ['a'], fail: new Error('x') }));
+    const types: string[] = [];
+    const read = async () => {
+      for await (const event of await client.responses.create({ model, input: 'Hi.', stream: true }))
+        types.push(event.type);
+    };
+    await expect(read()).rejects.toBeInstanceOf(APIError);
+    expect(types.at(-1)).toBe('response.failed');
+  });
+});
+
+describe('functions', () => {
+  test('called, streamed, and answered', async () => {
+    const { client, engine } = await connect();
+    const events = [];
+    const stream = client.responses.stream({
+      model,
+      input: 'Weather?',
+      tools: [weather],
+      tool_choice: 'required',
+    });
+    for await (const event of stream) events.push(event.type);
+    const first = await stream.finalResponse();
+    expect(events.slice(2, 5)).toEqual([
+      'response.output_item.added',
+      'response.function_call_arguments.delta',
+      'response.function_call_arguments.delta',
+    ]);
+    expect(events.slice(-3)).toEqual([
+      'response.function_call_arguments.done',
+      'response.output_item.done',
+      'response.completed',
+    ]);
+    const [call] = first.output;
+    if (call?.type !== 'function_call') throw new Error('no call');
+    expect(call).toMatchObject({ name: 'get_weather', status: 'completed' });
+    expect(JSON.parse(call.arguments)).toEqual({ city: 'some "text" {[ \\' });
+    engine.reply = () => ({ deltas: ['Sunny.'] });
+    const second = await client.responses.create({
+      model,
+      previous_response_id: first.id,
+      input: [{ type: 'function_call_output', call_id: call.call_id, output: '{"sky":"clear"}' }],
+    });
+    expect(second.output_text).toBe('Sunny.');
+    expect(messagesOf(engine, 1)).toEqual([
+      ['user', 'Weather?'],
+      ['assistant', ''],
+      ['tool', '{"sky":"clear"}'],
+    ]);
+  });
+
+  test('all items sent again, without a previous response', async () => {
+    const { client, engine } = await connect();
+    await client.responses.create({
+      model,
+      store: false,
+      input: [
+        { role: 'developer', content: 'Be kind.' },
+        { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Weather?' }] },
+        { type: 'function_call', call_id: 'c1', name: 'get_weather', arguments: '{}' },
+        { type: 'function_call', call_id: 'c2', name: 'get_weather', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c2', output: 'rain' },
+        { type: 'function_call_output', call_id: 'c1', output: [{ type: 'input_text', text: 'sun' }] },
+      ],
+    });
+    expect(messagesOf(engine, 0).map(([role]) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'tool',
+    ]);
+  });
+});
+
+describe('what is kept', () => {
+  test('a conversation goes on, without the instructions before', async () => {
+    const { client, engine } = await connect();
+    const first = await client.responses.create({ model, input: 'One.', instructions: 'Old.' });
+    const second = await client.responses.create({
+      model,
+      input: 'Two.',
+      instructions: 'New.',
+      previous_response_id: first.id,
+    });
+    expect(second.previous_response_id).toBe(first.id);
+    expect(messagesOf(engine, 1)).toEqual([
+      ['system', 'New.'],
+      ['user', 'One.'],
+      ['assistant', 'Hello, world!'],
+      ['user', 'Two.'],
+    ]);
+  });
+
+  test('is retrieved as it was sent, listed, and deleted', async () => {
+    const { client } = await connect();
+    const sent = await client.responses.create({ model, input: 'One.' });
+    expect(await client.responses.retrieve(sent.id)).toEqual(sent);
+    const items = [];
+    for await (const item of client.responses.inputItems.list(sent.id)) items.push(item);
+    expect(items).toMatchObject([
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'One.' }] },
+    ]);
+    await client.responses.delete(sent.id);
+    await expect(client.responses.retrieve(sent.id)).rejects.toBeInstanceOf(NotFoundError);
+    await expect(
+      client.responses.create({ model, input: 'Two.', previous_response_id: sent.id }),
+    ).rejects.toMatchObject({
+      status: 400,
+      code: 'previous_response_not_found',
+      param: 'previous_response_id',
+    });
+  });
+
+  test('a streamed one is kept by the time that it is complete', async () => {
+    const { client } = await connect();
+    const { id } = await client.responses.stream({ model, input: 'One.' }).finalResponse();
+    expect((await client.responses.retrieve(id)).output_text).toBe('Hello, world!');
+  });
+
+  test('store false keeps nothing', async () => {
+    const { client } = await connect();
+    const { id } = await client.responses.create({ model, input: 'One.', store: false });
+    await expect(client.responses.retrieve(id)).rejects.toBeInstanceOf(NotFoundError);
+  });
+
+  test('is seen by its own key alone', async () => {
+    const { client, clientOf, keys } = await connect();
+    const { id } = await client.responses.create({ model, input: 'Secret.' });
+    const stranger = clientOf((await keys.issue({ label: 'stranger' })).key);
+    await expect(stranger.responses.retrieve(id)).rejects.toBeInstanceOf(NotFoundError);
+    await expect(stranger.responses.delete(id)).rejects.toBeInstanceOf(NotFoundError);
+    await expect(
+      stranger.responses.create({ model, input: 'x', previous_response_id: id }),
+    ).rejects.toMatchObject({ status: 400 });
+  });
+
+  test('has a lifetime', async () => {
+    let now = 1_700_000_000_000;
+    const { client } = await connect(new FakeEngine(), { now: () => now });
+    const { id } = await client.responses.create({ model, input: 'One.' });
+    now += RESPONSE_LIFETIME_MS - 1;
+    expect((await client.responses.retrieve(id)).id).toBe(id);
+    now++;
+    await expect(client.responses.retrieve(id)).rejects.toBeInstanceOf(NotFoundError);
+  });
+
+  test.each([
+    ['in size', { responses: 1000, characters: 3500 }, 2e12 - 200],
+    ['in number', { responses: 3, characters: 1e9 }, 2e12 - 100],
+  ])('has a bound %s: the oldest make way', async (name, bounds, created) => {
+    const store = createResponseStore('/', () => 2e12, bounds);
+    for (let index = 0; index < 5; index++) {
+      await store.put({
+        id: `${name} ${index}`,
+        keyId: 'key',
+        created: created + index,
+        response: {},
+        input: [],
+        messages: [{ role: 'user', content: 'x'.repeat(1000) }],
+      });
+    }
+    await expect.poll(() => store.get(`${name} 1`)).toBeNull();
+    for (const kept of [2, 3, 4]) expect(await store.get(`${name} ${kept}`)).not.toBeNull();
+  });
+
+  test('a store that fails costs the reply nothing, and the reply says so', async () => {
+    const responses = {
+      put: () => Promise.reject(new Error('quota')),
+      get: () => Promise.resolve(null),
+      delete: () => Promise.resolve(false),
+    };
+    const { client } = await connect(new FakeEngine(), { responses });
+    const response = await client.responses.create({ model, input: 'One.' });
+    expect(response).toMatchObject({ output_text: 'Hello, world!', store: false });
+  });
+});

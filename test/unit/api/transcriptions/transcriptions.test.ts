@@ -1,0 +1,146 @@
+import OpenAI from 'openai';
+import { expect, test } from 'vitest';
+
+import { catalogDirectory } from '../../../../src/api/models/models.ts';
+import { ServiceError } from '../../../../src/errors/service-error.ts';
+import { type FakeService, fakeService } from '../../../support/fake-service.ts';
+
+const created = 1_700_000_000;
+const models = catalogDirectory(async () => ({
+  ownedBy: 'localtext',
+  models: [
+    { id: 'amber-phoenix-4', kind: 'chat', created, variants: [] },
+    { id: 'coral-wren-4', kind: 'transcription', created, variants: [] },
+  ],
+}));
+const file = new File(['sound'], 'a.wav', { type: 'audio/wav' });
+
+function form(fields: Record<string, string | File>): FormData {
+  const data = new FormData();
+  for (const [name, value] of Object.entries(fields)) data.append(name, value);
+  return data;
+}
+
+const send = (service: FakeService, fields: Record<string, string | File>, path = 'transcriptions') =>
+  service.fetch(`/v1/audio/${path}`, { body: form(fields) });
+
+const client = ({ key, service }: FakeService) =>
+  new OpenAI({
+    apiKey: key,
+    baseURL: 'https://site.example/v1',
+    maxRetries: 0,
+    fetch: (url, init) => service(new Request(url, init)),
+  });
+
+test('the client gets what the engine writes, and the engine what the client sent', async () => {
+  const service = await fakeService({ models });
+  const { data, response } = await client(service)
+    .audio.transcriptions.create({ file, model: 'coral-wren-4', language: 'en', prompt: 'Wren.' })
+    .withResponse();
+  expect(data.text).toBe('Hello');
+  expect(response.headers.get('localtext-served-by')).toBe('fake-weights-f32-node');
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(response.headers.get('x-ratelimit-remaining-tokens')).not.toBeNull();
+  const [job] = service.engine.transcriptions;
+  expect(job).toMatchObject({ kind: 'transcription', model: 'coral-wren-4', task: 'transcribe' });
+  expect(Object.fromEntries(job?.fields ?? [])).toMatchObject({ language: 'en', prompt: 'Wren.' });
+  expect(await job?.file.text()).toBe('sound');
+});
+
+test('a stream, and a translation', async () => {
+  const service = await fakeService({ models });
+  const stream = await client(service).audio.transcriptions.create({
+    file,
+    model: 'coral-wren-4',
+    stream: true,
+  });
+  const types: string[] = [];
+  for await (const event of stream) types.push(event.type);
+  expect(types).toEqual(['transcript.text.delta', 'transcript.text.done']);
+  await client(service).audio.translations.create({ file, model: 'coral-wren-4' });
+  expect(service.engine.transcriptions[1]?.task).toBe('translate');
+});
+
+test.for([
+  ['no model', { file }, 400, 'model'],
+  ['no file', { model: 'coral-wren-4' }, 400, 'file'],
+  ['a file that is text', { model: 'coral-wren-4', file: 'x' }, 400, 'file'],
+  ['another kind of model', { model: 'amber-phoenix-4', file }, 404, 'model'],
+  ['no such model', { model: 'whisper-1', file }, 404, 'model'],
+] as const)('%s', async ([, fields, status, param]) => {
+  const service = await fakeService({ models });
+  const answer = await send(service, fields);
+  expect(answer.status).toBe(status);
+  expect(await answer.json()).toMatchObject({ error: { type: 'invalid_request_error', param } });
+  expect(service.engine.transcriptions).toEqual([]);
+});
+
+test.for([
+  ['JSON', '{"model":"coral-wren-4"}', 'application/json'],
+  ['no boundary', 'x', 'multipart/form-data'],
+  ['nothing', '', 'multipart/form-data; boundary=x'],
+  [
+    'a form that breaks off',
+    '--x\r\ncontent-disposition: form-data; name="model"',
+    'multipart/form-data; boundary=x',
+  ],
+  ['text', 'x', 'text/plain'],
+] as const)('400 for %s', async ([, body, type]) => {
+  const service = await fakeService({ models });
+  const answer = await service.fetch('/v1/audio/transcriptions', {
+    method: 'POST',
+    body,
+    headers: { 'content-type': type },
+  });
+  expect(answer.status).toBe(400);
+  expect(service.engine.transcriptions).toEqual([]);
+});
+
+test('10,000 parts are refused before they are parsed, and a form above the limit before it is read', async () => {
+  const service = await fakeService({ models });
+  const part = '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\nb\r\n';
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+  const many = await service.fetch('/v1/audio/transcriptions', {
+    body: `${part.repeat(10_000)}--x--`,
+    headers,
+  });
+  expect(many.status).toBe(400);
+  expect(await many.text()).toContain('more than 100 parts');
+  const large = await service.fetch('/v1/audio/transcriptions', {
+    body: new Uint8Array(26.5 * 1024 * 1024),
+    headers,
+  });
+  expect(large.status).toBe(413);
+});
+
+test('what the engine refuses is a status, of a stream too', async () => {
+  const service = await fakeService({ models });
+  const refusal = {
+    type: 'invalid_request_error' as const,
+    code: null,
+    param: 'file',
+    message: '`file` is empty.',
+  };
+  service.engine.refuseFile = new ServiceError({ status: 400, ...refusal });
+  for (const extra of [{}, { stream: 'true' }]) {
+    const answer = await send(service, { file, model: 'coral-wren-4', ...extra });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toEqual({ error: refusal });
+  }
+});
+
+test("a key's limits count it: requests, and the tokens of its text", async () => {
+  const service = await fakeService({ models, issue: { limits: { requestsPerMinute: 1 } } });
+  expect((await send(service, { file, model: 'coral-wren-4' })).status).toBe(200);
+  const second = await send(service, { file, model: 'coral-wren-4' });
+  expect(second.status).toBe(429);
+  expect(service.engine.transcriptions).toHaveLength(1);
+});
+
+test('a request that is limited to the device reaches no server', async () => {
+  const service = await fakeService({ models });
+  const request = { file, model: 'coral-wren-4' };
+  await client(service).audio.transcriptions.create(request, { headers: { 'localtext-route': 'device' } });
+  await client(service).audio.transcriptions.create(request);
+  expect(service.engine.transcriptions.map(({ deviceOnly }) => deviceOnly)).toEqual([true, undefined]);
+});

@@ -1,0 +1,114 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { listModels } from '../../../../src/model-files/sources/weight-sources.ts';
+
+/** A mirror of the model hub whose answers are not to be trusted. */
+
+const COMMIT = 'c'.repeat(40);
+const HASH = 'a'.repeat(64);
+const never = new AbortController().signal;
+
+let server: Server;
+let endpoint: string;
+let info: string;
+let tree: (response: ServerResponse, pages: number) => void;
+let pages: number;
+
+beforeEach(async () => {
+  pages = 0;
+  info = JSON.stringify({ sha: COMMIT });
+  server = createServer((request, response) => {
+    response.setHeader('content-type', 'application/json');
+    if (request.url?.includes('/revision/')) response.end(info);
+    else tree(response, ++pages);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const list = () => listModels({ repository: 'owner/name', revision: null }, endpoint, never);
+const file = (path: unknown, more: object = {}) => ({
+  type: 'file',
+  path,
+  size: 100,
+  lfs: { oid: HASH, size: 100 },
+  ...more,
+});
+const answering =
+  (body: unknown): typeof tree =>
+  (response) =>
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+
+test('a list without an end is left after eight megabytes', async () => {
+  tree = (response) => {
+    response.write('[');
+    const push = (): void => {
+      while (!response.destroyed)
+        if (!response.write(' '.repeat(65_536))) return void response.once('drain', push);
+    };
+    push();
+  };
+  await expect(list()).rejects.toMatchObject({
+    wire: { code: 'weights_unavailable', message: expect.stringMatching(/more than \d+ bytes/) as string },
+  });
+});
+
+test.each([
+  ['no JSON', '<html>', /something else than JSON/],
+  ['no list', { length: 1 }, /something else than a list/],
+  ['100,000 that are none', Array.from({ length: 100_000 }, () => 0), /something else than a list/],
+  ['a name that is none', [file({ a: 1 })], /something else than a list/],
+  ['a name of a megabyte', [file('a'.repeat(2 ** 20))], /something else than a list/],
+  ['a negative size', [file('a.gguf', { size: -1 })], /something else than a list/],
+  [
+    'a size beyond all files',
+    [file('a.gguf', { lfs: { oid: HASH, size: 1e300 } })],
+    /something else than a list/,
+  ],
+  [
+    'a hash that is a path',
+    [file('a.gguf', { lfs: { oid: '../../'.repeat(21), size: 1 } })],
+    /something else/,
+  ],
+])('a list of files is refused by name: %s', async (_, body, message) => {
+  tree = answering(body);
+  await expect(list()).rejects.toMatchObject({
+    wire: { code: 'weights_unavailable', message: expect.stringMatching(message) as string },
+  });
+});
+
+test.each([[{ sha: '../../other' }], [{ sha: 5 }], [null], ['text']])(
+  'a commit that is none is refused: %j',
+  async (body) => {
+    info = JSON.stringify(body);
+    await expect(list()).rejects.toMatchObject({ wire: { code: 'weights_unavailable' } });
+  },
+);
+
+test('pages that lead to each other end, and none is asked of another host', async () => {
+  tree = (response) => {
+    response.setHeader('link', '<http://127.0.0.1:9/elsewhere?cursor=again>; rel="next"');
+    answering([file('model.gguf')])(response, 0);
+  };
+  expect(await list()).toHaveLength(1);
+  expect(pages).toBe(20);
+});
+
+test('no name leads out of the repository', async () => {
+  tree = answering([file('../../../x.gguf'), file('a?b#c.gguf'), file('https://elsewhere/x.gguf')]);
+  const models = await list();
+  expect(models).toHaveLength(2);
+  for (const { files } of models)
+    for (const { url } of files) {
+      const { origin, pathname, search, hash } = new URL(url);
+      expect(origin).toBe(endpoint);
+      expect(pathname).toMatch(new RegExp(`^/owner/name/resolve/${COMMIT}/`));
+      expect([search, hash]).toEqual(['', '']);
+    }
+});

@@ -1,0 +1,35 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { parseFlags, parsePort, UsageError } from '../../../../src/node/cli/arguments.ts';
+import { cacheFolder } from '../../../../src/node/cli/pull/cache.ts';
+
+describe('flags', () => {
+  test('unknown ones are a usage error', () => {
+    expect(() => parseFlags({ args: ['--prot', '1'], options: { port: { type: 'string' } } })).toThrow(
+      UsageError,
+    );
+  });
+
+  test.each(['0', '65536', '-1', '80.5', '1e3', 'http', ''])('port %j is refused', (text) => {
+    expect(() => parsePort(text)).toThrow(`--port takes a number from 1 to 65535, not "${text}".`);
+  });
+
+  test('a port', () => {
+    expect(parsePort('5000')).toBe(5000);
+  });
+});
+
+describe('cache folder', () => {
+  test.each([
+    [{ LOCALTEXT_CACHE: '/own' }, 'linux', '/own'],
+    [{ XDG_CACHE_HOME: '/xdg' }, 'linux', join('/xdg', 'localtext')],
+    [{}, 'linux', join(homedir(), '.cache', 'localtext')],
+    [{}, 'darwin', join(homedir(), 'Library', 'Caches', 'localtext')],
+    [{ LOCALAPPDATA: 'C:/Data' }, 'win32', join('C:/Data', 'localtext', 'Cache')],
+  ] as const)('%o on %s', (env, platform, folder) => {
+    expect(cacheFolder(env, platform)).toBe(folder);
+  });
+});

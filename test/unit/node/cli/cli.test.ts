@@ -1,0 +1,161 @@
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+
+import { describeFileError } from '../../../../src/node/files.ts';
+import { download } from '../../../../src/node/cli/pull/pull-hub.ts';
+import { withPullLock } from '../../../../src/node/cli/pull/cache.ts';
+import { HubDouble } from '../hub-double.ts';
+
+const signal = new AbortController().signal;
+const linux = process.platform === 'linux';
+let base: string;
+
+beforeEach(async () => {
+  base = await mkdtemp(join(tmpdir(), 'localtext-cli-'));
+  vi.stubEnv('LOCALTEXT_CACHE', join(base, 'cache'));
+  // Nothing listens there: a command that goes to the network fails.
+  vi.stubEnv('HF_ENDPOINT', 'http://127.0.0.1:9');
+  vi.stubEnv('PIP_NO_INDEX', '1');
+  await writeFile(join(base, 'file'), '');
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(base, { recursive: true });
+});
+
+/** Runs the command line in this process. */
+async function localtext(...args: string[]): Promise<{ status: unknown; output: string; errors: string }> {
+  const said = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+  const complained = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const { argv, exitCode } = process;
+  process.argv = [...argv.slice(0, 2), ...args];
+  try {
+    vi.resetModules();
+    await import('../../../../src/node/cli/cli.ts');
+    return {
+      status: process.exitCode,
+      output: said.mock.calls.flat().join('\n'),
+      errors: complained.mock.calls.flat().join('\n'),
+    };
+  } finally {
+    process.argv = argv;
+    process.exitCode = exitCode;
+    vi.restoreAllMocks();
+  }
+}
+
+test('--version prints the version of the package', async () => {
+  const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+  expect(await localtext('--version')).toEqual({ status: 0, output: version, errors: '' });
+});
+
+test.each(['nope', 'constructor'])('%s is no command', async (name) => {
+  const { status, errors } = await localtext(name);
+  expect(status).toBe(2);
+  expect(errors).toContain(`There is no command "${name}".`);
+});
+
+test.each(['pull', 'init', 'doctor', 'start'])('localtext %s --help tells of it', async (command) => {
+  const { status, output } = await localtext(command, '--help');
+  expect(status).toBe(0);
+  expect(output).toMatch(new RegExp(`^Usage: localtext ${command} `));
+});
+
+describe('a folder that cannot be made', () => {
+  test.each([
+    ['pull', '--to'],
+    ['init', ''],
+  ])('localtext %s: below a file', async (command, flag) => {
+    const folder = join(base, 'file', 'models');
+    expect(await localtext(command, ...[flag].filter(Boolean), folder)).toEqual({
+      status: 1,
+      output: '',
+      errors: `${folder} needs a folder where there is a file. Choose another folder, or move the file.`,
+    });
+  });
+
+  test('localtext pull: a file', async () => {
+    const folder = join(base, 'file');
+    const { status, errors } = await localtext('pull', '--to', folder);
+    expect(status).toBe(1);
+    expect(errors).toBe(`${folder} is a file, and a folder is needed there. Choose another folder, or move the file.`); // prettier-ignore
+  });
+
+  test.runIf(linux)('localtext pull: in a file system of the kernel', { timeout: 10_000 }, async () => {
+    const { status, errors } = await localtext('pull', '--to', '/proc/localtext/models');
+    expect(status).toBe(1);
+    expect(errors).toMatch(
+      /^\/proc\/localtext (does not exist and cannot be made there|is on a file system that can only be read)\. Choose another folder\.$/,
+    );
+  });
+});
+
+test.each(['out', 'empty'])('localtext init --offline before a build makes nothing: %s', async (name) => {
+  await mkdir(join(base, 'empty'));
+  const folder = join(base, name);
+  expect(await localtext('init', folder, '--offline')).toEqual({
+    status: 1,
+    output: '',
+    errors: `${folder} has no page (*.html) to keep for use without a network. Build the site first, then run localtext init --offline.`,
+  });
+  expect(await readdir(folder).catch(() => null)).toEqual(name === 'out' ? null : []);
+});
+
+test.runIf(linux)('a full disk ends a download at once, and is named', async () => {
+  const hub = await HubDouble.start();
+  hub.files.set('/weights', Buffer.alloc(100_000));
+  const part = join(base, 'weights.part');
+  await symlink('/dev/full', part);
+  const url = `${hub.url}/weights`;
+  const error: unknown = await download({ url, part, totalBytes: 100_000, signal }).catch(
+    (thrown: unknown) => thrown,
+  );
+  await hub.stop();
+  expect(describeFileError(error)).toMatch(/^There is no space left for /);
+  expect(hub.requests).toHaveLength(1);
+});
+
+test('a copy that fails names its target', async () => {
+  const target = join(base, 'file/copy');
+  const error = await copyFile(join(base, 'file'), target).catch((thrown: unknown) => thrown);
+  expect(describeFileError(error)).toMatch(`${target} needs a folder where there is a file.`);
+});
+
+test('other errors are not taken for one of the file system', () => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED'), {
+    code: 'ECONNREFUSED',
+    syscall: 'connect',
+  });
+  const noProgram = Object.assign(new Error('spawn x'), { code: 'ENOENT', syscall: 'spawn x', path: 'x' });
+  const build = Object.assign(new Error('unresolved'), { code: 'UNRESOLVED_IMPORT' });
+  for (const error of [refused, noProgram, build, 'text', null]) expect(describeFileError(error)).toBeNull();
+});
+
+test('a lock that was never written is taken over', async () => {
+  await mkdir(join(base, 'cache'));
+  await writeFile(join(base, 'cache/pull.lock'), '');
+  await withPullLock(
+    join(base, 'cache'),
+    () => {},
+    AbortSignal.timeout(5_000),
+    async () => {},
+  );
+  expect(await readdir(join(base, 'cache'))).toEqual([]);
+});
+
+test('localtext start finds a port taken before it builds', async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+  const { port } = server.address() as AddressInfo;
+  expect(await localtext('start', '--port', String(port))).toEqual({
+    status: 1,
+    output: '',
+    errors: `Port ${port} is in use. Name another with --port, or leave --port out to have a free one found.`,
+  });
+  server.close();
+});

@@ -1,0 +1,284 @@
+import { spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { rolldown } from 'rolldown';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import type { Catalog } from '../../../../../src/catalog/catalog.ts';
+import { Progress } from '../../../../../src/node/cli/pull/progress.ts';
+import { pull, type PullOptions } from '../../../../../src/node/cli/pull/pull.ts';
+import { HubDouble } from '../../hub-double.ts';
+import { requantized, tinyGguf } from '../../../model-files/gguf/tiny-gguf.ts';
+
+const PATH = 'tiny/model.gguf';
+const URL_PATH = '/owner/tiny/resolve/abc/model.gguf';
+const content = randomBytes(300_000);
+const sha256 = createHash('sha256').update(content).digest('hex');
+
+let hub: HubDouble;
+let base: string;
+let output: string;
+
+beforeEach(async () => {
+  hub = await HubDouble.start();
+  hub.files.set(URL_PATH, content);
+  base = await mkdtemp(join(tmpdir(), 'localtext-pull-'));
+  output = '';
+});
+
+afterEach(async () => {
+  await hub.stop();
+  await rm(base, { recursive: true });
+});
+
+const catalog: Catalog = {
+  ownedBy: 'test',
+  models: [
+    {
+      id: 'tiny',
+      kind: 'chat',
+      created: 1,
+      variants: [
+        {
+          engine: 'wllama',
+          name: 'tiny-q4',
+          license: 'MIT',
+          contextLength: 64,
+          files: [{ path: PATH, bytes: content.length, sha256 }],
+        },
+      ],
+    },
+  ],
+};
+
+function options(overrides: Partial<PullOptions> = {}): PullOptions {
+  return {
+    catalog,
+    sources: { [PATH]: { hub: { repository: 'owner/tiny', revision: 'abc', file: 'model.gguf' } } },
+    ids: [],
+    folder: join(base, 'site'),
+    cache: join(base, 'cache'),
+    hub: hub.url,
+    progress: new Progress({ write: (text) => (output += text) }),
+    signal: new AbortController().signal,
+    ...overrides,
+  };
+}
+
+async function hashOf(path: string): Promise<string> {
+  return createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex');
+}
+
+const downloads = (): string[] => hub.requests.filter((request) => request.startsWith('GET'));
+
+test('downloads a file once, and shares it with the cache', async () => {
+  expect(await pull(options())).toBe(1);
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+  const [kept, placed] = await Promise.all([
+    stat(join(base, 'cache/models', PATH)),
+    stat(join(base, 'site', PATH)),
+  ]);
+  expect(placed.ino).toBe(kept.ino);
+  expect(await pull(options())).toBe(0);
+  expect(downloads()).toEqual([`GET ${URL_PATH}`]);
+});
+
+test('a second clone takes it from the cache', async () => {
+  await pull(options());
+  expect(await pull(options({ folder: join(base, 'clone') }))).toBe(0);
+  expect(await hashOf(join(base, 'clone', PATH))).toBe(sha256);
+  expect(downloads()).toHaveLength(1);
+});
+
+test('goes on where a cut connection ended', async () => {
+  hub.cuts.push(100_000, 50_000);
+  await pull(options());
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+  // What came last before the cut may not have been written.
+  const [first, ...resumed] = downloads();
+  expect(first).toBe(`GET ${URL_PATH}`);
+  expect(resumed).toHaveLength(2);
+  for (const each of resumed) expect(each).toMatch(/ bytes=[1-9]\d*-$/);
+});
+
+test('goes on where an interrupted run ended', async () => {
+  const part = join(base, 'cache/models', `${PATH}.part`);
+  await mkdir(join(part, '..'), { recursive: true });
+  await writeFile(part, content.subarray(0, 123_456));
+  await pull(options());
+  expect(downloads()).toEqual([`GET ${URL_PATH} bytes=123456-`]);
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+});
+
+/** A separate process, which runs `pull` until the file has as many bytes, and is killed then. */
+async function killedPull(bytes: number): Promise<void> {
+  const { progress: _, signal: __, ...rest } = options();
+  const bundle = await rolldown({ input: 'src/node/cli/pull/pull.ts', platform: 'node' });
+  await bundle.write({ dir: base, format: 'esm', entryFileNames: 'pull.mjs' });
+  await bundle.close();
+  const program = `import { pull } from './pull.mjs';
+    const progress = { begin() {}, update() {}, end() {}, line() {} };
+    await pull({ ...${JSON.stringify(rest)}, progress, signal: new AbortController().signal });`;
+  await writeFile(join(base, 'run.mjs'), program);
+  const child = spawn(process.execPath, [join(base, 'run.mjs')], { stdio: 'inherit' });
+  const exit = once(child, 'exit');
+  const part = join(base, 'cache/models', `${PATH}.part`);
+  await vi.waitFor(async () => expect((await stat(part)).size).toBe(bytes), { timeout: 30_000 });
+  child.kill('SIGKILL');
+  expect(await exit).toEqual([null, 'SIGKILL']);
+}
+
+test('goes on where a run was killed, whose lock is still there', async () => {
+  hub.stalls.push(123_456);
+  await killedPull(123_456);
+  expect(await readdir(join(base, 'cache'))).toContain('pull.lock');
+  expect(await pull(options())).toBe(1);
+  expect(downloads()).toEqual([`GET ${URL_PATH}`, `GET ${URL_PATH} bytes=123456-`]);
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+  expect(await readdir(join(base, 'cache'))).not.toContain('pull.lock');
+});
+
+test('restarts at a server that knows no ranges', async () => {
+  hub.ranges = false;
+  hub.cuts.push(100_000);
+  await pull(options());
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+});
+
+test('an abort ends it, and keeps what came', async () => {
+  const interrupt = new AbortController();
+  hub.cuts.push(100_000, 0, 0, 0, 0, 0, 0, 0, 0);
+  setTimeout(() => interrupt.abort(), 400);
+  await expect(pull(options({ signal: interrupt.signal }))).rejects.toThrow('aborted');
+  // A slow machine may not have written all that came.
+  const { size } = await stat(join(base, 'cache/models', `${PATH}.part`));
+  expect(size).toBeGreaterThan(0);
+  expect(size).toBeLessThanOrEqual(100_000);
+  hub.cuts.length = 0;
+  expect(await pull(options())).toBe(1);
+  expect(downloads().at(-1)).toBe(`GET ${URL_PATH} bytes=${size}-`);
+});
+
+test('a file with another hash is refused and thrown away', async () => {
+  const wrong = Buffer.from(content);
+  wrong.writeUInt8(wrong.readUInt8(7) ^ 1, 7);
+  hub.files.set(URL_PATH, wrong);
+  await expect(pull(options())).rejects.toThrow(/instead of 300000 bytes and [0-9a-f]{64}/);
+  await expect(stat(join(base, 'cache/models', `${PATH}.part`))).rejects.toThrow('ENOENT');
+  await expect(stat(join(base, 'site', PATH))).rejects.toThrow('ENOENT');
+});
+
+test('a longer file is refused before all of it came', async () => {
+  hub.files.set(URL_PATH, Buffer.concat([content, content]));
+  await expect(pull(options())).rejects.toThrow('longer than the 300000 bytes expected');
+});
+
+test('a file that was changed since is fetched again', async () => {
+  await pull(options());
+  await rm(join(base, 'cache'), { recursive: true });
+  await writeFile(join(base, 'site', PATH), Buffer.alloc(content.length));
+  expect(await pull(options())).toBe(1);
+  expect(await hashOf(join(base, 'site', PATH))).toBe(sha256);
+});
+
+test('a file put there by hand is taken when its hash is right', async () => {
+  const target = join(base, 'site', PATH);
+  await mkdir(join(target, '..'), { recursive: true });
+  await writeFile(target, content);
+  await utimes(target, 1, 1);
+  expect(await pull(options())).toBe(0);
+  expect(downloads()).toEqual([]);
+});
+
+test('says what was tried and what to do by hand', async () => {
+  const file = join(base, 'site', PATH);
+  const gone = options();
+  await hub.stop();
+  const error = await pull(gone).catch((thrown: unknown) => thrown as Error);
+  expect(error).toMatchObject({ name: 'PullError' });
+  const { message } = error as Error;
+  expect(message).toContain(`model hub ${gone.hub}: not reachable (fetch failed: ECONNREFUSED)`);
+  expect(message).toContain('resolve/abc/model.gguf');
+  expect(message).toContain(`300000 bytes, SHA-256 ${sha256}`);
+  expect(message).toContain(file);
+  hub = await HubDouble.start();
+});
+
+test('a file that the hub lacks is an error at once', async () => {
+  hub.files.clear();
+  await expect(pull(options())).rejects.toThrow('answered 404');
+  expect(downloads()).toHaveLength(1);
+});
+
+test('an unknown id names those that there are', async () => {
+  await expect(pull(options({ ids: ['gpt-9'] }))).rejects.toThrow(
+    'There is no model or variant "gpt-9". The models are: tiny. Their variants: tiny-q4.',
+  );
+});
+
+test('a variant for pages that prefer it comes by its own name alone', async () => {
+  const models = catalog.models.map((model) => ({
+    ...model,
+    variants: model.variants.map((variant) => ({ ...variant, optIn: true })),
+  }));
+  const optIn = { catalog: { ...catalog, models } };
+  expect(await pull(options(optIn))).toBe(0);
+  expect(await pull(options({ ...optIn, ids: ['tiny'] }))).toBe(0);
+  expect(await pull(options({ ...optIn, ids: ['tiny-q4'] }))).toBe(1);
+});
+
+test('two pulls at once fetch once', async () => {
+  const fetched = await Promise.all([pull(options()), pull(options({ folder: join(base, 'clone') }))]);
+  expect(fetched.toSorted()).toEqual([0, 1]);
+  expect(downloads()).toHaveLength(1);
+  expect(output).toContain(`Waiting for another pull to end (process ${process.pid}).`);
+});
+
+test('of a file that visitors requantize, places the smaller one, and both by the name of the variant', async () => {
+  const given = tinyGguf();
+  const wanted = await requantized(given);
+  const from = { path: 'tiny/model.Q4_1.gguf', ...sizeAndHash(given) };
+  hub.files.set(URL_PATH, Buffer.from(given));
+  const file = { path: PATH, ...sizeAndHash(wanted), requantizedFrom: from };
+  const [model] = catalog.models;
+  const models = model
+    ? [{ ...model, variants: model.variants.map((variant) => ({ ...variant, files: [file] })) }]
+    : [];
+  const sources = {
+    [from.path]: { hub: { repository: 'owner/tiny', revision: 'abc', file: 'model.gguf' } },
+  };
+  const both = options({ catalog: { ...catalog, models }, sources });
+  expect(await pull(both)).toBe(1);
+  expect(await hashOf(join(base, 'site', from.path))).toBe(from.sha256);
+  await expect(stat(join(base, 'site', file.path))).rejects.toThrow('ENOENT');
+  expect(await pull({ ...both, ids: ['tiny-q4'] })).toBe(1);
+  for (const each of [file, from]) expect(await hashOf(join(base, 'site', each.path))).toBe(each.sha256);
+});
+
+test('writes JSON without its spaces, from a file that the site need not have', async () => {
+  const given = Buffer.from('{ "a": [1, 2],\n "b": "c d" }');
+  const wanted = Buffer.from('{"a":[1,2],"b":"c d"}');
+  const from = { path: 'original/config.json', ...sizeAndHash(given) };
+  hub.files.set(URL_PATH, given);
+  const file = { path: PATH, ...sizeAndHash(wanted) };
+  const models = catalog.models.map((model) => ({
+    ...model,
+    variants: model.variants.map((variant) => ({ ...variant, files: [file] })),
+  }));
+  const sources = {
+    [PATH]: { compacted: from },
+    [from.path]: { hub: { repository: 'owner/tiny', revision: 'abc', file: 'model.gguf' } },
+  };
+  expect(await pull(options({ catalog: { ...catalog, models }, sources }))).toBe(1);
+  expect(await readFile(join(base, 'site', PATH))).toEqual(wanted);
+  await expect(stat(join(base, 'site', from.path))).rejects.toThrow('ENOENT');
+});
+
+function sizeAndHash(bytes: Uint8Array): { bytes: number; sha256: string } {
+  return { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+}

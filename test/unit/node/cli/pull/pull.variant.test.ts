@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Catalog } from '../../../../../src/catalog/catalog.ts';
+import { Progress } from '../../../../../src/node/cli/pull/progress.ts';
+import { pull } from '../../../../../src/node/cli/pull/pull.ts';
+
+const COMMIT = '0123456789abcdef0123456789abcdef01234567';
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+let folder: string;
+let server: Server | undefined;
+let hub: string;
+let served: Record<string, string>;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'localtext-pull-'));
+  server = createServer((request, response) => {
+    const body = served[request.url ?? ''];
+    response.writeHead(body === undefined ? 404 : 200, { 'content-length': Buffer.byteLength(body ?? '') });
+    response.end(request.method === 'HEAD' ? undefined : body);
+  });
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+  hub = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const entry = (path: string, text: string, lfs: boolean) => ({
+    type: 'file',
+    path,
+    size: text.length,
+    ...(lfs && { lfs: { oid: sha256(text), size: text.length } }),
+  });
+  served = {
+    '/': '',
+    '/api/models/o/tiny/revision/main': JSON.stringify({ sha: COMMIT }),
+    [`/api/models/o/tiny/tree/${COMMIT}?recursive=true`]: JSON.stringify([
+      entry('mlc-chat-config.json', '{}', false),
+      entry('params_shard_0.bin', 'shard', true),
+      entry('README.md', 'x', false),
+    ]),
+    [`/o/tiny/resolve/${COMMIT}/mlc-chat-config.json`]: '{}',
+    [`/o/tiny/resolve/${COMMIT}/params_shard_0.bin`]: 'shard',
+    '/lib/tiny.wasm': 'wasm',
+  };
+});
+
+afterEach(async () => {
+  server?.closeAllConnections();
+  server?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const catalog = (): Catalog => ({
+  ownedBy: 'us',
+  models: [
+    {
+      id: 'm',
+      kind: 'chat',
+      created: 0,
+      variants: [
+        {
+          engine: 'web-llm',
+          name: 'tiny-f32',
+          license: 'MIT',
+          contextLength: 10,
+          files: [],
+          library: `${hub}/lib/tiny.wasm`,
+          hub: { repository: 'o/tiny', revision: 'main', folder: 'mlc/tiny', approximateBytes: 5 },
+        },
+      ],
+    },
+  ],
+});
+
+const pullAll = (ids: string[]) =>
+  pull({
+    catalog: catalog(),
+    sources: {},
+    ids,
+    folder: join(folder, 'models'),
+    cache: join(folder, 'cache'),
+    hub,
+    progress: new Progress(process.stderr),
+    signal: new AbortController().signal,
+  });
+
+test('a variant comes from the hub by its name, its library beside it, and all is in the manifest', async () => {
+  expect(await pullAll(['tiny-f32'])).toBe(3);
+  expect(await readFile(join(folder, 'models/mlc/tiny/params_shard_0.bin'), 'utf8')).toBe('shard');
+  const manifest = JSON.parse(await readFile(join(folder, 'models/manifest.json'), 'utf8')) as unknown;
+  expect(manifest).toEqual({
+    version: 1,
+    files: {
+      'mlc/tiny/mlc-chat-config.json': { bytes: 2, sha256: sha256('{}') },
+      'mlc/tiny/params_shard_0.bin': { bytes: 5, sha256: sha256('shard') },
+      'mlc/tiny/tiny.wasm': { bytes: 4, sha256: sha256('wasm') },
+    },
+    commits: { 'o/tiny': COMMIT },
+  });
+  expect(await pullAll(['tiny-f32'])).toBe(0);
+});
+
+test('a branch that has moved since is not followed', async () => {
+  await pullAll(['tiny-f32']);
+  served['/api/models/o/tiny/revision/main'] = JSON.stringify({ sha: 'f'.repeat(40) });
+  await rm(join(folder, 'models/mlc'), { recursive: true });
+  await rm(join(folder, 'cache'), { recursive: true });
+  expect(await pullAll(['tiny-f32'])).toBe(3);
+});
+
+test('a library that has changed since is refused, with what to do', async () => {
+  await pullAll(['tiny-f32']);
+  served['/lib/tiny.wasm'] = 'other';
+  await expect(pullAll(['tiny-f32'])).rejects.toThrow(
+    /^mlc\/tiny\/tiny\.wasm is not the file that was pulled before: [^]*delete the folder/,
+  );
+});
+
+test('a hub that names no commit is refused', async () => {
+  served['/api/models/o/tiny/revision/main'] = JSON.stringify({ sha: '../../x' });
+  await expect(pullAll(['tiny-f32'])).rejects.toThrow('names no commit for main of o/tiny');
+});
+
+test('a model by its id downloads no unpinned weights', async () => {
+  expect(await pullAll(['m'])).toBe(0);
+});
+
+test('bytes that are not those that the hub promised are refused, and an unknown name says what there is', async () => {
+  served[`/o/tiny/resolve/${COMMIT}/params_shard_0.bin`] = 'shxrd';
+  await expect(pullAll(['tiny-f32'])).rejects.toThrow(/params_shard_0\.bin[^]*SHA-256/);
+  await expect(pullAll(['huge'])).rejects.toThrow(/no model or variant "huge"[^]*tiny-f32/);
+});
+
+test('a hub out of reach: said so, with what to do', async () => {
+  hub = 'http://127.0.0.1:9';
+  await expect(pullAll(['tiny-f32'])).rejects.toThrow(/could not be listed[^]*copy the folder/);
+});

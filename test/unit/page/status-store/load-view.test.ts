@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+
+import type { LocaltextStatus } from '../../../../src/page/localtext.ts';
+import { viewOf } from '../../../../src/page/status-store/load-view.ts';
+import { INITIAL_MODEL, INITIAL_STATE, type ModelState } from '../../../../src/page/status-store/state.ts';
+
+const ofGpu = (gpu: string | null) => ({ ...INITIAL_STATE, status: { gpu } as LocaltextStatus });
+const view = (model: Partial<ModelState>, gpu: string | null = 'apple', cancelled = false) =>
+  viewOf('owl', { ...INITIAL_MODEL, ...model }, ofGpu(gpu), cancelled);
+const download = (loadedBytes: number, totalBytes: number) =>
+  ({ model: 'owl', phase: 'download', loadedBytes, totalBytes }) as const;
+
+test('a first visit: what is downloaded, and what a device without a GPU means', () => {
+  expect(view({ state: 'idle', downloadBytes: 98_400_000, secondsLeft: 600 })).toEqual({
+    text: 'The download happens once: owl stays in this browser and needs no network then.',
+    figures: '98 MB',
+    button: 'Download',
+  });
+  expect(view({ state: 'idle', downloadBytes: 1_130_000_000, secondsLeft: null }, null)).toMatchObject({
+    text: expect.stringContaining('No GPU was found'),
+    figures: '1.1 GB',
+  });
+});
+
+test('a download that runs: bytes, time left and cancel; what follows has no figures', () => {
+  expect(
+    view({ state: 'loading', progress: download(20e6, 98e6), downloadBytes: 98e6, secondsLeft: 12 }),
+  ).toEqual({
+    text: 'Downloading owl…',
+    figures: '20 MB of 98 MB, about 12 s',
+    bar: { value: 20e6, max: 98e6 },
+    button: 'Cancel',
+  });
+  expect(view({ state: 'loading', progress: download(1e6, 98e6), secondsLeft: 200 }).figures).toBe(
+    '1 MB of 98 MB, about 3 min',
+  );
+  expect(view({ state: 'loading' })).toEqual({ text: 'Loading owl…', bar: {}, button: 'Cancel' });
+  // Another tab's load goes on.
+  expect(view({ state: 'loading' }, null, true).button).toBeUndefined();
+});
+
+test('what is stored, ready or failed', () => {
+  expect(view({ state: 'idle', downloadBytes: 0 }).button).toBe('Load');
+  expect(view({ state: 'ready' })).toEqual({ text: 'owl is ready and runs on this device.' });
+  expect(view({ state: 'ready' }, null).text).toMatch(/No GPU was found/);
+  expect(view({ state: 'failed', error: new Error('No engine answers.') })).toEqual({
+    text: 'No engine answers.',
+    button: 'Try again',
+  });
+});

@@ -1,0 +1,61 @@
+import { execFileSync } from 'node:child_process';
+
+import { describe, expect, test } from 'vitest';
+
+import { codeSample, samplesFor } from '../../../../playground/requests/code-samples.ts';
+
+const CHAT = '/v1/chat/completions';
+const entry = (body: unknown, path = CHAT) => ({
+  path,
+  requestBody: { text: JSON.stringify(body), truncated: false },
+});
+
+describe.skipIf(process.platform === 'win32')('curl', () => {
+  test('a shell hands the body on as it was, whatever it holds', () => {
+    const body = {
+      model: 'amber-phoenix-4',
+      messages: [{ role: 'user', content: `It's "$HOME" \\n \`id\` '' \u2028 ; rm é\n` }],
+    };
+    // The shell's own reading of the command; curl is what prints what it is given.
+    const script = `curl() { printf '%s\\0' "$@"; }\nSERVER=https://x API_KEY=k\n${codeSample('curl', entry(body))}`;
+    const given = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\0');
+    expect(given.slice(0, 3)).toEqual([`https://x${CHAT}`, '-H', 'Authorization: Bearer k']);
+    expect(JSON.parse(given[given.indexOf('-d') + 1] ?? '')).toEqual(body);
+  });
+
+  test('says that it reaches no page', () => {
+    expect(codeSample('curl', entry({ model: 'm' }))).toMatch(/^# .*curl cannot reach it/);
+  });
+});
+
+test('the AI SDK takes a conversation with tool calls in its own words', () => {
+  const call = { id: 'c1', type: 'function', function: { name: 'clock', arguments: '{"zone":"UTC"}' } };
+  const code = codeSample(
+    'ai-sdk',
+    entry({
+      model: 'm',
+      messages: [
+        { role: 'user', content: 'Time?' },
+        { role: 'assistant', content: null, tool_calls: [call] },
+        { role: 'tool', tool_call_id: 'c1', content: 'noon' },
+      ],
+      logprobs: true,
+    }),
+  );
+  expect(code).toContain('toolCallId: "c1"');
+  expect(code).toContain('toolName: "clock"');
+  expect(code).toContain('zone: "UTC"');
+  expect(code).toContain('// Left out, as the AI SDK has no word for it: logprobs');
+});
+
+test('older completions and responses are the OpenAI SDK’s alone', () => {
+  const kinds = (path: string): string[] => samplesFor(path).map(({ value }) => value);
+  expect(kinds('/v1/completions')).toEqual(['openai', 'curl']);
+  expect(kinds('/v1/responses')).toEqual(['openai', 'curl']);
+  expect(kinds(CHAT)).toEqual(['openai', 'ai-sdk', 'langchain', 'curl']);
+});
+
+test('a body that was cut makes no code', () => {
+  const requestBody = { text: '{"model":"m","mess', truncated: true };
+  expect(codeSample('openai', { path: CHAT, requestBody })).toMatch(/^\/\/ The body was too long/);
+});

@@ -1,0 +1,294 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { UpstreamVariant } from '../../../../src/catalog/catalog.ts';
+import type { ChatEvent, EmbeddingJob } from '../../../../src/protocol/job.ts';
+import { upstreamChat } from '../../../../src/routing/upstream/upstream-chat.ts';
+import { upstreamEmbedding } from '../../../../src/routing/upstream/upstream-embedding.ts';
+import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
+
+const MIB = 1024 * 1024;
+const never = new AbortController().signal;
+
+let server: Server;
+let answer: (response: ServerResponse) => void;
+let asked = 0;
+/** Bytes that the server could send before its client left, or it ended. */
+let sent = 0;
+let baseUrl = '';
+
+beforeEach(async () => {
+  sent = 0;
+  asked = 0;
+  server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      if (request.url === '/v1/models') return void response.end('{"data":[]}');
+      asked++;
+      answer(response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+});
+afterEach(() => {
+  vi.useRealTimers();
+  server.closeAllConnections();
+  server.close();
+});
+
+function serverAt(more: Partial<UpstreamVariant> = {}): UpstreamServer {
+  const common = { license: 'MIT', contextLength: 4096, files: [], model: 'theirs', baseUrl };
+  return new UpstreamServer({ engine: 'upstream', name: 'server', ...common, ...more }, undefined, () => {});
+}
+
+async function ask(prompt = 'hi', more: Partial<UpstreamVariant> = {}): Promise<ChatEvent[]> {
+  const input = { messages: [{ role: 'user' as const, content: prompt }] };
+  const job = { kind: 'chat' as const, model: 'm', input, sampling: { temperature: 0, topP: 1 } };
+  const events: ChatEvent[] = [];
+  for await (const event of upstreamChat(serverAt(more), job, never))
+    if (event.type !== 'waiting') events.push(event);
+  return events;
+}
+
+const embed = (texts = ['some text'], dimensions = 2) => {
+  const job: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts } };
+  return upstreamEmbedding(serverAt({ dimensions }), job, never);
+};
+
+const failed = (message: RegExp) => ({
+  wire: { status: 500, code: 'upstream_failed', message: expect.stringMatching(message) as string },
+});
+
+/** Sends blocks as fast as the client reads them, until it leaves or `most` bytes are sent. */
+function pour(response: ServerResponse, block: string, most = Number.POSITIVE_INFINITY): void {
+  const push = (): void => {
+    while (sent < most && !response.destroyed) {
+      sent += block.length;
+      if (!response.write(block)) return void response.once('drain', push);
+    }
+    if (sent >= most) response.end();
+  };
+  push();
+}
+
+const event = (chunk: unknown): string => `data: ${JSON.stringify(chunk)}\n\n`;
+const delta = (content: unknown, more: object = {}): string =>
+  event({ choices: [{ index: 0, delta: { content }, finish_reason: null, ...more }] });
+const end = (usage?: unknown): string =>
+  `${event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}${event({ choices: [], usage })}data: [DONE]\n\n`;
+const stream = (...events: string[]) =>
+  void (answer = (response) =>
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(events.join('')));
+
+test.each([
+  ['one line without an end', 'data: ', 'a'.repeat(65_536)],
+  ['one line of an unknown field', '', 'a'.repeat(65_536)],
+  ['one event of endless lines', '', 'data: aaaaaaaaaaaaaaaaaaaaaaaaaa\n'.repeat(1000)],
+])('%s ends the request after some hundred kilobytes', async (_, first, block) => {
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(first);
+    pour(response, block);
+  };
+  await expect(ask()).rejects.toMatchObject(failed(/event of more than 262144 characters/));
+  expect(sent).toBeLessThan(16 * MIB);
+});
+
+test('a stream that never ends is left at 64 MiB, and others have their turn meanwhile', async () => {
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(delta('a'));
+    pour(response, event({ choices: [], filler: 'a'.repeat(200_000) }));
+  };
+  let turns = 0;
+  const timer = setInterval(() => turns++, 1);
+  await expect(ask())
+    .rejects.toMatchObject(failed(/more than 67108864 bytes/))
+    .finally(() => clearInterval(timer));
+  expect(turns).toBeGreaterThan(10);
+});
+
+test('an error of 50 MB is read to 64 KiB, and none of it reaches the caller', async () => {
+  answer = (response) => {
+    response.writeHead(400, { 'content-type': 'application/json' });
+    response.write('{"error":{"message":"');
+    pour(response, 'a'.repeat(65_536), 50 * MIB);
+  };
+  const error = (await ask().catch((reason: unknown) => reason)) as Error;
+  expect(error).toMatchObject(failed(/more than 65536 bytes/));
+  expect(error.message.length).toBeLessThan(200);
+  expect(sent).toBeLessThan(16 * MIB);
+});
+
+test('what a server says of an error is cut, and has no control characters', async () => {
+  answer = (response) => {
+    response.writeHead(400, { 'content-type': 'application/json' });
+    const error = { message: `a\u0007b\r\n${'c'.repeat(5000)}`, code: 'x y'.repeat(100), param: {} };
+    response.end(JSON.stringify({ error }));
+  };
+  const { wire } = (await ask().catch((reason: unknown) => reason)) as { wire: Record<string, unknown> };
+  expect(wire).toEqual({
+    status: 400,
+    type: 'invalid_request_error',
+    code: null,
+    param: null,
+    message: `a b ${'c'.repeat(996)}`,
+  });
+});
+
+test('a server cannot ask for a pause without end', async () => {
+  answer = (response) => response.writeHead(429, { 'retry-after-ms': '1e300' }).end('{}');
+  await expect(ask()).rejects.toMatchObject({ wire: { status: 429, retryAfterMs: 3_600_000 } });
+  answer = (response) => response.writeHead(429, { 'retry-after-ms': '-5' }).end('{}');
+  await expect(ask()).rejects.toMatchObject({ wire: { status: 429, retryAfterMs: 0 } });
+});
+
+test.each([
+  ['negative and text', { prompt_tokens: -1e9, completion_tokens: 'many' }],
+  ['too many', { prompt_tokens: 1e9, completion_tokens: Number.MAX_SAFE_INTEGER }],
+  ['fractions', { prompt_tokens: 0.5, completion_tokens: 1.5 }],
+  ['none', {}],
+  ['an empty prompt', { prompt_tokens: 0, completion_tokens: 0 }],
+  ['null', null],
+  ['a list', [1, 2]],
+  [
+    'details that are none',
+    { prompt_tokens_details: 5, completion_tokens_details: { reasoning_tokens: -1 } },
+  ],
+])('a usage that cannot be true (%s) is counted here', async (_, usage) => {
+  stream(delta('a'), delta('b'), end(usage));
+  const prompt = 'x'.repeat(400);
+  expect((await ask(prompt)).at(-1)).toMatchObject({
+    usage: { promptTokens: 100, cachedTokens: 0, completionTokens: 2 },
+  });
+});
+
+test('more cached tokens than the prompt has are not counted', async () => {
+  stream(
+    delta('a'),
+    end({ prompt_tokens: 7, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 4000 } }),
+  );
+  expect((await ask()).at(-1)).toMatchObject({
+    usage: { promptTokens: 7, cachedTokens: 7, completionTokens: 1 },
+  });
+});
+
+test.each([
+  ['an object', [delta({ a: 1 })]],
+  ['a list', [delta([1, 2])]],
+  ['a number', [delta(5)]],
+  ['a choice that is none', [event({ choices: [5] })]],
+  ['choices that are none', [event({ choices: { 0: {} } })]],
+  ['100,000 choices', [event({ choices: Array.from({ length: 100_000 }, () => 0) })]],
+  ['a finish reason that is none', [event({ choices: [{ delta: {}, finish_reason: 7 }] })]],
+  ['a probability that is none', [delta('a', { logprobs: { content: [{ token: 'a', logprob: '1' }] } })]],
+  ['no object', ['data: 5\n\n']],
+  ['no JSON', ['data: {\n\n']],
+])('a delta that is not as in the OpenAI API (%s) ends the request', async (_, events) => {
+  stream(...events, end());
+  await expect(ask()).rejects.toMatchObject({ wire: { status: 500, code: 'upstream_failed' } });
+});
+
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await turn();
+}
+async function passing(ms: number): Promise<void> {
+  const before = asked;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  await until(() => asked > before);
+  for (let turns = 0; turns < 100; turns++) await turn();
+  vi.advanceTimersByTime(ms);
+}
+
+/** Until the client leaves. */
+function trickle(response: ServerResponse, text: string): void {
+  const push = (): void => {
+    if (response.destroyed) return;
+    response.write(text);
+    setImmediate(() => setImmediate(push));
+  };
+  push();
+}
+
+test.each([
+  ['comments', ': ping\n\n', undefined, 60],
+  ['empty deltas', delta(''), undefined, 60],
+  ['comments, by a bound of the variant', ': ping\n\n', 2000, 2],
+])('a server that trickles %s has a bound to its first token', async (_, text, firstTokenMs, seconds) => {
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    trickle(response, text);
+  };
+  const waiting = expect(ask('hi', firstTokenMs === undefined ? {} : { firstTokenMs })).rejects.toMatchObject(
+    failed(new RegExp(`no token in ${seconds} s`)),
+  );
+  await passing(seconds * 1000 + 100);
+  await waiting;
+});
+
+test('a server that stops after a token has a minute for the next', async () => {
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(delta('a'));
+    trickle(response, ': ping\n\n');
+  };
+  const waiting = expect(ask()).rejects.toMatchObject(failed(/no further token in 60 s/));
+  await passing(61_000);
+  await waiting;
+});
+
+test('an error whose body does not end has five seconds', async () => {
+  answer = (response) => {
+    response.writeHead(400, { 'content-type': 'application/json' });
+    trickle(response, ' ');
+  };
+  const waiting = expect(ask()).rejects.toMatchObject(failed(/did not end its answer in 5 s/));
+  await passing(5100);
+  await waiting;
+});
+
+const embeddings = (...vectors: unknown[]) => {
+  const data = vectors.map((embedding, index) => ({ index, embedding }));
+  return JSON.stringify({ data, usage: { prompt_tokens: 'many' } });
+};
+test.each([
+  ['too long', embeddings([1, 2, 3])],
+  ['too short', embeddings([1])],
+  ['empty', embeddings([])],
+  ['infinite', '{"data":[{"index":0,"embedding":[1,1e999]}]}'],
+  ['of lengths that overflow', '{"data":[{"index":0,"embedding":[1e300,1e300]}]}'],
+  ['NaN', '{"data":[{"index":0,"embedding":[1,NaN]}]}'],
+  ['null', embeddings([1, null])],
+  ['text', embeddings(['1', '2'])],
+  ['in base64', embeddings('AACAPw==')],
+  ['too many', embeddings([1, 2], [1, 2])],
+  ['none', '{"data":[]}'],
+  ['no list', '{"data":{"length":1}}'],
+  ['100,000 that are none', JSON.stringify({ data: Array.from({ length: 100_000 }, () => 0) })],
+  ['of another index', '{"data":[{"index":7,"embedding":[1,2]}]}'],
+])('embeddings that are %s end the request', async (_, body) => {
+  answer = (response) => response.end(body);
+  await expect(embed()).rejects.toMatchObject({ wire: { status: 500, code: 'upstream_failed' } });
+});
+
+test('one index twice, and a usage that cannot be true', async () => {
+  answer = (response) =>
+    response.end('{"data":[{"index":0,"embedding":[1,2]},{"index":0,"embedding":[1,2]}]}');
+  await expect(embed(['a', 'b'])).rejects.toMatchObject(failed(/for one input/));
+  answer = (response) => response.end(embeddings([3, 4]));
+  expect(await embed(['x'.repeat(40)])).toMatchObject({ promptTokens: 10 });
+});
+
+test('embeddings that never end, by size and by time', async () => {
+  answer = (response) => {
+    response.write('{"data":[{"index":0,"embedding":[');
+    pour(response, '0,'.repeat(32_768));
+  };
+  await expect(embed(['a'], 384)).rejects.toMatchObject(failed(/more than \d+ bytes/));
+  expect(sent).toBeLessThan(16 * MIB);
+  answer = (response) => trickle(response, ' ');
+  const waiting = expect(embed()).rejects.toMatchObject(failed(/did not end its answer in 60 s/));
+  await passing(60_100);
+  await waiting;
+});

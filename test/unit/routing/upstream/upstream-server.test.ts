@@ -1,0 +1,391 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import type { UpstreamVariant } from '../../../../src/catalog/catalog.ts';
+import type { ChatEvent, ChatJob, EmbeddingJob } from '../../../../src/protocol/job.ts';
+import { upstreamChat } from '../../../../src/routing/upstream/upstream-chat.ts';
+import { upstreamEmbedding } from '../../../../src/routing/upstream/upstream-embedding.ts';
+import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
+
+const KEY = 'sk-secret-of-the-site';
+const never = new AbortController().signal;
+
+interface Asked {
+  url: string;
+  authorization: string | undefined;
+  headers: string[];
+  body: Record<string, unknown>;
+}
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void | Promise<void>;
+
+/** A server on loopback that keeps what it was asked, and answers as told; its list of models is always there. */
+async function serve(
+  answer: Answer,
+  list: Answer = (response) => json(response, 200, { object: 'list', data: [] }),
+) {
+  const asked: Asked[] = [];
+  server = createServer(async (request, response) => {
+    let body = '';
+    for await (const bytes of request) body += String(bytes);
+    if (request.url === '/v1/models') return list(response, request);
+    const { authorization } = request.headers;
+    asked.push({
+      url: request.url ?? '',
+      authorization,
+      headers: Object.keys(request.headers),
+      body: JSON.parse(body) as Record<string, unknown>,
+    });
+    return answer(response, request);
+  });
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { asked, baseUrl: `http://127.0.0.1:${port}/v1` };
+}
+
+function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(body));
+}
+
+function stream(response: ServerResponse, chunks: unknown[], done = true): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const chunk of chunks) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  response.end(done ? 'data: [DONE]\n\n' : undefined);
+}
+
+const delta = (content: string, more: object = {}) => ({
+  choices: [{ index: 0, delta: { content }, finish_reason: null, ...more }],
+});
+const last = (finish_reason: string) => ({ choices: [{ index: 0, delta: {}, finish_reason }] });
+const usage = {
+  choices: [],
+  usage: { prompt_tokens: 12, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 5 } },
+};
+
+function serverAt(baseUrl: string, kind: 'chat' | 'embedding' = 'chat'): UpstreamServer {
+  const variant: UpstreamVariant = {
+    engine: 'upstream',
+    name: 'server',
+    license: 'Apache-2.0',
+    contextLength: 4096,
+    files: [],
+    baseUrl,
+    model: 'their-model',
+    ...(kind === 'embedding' && { dimensions: 2 }),
+  };
+  return new UpstreamServer(variant, KEY, () => undefined);
+}
+
+const job = (more: Partial<ChatJob> = {}): ChatJob => ({
+  kind: 'chat',
+  model: 'ours',
+  input: { messages: [{ role: 'user', content: 'hi' }] },
+  sampling: { temperature: 0.5, topP: 0.9 },
+  ...more,
+});
+
+async function run(baseUrl: string, chatJob = job(), signal = never): Promise<ChatEvent[]> {
+  const events: ChatEvent[] = [];
+  for await (const event of upstreamChat(serverAt(baseUrl), chatJob, signal))
+    if (event.type !== 'waiting') events.push(event);
+  return events;
+}
+
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => expect.fail('nothing was thrown'),
+    (error: Error & { wire: unknown }) => error,
+  );
+
+test.each([
+  ['llama.cpp, vLLM and DeepSeek', 'reasoning_content'],
+  ['OpenRouter and Ollama', 'reasoning'],
+])('thoughts, as %s send them', async (_, field) => {
+  const thought = (text: string, more: object = {}) => delta('', { delta: { [field]: text, ...more } });
+  const { asked, baseUrl } = await serve((response) =>
+    stream(response, [
+      delta('', { delta: { role: 'assistant', content: null, [field]: null } }),
+      thought('I '),
+      thought('add.', { content: 'Fo' }),
+      delta('ur.'),
+      last('stop'),
+      { ...usage, usage: { ...usage.usage, completion_tokens_details: { reasoning_tokens: 2 } } },
+    ]),
+  );
+  const reasoning = { effort: 'low', enableThinking: true } as const;
+  const events = await run(baseUrl, job({ reasoning }));
+  expect(asked[0]?.body).toMatchObject({
+    reasoning_effort: 'low',
+    chat_template_kwargs: { enable_thinking: true },
+  });
+  expect(events.flatMap((event) => (event.type === 'delta' ? [event.delta] : []))).toEqual([
+    { text: 'I ', tokens: 1, isReasoning: true },
+    { text: 'add.', tokens: 1, isReasoning: true },
+    { text: 'Fo', tokens: 1 },
+    { text: 'ur.', tokens: 1 },
+  ]);
+  expect(events.at(-1)).toMatchObject({ usage: { completionTokens: 3, reasoningTokens: 2 } });
+});
+
+test('a server hears of reasoning only what the request says', async () => {
+  const { asked, baseUrl } = await serve((response) => stream(response, [delta('a'), last('stop'), usage]));
+  await run(baseUrl);
+  expect(Object.keys(asked[0]?.body ?? {})).not.toContain('reasoning_effort');
+  expect(Object.keys(asked[0]?.body ?? {})).not.toContain('chat_template_kwargs');
+});
+
+test('a streamed chat: the request in the server’s names, the reply as events, its usage exact', async () => {
+  const logprobs = {
+    content: [{ token: 'a', logprob: -0.1, top_logprobs: [{ token: 'a', logprob: -0.1 }] }],
+  };
+  const { asked, baseUrl } = await serve((response) =>
+    stream(response, [
+      delta('', { delta: { role: 'assistant' } }),
+      delta('a', { logprobs }),
+      delta('b'),
+      last('length'),
+      usage,
+    ]),
+  );
+  const events = await run(
+    baseUrl,
+    job({
+      sampling: { temperature: 0.5, topP: 0.9, seed: 7, presencePenalty: 1, logitBias: { '5': -1 } },
+      maxTokens: 9,
+      topLogprobs: 1,
+      constraint: { kind: 'json_schema', schema: { type: 'object' } },
+    }),
+  );
+  expect(asked[0]).toMatchObject({
+    url: '/v1/chat/completions',
+    authorization: `Bearer ${KEY}`,
+    body: {
+      model: 'their-model',
+      stream: true,
+      stream_options: { include_usage: true },
+      temperature: 0.5,
+      top_p: 0.9,
+      seed: 7,
+      presence_penalty: 1,
+      logit_bias: { '5': -1 },
+      max_tokens: 9,
+      logprobs: true,
+      top_logprobs: 1,
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'reply', strict: true, schema: { type: 'object' } },
+      },
+    },
+  });
+  expect(asked[0]?.headers.filter((name) => name.startsWith('x-stainless'))).toEqual([]);
+  expect(events.map(({ type }) => type)).toEqual(['accepted', 'delta', 'delta', 'done']);
+  expect(events[1]).toEqual({
+    type: 'delta',
+    delta: {
+      text: 'a',
+      tokens: 1,
+      logprobs: [
+        { token: 'a', logprob: -0.1, bytes: null, top: [{ token: 'a', logprob: -0.1, bytes: null }] },
+      ],
+    },
+  });
+  expect(events[3]).toMatchObject({
+    finishReason: 'length',
+    usage: { promptTokens: 12, cachedTokens: 5, completionTokens: 3 },
+  });
+});
+
+test('a raw prompt goes to the legacy endpoint', async () => {
+  const { asked, baseUrl } = await serve((response) =>
+    stream(response, [{ choices: [{ text: 'x', finish_reason: 'stop' }] }, usage]),
+  );
+  const events = await run(baseUrl, job({ input: { prompt: 'Once' } }));
+  expect(asked[0]).toMatchObject({ url: '/v1/completions', body: { prompt: 'Once' } });
+  expect(events[1]).toMatchObject({ delta: { text: 'x' } });
+});
+
+/** A reply that never ends; `gone` resolves when its reader has left. */
+async function serveEndless() {
+  const left = new EventTarget();
+  const gone = new Promise((resolve) => left.addEventListener('close', resolve));
+  const { baseUrl } = await serve((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`data: ${JSON.stringify(delta('a'))}\n\n`);
+    response.on('close', () => left.dispatchEvent(new Event('close')));
+  });
+  return { baseUrl, gone: () => gone };
+}
+
+test('a server counts no tokens beforehand: a 400 that says so, and nothing is sent', async () => {
+  const events = upstreamChat(serverAt('http://127.0.0.1:9/v1'), { ...job(), countOnly: true }, never);
+  expect(await failure(events.next())).toMatchObject({ wire: { status: 400, param: 'model' } });
+});
+
+test('an abort ends the request at the server', async () => {
+  const { baseUrl, gone } = await serveEndless();
+  const controller = new AbortController();
+  const events = upstreamChat(serverAt(baseUrl), job(), controller.signal);
+  while ((await events.next()).value?.type !== 'delta');
+  controller.abort(new Error('left'));
+  expect(await failure(events.next())).toMatchObject({ message: 'left' });
+  await gone();
+});
+
+test('a reader that leaves ends the request as well', async () => {
+  const { baseUrl, gone } = await serveEndless();
+  for await (const event of upstreamChat(serverAt(baseUrl), job(), never)) if (event.type === 'delta') break;
+  await gone();
+});
+
+test.each([
+  [
+    429,
+    { message: 'slow down', code: 'rate_limit_exceeded' },
+    { 'retry-after-ms': '1500' },
+    { status: 429, type: 'rate_limit_error', retryAfterMs: 1500, message: 'slow down' },
+  ],
+  [
+    429,
+    { message: 'slow down' },
+    { 'retry-after': '2' },
+    { status: 429, code: 'rate_limit_exceeded', retryAfterMs: 2000 },
+  ],
+  [
+    400,
+    { message: `too long, ${KEY}`, code: 'context_length_exceeded', param: 'messages' },
+    {},
+    { status: 400, code: 'context_length_exceeded', param: 'messages', message: 'too long, (key)' },
+  ],
+  [401, { message: `Incorrect API key provided: ${KEY}` }, {}, { status: 401, code: 'upstream_refused' }],
+  [
+    503,
+    { message: `inside: ${KEY}` },
+    { 'retry-after': '1' },
+    { status: 500, code: 'upstream_failed', retryAfterMs: 1000 },
+  ],
+])('a %i before the reply: %o', async (status, error, headers, wire) => {
+  const { baseUrl } = await serve((response) =>
+    json(response, status, { error }, headers as Record<string, string>),
+  );
+  const thrown = await failure(run(baseUrl));
+  expect(thrown).toMatchObject({ wire });
+  expect(JSON.stringify(thrown.wire)).not.toContain(KEY);
+});
+
+test('an error, and an end, in the middle of the reply', async () => {
+  const { baseUrl } = await serve((response) =>
+    stream(response, [delta('a'), { error: { message: `boom ${KEY}` } }]),
+  );
+  expect(await failure(run(baseUrl))).toMatchObject({ wire: { status: 500 } });
+  server?.close();
+  const second = await serve((response) => stream(response, [delta('a')], false));
+  expect(await failure(run(second.baseUrl))).toMatchObject({ wire: { code: 'upstream_failed' } });
+});
+
+test('a server that is down, or refuses the key, is known by its list of models', async () => {
+  expect(await failure(serverAt('http://127.0.0.1:9/v1').probe())).toMatchObject({
+    wire: { code: 'upstream_unavailable' },
+  });
+  const { baseUrl } = await serve(
+    () => undefined,
+    (response) => json(response, 401, { error: { message: 'no' } }),
+  );
+  expect(await failure(serverAt(baseUrl).probe())).toMatchObject({ wire: { code: 'upstream_refused' } });
+});
+
+test('a server without a list of models will do', async () => {
+  const { baseUrl } = await serve(
+    (response) => stream(response, [delta('a'), last('stop')]),
+    (response) => json(response, 404, { error: { message: 'no' } }),
+  );
+  await serverAt(baseUrl).probe();
+  expect((await run(baseUrl)).at(-1)).toMatchObject({
+    finishReason: 'stop',
+    usage: { completionTokens: 1 },
+  });
+});
+
+test('events that come in any pieces, with any line ends, are whole', async () => {
+  const text = 'ä🙂';
+  const { baseUrl } = await serve(async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const events = [
+      ': a comment',
+      `data: ${JSON.stringify(delta(text))}`,
+      `data:${JSON.stringify(last('stop'))}`,
+    ];
+    const bytes = Buffer.from(`${events.join('\r\n\r\n')}\r\n\r\ndata: [DONE]`);
+    for (const byte of bytes) {
+      response.write(Buffer.of(byte));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    response.end();
+  });
+  const events = await run(baseUrl);
+  expect(events[1]).toMatchObject({ delta: { text } });
+  expect(events.at(-1)).toMatchObject({ type: 'done', finishReason: 'stop' });
+});
+
+test('grammars, which no server takes, are refused', async () => {
+  const { asked, baseUrl } = await serve(() => undefined);
+  expect(
+    await failure(run(baseUrl, job({ constraint: { kind: 'grammar', gbnf: 'root ::= "a"' } }))),
+  ).toMatchObject({ wire: { status: 400, param: 'response_format' } });
+  expect(asked).toEqual([]);
+});
+
+test('embeddings that a server did not shorten are refused by name', async () => {
+  const { baseUrl } = await serve((response) =>
+    json(response, 200, {
+      data: [{ index: 0, embedding: [3, 4] }],
+      usage: { prompt_tokens: 4, total_tokens: 4 },
+    }),
+  );
+  const shorter: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts: ['a'] }, dimensions: 1 };
+  expect(await failure(upstreamEmbedding(serverAt(baseUrl, 'embedding'), shorter, never))).toMatchObject({
+    wire: { status: 400, param: 'dimensions', code: 'unsupported_value' },
+  });
+});
+
+test('embeddings: in order, and of length 1', async () => {
+  const { asked, baseUrl } = await serve((response) =>
+    json(response, 200, {
+      data: [
+        { index: 1, embedding: [0, 2] },
+        { index: 0, embedding: [3, 4] },
+      ],
+      usage: { prompt_tokens: 4, total_tokens: 4 },
+    }),
+  );
+  const embed = (more: Partial<EmbeddingJob>) =>
+    upstreamEmbedding(
+      serverAt(baseUrl, 'embedding'),
+      { kind: 'embedding', model: 'm', input: { texts: ['a'] }, ...more },
+      never,
+    );
+  const { vectors, promptTokens } = await embed({ input: { texts: ['a', 'b'] }, dimensions: 2 });
+  expect(vectors.map((vector) => [...vector].map((value) => Number(value.toFixed(4))))).toEqual([
+    [0.6, 0.8],
+    [0, 1],
+  ]);
+  expect(promptTokens).toBe(4);
+  expect(asked[0]?.body).toEqual({
+    model: 'their-model',
+    input: ['a', 'b'],
+    encoding_format: 'float',
+    dimensions: 2,
+  });
+  expect(await failure(embed({}))).toMatchObject({ wire: { code: 'upstream_failed' } });
+});

@@ -1,0 +1,225 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+// oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
+import 'fake-indexeddb/auto';
+import type { EngineClient } from '../../../../src/api/service-dependencies.ts';
+import type { CatalogModel } from '../../../../src/catalog/catalog.ts';
+import { parseCatalog } from '../../../../src/catalog/parse-catalog.ts';
+import { writeSettings } from '../../../../src/database/database.ts';
+import type { TranscriptionEvent, TranscriptionJob } from '../../../../src/protocol/job.ts';
+import { routedEngine } from '../../../../src/routing/routed-engine.ts';
+import { Servers } from '../../../../src/routing/servers.ts';
+
+type Answer = (response: ServerResponse) => void;
+
+const SOUND = new Uint8Array([82, 73, 70, 70, 0, 255, 13, 10]);
+const file = new File([SOUND], 'a.wav', { type: 'audio/wav' });
+
+let server: Server;
+let answer: Answer;
+let asked: { path: string; authorization: string | undefined; form: FormData }[];
+let onDevice: TranscriptionJob[];
+
+beforeEach(async () => {
+  await writeSettings('/', { catalog: undefined, prefer: undefined, upstreamKeys: { theirs: 'secret' } });
+  vi.spyOn(console, 'warn').mockReturnValue();
+  asked = [];
+  onDevice = [];
+  server = createServer(async (request, response) => {
+    const { url = '', headers } = request;
+    if (url === '/v1/models') return response.end('{}');
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const type = { 'content-type': headers['content-type'] ?? '' };
+    const form = await new Response(Buffer.concat(chunks), { headers: type }).formData();
+    asked.push({ path: url, authorization: headers.authorization, form });
+    return answer(response);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  server.closeAllConnections();
+  server.close();
+});
+
+const device: Pick<EngineClient, 'transcribe'> = {
+  async *transcribe(job) {
+    onDevice.push(job);
+    yield { type: 'accepted', fingerprint: 'device', contentType: 'application/json' };
+    const usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 1 };
+    yield { type: 'done', text: 'by the device', usage, timings: { queueMs: 0, computeMs: 0 } };
+  },
+};
+
+/** A model on a server, and behind it one on the device. */
+function models(route?: NonNullable<CatalogModel['route']>): Pick<EngineClient, 'transcribe'> {
+  const { port } = server.address() as AddressInfo;
+  const common = { license: 'MIT', contextLength: 448 };
+  const catalog = parseCatalog({
+    ownedBy: 'us',
+    models: [
+      {
+        id: 'm',
+        kind: 'transcription',
+        created: 0,
+        ...(route && { route }),
+        variants: [
+          {
+            ...common,
+            engine: 'upstream',
+            name: 'theirs',
+            model: 'whisper-1',
+            baseUrl: `http://127.0.0.1:${port}/v1`,
+            files: [],
+          },
+          {
+            ...common,
+            engine: 'whisper',
+            name: 'ours',
+            files: [{ path: 'a/b', bytes: 1, sha256: 'a'.repeat(64) }],
+          },
+        ],
+      },
+    ],
+  });
+  const known = new Servers('/', () => undefined);
+  return routedEngine(device as EngineClient, (id) => known.targetsOf(catalog, id));
+}
+
+async function ask(
+  engine: Pick<EngineClient, 'transcribe'>,
+  fields: [string, string][] = [],
+  more: Partial<TranscriptionJob> = {},
+): Promise<{ text: string; last: TranscriptionEvent | undefined; contentType: string }> {
+  const job: TranscriptionJob = {
+    kind: 'transcription',
+    model: 'm',
+    task: 'transcribe',
+    file,
+    fields: [['model', 'm'], ...fields],
+    ...more,
+  };
+  let text = '';
+  let last: TranscriptionEvent | undefined;
+  let contentType = '';
+  for await (const event of engine.transcribe(job, { id: 'r', signal: new AbortController().signal })) {
+    if (event.type === 'waiting') continue;
+    if (event.type === 'accepted') ({ contentType } = event);
+    else text += event.text;
+    last = event;
+    // As the service does.
+    if (event.type === 'done') break;
+  }
+  return { text, last, contentType };
+}
+
+const json =
+  (body: unknown, status = 200): Answer =>
+  (response) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+const events =
+  (...given: object[]): Answer =>
+  (response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
+      .end(given.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+
+test('the form is forwarded, with the key and the model’s name there', async () => {
+  const whole = { text: 'Hello there.', usage: { type: 'tokens', input_tokens: 50, output_tokens: 4 } };
+  answer = json(whole);
+  const given: [string, string][] = [
+    ['language', 'de'],
+    ['timestamp_granularities[]', 'word'],
+    ['timestamp_granularities[]', 'segment'],
+    ['response_format', 'verbose_json'],
+  ];
+  const { text, last, contentType } = await ask(models(), given);
+  expect(JSON.parse(text)).toEqual(whole);
+  expect(contentType).toBe('application/json');
+  expect(last).toMatchObject({ usage: { promptTokens: 50, completionTokens: 4 } });
+  const [{ path, authorization, form } = { form: new FormData() }] = asked;
+  expect([path, authorization]).toEqual(['/v1/audio/transcriptions', 'Bearer secret']);
+  expect([...form].filter(([, value]) => typeof value === 'string')).toEqual([
+    ...given,
+    ['model', 'whisper-1'],
+  ]);
+  const sent = form.get('file') as File;
+  expect([sent.name, new Uint8Array(await sent.arrayBuffer())]).toEqual(['a.wav', SOUND]);
+  await ask(models(), [], { task: 'translate' });
+  expect(asked[1]?.path).toBe('/v1/audio/translations');
+});
+
+test('text that calls itself a page is plain text', async () => {
+  answer = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<b>Hi</b>');
+  const { text, contentType } = await ask(models(), [['response_format', 'text']]);
+  expect([text, contentType]).toEqual(['<b>Hi</b>', 'text/plain; charset=utf-8']);
+});
+
+test('a stream is passed on as its events come', async () => {
+  answer = events(
+    { type: 'transcript.text.delta', delta: 'Hello' },
+    { type: 'something.else' },
+    { type: 'transcript.text.delta', delta: ' there.' },
+    { type: 'transcript.text.done', text: 'Hello there.' },
+  );
+  const { text, last, contentType } = await ask(models(), [['stream', 'true']]);
+  const seen = text
+    .split('\n\n')
+    .filter(Boolean)
+    .map(
+      (line) => JSON.parse(line.slice('data: '.length)) as { type: string; delta?: string; text?: string },
+    );
+  expect(contentType).toBe('text/event-stream');
+  expect(seen.map(({ delta, text: whole }) => delta ?? whole)).toEqual(['Hello', ' there.', 'Hello there.']);
+  // Not told: estimated, so that a key's limit holds.
+  expect(last).toMatchObject({ usage: { completionTokens: 3 } });
+});
+
+test('a server without streams is made into one', async () => {
+  answer = json({ text: 'Hello.' });
+  const { text } = await ask(models(), [['stream', 'true']]);
+  expect(text).toMatch(/^data: .*delta":"Hello\."}\n\ndata: .*done","text":"Hello\."/);
+});
+
+test.each<[string, Answer, [string, string][]]>([
+  ['fails', json({}, 503), []],
+  ['breaks off', (response) => response.destroy(), []],
+  ['sends no transcript', json({ words: 'Hello.' }), []],
+  ['sends no JSON', (response) => response.end('<html>'), []],
+  ['ends its stream before any text', events({ type: 'something.else' }), [['stream', 'true']]],
+])('where the server %s, the device answers, and the next file too', async (_, fault, fields) => {
+  answer = fault;
+  const engine = models();
+  expect((await ask(engine, fields)).text).toBe('by the device');
+  expect((await ask(engine, fields)).text).toBe('by the device');
+  // The second request had not to ask the server.
+  expect(asked).toHaveLength(1);
+  expect(onDevice.map(({ variants }) => variants)).toEqual([['ours'], ['ours']]);
+});
+
+test('a 400 of the server is passed on', async () => {
+  answer = json({ error: { message: 'language is not known', param: 'language' } }, 400);
+  await expect(ask(models())).rejects.toMatchObject({
+    wire: { status: 400, param: 'language', message: 'language is not known' },
+  });
+});
+
+test('a stream that breaks off after its first text is an error', async () => {
+  answer = events({ type: 'transcript.text.delta', delta: 'Hello' });
+  await expect(ask(models(), [['stream', 'true']])).rejects.toMatchObject({
+    wire: { code: 'upstream_failed' },
+  });
+  expect(onDevice).toEqual([]);
+});
+
+test('no server gets a file that must stay on the device, or that the device is asked for first', async () => {
+  answer = json({ text: 'Hello.' });
+  expect((await ask(models(), [], { deviceOnly: true })).text).toBe('by the device');
+  expect((await ask(models('device-first'))).text).toBe('by the device');
+  expect(asked).toEqual([]);
+});

@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { build } from 'vite';
+
+import { pullTestWeights } from '../../test/support/pull-test-weights.ts';
+import { mlcListed, type MlcUrls, mlcUrls } from '../../test/support/mlc-model.ts';
+import { writeDocument } from './document/write-document.ts';
+import { GPU_ROWS } from './gpu-rows.ts';
+import { circumstances, describeMachine } from './machine.ts';
+import { measurements } from './measurements.ts';
+import { HEAD, line } from './report.ts';
+import { type Measured, readResult, RESULT_FILE, resultFor, writeResult } from './result.ts';
+import { openStage, type Stage } from './stage.ts';
+import { WEB_LLM_HOW } from './web-llm-row.ts';
+
+const USAGE = `npm run bench [-- [--gpu] [--row <name>] … [--rounds <number>] [--mlc-model <url> --mlc-lib <url>] [--write | --write-only]]
+
+  --row         measures this alone; may be given more than once
+  --gpu         measures what needs a GPU: ${GPU_ROWS.join(', ')}, and web-llm with an MLC model
+  --rounds      how often each is measured; 3 when not given
+  --mlc-model   URL of a folder with mlc-chat-config.json, for the row web-llm, which requires a GPU
+  --mlc-lib     URL of that model's WASM library
+  --write       writes docs/performance.md and its plots afterwards
+  --write-only  measures nothing, and writes them of what was measured here before
+
+${mlcListed('mlc-')}
+
+Rows: ${Object.keys(measurements).join(', ')}
+
+Without --row and --gpu all are measured but ${GPU_ROWS.join(' and ')}.`;
+
+/** Every row in one run, ours beside the raw engine. */
+export async function bench(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      gpu: { type: 'boolean', default: false },
+      row: { type: 'string', multiple: true },
+      rounds: { type: 'string', default: '3' },
+      'mlc-model': { type: 'string' },
+      'mlc-lib': { type: 'string' },
+      write: { type: 'boolean', default: false },
+      'write-only': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    console.log(USAGE);
+    return;
+  }
+  const rounds = Number(values.rounds);
+  if (!Number.isInteger(rounds) || rounds < 1)
+    throw new RangeError(`--rounds takes a whole number from 1, not ${values.rounds}`);
+  const without = Object.keys(measurements).filter((name) => !GPU_ROWS.includes(name));
+  const wanted = values.row ?? (values.gpu ? [...GPU_ROWS, 'web-llm'] : without);
+  const unknown = wanted.filter((name) => !(name in measurements));
+  if (unknown.length > 0) throw new RangeError(`no row ${unknown.join(', ')}\n\n${USAGE}`);
+
+  const mlc = mlcUrls(values['mlc-model'], values['mlc-lib'], 'mlc-');
+
+  const failed = values['write-only'] ? [] : await measureAll(wanted, rounds, mlc);
+  if (values.write || values['write-only']) {
+    const result = await readResult();
+    if (result === null) throw new Error(`There is no ${RESULT_FILE}: measure first.`);
+    await writeDocument(result);
+  }
+  if (failed.length > 0) throw new Error(`Not measured:\n${failed.join('\n')}`);
+}
+
+/** What fails does not keep the others from being measured; it fails the run at its end: what did, and why. */
+async function measureAll(wanted: string[], rounds: number, mlc: MlcUrls | null): Promise<string[]> {
+  const names = wanted.filter((name) => name !== 'web-llm' || mlc !== null);
+  if (names.length < wanted.length) console.log(`Not measured: web-llm. ${WEB_LLM_HOW}`);
+  if (names.length === 0) return [];
+  await pullTestWeights();
+  console.log('Building the page…');
+  await build({ mode: 'bench', logLevel: 'warn' });
+  const stage = await openStage(rounds, mlc);
+  const failed: string[] = [];
+  try {
+    const result = await resultFor(describeMachine(`Chromium ${stage.version}`));
+    console.log(HEAD);
+    for (const name of names) {
+      const measured = await measure(name, stage);
+      if ('error' in measured) failed.push(`${name}: ${measured.error}`);
+      else for (const row of measured.rows) console.log(line(row));
+      result.measurements[name] = measured;
+      await writeResult(result);
+    }
+  } finally {
+    await stage.close();
+  }
+  console.log(`The same as JSON, with the figures behind each ratio: ${RESULT_FILE}`);
+  return failed;
+}
+
+/** What takes longer hangs: it is given up, with the page that it ran in. */
+const ROW_LIMIT_MS = 15 * 60_000;
+
+async function measure(name: string, stage: Stage): Promise<Measured> {
+  const began = performance.now();
+  const about = circumstances();
+  const seconds = (): number => Math.round((performance.now() - began) / 1000);
+  const limit = new AbortController();
+  try {
+    await stage.reload();
+    const late = sleep(ROW_LIMIT_MS, null, { signal: limit.signal }).then(() => {
+      throw new Error(`not done after ${ROW_LIMIT_MS / 60_000} minutes`);
+    });
+    const rows = [(await Promise.race([measurements[name]?.(stage), late])) ?? []].flat();
+    return { ...about, seconds: seconds(), rows };
+  } catch (error) {
+    return { ...about, seconds: seconds(), error: error instanceof Error ? error.message : String(error) };
+  } finally {
+    limit.abort();
+  }
+}

@@ -1,0 +1,88 @@
+import { serveFolder } from '../../test/examples/support/plain-server.ts';
+import { mlcListed, mlcOptions, type MlcUrls } from '../../test/support/mlc-model.ts';
+import { type GpuPage, onGpu } from './gpu-stage.ts';
+import { bringMlcFiles } from './mlc-files.ts';
+import type { Speed } from './page/web-llm.ts';
+import { differences, quotients, type Row } from './row.ts';
+import type { Stage } from './stage.ts';
+
+const DECODED = 64;
+
+/** What to do where the row was not measured. */
+export const WEB_LLM_HOW = `On a machine with a GPU, give an MLC model: ${mlcOptions('mlc-')}. ${mlcListed('mlc-')}`;
+
+/** Any other origin may ask, as of a model hub. */
+const CORS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'content-length, content-range, etag',
+};
+
+/** In its own browser, which may use the GPU. */
+export async function webLlm({ site, mlc, rounds }: Stage): Promise<Row[]> {
+  if (mlc === null) throw new Error(`No model was given. ${WEB_LLM_HOW}`);
+  return onGpu(site, WEB_LLM_HOW, (opened) => compare(opened, mlc, rounds));
+}
+
+async function compare({ page, reload, gpu }: GpuPage, mlc: MlcUrls, rounds: number): Promise<Row[]> {
+  const files = await bringMlcFiles(mlc);
+  const server = await serveFolder(files.folder, CORS);
+  try {
+    const catalog = files.catalog(server.url);
+    let contextLength: number | null = null;
+    const raw: Speed[] = [];
+    const ours: Speed[] = [];
+    // One engine at a time is on the GPU: each in a reloaded page.
+    const measureOurs = async (): Promise<void> => {
+      await reload();
+      const { fingerprint, ...speed } = await page.evaluate(
+        ([models, count]) => window.bench.calls.webLlmOurs(models, count),
+        [catalog, DECODED] as const,
+      );
+      ours.push(speed);
+      if (!files.slidingWindow) contextLength = Number(fingerprint.split('-').at(-1));
+    };
+    const measureRaw = async (): Promise<void> => {
+      await reload();
+      const model = { ...files.urls(server.url), contextLength };
+      raw.push(
+        await page.evaluate(([which, count]) => window.bench.calls.webLlmRaw(which, count), [
+          model,
+          DECODED,
+        ] as const),
+      );
+    };
+    // Ours first: how much context fits on this GPU is known then.
+    for (let round = 0; round <= rounds; round++)
+      for (const measure of round % 2 === 0 ? [measureOurs, measureRaw] : [measureRaw, measureOurs])
+        await measure();
+    return rows(raw.slice(1), ours.slice(1), `${mlc.model}, on ${gpu}`);
+  } finally {
+    await server.stop();
+  }
+}
+
+const TURN =
+  "The raw engine is web-llm's MLCEngine in the same page, with the same model and context; each is loaded when the other has left the GPU.";
+
+function rows(raw: Speed[], ours: Speed[], what: string): Row[] {
+  const speeds = (of: Speed[]): number[] => of.map(({ perSecond }) => perSecond);
+  const firsts = (of: Speed[]): number[] => of.map(({ firstTokenMs }) => firstTokenMs);
+  return [
+    {
+      name: "decode on WebGPU through the SDK and /v1 ÷ web-llm's own engine",
+      measures: `Tokens a second between the first and the last of ${DECODED}, one stream, at temperature 0. ${TURN} The model: ${what}.`,
+      unit: 'ratio',
+      values: quotients(speeds(ours), speeds(raw)),
+      goal: { atLeast: 0.98 },
+      detail: { 'raw, tokens/s': speeds(raw), 'ours, tokens/s': speeds(ours) },
+    },
+    {
+      name: "first token on WebGPU through the SDK and /v1 − web-llm's own engine",
+      measures: 'Milliseconds from the call to the first text of the same replies.',
+      unit: 'ms',
+      values: differences(firsts(ours), firsts(raw)),
+      goal: { atMost: 10 },
+      detail: { 'raw, ms': firsts(raw), 'ours, ms': firsts(ours) },
+    },
+  ];
+}
