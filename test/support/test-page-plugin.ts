@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from 'vite';
+
+import { packageWasm } from '../../src/node/kernels/llama-wasm.ts';
 
 /** By name: each becomes `/<name>.html`, with nothing of the playground. */
 const PAGES = {
@@ -20,6 +23,12 @@ const BENCH_PAGE = { 'bench-page': '../../tools/bench/page/main.ts' };
 /** An engine worker, for `start({ workerUrl })`: `/counting-worker.js`. */
 const WORKER = '../browsers/site/counting-worker.ts';
 
+/** The package's own WASM, without our kernels. */
+const PACKAGE_WASM = [
+  ['default', 'package/wllama.wasm'],
+  ['compat', 'package/wllama-compat.wasm'],
+] as const;
+
 /** Adds the tests' own pages to the site. */
 export function testPage({ bench }: { bench: boolean }): Plugin {
   const chunks = new Map<string, string>();
@@ -34,6 +43,8 @@ export function testPage({ bench }: { bench: boolean }): Plugin {
       this.emitFile({ type: 'chunk', id, fileName: 'counting-worker.js' });
     },
     generateBundle() {
+      for (const [build, fileName] of PACKAGE_WASM)
+        this.emitFile({ type: 'asset', fileName, source: readFileSync(packageWasm(build)) });
       for (const [name, chunk] of chunks) {
         const source = `<!doctype html><title>${name}</title><link rel="icon" href="data:,"><script type="module" src="./${this.getFileName(chunk)}"></script>`;
         this.emitFile({ type: 'asset', fileName: `${name}.html`, source });

@@ -1,10 +1,24 @@
+import { Wllama } from '@wllama/wllama';
+
+import type { LlamaTimings } from '../../../src/worker/runtimes/llama-cpp/completion-format.ts';
 import { NativeLog, serverCalls } from '../../../src/worker/runtimes/llama-cpp/internals/server-calls.ts';
-import { proveTaking } from '../../../src/worker/runtimes/llama-cpp/internals/worker-proxy.ts';
+import { proveTaking, useWorkerFile } from '../../../src/worker/runtimes/llama-cpp/internals/worker-proxy.ts';
+import { chooseBuild } from '../../../src/worker/runtimes/llama-cpp/wasm-build.ts';
 import { loadRawChat } from '../../../tools/bench/page/raw-chat.ts';
 import { observeCalls } from '../llama-calls/observe-calls.ts';
 
+/** Scores of some tokens, and how fast prompt and tokens were computed. */
+interface Scored {
+  /** JSON of each token's own log probability and those of the likeliest five. */
+  scores: string[];
+  prefillPerSecond: number;
+  decodePerSecond: number;
+}
+
 declare global {
   interface Window {
+    /** Completes a prompt with log probabilities, in the WASM of this folder. */
+    scoreTokens(folder: string, gguf: string, tokens: number): Promise<Scored>;
     /** Loads llama.cpp's server without the library, but in the library's own worker, and uses it as the library does. */
     observeLlama(): ReturnType<typeof observeCalls>;
     /**
@@ -14,6 +28,49 @@ declare global {
     saveStates(prompts: number): Promise<{ dropped: number; json: string }>;
   }
 }
+
+const PROMPT = 'The sea is wide, and the ships that cross it carry grain, iron, letters and people. '.repeat(
+  5,
+);
+
+window.scoreTokens = async (folder, gguf, tokens) => {
+  const { signal } = new AbortController();
+  const own = (name: string): string => `/localtext/wasm/${name}`;
+  const { wasm, compat } = await chooseBuild({
+    wasm: (name) => (name.endsWith('.wasm') ? `${folder}/${name}` : own(name)),
+    signal,
+  });
+  const wllama = new Wllama({ default: wasm }, { suppressNativeLog: true });
+  wllama.setCompat(compat);
+  useWorkerFile(wllama, own);
+  const options = { n_ctx: 1024, n_threads: 1, n_gpu_layers: 0, n_batch: 16, n_ubatch: 16, warmup: false };
+  const cache = { cache_type_k: 'q8_0', cache_type_v: 'q8_0', flash_attn: true } as const;
+  await wllama.loadModel([await (await fetch(gguf)).blob()], { ...options, ...cache });
+  const calls = serverCalls(wllama, new NativeLog(), false);
+  const fields = { prompt: PROMPT, n_predict: tokens, n_probs: 5, temperature: 0, ignore_eos: true };
+  try {
+    const id = await calls.begin({ stream: true, timings_per_token: true, ...fields });
+    const scores: string[] = [];
+    let timings: LlamaTimings | undefined;
+    for (let more = true; more;) {
+      const result = await calls.step(id);
+      ({ more } = result);
+      for (const chunk of result.chunks) {
+        timings = chunk.timings ?? timings;
+        for (const { token, logprob, top_logprobs } of chunk.choices?.[0]?.logprobs?.content ?? [])
+          scores.push(JSON.stringify([token, logprob, top_logprobs?.map((top) => [top.token, top.logprob])]));
+      }
+    }
+    const perSecond = (count = 0, ms = 0): number => (count / ms) * 1000;
+    return {
+      scores,
+      prefillPerSecond: perSecond(timings?.prompt_n, timings?.prompt_ms),
+      decodePerSecond: perSecond(timings?.predicted_n, timings?.predicted_ms),
+    };
+  } finally {
+    await wllama.exit();
+  }
+};
 
 window.observeLlama = async () => {
   const wllama = await loadRawChat('ours', 1, (name) => `/localtext/wasm/${name}`);
