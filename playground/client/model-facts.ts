@@ -2,7 +2,7 @@ import { computed } from '@preact/signals';
 import { defaultCatalog, speech, vision } from '../../src/catalog/index.ts';
 import type { CatalogModel, Variant } from '../../src/catalog/index.ts';
 import { modelStatuses } from './localtext.ts';
-import { modelIds } from './models.ts';
+import { completionModels, modelIds } from './models.ts';
 
 /** The entry of an id in the default catalog, to which this page may have added speech and pictures. */
 export const catalogModel = (id: string): CatalogModel | undefined =>
@@ -33,7 +33,9 @@ export function chosenVariant(id: string): Variant | undefined {
 export const chatModels = computed(() => {
   const known = defaultCatalog.models.map(({ id }) => id);
   const ids = modelIds.value.length > 0 ? modelIds.value : known;
-  return ids.filter((id) => (catalogModel(id)?.kind ?? 'chat') === 'chat');
+  return ids.filter(
+    (id) => (catalogModel(id)?.kind ?? 'chat') === 'chat' && !completionModels.value.includes(id),
+  );
 });
 
 /** Whether there are models beside the default catalog's, of which GET /v1/models alone tells what they can do. */

@@ -15,6 +15,8 @@ export function hueOf(model: string): Hue {
 export const modelIds = signal<string[]>([]);
 /** Those of them that take pictures. */
 export const seeingModels = signal<string[]>([]);
+/** Those of them that only continue text, with `/v1/completions`. */
+export const completionModels = signal<string[]>([]);
 export const modelsError = signal<string | null>(null);
 
 /** With a field that the client's types do not have. */
@@ -25,9 +27,11 @@ export async function refreshModels(): Promise<void> {
     const client = await openai();
     const page = await client.models.list();
     modelIds.value = page.data.map((model) => model.id);
-    seeingModels.value = (page.data as ServiceModel[])
-      .filter(({ capabilities }) => capabilities?.includes('vision'))
-      .map(({ id }) => id);
+    const models = page.data as ServiceModel[];
+    const idsWith = (capability: string): string[] =>
+      models.filter(({ capabilities }) => capabilities?.includes(capability)).map(({ id }) => id);
+    seeingModels.value = idsWith('vision');
+    completionModels.value = idsWith('completions');
     modelsError.value = null;
   } catch (error) {
     modelsError.value = messageOf(error);

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import type { ModelDetails } from '../../src/index.ts';
 import { addChosen, cancelChosen, type ChosenModel } from '../client/added-models.ts';
 import { TextField } from '../components/field.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
@@ -49,7 +50,7 @@ export function ChosenModelForm({ chosen: { source, details, progress } }: { cho
         ) : (
           <>
             <dt>Chat template</dt>
-            <dd>{details.hasChatTemplate ? 'its own' : 'none; ChatML is used'}</dd>
+            <dd>{templateOf(details)}</dd>
           </>
         )}
       </dl>
@@ -92,4 +93,9 @@ export function ChosenModelForm({ chosen: { source, details, progress } }: { cho
       </div>
     </form>
   );
+}
+
+function templateOf({ hasChatTemplate, canChat }: ModelDetails): string {
+  if (hasChatTemplate) return 'its own';
+  return canChat ? 'none; ChatML is used' : 'none: the model continues text and cannot chat';
 }

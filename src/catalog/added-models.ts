@@ -20,6 +20,8 @@ export interface AddedModel {
   created: number;
   /** Embedding models only. */
   embedding?: EmbeddingShape;
+  /** It has no notation for conversations: it is for `/v1/completions` alone. */
+  completionsOnly?: boolean;
 }
 
 /** How an embedding model makes its vectors. */

@@ -67,6 +67,7 @@ const variant = z.discriminatedUnion(
       engine: z.literal('wllama'),
       sampling: sampling.optional(),
       keepTemplateText: z.boolean().optional(),
+      completionsOnly: z.boolean().optional(),
       kvValues: z
         .int()
         .positive()

@@ -93,6 +93,8 @@ export interface WllamaVariant extends VariantBase {
    * caller's messages alone.
    */
   keepTemplateText?: boolean;
+  /** The model has no notation for conversations: it is for `/v1/completions` alone. Default: found when it is loaded. */
+  completionsOnly?: boolean;
   /** Values that the KV cache holds for each token, for the estimate of memory: layers × key-value heads × (key + value size). */
   kvValues?: number;
   /**

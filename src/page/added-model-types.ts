@@ -29,6 +29,8 @@ export interface HubOffer extends Required<HubFile> {
 export interface AddOptions {
   /** For `model` in requests; default: made of the model's name. */
   id?: string;
+  /** Keeps what the model's chat template adds by itself, such as a default system message. Default: false. */
+  keepTemplateText?: boolean;
   signal?: AbortSignal;
   onProgress?: (progress: LoadProgress) => void;
 }
@@ -44,6 +46,8 @@ export interface ModelDetails {
   trainedContextLength: number;
   contextLength: number;
   hasChatTemplate: boolean;
+  /** Whether it has a chat template or the tokens of ChatML. Otherwise a chat model is for `/v1/completions` alone. */
+  canChat: boolean;
   /** Null: unknown until the graph is loaded (ONNX). */
   tensors: number | null;
   bytes: number;

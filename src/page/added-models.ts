@@ -18,7 +18,7 @@ export async function listModels(scope: string): Promise<AddedModel[]> {
 
 export async function addModel(
   source: AddSource,
-  { id, signal: given, onProgress }: AddOptions,
+  { id, keepTemplateText = false, signal: given, onProgress }: AddOptions,
   scope: string,
   stopped: AbortSignal,
 ): Promise<AddedModel> {
@@ -28,7 +28,12 @@ export async function addModel(
     const response = await fetchLocal(WEIGHTS_PATH, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ type: 'add', id: id ?? null, source: asked } satisfies WeightsCommand),
+      body: JSON.stringify({
+        type: 'add',
+        id: id ?? null,
+        source: asked,
+        keepTemplateText,
+      } satisfies WeightsCommand),
       signal,
     });
     let added: AddedModel | null = null;

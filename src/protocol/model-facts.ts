@@ -13,6 +13,7 @@ export interface ModelFacts {
 
 export type Capability =
   | 'chat'
+  | 'completions'
   | 'embeddings'
   | 'transcription'
   | 'tools'

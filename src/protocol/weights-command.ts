@@ -40,7 +40,12 @@ export const commandSchema = z.union([
   /** Gives an added model another id. */
   z.strictObject({ type: z.literal('rename'), target: nameSchema, id: nameSchema }),
   /** Adds a model of the user's; answered with `progress` and then `added`. `id`: null for one made of its name. */
-  z.strictObject({ type: z.literal('add'), id: z.nullable(nameSchema), source: modelSource }),
+  z.strictObject({
+    type: z.literal('add'),
+    id: z.nullable(nameSchema),
+    source: modelSource,
+    keepTemplateText: z.optional(z.boolean()),
+  }),
 ]);
 
 /** What a page can ask of the weight store: a `WeightsReply` answers each. `import`: one file of a model, or its description. */

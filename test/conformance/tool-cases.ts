@@ -46,7 +46,11 @@ const calls = (name: string, most: number): Fact =>
       expect(made.length).toBeGreaterThan(0);
       expect(made.length).toBeLessThanOrEqual(most);
       for (const { id, type, function: called } of made) {
-        expect([id, type, called.name]).toEqual([expect.stringMatching(/^call_\w+$/), 'function', name]);
+        expect([id, type, called.name]).toEqual([
+          expect.stringMatching(/^[A-Za-z0-9]{9}$/),
+          'function',
+          name,
+        ]);
         const { mode, ...rest } = JSON.parse(called.arguments) as Record<string, unknown>;
         expect(['on', 'off']).toContain(mode);
         expect(rest).toEqual({});
@@ -62,7 +66,7 @@ const streamedCall: Fact = (answer) => {
     .flatMap(({ delta }) => (delta['tool_calls'] as (Partial<Call> & { index: number })[] | undefined) ?? []);
   const [first, ...rest] = pieces;
   expect(first).toMatchObject({ index: 0, type: 'function', function: { name: 'light', arguments: '' } });
-  expect(first?.id).toMatch(/^call_/);
+  expect(first?.id).toMatch(/^[A-Za-z0-9]{9}$/);
   expect(rest.every(({ id }) => id === undefined)).toBe(true);
   const text = rest.map((piece) => piece.function?.arguments ?? '').join('');
   expect(['on', 'off']).toContain((JSON.parse(text) as { mode: string }).mode);

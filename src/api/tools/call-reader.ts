@@ -38,9 +38,7 @@ export class CallReader implements ReplyReader {
       return '';
     }
     this.#between = null;
-    // Unique, so that a tool's result can be matched to its call.
-    const id = `call_${crypto.randomUUID().replaceAll('-', '')}`;
-    parts.push({ type: 'call', call: this.#calls, id, name: JSON.parse(head[1]) as string });
+    parts.push({ type: 'call', call: this.#calls, id: newCallId(), name: JSON.parse(head[1]) as string });
     this.#calls++;
     return between.slice(start + head[0].length);
   }
@@ -106,4 +104,13 @@ export class CallOrTextReader implements ReplyReader {
   finishReason(reason: EngineFinishReason): FinishReason {
     return this.#reader?.finishReason(reason) ?? reason;
   }
+}
+
+const ID_CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const ID_LENGTH = 9;
+
+/** A unique id, which a tool's result refers to. Chat templates of the Mistral family accept nine letters and digits only. */
+function newCallId(): string {
+  const random = crypto.getRandomValues(new Uint32Array(ID_LENGTH));
+  return Array.from(random, (value) => ID_CHARACTERS.charAt(value % ID_CHARACTERS.length)).join('');
 }

@@ -1,4 +1,5 @@
-import { FormatError } from './byte-cursor.ts';
+import { type ByteCursor, FormatError } from './byte-cursor.ts';
+import { hasChatMl } from './chat-ml.ts';
 import { align, type Gguf, TENSOR_TYPES, tensorBytes } from './read-gguf.ts';
 
 /** The model's facts from the header of a GGUF file. */
@@ -14,6 +15,8 @@ export interface GgufFacts {
   quantization: string;
   /** Jinja; null: none. */
   chatTemplate: string | null;
+  /** It has a chat template, or the tokens of ChatML. Otherwise it is for `/v1/completions` alone. */
+  canChat: boolean;
   tensors: number;
   /** Values that the KV cache holds for each token. */
   kvValues: number;
@@ -35,6 +38,8 @@ const fileTypes = new Map(
   ),
 );
 
+const TEMPLATE_KEY = 'tokenizer.chat_template';
+
 const MAX_CONTEXT = 2 ** 27;
 const MAX_LAYERS = 10_000;
 const MAX_WIDTH = 2 ** 20;
@@ -48,7 +53,7 @@ const WITHOUT_HEADS = /^(mamba|a?rwkv)/;
 const UNPRINTABLE = /[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
 
 /** @throws FormatError for a model that the chat engine cannot run */
-export function ggufFacts(gguf: Gguf): GgufFacts {
+export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   const { metadata, tensors } = gguf;
   const text = (key: string): string | null => {
     const value = metadata.get(key)?.value;
@@ -85,7 +90,9 @@ export function ggufFacts(gguf: Gguf): GgufFacts {
     license: printable(text('general.license')),
     contextLength: of('context_length', MAX_CONTEXT) || DEFAULT_CONTEXT,
     quantization: fileTypes.get(number('general.file_type', 2 ** 31) ?? -1) ?? mostBytes(gguf),
-    chatTemplate: text('tokenizer.chat_template'),
+    chatTemplate: text(TEMPLATE_KEY),
+    // A template of more than 1 MiB has no value, and is one all the same.
+    canChat: metadata.has(TEMPLATE_KEY) || hasChatMl(gguf, cursor),
     tensors: tensors.length,
     kvValues:
       of('block_count', MAX_LAYERS) * (of('attention.head_count_kv', MAX_WIDTH) || heads) * keyValueSize,

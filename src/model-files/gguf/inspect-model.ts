@@ -82,7 +82,7 @@ const NEEDS_LARGE_BATCHES = /^gemma/;
 function readPartOrProjector(cursor: ByteCursor): Omit<Part<unknown>, 'file'> | null {
   const gguf = readGguf(cursor);
   const value = (key: string): unknown => gguf.metadata.get(key)?.value;
-  if (value('general.architecture') !== PROJECTOR) return partOf(gguf);
+  if (value('general.architecture') !== PROJECTOR) return partOf(gguf, cursor);
   if (!gguf.tensors.some(({ name }) => name.startsWith('v.')))
     throw new FormatError('is the audio part of a model: models that hear are not supported. Leave it out');
   const type = value('clip.vision.projector_type') ?? value('clip.projector_type');
@@ -92,11 +92,11 @@ function readPartOrProjector(cursor: ByteCursor): Omit<Part<unknown>, 'file'> | 
   return null;
 }
 
-const readPart = (cursor: ByteCursor): Omit<Part<unknown>, 'file'> => partOf(readGguf(cursor));
+const readPart = (cursor: ByteCursor): Omit<Part<unknown>, 'file'> => partOf(readGguf(cursor), cursor);
 
-function partOf(gguf: Gguf): Omit<Part<unknown>, 'file'> {
+function partOf(gguf: Gguf, cursor: ByteCursor): Omit<Part<unknown>, 'file'> {
   return {
-    facts: ggufFacts(gguf),
+    facts: ggufFacts(gguf, cursor),
     tensorNames: gguf.tensors.map(({ name }) => name),
     tensorCount: gguf.metadata.get('split.tensors.count')?.value,
   };

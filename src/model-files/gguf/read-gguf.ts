@@ -103,6 +103,20 @@ export function readTexts(
   return texts;
 }
 
+/** Whether an array of strings has each of these short texts. @param at the array's place in the metadata */
+export function hasTexts(cursor: ByteCursor, at: number, wanted: readonly string[]): boolean {
+  cursor.position = at;
+  if (cursor.u32() !== STRING) return false;
+  const left = new Set(wanted);
+  const longest = Math.max(...wanted.map(({ length }) => length));
+  for (let rest = cursor.count('length of a list'); rest > 0 && left.size > 0; rest--) {
+    const bytes = cursor.count('length of a text');
+    if (bytes > longest) cursor.skip(bytes);
+    else left.delete(cursor.text(bytes));
+  }
+  return left.size === 0;
+}
+
 function entryCount(cursor: ByteCursor, what: string): number {
   const count = cursor.count(what);
   if (count > MAX_ENTRIES) throw new FormatError(`gives ${count} as the ${what}; ${MAX_ENTRIES} are allowed`);

@@ -27,13 +27,17 @@ const SAMPLING = { topK: 40, minP: 0.05 };
 export async function describeAddedModel(
   { files, facts }: OpenedSource,
   device: Pick<Device, 'gpu' | 'memoryGiB'>,
+  keepTemplateText = false,
 ): Promise<DescribedModel> {
-  return facts ? describeEmbedding(files, facts, device) : describeChat(await inspectModel(files), device);
+  return facts
+    ? describeEmbedding(files, facts, device)
+    : describeChat(await inspectModel(files), device, keepTemplateText);
 }
 
 async function describeChat(
   inspected: InspectedModel<SourceFile>,
   { memoryGiB, gpu }: Pick<Device, 'gpu' | 'memoryGiB'>,
+  keepTemplateText: boolean,
 ): Promise<DescribedModel> {
   const { facts, name, bytes, files, projector } = inspected;
   await requireTemplate(inspected);
@@ -48,8 +52,24 @@ async function describeChat(
   return {
     files,
     projector,
-    model: { name, architecture, quantization, contextLength, bytes, memoryBytes },
-    variant: { engine: 'wllama', license, contextLength, kvValues, sampling: SAMPLING },
+    model: {
+      name,
+      architecture,
+      quantization,
+      contextLength,
+      bytes,
+      memoryBytes,
+      ...(!facts.canChat && { completionsOnly: true }),
+    },
+    variant: {
+      engine: 'wllama',
+      license,
+      contextLength,
+      kvValues,
+      sampling: SAMPLING,
+      ...(!facts.canChat && { completionsOnly: true }),
+      ...(keepTemplateText && { keepTemplateText }),
+    },
   };
 }
 

@@ -86,14 +86,15 @@ export class ModelAdder {
   }
 
   async #add(
-    { id: wanted, source }: AddCommand,
+    { id: wanted, source, keepTemplateText }: AddCommand,
     signal: AbortSignal,
     onProgress: (progress: LoadProgress) => void,
   ): Promise<AddedModel> {
     signal.throwIfAborted();
     const store = await this.#options.store;
     const opened = await openSource(source, { ...this.#options, store }, signal);
-    const described = await describeAddedModel(opened, await this.#options.device).catch(asInvalidFile);
+    const device = await this.#options.device;
+    const described = await describeAddedModel(opened, device, keepTemplateText).catch(asInvalidFile);
     const { files, projector } = described;
     const { name, bytes } = described.model;
     // The same model again is no conflict.

@@ -1,5 +1,6 @@
 import { type CatalogModel, maySee, type Variant } from '../../catalog/catalog.ts';
 import type { Capability, ModelFacts } from '../../protocol/model-facts.ts';
+import type { Engine } from '../runtimes/engine.ts';
 import type { LoadedModel } from './loaded-model.ts';
 
 /** What every model can do that this kind of engine runs. */
@@ -11,6 +12,14 @@ const CAPABILITIES: Record<Variant['engine'], Capability[]> = {
   'built-in': ['chat', 'json_schema'],
   upstream: [],
 };
+
+/** Of a model without a notation for conversations. */
+const COMPLETIONS: Capability[] = ['completions', 'logprobs'];
+
+function cannotChat(variant: Variant, engine: Engine | null): boolean {
+  if (engine && 'chats' in engine) return engine.chats === false;
+  return variant.engine === 'wllama' && variant.completionsOnly === true;
+}
 
 /** @param variant the one that answers, or would. `bytes`: of its weights, exactly; null: only the hub knows. */
 export function modelFacts(
@@ -29,7 +38,7 @@ export function modelFacts(
     context_length: contextLength,
     ...(kind === 'chat' && { max_output_tokens: contextLength }),
     capabilities: [
-      ...CAPABILITIES[variant.engine],
+      ...(cannotChat(variant, engine) ? COMPLETIONS : CAPABILITIES[variant.engine]),
       ...(thinks ? ['reasoning' as const] : []),
       ...(sees ? ['vision' as const] : []),
     ],

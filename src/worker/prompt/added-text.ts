@@ -1,3 +1,5 @@
+import type { Reasoning } from '../../protocol/job.ts';
+
 /** Texts that no template contains. */
 const SYSTEM = 'localtext-system-probe';
 const USER = 'localtext-user-probe';
@@ -9,8 +11,14 @@ interface Turn {
   content: string;
 }
 
+/** What a template is told about thinking. */
+export interface Thinking {
+  enableThinking: boolean;
+  effort?: NonNullable<Reasoning['effort']>;
+}
+
 /** Renders a conversation. @throws what the template throws */
-export type Render = (messages: readonly Turn[], addGenerationPrompt: boolean) => string;
+export type Render = (messages: readonly Turn[], addGenerationPrompt: boolean, thinking: Thinking) => string;
 
 /** What a chat template puts into a prompt by itself. Templates have no field for it: conversations are rendered to find it. */
 export interface AddedText {
@@ -27,8 +35,33 @@ const last: Turn = { role: 'user', content: LAST };
 
 const NOTHING: AddedText = { at: 0, text: '' };
 
+/** What is not words: `[gMASK]<sop>`, `<|start|>`. A model expects such a start, and it is kept. */
+const CONTROL_TOKEN = /<[^<>\s]+>|\[[^[\]\s]+\]/y;
+
+/** Text that changes with the fields of a request about thinking is the template's notation for them, and stays. */
+export function findAddedText(
+  render: Render,
+  bos: string,
+  hasSystem: boolean,
+  thinking: Thinking,
+): AddedText {
+  const find = (told: Thinking): AddedText => {
+    const renderTold = (turns: readonly Turn[], open: boolean) => render(turns, open, told);
+    return hasSystem ? findAfterSystemOpening(renderTold, bos) : findBeforeMessages(renderTold, bos);
+  };
+  const added = find(thinking);
+  if (added.text === '') return added;
+  const others: Thinking[] = [
+    { ...thinking, enableThinking: !thinking.enableThinking },
+    { ...thinking, effort: thinking.effort === 'high' ? 'low' : 'high' },
+  ];
+  return others.every((other) => find(other).text === added.text) ? added : NOTHING;
+}
+
+type RenderTold = (messages: readonly Turn[], addGenerationPrompt: boolean) => string;
+
 /** In front of a conversation without a system message: a default one, with its markers. */
-export function findBeforeMessages(render: Render, bos: string): AddedText {
+function findBeforeMessages(render: RenderTold, bos: string): AddedText {
   const text = attempt(() => render([user, assistant, last], true));
   const unopened = attempt(() => render([user, assistant, last], false));
   if (text === null || unopened === null) return NOTHING;
@@ -43,22 +76,39 @@ export function findBeforeMessages(render: Render, bos: string): AddedText {
   const userOpening = beforeLast.slice(closing.length);
   if (!beforeLast.startsWith(closing) || userOpening === '' || !beforeUser.endsWith(userOpening))
     return NOTHING;
-  return { at: 0, text: beforeUser.slice(0, -userOpening.length) };
+  const added = beforeUser.slice(0, -userOpening.length);
+  const ends = controlTokenEnds(added);
+  if (added.slice(ends.at(-1) ?? 0).trim() === '') return NOTHING;
+  // A default message opens with as many tokens as a user's.
+  const at = ends[ends.length - 1 - controlTokenEnds(userOpening).length] ?? 0;
+  return { at, text: added.slice(at) };
 }
 
 /** Between the opening of the caller's system message and its text: a date, the model's name. */
-export function findAfterSystemOpening(render: Render, bos: string): AddedText {
+function findAfterSystemOpening(render: RenderTold, bos: string): AddedText {
   const first = attempt(() => render([system, user], true));
   const later = attempt(() => render([user, assistant, system, last], true));
   if (!first?.includes(SYSTEM) || !later?.includes(SYSTEM)) return NOTHING;
   const before = between(first, '', SYSTEM).slice(bos.length);
   // The longest end of it that also opens the first message: before it, the assistant's message is closed.
   const beforeLater = between(later, ASSISTANT, SYSTEM);
+  const starts = [0, ...controlTokenEnds(before)];
   for (let from = 0; from < beforeLater.length; from++) {
     const opening = beforeLater.slice(from);
-    if (before.startsWith(opening)) return { at: opening.length, text: before.slice(opening.length) };
+    const start = starts.find((each) => before.startsWith(opening, each));
+    if (start === undefined) continue;
+    const at = start + opening.length;
+    return { at, text: before.slice(at) };
   }
   return NOTHING;
+}
+
+/** Where each of the control tokens ends that a text begins with. */
+function controlTokenEnds(text: string): number[] {
+  const ends: number[] = [];
+  CONTROL_TOKEN.lastIndex = 0;
+  while (CONTROL_TOKEN.test(text)) ends.push(CONTROL_TOKEN.lastIndex);
+  return ends;
 }
 
 const between = (text: string, from: string, to: string): string =>

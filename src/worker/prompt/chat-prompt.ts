@@ -1,8 +1,8 @@
 import { Template } from '@huggingface/jinja';
 
-import { requestError } from '../../errors/service-error.ts';
+import { requestError, type ServiceError } from '../../errors/service-error.ts';
 import type { ChatJob, ChatMessage, Reasoning } from '../../protocol/job.ts';
-import { type AddedText, findAfterSystemOpening, findBeforeMessages, type Render } from './added-text.ts';
+import { type AddedText, findAddedText, type Render, type Thinking } from './added-text.ts';
 import { asksToThink, type ChatOpening, openReply } from './think-first.ts';
 import { thinkTags, type ThinkTags } from './thought-splitter.ts';
 import { withToolCalls } from './tool-call-text.ts';
@@ -15,10 +15,14 @@ const MAX_RANGE = 10_000;
 /** Names that no template can use. */
 const STEP = 'a step';
 const RANGE = 'a bounded range';
+const KEY = 'a key';
 
 /** A text that no template contains. */
 const PROBE = 'localtext-content-probe';
 const toParts = (text: string) => [{ type: 'text', text }];
+
+/** A template takes more than localtext lets it. */
+class BoundError extends Error {}
 
 /** A chat template from a model's file. Its loops are bounded, so that none blocks the engine. */
 export class BoundedTemplate {
@@ -28,7 +32,7 @@ export class BoundedTemplate {
 
   /** @throws Error when it is no template */
   constructor(source: string) {
-    this.#template = new Template(source);
+    this.#template = new Template(withoutCarriageReturns(source));
     bound(this.#template.parsed);
     this.#takesParts = /\bcontent\b/.test(source) && !this.#shows(PROBE) && this.#shows(toParts(PROBE));
   }
@@ -52,42 +56,109 @@ export class BoundedTemplate {
     return this.#render({ ...items, messages });
   }
 
-  #render(items: { messages: readonly unknown[]; [name: string]: unknown }): string {
+  /** A template may need lists that no request of localtext has, as Jinja treats an undefined list as an empty one. */
+  #render(items: TemplateItems): string {
+    try {
+      return this.#renderOnce(items);
+    } catch (error) {
+      if (error instanceof BoundError) throw error;
+      try {
+        return this.#renderOnce({ tools: [], documents: [], ...items });
+      } catch {
+        throw error;
+      }
+    }
+  }
+
+  #renderOnce(items: TemplateItems): string {
     const most = MAX_STEPS + MAX_STEPS_A_MESSAGE * items.messages.length;
     let steps = 0;
     const step = (): void => {
       steps++;
-      if (steps > most) throw new Error(`it takes more than ${most} steps`);
+      if (steps > most) throw new BoundError(`it takes more than ${most} steps`);
     };
-    return this.#template.render({ ...items, [RANGE]: boundedRange, [STEP]: step });
+    return this.#template.render({ ...items, [RANGE]: boundedRange, [STEP]: step, [KEY]: keyOf });
   }
 }
+
+interface TemplateItems {
+  messages: readonly unknown[];
+  [name: string]: unknown;
+}
+
+/** As Jinja reads a template: its line ends are `\n`. */
+const withoutCarriageReturns = (source: string): string => source.replaceAll(/\r\n?/g, '\n');
 
 interface Node {
   type?: unknown;
   value?: unknown;
   body?: unknown;
+  object?: unknown;
   property?: unknown;
   computed?: unknown;
+  iterable?: unknown;
+  lhs?: unknown;
 }
+
+const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null;
 
 /** Puts a call of the counter in front of the body of each loop and macro, and replaces its `range` by a bounded one. */
 function bound(node: Node): void {
-  for (const child of Object.values(node))
-    if (typeof child === 'object' && child !== null) bound(child as Node);
+  for (const child of childrenOf(node)) bound(child);
   const { type, body, property } = node;
   if (type === 'Identifier' && node.value === 'range') node.value = RANGE;
   // A field of that name.
   if (type === 'MemberExpression' && !node.computed && (property as Node).value === RANGE)
     (property as Node).value = 'range';
   if ((type === 'For' || type === 'Macro') && Array.isArray(body))
-    body.unshift({ type: 'CallExpression', callee: { type: 'Identifier', value: STEP }, args: [] });
+    body.unshift({ type: 'CallExpression', callee: identifier(STEP), args: [] });
+  allowUndefinedList(node);
+  allowNumberKeys(node);
 }
+
+function childrenOf(node: Node): Node[] {
+  const values = node.value instanceof Map ? [...node.value].flat() : [];
+  return [...Object.values(node), ...values].filter(isNode);
+}
+
+const identifier = (value: string): Node => ({ type: 'Identifier', value });
+
+/** A loop over nothing has no rounds, as in Jinja; the library throws. */
+function allowUndefinedList(node: Node): void {
+  const orEmpty = (left: unknown): object => ({
+    type: 'BinaryExpression',
+    operator: { type: 'BinaryOperator', value: 'or' },
+    left,
+    right: { type: 'ArrayLiteral', value: [] },
+  });
+  if (node.type === 'SelectExpression') node.lhs = orEmpty(node.lhs);
+  else if (node.type === 'For' && isNode(node.iterable) && node.iterable.type !== 'SelectExpression')
+    node.iterable = orEmpty(node.iterable);
+}
+
+/** The library knows keys of dictionaries that are strings. */
+function allowNumberKeys(node: Node): void {
+  if (node.type === 'ObjectLiteral' && node.value instanceof Map) {
+    const entries = [...(node.value as Map<Node, Node>)];
+    node.value = new Map(entries.map(([key, value]) => [isNumber(key) ? asText(key) : key, value]));
+  } else if (node.type === 'MemberExpression' && node.computed && isNode(node.object)) {
+    const { object, property } = node;
+    // Its object is computed twice, so it is one without costs.
+    if (object.type === 'Identifier' && isNode(property) && property.type !== 'SliceExpression')
+      node.property = { type: 'CallExpression', callee: identifier(KEY), args: [object, property] };
+  }
+}
+
+const isNumber = ({ type }: Node): boolean => type === 'IntegerLiteral' || type === 'FloatLiteral';
+const asText = ({ value }: Node): Node => ({ type: 'StringLiteral', value: String(value) });
+
+const keyOf = (object: unknown, key: unknown): unknown =>
+  object instanceof Map && typeof key === 'number' ? String(key) : key;
 
 function boundedRange(first: number, second?: number, by = 1): number[] {
   const [start, stop] = second === undefined ? [0, first] : [first, second];
   const length = Math.max(0, Math.ceil((stop - start) / by));
-  if (!(length <= MAX_RANGE)) throw new Error(`its range() has more than ${MAX_RANGE} numbers`);
+  if (!(length <= MAX_RANGE)) throw new BoundError(`its range() has more than ${MAX_RANGE} numbers`);
   return Array.from({ length }, (_, index) => start + index * by);
 }
 
@@ -109,7 +180,7 @@ export function templateFault(source: string | null): string | undefined {
   }
 }
 
-/** For models whose file names no template: the notation that most are trained on. */
+/** For models that have its tokens and no template: the notation that most are trained on. */
 const CHATML =
   "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}{% endfor %}{{ '<|im_start|>assistant\n' }}";
 
@@ -117,6 +188,8 @@ const CHATML =
 export interface SpecialTokens {
   bos: string | null;
   eos: string | null;
+  /** Whether the vocabulary has the tokens of ChatML, which a model without a template is then given. */
+  chatMl?: boolean;
 }
 
 interface TemplateMessage {
@@ -131,7 +204,8 @@ interface TemplateMessage {
  * assistant's last message, as OpenAI has it, and a partial reply is continued to the letter.
  */
 export class ChatPrompt {
-  readonly #template: BoundedTemplate;
+  /** null: the model has no notation for conversations. */
+  readonly #template: BoundedTemplate | null;
   readonly #tokens: SpecialTokens;
   /** llama.cpp puts the first token before every prompt by itself. */
   readonly #addsBos: boolean;
@@ -146,7 +220,8 @@ export class ChatPrompt {
 
   /** @param keepsAddedText for a model that answers badly without its template's own system message */
   constructor(source: string | null, tokens: SpecialTokens, addsBos: boolean, keepsAddedText = false) {
-    this.#template = new BoundedTemplate(source ?? CHATML);
+    const notation = source ?? (tokens.chatMl ? CHATML : null);
+    this.#template = notation === null ? null : new BoundedTemplate(notation);
     this.#tokens = tokens;
     this.#addsBos = addsBos;
     this.#knowsTools = /tool_calls/.test(source ?? '');
@@ -158,6 +233,11 @@ export class ChatPrompt {
   /** Is one token wherever it stands; null: none is known. */
   get specialText(): string | null {
     return this.#tokens.eos;
+  }
+
+  /** False: the model continues text (`/v1/completions`) and cannot chat. */
+  get chats(): boolean {
+    return this.#template !== null;
   }
 
   get thinks(): boolean {
@@ -179,37 +259,30 @@ export class ChatPrompt {
   }
 
   #rendered(messages: readonly ChatMessage[], reasoning?: Reasoning): string {
-    const render: Render = (turns, addGenerationPrompt) =>
-      this.#template.render({
+    const template = this.#template;
+    if (!template) throw noTemplate();
+    const render: Render = (turns, addGenerationPrompt, { enableThinking, effort }) =>
+      template.render({
         messages: turns,
         add_generation_prompt: addGenerationPrompt,
-        enable_thinking: asksToThink(reasoning),
-        ...(reasoning?.effort && { reasoning_effort: reasoning.effort }),
+        enable_thinking: enableThinking,
+        ...(effort && { reasoning_effort: effort }),
         bos_token: this.#tokens.bos ?? '',
         eos_token: this.#tokens.eos ?? '',
       });
-    let prompt: string;
-    try {
-      prompt = render(
-        messages.map((message) => (this.#knowsTools ? native(message) : plain(message))),
-        true,
-      );
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw requestError(
-        400,
-        `This model's chat template does not take these messages: ${why}`,
-        null,
-        'messages',
-      );
-    }
+    const thinking: Thinking = {
+      enableThinking: asksToThink(reasoning),
+      ...(reasoning?.effort && { effort: reasoning.effort }),
+    };
+    const turns = messages.map((message) => (this.#knowsTools ? native(message) : plain(message)));
+    const prompt = renderTurns(turns, (each) => render(each, true, thinking));
     return this.#keepsAddedText
       ? prompt
-      : this.#withoutAddedText(prompt, messages[0]?.role === 'system', render);
+      : this.#withoutAddedText(prompt, messages[0]?.role === 'system', render, thinking);
   }
 
   /** The caller's messages alone: a template's default system message changes the answers, and costs its tokens. */
-  #withoutAddedText(prompt: string, hasSystem: boolean, render: Render): string {
+  #withoutAddedText(prompt: string, hasSystem: boolean, render: Render, thinking: Thinking): string {
     const { bos } = this.#tokens;
     const start = bos !== null && prompt.startsWith(bos) ? bos : '';
     const cut = ({ at, text }: AddedText): string | null => {
@@ -220,7 +293,7 @@ export class ChatPrompt {
     const found = known && cut(known);
     if (found != null) return found;
     // The first prompt of its kind, or the text has changed, as a date does.
-    const added = hasSystem ? findAfterSystemOpening(render, start) : findBeforeMessages(render, start);
+    const added = findAddedText(render, start, hasSystem, thinking);
     this.#added.set(hasSystem, added);
     return cut(added) ?? prompt;
   }
@@ -229,6 +302,55 @@ export class ChatPrompt {
     const { bos } = this.#tokens;
     return this.#addsBos && bos && prompt.startsWith(bos) ? prompt.slice(bos.length) : prompt;
   }
+}
+
+const noTemplate = (): ServiceError =>
+  requestError(
+    400,
+    'This model has no chat template: it continues text and cannot chat. Use /v1/completions, or a chat model.',
+    'unsupported_value',
+    'model',
+  );
+
+/** @throws ServiceError 400 when the model's template refuses the conversation */
+function renderTurns(turns: TemplateMessage[], render: (turns: TemplateMessage[]) => string): string {
+  try {
+    return render(turns);
+  } catch (error) {
+    const renamed = withShortIds(turns);
+    try {
+      if (renamed) return render(renamed);
+    } catch {
+      // The first error is of the caller's own messages.
+    }
+    const why = error instanceof Error ? error.message : String(error);
+    throw requestError(
+      400,
+      `This model's chat template does not take these messages: ${why}`,
+      null,
+      'messages',
+    );
+  }
+}
+
+/** Ids of calls as templates of the Mistral family require them: nine letters and digits. */
+const SHORT_ID = /^[a-zA-Z0-9]{9}$/;
+
+/** @returns null where no id is of another form */
+function withShortIds(turns: TemplateMessage[]): TemplateMessage[] | null {
+  const ids = new Map<string, string>();
+  const shortId = (id: string): string => {
+    if (SHORT_ID.test(id)) return id;
+    const short = ids.get(id) ?? `call${String(ids.size).padStart(5, '0')}`;
+    ids.set(id, short);
+    return short;
+  };
+  const renamed = turns.map(({ tool_call_id: id, tool_calls: calls, ...turn }) => ({
+    ...turn,
+    ...(id !== undefined && { tool_call_id: shortId(id) }),
+    ...(calls && { tool_calls: calls.map((call) => ({ ...call, id: shortId(call.id) })) }),
+  }));
+  return ids.size > 0 ? renamed : null;
 }
 
 /** Puts a marker into the place of each image. */

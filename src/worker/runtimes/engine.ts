@@ -16,6 +16,8 @@ export interface ChatEngine {
   readonly contextLength?: number;
   /** Maximum of concurrent jobs. */
   readonly slots: number;
+  /** False: the model has no notation for conversations, and only continues text. */
+  readonly chats?: boolean;
   /** Whether the model's chat template has think tags; none: only its server knows. */
   readonly thinks?: boolean;
   /** Whether it takes images; none: it does not. */

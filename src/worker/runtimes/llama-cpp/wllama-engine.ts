@@ -55,6 +55,7 @@ interface EngineOptions {
 export class WllamaEngine implements ChatEngine {
   readonly fingerprint: string;
   readonly slots: number;
+  readonly chats: boolean;
   readonly thinks: boolean;
   readonly contextLength: number;
   readonly #wllama: Wllama;
@@ -81,6 +82,7 @@ export class WllamaEngine implements ChatEngine {
     this.fingerprint = fingerprint;
     this.slots = slots;
     this.#batch = batch;
+    this.chats = chatPrompt.chats;
     this.thinks = chatPrompt.thinks;
     this.contextLength = wllama.getLoadedContextInfo().n_ctx;
     this.#sampling = sampling;

@@ -12,7 +12,7 @@ import { readGguf } from '../../../../src/model-files/gguf/read-gguf.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 
 const factsOf = (bytes: Buffer<ArrayBuffer>): Promise<GgufFacts> =>
-  readHeader(startOfBlob(new Blob([bytes])), (cursor) => ggufFacts(readGguf(cursor)));
+  readHeader(startOfBlob(new Blob([bytes])), (cursor) => ggufFacts(readGguf(cursor), cursor));
 
 const withMetadata = (metadata: Record<string, number | string | string[]>) =>
   writeGguf({ metadata: { ...chatMetadata, ...metadata }, tensors: [oneTensor] });
@@ -25,11 +25,22 @@ test('the header tells what a model is', async () => {
     contextLength: 4096,
     quantization: 'Q8_0',
     chatTemplate: '{{ messages }}',
+    canChat: true,
     tensors: 1,
     // Two layers, two heads for keys and values, each of 16 numbers.
     kvValues: 2 * 2 * 32,
     split: null,
   });
+});
+
+test.each([
+  ['neither a template nor its tokens', {}, false],
+  ['the tokens of ChatML', { 'tokenizer.ggml.tokens': ['a', '<|im_end|>', 'bc', '<|im_start|>'] }, true],
+  ['one token of ChatML', { 'tokenizer.ggml.tokens': ['a', '<|im_end|>'] }, false],
+])('a vocabulary with %s: it can chat, or continues text', async (_, metadata, canChat) => {
+  const { 'tokenizer.chat_template': _template, ...base } = chatMetadata;
+  const bytes = writeGguf({ metadata: { ...base, ...metadata }, tensors: [oneTensor] });
+  expect(await factsOf(bytes)).toMatchObject({ canChat, chatTemplate: null });
 });
 
 test('without a file type, the quantization is that of most bytes; without a name, there is none', async () => {

@@ -4,6 +4,7 @@ import { ChatPrompt } from '../../../../src/worker/prompt/chat-prompt.ts';
 import type { ChatJob, ChatMessage } from '../../../../src/protocol/job.ts';
 
 const none = { bos: null, eos: null };
+const chatMl = { ...none, chatMl: true };
 const user: ChatMessage = { role: 'user', content: 'Hello' };
 
 const open = (prompt: ChatPrompt, messages: ChatMessage[], more: Partial<ChatJob> = {}) =>
@@ -16,7 +17,7 @@ const open = (prompt: ChatPrompt, messages: ChatMessage[], more: Partial<ChatJob
   });
 
 test('answers an assistant message with a new one, and goes on only from a partial reply', () => {
-  const prompt = new ChatPrompt(null, none, false);
+  const prompt = new ChatPrompt(null, chatMl, false);
   const messages: ChatMessage[] = [user, { role: 'assistant', content: 'Hi' }];
   expect(open(prompt, messages).prompt).toBe(
     '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\nHi<|im_end|>\n<|im_start|>assistant\n',
@@ -24,6 +25,24 @@ test('answers an assistant message with a new one, and goes on only from a parti
   expect(open(prompt, [user], { resume: { text: 'Hi th', tokens: 2 } }).prompt).toBe(
     '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\nHi th',
   );
+});
+
+test('a model without a template and without the tokens of ChatML continues text, and cannot chat', () => {
+  const prompt = new ChatPrompt(null, none, false);
+  expect(prompt.chats).toBe(false);
+  expect(() => open(prompt, [user])).toThrow(/no chat template.*\/v1\/completions/);
+  expect(open(prompt, [], { input: { prompt: 'Once' } }).prompt).toBe('Once');
+});
+
+test('gives ids of nine letters and digits to a template that requires them', () => {
+  const mistral = `{% for m in messages %}{% for c in m.tool_calls or [] %}{% if c.id|length != 9 %}{{ raise_exception('ids have length 9') }}{% endif %}{{ c.id }} {% endfor %}{% if m.role == 'tool' %}{{ m.tool_call_id }}={{ m.content }}{% endif %}{% endfor %}`;
+  const turns = (id: string): ChatMessage[] => [
+    { role: 'assistant', content: '', toolCalls: [{ id, name: 'weather', arguments: '{}' }] },
+    { role: 'tool', content: 'rain', toolCallId: id },
+  ];
+  const prompt = new ChatPrompt(mistral, none, false);
+  expect(open(prompt, turns('aB3dE6gH9')).prompt).toBe('aB3dE6gH9 aB3dE6gH9=rain');
+  expect(open(prompt, turns('call_1')).prompt).toBe('call00000 call00000=rain');
 });
 
 test('leaves the first token to the engine that adds it', () => {
@@ -43,7 +62,7 @@ test('gives calls to a template that knows them, and puts them into the text for
   const source =
     '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.name }}({{ c.function.arguments.city }}){% endfor %}{% if m.role == "tool" %} -> {{ m.content }}{% endif %}{% endfor %}';
   expect(open(new ChatPrompt(source, none, false), [call, result]).prompt).toBe('weather(Oslo) -> rain');
-  const plain = open(new ChatPrompt(null, none, false), [call, result]).prompt;
+  const plain = open(new ChatPrompt(null, chatMl, false), [call, result]).prompt;
   expect(plain).toContain('<tool_call>\n{"name": "weather", "arguments": {"city":"Oslo"}}\n</tool_call>');
   expect(plain).toContain('<|im_start|>user\n<tool_response>\nrain\n</tool_response>');
 });

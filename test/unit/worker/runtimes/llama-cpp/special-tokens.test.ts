@@ -30,7 +30,7 @@ function head(tokens: string[]): Blob {
 
 test('the texts of the special tokens are read from behind other metadata', async () => {
   const gguf = head(['<unk>', '<s>', '</s>', 'a']);
-  expect(await specialTokens(gguf, 1, 2)).toEqual({ bos: '<s>', eos: '</s>' });
+  expect(await specialTokens(gguf, 1, 2)).toEqual({ bos: '<s>', eos: '</s>', chatMl: false });
 });
 
 test('there are none where the file ends before the vocabulary does', async () => {

@@ -1,0 +1,59 @@
+"""Writes expected.json: what Python's Jinja makes of each template here. Needs jinja2 3.1."""
+
+import json
+import pathlib
+
+from jinja2.exceptions import TemplateError
+from jinja2.ext import loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+FOLDER = pathlib.Path(__file__).parent
+CALL = {"id": "aB3dE6gH9", "type": "function", "function": {"name": "weather", "arguments": {"city": "Oslo"}}}
+CONVERSATIONS = {
+    "plain": [{"role": "user", "content": " Hello "}],
+    "system": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}],
+    "turns": [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Hello!"},
+        {"role": "user", "content": "And now?"},
+    ],
+    "tool": [
+        {"role": "user", "content": "Rain?"},
+        {"role": "assistant", "content": "", "tool_calls": [CALL]},
+        {"role": "tool", "content": "yes", "tool_call_id": "aB3dE6gH9"},
+    ],
+}
+
+
+def refuse(message):
+    raise TemplateError(message)
+
+
+def environment():
+    env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
+    env.globals["raise_exception"] = refuse
+    env.filters["tojson"] = lambda value, indent=None: json.dumps(value, ensure_ascii=False, indent=indent)
+    return env
+
+
+def render(source, messages, thinks):
+    try:
+        return environment().from_string(source).render(
+            messages=messages,
+            add_generation_prompt=True,
+            enable_thinking=thinks,
+            bos_token="<s>",
+            eos_token="</s>",
+        )
+    except TemplateError:
+        return None
+
+
+expected = {
+    path.name: {
+        name: [render(path.read_text(), messages, thinks) for thinks in (False, True)]
+        for name, messages in CONVERSATIONS.items()
+    }
+    for path in sorted(FOLDER.glob("*.jinja"))
+}
+(FOLDER / "expected.json").write_text(json.dumps({"prompts": expected}, indent=2, ensure_ascii=False) + "\n")
