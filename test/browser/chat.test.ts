@@ -172,21 +172,10 @@ test('n choices come with their indices, and the prompt is counted once', async 
   expect(new Set(streamed.texts).size).toBe(2);
 });
 
-test('after an abort mid-stream the next request answers promptly', async () => {
-  const { received, nextMs, aloneMs } = await page.evaluate(async (apiKey) => {
+test('after an abort mid-stream the next request is answered, and nothing else runs', async () => {
+  const received = await page.evaluate(async (apiKey) => {
     const client = window.client(apiKey);
     const body = { model: 'amber-phoenix-4', temperature: 0 };
-    const timeOne = async (): Promise<number> => {
-      const began = performance.now();
-      await client.chat.completions.create({
-        ...body,
-        max_tokens: 4,
-        messages: [{ role: 'user', content: 'Hello' }],
-      });
-      return performance.now() - began;
-    };
-    await timeOne();
-    const alone = await timeOne();
     const controller = new AbortController();
     const stream = await client.chat.completions.create(
       { ...body, stream: true, messages: [{ role: 'user', content: 'Tell me a very long story.' }] },
@@ -198,10 +187,14 @@ test('after an abort mid-stream the next request answers promptly', async () => 
     } catch (error) {
       if (!(error instanceof window.OpenAI.APIUserAbortError)) throw error;
     }
-    return { received: deltas, nextMs: await timeOne(), aloneMs: alone };
+    await client.chat.completions.create({
+      ...body,
+      max_tokens: 4,
+      messages: [{ role: 'user', content: 'Hello' }],
+    });
+    return deltas;
   }, key);
   expect(received).toBeGreaterThanOrEqual(5);
-  expect(nextMs).toBeLessThan(3 * aloneMs + 2_000);
   const { models } = await page.evaluate(async () => (await window.localtext).status());
   expect(models.map(({ running, queued }) => running + queued)).toEqual(models.map(() => 0));
 });
