@@ -7,9 +7,18 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 
 /** They start Python or other programs, or hash many megabytes. `npm run test:unit` leaves them out; `npm test` does not. */
 const SLOW = [
+  'test/unit/scripts/test.test.ts',
   'test/unit/node/cli/{cli,pull/pull,pull/pull.variant,pull/wheels}.test.ts',
   'test/unit/model-files/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
   'test/unit/worker/runtimes/llama-cpp/read-ahead-blob.test.ts',
+];
+
+/** The part of test/browser that a change must pass to be merged: what every site relies on. With `npm test`, it is to take 12 minutes at most. */
+const CORE = [
+  'test/browser/{chat,clients,conformance,control-plane,engine,errors,site,site-data}.test.ts',
+  'test/browser/{server-routes,upstream,weights,weights-storage}.test.ts',
+  'test/browser/lifetime/{engine,page-life,service-worker,tabs}.test.ts',
+  'test/browser/playground/playground.test.ts',
 ];
 
 /** Tests that hold times against fixed limits or that load the whole machine: one file at a time, after all others. */
@@ -22,10 +31,9 @@ const NIGHTLY = ['test/{nightly,chaos,soak}/**/*.test.ts', 'test/fuzz/full-servi
 
 type Options = NonNullable<TestProjectInlineConfiguration['test']>;
 
-/** No test runs again but those of test/support/allowed-retries.ts. */
 const project = (name: string, options: Options): TestProjectInlineConfiguration => ({
   extends: false,
-  test: { name, root: here('./'), runner: here('./test/support/retry-runner.ts'), maxWorkers: 2, ...options },
+  test: { name, root: here('./'), maxWorkers: 2, ...options },
 });
 
 /** Tests that wait for a browser more than they compute: two files at once. A process that is kept loads its modules once. */
@@ -51,11 +59,7 @@ export default defineConfig({
   root: here('./'),
   test: {
     sequence: { sequencer: LongestFirst },
-    reporters: [
-      'default',
-      here('./test/support/summary-reporter.ts'),
-      here('./test/browsers/support/table-reporter.ts'),
-    ],
+    reporters: ['default', here('./test/browsers/support/table-reporter.ts')],
     projects: [
       // Of what is checked in: documents, the lockfile, lists of tests. `npm run check` runs them.
       project('repository', { include: ['test/repository/**/*.test.ts'] }),
@@ -63,7 +67,12 @@ export default defineConfig({
       project('unit-slow', { include: SLOW, testTimeout: 120_000, hookTimeout: 60_000 }),
       project('conformance', { include: ['test/conformance/**/*.test.ts'] }),
       project('smoke', { ...inBrowser, include: ['test/smoke/**/*.test.ts'] }),
-      project('browser', { ...inBrowser, include: ['test/browser/**/*.test.ts'], exclude: TIMED }),
+      project('core', { ...inBrowser, include: CORE }),
+      project('browser', {
+        ...inBrowser,
+        include: ['test/browser/**/*.test.ts'],
+        exclude: [...CORE, ...TIMED],
+      }),
       project('browsers', { ...inBrowser, include: ['test/browsers/**/*.test.ts'] }),
       project('examples', {
         ...withExamples,

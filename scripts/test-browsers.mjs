@@ -10,13 +10,16 @@ const { values, positionals } = parseArgs({
   },
   allowPositionals: true,
 });
-const { status } = spawnSync('npx', ['vitest', 'run', '--project', 'browsers', ...positionals], {
-  stdio: 'inherit',
-  shell: process.platform === 'win32',
-  env: {
-    ...process.env,
-    LOCALTEXT_BROWSERS: values.browser.join(','),
-    ...(values.write && { LOCALTEXT_WRITE_TABLE: '1' }),
+const { status } = spawnSync(
+  process.execPath,
+  ['scripts/test.mjs', '--project', 'browsers', ...positionals],
+  {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      LOCALTEXT_BROWSERS: values.browser.join(','),
+      ...(values.write && { LOCALTEXT_WRITE_TABLE: '1' }),
+    },
   },
-});
+);
 process.exit(status ?? 1);

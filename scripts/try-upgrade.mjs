@@ -63,7 +63,7 @@ try {
   check('types', 'npx', ['tsc', '--noEmit', '-p', 'src/worker']);
   for (const path of sentinels.unit) check(path, 'npx', ['vitest', 'run', '--project', 'unit', path]);
   if (!options.includes('--no-browser'))
-    for (const path of sentinels.browser) check(path, 'npx', ['vitest', 'run', '--project', 'browser', path]);
+    for (const path of sentinels.browser) check(path, 'npm', ['run', 'test:browser', '--', path]);
   console.log(
     failed.length === 0
       ? `\n${name} ${installed}: all sentinels pass.`

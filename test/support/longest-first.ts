@@ -1,11 +1,11 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Files that take about a minute and more, the longest first: one of them that began last would leave the other processors
- * idle. Examples are not at the very front, as their packages are installed meanwhile. No two that drive other browsers are
- * neighbours: their drivers time out on a busy machine.
+ * Files that take about a minute and more, the longest first: one of them that began last would leave a processor idle.
+ * Examples come later, as their packages are installed meanwhile. Files that drive other browsers are not neighbours.
+ * Vitest's own order needs the durations of an earlier run, which a fresh clone lacks.
  */
-export const LONGEST = [
+const LONGEST = [
   'test/smoke/localtext.test.ts',
   'test/smoke/package.test.ts',
   'test/browsers/engines.test.ts',
