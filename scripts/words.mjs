@@ -10,14 +10,8 @@ const TEXT = /\.(?:ts|tsx|js|jsx|mjs|md|css|html|svelte|json|yml)$/;
 const PROGRAM = /\.(?:ts|tsx|js|jsx|mjs|css)$/;
 
 const replacements = new Map(Object.entries(JSON.parse(readFileSync('scripts/words.json', 'utf8'))));
-const isName = (word) => word !== word.toLowerCase();
-const anyOf = (words, flags) => new RegExp(`(?<![\\w-])(?:${words.join('|')})(?![\\w-])`, flags);
-const names = anyOf([...replacements.keys()].filter(isName), 'g');
-const words = anyOf(
-  [...replacements.keys()].filter((word) => !isName(word)),
-  'gi',
-);
-const replacementOf = (word) => replacements.get(word) ?? replacements.get(word.toLowerCase());
+const words = new RegExp(`(?<![\\w-])(?:${[...replacements.keys()].join('|')})(?![\\w-])`, 'gi');
+const replacementOf = (word) => replacements.get(word.toLowerCase());
 
 /** Line comments in a row, and block comments up to their first tag, without their code. */
 function comments(text) {
@@ -36,7 +30,7 @@ const faults = paths
   .filter((path) => TEXT.test(path) && !EXCLUDED.test(path) && existsSync(path))
   .flatMap((path) => {
     const text = readFileSync(path, 'utf8');
-    const found = [...text.matchAll(words), ...text.matchAll(names)].map(
+    const found = [...text.matchAll(words)].map(
       ({ 0: word, index }) => `${path}:${lineAt(text, index)}: "${word}". Use: ${replacementOf(word)}`,
     );
     const long = PROGRAM.test(path) ? comments(text).filter(({ length }) => length > MAX_COMMENT_WORDS) : [];
