@@ -171,8 +171,10 @@ interface EngineCall<T> {
 
 const DEADLINE_MS = 60_000;
 
-/** A question on which this many engines died in a row without an answer may be the cause of it. */
-const MAX_SILENT_DEATHS = 3;
+/** A question on which this many engines failed in a row without an answer may be the cause of it. */
+const MAX_FAILURES = 3;
+/** Of them, workers that ended without an error: the question may end the tab of each. */
+const MAX_SILENT_DEATHS = 2;
 
 /**
  * What the engine answers, until it is whole; from the next engine where one dies or its tab leaves. Holds the request's
@@ -185,6 +187,7 @@ async function* callEngine<T>(
 ): AsyncGenerator<T, void, undefined> {
   const holding = holdLock(locks, requestLock(scope, id), signal);
   try {
+    let failures = 0;
     let silentDeaths = 0;
     for (;;) {
       const engine = await findEngine(transport, { signal, deadlineMs });
@@ -214,12 +217,12 @@ async function* callEngine<T>(
       } finally {
         answer.close();
       }
-      if (received() > before) silentDeaths = 0;
+      if (received() > before) failures = silentDeaths = 0;
       else if (end.type === 'died') {
-        silentDeaths++;
-        if (silentDeaths >= MAX_SILENT_DEATHS) {
-          throw end.cause ? new ServiceError(end.cause) : engineFailed(silentDeaths);
-        }
+        failures++;
+        if (!end.cause) silentDeaths++;
+        if (failures >= MAX_FAILURES || silentDeaths >= MAX_SILENT_DEATHS)
+          throw end.cause ? new ServiceError(end.cause) : engineFailed(failures);
       }
       const part = read({ type: 'waiting', stage: 'loading' });
       if (part !== null) yield part;

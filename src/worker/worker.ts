@@ -22,6 +22,7 @@ import { ModelAdder } from './models/model-adder.ts';
 import { ModelManager } from './models/model-manager.ts';
 import { StatusChannel } from './models/model-status.ts';
 import { variantPlanner } from './models/variant-choice.ts';
+import type { TemplateHost } from './runtimes/template/template-worker.ts';
 import { builtInFault } from './runtimes/built-in/built-in-fault.ts';
 import type { OnnxHost } from './runtimes/onnx/onnx-worker.ts';
 import type { WhisperHost } from './runtimes/whisper/whisper-worker.ts';
@@ -34,7 +35,7 @@ import { WeightStore } from '../model-files/weight-store.ts';
 // onnxruntime-web starts its threads by a plain URL.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
-const control: WorkerControl & OnnxHost & WhisperHost = {
+const control: WorkerControl & OnnxHost & WhisperHost & TemplateHost = {
   async start(options, shared, decodeAudio, builtIn) {
     if (options.version !== PROTOCOL_VERSION) {
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
@@ -52,6 +53,11 @@ const control: WorkerControl & OnnxHost & WhisperHost = {
   async onnxWorker(lock) {
     await holdLock(navigator.locks, lock);
     return proxy((await import('./runtimes/onnx/onnx-worker.ts')).onnxWorker);
+  },
+
+  async templateWorker(lock) {
+    await holdLock(navigator.locks, lock);
+    return proxy((await import('./runtimes/template/template-worker.ts')).templateWorker);
   },
 
   async whisperWorker(lock) {

@@ -1,6 +1,6 @@
 import { type ByteCursor, FormatError } from './byte-cursor.ts';
 import { hasChatMl } from './chat-ml.ts';
-import { align, type Gguf, TENSOR_TYPES, tensorBytes } from './read-gguf.ts';
+import { align, type Gguf, type GgufValue, TENSOR_TYPES, tensorBytes } from './read-gguf.ts';
 
 /** The model's facts from the header of a GGUF file. */
 export interface GgufFacts {
@@ -90,14 +90,19 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     license: printable(text('general.license')),
     contextLength: of('context_length', MAX_CONTEXT) || DEFAULT_CONTEXT,
     quantization: fileTypes.get(number('general.file_type', 2 ** 31) ?? -1) ?? mostBytes(gguf),
-    chatTemplate: text(TEMPLATE_KEY),
-    // A template of more than 1 MiB has no value, and is one all the same.
+    chatTemplate: chatTemplate(metadata.get(TEMPLATE_KEY)?.value),
     canChat: metadata.has(TEMPLATE_KEY) || hasChatMl(gguf, cursor),
     tensors: tensors.length,
     kvValues:
       of('block_count', MAX_LAYERS) * (of('attention.head_count_kv', MAX_WIDTH) || heads) * keyValueSize,
     split,
   };
+}
+
+/** llama.cpp takes a longer one, which nothing would have checked. */
+function chatTemplate(value: GgufValue['value'] | undefined): string | null {
+  if (value === null) throw new FormatError('has a chat template of more than 1 MiB, or one that is no text');
+  return typeof value === 'string' && value !== '' ? value : null;
 }
 
 function requireChat(architecture: string): void {

@@ -99,8 +99,9 @@ function describeEmbedding(
 
 /** @throws ServiceError 400 `unsupported_model` */
 async function requireTemplate({ name, facts }: InspectedModel<SourceFile>): Promise<void> {
-  const { templateFault } = await import('../prompt/chat-prompt.ts');
-  const fault = templateFault(facts.chatTemplate);
+  if (facts.chatTemplate === null) return;
+  const { templateFault } = await import('../runtimes/template/prompt-renderer.ts');
+  const fault = await templateFault(facts.chatTemplate);
   if (fault === undefined) return;
   throw requestError(400, `${name} ${fault}. Use another file of this model.`, 'unsupported_model', 'source');
 }

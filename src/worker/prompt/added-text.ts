@@ -1,5 +1,8 @@
 import type { Reasoning } from '../../protocol/job.ts';
 
+/** Characters that open a message. Real ones have less than 100; the search takes time with their square. */
+const MAX_OPENING = 1000;
+
 /** Texts that no template contains. */
 const SYSTEM = 'localtext-system-probe';
 const USER = 'localtext-user-probe';
@@ -85,7 +88,7 @@ function findBeforeMessages(render: RenderTold, bos: string): AddedText {
 }
 
 /** Between the opening of the caller's system message and its text: a date, the model's name. */
-function findAfterSystemOpening(render: RenderTold, bos: string): AddedText {
+export function findAfterSystemOpening(render: RenderTold, bos: string): AddedText {
   const first = attempt(() => render([system, user], true));
   const later = attempt(() => render([user, assistant, system, last], true));
   if (!first?.includes(SYSTEM) || !later?.includes(SYSTEM)) return NOTHING;
@@ -93,7 +96,7 @@ function findAfterSystemOpening(render: RenderTold, bos: string): AddedText {
   // The longest end of it that also opens the first message: before it, the assistant's message is closed.
   const beforeLater = between(later, ASSISTANT, SYSTEM);
   const starts = [0, ...controlTokenEnds(before)];
-  for (let from = 0; from < beforeLater.length; from++) {
+  for (let from = Math.max(0, beforeLater.length - MAX_OPENING); from < beforeLater.length; from++) {
     const opening = beforeLater.slice(from);
     const start = starts.find((each) => before.startsWith(opening, each));
     if (start === undefined) continue;

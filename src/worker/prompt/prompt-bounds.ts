@@ -11,15 +11,26 @@ export const MAX_CHARACTERS = 32;
 /** Before the prompt is rendered and tokenized. @throws ServiceError `context_length_exceeded` */
 export function refuseOversized(input: ChatJob['input'], contextLength: number): void {
   const texts = textsOf(input);
-  const characters = texts.reduce((sum, { length }) => sum + length, 0);
   // A message has at least one token, for its role.
   if (texts.length > contextLength)
     throw exceeded(contextLength, `${texts.length} messages`, contextLength / texts.length);
-  const most = contextLength * MAX_CHARACTERS;
+  refuseCharacters(
+    texts.reduce((sum, { length }) => sum + length, 0),
+    MAX_CHARACTERS,
+    contextLength,
+  );
+}
+
+/** A rendered prompt, with what its template adds, before it is tokenized. @throws ServiceError `context_length_exceeded` */
+export const refuseOversizedText = ({ length }: string, contextLength: number): void =>
+  refuseCharacters(length, 2 * MAX_CHARACTERS, contextLength);
+
+function refuseCharacters(characters: number, mostEach: number, contextLength: number): void {
+  const most = contextLength * mostEach;
   if (characters <= most) return;
   throw exceeded(
     contextLength,
-    `${characters} characters, more than ${MAX_CHARACTERS} for each`,
+    `${characters} characters, more than ${mostEach} for each`,
     most / characters,
   );
 }

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { createEngineClient, loadModel } from '../../../src/connection/engine-connection.ts';
 import type { EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { EngineEvent } from '../../../src/api/service-dependencies.ts';
@@ -425,10 +425,12 @@ describe('when the engine dies', () => {
     expect(textOf(await collect(client.chat(chatJob, ask())))).toBe('at last');
   });
 
-  it('gives up on a question that kills three in a row', async () => {
+  it('gives up on a question that kills two in a row', async () => {
     const client = setUp();
+    let killed = 0;
     const kill = (): void => {
       const leader = lead(() => {
+        killed++;
         kill();
         leader.die();
       });
@@ -437,6 +439,7 @@ describe('when the engine dies', () => {
     await expect(collect(client.chat(chatJob, ask()))).rejects.toMatchObject({
       wire: { code: 'engine_failed' },
     });
+    expect(killed).toBe(2);
   });
 });
 
@@ -491,22 +494,4 @@ describe('other questions', () => {
     });
     expect(seen).toEqual([1, 1]);
   });
-});
-
-it('costs little a delta', async () => {
-  vi.useRealTimers();
-  const client = setUp();
-  const deltas = 5000;
-  lead(({ send }) => {
-    send(accepted());
-    for (let count = 0; count < deltas; count++) send(delta('word '));
-    send(done(deltas));
-  });
-  const start = performance.now();
-  const events = await collect(client.chat(chatJob, ask()));
-  const microseconds = ((performance.now() - start) * 1000) / deltas;
-  expect(events).toHaveLength(deltas + 2);
-  // Node's own structured clone takes most of it; a promise chain or a lock a delta would take far more.
-  expect(microseconds).toBeLessThan(200);
-  console.log(`${microseconds.toFixed(1)} µs a delta`);
 });

@@ -5,7 +5,7 @@ import { abortable, withTimeout } from '../../../util/async.ts';
 import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
 import { serverError, ServiceError } from '../../../errors/service-error.ts';
 import { chatThreads, hasThreads, realAdapter } from '../../device/device.ts';
-import { ChatPrompt } from '../../prompt/chat-prompt.ts';
+import { PromptRenderer } from '../template/prompt-renderer.ts';
 import { halvedLengths, weightBytes } from '../../../catalog/memory-estimate.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { specialTokens } from './special-tokens.ts';
@@ -129,11 +129,16 @@ async function chatPrompt(
   wllama: Wllama,
   gguf: Blob | undefined,
   keepsAddedText: boolean | undefined,
-): Promise<ChatPrompt> {
+): Promise<PromptRenderer> {
   const tokens = gguf
     ? await specialTokens(gguf, wllama.getBOS(), wllama.getEOS())
     : { bos: null, eos: null };
-  return new ChatPrompt(wllama.getChatTemplate(), tokens, wllama.mustAddBosToken(), keepsAddedText);
+  return new PromptRenderer({
+    source: wllama.getChatTemplate(),
+    tokens,
+    addsBos: wllama.mustAddBosToken(),
+    keepsAddedText,
+  });
 }
 
 function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): LoadModelParams {

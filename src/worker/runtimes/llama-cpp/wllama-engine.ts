@@ -5,9 +5,9 @@ import { contextLengthExceeded, engineCrashed } from '../../../errors/engine-err
 import { requestError, serverError, ServiceError, unsupported } from '../../../errors/service-error.ts';
 import { type ChatEvent, type ChatJob, imagesOf, type Sampling } from '../../../protocol/job.ts';
 import { Channel } from '../../../util/async.ts';
-import type { ChatPrompt } from '../../prompt/chat-prompt.ts';
 import type { ModelImage } from '../../images/decode-image.ts';
-import { refuseOversized } from '../../prompt/prompt-bounds.ts';
+import { refuseOversized, refuseOversizedText } from '../../prompt/prompt-bounds.ts';
+import type { PromptRenderer } from '../template/prompt-renderer.ts';
 import { type Complete, type Completion, ThinkFirst, toCompletion } from '../../prompt/think-first.ts';
 import { SlotQueue } from '../../slot-queue.ts';
 import type { ChatEngine } from '../engine.ts';
@@ -60,7 +60,7 @@ export class WllamaEngine implements ChatEngine {
   readonly contextLength: number;
   readonly #wllama: Wllama;
   readonly #scheduler: ReplyScheduler;
-  readonly #chatPrompt: ChatPrompt;
+  readonly #renderer: PromptRenderer;
   readonly #sampling: VariantSampling;
   readonly #batch: number;
   readonly #imageMarker: string | null;
@@ -73,17 +73,17 @@ export class WllamaEngine implements ChatEngine {
   constructor(
     wllama: Wllama,
     calls: ServerCalls,
-    chatPrompt: ChatPrompt,
+    renderer: PromptRenderer,
     { fingerprint, slots, batch, sampling, imageMarker, imageOrigins }: EngineOptions,
   ) {
     this.#wllama = wllama;
     this.#scheduler = new ReplyScheduler(calls, slots, wllama.mustAddBosToken());
-    this.#chatPrompt = chatPrompt;
+    this.#renderer = renderer;
     this.fingerprint = fingerprint;
     this.slots = slots;
     this.#batch = batch;
-    this.chats = chatPrompt.chats;
-    this.thinks = chatPrompt.thinks;
+    this.chats = renderer.chats;
+    this.thinks = renderer.thinks;
     this.contextLength = wllama.getLoadedContextInfo().n_ctx;
     this.#sampling = sampling;
     this.#imageMarker = imageMarker;
@@ -109,7 +109,8 @@ export class WllamaEngine implements ChatEngine {
         ? this.#count(part, job.sampling, signal, images)
         : this.#complete(part, job.sampling, signal, images, onPrefill);
     try {
-      const { prompt, thinking } = this.#chatPrompt.open(job, this.#imageMarker);
+      const { prompt, thinking } = await this.#renderer.open(job, this.#imageMarker, signal);
+      refuseOversizedText(prompt, contextLength);
       this.#checkMarkers(prompt, images);
       if (thinking) yield* new ThinkFirst(job, prompt, thinking, complete).events(contextLength);
       else yield* complete(toCompletion(job, prompt));
@@ -158,7 +159,7 @@ export class WllamaEngine implements ChatEngine {
     signal: AbortSignal,
     images: readonly ModelImage[],
   ): AsyncGenerator<ChatEvent, void, undefined> {
-    const { specialText } = this.#chatPrompt;
+    const { specialText } = this.#renderer;
     try {
       if (specialText === null) throw new RequestRejectedError('no special token is known');
       const promptTokens = await this.#scheduler.count(
@@ -219,7 +220,7 @@ export class WllamaEngine implements ChatEngine {
   ): Promise<ServiceError> {
     const { promptTokens, contextLength } = error;
     const text = prompt.split(this.#imageMarker ?? '').join('');
-    const { specialText } = this.#chatPrompt;
+    const { specialText } = this.#renderer;
     const tokens = specialText === null ? 0 : await this.#scheduler.count(text, specialText, this.#batch);
     return contextLengthExceeded(promptTokens, contextLength, {
       images: length,
@@ -260,6 +261,7 @@ export class WllamaEngine implements ChatEngine {
   async unload(): Promise<void> {
     this.#dead = true;
     this.#scheduler.stop(new Error('the engine was unloaded'));
+    this.#renderer.end();
     await this.#wllama.exit();
   }
 

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
 import type { ChatMessage } from '../../../../src/protocol/job.ts';
-import { ChatPrompt, templateFault } from '../../../../src/worker/prompt/chat-prompt.ts';
+import { BoundedTemplate } from '../../../../src/worker/prompt/bounded-template.ts';
+import { ChatPrompt } from '../../../../src/worker/prompt/chat-prompt.ts';
 
 const folder = new URL('templates/', import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
@@ -58,7 +59,9 @@ describe.each(templates)('%s', (name) => {
   const compared = Object.entries(conversations).filter(([of]) => of !== 'tool' || /tool_calls/.test(source));
 
   test('is accepted', () => {
-    expect(templateFault(source)).toBeUndefined();
+    const messages = [{ role: 'user', content: 'Hello' }];
+    const template = new BoundedTemplate(source);
+    expect(template.render({ messages, add_generation_prompt: true, bos_token: '' })).toMatch(/H[ae]llo/);
   });
 
   test.each(compared)("%s: the prompt is that of Python's Jinja", (of, messages) => {
