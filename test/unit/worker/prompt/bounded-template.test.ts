@@ -64,7 +64,7 @@ test('the search for added text reads only the end of what opens a message', () 
     return turns.map(({ content }) => `${long}${content}`).join('');
   }, '');
   expect(reads).toBe(2);
-  // The first message begins as each other: 1,000 characters of it are told apart from what was added.
+  // The first message begins as each other: 1,000 characters of it are distinguished from what was added.
   expect(found.at).toBe(1000);
 });
 
