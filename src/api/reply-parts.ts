@@ -1,4 +1,4 @@
-import type { Accepted, EngineFinishReason, TokenLogprob } from '../protocol/job.ts';
+import type { Accepted, EngineFinishReason, TokenLogprob } from '../jobs/chat.ts';
 import type { Waiting } from './service-dependencies.ts';
 
 /** A piece of a reply, in the order in which the model writes. */

@@ -1,14 +1,7 @@
-import type { VariantSampling } from '../catalog/catalog.ts';
+import type { CatalogModel, VariantSampling } from '../catalog/catalog.ts';
 import type { WaitingStage } from '../protocol/engine-port.ts';
-import type {
-  ChatEvent,
-  ChatJob,
-  ChatMessage,
-  EmbeddingJob,
-  EmbeddingResult,
-  TranscriptionEvent,
-  TranscriptionJob,
-} from '../protocol/job.ts';
+import type { ChatMessage } from '../jobs/chat.ts';
+import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
 import type { ModelFacts } from '../protocol/model-facts.ts';
 import type { RequestLogEntry } from '../protocol/request-log.ts';
 import type { ModelStatus, VariantReason } from '../protocol/worker-control.ts';
@@ -30,12 +23,8 @@ export interface ServiceDependencies {
 
 /** How jobs reach an engine, wherever it is. */
 export interface EngineClient {
-  /** Aborting the signal, or returning the iterator, frees the engine. @throws ServiceError */
-  chat(job: ChatJob, request: EngineRequest): AsyncIterable<EngineEvent>;
-  /** @throws ServiceError */
-  embed(job: EmbeddingJob, request: EngineRequest & { onWaiting?: OnWaiting }): Promise<EmbeddingResult>;
-  /** As `chat` does. */
-  transcribe(job: TranscriptionJob, request: EngineRequest): AsyncIterable<Waiting | TranscriptionEvent>;
+  /** Runs a job of any kind. Aborting the signal, or returning the iterator, frees the engine. @throws ServiceError */
+  run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<Waiting | EventOf<K>>;
 }
 
 /**
@@ -43,13 +32,14 @@ export interface EngineClient {
  * the fingerprint of the variant that computes.
  */
 export type Waiting = { type: 'waiting'; stage: WaitingStage; servedBy?: string };
-export type EngineEvent = Waiting | ChatEvent;
-export type OnWaiting = (stage: WaitingStage, servedBy?: string) => void;
+export type EngineEvent = Waiting | EventOf<'chat'>;
 
 export interface EngineRequest {
   /** The request's id, also its `x-request-id`; one choice of several has `-<index>` after it. */
   id: string;
   signal: AbortSignal;
+  /** The job's model, as the directory found it. Absent: the device answers. */
+  model?: ModelEntry;
 }
 
 export interface ModelDirectory {
@@ -79,13 +69,15 @@ export interface ModelDetails extends Pick<ModelStatus, 'state' | 'fingerprint' 
 
 export interface ModelEntry {
   id: string;
-  kind: 'chat' | 'embedding' | 'transcription';
+  kind: Kind;
   created: number;
   ownedBy: string;
   /** Used when the request names none. */
   defaults: { temperature?: number; topP?: number };
   /** Whether it may take images: a server says itself what it takes. */
   vision?: () => boolean;
+  /** The entry that it was made of. */
+  catalogModel?: CatalogModel;
 }
 
 export interface ResponseStore {

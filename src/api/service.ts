@@ -16,7 +16,14 @@ import {
   listInputItems,
   retrieveResponse,
 } from './responses/responses.ts';
-import type { Admitted, EngineClient, KeyStore, ServiceDependencies } from './service-dependencies.ts';
+import { type JobOf, type Kind, limited } from '../jobs/kinds.ts';
+import type {
+  Admitted,
+  EngineClient,
+  EngineRequest,
+  KeyStore,
+  ServiceDependencies,
+} from './service-dependencies.ts';
 import {
   asServiceError,
   requestError,
@@ -172,9 +179,8 @@ function engineFor(headers: Headers, { deviceOnly }: Admitted, engine: EngineCli
   }
   if (!deviceOnly && route === null) return engine;
   return {
-    chat: (job, options) => engine.chat({ ...job, deviceOnly: true }, options),
-    embed: (job, options) => engine.embed({ ...job, deviceOnly: true }, options),
-    transcribe: (job, options) => engine.transcribe({ ...job, deviceOnly: true }, options),
+    run: <K extends Kind>(job: JobOf<K>, request: EngineRequest) =>
+      engine.run<K>(limited(job, { deviceOnly: true }), request),
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from '../util/full-zod.ts';
+import { type Kind, KINDS } from '../jobs/kinds.ts';
 import { byteCount, sha256Hex, weightFile, weightPath } from './weight-path.ts';
 
 const name = z
@@ -116,9 +117,13 @@ const variant = z.discriminatedUnion(
   { error: 'must be one of the engines web-llm, wllama, transformers, whisper, built-in and upstream' },
 );
 
+const kinds = Object.keys(KINDS) as Kind[];
+
 const model = z.strictObject({
   id: name,
-  kind: z.enum(['chat', 'embedding', 'transcription'], { error: 'must be chat, embedding or transcription' }),
+  kind: z.enum(kinds, {
+    error: `must be ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(kinds)}`,
+  }),
   created: z.int().nonnegative(),
   variants: z.array(variant).min(1, 'must name at least one variant'),
   route: z.enum(['device-first', 'server-first', 'race'], 'must be device-first or server-first').optional(),
@@ -152,10 +157,7 @@ export const catalogSchema = z
         named.set(each.name, same);
         const [made = 'chat', ...others] = makes(each);
         if (made !== kind && !others.includes(kind))
-          report(
-            [...path, 'engine'],
-            `makes ${made === 'embedding' ? 'an' : 'a'} ${made} model, and ${id} is for ${kind}`,
-          );
+          report([...path, 'engine'], `makes ${KINDS[made].noun} model, and ${id} is for ${kind}`);
         if (!['upstream', 'built-in'].includes(each.engine) && each.files.length === 0 && !each.hub) {
           report([...path, 'files'], 'must name at least one file, or a hub repository');
         }

@@ -1,3 +1,5 @@
+import type { Kind } from '../jobs/kinds.ts';
+
 /** The models and the variants of each. Plain data: a site replaces or extends it. */
 export interface Catalog {
   /** The operator that owns the models, the same for all. */
@@ -9,7 +11,7 @@ export interface Catalog {
 
 export interface CatalogModel {
   id: string;
-  kind: 'chat' | 'embedding' | 'transcription';
+  kind: Kind;
   /** Unix seconds. */
   created: number;
   /** In order of preference: the first that this device can run, and whose weights can be fetched, is taken. */

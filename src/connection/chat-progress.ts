@@ -1,4 +1,4 @@
-import type { ChatEvent, ChatJob, Delta } from '../protocol/job.ts';
+import type { ChatEvent, ChatJob, Delta } from '../jobs/chat.ts';
 import { serverError, type ServiceError } from '../errors/service-error.ts';
 
 /**
@@ -28,12 +28,13 @@ export class ChatProgress {
   }
 
   /** Every token that was asked for has come; only the engine's last event has not. */
-  get complete(): boolean {
+  get #isComplete(): boolean {
     return this.#job.maxTokens !== undefined && this.#tokens >= this.#job.maxTokens;
   }
 
-  /** The job for the next engine. */
-  nextJob(): ChatJob {
+  /** The job for the next engine; null when every token has come. */
+  nextJob(): ChatJob | null {
+    if (this.#isComplete) return null;
     if (this.#deltas === 0) return this.#job;
     if (repeats(this.#job)) {
       this.#replay = new Replay({

@@ -1,4 +1,4 @@
-import type { EngineClient, EngineEvent, EngineRequest, Waiting } from '../api/service-dependencies.ts';
+import type { EngineClient, EngineRequest, Waiting } from '../api/service-dependencies.ts';
 import { serverError, ServiceError } from '../errors/service-error.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { WireError } from '../errors/wire-error.ts';
@@ -9,14 +9,14 @@ import {
   type EngineMessage,
   type Question,
 } from '../protocol/engine-port.ts';
-import type { ChatJob, TranscriptionEvent, TranscriptionJob } from '../protocol/job.ts';
+import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
 import { engineLock, holdLock, requestLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WeightsCommand } from '../protocol/weights-command.ts';
 import type { WeightsReply } from '../protocol/weights-messages.ts';
 import type { EngineStatus, LoadProgress } from '../protocol/worker-control.ts';
 import { backoff, Channel } from '../util/async.ts';
-import { ChatProgress } from './chat-progress.ts';
+import { trackProgress } from './job-progress.ts';
 
 export interface EngineConnection {
   /** Of the app whose engine is called. */
@@ -42,59 +42,27 @@ export interface EngineTransport {
 
 /** Calls the one engine of all tabs, and the next one when it dies. */
 export function createEngineClient(connection: EngineConnection): EngineClient {
-  return {
-    chat: (job, request) => chat(connection, job, request),
-    transcribe: (job, request) => transcribe(connection, job, request),
-    async embed(job, { id, signal, onWaiting }) {
-      const onMessage = (message: EngineMessage): void => {
-        if (message.type === 'waiting') onWaiting?.(message.stage, message.servedBy);
-      };
-      return (await ask(connection, { type: 'job', job }, 'result', { id, signal, onMessage })).result;
-    },
-  };
+  return { run: (job, request) => run(connection, job, request) };
 }
 
-function chat(
+function run<K extends Kind>(
   connection: EngineConnection,
-  job: ChatJob,
+  job: JobOf<K>,
   { id, signal }: EngineRequest,
-): AsyncGenerator<EngineEvent, void, undefined> {
-  const progress = new ChatProgress(job);
-  return callEngine<EngineEvent>(connection, {
+): AsyncGenerator<Waiting | EventOf<K>, void, undefined> {
+  const progress = trackProgress(job.kind, job);
+  return callEngine<Waiting | EventOf<K>, K>(connection, {
     id,
     signal,
-    nextQuestion: () => (progress.complete ? null : { type: 'job', job: progress.nextJob() }),
-    rest: () => progress.lastEvent(),
+    nextQuestion: () => {
+      const next = progress.nextJob();
+      return next && { type: 'job', job: next };
+    },
+    rest: () => progress.lastEvent?.() ?? null,
     received: () => progress.deltas,
     read: (message) => {
       if (message.type === 'waiting') return message;
       return message.type === 'event' ? progress.note(message.event) : null;
-    },
-  });
-}
-
-/** The next engine goes on after the last finished part. */
-function transcribe(
-  connection: EngineConnection,
-  job: TranscriptionJob,
-  { id, signal }: EngineRequest,
-): AsyncGenerator<Waiting | TranscriptionEvent, void, undefined> {
-  let next = job;
-  let parts = 0;
-  return callEngine<Waiting | TranscriptionEvent>(connection, {
-    id,
-    signal,
-    nextQuestion: () => ({ type: 'job', job: next }),
-    received: () => parts,
-    read: (message) => {
-      if (message.type === 'waiting') return message;
-      if (message.type !== 'transcription') return null;
-      const { event } = message;
-      if (event.type === 'delta') {
-        parts++;
-        if (event.progress) next = { ...job, progress: event.progress };
-      }
-      return event;
     },
   });
 }
@@ -138,13 +106,13 @@ const progressTo =
   };
 
 /** A question with one answer. */
-async function ask<Type extends 'result' | 'loaded' | 'status' | 'weights'>(
+async function ask<Type extends 'loaded' | 'status' | 'weights'>(
   connection: EngineConnection,
   question: Question,
   answer: Type,
-  options: { id?: string; signal: AbortSignal; onMessage?: (message: EngineMessage) => void },
+  { signal, onMessage }: { signal: AbortSignal; onMessage?: (message: EngineMessage) => void },
 ): Promise<Extract<EngineMessage, { type: Type }>> {
-  const { id = `${question.type}-${crypto.randomUUID()}`, signal, onMessage } = options;
+  const id = `${question.type}-${crypto.randomUUID()}`;
   const read = (message: EngineMessage): EngineMessage => message;
   for await (const message of callEngine(connection, { id, signal, read, nextQuestion: () => question })) {
     onMessage?.(message);
@@ -155,16 +123,16 @@ async function ask<Type extends 'result' | 'loaded' | 'status' | 'weights'>(
 
 // One call: find an engine, ask, read its answer, and resume it on the next engine where this one dies.
 
-interface EngineCall<T> {
+interface EngineCall<T, K extends Kind> {
   /** Unique: the request's lock has it in its name. */
   id: string;
   signal: AbortSignal;
   /** What to ask the next engine; null when nothing is left to ask. */
   nextQuestion(): Question | null;
   /** What ends the answer where nothing was left to ask. */
-  rest?(): T;
+  rest?(): T | null;
   /** What a message is to the caller; null: nothing. */
-  read(message: EngineMessage): T | null;
+  read(message: EngineMessage<K>): T | null;
   /** Parts of the answer so far, where an engine that dies may be due to the question itself. */
   received?(): number;
 }
@@ -181,9 +149,9 @@ const MAX_SILENT_DEATHS = 2;
  * lock meanwhile. Aborting the signal, or returning the iterator, tells the engine to stop.
  * @throws ServiceError; the signal's reason when aborted
  */
-async function* callEngine<T>(
+async function* callEngine<T, K extends Kind = Kind>(
   { scope, transport, locks, deadlineMs = DEADLINE_MS }: EngineConnection,
-  { id, signal, nextQuestion, rest, read, received = () => 0 }: EngineCall<T>,
+  { id, signal, nextQuestion, rest, read, received = () => 0 }: EngineCall<T, K>,
 ): AsyncGenerator<T, void, undefined> {
   const holding = holdLock(locks, requestLock(scope, id), signal);
   try {
@@ -195,13 +163,14 @@ async function* callEngine<T>(
       const question = nextQuestion();
       if (!question) {
         engine.dismiss();
-        if (rest) yield rest();
+        const last = rest?.() ?? null;
+        if (last !== null) yield last;
         return;
       }
       const before = received();
       // Before the watch, which takes a lock and a channel to set up.
       engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id } satisfies AskerMessage);
-      const answer = new Answer(engine, locks, signal);
+      const answer = new Answer<K>(engine, locks, signal);
       let end: EngineEnd;
       try {
         for (;;) {
@@ -350,25 +319,25 @@ const CREDIT_STEP = CREDIT_WINDOW / 2;
 const ENGINE_DEATHS = new Set<ErrorCode | null>(['engine_crashed', 'device_lost']);
 
 /** What comes on an engine's port, for one reader. */
-class Answer {
+class Answer<K extends Kind> {
   /** Nothing follows what was read last. */
   isWhole = false;
   readonly #engine: FoundEngine;
   readonly #signal: AbortSignal;
   readonly #stopWatching: () => void;
-  readonly #messages = new Channel<EngineMessage | EngineEnd>();
+  readonly #messages = new Channel<EngineMessage<K> | EngineEnd>();
   #pendingCredit = 0;
 
   constructor(engine: FoundEngine, locks: LockManager, signal: AbortSignal) {
     this.#engine = engine;
     this.#signal = signal;
     this.#stopWatching = watchEngine(locks, engine.epoch, (end) => this.#messages.push(end));
-    engine.port.onmessage = ({ data }: MessageEvent<EngineMessage>) => this.#messages.push(data);
+    engine.port.onmessage = ({ data }: MessageEvent<EngineMessage<K>>) => this.#messages.push(data);
     signal.addEventListener('abort', this.#onAbort);
   }
 
   /** @throws ServiceError that the engine sent; the signal's reason when aborted */
-  async read(): Promise<EngineMessage | EngineEnd> {
+  async read(): Promise<EngineMessage<K> | EngineEnd> {
     this.#signal.throwIfAborted();
     const message = await this.#messages.take();
     this.#signal.throwIfAborted();
@@ -382,13 +351,13 @@ class Answer {
     else this.#engine.dismiss();
   }
 
-  #take(message: EngineMessage | EngineEnd): EngineMessage | EngineEnd {
+  #take(message: EngineMessage<K> | EngineEnd): EngineMessage<K> | EngineEnd {
     if (message.type === 'error') {
       this.isWhole = true;
       if (ENGINE_DEATHS.has(message.error.code)) return { type: 'died', cause: message.error };
       throw new ServiceError(message.error);
     }
-    if (message.type === 'event' || message.type === 'transcription') {
+    if (message.type === 'event') {
       if (message.event.type === 'delta') this.#giveCredit();
       this.isWhole = message.event.type === 'done';
     } else this.isWhole = message.type !== 'waiting' && message.type !== 'progress';

@@ -1,5 +1,5 @@
 import type { EngineStatus, LoadProgress } from './worker-control.ts';
-import type { ChatEvent, EmbeddingResult, Job, TranscriptionEvent } from './job.ts';
+import type { EventOf, Job, Kind } from '../jobs/kinds.ts';
 import type { WeightsCommand } from './weights-command.ts';
 import type { WeightsReply } from './weights-messages.ts';
 import type { WireError } from '../errors/wire-error.ts';
@@ -27,7 +27,8 @@ export type Question =
 /** Why nothing has come yet. `checking`: a prompt that is too long or a refused grammar is not found yet; `prefill`: the engine computes. */
 export type WaitingStage = 'queued' | 'loading' | 'checking' | 'prefill';
 
-export type EngineMessage =
+/** `K`: the kind of the job that is answered. */
+export type EngineMessage<K extends Kind = Kind> =
   /** The worker has accepted the port; the asker now watches `engineLock(epoch)` to learn of its death. */
   | {
       type: 'accepted';
@@ -38,9 +39,7 @@ export type EngineMessage =
     }
   /** Nothing has been generated yet, and why. `servedBy`: with `prefill`, the fingerprint of the variant that computes. */
   | { type: 'waiting'; stage: WaitingStage; servedBy?: string }
-  | { type: 'event'; event: ChatEvent }
-  | { type: 'transcription'; event: TranscriptionEvent }
-  | { type: 'result'; result: EmbeddingResult }
+  | { type: 'event'; event: EventOf<K> }
   | { type: 'progress'; progress: LoadProgress }
   | { type: 'loaded' }
   | { type: 'status'; status: EngineStatus }

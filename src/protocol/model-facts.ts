@@ -1,3 +1,5 @@
+import type { Kind, KINDS } from '../jobs/kinds.ts';
+
 /** What a model is, in the fields of GET /v1/models: docs/compatibility.md. What is not known is absent. */
 export interface ModelFacts {
   /** Tokens of prompt and reply together. */
@@ -12,10 +14,8 @@ export interface ModelFacts {
 }
 
 export type Capability =
-  | 'chat'
+  | (typeof KINDS)[Kind]['capability']
   | 'completions'
-  | 'embeddings'
-  | 'transcription'
   | 'tools'
   | 'json_schema'
   | 'logprobs'

@@ -1,3 +1,4 @@
+import type { Kind } from '../jobs/kinds.ts';
 import type { BuiltInModel } from './built-in.ts';
 import type { Catalog, VariantSampling } from '../catalog/catalog.ts';
 import type { SharedFiles } from '../util/cross-origin-storage.ts';
@@ -99,7 +100,7 @@ export interface EngineStatus {
 
 export interface ModelStatus {
   id: string;
-  kind: 'chat' | 'embedding' | 'transcription';
+  kind: Kind;
   state: 'idle' | 'loading' | 'ready' | 'failed';
   /** Weights, quantization and backend, once chosen. */
   fingerprint: string | null;

@@ -54,11 +54,9 @@ export function browserV1(engine: EngineConnection): V1 {
     typeof __LOCALTEXT_SERVERS__ === 'undefined' || __LOCALTEXT_SERVERS__
       ? new Servers(scope, announceStatus(scope))
       : null;
-  /** As a request's check of its model read it. */
-  let catalog: Catalog = { ownedBy: '', models: [] };
   const readModels = async () => {
     const [own, added] = await Promise.all([readCatalog(scope), readAddedModels(scope)]);
-    catalog = withAdded(own ?? defaultModels, added);
+    const catalog = withAdded(own ?? defaultModels, added);
     if (!servers) warnOfServers(catalog);
     return catalog;
   };
@@ -83,7 +81,7 @@ export function browserV1(engine: EngineConnection): V1 {
   };
   const device = createEngineClient(engine);
   const service = createService({
-    engine: servers ? routedEngine(device, (model) => servers.targetsOf(catalog, model)) : device,
+    engine: servers ? routedEngine(device, ({ catalogModel }) => servers.targetsOf(catalogModel)) : device,
     keys: createKeyStore({ scope, now, locks: engine.locks }),
     models: {
       ...catalogDirectory(readModels),
@@ -101,7 +99,8 @@ export function browserV1(engine: EngineConnection): V1 {
   return {
     status,
     async load(model, options) {
-      const targets = servers ? await servers.targetsOf(await readModels(), model) : null;
+      const found = servers && (await readModels()).models.find(({ id }) => id === model);
+      const targets = found && (await servers.targetsOf(found));
       if (!targets) return loadModel(engine, model, options);
       return new Failover(targets).first(options.signal, async ({ server, variants }) => {
         if (!server) return loadModel(engine, model, { ...options, variants });

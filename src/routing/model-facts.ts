@@ -1,4 +1,4 @@
-import { KIND_CAPABILITY } from '../api/models/models.ts';
+import { KINDS } from '../jobs/kinds.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { readEngineFacts } from '../database/database.ts';
 import { engineLock } from '../protocol/locks.ts';
@@ -20,14 +20,15 @@ export async function readDeviceFacts(scope: string, locks: Pick<LockManager, 'q
 /** The facts of the servers that answer first, and of the device for the other models. */
 export async function withServerFacts(servers: Servers, catalog: Catalog, device: Facts): Promise<Facts> {
   const facts = new Map(device);
-  for (const { id, kind } of catalog.models) {
-    const targets = await servers.targetsOf(catalog, id);
+  for (const model of catalog.models) {
+    const { id, kind } = model;
+    const targets = await servers.targetsOf(model);
     const answering = targets?.find(({ server }) => (server ? server.circuit.isClosed : device.has(id)));
     if (!answering?.server) continue;
     const { contextLength } = answering.server.variant;
     facts.set(id, {
       context_length: contextLength,
-      capabilities: [KIND_CAPABILITY[kind]],
+      capabilities: [KINDS[kind].capability],
     });
   }
   return facts;

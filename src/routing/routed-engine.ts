@@ -1,9 +1,20 @@
-import type { EngineClient } from '../api/service-dependencies.ts';
+import type { EngineClient, EngineRequest, ModelEntry, Waiting } from '../api/service-dependencies.ts';
+import { type EventOf, type JobOf, type Kind, limited } from '../jobs/kinds.ts';
 import { upstreamChat } from './upstream/upstream-chat.ts';
 import { upstreamEmbedding } from './upstream/upstream-embedding.ts';
+import type { UpstreamServer } from './upstream/upstream-server.ts';
 import { upstreamTranscription } from './upstream/upstream-transcription.ts';
 import { Failover } from './failover.ts';
 import type { Target } from './model-targets.ts';
+
+/** How a server runs a job of each kind. */
+const UPSTREAM: {
+  [K in Kind]: (
+    server: UpstreamServer,
+    job: JobOf<K>,
+    signal: AbortSignal,
+  ) => AsyncIterable<Waiting | EventOf<K>>;
+} = { chat: upstreamChat, embedding: upstreamEmbedding, transcription: upstreamTranscription };
 
 /**
  * Passes each job to the device or to a server. Where one fails before anything was sent, the next answers in the same call.
@@ -11,36 +22,16 @@ import type { Target } from './model-targets.ts';
  */
 export function routedEngine(
   device: EngineClient,
-  targetsOf: (model: string) => Promise<Target[]> | null,
+  targetsOf: (model: ModelEntry) => Promise<Target[]> | null,
 ): EngineClient {
   return {
-    chat(job, { id, signal }) {
-      const targets = job.deviceOnly ? null : targetsOf(job.model);
-      if (!targets) return device.chat(job, { id, signal });
+    run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<Waiting | EventOf<K>> {
+      const { model, signal } = request;
+      const targets = job.deviceOnly || !model ? null : targetsOf(model);
+      if (!targets) return device.run(job, request);
       return withFailover(targets, signal, ({ server, variants }) =>
-        server ? upstreamChat(server, job, signal) : device.chat({ ...job, variants }, { id, signal }),
+        server ? UPSTREAM[job.kind](server, job, signal) : device.run<K>(limited(job, { variants }), request),
       );
-    },
-
-    transcribe(job, { id, signal }) {
-      const targets = job.deviceOnly ? null : targetsOf(job.model);
-      if (!targets) return device.transcribe(job, { id, signal });
-      return withFailover(targets, signal, ({ server, variants }) =>
-        server
-          ? upstreamTranscription(server, job, signal)
-          : device.transcribe({ ...job, variants }, { id, signal }),
-      );
-    },
-
-    async embed(job, request) {
-      const targets = job.deviceOnly ? null : targetsOf(job.model);
-      if (!targets) return device.embed(job, request);
-      return new Failover(await targets).first(request.signal, async ({ server, variants }) => {
-        if (!server) return device.embed({ ...job, variants }, request);
-        const result = await upstreamEmbedding(server, job, request.signal);
-        server.circuit.succeed();
-        return result;
-      });
     },
   };
 }

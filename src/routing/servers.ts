@@ -1,4 +1,4 @@
-import type { Catalog, UpstreamVariant } from '../catalog/catalog.ts';
+import type { Catalog, CatalogModel, UpstreamVariant } from '../catalog/catalog.ts';
 import { readServerSettings } from '../database/database.ts';
 import { UpstreamServer } from './upstream/upstream-server.ts';
 import type { EngineStatus, ModelStatus, VariantReason } from '../protocol/worker-control.ts';
@@ -20,8 +20,7 @@ export class Servers {
   }
 
   /** Null: no server takes part in the model. */
-  targetsOf({ models }: Catalog, id: string): Promise<Target[]> | null {
-    const model = models.find((each) => each.id === id);
+  targetsOf(model: CatalogModel | undefined): Promise<Target[]> | null {
     if (!model?.variants.some(({ engine }) => engine === 'upstream')) return null;
     return readServerSettings(this.#scope).then(({ prefer, upstreamKeys }) =>
       modelTargets(model, prefer, (variant) => this.#server(variant, upstreamKeys[variant.name])),
@@ -32,7 +31,7 @@ export class Servers {
   async addTo(status: EngineStatus | null, catalog: Catalog): Promise<EngineStatus | null> {
     const models = await Promise.all(
       (status?.models ?? catalog.models).map(async (model) => {
-        const targets = await this.targetsOf(catalog, model.id);
+        const targets = await this.targetsOf(catalog.models.find(({ id }) => id === model.id));
         const ofDevice = 'state' in model ? model : undefined;
         return targets ? withServers(model, targets, ofDevice) : (ofDevice ?? []);
       }),

@@ -22,6 +22,7 @@ import { ModelAdder } from './models/model-adder.ts';
 import { ModelManager } from './models/model-manager.ts';
 import { StatusChannel } from './models/model-status.ts';
 import { variantPlanner } from './models/variant-choice.ts';
+import { runs } from './runtimes/engine.ts';
 import type { TemplateHost } from './runtimes/template/template-worker.ts';
 import { builtInFault } from './runtimes/built-in/built-in-fault.ts';
 import type { OnnxHost } from './runtimes/onnx/onnx-worker.ts';
@@ -162,7 +163,7 @@ function begin(
       const resolved = await sources.resolve(variant, signal);
       const loading = { signal, onProgress: () => undefined };
       const engine = await loadIntact(await store, wasmUrl, { ...resolved, device: backend }, loading);
-      if ('embed' in engine) return engine;
+      if (runs(engine, 'embedding')) return engine;
       throw new TypeError(`${variant.name} does not embed`);
     },
     busy: () => modelManager.busy,

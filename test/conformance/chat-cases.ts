@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { SAMPLING } from '../../src/protocol/job.ts';
+import { SAMPLING } from '../../src/jobs/sampling.ts';
 import type { ConformanceCase, Fact } from './conformance-case.ts';
 import {
   badRequest,

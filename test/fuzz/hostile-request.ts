@@ -1,4 +1,4 @@
-import { SAMPLING } from '../../src/protocol/job.ts';
+import { SAMPLING } from '../../src/jobs/sampling.ts';
 import { Random } from '../chaos/random.ts';
 import { hostileSchema } from './hostile-schemas.ts';
 import { array, hostileValue, nested, poisoned, record, text, times } from './hostile-values.ts';

@@ -1,16 +1,12 @@
 import type { WaitingStage } from '../../src/protocol/engine-port.ts';
-import type {
-  ChatJob,
-  EmbeddingJob,
-  EmbeddingResult,
-  TranscriptionEvent,
-  TranscriptionJob,
-} from '../../src/protocol/job.ts';
+import type { ChatJob } from '../../src/jobs/chat.ts';
+import type { EventOf, JobOf, Kind } from '../../src/jobs/kinds.ts';
+import type { EmbeddingEvent, EmbeddingJob } from '../../src/jobs/embedding.ts';
+import type { TranscriptionEvent, TranscriptionJob } from '../../src/jobs/transcription.ts';
 import type {
   EngineClient,
   EngineEvent,
   EngineRequest,
-  OnWaiting,
   Waiting,
 } from '../../src/api/service-dependencies.ts';
 import { sampleOf } from './sample-json.ts';
@@ -56,13 +52,22 @@ export class FakeEngine implements EngineClient {
     this.reply = typeof reply === 'function' ? reply : () => reply;
   }
 
-  async *chat(job: ChatJob, options: EngineRequest): AsyncGenerator<EngineEvent, void, undefined> {
+  run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<Waiting | EventOf<K>> {
+    const runs: { [Each in Kind]: (job: JobOf<Each>) => AsyncIterable<Waiting | EventOf<Each>> } = {
+      chat: (chat) => this.#chat(chat, request),
+      embedding: (embedding) => this.#embed(embedding, request),
+      transcription: (transcription) => this.#transcribe(transcription, request),
+    };
+    return runs[job.kind](job);
+  }
+
+  async *#chat(job: ChatJob, options: EngineRequest): AsyncGenerator<EngineEvent, void, undefined> {
     const reply = this.reply(job, this.jobs.length);
     this.jobs.push(job);
     this.ids.push(options.id);
     this.running++;
     try {
-      yield* this.#run(job, reply, options);
+      yield* this.#reply(job, reply, options);
     } catch (error) {
       if (options.signal.aborted) this.aborted++;
       throw error;
@@ -71,7 +76,7 @@ export class FakeEngine implements EngineClient {
     }
   }
 
-  async *#run(job: ChatJob, reply: FakeReply, { signal }: EngineRequest): AsyncGenerator<EngineEvent> {
+  async *#reply(job: ChatJob, reply: FakeReply, { signal }: EngineRequest): AsyncGenerator<EngineEvent> {
     const { deltas = deltasFor(job), delayMs = 0, promptTokens = 7, cachedTokens = 0 } = reply;
     if (reply.waiting) yield { type: 'waiting', stage: reply.waiting };
     await pause(reply.acceptAfterMs ?? 0, signal);
@@ -101,7 +106,7 @@ export class FakeEngine implements EngineClient {
     };
   }
 
-  async *transcribe(
+  async *#transcribe(
     job: TranscriptionJob,
     { signal }: EngineRequest,
   ): AsyncGenerator<Waiting | TranscriptionEvent, void, undefined> {
@@ -123,19 +128,20 @@ export class FakeEngine implements EngineClient {
     };
   }
 
-  async embed(
+  async *#embed(
     job: EmbeddingJob,
-    { signal, onWaiting }: EngineRequest & { onWaiting?: OnWaiting },
-  ): Promise<EmbeddingResult> {
+    { signal }: EngineRequest,
+  ): AsyncGenerator<Waiting | EmbeddingEvent, void, undefined> {
     this.jobs.push(job);
-    if (this.embedding.waiting) onWaiting?.(this.embedding.waiting);
+    if (this.embedding.waiting) yield { type: 'waiting', stage: this.embedding.waiting };
     await pause(this.embedding.acceptAfterMs ?? 0, signal);
     if (this.embedding.refuse) throw this.embedding.refuse;
     const lengths =
       'texts' in job.input
         ? job.input.texts.map((text) => text.length)
         : job.input.tokens.map((ids) => ids.length);
-    return {
+    yield {
+      type: 'done',
       vectors: lengths.map((length) => unitVector(length)),
       promptTokens: lengths.length * 2,
       fingerprint: FAKE_FINGERPRINT,

@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ChatEvent, ChatJob, ChatMessage } from '../../src/protocol/job.ts';
+import type { ChatEvent, ChatJob, ChatMessage } from '../../src/jobs/chat.ts';
 import { crashGpu } from '../support/crash-gpu.ts';
 import { findBrowser } from '../support/find-browser.ts';
 import { launch } from '../support/launch.ts';

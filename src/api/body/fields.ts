@@ -1,4 +1,4 @@
-import { SAMPLING, type SamplingName } from '../../protocol/job.ts';
+import { SAMPLING, type SamplingName } from '../../jobs/sampling.ts';
 import * as z from '../../util/zod.ts';
 import { MAX_CHOICES } from './request-body.ts';
 

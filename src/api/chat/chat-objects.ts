@@ -1,5 +1,5 @@
 import type OpenAI from 'openai';
-import type { ChatUsage, TokenLogprob, ToolCall } from '../../protocol/job.ts';
+import type { ChatUsage, TokenLogprob, ToolCall } from '../../jobs/chat.ts';
 import type { AnswerHead, ChoiceResult, ChoiceEvent, StreamEncoder } from '../generation/answers.ts';
 import type { FinishReason } from '../reply-parts.ts';
 import type { ServiceError } from '../../errors/service-error.ts';

@@ -1,4 +1,4 @@
-import type { ChatImage, ChatMessage, Constraint, Reasoning } from '../../protocol/job.ts';
+import type { ChatImage, ChatMessage, Constraint, Reasoning } from '../../jobs/chat.ts';
 import {
   given,
   toIncludeUsage,

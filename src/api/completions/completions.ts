@@ -15,7 +15,7 @@ import {
 import type { Call } from '../http/call.ts';
 import { invalidField, type ServiceError, unsupported } from '../../errors/service-error.ts';
 import type { CompletionBody } from './completion-schema.ts';
-import type { ChatUsage, TokenLogprob } from '../../protocol/job.ts';
+import type { ChatUsage, TokenLogprob } from '../../jobs/chat.ts';
 import { toUsage } from '../chat/chat-objects.ts';
 import type { FinishReason } from '../reply-parts.ts';
 

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
-import type { WaitingStage } from '../../protocol/engine-port.ts';
-import type { EmbeddingJob, EmbeddingResult } from '../../protocol/job.ts';
+import { serverError } from '../../errors/service-error.ts';
+import type { EmbeddingJob, EmbeddingResult } from '../../jobs/embedding.ts';
 import { given } from '../generation/generation.ts';
 import type { Call } from '../http/call.ts';
 import { wellFormed } from '../chat/chat.ts';
@@ -19,17 +19,18 @@ export async function createEmbeddings(call: Call, request: EmbeddingsBody): Pro
     ...given({ dimensions: request.dimensions }),
   };
   let isComputing = false;
-  const onWaiting = (stage: WaitingStage): void => {
-    isComputing = stage === 'prefill';
-  };
-  const result = engine.embed(job, { id: call.id, signal: call.abort.signal, onWaiting });
   let timings = {};
   const answer = async (): Promise<string> => {
-    const embedded = await result;
-    ({ timings } = embedded);
-    call.servedBy = embedded.fingerprint;
-    call.trace?.accepted(embedded.fingerprint);
-    return JSON.stringify(toEmbeddingList(request, embedded));
+    for await (const event of engine.run(job, { id: call.id, signal: call.abort.signal, model })) {
+      if (event.type === 'waiting') isComputing = event.stage === 'prefill';
+      else {
+        ({ timings } = event);
+        call.servedBy = event.fingerprint;
+        call.trace?.accepted(event.fingerprint);
+        return JSON.stringify(toEmbeddingList(request, event));
+      }
+    }
+    throw serverError('engine_lost', 'The engine ended before it gave the vectors. Send the request again.');
   };
   return answerJson(call, answer(), {
     isComputing: () => isComputing,

@@ -5,7 +5,7 @@ import {
   type ChatUsage,
   imagesOf,
   type Timings,
-} from '../../protocol/job.ts';
+} from '../../jobs/chat.ts';
 import type { Call } from '../http/call.ts';
 import { requireModel, usableModels } from '../models/models.ts';
 import {
@@ -29,8 +29,7 @@ const TOKENS_PER_MESSAGE = 4;
 export interface GenerationRun {
   call: Call;
   generation: Generation;
-  /** Id in the catalog. */
-  model: string;
+  model: ModelEntry;
   counter: UsageCounter;
   /** Ends the count in flight and corrects the reserved tokens. To be called once, however the run ends. Never rejects. */
   settle(): Promise<void>;
@@ -52,7 +51,7 @@ export async function admitGeneration(call: Call, generation: Generation): Promi
     await dependencies.keys.settle(admitted.keyId, reserved, counter.totalTokens).catch(() => {});
   };
   const sampling = { ...model.defaults, ...generation.sampling };
-  return { call, generation: { ...generation, sampling }, model: model.id, counter, settle };
+  return { call, generation: { ...generation, sampling }, model, counter, settle };
 }
 
 /** @throws ServiceError 400 */

@@ -1,5 +1,5 @@
 import { abortable } from '../../util/async.ts';
-import type { ChatUsage, TokenLogprob, ToolCall } from '../../protocol/job.ts';
+import type { ChatUsage, TokenLogprob, ToolCall } from '../../jobs/chat.ts';
 import { asServiceError, type ServiceError } from '../../errors/service-error.ts';
 import type { FinishReason, ReplyEvent } from '../reply-parts.ts';
 import {
@@ -120,7 +120,7 @@ export async function streamAnswer(run: GenerationRun, format: AnswerFormat): Pr
 
 function answerHead({ call, generation, model }: GenerationRun, idPrefix: string): AnswerHead {
   const created = Math.floor(call.receivedAt / 1000);
-  const fingerprint = call.servedBy ?? model;
+  const fingerprint = call.servedBy ?? model.id;
   return { id: `${idPrefix}${call.id}`, created, model: generation.model, fingerprint };
 }
 

@@ -1,5 +1,5 @@
 import { delay } from '../../util/async.ts';
-import type { ChatJob } from '../../protocol/job.ts';
+import type { ChatJob } from '../../jobs/chat.ts';
 import type { EngineClient, EngineEvent, EngineRequest } from '../service-dependencies.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { GenerationRun } from './admission.ts';
@@ -62,8 +62,8 @@ async function* generateReply(
   const reply = new Reply(run, index);
   let events =
     index < CONCURRENT_CHOICES
-      ? engine.chat(reply.job, { id, signal })
-      : chatInTurn(engine, reply.job, { id, signal });
+      ? engine.run(reply.job, { id, signal, model: run.model })
+      : chatInTurn(engine, reply.job, { id, signal, model: run.model });
   try {
     for (;;) {
       for await (const event of events) {
@@ -75,7 +75,7 @@ async function* generateReply(
       signal.throwIfAborted();
       const reason = reply.finish();
       if (reason !== null) return yield { type: 'finished', index, reason };
-      events = chatInTurn(engine, reply.job, { id: `${id}-call`, signal });
+      events = chatInTurn(engine, reply.job, { id: `${id}-call`, signal, model: run.model });
     }
   } catch (error) {
     throw renamed(error, generation);
@@ -93,7 +93,7 @@ async function* chatInTurn(
 ): AsyncGenerator<EngineEvent, void, undefined> {
   for (;;) {
     try {
-      return yield* engine.chat(job, request);
+      return yield* engine.run(job, request);
     } catch (error) {
       // A full queue rejects the request before any event.
       if (!(error instanceof ServiceError) || error.wire.status !== 429) throw error;
@@ -134,7 +134,7 @@ class Reply {
   constructor(run: GenerationRun, index: number) {
     this.#run = run;
     this.#index = index;
-    this.job = toChatJob(run.generation, run.model, index);
+    this.job = toChatJob(run.generation, run.model.id, index);
     this.#reader = readerFor(run.generation);
   }
 

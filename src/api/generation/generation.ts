@@ -1,13 +1,7 @@
 import { OPENAI_DEFAULTS } from '../models/models.ts';
 import type * as z from 'zod/mini';
-import {
-  type ChatJob,
-  type Constraint,
-  type Reasoning,
-  SAMPLING,
-  type Sampling,
-  type SamplingName,
-} from '../../protocol/job.ts';
+import type { ChatJob, Constraint, Reasoning } from '../../jobs/chat.ts';
+import { SAMPLING, type Sampling, type SamplingName } from '../../jobs/sampling.ts';
 import { callConstraint, type ToolUse } from '../tools/tool-use.ts';
 import type { flatFormat, streamFields } from '../body/fields.ts';
 import { checkJsonSchema } from '../body/json-schema.ts';

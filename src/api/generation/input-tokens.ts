@@ -21,9 +21,9 @@ export async function answerInputTokens(call: Call, generation: Generation): Pro
 /** By the engine that would answer. @throws ServiceError */
 async function countInputTokens({ call, generation, model }: GenerationRun): Promise<number> {
   const { engine } = call.dependencies;
-  const job = { ...toChatJob(generation, model, 0), countOnly: true as const };
+  const job = { ...toChatJob(generation, model.id, 0), countOnly: true as const };
   try {
-    for await (const event of engine.chat(job, { id: call.id, signal: call.abort.signal }))
+    for await (const event of engine.run(job, { id: call.id, signal: call.abort.signal, model }))
       if (event.type === 'accepted') return event.accepted.promptTokens;
   } catch (error) {
     throw renamed(error, generation);

@@ -1,5 +1,5 @@
 import type { Admitted, ServiceDependencies } from '../service-dependencies.ts';
-import type { ChatUsage } from '../../protocol/job.ts';
+import type { ChatUsage } from '../../jobs/chat.ts';
 import { LOGGED_BODY_CHARACTERS, type LoggedBody, type RequestLogEntry } from '../../protocol/request-log.ts';
 import type { ReplyPart } from '../reply-parts.ts';
 import { asServiceError } from '../../errors/service-error.ts';

@@ -1,5 +1,6 @@
 import type { WaitingStage } from '../../protocol/engine-port.ts';
-import type { EmbeddingResult, Timings } from '../../protocol/job.ts';
+import type { EmbeddingResult } from '../../jobs/embedding.ts';
+import type { Timings } from '../../jobs/chat.ts';
 import { createDeferred, withTimeout } from '../../util/async.ts';
 import type { LimitState } from '../service-dependencies.ts';
 import { serverError } from '../../errors/service-error.ts';

@@ -4,7 +4,8 @@ import { jsonResponse } from '../http/response.ts';
 import { shortened } from '../body/schema-issues.ts';
 import type { Admitted, ModelDetails, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
 import { requestError, type ServiceError } from '../../errors/service-error.ts';
-import type { Capability, ModelFacts } from '../../protocol/model-facts.ts';
+import { KINDS } from '../../jobs/kinds.ts';
+import type { ModelFacts } from '../../protocol/model-facts.ts';
 import { type Catalog, maySee } from '../../catalog/catalog.ts';
 
 /** For what neither the request nor the model names. */
@@ -39,17 +40,10 @@ function describe({ defaults }: ModelEntry, { sampling, ...description }: ModelD
   return { ...description, sampling: own };
 }
 
-/** The kind is known of every model. */
-export const KIND_CAPABILITY = {
-  chat: 'chat',
-  embedding: 'embeddings',
-  transcription: 'transcription',
-} as const satisfies Record<ModelEntry['kind'], Capability>;
-
 const toModel = (
   { kind, created, ownedBy }: ModelEntry,
   id: string,
-  facts: ModelFacts = { capabilities: [KIND_CAPABILITY[kind]] },
+  facts: ModelFacts = { capabilities: [KINDS[kind].capability] },
 ) => ({ id, object: 'model', created, owned_by: ownedBy, ...facts }) satisfies OpenAI.Model;
 
 /** @throws ServiceError 404 for a model that there is not, that this key may not use, or of the other kind. */
@@ -64,9 +58,8 @@ export async function requireModel(
   const usable = await usableModels(directory, admitted, (entry) => entry.kind === kind);
   const choice = `Models for this: ${usable.join(', ') || 'none'}.`;
   if (model && model.kind !== kind) {
-    const article = model.kind === 'embedding' ? 'an' : 'a';
     throw modelNotFound(
-      `\`model\` ${JSON.stringify(shortened(id, 80))} is ${article} ${model.kind} model and cannot be used here. ${choice}`,
+      `\`model\` ${JSON.stringify(shortened(id, 80))} is ${KINDS[model.kind].noun} model and cannot be used here. ${choice}`,
     );
   }
   throw noSuchModel(id, choice);
@@ -116,12 +109,8 @@ export function catalogDirectory(readCatalog: () => Promise<Catalog>): ModelDire
 }
 
 function toEntries({ models, ownedBy }: Catalog): ModelEntry[] {
-  return models.map(({ id, kind, created, defaults = {}, variants }) => ({
-    id,
-    kind,
-    created,
-    ownedBy,
-    defaults,
-    vision: () => variants.some(maySee),
-  }));
+  return models.map((catalogModel) => {
+    const { id, kind, created, defaults = {}, variants } = catalogModel;
+    return { id, kind, created, ownedBy, defaults, vision: () => variants.some(maySee), catalogModel };
+  });
 }

@@ -1,5 +1,5 @@
 import type OpenAI from 'openai';
-import type { ChatUsage, TokenLogprob } from '../../protocol/job.ts';
+import type { ChatUsage, TokenLogprob } from '../../jobs/chat.ts';
 import type { ChoiceEvent, StreamEncoder } from '../generation/answers.ts';
 import type { ServiceError } from '../../errors/service-error.ts';
 import {

@@ -1,5 +1,5 @@
 import type OpenAI from 'openai';
-import type { ChatUsage, TokenLogprob, ChatMessage, ToolCall } from '../../protocol/job.ts';
+import type { ChatUsage, TokenLogprob, ChatMessage, ToolCall } from '../../jobs/chat.ts';
 import type { AnswerHead } from '../generation/answers.ts';
 import type { ResponseBody } from './response-schema.ts';
 import { toContent, toText, wellFormed } from '../chat/chat.ts';

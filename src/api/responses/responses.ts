@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../../protocol/job.ts';
+import type { ChatMessage } from '../../jobs/chat.ts';
 import { answerInputTokens } from '../generation/input-tokens.ts';
 import { admitGeneration } from '../generation/admission.ts';
 import {

@@ -1,4 +1,4 @@
-import type { EngineFinishReason, TokenLogprob } from '../../protocol/job.ts';
+import type { EngineFinishReason, TokenLogprob } from '../../jobs/chat.ts';
 import { TextReader, type FinishReason, type ReplyPart, type ReplyReader } from '../reply-parts.ts';
 
 const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"arguments"\s*:\s*(?=\S)/;

@@ -3,7 +3,7 @@ import { checkJsonSchema, SchemaBudget } from '../body/json-schema.ts';
 import { describe } from '../body/schema-issues.ts';
 import { conflicting, invalidField, requestError } from '../../errors/service-error.ts';
 import type { chatToolChoice, chatTools, responseToolChoice, responseTools } from './tool-schema.ts';
-import type { ChatMessage, Constraint } from '../../protocol/job.ts';
+import type { ChatMessage, Constraint } from '../../jobs/chat.ts';
 
 /** A function that the model may call. */
 export interface ToolFunction {

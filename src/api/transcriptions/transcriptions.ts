@@ -1,5 +1,5 @@
 import type { WaitingStage } from '../../protocol/engine-port.ts';
-import type { TranscriptionJob } from '../../protocol/job.ts';
+import type { TranscriptionJob } from '../../jobs/transcription.ts';
 import { reserve } from '../generation/admission.ts';
 import { HEARTBEAT_MS } from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
@@ -34,9 +34,10 @@ export const createTranscription =
       let used = 0;
       let body = '';
       try {
-        for await (const event of dependencies.engine.transcribe(job, {
+        for await (const event of dependencies.engine.run(job, {
           id: call.id,
           signal: abort.signal,
+          model,
         })) {
           if (event.type === 'waiting') {
             wait.enter((stage = event.stage));

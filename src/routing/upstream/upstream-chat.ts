@@ -1,4 +1,4 @@
-import type { ChatEvent, ChatJob, TokenLogprob } from '../../protocol/job.ts';
+import type { ChatEvent, ChatJob, TokenLogprob } from '../../jobs/chat.ts';
 import type { EngineEvent } from '../../api/service-dependencies.ts';
 import { ServiceError, unsupported } from '../../errors/service-error.ts';
 import { chunkSchema, estimateTokens, readUsage } from './answer-schemas.ts';

@@ -1,4 +1,4 @@
-import type { EmbeddingJob, EmbeddingResult } from '../../protocol/job.ts';
+import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
 import { ServiceError, unsupported } from '../../errors/service-error.ts';
 import { embeddingsSchema, estimateTokens, readUsage } from './answer-schemas.ts';
 import { readJson } from './read-answer.ts';
@@ -20,11 +20,11 @@ const BYTES_PER_VECTOR = 1024;
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
 
 /** @throws ServiceError; the signal's reason when aborted */
-export async function upstreamEmbedding(
+export async function* upstreamEmbedding(
   server: UpstreamServer,
   { input: given, dimensions }: EmbeddingJob,
   signal: AbortSignal,
-): Promise<EmbeddingResult> {
+): AsyncGenerator<EmbeddingEvent, void, undefined> {
   const began = performance.now();
   const input = 'texts' in given ? given.texts : given.tokens;
   // Not every server has base64.
@@ -58,7 +58,8 @@ export async function upstreamEmbedding(
       vectors[index] = normalised(embedding);
     }
     const usage = readUsage(answer.usage, variant.contextLength * input.length);
-    return {
+    yield {
+      type: 'done',
       vectors,
       promptTokens: usage.prompt ?? tokensOf(input),
       fingerprint: server.fingerprint,

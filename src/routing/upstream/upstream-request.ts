@@ -4,13 +4,8 @@ import type {
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions';
 import type { CompletionCreateParamsStreaming } from 'openai/resources/completions';
-import {
-  type ChatImage,
-  type ChatJob,
-  type ChatMessage,
-  SAMPLING,
-  type Sampling,
-} from '../../protocol/job.ts';
+import type { ChatImage, ChatJob, ChatMessage } from '../../jobs/chat.ts';
+import { SAMPLING, type Sampling } from '../../jobs/sampling.ts';
 import { type ServiceError, unsupported } from '../../errors/service-error.ts';
 
 export type UpstreamRequest =

@@ -1,6 +1,7 @@
 import type { Waiting } from '../../api/service-dependencies.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import type { ChatUsage, TranscriptionEvent, TranscriptionJob } from '../../protocol/job.ts';
+import type { ChatUsage } from '../../jobs/chat.ts';
+import type { TranscriptionEvent, TranscriptionJob } from '../../jobs/transcription.ts';
 import { catch as orElse, z } from '../../util/zod.ts';
 import { estimateTokens } from './answer-schemas.ts';
 import { Deadline, readText } from './read-answer.ts';

@@ -1,6 +1,6 @@
 import { z } from '../../util/full-zod.ts';
 
-import type { EmbeddingEngine } from '../runtimes/engine.ts';
+import type { Engine } from '../runtimes/engine.ts';
 import type { TransformersVariant, Variant } from '../../catalog/catalog.ts';
 import type { DeviceLimits } from '../../protocol/worker-control.ts';
 import { delay } from '../../util/async.ts';
@@ -40,7 +40,11 @@ interface Run {
 }
 
 /** Times both on the same texts, after one run each to warm up, and compares their vectors. */
-async function probe(wasm: EmbeddingEngine, gpu: EmbeddingEngine, signal: AbortSignal): Promise<ProbeResult> {
+async function probe(
+  wasm: Engine<'embedding'>,
+  gpu: Engine<'embedding'>,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
   const onWasm = await time(wasm, Number.POSITIVE_INFINITY, signal);
   const onGpu = await time(gpu, Math.max(MIN_TIMEOUT_MS, MAX_RATIO * onWasm.ms), signal);
   const cosine = Math.min(...onWasm.vectors.map((vector, index) => dot(vector, onGpu.vectors[index])));
@@ -56,7 +60,7 @@ function describe({ device, wasmMs, gpuMs, cosine }: ProbeResult): string {
 }
 
 /** The best of the rounds after the first; the first alone if it takes longer than `timeoutMs`. */
-async function time(engine: EmbeddingEngine, timeoutMs: number, signal: AbortSignal): Promise<Run> {
+async function time(engine: Engine<'embedding'>, timeoutMs: number, signal: AbortSignal): Promise<Run> {
   const warmUp = await runOnce(engine, signal);
   if (warmUp.ms > timeoutMs) return warmUp;
   let best = await runOnce(engine, signal);
@@ -67,10 +71,11 @@ async function time(engine: EmbeddingEngine, timeoutMs: number, signal: AbortSig
   return best;
 }
 
-async function runOnce(engine: EmbeddingEngine, signal: AbortSignal): Promise<Run> {
+async function runOnce(engine: Engine<'embedding'>, signal: AbortSignal): Promise<Run> {
   const start = performance.now();
-  const { vectors } = await engine.embed({ kind: 'embedding', model: '', input: { texts: TEXTS } }, signal);
-  return { ms: performance.now() - start, vectors };
+  const job = { kind: 'embedding', model: '', input: { texts: TEXTS } } as const;
+  for await (const { vectors } of engine.run(job, signal)) return { ms: performance.now() - start, vectors };
+  throw new Error('the engine gave no vectors');
 }
 
 /** Of normalised vectors: their cosine. NaN, as from a broken kernel, counts as no agreement. */
@@ -91,7 +96,7 @@ export interface BenchmarkOptions {
   /** Changes with the browser and with the packages: what was measured before it does not hold. */
   version: string;
   /** Loads a second engine beside the one that answers. */
-  load(variant: TransformersVariant, backend: Backend, signal: AbortSignal): Promise<EmbeddingEngine>;
+  load(variant: TransformersVariant, backend: Backend, signal: AbortSignal): Promise<Engine<'embedding'>>;
   /** Whether any request runs. */
   busy(): boolean;
   /** The worker must have been idle for this long. Default: 3 s. */
@@ -131,7 +136,7 @@ export class BackendBenchmark {
   }
 
   /** Called after a variant has loaded. Measures it unless that is done, once nothing else runs. */
-  async maybeRun(variant: TransformersVariant, engine: EmbeddingEngine): Promise<void> {
+  async maybeRun(variant: TransformersVariant, engine: Engine<'embedding'>): Promise<void> {
     const { name } = variant;
     if (variant.device || this.#results.has(name) || this.#tried.has(name)) return;
     this.#tried.add(name);
@@ -163,7 +168,11 @@ export class BackendBenchmark {
   }
 
   /** An arriving request ends the measurement, which restarts once the worker is idle. */
-  async #measure(wasm: EmbeddingEngine, gpu: EmbeddingEngine, signal: AbortSignal): Promise<ProbeResult> {
+  async #measure(
+    wasm: Engine<'embedding'>,
+    gpu: Engine<'embedding'>,
+    signal: AbortSignal,
+  ): Promise<ProbeResult> {
     for (;;) {
       const interrupted = new AbortController();
       const look = setInterval(() => {

@@ -1,5 +1,5 @@
 import { invalidField, type ServiceError, unsupported } from '../../errors/service-error.ts';
-import type { ChatImage } from '../../protocol/job.ts';
+import type { ChatImage } from '../../jobs/chat.ts';
 import { type ImageHeader, readImageHeader } from './image-header.ts';
 
 /** In a request. */

@@ -4,7 +4,7 @@ import type { WeightStore } from '../../model-files/weight-store.ts';
 import { abortable } from '../../util/async.ts';
 import type { BuiltInModel } from '../../protocol/built-in.ts';
 import type { DecodeAudio } from '../../protocol/worker-control.ts';
-import type { Engine, EngineContext } from '../runtimes/engine.ts';
+import { runs, type Engine, type EngineContext } from '../runtimes/engine.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 import type { BackendBenchmark } from '../benchmark/backend-benchmark.ts';
@@ -46,7 +46,7 @@ export function variantLoader(settings: LoaderSettings): LoadVariant {
       modelStorage
         .used(variant)
         .catch((error: unknown) => console.error('localtext: weights were not tidied', error));
-      if (isOnnx(resolved) && 'embed' in engine) {
+      if (isOnnx(resolved) && runs(engine, 'embedding')) {
         benchmark()
           .maybeRun(resolved, engine)
           .catch((error: unknown) => console.warn('localtext: the GPU could not be measured', error));

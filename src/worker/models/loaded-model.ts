@@ -5,6 +5,7 @@ import { showSpan } from '../../util/user-timing.ts';
 import { abortable, backoff } from '../../util/async.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { Engine } from '../runtimes/engine.ts';
+import { KINDS } from '../../jobs/kinds.ts';
 import { SlotQueue } from '../slot-queue.ts';
 import { RateMeter } from './rate-meter.ts';
 
@@ -25,9 +26,6 @@ export type Progress = Omit<LoadProgress, 'model'>;
 
 /** Pause before a failed load is retried. */
 const PAUSES = { firstMs: 1000, maxMs: 30_000 };
-
-/** Embeddings are batched inside their engine, across requests: a queue before it gains nothing. */
-const EMBEDDING_SLOTS = Number.POSITIVE_INFINITY;
 
 /** One load, shared by all callers that wait for it. */
 interface Loading {
@@ -61,7 +59,7 @@ export class LoadedModel {
 
   constructor(variant: Variant, kind: CatalogModel['kind'], load: LoadVariant, onChange: () => void) {
     this.variant = variant;
-    this.queue = new SlotQueue(kind === 'embedding' ? EMBEDDING_SLOTS : 1);
+    this.queue = new SlotQueue('isBatched' in KINDS[kind] ? Number.POSITIVE_INFINITY : 1);
     this.#loadVariant = load;
     this.#onChange = onChange;
   }
@@ -164,7 +162,7 @@ export class LoadedModel {
         throw signal.reason as Error;
       }
       this.#failures = 0;
-      if ('slots' in engine) this.queue.slots = engine.slots;
+      this.queue.slots = engine.slots;
       const totalBytes = weightBytes({ files: this.variant.files });
       const progress: Progress = { phase: 'ready', loadedBytes: totalBytes, totalBytes };
       this.#become({ name: 'ready', engine, progress });

@@ -17,7 +17,7 @@ const CAPABILITIES: Record<Variant['engine'], Capability[]> = {
 const COMPLETIONS: Capability[] = ['completions', 'logprobs'];
 
 function cannotChat(variant: Variant, engine: Engine | null): boolean {
-  if (engine && 'chats' in engine) return engine.chats === false;
+  if (engine?.facts.chats !== undefined) return !engine.facts.chats;
   return variant.engine === 'wllama' && variant.completionsOnly === true;
 }
 
@@ -29,11 +29,9 @@ export function modelFacts(
   loadedModel: Pick<LoadedModel, 'engine'> | undefined,
 ): ModelFacts {
   const engine = loadedModel?.engine ?? null;
-  const thinks = engine && 'thinks' in engine && engine.thinks === true;
-  const sees = engine && 'vision' in engine ? engine.vision === true : maySee(variant);
   // A device that is short of memory has loaded it with a shorter context.
-  const loaded = engine && 'contextLength' in engine ? engine.contextLength : undefined;
-  const contextLength = loaded ?? variant.contextLength;
+  const { thinks = false, vision, contextLength = variant.contextLength } = engine?.facts ?? {};
+  const sees = engine ? vision === true : maySee(variant);
   return {
     context_length: contextLength,
     ...(kind === 'chat' && { max_output_tokens: contextLength }),

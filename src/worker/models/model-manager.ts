@@ -1,7 +1,7 @@
 import type { Catalog, CatalogModel, Variant } from '../../catalog/catalog.ts';
 import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
 import { abortable } from '../../util/async.ts';
-import type { Job } from '../../protocol/job.ts';
+import type { Job } from '../../jobs/kinds.ts';
 import type { Engine } from '../runtimes/engine.ts';
 import { toWireError } from '../../errors/engine-errors.ts';
 import { requestError } from '../../errors/service-error.ts';

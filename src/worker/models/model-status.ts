@@ -45,7 +45,7 @@ export function modelStatus(
     error: shown?.error ? toWireError(shown.error).message : null,
     ...(first && { bytes: weightBytes(shown?.variant ?? first) }),
     ...(shown && 'sampling' in shown.variant && { sampling: shown.variant.sampling }),
-    ...(engine && 'thinks' in engine && { thinks: engine.thinks }),
+    ...(engine?.facts.thinks !== undefined && { thinks: engine.facts.thinks }),
     reasons: reasons.map((each) => {
       const note = each.chosen ? notes?.get(each.variant) : undefined;
       return note === undefined ? each : { ...each, reason: `${each.reason}; ${note}` };

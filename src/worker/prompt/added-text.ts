@@ -1,4 +1,4 @@
-import type { Reasoning } from '../../protocol/job.ts';
+import type { Reasoning } from '../../jobs/chat.ts';
 
 /** Characters that open a message. Real ones have less than 100; the search takes time with their square. */
 const MAX_OPENING = 1000;

@@ -1,5 +1,5 @@
 import { requestError, type ServiceError } from '../../errors/service-error.ts';
-import type { ChatJob, ChatMessage, Reasoning } from '../../protocol/job.ts';
+import type { ChatJob, ChatMessage, Reasoning } from '../../jobs/chat.ts';
 import { type AddedText, findAddedText, type Render, type Thinking } from './added-text.ts';
 import { BoundedTemplate, type TemplateMessage } from './bounded-template.ts';
 import { asksToThink, type ChatOpening, openReply } from './think-first.ts';

@@ -1,4 +1,4 @@
-import type { ChatJob } from '../../protocol/job.ts';
+import type { ChatJob } from '../../jobs/chat.ts';
 import { ContextLengthError } from '../../errors/engine-errors.ts';
 import type { ServiceError } from '../../errors/service-error.ts';
 

@@ -1,4 +1,4 @@
-import type { ChatEvent, ChatJob, Delta, Reasoning, TokenLogprob } from '../../protocol/job.ts';
+import type { ChatEvent, ChatJob, Delta, Reasoning, TokenLogprob } from '../../jobs/chat.ts';
 import { ThoughtSplitter, type ThinkTags } from './thought-splitter.ts';
 
 /** A rendered prompt, and how the reply after it begins. */

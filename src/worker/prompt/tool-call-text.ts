@@ -1,4 +1,4 @@
-import type { ToolCall } from '../../protocol/job.ts';
+import type { ToolCall } from '../../jobs/chat.ts';
 
 /** A message with the calls that were made, in the notation that most tool-calling models were trained on. */
 export function withToolCalls(content: string, calls: readonly ToolCall[]): string {

@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../../protocol/job.ts';
+import type { ChatMessage } from '../../jobs/chat.ts';
 
 /** Each try drops at least one turn; the last one, all that may be dropped. */
 export const MAX_TRUNCATIONS = 6;

@@ -1,119 +1,105 @@
-import { isContextLengthError, toWireError } from '../../errors/engine-errors.ts';
+import { toWireError } from '../../errors/engine-errors.ts';
 import { serverError } from '../../errors/service-error.ts';
+import { type EventOf, type JobEvent, type JobOf, type Kind, KINDS, limited } from '../../jobs/kinds.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
-import type { ChatEvent, ChatJob, EmbeddingJob, EmbeddingResult, Job, Timings } from '../../protocol/job.ts';
 import { showSpan, type SpanDetail } from '../../util/user-timing.ts';
 import type { LoadedModel } from '../models/loaded-model.ts';
 import type { ModelManager } from '../models/model-manager.ts';
-import { dropOldestTurns, MAX_TRUNCATIONS } from '../prompt/truncate-messages.ts';
-import type { ChatEngine, Engine } from '../runtimes/engine.ts';
+import { runs, type Engine } from '../runtimes/engine.ts';
+import { rulesOf } from './job-rules.ts';
 
 /** Why nothing has come yet; with `prefill`, the fingerprint of the variant that computes. */
 export type OnStage = (stage: WaitingStage, servedBy?: string) => void;
 
+interface Reader<K extends Kind> {
+  onStage: OnStage;
+  /** Takes the next event. The engine generates no further until it resolves. */
+  send(event: EventOf<K>): Promise<void> | void;
+}
+
 /**
- * Waits for the model and for a slot in it, then passes the engine's events on, no faster than `send` resolves. A variant
- * that cannot do what the request asks for leaves it to the next one.
+ * Waits for the model and for a slot in it, then passes the engine's events on. A variant that cannot do what the request asks
+ * for leaves it to the next one.
  */
-export async function serveChat(
+export async function serveJob<K extends Kind>(
   modelManager: ModelManager,
-  request: { id: string; job: ChatJob },
+  request: { id: string; job: JobOf<K> },
   signal: AbortSignal,
-  onStage: OnStage,
-  send: (event: ChatEvent) => Promise<void> | void,
+  reader: Reader<K>,
 ): Promise<void> {
+  const { kind } = request.job;
+  await rulesOf<K>(kind).check?.(request.job);
   for (let { job } = request; ;) {
-    const passedOn = await serveOnce(modelManager, { ...request, job }, signal, onStage, send);
-    if (!passedOn) return;
-    job = passedOn;
+    const variants = await serveOnce(modelManager, { ...request, job }, signal, reader);
+    if (!variants) return;
+    job = limited(job, { variants });
   }
 }
 
-/** @returns the job for the model's next variants; null: it is done */
-async function serveOnce(
+/** @returns the model's next variants, which are to run the job; null when it is done */
+async function serveOnce<K extends Kind>(
   modelManager: ModelManager,
-  { id, job }: { id: string; job: ChatJob },
+  { id, job }: { id: string; job: JobOf<K> },
   signal: AbortSignal,
-  onStage: OnStage,
-  send: (event: ChatEvent) => Promise<void> | void,
-): Promise<ChatJob | null> {
+  { onStage, send }: Reader<K>,
+): Promise<string[] | null> {
   const began = performance.now();
-  const { loadedModel, engine, leave } = await enter(modelManager, job, signal, onStage, chats);
+  const { loadedModel, engine, leave } = await enterQueue(modelManager, job, signal, onStage);
   try {
     onStage('checking');
     const queueMs = performance.now() - began;
     const detail = { requestId: id, model: job.model };
     showSpan('queue', queueMs, detail);
     const onPrefill = () => onStage('prefill', engine.fingerprint);
-    const events = job.truncate
-      ? truncating(engine, job, signal, onPrefill)
-      : engine.generate(job, signal, onPrefill);
+    const { run } = rulesOf<K>(job.kind);
+    const events = run ? run(engine, job, signal, onPrefill) : engine.run(job, signal, onPrefill);
     for await (const event of events) {
-      if (event.type === 'done') showGeneration(event.timings, detail);
-      await send(event.type === 'done' ? { ...event, timings: { ...event.timings, queueMs } } : event);
+      if (event.type === 'done') {
+        showTimings(event.timings, detail);
+        event.timings.queueMs = queueMs;
+      }
+      await send(event);
     }
     return null;
   } catch (error) {
     const variants = toWireError(error).passOn ? modelManager.after(job.model, loadedModel.variant, job) : [];
     await modelManager.failed(loadedModel, engine, error);
     if (variants.length === 0) throw error;
-    return { ...job, variants };
+    return variants;
   } finally {
     leave();
   }
 }
 
-/** A conversation that does not fit is tried again without its oldest turns. */
-async function* truncating(
-  engine: ChatEngine,
-  job: ChatJob,
-  signal: AbortSignal,
-  onPrefill: () => void,
-): AsyncGenerator<ChatEvent, void, undefined> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return yield* engine.generate(job, signal, onPrefill);
-    } catch (error) {
-      if (!isContextLengthError(error) || !('messages' in job.input)) throw error;
-      const share = tries < MAX_TRUNCATIONS ? error.share : 0;
-      const messages = dropOldestTurns(job.input.messages, share);
-      if (!messages) throw error;
-      job = { ...job, input: { messages } };
-    }
-  }
-}
-
-/** A generation has just ended; what lies before its prefill, an engine spent on the template and on other jobs. */
-function showGeneration({ prefillMs, decodeMs }: Timings, detail: SpanDetail): void {
+/** The engine has just ended; it spent the time before its prefill on the template and on other jobs. */
+function showTimings(timings: Extract<JobEvent, { type: 'done' }>['timings'], detail: SpanDetail): void {
   const now = performance.now();
-  showSpan('prefill', prefillMs, detail, now - decodeMs);
-  showSpan('decode', decodeMs, detail, now);
+  if ('computeMs' in timings) return showSpan('compute', timings.computeMs, detail, now);
+  showSpan('prefill', timings.prefillMs, detail, now - timings.decodeMs);
+  showSpan('decode', timings.decodeMs, detail, now);
 }
 
-const chats = (engine: Engine): engine is ChatEngine => 'generate' in engine;
-
-interface Place<E> {
+interface Place<K extends Kind> {
   loadedModel: LoadedModel;
-  engine: E;
+  engine: Engine<K>;
   leave(): void;
 }
 
-/** The request enters the queue before the model is loaded, so that the queue is bounded during a load too. */
-export async function enter<E extends Engine>(
+/** Queues first: the queue is bounded during a load too, and a model with queued requests is never unloaded. */
+async function enterQueue<K extends Kind>(
   modelManager: ModelManager,
-  job: Pick<Job, 'kind' | 'model' | 'variants' | 'deviceOnly'>,
+  job: JobOf<K>,
   signal: AbortSignal,
   onStage: OnStage,
-  fits: (engine: Engine) => engine is E,
-): Promise<Place<E>> {
-  const { model } = job;
+): Promise<Place<K>> {
+  const { model, kind } = job;
   for (;;) {
-    const loadedModel = modelManager.loadedModel(model, job.kind, job);
-    const given = new AbortController();
-    const line = loadedModel.queue.enter(AbortSignal.any([signal, given.signal]));
+    const loadedModel = modelManager.loadedModel(model, kind, job);
+    const leaveQueue = new AbortController();
+    const queued = loadedModel.queue.enter(AbortSignal.any([signal, leaveQueue.signal]));
     const giveUp = () => {
-      given.abort();
-      line.then(
+      leaveQueue.abort();
+      queued.then(
         (leave) => leave(),
         () => undefined,
       );
@@ -122,20 +108,16 @@ export async function enter<E extends Engine>(
     const ready = modelManager.ready(model, signal, job);
     try {
       // The first to settle: a full queue rejects immediately, whatever the load does.
-      await Promise.race([line, ready]);
+      await Promise.race([queued, ready]);
       const loaded = await ready;
       if (loaded === loadedModel) {
         if (loadedModel.queue.busy) onStage('queued');
-        const leave = await line;
+        const leave = await queued;
         const { engine } = loadedModel;
-        if (engine && fits(engine)) return { loadedModel, engine, leave };
-        if (engine)
-          throw serverError(
-            'model_unavailable',
-            `The model ${model} does not support this. Use a ${job.kind} model.`,
-          );
+        if (engine && runs(engine, kind)) return { loadedModel, engine, leave };
+        if (engine) throw unsuitable(model, kind);
       }
-      // Another variant answers, or the engine crashed while this job stood in line: once more.
+      // Another variant answers, or the engine crashed while this job waited: once more.
       giveUp();
     } catch (error) {
       ready.catch(() => undefined);
@@ -145,52 +127,8 @@ export async function enter<E extends Engine>(
   }
 }
 
-/** Runs one embedding job. There is no line: the engine mixes the texts of all jobs into its batches. */
-export async function serveEmbedding(
-  modelManager: ModelManager,
-  { id, job }: { id: string; job: EmbeddingJob },
-  signal: AbortSignal,
-  onStage: (stage: 'loading' | 'prefill') => void,
-): Promise<EmbeddingResult> {
-  const began = performance.now();
-  let loadedModel = modelManager.loadedModel(job.model, 'embedding', job);
-  for (;;) {
-    if (loadedModel.state !== 'ready') onStage('loading');
-    // In line before it is there: what requests stand before is not unloaded.
-    const leave = await loadedModel.queue.enter(signal);
-    let used: Engine | null = null;
-    try {
-      const loaded = await modelManager.ready(job.model, signal, job);
-      if (loaded === loadedModel && loaded.engine) return await run((used = loaded.engine));
-      loadedModel = loaded;
-    } catch (error) {
-      if (used) await modelManager.failed(loadedModel, used, error);
-      throw error;
-    } finally {
-      leave();
-    }
-  }
-
-  async function run(engine: Engine): Promise<EmbeddingResult> {
-    if (!('embed' in engine)) {
-      throw serverError(
-        'model_unavailable',
-        `The model ${job.model} does not support embeddings. Use an embedding model.`,
-      );
-    }
-    onStage('prefill');
-    const started = performance.now();
-    const queueMs = started - began;
-    const detail = { requestId: id, model: job.model };
-    showSpan('queue', queueMs, detail, started);
-    const { vectors, tokens } = await engine.embed(job, signal);
-    const computeMs = performance.now() - started;
-    showSpan('compute', computeMs, detail, started + computeMs);
-    return {
-      vectors,
-      promptTokens: tokens,
-      fingerprint: engine.fingerprint,
-      timings: { queueMs, computeMs },
-    };
-  }
-}
+const unsuitable = (model: string, kind: Kind) =>
+  serverError(
+    'model_unavailable',
+    `The model ${model} does not support this. Use ${KINDS[kind].noun} model.`,
+  );

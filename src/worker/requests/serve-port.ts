@@ -1,19 +1,14 @@
 import { toWireError } from '../../errors/engine-errors.ts';
 import { requestError } from '../../errors/service-error.ts';
-import {
-  type AskerMessage,
-  CREDIT_WINDOW,
-  type EngineMessage,
-  type WaitingStage,
-} from '../../protocol/engine-port.ts';
+import type { JobEvent } from '../../jobs/kinds.ts';
+import { type AskerMessage, CREDIT_WINDOW, type EngineMessage } from '../../protocol/engine-port.ts';
 import { KEEP_ALIVE_MS, KEEP_ALIVE_PATH, PROTOCOL_HEADER } from '../../protocol/local-paths.ts';
 import { requestLock } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { EngineStatus, LoadProgress } from '../../protocol/worker-control.ts';
 import { abortable, createDeferred, type Deferred } from '../../util/async.ts';
 import type { ModelManager } from '../models/model-manager.ts';
-import { serveChat, serveEmbedding } from './serve-job.ts';
-import { serveTranscription } from './serve-transcription.ts';
+import { serveJob } from './serve-job.ts';
 import { serveWeights, type WeightsService } from './serve-weights.ts';
 
 type AskedQuestion = Extract<AskerMessage, { id: string }>;
@@ -107,30 +102,16 @@ export function servePort(port: MessagePort, serving: Serving, link?: MessagePor
         ...(variants && { variants }),
       });
       send({ type: 'loaded' });
-    } else if (question.job.kind === 'chat') {
-      const { id, job } = question;
-      const onStage = (stage: WaitingStage, servedBy?: string) =>
-        send({ type: 'waiting', stage, ...(servedBy !== undefined && { servedBy }) });
-      await serveChat(modelManager, { id, job }, signal, onStage, async (event) => {
-        if (event.type === 'delta') await credit.take(signal);
-        send({ type: 'event', event });
-      });
-    } else if (question.job.kind === 'transcription') {
-      const { id, job } = question;
-      const onStage = (stage: WaitingStage, servedBy?: string) =>
-        send({ type: 'waiting', stage, ...(servedBy !== undefined && { servedBy }) });
-      await serveTranscription(modelManager, { id, job }, signal, onStage, async (event) => {
-        if (event.type === 'delta') await credit.take(signal);
-        send({ type: 'transcription', event });
-      });
     } else {
       const { id, job } = question;
-      const onStage = (stage: WaitingStage) => send({ type: 'waiting', stage });
-      const result = await serveEmbedding(modelManager, { id, job }, signal, onStage);
-      send(
-        { type: 'result', result },
-        result.vectors.map(({ buffer }) => buffer),
-      );
+      await serveJob(modelManager, { id, job }, signal, {
+        onStage: (stage, servedBy) =>
+          send({ type: 'waiting', stage, ...(servedBy !== undefined && { servedBy }) }),
+        async send(event) {
+          if (event.type === 'delta') await credit.take(signal);
+          send({ type: 'event', event }, transferablesOf(event));
+        },
+      });
     }
   }
 }
@@ -202,3 +183,7 @@ function ping(): void {
   const headers = { [PROTOCOL_HEADER]: String(PROTOCOL_VERSION) };
   fetch(KEEP_ALIVE_PATH, { cache: 'no-store', headers }).catch(() => undefined);
 }
+
+/** Buffers that move to the asker with an event, rather than being copied. */
+const transferablesOf = (event: JobEvent): Transferable[] =>
+  'vectors' in event ? event.vectors.map(({ buffer }) => buffer) : [];

@@ -1,66 +1,39 @@
-import type { Variant } from '../../catalog/catalog.ts';
-import type {
-  ChatEvent,
-  ChatJob,
-  EmbeddingJob,
-  TranscriptionEvent,
-  TranscriptionJob,
-} from '../../protocol/job.ts';
+import type { VariantBase } from '../../catalog/catalog.ts';
+import type { EventOf, JobOf, Kind } from '../../jobs/kinds.ts';
 import type { BuiltInModel } from '../../protocol/built-in.ts';
 import type { DecodeAudio } from '../../protocol/worker-control.ts';
 
-/** A chat model in memory. Ids, choices, stop sequences and OpenAI's shapes are above it. */
-export interface ChatEngine {
+/** What is known of a model only once it is in memory. */
+export interface LoadedFacts {
+  /** Tokens of prompt and reply together, as it was loaded. Default: the catalog's. */
+  contextLength?: number;
+  /** False: the model has no notation for conversations, and only continues text. */
+  chats?: boolean;
+  /** Whether the model's chat template has think tags. */
+  thinks?: boolean;
+  /** Whether it takes images. */
+  vision?: boolean;
+}
+
+/** A model in memory. Ids, choices, stop sequences and OpenAI's formats are above it. */
+export interface Engine<K extends Kind = Kind> {
+  readonly kind: K;
+  /** Names weights, quantization, kernels and backend: `smollm2-135m-instruct-q8_0-wllama-k0123abcd-wasm-2t`. */
   readonly fingerprint: string;
-  /** Tokens of prompt and reply together, as it was loaded; none: as the catalog has it. */
-  readonly contextLength?: number;
   /** Maximum of concurrent jobs. */
   readonly slots: number;
-  /** False: the model has no notation for conversations, and only continues text. */
-  readonly chats?: boolean;
-  /** Whether the model's chat template has think tags; none: only its server knows. */
-  readonly thinks?: boolean;
-  /** Whether it takes images; none: it does not. */
-  readonly vision?: boolean;
+  readonly facts: LoadedFacts;
   /**
-   * Runs one job. Yields `accepted` once the prompt is known to fit, then deltas, then `done`. With `countOnly`, only `accepted`.
-   * @throws ServiceError with code `context_length_exceeded` before `accepted`; the signal's reason when aborted, and
-   *   only after the engine is free again.
-   * @param onPrefill called when the prompt is known to fit, by engines that yield `accepted` only with the first token
+   * Runs one job and yields its events, `done` last. A chat or a transcription yields `accepted` once its input is known to be
+   * valid; a chat with `countOnly` yields nothing else.
+   * @throws ServiceError; the signal's reason when aborted, and only after the engine is free again
+   * @param onPrefill called when the input is known to fit and the engine begins to compute
    */
-  generate(
-    job: ChatJob,
-    signal: AbortSignal,
-    onPrefill?: () => void,
-  ): AsyncGenerator<ChatEvent, void, undefined>;
+  run(job: JobOf<K>, signal: AbortSignal, onPrefill?: () => void): AsyncIterable<EventOf<K>>;
   unload(): Promise<void>;
 }
 
-/** An embedding model in memory. */
-export interface EmbeddingEngine {
-  readonly fingerprint: string;
-  /**
-   * L2-normalised vectors, one for each input, in order.
-   * @throws ServiceError `context_length_exceeded` naming the input that is too long.
-   */
-  embed(
-    job: EmbeddingJob,
-    signal: AbortSignal,
-  ): Promise<{ vectors: Float32Array<ArrayBuffer>[]; tokens: number }>;
-  unload(): Promise<void>;
-}
-
-/** A speech model in memory. */
-export interface TranscriptionEngine {
-  readonly fingerprint: string;
-  readonly slots: number;
-  /**
-   * Runs one job. Yields `accepted` once the file is known to be sound, a `delta` for each finished part, then `done`.
-   * @throws ServiceError 400 before `accepted`; the signal's reason when aborted, and only after the engine is free again.
-   */
-  transcribe(job: TranscriptionJob, signal: AbortSignal): AsyncGenerator<TranscriptionEvent, void, undefined>;
-  unload(): Promise<void>;
-}
+export const runs = <K extends Kind>(engine: Engine, kind: K): engine is Engine<K> => engine.kind === kind;
 
 export interface EngineContext {
   /** A weight file's bytes, from the store (downloaded first when needed), checked against the catalog's hash. */
@@ -78,6 +51,7 @@ export interface EngineContext {
   signal: AbortSignal;
 }
 
-export type LoadEngine<V extends Variant, E> = (variant: V, context: EngineContext) => Promise<E>;
-
-export type Engine = ChatEngine | EmbeddingEngine | TranscriptionEngine;
+export type LoadEngine<V extends VariantBase, K extends Kind> = (
+  variant: V,
+  context: EngineContext,
+) => Promise<Engine<K>>;

@@ -5,7 +5,7 @@ import type { EngineStatus, WorkerControl } from '../../../src/protocol/worker-c
 import type { ServePort } from '../../../src/protocol/discovery.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/util/async.ts';
-import type { ChatEngine } from '../../../src/worker/runtimes/engine.ts';
+import type { Engine } from '../../../src/worker/runtimes/engine.ts';
 import { ModelManager } from '../../../src/worker/models/model-manager.ts';
 import { servePort, type Serving } from '../../../src/worker/requests/serve-port.ts';
 import { StatusChannel } from '../../../src/worker/models/model-status.ts';
@@ -13,10 +13,12 @@ import { StatusChannel } from '../../../src/worker/models/model-status.ts';
 const TOKEN_MS = 20;
 
 /** Counts from one: `1 2 3 …`. Resumed, it goes on where the text ended. */
-const countingEngine: ChatEngine = {
+const countingEngine: Engine<'chat'> = {
+  kind: 'chat',
   fingerprint: 'counting',
   slots: 4,
-  async *generate({ resume, maxTokens = 100 }, signal) {
+  facts: {},
+  async *run({ resume, maxTokens = 100 }, signal) {
     const began = performance.now();
     yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: 'counting' } };
     const first = (resume?.text.trim().split(' ').length ?? 0) + 1;

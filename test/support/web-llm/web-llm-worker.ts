@@ -2,10 +2,10 @@ import { expose } from 'comlink';
 
 import type { WebLlmVariant } from '../../../src/catalog/catalog.ts';
 import { detectDevice } from '../../../src/worker/device/device.ts';
-import type { ChatEngine } from '../../../src/worker/runtimes/engine.ts';
+import type { Engine } from '../../../src/worker/runtimes/engine.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import { loadWebLlm } from '../../../src/worker/runtimes/web-llm/load-web-llm.ts';
-import type { ChatEvent, ChatJob } from '../../../src/protocol/job.ts';
+import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';
 
 /** Where a file of a model comes from: given here, or by URL. */
 export type FileSource = { text: string } | { url: string };
@@ -29,7 +29,7 @@ export interface Abort {
 }
 
 /** By the variant's name. */
-const engines = new Map<string, ChatEngine>();
+const engines = new Map<string, Engine<'chat'>>();
 
 /** The adapter in a worker, as in the product, without what lies around it there. */
 const api = {
@@ -72,7 +72,7 @@ const api = {
     try {
       const engine = engines.get(name);
       if (!engine) throw new Error('no model is loaded');
-      for await (const event of engine.generate(job, controller.signal)) {
+      for await (const event of engine.run(job, controller.signal)) {
         events.push(event);
         if (event.type === 'delta' && ++deltas >= afterDeltas) abort();
       }

@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import type { RequestLogEntry } from '../../../src/protocol/request-log.ts';
-import type { ChatJob } from '../../../src/protocol/job.ts';
+import type { ChatJob } from '../../../src/jobs/chat.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { chat, fakeService } from '../../support/fake-service.ts';
 import { eventsOf } from '../../support/server-sent-events.ts';

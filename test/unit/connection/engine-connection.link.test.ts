@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterEach, expect, it } from 'vitest';
 
-import type { ChatJob } from '../../../src/protocol/job.ts';
+import type { ChatJob } from '../../../src/jobs/chat.ts';
 import { createEngineClient, linked } from '../../../src/connection/engine-connection.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 import { accepted, done, FakeLeader, FakeSite } from './fake-leader.ts';
@@ -35,7 +35,7 @@ async function ask(): Promise<void> {
     sampling: { temperature: 0, topP: 1 },
   } satisfies ChatJob;
   const types: string[] = [];
-  for await (const { type } of client.chat(job, { id: crypto.randomUUID(), signal })) types.push(type);
+  for await (const { type } of client.run(job, { id: crypto.randomUUID(), signal })) types.push(type);
   expect(types).toEqual(['accepted', 'done']);
 }
 

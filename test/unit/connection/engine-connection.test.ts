@@ -2,13 +2,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createEngineClient, loadModel } from '../../../src/connection/engine-connection.ts';
 import type { EngineMessage } from '../../../src/protocol/engine-port.ts';
 import type { EngineEvent } from '../../../src/api/service-dependencies.ts';
-import type {
-  ChatEvent,
-  ChatJob,
-  Job,
-  TranscriptionEvent,
-  TranscriptionJob,
-} from '../../../src/protocol/job.ts';
+import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';
+import type { Job } from '../../../src/jobs/kinds.ts';
+import type { TranscriptionEvent, TranscriptionJob } from '../../../src/jobs/transcription.ts';
+import type { EmbeddingEvent, EmbeddingJob } from '../../../src/jobs/embedding.ts';
 import { requestLock } from '../../../src/protocol/locks.ts';
 import {
   accepted,
@@ -61,6 +58,10 @@ const ask = (id = 'r1', signal = new AbortController().signal): { id: string; si
   id,
   signal,
 });
+async function embed(client: ReturnType<typeof setUp>, job: EmbeddingJob): Promise<EmbeddingEvent | null> {
+  for await (const event of client.run(job, ask('e1'))) if (event.type === 'done') return event;
+  return null;
+}
 const tick = (milliseconds = 10): Promise<void> => sleep(milliseconds);
 
 afterEach(() => {
@@ -80,7 +81,7 @@ describe('a transcription', () => {
     const progress = { segments: [], position: 28.5, language: 'en', previous: [1, 2] };
     const asked: Job[] = [];
     const note = (question: Question) => question.type === 'job' && asked.push(question.job);
-    const event = (what: TranscriptionEvent): EngineMessage => ({ type: 'transcription', event: what });
+    const event = (what: TranscriptionEvent): EngineMessage => ({ type: 'event', event: what });
     const accept = event({ type: 'accepted', fingerprint: 'f', contentType: 'text/plain' });
     const first = lead(({ question, send }) => {
       note(question);
@@ -88,7 +89,7 @@ describe('a transcription', () => {
       send(event({ type: 'delta', text: 'one', progress }));
     });
     const texts: string[] = [];
-    for await (const each of client.transcribe(job, ask())) {
+    for await (const each of client.run(job, ask())) {
       if ('text' in each) texts.push(each.text);
       if (each.type !== 'delta') continue;
       lead(({ question, send }) => {
@@ -114,7 +115,7 @@ describe('a chat', () => {
       heldWhileAsked = locks.heldNames();
       for (const message of [accepted(), delta('a'), delta('b'), done(2)]) send(message);
     });
-    const events = await collect(client.chat(chatJob, ask()));
+    const events = await collect(client.run(chatJob, ask()));
     expect(events.map(({ type }) => type)).toEqual(['accepted', 'delta', 'delta', 'done']);
     expect(heldWhileAsked).toContain(requestLock('/', 'r1'));
     await tick();
@@ -131,7 +132,7 @@ describe('a chat', () => {
     });
     const credits = (): number =>
       port?.heard.reduce((sum, message) => sum + (message.type === 'credit' ? message.count : 0), 0) ?? 0;
-    const iterator = client.chat(chatJob, ask())[Symbol.asyncIterator]();
+    const iterator = client.run(chatJob, ask())[Symbol.asyncIterator]();
     await iterator.next();
     await tick(30);
     expect(credits()).toBe(0);
@@ -143,7 +144,7 @@ describe('a chat', () => {
 
   it('waits for a leader that comes later', async () => {
     const client = setUp();
-    const events = collect(client.chat(chatJob, ask()));
+    const events = collect(client.run(chatJob, ask()));
     await tick(200);
     lead(({ send }) => [accepted(), delta('late'), done(1)].forEach((message) => send(message)));
     expect(textOf(await events)).toBe('late');
@@ -151,7 +152,7 @@ describe('a chat', () => {
 
   it('says so when no tab offers an engine in time', async () => {
     const client = setUp(300);
-    await expect(collect(client.chat(chatJob, ask()))).rejects.toMatchObject({
+    await expect(collect(client.run(chatJob, ask()))).rejects.toMatchObject({
       wire: { status: 500, code: 'engine_unavailable' },
     });
     await tick();
@@ -161,7 +162,7 @@ describe('a chat', () => {
   it('refuses a worker of another version', async () => {
     const client = setUp();
     lead(() => {}).version = 999;
-    await expect(collect(client.chat(chatJob, ask()))).rejects.toMatchObject({
+    await expect(collect(client.run(chatJob, ask()))).rejects.toMatchObject({
       wire: { code: 'protocol_mismatch' },
     });
   });
@@ -174,7 +175,7 @@ describe('a chat', () => {
       asked.send(accepted());
     });
     const abort = new AbortController();
-    const iterator = client.chat(chatJob, ask('r2', abort.signal))[Symbol.asyncIterator]();
+    const iterator = client.run(chatJob, ask('r2', abort.signal))[Symbol.asyncIterator]();
     await iterator.next();
     if (way === 'return') await iterator.return?.();
     else {
@@ -197,7 +198,7 @@ async function handOver(job: ChatJob, said: EngineMessage[], then: EngineMessage
     site.leader = null;
     void sleep(20).then(() => first.die());
   });
-  const events = collect(client.chat(job, ask()));
+  const events = collect(client.run(job, ask()));
   await tick(100);
   lead(({ question, send }) => {
     asked.push(question);
@@ -215,7 +216,7 @@ describe('when the engine dies', () => {
       void sleep(20).then(() => first.die());
     });
     const stages: string[] = [];
-    for await (const event of client.chat(chatJob, ask())) {
+    for await (const event of client.run(chatJob, ask())) {
       if (event.type !== 'waiting') continue;
       stages.push(event.stage);
       if (event.stage === 'loading')
@@ -230,7 +231,7 @@ describe('when the engine dies', () => {
       site.leader = null;
       first.die();
     });
-    const events = collect(client.chat(chatJob, ask()));
+    const events = collect(client.run(chatJob, ask()));
     await tick(100);
     lead(({ question, send }) => {
       expect(question).toMatchObject({ id: 'r1', job: chatJob });
@@ -246,7 +247,7 @@ describe('when the engine dies', () => {
       site.leader = null;
       void sleep(20).then(() => first.die());
     });
-    const events = collect(client.chat({ ...chatJob, maxTokens: 10 }, ask()));
+    const events = collect(client.run({ ...chatJob, maxTokens: 10 }, ask()));
     await tick(100);
     lead(({ question, send }) => {
       expect(question).toMatchObject({ job: { maxTokens: 8, resume: { text: 'One two ', tokens: 2 } } });
@@ -276,7 +277,7 @@ describe('when the engine dies', () => {
       site.leader = null;
       void sleep(20).then(() => first.die());
     });
-    const events = collect(client.chat({ ...chatJob, maxTokens: 10 }, ask()));
+    const events = collect(client.run({ ...chatJob, maxTokens: 10 }, ask()));
     await tick(100);
     lead(({ question, send }) => {
       expect(question).toMatchObject({ job: { ...job, maxTokens: 8 } });
@@ -291,7 +292,7 @@ describe('when the engine dies', () => {
       for (const message of [accepted(), delta('a'), delta('b')]) send(message);
       void sleep(20).then(() => first.die());
     });
-    const events = collect(client.chat({ ...chatJob, maxTokens: 2 }, ask()));
+    const events = collect(client.run({ ...chatJob, maxTokens: 2 }, ask()));
     await tick(30);
     lead(() => expect.unreachable());
     expect((await events).at(-1)).toMatchObject({ finishReason: 'length', usage: { completionTokens: 2 } });
@@ -341,7 +342,7 @@ describe('when the engine dies', () => {
       site.leader = null;
       void sleep(20).then(() => first.die());
     });
-    const events = collect(client.chat(constrained, ask()));
+    const events = collect(client.run(constrained, ask()));
     await tick(100);
     let port: FakePort | null = null;
     lead((asked) => {
@@ -393,7 +394,7 @@ describe('when the engine dies', () => {
         asked++;
         send(failure(code));
       });
-      await expect(collect(client.chat(chatJob, ask()))).rejects.toMatchObject({ wire: { code } });
+      await expect(collect(client.run(chatJob, ask()))).rejects.toMatchObject({ wire: { code } });
       expect(asked).toBe(3);
     },
   );
@@ -405,7 +406,7 @@ describe('when the engine dies', () => {
       const rest = resumed ? [delta('two'), done(1)] : [delta('One '), failure('engine_crashed')];
       for (const message of [accepted(), ...rest]) send(message);
     });
-    expect(textOf(await collect(client.chat(chatJob, ask())))).toBe('One two');
+    expect(textOf(await collect(client.run(chatJob, ask())))).toBe('One two');
   });
 
   it('counts no tab that was closed', async () => {
@@ -422,7 +423,7 @@ describe('when the engine dies', () => {
       });
     };
     leadAndLeave();
-    expect(textOf(await collect(client.chat(chatJob, ask())))).toBe('at last');
+    expect(textOf(await collect(client.run(chatJob, ask())))).toBe('at last');
   });
 
   it('gives up on a question that kills two in a row', async () => {
@@ -436,7 +437,7 @@ describe('when the engine dies', () => {
       });
     };
     kill();
-    await expect(collect(client.chat(chatJob, ask()))).rejects.toMatchObject({
+    await expect(collect(client.run(chatJob, ask()))).rejects.toMatchObject({
       wire: { code: 'engine_failed' },
     });
     expect(killed).toBe(2);
@@ -451,12 +452,13 @@ describe('other questions', () => {
       first.die();
     });
     const job = { kind: 'embedding', model: 'jade-mole-4', input: { texts: ['a'] } } as const;
-    const result = client.embed({ ...job, input: { texts: ['a'] } }, ask('e1'));
+    const result = embed(client, { ...job, input: { texts: ['a'] } });
     await tick(100);
     lead(({ send }) =>
       send({
-        type: 'result',
-        result: {
+        type: 'event',
+        event: {
+          type: 'done',
           vectors: [new Float32Array([1, 0])],
           promptTokens: 3,
           fingerprint: 'fake',

@@ -1,6 +1,6 @@
 import type { EngineTransport } from '../../../src/connection/engine-connection.ts';
 import type { AskerMessage, EngineMessage } from '../../../src/protocol/engine-port.ts';
-import type { ChatEvent } from '../../../src/protocol/job.ts';
+import type { ChatEvent } from '../../../src/jobs/chat.ts';
 import { LEADER_EXIT_CHANNEL } from '../../../src/protocol/discovery.ts';
 import type { ErrorCode } from '../../../src/errors/error-codes.ts';
 import { engineLock } from '../../../src/protocol/locks.ts';

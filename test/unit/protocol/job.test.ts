@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SAMPLING, type Sampling } from '../../../src/protocol/job.ts';
+import { SAMPLING, type Sampling } from '../../../src/jobs/sampling.ts';
 import { toUpstreamRequest } from '../../../src/routing/upstream/upstream-request.ts';
 import { completionRequest } from '../../../src/worker/runtimes/llama-cpp/completion-format.ts';
 import { toWebLlmRequest } from '../../../src/worker/runtimes/web-llm/web-llm-request.ts';

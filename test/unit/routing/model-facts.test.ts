@@ -60,7 +60,7 @@ test('where its server fails, the device’s facts are told', async () => {
   const device = await readDeviceFacts(scope, locks);
   const local = { ...server, engine: 'wllama' as const, name: 'local' };
   const both = { ...catalog, models: catalog.models.map((m) => ({ ...m, variants: [server, local] })) };
-  const [target] = (await servers.targetsOf(both, 'm')) ?? [];
+  const [target] = (await servers.targetsOf(both.models[0])) ?? [];
   target?.server?.circuit.open(new Error('away'));
   expect((await withServerFacts(servers, both, device)).get('m')).toEqual({ ...facts, loaded: false });
 });

@@ -5,8 +5,10 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
 import type { CatalogModel, Variant } from '../../../src/catalog/catalog.ts';
-import type { ChatEvent, ChatJob, EmbeddingJob } from '../../../src/protocol/job.ts';
-import type { EngineClient, EngineEvent } from '../../../src/api/service-dependencies.ts';
+import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';
+import type { EmbeddingJob } from '../../../src/jobs/embedding.ts';
+import type { EventOf, JobOf, Kind } from '../../../src/jobs/kinds.ts';
+import type { EngineClient, Waiting } from '../../../src/api/service-dependencies.ts';
 import { serverError } from '../../../src/errors/service-error.ts';
 import { writeSettings } from '../../../src/database/database.ts';
 import { routedEngine } from '../../../src/routing/routed-engine.ts';
@@ -100,8 +102,8 @@ const device = (state: 'works' | 'fails'): EngineClient => {
   const fail = () => {
     if (state === 'fails') throw serverError('out_of_memory', 'too little');
   };
-  return {
-    async *chat({ deviceOnly, variants }): AsyncGenerator<EngineEvent> {
+  const runs: { [K in Kind]: (job: JobOf<K>) => AsyncIterable<Waiting | EventOf<K>> } = {
+    async *chat({ deviceOnly, variants }) {
       onDevice.push({ deviceOnly, variants });
       yield { type: 'waiting', stage: 'loading' };
       fail();
@@ -111,16 +113,18 @@ const device = (state: 'works' | 'fails'): EngineClient => {
       const timings = { queueMs: 0, prefillMs: 0, decodeMs: 0 };
       yield { type: 'done', finishReason: 'stop', usage, timings };
     },
-    async *transcribe() {
+    async *transcription() {
       fail();
       yield { type: 'waiting', stage: 'loading' };
     },
-    async embed() {
+    async *embedding() {
       fail();
       const timings = { queueMs: 0, computeMs: 0 };
-      return { vectors: [new Float32Array([1])], promptTokens: 1, fingerprint: 'device', timings };
+      const vectors = [new Float32Array([1])];
+      yield { type: 'done', vectors, promptTokens: 1, fingerprint: 'device', timings };
     },
   };
+  return { run: <K extends Kind>(given: JobOf<K>) => runs[given.kind](given) };
 };
 
 const common = { license: 'MIT', contextLength: 10, files: [] };
@@ -153,7 +157,10 @@ function models(
   const catalog = { ownedBy: 'us', models: [model] };
   const known = new Servers('/', () => ++changes);
   return {
-    engine: routedEngine(device(next === 'fails' ? 'fails' : 'works'), (id) => known.targetsOf(catalog, id)),
+    entry: { id: 'm', kind, created: 0, ownedBy: 'us', defaults: {}, catalogModel: model },
+    engine: routedEngine(device(next === 'fails' ? 'fails' : 'works'), ({ catalogModel }) =>
+      known.targetsOf(catalogModel),
+    ),
     reasons: async () => (await known.addTo(null, catalog))?.models[0]?.reasons,
   };
 }
@@ -167,11 +174,11 @@ interface Options {
 const embedding: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts: ['a'] } };
 
 async function ask(
-  { engine }: Pick<ReturnType<typeof models>, 'engine'>,
+  { engine, entry }: Pick<ReturnType<typeof models>, 'engine' | 'entry'>,
   more: Partial<ChatJob> = {},
 ): Promise<{ text: string; fingerprint: string | null }> {
   const events: ChatEvent[] = [];
-  for await (const event of engine.chat({ ...job, ...more }, { id: 'r', signal: never })) {
+  for await (const event of engine.run({ ...job, ...more }, { id: 'r', signal: never, model: entry })) {
     if (event.type !== 'waiting') events.push(event);
     // As the service does.
     if (event.type === 'done') break;
@@ -181,8 +188,12 @@ async function ask(
   return { text, fingerprint: accepted?.accepted.fingerprint ?? null };
 }
 
-const embed = ({ engine }: ReturnType<typeof models>, more: Partial<EmbeddingJob> = {}) =>
-  engine.embed({ ...embedding, ...more }, { id: 'r', signal: never });
+async function embed({ engine, entry }: ReturnType<typeof models>, more: Partial<EmbeddingJob> = {}) {
+  const request = { id: 'r', signal: never, model: entry };
+  for await (const event of engine.run({ ...embedding, ...more }, request))
+    if (event.type === 'done') return event;
+  throw new Error('no vectors came');
+}
 
 const byDevice = { text: 'from the device', fingerprint: 'device' };
 const byServer = { text: 'from the server', fingerprint: 'server-upstream' };

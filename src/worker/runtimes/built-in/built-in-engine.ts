@@ -4,16 +4,16 @@ import type { BuiltInVariant } from '../../../catalog/catalog.ts';
 import { contextLengthExceeded, engineCrashed, isContextLengthError } from '../../../errors/engine-errors.ts';
 import { serverError, ServiceError } from '../../../errors/service-error.ts';
 import type { BuiltInEvent, BuiltInModel } from '../../../protocol/built-in.ts';
-import { type ChatEvent, type ChatImage, type ChatJob, imagesOf } from '../../../protocol/job.ts';
+import { type ChatEvent, type ChatImage, type ChatJob, imagesOf } from '../../../jobs/chat.ts';
 import { abortable, Channel, withTimeout } from '../../../util/async.ts';
-import type { ChatEngine, LoadEngine } from '../engine.ts';
+import type { Engine, LoadedFacts, LoadEngine } from '../engine.ts';
 import { builtInFault } from './built-in-fault.ts';
 import { cannot, refuseImages, type SessionFacts, toBuiltInRequest } from './built-in-request.ts';
 
 /** Until the browser has counted a prompt (it may load the model for that), or given the next part of a reply. */
 const SILENCE_MS = 60_000;
 
-export const loadBuiltIn: LoadEngine<BuiltInVariant, ChatEngine> = async (
+export const loadBuiltIn: LoadEngine<BuiltInVariant, 'chat'> = async (
   variant,
   { builtIn, imageOrigins = [], signal },
 ) => {
@@ -30,33 +30,31 @@ interface BuiltInFacts extends SessionFacts, Pick<BuiltInVariant, 'name' | 'cont
 }
 
 /** Asks the page's sessions. Which model they are of, the browser does not tell. */
-class BuiltInEngine implements ChatEngine {
+class BuiltInEngine implements Engine<'chat'> {
+  readonly kind = 'chat';
   readonly slots = 1;
-  readonly thinks = false;
   readonly fingerprint: string;
-  readonly vision: boolean;
-  contextLength: number;
+  readonly facts: LoadedFacts & { contextLength: number };
   readonly #page: BuiltInModel;
-  readonly #facts: BuiltInFacts;
+  readonly #session: BuiltInFacts;
 
   constructor(page: BuiltInModel, facts: BuiltInFacts) {
     this.#page = page;
-    this.#facts = facts;
+    this.#session = facts;
     this.fingerprint = `${facts.name}-${browser()}`;
-    this.contextLength = facts.contextLength;
-    this.vision = facts.images;
+    this.facts = { contextLength: facts.contextLength, thinks: false, vision: facts.images };
   }
 
-  async *generate(
+  async *run(
     job: ChatJob,
     signal: AbortSignal,
     onPrefill?: () => void,
   ): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
     const began = performance.now();
-    refuseImages(job, this.#facts);
+    refuseImages(job, this.#session);
     const images = await this.#readImages(job, signal);
-    const request = toBuiltInRequest(job, this.#facts, images);
+    const request = toBuiltInRequest(job, this.#session, images);
     const { port1: port, port2 } = new MessageChannel();
     const events = new Channel<BuiltInEvent>();
     port.onmessage = ({ data }: MessageEvent<BuiltInEvent>) => events.push(data);
@@ -75,9 +73,9 @@ class BuiltInEngine implements ChatEngine {
       for (;;) {
         const event = await next();
         if (event.type === 'counted') {
-          ({ promptTokens, contextLength: this.contextLength } = event);
-          if (!job.countOnly && promptTokens >= this.contextLength)
-            throw contextLengthExceeded(promptTokens, this.contextLength);
+          ({ promptTokens, contextLength: this.facts.contextLength } = event);
+          if (!job.countOnly && promptTokens >= this.facts.contextLength)
+            throw contextLengthExceeded(promptTokens, this.facts.contextLength);
           onPrefill?.();
           // A refused schema is only found with the first part of the reply.
           if (job.countOnly) return yield this.#accepted(promptTokens);
@@ -115,7 +113,7 @@ class BuiltInEngine implements ChatEngine {
       import('../../images/read-images.ts'),
       import('../../images/decode-image.ts'),
     ]);
-    const read = await readImages(images, this.#facts.imageOrigins, decodeToBitmap, signal);
+    const read = await readImages(images, this.#session.imageOrigins, decodeToBitmap, signal);
     return new Map(read.map((bitmap, index) => [images[index] as ChatImage, bitmap]));
   }
 
@@ -125,7 +123,10 @@ class BuiltInEngine implements ChatEngine {
 
   #failure({ name, message, counts }: Extract<BuiltInEvent, { type: 'failed' }>, job: ChatJob): Error {
     if (name === 'QuotaExceededError') {
-      const { requested, quota } = counts ?? { requested: this.contextLength, quota: this.contextLength };
+      const { requested, quota } = counts ?? {
+        requested: this.facts.contextLength,
+        quota: this.facts.contextLength,
+      };
       return contextLengthExceeded(requested, quota);
     }
     // The schema is all of a request that the API may not know.

@@ -5,10 +5,9 @@ import {
   type ChatJob,
   type ChatMessage,
   type Constraint,
-  engineFields,
   imagesOf,
-  type EngineSampling,
-} from '../../../protocol/job.ts';
+} from '../../../jobs/chat.ts';
+import { engineFields, type EngineSampling } from '../../../jobs/sampling.ts';
 import { withToolCalls } from '../../prompt/tool-call-text.ts';
 
 /** What the browser's model cannot do: the model's next variant may. */

@@ -1,13 +1,6 @@
 import type { VariantSampling } from '../../../catalog/catalog.ts';
-import {
-  type ChatEvent,
-  type Constraint,
-  engineFields,
-  type EngineFinishReason,
-  type EngineSampling,
-  type Sampling,
-  type TokenLogprob,
-} from '../../../protocol/job.ts';
+import type { ChatEvent, Constraint, EngineFinishReason, TokenLogprob } from '../../../jobs/chat.ts';
+import { engineFields, type EngineSampling, type Sampling } from '../../../jobs/sampling.ts';
 import type { Completion } from '../../prompt/think-first.ts';
 
 /** A completion as llama.cpp's server takes it, in its own names. */

@@ -2,7 +2,7 @@ import { CacheManager, type LoadModelParams, Wllama } from '@wllama/wllama';
 
 import type { WllamaVariant } from '../../../catalog/catalog.ts';
 import { abortable, withTimeout } from '../../../util/async.ts';
-import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
+import type { EngineContext, LoadEngine } from '../engine.ts';
 import { serverError, ServiceError } from '../../../errors/service-error.ts';
 import { chatThreads, hasThreads, realAdapter } from '../../device/device.ts';
 import { PromptRenderer } from '../template/prompt-renderer.ts';
@@ -28,7 +28,7 @@ const batchOf = (gpu: boolean): number => (gpu ? GPU_BATCH : CPU_BATCH);
 /** To end a load that failed, in milliseconds. */
 const EXIT_MS = 2000;
 
-export const loadWllama: LoadEngine<WllamaVariant, ChatEngine> = async (variant, context) => {
+export const loadWllama: LoadEngine<WllamaVariant, 'chat'> = async (variant, context) => {
   const looking = hasGpu();
   const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
   await checkGguf(variant, blobs);

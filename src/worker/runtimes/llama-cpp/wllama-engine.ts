@@ -3,14 +3,15 @@ import type { Wllama } from '@wllama/wllama';
 import type { VariantSampling } from '../../../catalog/catalog.ts';
 import { contextLengthExceeded, engineCrashed } from '../../../errors/engine-errors.ts';
 import { requestError, serverError, ServiceError, unsupported } from '../../../errors/service-error.ts';
-import { type ChatEvent, type ChatJob, imagesOf, type Sampling } from '../../../protocol/job.ts';
+import { type ChatEvent, type ChatJob, imagesOf } from '../../../jobs/chat.ts';
+import type { Sampling } from '../../../jobs/sampling.ts';
 import { Channel } from '../../../util/async.ts';
 import type { ModelImage } from '../../images/decode-image.ts';
 import { refuseOversized, refuseOversizedText } from '../../prompt/prompt-bounds.ts';
 import type { PromptRenderer } from '../template/prompt-renderer.ts';
 import { type Complete, type Completion, ThinkFirst, toCompletion } from '../../prompt/think-first.ts';
 import { SlotQueue } from '../../slot-queue.ts';
-import type { ChatEngine } from '../engine.ts';
+import type { Engine, LoadedFacts } from '../engine.ts';
 import { type Chunk, completionRequest, LlamaReplyReader } from './completion-format.ts';
 import {
   isCrowded,
@@ -52,12 +53,11 @@ interface EngineOptions {
 }
 
 /** llama.cpp's server in WASM: its requests and chunks turned into ours. */
-export class WllamaEngine implements ChatEngine {
+export class WllamaEngine implements Engine<'chat'> {
+  readonly kind = 'chat';
   readonly fingerprint: string;
   readonly slots: number;
-  readonly chats: boolean;
-  readonly thinks: boolean;
-  readonly contextLength: number;
+  readonly facts: LoadedFacts & { contextLength: number };
   readonly #wllama: Wllama;
   readonly #scheduler: ReplyScheduler;
   readonly #renderer: PromptRenderer;
@@ -82,26 +82,25 @@ export class WllamaEngine implements ChatEngine {
     this.fingerprint = fingerprint;
     this.slots = slots;
     this.#batch = batch;
-    this.chats = renderer.chats;
-    this.thinks = renderer.thinks;
-    this.contextLength = wllama.getLoadedContextInfo().n_ctx;
+    this.facts = {
+      contextLength: wllama.getLoadedContextInfo().n_ctx,
+      chats: renderer.chats,
+      thinks: renderer.thinks,
+      vision: imageMarker !== null,
+    };
     this.#sampling = sampling;
     this.#imageMarker = imageMarker;
     this.#imageOrigins = imageOrigins;
   }
 
-  get vision(): boolean {
-    return this.#imageMarker !== null;
-  }
-
-  async *generate(
+  async *run(
     job: ChatJob,
     signal: AbortSignal,
     onPrefill?: () => void,
   ): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
-    const { contextLength } = this;
+    const { contextLength } = this.facts;
     refuseOversized(job.input, contextLength);
     const images = await this.#readImages(job, signal);
     const complete: Complete = (part) =>
@@ -165,7 +164,7 @@ export class WllamaEngine implements ChatEngine {
       const promptTokens = await this.#scheduler.count(
         completion.prompt,
         specialText,
-        images.length > 0 ? this.contextLength : this.#batch,
+        images.length > 0 ? this.facts.contextLength : this.#batch,
         this.#promptImages(completion.prompt, images),
       );
       signal.throwIfAborted();

@@ -4,7 +4,7 @@ import type { TransformersVariant } from '../../../catalog/catalog.ts';
 import { weightBytes } from '../../../catalog/memory-estimate.ts';
 import { abortable } from '../../../util/async.ts';
 import { hasThreads, processors, watchGpu } from '../../device/device.ts';
-import type { EmbeddingEngine, EngineContext, LoadEngine } from '../engine.ts';
+import type { EngineContext, LoadEngine } from '../engine.ts';
 import { checkConfig, graphFailure, noGpu, tokenizerFailure } from './transformers-files.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
 import { OnnxSession } from './onnx-session.ts';
@@ -18,10 +18,7 @@ const DEFAULT_DEVICE = 'wasm';
 /** Two texts of one length, so that there is no padding. */
 const WARM_UP = [Array.from({ length: 16 }, () => 0), Array.from({ length: 16 }, () => 0)];
 
-export const loadTransformers: LoadEngine<TransformersVariant, EmbeddingEngine> = async (
-  variant,
-  context,
-) => {
+export const loadTransformers: LoadEngine<TransformersVariant, 'embedding'> = async (variant, context) => {
   await checkConfig(variant, context);
   const files = filesOf(variant, context);
   const tokenizer = await abortable(loadTokenizer(variant, context, files.read), files.failed);

@@ -1,6 +1,6 @@
 import type { TransformersVariant } from '../../../catalog/catalog.ts';
-import type { EmbeddingJob } from '../../../protocol/job.ts';
-import type { EmbeddingEngine } from '../engine.ts';
+import type { EmbeddingEvent, EmbeddingJob } from '../../../jobs/embedding.ts';
+import type { Engine } from '../engine.ts';
 import { engineCrashed } from '../../../errors/engine-errors.ts';
 import { requestError, serverError, ServiceError } from '../../../errors/service-error.ts';
 import { withTimeout } from '../../../util/async.ts';
@@ -90,8 +90,12 @@ interface Request {
  * Embeds the texts of all requests under way together: in one batch after another. Each begins with a text of
  * the request whose turn it is, and is filled with the texts, of any request, that fit it best.
  */
-export class TransformersEngine implements EmbeddingEngine {
+export class TransformersEngine implements Engine<'embedding'> {
+  readonly kind = 'embedding';
   readonly fingerprint: string;
+  /** The texts of all requests share batches. */
+  readonly slots = Number.POSITIVE_INFINITY;
+  readonly facts = {};
   readonly #embedder: Embedder;
   readonly #variant: EmbeddingFacts;
   readonly #limits: BatchLimits;
@@ -111,12 +115,20 @@ export class TransformersEngine implements EmbeddingEngine {
     this.fingerprint = fingerprint;
   }
 
-  async embed(job: EmbeddingJob, signal: AbortSignal): Promise<{ vectors: Vector[]; tokens: number }> {
+  async *run(
+    job: EmbeddingJob,
+    signal: AbortSignal,
+    onPrefill?: () => void,
+  ): AsyncGenerator<EmbeddingEvent, void, undefined> {
     signal.throwIfAborted();
+    const began = performance.now();
+    onPrefill?.();
     this.#checkDimensions(job.dimensions);
     const sequences = await this.#sequences(job, signal);
-    const tokens = sequences.reduce((sum, { length }) => sum + length, 0);
-    return { vectors: await this.#enqueue(sequences, signal), tokens };
+    const promptTokens = sequences.reduce((sum, { length }) => sum + length, 0);
+    const vectors = await this.#enqueue(sequences, signal);
+    const timings = { queueMs: 0, computeMs: performance.now() - began };
+    yield { type: 'done', vectors, promptTokens, fingerprint: this.fingerprint, timings };
   }
 
   async unload(): Promise<void> {
@@ -159,7 +171,7 @@ export class TransformersEngine implements EmbeddingEngine {
   }
 
   async #runAll(): Promise<void> {
-    for (let batch = this.#nextBatch(); batch; batch = this.#nextBatch()) await this.#run(batch);
+    for (let batch = this.#nextBatch(); batch; batch = this.#nextBatch()) await this.#runBatch(batch);
   }
 
   #nextBatch(): Item[] | null {
@@ -173,7 +185,7 @@ export class TransformersEngine implements EmbeddingEngine {
     return null;
   }
 
-  async #run(batch: Item[]): Promise<void> {
+  async #runBatch(batch: Item[]): Promise<void> {
     this.#batch = batch;
     try {
       const vectors = await this.#embedder.run(batch.map(({ ids }) => ids));

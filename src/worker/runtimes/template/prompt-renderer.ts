@@ -1,7 +1,7 @@
 import type { Remote } from 'comlink';
 
 import { requestError, ServiceError } from '../../../errors/service-error.ts';
-import type { ChatJob, ChatMessage } from '../../../protocol/job.ts';
+import type { ChatJob, ChatMessage } from '../../../jobs/chat.ts';
 import { abortable, withTimeout } from '../../../util/async.ts';
 import { ModelWorker } from '../onnx/model-worker.ts';
 import { SlotQueue } from '../../slot-queue.ts';

@@ -3,7 +3,7 @@ import type { ProxyMarked } from 'comlink';
 import { toWireError } from '../../../errors/engine-errors.ts';
 import { ServiceError } from '../../../errors/service-error.ts';
 import type { WireError } from '../../../errors/wire-error.ts';
-import type { ChatJob } from '../../../protocol/job.ts';
+import type { ChatJob } from '../../../jobs/chat.ts';
 import { ChatPrompt, type SpecialTokens } from '../../prompt/chat-prompt.ts';
 import type { ChatOpening } from '../../prompt/think-first.ts';
 

@@ -1,7 +1,7 @@
 import type { AppConfig, InitProgressReport } from '@mlc-ai/web-llm';
 
 import type { WebLlmVariant } from '../../../catalog/catalog.ts';
-import type { ChatEngine, EngineContext, LoadEngine } from '../engine.ts';
+import type { Engine, EngineContext, LoadEngine } from '../engine.ts';
 import { abortable } from '../../../util/async.ts';
 import { ServiceError } from '../../../errors/service-error.ts';
 import { serveArtifacts } from './internals/artifact-cache.ts';
@@ -14,7 +14,7 @@ import { libraryPath } from '../../../model-files/sources/mlc-paths.ts';
 import { PipelineWatch, watchedEngine } from './internals/pipeline-watch.ts';
 
 /** Loads an MLC model from the weight store, with as much context as the GPU's memory allows. */
-export const loadWebLlm: LoadEngine<WebLlmVariant, ChatEngine> = async (variant, context) => {
+export const loadWebLlm: LoadEngine<WebLlmVariant, 'chat'> = async (variant, context) => {
   const gpu = 'gpu' in navigator ? navigator.gpu : null;
   if (!gpu) throw noGpu(variant.name);
   await checkFeatures(gpu, variant);
@@ -53,7 +53,7 @@ async function loadOnce(
   files: ModelFiles,
   context: EngineContext,
   contextLength: number | null,
-): Promise<ChatEngine> {
+): Promise<Engine<'chat'>> {
   const webLlm = await import('@mlc-ai/web-llm');
   const watch = new PipelineWatch();
   const artifacts = serveArtifacts(files.read);

@@ -1,13 +1,13 @@
 import type { ChatCompletionChunk, Completion, MLCEngine } from '@mlc-ai/web-llm';
 
-import type { ChatEvent, ChatJob, Delta, TokenLogprob } from '../../../protocol/job.ts';
+import type { ChatEvent, ChatJob, Delta, TokenLogprob } from '../../../jobs/chat.ts';
 import {
   CountedError,
   type Pipeline,
   type PipelineWatch,
   type PromptCount,
 } from './internals/pipeline-watch.ts';
-import type { ChatEngine } from '../engine.ts';
+import type { Engine, LoadedFacts } from '../engine.ts';
 import { createDeferred } from '../../../util/async.ts';
 import { deviceLost } from '../../../errors/engine-errors.ts';
 import { refuseOversized } from '../../prompt/prompt-bounds.ts';
@@ -85,9 +85,11 @@ export interface WebLlmParts {
   lost: Promise<unknown>;
 }
 
-/** Adapts web-llm to `ChatEngine`. */
-export class WebLlmChatEngine implements ChatEngine {
+/** Adapts web-llm to `Engine`. */
+export class WebLlmChatEngine implements Engine<'chat'> {
+  readonly kind = 'chat';
   readonly slots = 1;
+  readonly facts: LoadedFacts;
   readonly fingerprint: string;
   /** Of the empty thoughts that its replies begin with. */
   readonly #tags: ThinkTags | null;
@@ -101,6 +103,7 @@ export class WebLlmChatEngine implements ChatEngine {
     this.#parts = parts;
     this.fingerprint = parts.fingerprint;
     this.#tags = thinkTags(parts.replyPrefix ?? '');
+    this.facts = { contextLength: parts.contextLength, thinks: this.#tags !== null };
     this.#lost = parts.lost.then(() => {
       this.#isLost = true;
       throw deviceLost();
@@ -108,15 +111,7 @@ export class WebLlmChatEngine implements ChatEngine {
     this.#lost.catch(() => undefined);
   }
 
-  get contextLength(): number {
-    return this.#parts.contextLength;
-  }
-
-  get thinks(): boolean {
-    return this.#tags !== null;
-  }
-
-  async *generate(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+  async *run(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
     const before = this.#last;
     const turn = createDeferred();
     this.#last = turn.promise;

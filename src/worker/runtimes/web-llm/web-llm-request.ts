@@ -4,13 +4,8 @@ import type {
   CompletionCreateParamsStreaming,
   ResponseFormat,
 } from '@mlc-ai/web-llm';
-import {
-  type ChatJob,
-  type ChatMessage,
-  type Constraint,
-  engineFields,
-  type EngineSampling,
-} from '../../../protocol/job.ts';
+import type { ChatJob, ChatMessage, Constraint } from '../../../jobs/chat.ts';
+import { engineFields, type EngineSampling } from '../../../jobs/sampling.ts';
 import { requestError } from '../../../errors/service-error.ts';
 import { withToolCalls } from '../../prompt/tool-call-text.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';

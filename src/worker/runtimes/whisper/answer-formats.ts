@@ -1,4 +1,4 @@
-import type { TranscriptionJob, TranscriptionSegment } from '../../../protocol/job.ts';
+import type { TranscriptionJob, TranscriptionSegment } from '../../../jobs/transcription.ts';
 import type { FormFields } from './form-fields.ts';
 
 export interface Transcript {

@@ -4,7 +4,7 @@ import type { WhisperVariant } from '../../../catalog/catalog.ts';
 import { serverError } from '../../../errors/service-error.ts';
 import type { DecodeAudio } from '../../../protocol/worker-control.ts';
 import { hasAdapter, hasThreads, processors } from '../../device/device.ts';
-import type { LoadEngine, TranscriptionEngine } from '../engine.ts';
+import type { LoadEngine } from '../engine.ts';
 import { ModelWorker } from '../onnx/model-worker.ts';
 import { isStartFailure, runtimeFiles, startFailure, withThreads } from '../onnx/runtime-files.ts';
 import { folderOf, graphFailure, namesOf, noGpu } from '../onnx/transformers-files.ts';
@@ -24,7 +24,7 @@ const NEEDED = [
 /** More gain nothing for a model of this size. */
 const MAX_THREADS = 4;
 
-export const loadWhisper: LoadEngine<WhisperVariant, TranscriptionEngine> = async (variant, context) => {
+export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (variant, context) => {
   checkFiles(variant);
   const { name, device = 'wasm' } = variant;
   if (device === 'webgpu' && !(await hasAdapter())) throw noGpu(variant);

@@ -1,4 +1,4 @@
-import type { TranscriptionProgress, TranscriptionSegment } from '../../../protocol/job.ts';
+import type { TranscriptionProgress, TranscriptionSegment } from '../../../jobs/transcription.ts';
 import { abortable, withTimeout } from '../../../util/async.ts';
 import { cutWindow } from './segments.ts';
 import { MAX_PREVIOUS_TOKENS, SAMPLE_RATE, WINDOW_SECONDS } from './whisper-model.ts';

@@ -2,9 +2,13 @@ import { proxy, type Remote } from 'comlink';
 
 import { engineCrashed } from '../../../errors/engine-errors.ts';
 import { requestError, ServiceError } from '../../../errors/service-error.ts';
-import type { TranscriptionEvent, TranscriptionJob, TranscriptionProgress } from '../../../protocol/job.ts';
+import type {
+  TranscriptionEvent,
+  TranscriptionJob,
+  TranscriptionProgress,
+} from '../../../jobs/transcription.ts';
 import { Channel, delay, withTimeout } from '../../../util/async.ts';
-import type { TranscriptionEngine } from '../engine.ts';
+import type { Engine } from '../engine.ts';
 import type { ModelWorker } from '../onnx/model-worker.ts';
 import { contentType, countTokens, deltaEvent, doneEvent, formatWhole } from './answer-formats.ts';
 import { type FormFields, parseFields } from './form-fields.ts';
@@ -19,9 +23,11 @@ const PING_MS = 1000;
 type Calls = Pick<ModelWorker<WhisperHost, Remote<typeof whisperWorker>>, 'call' | 'end'>;
 
 /** Whisper in a worker, and its answers in the formats of the API. */
-export class WhisperEngine implements TranscriptionEngine {
+export class WhisperEngine implements Engine<'transcription'> {
+  readonly kind = 'transcription';
   readonly fingerprint: string;
   readonly slots = 1;
+  readonly facts = {};
   readonly #worker: Calls;
   readonly #abilities: WhisperAbilities;
 
@@ -31,9 +37,10 @@ export class WhisperEngine implements TranscriptionEngine {
     this.fingerprint = fingerprint;
   }
 
-  async *transcribe(
+  async *run(
     job: TranscriptionJob,
     signal: AbortSignal,
+    onPrefill?: () => void,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
     const began = performance.now();
     const fields = parseFields(job.fields);
@@ -56,6 +63,7 @@ export class WhisperEngine implements TranscriptionEngine {
           throw step.error.status < 500 ? new ServiceError(step.error) : engineCrashed(step.error);
         }
         if (step === 'sound') {
+          onPrefill?.();
           yield { type: 'accepted', fingerprint: this.fingerprint, contentType: contentType(fields) };
         } else if ('segments' in step) {
           progress = step;

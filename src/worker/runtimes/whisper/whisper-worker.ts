@@ -3,7 +3,7 @@ import type { ProxyMarked } from 'comlink';
 
 import { toWireError } from '../../../errors/engine-errors.ts';
 import type { WireError } from '../../../errors/wire-error.ts';
-import type { TranscriptionProgress } from '../../../protocol/job.ts';
+import type { TranscriptionProgress } from '../../../jobs/transcription.ts';
 import type { DecodeAudio } from '../../../protocol/worker-control.ts';
 import { withTimeout } from '../../../util/async.ts';
 import { type Runtime, wasmOptions } from '../onnx/runtime-files.ts';

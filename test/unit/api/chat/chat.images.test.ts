@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import type { Catalog, WllamaVariant } from '../../../../src/catalog/catalog.ts';
 import { catalogDirectory } from '../../../../src/api/models/models.ts';
-import type { ChatJob } from '../../../../src/protocol/job.ts';
+import type { ChatJob } from '../../../../src/jobs/chat.ts';
 import { toUpstreamRequest } from '../../../../src/routing/upstream/upstream-request.ts';
 import { fakeService } from '../../../support/fake-service.ts';
 

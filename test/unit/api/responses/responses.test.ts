@@ -1,6 +1,6 @@
 import OpenAI, { APIError, NotFoundError } from 'openai';
 import { describe, expect, test } from 'vitest';
-import type { ChatJob } from '../../../../src/protocol/job.ts';
+import type { ChatJob } from '../../../../src/jobs/chat.ts';
 import { createResponseStore, RESPONSE_LIFETIME_MS } from '../../../../src/database/database.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { fakeService } from '../../../support/fake-service.ts';

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import type { ChatJob } from '../../../../src/protocol/job.ts';
+import type { ChatJob } from '../../../../src/jobs/chat.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
 import { CallReader } from '../../../../src/api/tools/call-reader.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';

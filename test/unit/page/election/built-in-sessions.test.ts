@@ -5,7 +5,7 @@ import { withBuiltIn } from '../../../../src/catalog/with-built-in.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
 import { BuiltInSessions } from '../../../../src/page/election/built-in-sessions.ts';
 import { downloadBuiltIn } from '../../../../src/page/download-built-in.ts';
-import type { ChatEvent, ChatJob, ChatMessage } from '../../../../src/protocol/job.ts';
+import type { ChatEvent, ChatJob, ChatMessage } from '../../../../src/jobs/chat.ts';
 import { builtInFault } from '../../../../src/worker/runtimes/built-in/built-in-fault.ts';
 import { loadBuiltIn } from '../../../../src/worker/runtimes/built-in/built-in-engine.ts';
 import { type FakeLanguageModel, installLanguageModel } from '../../../support/fake-language-model.ts';
@@ -58,7 +58,7 @@ const job = (more: Partial<ChatJob> = {}): ChatJob => ({
 
 async function run({ engine }: Awaited<ReturnType<typeof load>>, asked: ChatJob, signal = never) {
   const events: ChatEvent[] = [];
-  for await (const event of engine.generate(asked, signal)) events.push(event);
+  for await (const event of engine.run(asked, signal)) events.push(event);
   const text = events.flatMap((event) => (event.type === 'delta' ? event.delta.text : [])).join('');
   const done = events.find((event) => event.type === 'done');
   return { events, text, done };
@@ -83,7 +83,7 @@ describe('a reply', () => {
         finishReason: 'stop',
         usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 5 },
       });
-      expect(loaded.engine.contextLength).toBe(1000);
+      expect(loaded.engine.facts.contextLength).toBe(1000);
       expect(loaded.calls.destroyed).toBe(1);
     },
   );
@@ -154,7 +154,7 @@ describe('a reply', () => {
     const abort = new AbortController();
     const reason = new Error('enough');
     const reply = (async () => {
-      for await (const event of loaded.engine.generate(job(), abort.signal))
+      for await (const event of loaded.engine.run(job(), abort.signal))
         if (event.type === 'delta') abort.abort(reason);
     })();
     await expect(reply).rejects.toBe(reason);
@@ -270,7 +270,7 @@ describe('a failure', () => {
     const loaded = await load({ chunkMs: 5 });
     const abort = new AbortController();
     const reply = (async () => {
-      for await (const event of loaded.engine.generate(job(), abort.signal))
+      for await (const event of loaded.engine.run(job(), abort.signal))
         if (event.type === 'delta') loaded.sessions.stop();
     })();
     await expect(reply).rejects.toMatchObject({ wire: { code: 'engine_crashed' } });

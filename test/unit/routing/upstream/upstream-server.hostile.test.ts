@@ -2,7 +2,9 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { UpstreamVariant } from '../../../../src/catalog/catalog.ts';
-import type { ChatEvent, EmbeddingJob } from '../../../../src/protocol/job.ts';
+import type { ChatEvent } from '../../../../src/jobs/chat.ts';
+import { lastOf } from '../../../support/last-of.ts';
+import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
 import { upstreamChat } from '../../../../src/routing/upstream/upstream-chat.ts';
 import { upstreamEmbedding } from '../../../../src/routing/upstream/upstream-embedding.ts';
 import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
@@ -52,7 +54,7 @@ async function ask(prompt = 'hi', more: Partial<UpstreamVariant> = {}): Promise<
 
 const embed = (texts = ['some text'], dimensions = 2) => {
   const job: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts } };
-  return upstreamEmbedding(serverAt({ dimensions }), job, never);
+  return lastOf(upstreamEmbedding(serverAt({ dimensions }), job, never));
 };
 
 const failed = (message: RegExp) => ({

@@ -2,10 +2,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import type { UpstreamVariant } from '../../../../src/catalog/catalog.ts';
-import type { ChatEvent, ChatJob, EmbeddingJob } from '../../../../src/protocol/job.ts';
+import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
+import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
 import { upstreamChat } from '../../../../src/routing/upstream/upstream-chat.ts';
 import { upstreamEmbedding } from '../../../../src/routing/upstream/upstream-embedding.ts';
 import { UpstreamServer } from '../../../../src/routing/upstream/upstream-server.ts';
+import { lastOf } from '../../../support/last-of.ts';
 
 const KEY = 'sk-secret-of-the-site';
 const never = new AbortController().signal;
@@ -354,7 +356,9 @@ test('embeddings that a server did not shorten are refused by name', async () =>
     }),
   );
   const shorter: EmbeddingJob = { kind: 'embedding', model: 'm', input: { texts: ['a'] }, dimensions: 1 };
-  expect(await failure(upstreamEmbedding(serverAt(baseUrl, 'embedding'), shorter, never))).toMatchObject({
+  expect(
+    await failure(lastOf(upstreamEmbedding(serverAt(baseUrl, 'embedding'), shorter, never))),
+  ).toMatchObject({
     wire: { status: 400, param: 'dimensions', code: 'unsupported_value' },
   });
 });
@@ -370,10 +374,12 @@ test('embeddings: in order, and of length 1', async () => {
     }),
   );
   const embed = (more: Partial<EmbeddingJob>) =>
-    upstreamEmbedding(
-      serverAt(baseUrl, 'embedding'),
-      { kind: 'embedding', model: 'm', input: { texts: ['a'] }, ...more },
-      never,
+    lastOf(
+      upstreamEmbedding(
+        serverAt(baseUrl, 'embedding'),
+        { kind: 'embedding', model: 'm', input: { texts: ['a'] }, ...more },
+        never,
+      ),
     );
   const { vectors, promptTokens } = await embed({ input: { texts: ['a', 'b'] }, dimensions: 2 });
   expect(vectors.map((vector) => [...vector].map((value) => Number(value.toFixed(4))))).toEqual([

@@ -5,10 +5,11 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 // oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
 import 'fake-indexeddb/auto';
 import type { EngineClient } from '../../../../src/api/service-dependencies.ts';
+import type { Job } from '../../../../src/jobs/kinds.ts';
 import type { CatalogModel } from '../../../../src/catalog/catalog.ts';
 import { parseCatalog } from '../../../../src/catalog/parse-catalog.ts';
 import { writeSettings } from '../../../../src/database/database.ts';
-import type { TranscriptionEvent, TranscriptionJob } from '../../../../src/protocol/job.ts';
+import type { TranscriptionEvent, TranscriptionJob } from '../../../../src/jobs/transcription.ts';
 import { routedEngine } from '../../../../src/routing/routed-engine.ts';
 import { Servers } from '../../../../src/routing/servers.ts';
 
@@ -47,8 +48,9 @@ afterEach(() => {
   server.close();
 });
 
-const device: Pick<EngineClient, 'transcribe'> = {
-  async *transcribe(job) {
+const device: EngineClient = {
+  async *run(job: Job) {
+    if (job.kind !== 'transcription') throw new Error('the device transcribes alone');
     onDevice.push(job);
     yield { type: 'accepted', fingerprint: 'device', contentType: 'application/json' };
     const usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 1 };
@@ -56,8 +58,10 @@ const device: Pick<EngineClient, 'transcribe'> = {
   },
 };
 
+const entry = { id: 'm', kind: 'transcription' as const, created: 0, ownedBy: 'us', defaults: {} };
+
 /** A model on a server, and behind it one on the device. */
-function models(route?: NonNullable<CatalogModel['route']>): Pick<EngineClient, 'transcribe'> {
+function models(route?: NonNullable<CatalogModel['route']>): EngineClient {
   const { port } = server.address() as AddressInfo;
   const common = { license: 'MIT', contextLength: 448 };
   const catalog = parseCatalog({
@@ -88,11 +92,11 @@ function models(route?: NonNullable<CatalogModel['route']>): Pick<EngineClient, 
     ],
   });
   const known = new Servers('/', () => undefined);
-  return routedEngine(device as EngineClient, (id) => known.targetsOf(catalog, id));
+  return routedEngine(device, ({ id }) => known.targetsOf(catalog.models.find((each) => each.id === id)));
 }
 
 async function ask(
-  engine: Pick<EngineClient, 'transcribe'>,
+  engine: EngineClient,
   fields: [string, string][] = [],
   more: Partial<TranscriptionJob> = {},
 ): Promise<{ text: string; last: TranscriptionEvent | undefined; contentType: string }> {
@@ -107,7 +111,11 @@ async function ask(
   let text = '';
   let last: TranscriptionEvent | undefined;
   let contentType = '';
-  for await (const event of engine.transcribe(job, { id: 'r', signal: new AbortController().signal })) {
+  for await (const event of engine.run(job, {
+    id: 'r',
+    signal: new AbortController().signal,
+    model: entry,
+  })) {
     if (event.type === 'waiting') continue;
     if (event.type === 'accepted') ({ contentType } = event);
     else text += event.text;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import type { TransformersVariant } from '../../../../src/catalog/catalog.ts';
 import type { Device } from '../../../../src/worker/device/device.ts';
-import type { EmbeddingEngine } from '../../../../src/worker/runtimes/engine.ts';
+import type { Engine } from '../../../../src/worker/runtimes/engine.ts';
 import {
   BackendBenchmark,
   type BenchmarkOptions,
@@ -29,17 +29,26 @@ const device = (fallback: boolean): Device => ({
 });
 
 /** Takes that long for each call, and gives the same vector for each text. */
-const embedder = (ms: number, vector: [number, number] = [1, 0]): EmbeddingEngine => ({
+const embedder = (ms: number, vector: [number, number] = [1, 0]): Engine<'embedding'> => ({
+  kind: 'embedding',
   fingerprint: 'v',
-  embed: async ({ input }) => {
+  slots: Infinity,
+  facts: {},
+  async *run({ input }) {
     await sleep(ms);
-    const texts = 'texts' in input ? input.texts : [];
-    return { vectors: texts.map(() => Float32Array.from(vector)), tokens: 1 };
+    const vectors = ('texts' in input ? input.texts : []).map(() => Float32Array.from(vector));
+    yield {
+      type: 'done',
+      vectors,
+      promptTokens: 1,
+      fingerprint: 'v',
+      timings: { queueMs: 0, computeMs: ms },
+    };
   },
   unload: async () => undefined,
 });
 
-function setUp(gpu: EmbeddingEngine, options: Partial<BenchmarkOptions> = {}) {
+function setUp(gpu: Engine<'embedding'>, options: Partial<BenchmarkOptions> = {}) {
   const results: string[] = [];
   const notes = new Map<string, string>();
   const store = openStore(new MemoryBackend(), 'http://127.0.0.1:9/');
@@ -130,13 +139,14 @@ test('what is too large to be in memory twice is not measured', async () => {
 test('a request ends the measurement, which restarts when all is quiet', async () => {
   let busy = false;
   let runs = 0;
-  const slow: EmbeddingEngine = {
+  const slow: Engine<'embedding'> = {
     ...embedder(0),
-    async embed(job, signal) {
+    async *run(job, signal) {
       busy = ++runs === 1;
-      const embedded = await embedder(100).embed(job, signal);
-      signal.throwIfAborted();
-      return embedded;
+      for await (const event of embedder(100).run(job, signal)) {
+        signal.throwIfAborted();
+        yield event;
+      }
     },
   };
   const { benchmark, results } = setUp(embedder(1), { busy: () => busy });

@@ -39,7 +39,10 @@ function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
     most = Math.max(most, loaded.size);
     return {
       fingerprint: name,
-      embed: async () => ({ vectors: [], tokens: 0 }),
+      kind: 'embedding',
+      slots: Infinity,
+      facts: {},
+      async *run() {},
       unload: async () => void loaded.delete(name),
     };
   };

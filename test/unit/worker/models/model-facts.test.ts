@@ -3,18 +3,19 @@ import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
 import type { EngineFacts } from '../../../../src/protocol/model-facts.ts';
 import { FactsWriter } from '../../../../src/worker/models/facts-writer.ts';
 import { ModelManager } from '../../../../src/worker/models/model-manager.ts';
-import type { ChatEngine } from '../../../../src/worker/runtimes/engine.ts';
+import type { Engine } from '../../../../src/worker/runtimes/engine.ts';
 
 const never = new AbortController().signal;
 const id = 'amber-phoenix-4';
 
 /** Plans the variants of that engine alone, and loads an engine that thinks. */
 function manager(engine: string, onChange = () => undefined): ModelManager {
-  const loaded: ChatEngine = {
+  const loaded: Engine<'chat'> = {
     fingerprint: 'f',
+    kind: 'chat',
     slots: 1,
-    thinks: true,
-    async *generate() {},
+    facts: { thinks: true },
+    async *run() {},
     unload: async () => undefined,
   };
   return new ModelManager(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
-import type { ChatEngine } from '../../../../src/worker/runtimes/engine.ts';
+import type { Engine } from '../../../../src/worker/runtimes/engine.ts';
 import { Estimates } from '../../../../src/worker/models/memory-budget.ts';
 import { ModelManager } from '../../../../src/worker/models/model-manager.ts';
 import { DownloadRate } from '../../../../src/model-files/download/download-rate.ts';
@@ -54,12 +54,18 @@ test('time counts what is not stored; without a known speed there is none', asyn
 });
 
 test('the status has the estimates of all variants, and where the files of a loaded one came from', async () => {
-  const engine = { fingerprint: 'f', slots: 1, generate: () => Promise.reject(new Error('not here')) };
+  const engine = {
+    fingerprint: 'f',
+    slots: 1,
+    kind: 'chat',
+    facts: {},
+    run: () => Promise.reject(new Error('not here')),
+  };
   const manager = new ModelManager(
     catalog,
     async ({ files }, { onFile }) => {
       for (const { path } of files) onFile?.(path, 'disk');
-      return { ...engine, unload: async () => undefined } as unknown as ChatEngine;
+      return { ...engine, unload: async () => undefined } as unknown as Engine;
     },
     () => undefined,
     undefined,

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 
 import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../../src/catalog/catalog.ts';
-import type { ChatEngine } from '../../../../src/worker/runtimes/engine.ts';
+import type { Engine } from '../../../../src/worker/runtimes/engine.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
 import { ModelManager } from '../../../../src/worker/models/model-manager.ts';
 import { variantPlanner } from '../../../../src/worker/models/variant-choice.ts';
@@ -173,7 +173,7 @@ test.each([
 
 function modelManager(
   variants: Variant[],
-  load: (variant: Variant) => Promise<ChatEngine>,
+  load: (variant: Variant) => Promise<Engine<'chat'>>,
   onDeviceLost?: (variant: Variant) => void,
 ) {
   const catalog: Catalog = { ownedBy: 'o', models: [model(...variants)] };
@@ -182,11 +182,13 @@ function modelManager(
   return new ModelManager(catalog, load, () => undefined, plan, undefined, undefined, onDeviceLost);
 }
 
-const engine = ({ name }: Variant): ChatEngine => ({
+const engine = ({ name }: Variant): Engine<'chat'> => ({
   fingerprint: name,
   slots: 1,
+  kind: 'chat',
+  facts: {},
   // oxlint-disable-next-line require-yield
-  async *generate() {
+  async *run() {
     throw new ServiceError({ code: 'device_lost', message: 'lost' });
   },
   unload: async () => undefined,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { ChatPrompt } from '../../../../src/worker/prompt/chat-prompt.ts';
-import type { ChatJob, ChatMessage } from '../../../../src/protocol/job.ts';
+import type { ChatJob, ChatMessage } from '../../../../src/jobs/chat.ts';
 
 const none = { bos: null, eos: null };
 const chatMl = { ...none, chatMl: true };

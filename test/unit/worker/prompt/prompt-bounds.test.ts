@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { refuseOversized } from '../../../../src/worker/prompt/prompt-bounds.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
-import type { ChatMessage } from '../../../../src/protocol/job.ts';
+import type { ChatMessage } from '../../../../src/jobs/chat.ts';
 
 const said = (content: string): ChatMessage => ({ role: 'user', content });
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
-import type { ChatMessage } from '../../../../src/protocol/job.ts';
+import type { ChatMessage } from '../../../../src/jobs/chat.ts';
 import { BoundedTemplate } from '../../../../src/worker/prompt/bounded-template.ts';
 import { ChatPrompt } from '../../../../src/worker/prompt/chat-prompt.ts';
 

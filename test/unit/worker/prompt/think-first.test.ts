@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { ThinkFirst, type Completion } from '../../../../src/worker/prompt/think-first.ts';
-import type { ChatEvent, ChatJob } from '../../../../src/protocol/job.ts';
+import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 
 const tags = { open: '<think>', close: '</think>' };
 const job: ChatJob = {

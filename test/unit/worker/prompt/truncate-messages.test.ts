@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ChatMessage } from '../../../../src/protocol/job.ts';
+import type { ChatMessage } from '../../../../src/jobs/chat.ts';
 import { dropOldestTurns } from '../../../../src/worker/prompt/truncate-messages.ts';
 
 const system: ChatMessage = { role: 'system', content: 'Be brief.' };

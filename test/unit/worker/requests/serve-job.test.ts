@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
-import type { ChatEvent, ChatJob } from '../../../../src/protocol/job.ts';
+import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import { ModelManager } from '../../../../src/worker/models/model-manager.ts';
 import type { Plan } from '../../../../src/worker/models/variant-choice.ts';
-import { serveChat } from '../../../../src/worker/requests/serve-job.ts';
-import type { ChatEngine } from '../../../../src/worker/runtimes/engine.ts';
+import { serveJob } from '../../../../src/worker/requests/serve-job.ts';
+import type { Engine } from '../../../../src/worker/runtimes/engine.ts';
 
 const never = new AbortController().signal;
 const common = { license: 'MIT', contextLength: 9, files: [] };
@@ -16,11 +16,13 @@ const small: Variant = { ...common, engine: 'wllama', name: 'small' };
 const refused = (code: 'unsupported_value' | 'engine_crashed') =>
   new ServiceError({ status: 400, param: 'seed', message: 'no seed', code, passOn: true });
 
-function engineOf({ name, engine }: Variant, error: ServiceError): ChatEngine {
+function engineOf({ name, engine }: Variant, error: ServiceError): Engine<'chat'> {
   return {
+    kind: 'chat',
     fingerprint: name,
     slots: 1,
-    async *generate(): AsyncGenerator<ChatEvent, void, undefined> {
+    facts: {},
+    async *run(): AsyncGenerator<ChatEvent, void, undefined> {
       if (engine === 'built-in') throw error;
       yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: name } };
     },
@@ -61,13 +63,10 @@ async function ask(models: ModelManager, more: Partial<ChatJob> = {}) {
     sampling: { temperature: 1, topP: 1 },
     ...more,
   };
-  await serveChat(
-    models,
-    { id: 'r', job },
-    never,
-    () => undefined,
-    (event) => void events.push(event),
-  );
+  await serveJob(models, { id: 'r', job }, never, {
+    onStage: () => undefined,
+    send: (event) => void events.push(event),
+  });
   return events;
 }
 

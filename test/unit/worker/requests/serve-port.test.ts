@@ -1,12 +1,12 @@
 import { afterEach, expect, test, vi } from 'vitest';
 
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
-import type { ChatEngine } from '../../../../src/worker/runtimes/engine.ts';
+import type { Engine } from '../../../../src/worker/runtimes/engine.ts';
 import { contextLengthExceeded, engineCrashed } from '../../../../src/errors/engine-errors.ts';
 import { ModelManager } from '../../../../src/worker/models/model-manager.ts';
 import { servePort } from '../../../../src/worker/requests/serve-port.ts';
 import { CREDIT_WINDOW, type EngineMessage } from '../../../../src/protocol/engine-port.ts';
-import type { ChatEvent, ChatJob } from '../../../../src/protocol/job.ts';
+import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import { requestLock } from '../../../../src/protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
 import { weightsService } from '../../model-files/weights-service.ts';
@@ -33,9 +33,11 @@ const done: ChatEvent = {
 };
 
 /** Yields tokens until it is aborted or has given as many as it was made for. */
-class FakeEngine implements ChatEngine {
+class FakeEngine implements Engine<'chat'> {
+  readonly kind = 'chat';
   readonly fingerprint = 'fake';
   readonly slots = 1;
+  readonly facts = {};
   given = 0;
   aborted = false;
   unloaded = false;
@@ -47,7 +49,7 @@ class FakeEngine implements ChatEngine {
     this.#fails = fails;
   }
 
-  async *generate(_job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+  async *run(_job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
     if (this.#fails) throw engineCrashed('test');
     yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: this.fingerprint } };
     signal.addEventListener('abort', () => (this.aborted = true));
@@ -203,11 +205,11 @@ test('a crashed engine is dropped, and the next request gets a new one', async (
 class SmallEngine extends FakeEngine {
   readonly tried: number[] = [];
 
-  override async *generate(asked: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+  override async *run(asked: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
     const count = 'messages' in asked.input ? asked.input.messages.length : 0;
     this.tried.push(count);
     if (count > 3) throw contextLengthExceeded(count * 100, 300);
-    yield* super.generate(asked, signal);
+    yield* super.run(asked, signal);
   }
 }
 

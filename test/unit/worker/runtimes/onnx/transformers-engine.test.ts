@@ -5,7 +5,8 @@ import {
   takeBatch,
   TransformersEngine,
 } from '../../../../../src/worker/runtimes/onnx/transformers-engine.ts';
-import type { EmbeddingJob } from '../../../../../src/protocol/job.ts';
+import { lastOf } from '../../../../support/last-of.ts';
+import type { EmbeddingJob } from '../../../../../src/jobs/embedding.ts';
 
 const never = new AbortController().signal;
 const job = (...texts: string[]): EmbeddingJob => ({ kind: 'embedding', model: 'm', input: { texts } });
@@ -47,8 +48,8 @@ test('requests that come together share batches, and each gets its own vectors i
   const embedder = new FakeEmbedder();
   const engine = make(embedder);
   const [first, second] = await Promise.all([
-    engine.embed(job('a b c', 'd', 'e e'), never),
-    engine.embed(job('f', 'g h i'), never),
+    lastOf(engine.run(job('a b c', 'd', 'e e'), never)),
+    lastOf(engine.run(job('f', 'g h i'), never)),
   ]);
   expect(first.vectors.map((vector) => [...vector])).toEqual([
     [3, 97],
@@ -59,7 +60,7 @@ test('requests that come together share batches, and each gets its own vectors i
     [1, 102],
     [3, 103],
   ]);
-  expect([first.tokens, second.tokens]).toEqual([6, 4]);
+  expect([first.promptTokens, second.promptTokens]).toEqual([6, 4]);
   expect(embedder.batches).toHaveLength(1);
 });
 
@@ -71,8 +72,8 @@ test('a model whose texts would change each other gets them one by one', async (
     'fake',
   );
   const [{ vectors }] = await Promise.all([
-    engine.embed(job('a b c', 'd', 'e e'), never),
-    engine.embed(job('f'), never),
+    lastOf(engine.run(job('a b c', 'd', 'e e'), never)),
+    lastOf(engine.run(job('f'), never)),
   ]);
   expect(vectors.map((vector) => [...vector])).toEqual([
     [3, 97],
@@ -87,11 +88,11 @@ test('runs one batch at a time; vectors come in order, and an end waits for the 
   const facts = { contextLength: 40, dimensions: 2, maxBatchSize: 1 };
   const engine = new TransformersEngine(embedder, facts, 'fake');
   const texts = Array.from({ length: 9 }, (_, at) => 'x '.repeat(9 - at) + 'x');
-  const { vectors } = await engine.embed(job(...texts), never);
+  const { vectors } = await lastOf(engine.run(job(...texts), never));
   expect(vectors.map(([length]) => length)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2]);
   expect(embedder.most).toBe(1);
 
-  const long = engine.embed(job('x '.repeat(30)), never);
+  const long = lastOf(engine.run(job('x '.repeat(30)), never));
   await new Promise((resolve) => setTimeout(resolve, 5));
   expect(embedder.running).toBe(1);
 
@@ -106,7 +107,7 @@ test('runs one batch at a time; vectors come in order, and an end waits for the 
 
 test('answers requests that follow each other without a pause', async () => {
   const engine = make(new FakeEmbedder());
-  for (let i = 0; i < 20; i++) await engine.embed(job('a'), never);
+  for (let i = 0; i < 20; i++) await lastOf(engine.run(job('a'), never));
 });
 
 test('a small request does not wait for all of a large one', async () => {
@@ -114,9 +115,9 @@ test('a small request does not wait for all of a large one', async () => {
   const engine = make(embedder);
   const order: string[] = [];
   const texts = Array.from({ length: 100 }, () => Array.from({ length: 40 }, () => 'x').join(' '));
-  const large = engine.embed(job(...texts), never).then(() => order.push('large'));
+  const large = lastOf(engine.run(job(...texts), never)).then(() => order.push('large'));
   await new Promise((resolve) => setTimeout(resolve, 3));
-  await engine.embed(job('y'), never).then(() => order.push('small'));
+  await lastOf(engine.run(job('y'), never)).then(() => order.push('small'));
   await large;
   expect(order).toEqual(['small', 'large']);
 });
@@ -126,24 +127,24 @@ test('an abort rejects at once and drops what was waiting; the next request is a
   const engine = make(embedder);
   const abort = new AbortController();
   const texts = Array.from({ length: 100 }, () => Array.from({ length: 40 }, () => 'x').join(' '));
-  const leaving = engine.embed(job(...texts), abort.signal);
+  const leaving = lastOf(engine.run(job(...texts), abort.signal));
   await new Promise((resolve) => setTimeout(resolve, 3));
   abort.abort(new Error('gone'));
   await expect(leaving).rejects.toThrow('gone');
   const batches = embedder.batches.length;
-  await engine.embed(job('y'), never);
+  await lastOf(engine.run(job('y'), never));
   expect(embedder.batches.length).toBeLessThanOrEqual(batches + 1);
 });
 
 test('names the input that is too long or holds no token, and the dimensions it has', async () => {
   const engine = make(new FakeEmbedder());
   const long = Array.from({ length: 41 }, () => 'x').join(' ');
-  await expect(engine.embed(job('ok', long), never)).rejects.toMatchObject({
+  await expect(lastOf(engine.run(job('ok', long), never))).rejects.toMatchObject({
     wire: { status: 400, param: 'input[1]', code: 'context_length_exceeded' },
   });
   const tokens: EmbeddingJob = { kind: 'embedding', model: 'm', input: { tokens: [[1], [5000]] } };
-  await expect(engine.embed(tokens, never)).rejects.toMatchObject({ wire: { param: 'input[1]' } });
-  await expect(engine.embed({ ...job('a'), dimensions: 1 }, never)).rejects.toMatchObject({
+  await expect(lastOf(engine.run(tokens, never))).rejects.toMatchObject({ wire: { param: 'input[1]' } });
+  await expect(lastOf(engine.run({ ...job('a'), dimensions: 1 }, never))).rejects.toMatchObject({
     wire: { param: 'dimensions' },
   });
 });
@@ -151,7 +152,7 @@ test('names the input that is too long or holds no token, and the dimensions it 
 test('a batch that breaks the model fails its requests as a crash', async () => {
   const embedder = new FakeEmbedder();
   embedder.fails = true;
-  await expect(make(embedder).embed(job('a'), never)).rejects.toMatchObject({ code: 'engine_crashed' });
+  await expect(lastOf(make(embedder).run(job('a'), never))).rejects.toMatchObject({ code: 'engine_crashed' });
 });
 
 test.each([
@@ -164,18 +165,18 @@ test.each([
   const { run } = embedder;
   embedder.run = async (batch) => batch.map(() => Float32Array.from(vector));
   const engine = make(embedder);
-  await expect(engine.embed(job('a'), never)).rejects.toMatchObject({
+  await expect(lastOf(engine.run(job('a'), never))).rejects.toMatchObject({
     wire: {
       code: 'engine_failed',
       message: expect.stringContaining('a vector of 2 finite numbers') as string,
     },
   });
   embedder.run = run;
-  await engine.embed(job('a'), never);
+  await lastOf(engine.run(job('a'), never));
 });
 
 async function asking(engine: TransformersEngine, signal: AbortSignal): Promise<unknown> {
-  const asked = engine.embed(job('a'), signal).catch((error: unknown) => error);
+  const asked = lastOf(engine.run(job('a'), signal)).catch((error: unknown) => error);
   await vi.advanceTimersByTimeAsync(1);
   return asked;
 }
@@ -241,7 +242,7 @@ test('a batch on a GPU holds 2,048 tokens, as its launches cost more than paddin
     const variant = { contextLength: 40, dimensions: 2, ...(device && { device }) };
     const engine = new TransformersEngine(embedder, variant, 'fake');
     const text = Array.from({ length: 32 }, () => 'a').join(' ');
-    await engine.embed(job(...Array.from({ length: 80 }, () => text)), never);
+    await lastOf(engine.run(job(...Array.from({ length: 80 }, () => text)), never));
     return Math.max(...embedder.batches.map(({ length }) => length));
   };
   expect(await longest()).toBe(16);
@@ -260,14 +261,14 @@ test('a text that is far too long is not tokenized, and other work goes on betwe
     while (performance.now() < until);
     return tokenize.call(embedder, text);
   };
-  await expect(engine.embed(job('a '.repeat(4000)), never)).rejects.toMatchObject({
+  await expect(lastOf(engine.run(job('a '.repeat(4000)), never))).rejects.toMatchObject({
     wire: { code: 'context_length_exceeded', param: 'input[0]' },
   });
   expect(tokenized).toBe(0);
 
   let turns = 0;
   const others = setInterval(() => ++turns);
-  await engine.embed(job(...Array.from({ length: 20 }, () => 'a b')), never);
+  await lastOf(engine.run(job(...Array.from({ length: 20 }, () => 'a b')), never));
   clearInterval(others);
   expect(turns).toBeGreaterThan(3);
 });

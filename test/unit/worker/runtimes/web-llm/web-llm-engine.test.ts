@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ChatEvent, ChatJob, ChatMessage } from '../../../../../src/protocol/job.ts';
+import type { ChatEvent, ChatJob, ChatMessage } from '../../../../../src/jobs/chat.ts';
 import { fakeWebLlm } from './fake-pipeline.ts';
 
 type Fake = ReturnType<typeof fakeWebLlm>;
@@ -17,7 +17,7 @@ const ask = (content: string, more: Partial<ChatJob> = {}) => job([user(content)
 
 async function run(fake: Fake, chatJob: ChatJob, signal = never) {
   const events: ChatEvent[] = [];
-  for await (const event of fake.chat.generate(chatJob, signal)) events.push(event);
+  for await (const event of fake.chat.run(chatJob, signal)) events.push(event);
   const deltas = events.flatMap((event) => (event.type === 'delta' ? [event.delta] : []));
   const done = events.find((event) => event.type === 'done');
   return { events, deltas, done, text: deltas.map(({ text }) => text).join('') };
@@ -52,7 +52,7 @@ test('accepted comes before the prompt is computed', async () => {
   const gate = new AbortController();
   fake.pipeline.onForward = () =>
     new Promise((resolve) => gate.signal.addEventListener('abort', () => resolve(), { once: true }));
-  const events = fake.chat.generate(ask('hi'), never);
+  const events = fake.chat.run(ask('hi'), never);
   expect((await events.next()).value).toMatchObject({ type: 'accepted' });
   expect(fake.pipeline.pieces).toBe(0);
   fake.pipeline.onForward = () => undefined;
@@ -108,7 +108,7 @@ describe('thoughts, for a model whose replies begin with empty ones', () => {
     expect(kinds(reply)).toEqual({ thoughts: 'I add.', answer: 'Four.' });
     expect(reply.done).toMatchObject({ finishReason: 'stop' });
     expect(fake.pipeline.prompt).toContain('<bot> <think>\nI add.');
-    expect([fake.chat.thinks, fakeWebLlm().chat.thinks]).toEqual([true, false]);
+    expect([fake.chat.facts.thinks, fakeWebLlm().chat.facts.thinks]).toEqual([true, false]);
   });
 
   test('are ended by their budget, and the answer has the form', async () => {
@@ -311,7 +311,7 @@ test('output formats, and a grammar that cannot be compiled', async () => {
   const events: string[] = [];
   const bad = async () => {
     const constraint = { kind: 'grammar' as const, gbnf: 'bad' };
-    for await (const event of fake.chat.generate(ask('hi', { constraint }), never)) events.push(event.type);
+    for await (const event of fake.chat.run(ask('hi', { constraint }), never)) events.push(event.type);
   };
   expect(await failure(bad())).toMatchObject({ wire: { status: 400, param: 'response_format' } });
   expect(events).toEqual([]);
@@ -322,7 +322,7 @@ test('an abort stops the tokens, ends the iterator and frees the lock', async ()
   const fake = fakeWebLlm();
   fake.pipeline.answer = () => 'x'.repeat(100);
   const controller = new AbortController();
-  const events = fake.chat.generate(ask('hi'), controller.signal);
+  const events = fake.chat.run(ask('hi'), controller.signal);
   await events.next();
   await events.next();
   controller.abort(new Error('gone'));
@@ -351,7 +351,7 @@ test('an abort in a long prompt does not wait for its end', async () => {
 test('a reader that leaves frees the engine', async () => {
   const fake = fakeWebLlm();
   fake.pipeline.answer = () => 'x'.repeat(100);
-  for await (const event of fake.chat.generate(ask('hi'), never)) if (event.type === 'delta') break;
+  for await (const event of fake.chat.run(ask('hi'), never)) if (event.type === 'delta') break;
   expect(fake.lock.held).toBe(false);
   expect((await run(fake, ask('hi'))).text).toHaveLength(100);
 });

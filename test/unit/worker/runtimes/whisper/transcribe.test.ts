@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { TranscriptionProgress } from '../../../../../src/protocol/job.ts';
+import type { TranscriptionProgress } from '../../../../../src/jobs/transcription.ts';
 import { cutWindow } from '../../../../../src/worker/runtimes/whisper/segments.ts';
 import { applyTimestampRules } from '../../../../../src/worker/runtimes/whisper/timestamp-rules.ts';
 import { type Listener, transcribe } from '../../../../../src/worker/runtimes/whisper/transcribe.ts';

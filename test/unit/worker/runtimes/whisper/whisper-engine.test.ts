@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { TranscriptionJob } from '../../../../../src/protocol/job.ts';
+import type { TranscriptionJob } from '../../../../../src/jobs/transcription.ts';
 import { WhisperEngine } from '../../../../../src/worker/runtimes/whisper/whisper-engine.ts';
 import { virtualTime } from '../../../../support/virtual-time.ts';
 
@@ -24,7 +24,7 @@ test.for([
   ],
 ] as const)('%j is a 400 where the model is not able to', async ([asked, param, message]) => {
   const engine = new WhisperEngine(idle, { languages: [], timesWords: false }, 'tiny');
-  const answer = engine.transcribe({ ...job, ...asked } as unknown as TranscriptionJob, AbortSignal.abort());
+  const answer = engine.run({ ...job, ...asked } as unknown as TranscriptionJob, AbortSignal.abort());
   await expect(answer.next()).rejects.toMatchObject({
     wire: {
       status: 400,
@@ -43,7 +43,7 @@ test('a file whose reading does not end is a 400, and its worker is ended', asyn
   const busy = { call: () => gone, end: (reason: unknown) => end(reason) };
   const engine = new WhisperEngine(busy, { languages: [], timesWords: false }, 'tiny');
   const began = performance.now();
-  const answer = engine.transcribe({ ...job, file: new Blob(['fLaC']) }, new AbortController().signal);
+  const answer = engine.run({ ...job, file: new Blob(['fLaC']) }, new AbortController().signal);
   await expect(answer.next()).rejects.toMatchObject({
     wire: { status: 400, param: 'file', message: expect.stringMatching(/reading it does not end/) as string },
   });

@@ -1,3 +1,6 @@
+import type { AnyJob } from './any-job.ts';
+import type { Sampling } from './sampling.ts';
+
 /**
  * One message of the conversation, after the service has checked it: text parts joined, `developer` turned into
  * `system`. Engines need know no other shape.
@@ -44,15 +47,6 @@ export interface Reasoning {
   effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
   /** The chat template's switch. With `effort` alone, every value but `none` turns it on. */
   enableThinking?: boolean;
-}
-
-interface AnyJob {
-  /** Id in the catalog (another name that the client gave has been resolved). */
-  model: string;
-  /** No server may answer: the text must not leave the browser. */
-  deviceOnly?: boolean;
-  /** Names of the device's variants that may answer. Absent: all. */
-  variants?: string[];
 }
 
 /** One choice to generate: `n` choices are `n` jobs. */
@@ -146,117 +140,4 @@ export interface Timings {
   queueMs: number;
   prefillMs: number;
   decodeMs: number;
-}
-
-export interface EmbeddingJob extends AnyJob {
-  kind: 'embedding';
-  input: { texts: string[] } | { tokens: number[][] };
-  /** Length of the vectors, for models trained for truncation. Absent: the model's own. */
-  dimensions?: number;
-}
-
-export interface EmbeddingResult {
-  /** One L2-normalised vector for each input, in order. */
-  vectors: Float32Array<ArrayBuffer>[];
-  promptTokens: number;
-  fingerprint: string;
-  timings: { queueMs: number; computeMs: number };
-}
-
-export interface TranscriptionJob extends AnyJob {
-  kind: 'transcription';
-  /** `translate`: into English. */
-  task: 'transcribe' | 'translate';
-  /** A file of sound, in any format: the engine decodes it. */
-  file: Blob;
-  /** The other fields of the request's form, as the client gave them: the engine checks them. */
-  fields: [name: string, value: string][];
-  /** Go on from here, where an engine that has gone away had come. */
-  progress?: TranscriptionProgress;
-}
-
-/** All that the rest of a transcription depends on. */
-export interface TranscriptionProgress {
-  /** Segments that are finished. */
-  segments: TranscriptionSegment[];
-  /** Seconds of sound that have been transcribed. */
-  position: number;
-  /** Code of the language: `en`. */
-  language: string;
-  /** Tokens of the text so far that the next window sees. */
-  previous: number[];
-}
-
-/** Times in seconds of the whole file. */
-export interface TranscriptionSegment {
-  id: number;
-  /** Of the window that it is from, in hundredths of a second. */
-  seek: number;
-  start: number;
-  end: number;
-  text: string;
-  tokens: number[];
-  temperature: number;
-  averageLogprob: number;
-  compressionRatio: number;
-  noSpeechProbability: number;
-  /** Where the request asks for them. */
-  words?: { word: string; start: number; end: number }[];
-}
-
-/** What an engine yields for a transcription, in this order: `accepted` once, `delta` any number of times, `done` once. */
-export type TranscriptionEvent =
-  /** The fields are valid and the file is sound. */
-  | { type: 'accepted'; fingerprint: string; contentType: string }
-  /**
-   * `text`: the next part of the answer's body, in the format that the request names; it may be empty. `progress`: absent
-   * from a server, where no other can go on.
-   */
-  | { type: 'delta'; text: string; progress?: TranscriptionProgress }
-  | { type: 'done'; text: string; usage: ChatUsage; timings: { queueMs: number; computeMs: number } };
-
-export type Job = ChatJob | EmbeddingJob | TranscriptionJob;
-
-/** How tokens are drawn. What a request does not name is absent, but for the first two. */
-export interface Sampling {
-  /** 0 is greedy. */
-  temperature: number;
-  topP: number;
-  /** Drops tokens less probable than this share of the most probable one. */
-  minP?: number;
-  seed?: number;
-  presencePenalty?: number;
-  frequencyPenalty?: number;
-  /** Token id → bias, -100 to 100. */
-  logitBias?: Record<string, number>;
-}
-
-/** The API's name of each parameter, and its range where it is a number. */
-export const SAMPLING = {
-  temperature: { name: 'temperature', range: [0, 2] },
-  topP: { name: 'top_p', range: [0, 1] },
-  minP: { name: 'min_p', range: [0, 1] },
-  seed: { name: 'seed' },
-  presencePenalty: { name: 'presence_penalty', range: [-2, 2] },
-  frequencyPenalty: { name: 'frequency_penalty', range: [-2, 2] },
-  logitBias: { name: 'logit_bias' },
-} as const satisfies Record<keyof Sampling, { name: string; range?: readonly [low: number, high: number] }>;
-
-export type SamplingName = (typeof SAMPLING)[keyof Sampling]['name'];
-
-/**
- * Fields of an engine's request for each parameter. An engine that cannot do one throws: a parameter that it forgets is a
- * type error.
- */
-export type EngineSampling = {
-  [Parameter in keyof Sampling]-?: (value: NonNullable<Sampling[Parameter]>) => object;
-};
-
-/** The fields of an engine's request, for what is given. */
-export function engineFields(sampling: Sampling, fields: EngineSampling): Record<string, unknown> {
-  const given = (Object.keys(SAMPLING) as (keyof Sampling)[]).map((parameter) => {
-    const value = sampling[parameter];
-    return value === undefined ? {} : (fields[parameter] as (given: unknown) => object)(value);
-  });
-  return Object.assign({}, ...given) as Record<string, unknown>;
 }

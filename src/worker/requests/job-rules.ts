@@ -1,0 +1,52 @@
+import { isContextLengthError } from '../../errors/engine-errors.ts';
+import type { ChatEvent, ChatJob } from '../../jobs/chat.ts';
+import type { EventOf, JobOf, Kind } from '../../jobs/kinds.ts';
+import { dropOldestTurns, MAX_TRUNCATIONS } from '../prompt/truncate-messages.ts';
+import type { Engine } from '../runtimes/engine.ts';
+
+/** What a kind of job needs beside its engine. */
+interface JobRules<K extends Kind> {
+  /** Checks the job before a model is loaded for it. @throws ServiceError 400 */
+  check?(job: JobOf<K>): Promise<void>;
+  /** Runs the job in another way than the engine alone does. */
+  run?(
+    engine: Engine<K>,
+    job: JobOf<K>,
+    signal: AbortSignal,
+    onPrefill: () => void,
+  ): AsyncIterable<EventOf<K>>;
+}
+
+const RULES: { [K in Kind]: JobRules<K> } = {
+  chat: {
+    run: (engine, job, signal, onPrefill) =>
+      job.truncate ? truncating(engine, job, signal, onPrefill) : engine.run(job, signal, onPrefill),
+  },
+  embedding: {},
+  transcription: {
+    check: async ({ fields }) =>
+      void (await import('../runtimes/whisper/form-fields.ts')).parseFields(fields),
+  },
+};
+
+export const rulesOf = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];
+
+/** A conversation that does not fit is tried again without its oldest turns. */
+async function* truncating(
+  engine: Engine<'chat'>,
+  job: ChatJob,
+  signal: AbortSignal,
+  onPrefill: () => void,
+): AsyncGenerator<ChatEvent, void, undefined> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return yield* engine.run(job, signal, onPrefill);
+    } catch (error) {
+      if (!isContextLengthError(error) || !('messages' in job.input)) throw error;
+      const share = tries < MAX_TRUNCATIONS ? error.share : 0;
+      const messages = dropOldestTurns(job.input.messages, share);
+      if (!messages) throw error;
+      job = { ...job, input: { messages } };
+    }
+  }
+}
