@@ -29,6 +29,8 @@ const inPage =
 export const measurements: Record<string, Measurement> = {
   decode: inPage('decode'),
   'decode-plain': inPage('decodePlain'),
+  'decode-package': inPage('decodePackage'),
+  'prefill-package': inPage('prefillPackage'),
   'web-llm': webLlm,
   'gpu-embeddings': gpuEmbeddings,
   'gpu-chat': gpuChat,

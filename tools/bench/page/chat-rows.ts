@@ -74,6 +74,46 @@ export async function decodePlain(rounds: number): Promise<Row> {
   };
 }
 
+/** Words of the prompt of a row, about a third of its tokens: the package's own file takes half a minute for twice as many. */
+const PREFILLED = 60;
+
+export async function decodePackage(rounds: number): Promise<Row> {
+  const { raw, ours } = await pairs({
+    rounds,
+    maxTokens: DECODED,
+    settings: 'package',
+    messages: () => story,
+    pick: tokensPerSecond,
+  });
+  return {
+    name: "decode through the SDK and /v1 ÷ the package's own WASM",
+    measures: `Tokens a second between the first and the last of ${DECODED}. The other side is wllama in the same page, in its own WASM file, with the settings that we load it with: what the kernels gain.`,
+    unit: 'ratio',
+    values: quotients(ours, raw),
+    goal: { atLeast: 2.8 },
+    detail: { "the package's, tokens/s": raw, 'ours, tokens/s': ours },
+  };
+}
+
+export async function prefillPackage(rounds: number): Promise<Row> {
+  const { raw, ours } = await pairs({
+    rounds,
+    maxTokens: 1,
+    settings: 'package',
+    messages: (round) => [{ role: 'user', content: longText(PREFILLED, `k${round}`) }],
+    pick: ({ firstTokenMs }) => firstTokenMs,
+  });
+  return {
+    name: "prefill through the SDK and /v1 ÷ the package's own WASM",
+    measures:
+      'Time to the first token of prompts of some hundred tokens, each a new one. The other side is wllama in the same page, in its own WASM file, with the settings that we load it with.',
+    unit: 'ratio',
+    values: quotients(raw, ours),
+    goal: { atLeast: 5 },
+    detail: { "the package's, ms": raw, 'ours, ms': ours },
+  };
+}
+
 export async function firstToken(rounds: number): Promise<Row> {
   const { raw, ours } = await pairs({
     rounds: rounds * 4,

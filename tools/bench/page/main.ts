@@ -1,6 +1,6 @@
 import type { Row } from '../row.ts';
 import { calls } from './calls.ts';
-import { decode, decodePlain, firstToken, prefill } from './chat-rows.ts';
+import { decode, decodePackage, decodePlain, firstToken, prefill, prefillPackage } from './chat-rows.ts';
 import { batching, besidePrefill, choices, interleaved, turns } from './concurrency-rows.ts';
 import { concurrent, mixed, mixedInt8, short } from './embedding-rows.ts';
 import { gaps } from './gaps-row.ts';
@@ -11,6 +11,8 @@ import { endRawChat } from './raw-chat.ts';
 const measurements = {
   decode,
   decodePlain,
+  decodePackage,
+  prefillPackage,
   firstToken,
   prefill,
   batching,

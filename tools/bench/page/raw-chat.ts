@@ -5,9 +5,9 @@ import { once } from './once.ts';
 
 /**
  * `ours`: as src/worker/runtimes/llama-cpp/load-wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.
- * `plain`: its own settings, but for the context's length.
+ * `plain`: its own settings, but for the context's length. `package`: as `ours`, in the package's own WASM.
  */
-export type RawSettings = 'ours' | 'large-batches' | 'plain';
+export type RawSettings = 'ours' | 'large-batches' | 'plain' | 'package';
 
 function parameters(settings: RawSettings, threads: number): LoadModelParams {
   if (settings === 'plain') return { n_ctx: 8192, n_gpu_layers: 0 };
@@ -22,7 +22,7 @@ function parameters(settings: RawSettings, threads: number): LoadModelParams {
     cache_type_v: 'q8_0',
     flash_attn: true,
     warmup: false,
-    ...(settings === 'ours' && { n_batch: 16, n_ubatch: 16 }),
+    ...(settings !== 'large-batches' && { n_batch: 16, n_ubatch: 16 }),
   };
 }
 
@@ -38,7 +38,8 @@ export async function loadRawChat(
   logger?: NonNullable<ConstructorParameters<typeof Wllama>[1]>['logger'],
 ): Promise<Wllama> {
   const options = logger ? { logger } : { suppressNativeLog: true };
-  const wllama = new Wllama({ default: '/localtext/wasm/wllama.wasm' }, options);
+  const folder = settings === 'package' ? '/package' : '/localtext/wasm';
+  const wllama = new Wllama({ default: `${folder}/wllama.wasm` }, options);
   if (fileUrl) useWorkerFile(wllama, fileUrl);
   await wllama.loadModel([await rawWeights()], parameters(settings, threads));
   return wllama;
