@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
@@ -11,6 +11,11 @@ import { WeightSources } from '../../../../src/model-files/sources/weight-source
 import { ModelHub } from '../../../support/model-hub.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../../model-files/weights-service.ts';
+
+vi.mock(
+  '../../../../src/worker/runtimes/template/prompt-renderer.ts',
+  () => import('./template-without-worker.ts'),
+);
 
 const catalog: Catalog = { ownedBy: 'us', models: [] };
 const gguf = (name: string, more: Record<string, number> = {}) =>

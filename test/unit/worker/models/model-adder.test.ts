@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
@@ -9,6 +9,11 @@ import type { ModelSource } from '../../../../src/protocol/weights-command.ts';
 import type { LoadProgress } from '../../../../src/protocol/worker-control.ts';
 import { chatMetadata, oneTensor, writeGguf } from '../../../support/write-gguf.ts';
 import { weightsService } from '../../model-files/weights-service.ts';
+
+vi.mock(
+  '../../../../src/worker/runtimes/template/prompt-renderer.ts',
+  () => import('./template-without-worker.ts'),
+);
 
 const catalog: Catalog = {
   ownedBy: 'us',
