@@ -141,7 +141,7 @@ const DEADLINE_MS = 60_000;
 
 /** A question on which this many engines failed in a row without an answer may be the cause of it. */
 const MAX_FAILURES = 3;
-/** Of them, workers that ended without an error: the question may end the tab of each. */
+/** Maximum number of workers that end without an error: each may take its tab with it. */
 const MAX_SILENT_DEATHS = 2;
 
 /**

@@ -28,7 +28,7 @@ export interface TranscriptionProgress {
 /** Times in seconds of the whole file. */
 export interface TranscriptionSegment {
   id: number;
-  /** Of the window that it is from, in hundredths of a second. */
+  /** Start of its window, in hundredths of a second. */
   seek: number;
   start: number;
   end: number;

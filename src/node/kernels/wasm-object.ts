@@ -24,7 +24,7 @@ export interface Relocation {
   kind: 'function' | 'type' | 'global';
   /** Position in the code section. */
   offset: number;
-  /** Of the symbol; of the signature, where the kind is `type`. */
+  /** Index of the symbol, or of the signature where the kind is `type`. */
   index: number;
 }
 

@@ -13,7 +13,7 @@ const CAPABILITIES: Record<Variant['engine'], Capability[]> = {
   upstream: [],
 };
 
-/** Of a model without a notation for conversations. */
+/** Capabilities of a model without a chat template. */
 const COMPLETIONS: Capability[] = ['completions', 'logprobs'];
 
 function cannotChat(variant: Variant, engine: Engine | null): boolean {

@@ -42,7 +42,7 @@ interface TemplateInput {
 export class BoundedTemplate {
   readonly #program: Program;
   readonly #read: WeakSet<object>;
-  /** It takes the contents of messages as arrays of parts alone. */
+  /** Whether the template requires message contents as arrays of parts. */
   readonly #takesParts: boolean;
 
   /** @throws Error when it is no template */
@@ -134,7 +134,7 @@ type Evaluate = Interpreter['evaluate'];
 type Node = Parameters<Evaluate>[0];
 type Value = ReturnType<Evaluate>;
 
-/** They give a value that exists. */
+/** Node types that return an existing value. */
 const READS = new Set(['Identifier', 'MemberExpression', 'Ternary', 'SelectExpression', 'StringLiteral']);
 
 class BoundedInterpreter extends Interpreter {

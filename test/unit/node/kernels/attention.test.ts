@@ -86,7 +86,7 @@ function attend(
   return sums.map((sum) => f32(sum * factor));
 }
 
-/** Of some keys in the middle, and of those after the token: hidden; of some: made less likely. */
+/** Hides some keys in the middle and those after the token, and makes some less likely. */
 function maskOf(key: number, token: number, { keys, tokens }: Shape): number {
   if (key > keys - tokens - 3 + token || (key > 3 && key < 40 && keys > 64)) return -Infinity;
   return key % 7 === 2 ? -0.5 : 0;
