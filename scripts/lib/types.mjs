@@ -30,6 +30,7 @@ function emit(environment, entry, out) {
     extends: `../${folder}/tsconfig.json`,
     compilerOptions: {
       noEmit: false,
+      incremental: false,
       declaration: true,
       emitDeclarationOnly: true,
       stripInternal: true,

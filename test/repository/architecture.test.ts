@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
@@ -7,4 +8,22 @@ test('docs/architecture.md lists files that are there', () => {
   const paths = [...list.matchAll(/^- `([^`]+)`$/gm)].map(([, path = '']) => path);
   expect(paths.length).toBeGreaterThan(20);
   expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+});
+
+test('`tsc --build` checks every folder that has a tsconfig.json', () => {
+  const { references } = JSON.parse(readFileSync('tsconfig.json', 'utf8')) as {
+    references: { path: string }[];
+  };
+  const tracked = execFileSync(
+    'git',
+    ['ls-files', '--cached', '--others', '--exclude-standard', '*/tsconfig.json'],
+    {
+      encoding: 'utf8',
+    },
+  );
+  const folders = tracked
+    .split('\n')
+    .filter((path) => path !== '' && !path.startsWith('examples/') && existsSync(path))
+    .map((path) => `./${path.replace('/tsconfig.json', '')}`);
+  expect(references.map(({ path }) => path).toSorted()).toEqual(folders.toSorted());
 });
