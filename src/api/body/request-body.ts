@@ -1,6 +1,7 @@
 import type * as z from 'zod/mini';
 import { invalidField, requestError, ServiceError, unsupported } from '../../errors/service-error.ts';
 import type { Call } from '../http/call.ts';
+import { abortable } from '../../util/async.ts';
 import { schemaError } from './schema-issues.ts';
 
 /** Array elements and object members of one body: validation costs about a microsecond for each. */
@@ -86,80 +87,113 @@ const MAX_BODY_BYTES = 8 * 1024 * 1024;
 /** Where `data:` URLs may have images: one of 20 MB takes 27 MB. What is text is bounded by the model's context. */
 export const MAX_IMAGE_BODY_BYTES = 32 * 1024 * 1024;
 
+/** What an endpoint reads. */
+interface BodyBounds {
+  /** The content types that it takes; a request without one has the empty text. */
+  types: RegExp;
+  /** Names them: "must be JSON …". */
+  typeRule: string;
+  maxBytes: number;
+  /** What to do about a body that is too large. */
+  remedy: string;
+}
+
+/** `fetch()` sends a text as text/plain, and bytes without a type. */
+const JSON_TYPES = /^($|application\/([\w.-]+\+)?json\b|text\/plain\b)/i;
+
 /**
- * The body as a JSON object. The content type is not checked, for clients that omit it.
- * @throws ServiceError 413 past `maxBytes`; 400 for what breaks off, is not UTF-8, not JSON, not an object, or of too
- * many values.
+ * The body as a JSON object.
+ * @throws ServiceError 413 past `maxBytes`; 400 for another content type and for what breaks off, is not UTF-8, not JSON,
+ * not an object, or of too many values.
  */
 export async function readJsonObject(
-  { request, trace }: Call,
+  call: Call,
   maxValues = MAX_VALUES,
   maxBytes = MAX_BODY_BYTES,
 ): Promise<Record<string, unknown>> {
-  const bytes = await readBytes(request, maxBytes, 'Send less in one request');
+  const typeRule = 'must be JSON with the content type application/json';
+  const bytes = await readBytes(call, {
+    types: JSON_TYPES,
+    typeRule,
+    maxBytes,
+    remedy: 'Send less in one request',
+  });
   const text = decodeUtf8(bytes);
   if (text.trim() === '') {
     throw requestError(400, 'The request body is empty. Send a JSON object.');
   }
   checkBodyBounds(bytes, maxValues);
-  const value = parseJson(text, request.headers.get('content-type'));
+  const value = parseJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const given = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`;
     throw requestError(400, `The request body must be a JSON object, not ${given}.`);
   }
   const body = value as Record<string, unknown>;
-  trace?.body(text, body);
+  call.trace?.body(text, body);
   return body;
 }
 
-/** @throws ServiceError 413 past `maxBytes`; 400 for what breaks off */
+/**
+ * @throws ServiceError 400 for another content type, before anything is read; 413 past `maxBytes`; 400 for what breaks off;
+ * the signal's reason when aborted
+ */
 export async function readBytes(
-  request: Request,
-  maxBytes: number,
-  remedy: string,
+  { request, abort }: Call,
+  { types, typeRule, maxBytes, remedy }: BodyBounds,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  const { signal } = abort;
+  const type = request.headers.get('content-type') ?? '';
+  if (!types.test(type.trim())) {
+    const given =
+      type === '' ? 'has no content type' : `is of the type ${JSON.stringify(type.slice(0, 100))}`;
+    throw requestError(400, `The request body ${given}: it ${typeRule}.`);
+  }
   const tooLarge = (): ServiceError =>
     requestError(413, `The request body is larger than ${maxBytes} bytes. ${remedy}.`);
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
-  return read(request, maxBytes, tooLarge).catch((error: unknown) => {
+  return read(request, maxBytes, tooLarge, signal).catch((error: unknown) => {
+    signal.throwIfAborted();
     throw error instanceof ServiceError ? error : brokeOff();
   });
 }
+
+const FIRST_BUFFER_BYTES = 64 * 1024;
 
 async function read(
   request: Request,
   maxBytes: number,
   tooLarge: () => ServiceError,
+  signal: AbortSignal,
 ): Promise<Uint8Array<ArrayBuffer>> {
   // Some browsers have no `Request.body`: there the size is known once all has been read.
   if (!request.body) {
-    const bytes = new Uint8Array(await request.arrayBuffer());
+    const bytes = new Uint8Array(await abortable(request.arrayBuffer(), signal));
     if (bytes.length > maxBytes) throw tooLarge();
     return bytes;
   }
   const reader = request.body.getReader();
-  const chunks: Uint8Array[] = [];
+  let bytes = new Uint8Array(FIRST_BUFFER_BYTES);
   let length = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return joined(chunks, length);
-    length += value.length;
-    if (length > maxBytes) {
-      void reader.cancel().catch(() => {});
-      throw tooLarge();
+  try {
+    for (;;) {
+      const { done, value } = await abortable(reader.read(), signal);
+      if (done) return bytes.subarray(0, length);
+      if (length + value.length > maxBytes) throw tooLarge();
+      if (length + value.length > bytes.length) bytes = enlarged(bytes, length + value.length);
+      bytes.set(value, length);
+      length += value.length;
     }
-    chunks.push(value);
+  } catch (error) {
+    void reader.cancel().catch(() => {});
+    throw error;
   }
 }
 
-function joined(chunks: Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
+/** Chunks are not kept: a body of single bytes would take a hundred times its size. */
+function enlarged(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(Math.max(length, 2 * bytes.length));
+  larger.set(bytes);
+  return larger;
 }
 
 function decodeUtf8(bytes: Uint8Array): string {
@@ -170,15 +204,11 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-function parseJson(text: string, contentType: string | null): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    const hint =
-      contentType && !/json|text\/plain/i.test(contentType)
-        ? ' Its content type is not application/json either.'
-        : '';
-    throw requestError(400, `The request body is not valid JSON.${hint} Send a JSON object.`);
+    throw requestError(400, 'The request body is not valid JSON. Send a JSON object.');
   }
 }
 

@@ -12,11 +12,19 @@ export interface TranscriptionForm {
   fields: [name: string, value: string][];
 }
 
+/** `formData()` parses a urlencoded body as well, whose fields have no bound. */
+const BODY = {
+  types: /^multipart\/form-data\s*;/i,
+  typeRule: 'must be multipart/form-data with a boundary',
+  maxBytes: MAX_FORM_BYTES,
+  remedy: 'Send a shorter file',
+};
+
 /** The form of a request, bounded before it is parsed. @throws ServiceError 400, 413 */
-export async function readForm({ request, trace }: Call): Promise<TranscriptionForm> {
-  const bytes = await readBytes(request, MAX_FORM_BYTES, 'Send a shorter file');
+export async function readForm(call: Call): Promise<TranscriptionForm> {
+  const bytes = await readBytes(call, BODY);
   if (countParts(bytes) > MAX_PARTS) throw badForm(`has more than ${MAX_PARTS} parts`);
-  const headers = { 'content-type': request.headers.get('content-type') ?? '' };
+  const headers = { 'content-type': call.request.headers.get('content-type') ?? '' };
   const form = await new Response(bytes, { headers }).formData().catch(() => {
     throw badForm('must be multipart/form-data');
   });
@@ -24,7 +32,7 @@ export async function readForm({ request, trace }: Call): Promise<TranscriptionF
   for (const [name, value] of form) if (typeof value === 'string') fields.push([name, value]);
   const { model, stream } = Object.fromEntries(fields);
   const file = form.get('file');
-  trace?.body(JSON.stringify(fields), { model, stream: stream === 'true' });
+  call.trace?.body(JSON.stringify(fields), { model, stream: stream === 'true' });
   if (model === undefined) throw missing('model');
   if (!(file instanceof Blob)) throw missing('file');
   return { model, file, fields };

@@ -15,6 +15,7 @@ const withInput = (model: string, input: string) => `{"model":"${model}","input"
 const CHAT = '/v1/chat/completions';
 const RESPONSES = '/v1/responses';
 const EMBEDDINGS = '/v1/embeddings';
+const SPEECH = '/v1/audio/transcriptions';
 const toolCall = '{"id":"","type":"function","function":{"name":"","arguments":""}}';
 
 /** Path, body, field. */
@@ -132,6 +133,47 @@ describe('a body that would take long to validate is refused at once', () => {
       });
     },
   );
+
+  test.each([
+    [CHAT, 'application/x-www-form-urlencoded'],
+    [CHAT, 'multipart/form-data; boundary=x'],
+    [EMBEDDINGS, 'application/octet-stream'],
+    [SPEECH, 'application/x-www-form-urlencoded'],
+    [SPEECH, 'multipart/mixed; boundary=x'],
+    [SPEECH, 'multipart/form-data'],
+    [SPEECH, 'application/json'],
+    [SPEECH, ''],
+  ])('a body to %s of the type "%s" is refused before it is read', async (path, type) => {
+    let pulled = 0;
+    const pull = (): void => void pulled++;
+    const body = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
+    const init = { body, headers: { 'content-type': type }, duplex: 'half' } as RequestInit;
+    const answer = await service.fetch(path, init);
+    const { error } = (await answer.json()) as { error: { message: string } };
+    expect([answer.status, pulled]).toEqual([400, 0]);
+    expect(error.message).toMatch(/content type|is of the type/);
+  });
+
+  test.each([
+    [CHAT, 'application/json'],
+    [SPEECH, 'multipart/form-data; boundary=x'],
+  ])('a body to %s that stalls ends with its signal', async (path, type) => {
+    const gone = new AbortController();
+    let cancelled = false;
+    const body = new ReadableStream<Uint8Array>({
+      pull() {
+        gone.abort(new Error('gone'));
+        return new Promise(() => undefined);
+      },
+      cancel() {
+        cancelled = true;
+      },
+    });
+    const headers = { 'content-type': type };
+    const init = { body, headers, signal: gone.signal, duplex: 'half' } as RequestInit;
+    await expect(service.fetch(path, init)).rejects.toThrow('gone');
+    expect(cancelled).toBe(true);
+  });
 
   test('halves of surrogate pairs become replacement characters', async () => {
     const body = withMessages(String.raw`[{"role":"user","content":"\ufeffa\ud800b😀"}]`);
