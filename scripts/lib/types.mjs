@@ -31,6 +31,7 @@ function emit(environment, entry, out) {
     compilerOptions: {
       noEmit: false,
       incremental: false,
+      tsBuildInfoFile: null,
       declaration: true,
       emitDeclarationOnly: true,
       stripInternal: true,
