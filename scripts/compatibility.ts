@@ -13,6 +13,7 @@ import {
   embeddingsEnforced,
   embeddingsPassedOn,
 } from '../src/api/embeddings/embeddings-request.ts';
+import { DEFAULT_LIMITS as LIMITS } from '../src/database/database.ts';
 import type { ModelFacts } from '../src/protocol/model-facts.ts';
 import {
   responseAccepted,
@@ -123,6 +124,7 @@ Fields that are not in these tables are ignored. \`null\` means the same as leav
 
 A body may have 8 MiB (of chat completions and responses, for [images](images.md), 32 MiB), ${MAX_VALUES.toLocaleString('en')} values (array elements and object members; embeddings: 300,000 token ids besides) and 200 levels of
 nesting. A prompt may have 32 characters for each token of the model's context. \`metadata\` may have 16 members with keys of 64 and values of 512 characters, \`logit_bias\` 1,024 members.
+A key may send ${LIMITS.requestsPerMinute} requests and ${LIMITS.tokensPerMinute.toLocaleString('en')} tokens a minute, and have ${LIMITS.inFlight} requests in flight, unless it was issued with other limits.
 
 **Clients.** The tests run the OpenAI SDK, the AI SDK, LangChain and the OpenAI Agents SDK. Tried by hand in a page, each with \`dangerouslyAllowBrowser\`:
 LlamaIndex (\`@llamaindex/openai\` 0.4: chat, stream, embeddings) and Instructor (\`@instructor-ai/instructor\` 1.7) in its mode \`TOOLS\`, in which a
@@ -179,8 +181,22 @@ function modelsSection(): string {
 }
 
 export function compatibilityDocument(): string {
-  return [INTRODUCTION, modelsSection(), ...ENDPOINTS.map(section), SPEECH].join('\n');
+  return [INTRODUCTION, modelsSection(), ...ENDPOINTS.map(section), STORED, SPEECH].join('\n');
 }
+
+const STORED = `## Stored responses
+
+A response with \`store\` (the default) is kept for 30 days for its key, and so is its request. The oldest are deleted when there are too many.
+
+| request | answer |
+|---|---|
+| \`GET /v1/responses/{id}\` | the response; with \`?stream=true\` its events, each text in one piece, from the one after \`starting_after\` on |
+| \`DELETE /v1/responses/{id}\` | \`{"id", "object": "response", "deleted": true}\` |
+| \`GET /v1/responses/{id}/input_items\` | a page of its request's items: \`limit\` (1 to 100, 20 by default), \`order\` (\`desc\` by default), \`after\` (the id of an item) |
+
+The next request may refer to it by \`previous_response_id\`, and to each of its items, of the answer or of the request, by
+\`{"type": "item_reference", "id": …}\`, where \`type\` may be absent. An unknown id is a 404.
+`;
 
 const SPEECH = `## POST /v1/audio/transcriptions, POST /v1/audio/translations
 
@@ -194,9 +210,17 @@ function section({ path, enforced, passedOn, accepted, refused, unread }: Endpoi
     ...shapeRows(passedOn, 'passed on'),
     ...shapeRows(accepted, 'accepted'),
     ...Object.keys(unread).map((name) => row(name, 'accepted', 'anything')),
-    ...Object.entries(refused).map(([name, reason]) => row(name, 'refused', reason)),
+    ...refusedRows(refused),
   ];
   return [`## ${path}`, '', '| parameter | | allowed |', '|---|---|---|', ...rows, ''].join('\n');
+}
+
+/** Fields that are refused for the same reason share a row. */
+function refusedRows(refused: Record<string, string>): string[] {
+  const names = new Map<string, string[]>();
+  for (const [name, reason] of Object.entries(refused))
+    names.set(reason, [...(names.get(reason) ?? []), name]);
+  return [...names].map(([reason, those]) => row(those.join('`, `'), 'refused', reason));
 }
 
 function shapeRows(shape: Shape, effect: string): string[] {

@@ -58,7 +58,8 @@ const ROUTES: Record<string, Endpoints> = {
   '/v1/responses/input_tokens': {
     POST: { purpose: 'chat', answer: withBody(responseRules, countResponseTokens) },
   },
-  '/v1/responses/:id': { GET: other(retrieveResponse), DELETE: other(deleteResponse) },
+  // `compact` is an endpoint of OpenAI's, not an id.
+  '/v1/responses/:id{(?!compact$)[^/]+}': { GET: other(retrieveResponse), DELETE: other(deleteResponse) },
   '/v1/responses/:id/input_items': { GET: other(listInputItems) },
   '/v1/audio/transcriptions': { POST: { purpose: 'chat', answer: createTranscription('transcribe') } },
   '/v1/audio/translations': { POST: { purpose: 'chat', answer: createTranscription('translate') } },

@@ -8,6 +8,7 @@ import {
   completion,
   header,
   modelNotFound,
+  says,
   statusIn,
   stream,
   streamedText,
@@ -53,6 +54,13 @@ const atMost = (tokens: number): Fact =>
 const user = (text: unknown) => ({ role: 'user', content: text });
 const toolCall = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
 
+const onOrOff = {
+  type: 'object',
+  properties: { mode: { type: 'string', enum: ['on', 'off'] } },
+  required: ['mode'],
+  additionalProperties: false,
+};
+
 const samplingNames = Object.values(SAMPLING).map(({ name }) => name);
 const ranges = Object.values(SAMPLING).flatMap((each) => ('range' in each ? [each] : []));
 
@@ -86,6 +94,7 @@ const served: ConformanceCase[] = [
   ...ranges.map(({ name, range: [, high] }) => good(`${name} ${high}`, { temperature: 1, [name]: high })),
   good('top_p', { temperature: 1, top_p: 0.5 }),
   good('seed', { seed: 42 }),
+  ...[-(2 ** 63), 2 ** 53, 2 ** 64].map((seed) => good(`seed ${seed}`, { seed })),
   good('penalties', { presence_penalty: -2, frequency_penalty: 2 }),
   good('logit_bias', { logit_bias: { '100': -100 } }),
   good('stop as a string', { stop: '\n\n\n' }),
@@ -144,6 +153,9 @@ const served: ConformanceCase[] = [
   }),
   good('a name', { messages: [{ ...user('Say hello.'), name: 'Ada' }] }),
   good('an empty content', { messages: [user(''), user('Say hello.')] }),
+  good('a refusal in the history, as SDKs send it back', {
+    messages: [user('a'), { role: 'assistant', content: null, refusal: 'I cannot.' }, user('b')],
+  }),
   good('characters of every plane', { messages: [user('Grüße 你好 🦉 \u0000 ‮ \u{10FFFF}')] }),
   good('half a surrogate pair', { messages: [user('broken \ud83d here')] }),
   // Which other names there are is the site's business.
@@ -157,6 +169,22 @@ const served: ConformanceCase[] = [
       for (const token of tokens) expect(token.top_logprobs.length).toBe(2);
     }),
   ]),
+  ...(
+    [
+      ['response_format.schema', { response_format: { type: 'json_object', schema: onOrOff } }],
+      ['response_format.value', { response_format: { type: 'json_object', value: onOrOff } }],
+      ['guided_json', { guided_json: onOrOff }],
+      ['json_schema', { json_schema: onOrOff }],
+      ['structured_outputs', { structured_outputs: { json: onOrOff, regex: null } }],
+    ] as const
+  ).map(([name, extra]) =>
+    good(`a JSON schema as ${name}`, { max_tokens: 24, ...extra }, [
+      check((json) => {
+        const reply = JSON.parse(choicesOf(json)[0]?.message.content ?? '') as unknown;
+        expect([{ mode: 'on' }, { mode: 'off' }]).toContainEqual(reply);
+      }),
+    ]),
+  ),
   good('no logprobs', {}, [check((json) => expect(choicesOf(json)[0]?.logprobs).toBeNull())]),
 ];
 
@@ -190,7 +218,14 @@ const streamed: ConformanceCase[] = [
     [stream(), (answer) => expect(streamedText(answer)).not.toContain('o, w')],
     [(answer) => expect(streamedText(answer)).toBe('Hell')],
   ),
-  of('streamed, logprobs', { stream: true, logprobs: true }, [stream()]),
+  of('streamed, logprobs', { stream: true, logprobs: true }, [
+    stream(),
+    (answer) =>
+      expect(chunksOf(answer)[0]?.choices[0]).toMatchObject({
+        delta: { role: 'assistant', content: '' },
+        logprobs: { content: [], refusal: null },
+      }),
+  ]),
   of('streamed, a 400 is a status', { stream: true, temperature: 3 }, [badRequest('temperature')]),
   of('streamed, a 404 is a status', { stream: true, model: 'none' }, [modelNotFound]),
 ];
@@ -283,12 +318,48 @@ const refused: ConformanceCase[] = [
   bad('stop an empty string', { stop: '' }, 'stop'),
   bad('stop a number', { stop: 5 }, 'stop'),
   bad('seed a fraction', { seed: 0.5 }, 'seed'),
+  bad('seed of 65 bits', { seed: 2 ** 65 }, 'seed'),
   ...ranges.flatMap(({ name, range: [low, high] }) => [
     bad(`${name} too low`, { [name]: low - 0.1 }, name),
     bad(`${name} too high`, { [name]: high + 0.1 }, name),
   ]),
   bad('logit_bias too high', { logit_bias: { '5': 101 } }, 'logit_bias.5'),
-  bad('logit_bias of a word', { logit_bias: { hello: 1 } }, 'logit_bias.hello'),
+  of('logit_bias of a word', { logit_bias: { hello: 1 } }, [
+    badRequest('logit_bias.hello'),
+    says('but "hello" was given'),
+  ]),
+  of('metadata with a long key', { metadata: { ['k'.repeat(65)]: 'v' } }, [
+    badRequest(`metadata.${'k'.repeat(64)}…`),
+    says('keys of at most 64 characters'),
+  ]),
+  ...(
+    [
+      ['max_output_tokens', 4, '`max_completion_tokens`'],
+      ['input', 'Hi.', '`messages`'],
+      ['instructions', 'Be brief.', '`system`'],
+      ['prompt', 'Hi.', '`messages`'],
+      ['previous_response_id', 'resp_1', '`messages`'],
+      ['reasoning', { effort: 'low' }, '`reasoning_effort`'],
+      ['text', { format: { type: 'json_object' } }, '`response_format`'],
+      ...['ebnf', 'format', 'grammar', 'guided_choice', 'guided_grammar', 'guided_regex', 'regex'].map(
+        (name) => [name, 'a', '`response_format`'] as const,
+      ),
+      ['structural_tag', { type: 'structural_tag' }, '`response_format`'],
+    ] as const
+  ).map(([name, value, instead]) =>
+    of(`${name}, of another endpoint or server`, { [name]: value }, [
+      badRequest(name, 'unsupported_value'),
+      says(instead),
+    ]),
+  ),
+  bad('a regular expression of vLLM', { structured_outputs: { regex: 'a+' } }, 'structured_outputs.regex'),
+  bad('two constraints', { guided_json: onOrOff, response_format: { type: 'json_object' } }, 'guided_json'),
+  bad(
+    'guided_json with a type not known',
+    { guided_json: { type: 'text' } },
+    'guided_json.type',
+    'invalid_json_schema',
+  ),
   bad('logit_bias an array', { logit_bias: [1] }, 'logit_bias'),
   bad('top_logprobs without logprobs', { top_logprobs: 2 }, 'top_logprobs'),
   bad('top_logprobs too many', { logprobs: true, top_logprobs: 21 }, 'top_logprobs'),

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { eventsOf } from '../support/server-sent-events.ts';
 import type { ConformanceCase, Fact } from './conformance-case.ts';
-import { badRequest, check, header, modelNotFound, rateLimitHeaders, status } from './facts.ts';
+import { badRequest, check, header, modelNotFound, rateLimitHeaders, says, status } from './facts.ts';
 
 const path = '/v1/completions';
 const base = { model: 'amber-phoenix-4', prompt: 'One, two, three,', max_tokens: 3, temperature: 0 };
@@ -87,6 +87,23 @@ export const completionCases: ConformanceCase[] = [
   bad('no prompts', { prompt: [] }, 'prompt'),
   bad('too many prompts', { prompt: Array.from({ length: 129 }, () => 'a') }, 'prompt'),
   bad('a suffix', { suffix: 'end' }, 'suffix', 'unsupported_value'),
+  ...(
+    [
+      ['messages', [{ role: 'user', content: 'Hi.' }], '/v1/chat/completions'],
+      ['response_format', { type: 'json_object' }, '/v1/chat/completions'],
+      ['guided_json', { type: 'object' }, '/v1/chat/completions'],
+      ['grammar', 'root ::= "a"', '/v1/chat/completions'],
+      ['max_completion_tokens', 4, '`max_tokens`'],
+      ['input', 'Hi.', '`prompt`'],
+    ] as const
+  ).map(([name, value, instead]) =>
+    of(
+      `${name}, of another endpoint or server`,
+      { [name]: value },
+      badRequest(name, 'unsupported_value'),
+      says(instead),
+    ),
+  ),
   bad('best_of more than n', { best_of: 2 }, 'best_of', 'unsupported_value'),
   bad('echo with logprobs', { echo: true, logprobs: 1 }, 'echo', 'unsupported_value'),
   bad('logprobs too many', { logprobs: 6 }, 'logprobs', 'invalid_value'),

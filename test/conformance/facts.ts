@@ -49,9 +49,16 @@ export const error =
     expect({ type: given['type'], param: given['param'] }).toEqual({ type, param });
     if (errorCode !== undefined) expect(given['code']).toBe(errorCode);
     expect(given['message']).toMatch(/^.{10,}[.!]$/s);
+    expect(given['message']).not.toMatch(/\.\.|\s\s/);
     expect(given['message']).not.toMatch(/lt_[\w-]{10}|\.ts\b|node_modules|at async|undefined|\[object/);
     if (param !== null && code === 400) expect(given['message']).toContain(`\`${param}\``);
   };
+
+/** An error message says this, too. */
+export const says =
+  (part: string): Fact =>
+  (answer) =>
+    expect((bodyOf(answer)['error'] as Json)['message']).toContain(part);
 
 export const badRequest = (param: string | null, code?: string | null): Fact =>
   error(400, 'invalid_request_error', param, code);

@@ -18,11 +18,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** On the wire a stream of chunks, and what the client adds by itself, are distinguished from its own types. */
 const TYPES: [path: RegExp, whole: string, event: string | null][] = [
   [/^\/v1\/chat\/completions$/, 'OpenAI.ChatCompletion', 'OpenAI.ChatCompletionChunk'],
-  [
-    /^\/v1\/responses$/,
-    "Omit<OpenAI.Responses.Response, 'output_text'> & { store: boolean }",
-    'Wire<OpenAI.Responses.ResponseStreamEvent>',
-  ],
+  [/^\/v1\/responses$/, 'Whole<OpenAI.Responses.Response>', 'Wire<OpenAI.Responses.ResponseStreamEvent>'],
   [/^\/v1\/completions$/, 'OpenAI.Completion', 'Wire<OpenAI.Completion>'],
   [/^\/v1\/embeddings$/, 'Wire<OpenAI.CreateEmbeddingResponse>', null],
   [/^\/v1\/models$/, "{ object: 'list'; data: (OpenAI.Model & ModelFacts)[] }", null],
@@ -32,9 +28,20 @@ const TYPES: [path: RegExp, whole: string, event: string | null][] = [
 const PREAMBLE = `import type OpenAI from 'openai';
 /** Not OpenAI's: docs/compatibility.md. */
 type ModelFacts = { capabilities: string[] };
+/** Open Responses requires more than the client's types. */
+type Whole<T extends OpenAI.Responses.Response> = Required<
+  Omit<T, 'conversation' | 'moderation' | 'output_text' | 'prompt' | 'prompt_cache_options' | 'prompt_cache_retention' | 'usage' | 'user'>
+> & {
+  frequency_penalty: number;
+  max_tool_calls: number | null;
+  presence_penalty: number;
+  store: boolean;
+  usage: OpenAI.Responses.ResponseUsage | null;
+  user?: string;
+};
 /** What the client's types leave out of the wire: reasons that are not there yet, base64, its own additions. */
 type Wire<T> = T extends OpenAI.Responses.Response
-  ? Omit<T, 'output_text'> & { store: boolean }
+  ? Whole<T>
   : T extends OpenAI.Embedding
     ? Omit<T, 'embedding'> & { embedding: number[] | string }
     : T extends OpenAI.CompletionChoice

@@ -7,6 +7,7 @@ import {
   header,
   modelNotFound,
   rateLimitHeaders,
+  says,
   status,
   unauthorized,
 } from './facts.ts';
@@ -32,6 +33,14 @@ const of = (name: string, extra: Record<string, unknown>, ...facts: Fact[]): Con
 const bad = (name: string, extra: Record<string, unknown>, param: string, code?: string) =>
   of(name, extra, badRequest(param, code));
 const notFound = error(404, 'invalid_request_error', null, null);
+
+const echoed = {
+  user: 'u',
+  metadata: { a: 'b' },
+  safety_identifier: 's',
+  prompt_cache_key: 'k',
+  max_tool_calls: 3,
+};
 
 interface Item {
   type: string;
@@ -138,9 +147,16 @@ export const responseCases: ConformanceCase[] = [
     ...response(message),
   ),
   of(
-    'fields accepted without effect',
-    { user: 'u', metadata: { a: 'b' }, service_tier: 'auto', truncation: 'disabled', include: [] },
-    ...response(message),
+    'fields accepted without effect are repeated',
+    { ...echoed, service_tier: 'auto', truncation: 'disabled', include: [] },
+    ...response(message, (json) => expect(json).toMatchObject(echoed)),
+  ),
+  of(
+    'sampling that chat completions have too',
+    { seed: 4, presence_penalty: 0.5, frequency_penalty: -0.5, stop: ['@@'], n: 1 },
+    ...response(message, (json) =>
+      expect(json).toMatchObject({ presence_penalty: 0.5, frequency_penalty: -0.5 }),
+    ),
   ),
   of('store false', { store: false }, ...response(message, (json) => expect(json['store']).toBe(false))),
   of(
@@ -218,7 +234,7 @@ export const responseCases: ConformanceCase[] = [
   of('streamed, a 400 is a status', { stream: true, temperature: 3 }, badRequest('temperature')),
   bad('no input', { input: undefined }, 'input', 'missing_required_parameter'),
   bad('an empty input', { input: [] }, 'input'),
-  bad('an item not known', { input: [{ type: 'smell' }] }, 'input[0].type'),
+  of('an item not known', { input: [{ type: 'smell' }] }, badRequest('input[0].type'), says('"reasoning"')),
   bad('a role not known', { input: [{ role: 'owner', content: 'a' }] }, 'input[0].role'),
   bad(
     'an image',
@@ -245,6 +261,37 @@ export const responseCases: ConformanceCase[] = [
     'previous_response_id',
     'previous_response_not_found',
   ),
+  ...[`msg_${'0'.repeat(32)}_0`, 'fc_1', 'rs_'].flatMap((id) =>
+    [{ id }, { type: 'item_reference', id }, { type: null, id }].map((item) =>
+      of(
+        `a reference to an unknown item: ${JSON.stringify(item)}`,
+        { input: [user, item] },
+        error(404, 'invalid_request_error', 'input[1].id', null),
+        says(JSON.stringify(id)),
+      ),
+    ),
+  ),
+  bad('a reference without an id', { input: [{ type: 'item_reference' }] }, 'input[0].id'),
+  ...(
+    [
+      ['max_tokens', 4, '`max_output_tokens`'],
+      ['max_completion_tokens', 4, '`max_output_tokens`'],
+      ['response_format', { type: 'json_object' }, '`text.format`'],
+      ['messages', [user], '`input`'],
+      ['reasoning_effort', 'low', '`reasoning.effort`'],
+      ['logprobs', true, '`include`'],
+      ['guided_json', { type: 'object' }, '`text.format`'],
+      ['grammar', 'root ::= "a"', '`text.format`'],
+    ] as const
+  ).map(([name, value, instead]) =>
+    of(
+      `${name}, of another endpoint or server`,
+      { [name]: value },
+      badRequest(name, 'unsupported_value'),
+      says(instead),
+    ),
+  ),
+  bad('n 2', { n: 2 }, 'n'),
   bad('background', { background: true }, 'background', 'unsupported_value'),
   bad('conversation', { conversation: 'conv_1' }, 'conversation', 'unsupported_value'),
   bad('prompt', { prompt: { id: 'p' } }, 'prompt', 'unsupported_value'),
@@ -286,6 +333,7 @@ export const responseCases: ConformanceCase[] = [
   bad('a format not known', { text: { format: { type: 'xml' } } }, 'text.format.type'),
   of('a model not known', { model: 'gpt-99' }, modelNotFound),
   raw('one that there is not', { path: `${path}/resp_none` }, notFound),
+  raw('compacting', { path: `${path}/compact`, json: base }, notFound),
   raw('deleting one that there is not', { path: `${path}/resp_none`, method: 'DELETE' }, notFound),
   raw('its items, where there is not', { path: `${path}/resp_none/input_items` }, notFound),
   raw(

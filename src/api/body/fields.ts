@@ -33,7 +33,7 @@ export const streamFields = { stream: flag, stream_options: z.nullish(z.object({
 
 /** OpenAI's own limits. */
 export const metadata = z.nullish(
-  recordOf(/^.{0,64}$/s, z.string().check(z.maxLength(512)), 16, 'must have names of at most 64 characters'),
+  recordOf(/^.{0,64}$/s, z.string().check(z.maxLength(512)), 16, 'must have keys of at most 64 characters'),
 );
 
 /** Engines go through them at every token. */
@@ -48,18 +48,26 @@ const numberFields = Object.fromEntries(
   Object.values(SAMPLING).flatMap((each) => ('range' in each ? [[each.name, between(each.range)]] : [])),
 ) as Record<NumberName, ReturnType<typeof between>>;
 
-/** Passed on to the engine. */
-export const temperatureFields = { temperature: numberFields.temperature, top_p: numberFields.top_p };
+/** Numbers above 2^53 have lost their last digits, which does not matter for a seed. */
+const seed = z
+  .number()
+  .check(
+    z.refine(
+      (value) => Number.isInteger(value) && Math.abs(value) <= 2 ** 64,
+      'must be an integer of at most 64 bits',
+    ),
+  );
 
+/** Passed on to the engine. */
 export const samplingFields = {
   ...numberFields,
-  seed: z.nullish(z.int()),
+  seed: z.nullish(seed),
   logit_bias: z.nullish(
     recordOf(
       /^\d{1,9}$/,
       z.number().check(z.gte(-100), z.lte(100)),
       MAX_BIASES,
-      'must map token ids to numbers from -100 to 100',
+      'must have token ids as keys: decimal numbers without a sign',
     ),
   ),
 } satisfies Record<SamplingName, z.ZodMiniType>;
@@ -78,13 +86,20 @@ const schemaFormatFields = {
   strict: flag,
 };
 
+/** Other servers take a schema here: llama.cpp's in `schema`, TGI in `value`. */
+const jsonObject = z.object({
+  type: z.literal('json_object'),
+  schema: schemaFormatFields.schema,
+  value: schemaFormatFields.schema,
+});
+
 const toFormat = <Schema extends z.ZodMiniObject<{ type: z.ZodMiniLiteral<'json_schema'> }>>(
   jsonSchema: Schema,
 ) =>
   z.nullish(
     z.discriminatedUnion(
       'type',
-      [z.object({ type: z.literal('text') }), z.object({ type: z.literal('json_object') }), jsonSchema],
+      [z.object({ type: z.literal('text') }), jsonObject, jsonSchema],
       'must be one of "text", "json_object", "json_schema"',
     ),
   );
@@ -97,6 +112,15 @@ export const nestedFormat = toFormat(
 /** Of responses. */
 export const flatFormat = toFormat(z.object({ type: isJsonSchema, ...schemaFormatFields }));
 
+const unset = z.union([z.null(), z.literal(false)], 'must be absent: only `json` can be used');
+
+/** The schema of a reply under the names of vLLM, llama.cpp's server and SGLang. */
+export const foreignSchemas = {
+  guided_json: schemaFormatFields.schema,
+  json_schema: schemaFormatFields.schema,
+  structured_outputs: z.nullish(z.catchall(z.object({ json: schemaFormatFields.schema }), unset)),
+};
+
 /** A function that may be called. */
 export const functionFields = {
   name: schemaFormatFields.name,
@@ -105,14 +129,15 @@ export const functionFields = {
   strict: flag,
 };
 
-/** An object of at most so many members, whose names match; `rule` says which do. Both are checked before any value. */
+/** An object of at most so many members, whose keys match; `rule` says which do. Both are checked before any value. */
 function recordOf<Value extends z.ZodMiniType>(names: RegExp, value: Value, maximum: number, rule = '') {
   const bounded = z.catchall(z.object({}), z.unknown()).check(({ value: input, issues }) => {
     const keys = Object.keys(input);
     if (keys.length > maximum)
       issues.push({ code: 'too_big', origin: 'object', maximum, inclusive: true, input });
     const bad = keys.find((key) => !names.test(key));
-    if (bad !== undefined) issues.push({ code: 'custom', path: [bad], message: rule, input });
+    if (bad !== undefined)
+      issues.push({ code: 'invalid_key', origin: 'record', issues: [], path: [bad], message: rule, input });
   });
   return z.pipe(bounded, z.catchall(z.object({}), value));
 }

@@ -1,5 +1,5 @@
 import type * as z from 'zod/mini';
-import { invalidField, requestError, ServiceError, unsupported } from '../../errors/service-error.ts';
+import { invalidField, requestError, ServiceError } from '../../errors/service-error.ts';
 import type { Call } from '../http/call.ts';
 import { abortable } from '../../util/async.ts';
 import { schemaError } from './schema-issues.ts';
@@ -237,14 +237,13 @@ export function parseBody<Schema extends z.ZodMiniType>(
   { schema, refused = {}, precheck }: BodyRules<Schema>,
   body: Record<string, unknown>,
 ): z.output<Schema> {
+  for (const [param, reason] of Object.entries(refused)) {
+    if (Object.hasOwn(body, param) && !isEmpty(body[param]))
+      throw requestError(400, `\`${param}\` cannot be used here. ${reason}`, 'unsupported_value', param);
+  }
   precheck?.(body);
   const parsed = schema.safeParse(body, FIRST_FAULT);
   if (!parsed.success) throw schemaError(parsed.error, body);
-  for (const [param, reason] of Object.entries(refused)) {
-    if (Object.hasOwn(body, param) && !isEmpty(body[param])) {
-      throw unsupported(param, `cannot be used here. ${reason}`);
-    }
-  }
   return parsed.data;
 }
 

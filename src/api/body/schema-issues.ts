@@ -8,9 +8,9 @@ type Issue = z.core.$ZodIssue;
 export function schemaError(error: z.core.$ZodError, body: unknown): ServiceError {
   const issue = error.issues[0];
   if (!issue) return requestError(400, 'The request body does not match this endpoint.');
-  const { path, rule } = explain(issue, []);
+  const { path, rule, isKey } = explain(issue, []);
   const param = notation(path);
-  const { value, exists } = valueAt(body, path);
+  const { value, exists } = isKey ? { value: path.at(-1), exists: true } : valueAt(body, path);
   const code = codeOf(issue, exists);
   if (!exists) return invalidField(param, `is required: it ${rule}`, code);
   return invalidField(param, `${rule}, but ${describe(value)} was given`, code);
@@ -41,7 +41,14 @@ export function describe(value: unknown): string {
   return 'an object';
 }
 
-function explain(issue: Issue, parents: PropertyKey[]): { path: PropertyKey[]; rule: string } {
+interface Explanation {
+  path: PropertyKey[];
+  rule: string;
+  /** The fault is the last key of the path, not its value. */
+  isKey: boolean;
+}
+
+function explain(issue: Issue, parents: PropertyKey[]): Explanation {
   const path = [...parents, ...issue.path];
   if (issue.code === 'invalid_union') {
     // The client most likely meant the branch that failed deepest.
@@ -52,7 +59,7 @@ function explain(issue: Issue, parents: PropertyKey[]): { path: PropertyKey[]; r
     );
     if (deepest) return explain(deepest, path);
   }
-  return { path, rule: ruleOf(issue) };
+  return { path, rule: ruleOf(issue), isKey: issue.code === 'invalid_key' };
 }
 
 const TYPES: Record<string, string> = {

@@ -64,25 +64,24 @@ type TextField = 'content' | 'reasoning_content';
 export class ChunkEncoder implements StreamEncoder {
   readonly #head: AnswerHead;
   readonly #includeUsage: boolean;
-  readonly #mayCall: boolean;
+  readonly #hasLogprobs: boolean;
   readonly #templates: Record<TextField, (readonly [before: string, after: string])[]> = {
     content: [],
     reasoning_content: [],
   };
 
-  /** `mayCall`: the reply may have no text at all, only calls. */
-  constructor(head: AnswerHead, includeUsage: boolean, mayCall: boolean) {
+  constructor(head: AnswerHead, includeUsage: boolean, hasLogprobs: boolean) {
     this.#head = head;
     this.#includeUsage = includeUsage;
-    this.#mayCall = mayCall;
+    this.#hasLogprobs = hasLogprobs;
   }
 
   encode(event: ChoiceEvent): string {
     const { index } = event;
     switch (event.type) {
       case 'accepted': {
-        const content = this.#mayCall ? null : '';
-        return this.#event([choice(index, { role: 'assistant', content, refusal: null }, null)]);
+        const opening = choice(index, { role: 'assistant', content: '', refusal: null }, null);
+        return this.#event([this.#hasLogprobs ? { ...opening, logprobs: toLogprobs([]) } : opening]);
       }
       case 'text':
         return this.#text(index, 'content', event.text, event.logprobs);

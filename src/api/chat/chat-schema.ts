@@ -3,6 +3,7 @@ import {
   atLeastOne,
   choicesField,
   flag,
+  foreignSchemas,
   metadata,
   nestedFormat,
   reasoningEffort,
@@ -12,6 +13,7 @@ import {
   text,
   textOrParts,
 } from '../body/fields.ts';
+import { refusedConstraints } from '../body/refused-fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 import { chatToolChoice, chatTools } from '../tools/tool-schema.ts';
 
@@ -53,6 +55,7 @@ const message = z.discriminatedUnion(
     z.object({
       role: z.literal('assistant'),
       content: z.nullish(assistantParts),
+      refusal: text,
       name: text,
       tool_calls: z.nullish(z.array(toolCall).check(z.maxLength(MAX_CALLS))),
     }),
@@ -74,6 +77,7 @@ export const chatEnforced = {
   tools: chatTools,
   tool_choice: chatToolChoice,
   parallel_tool_calls: flag,
+  ...foreignSchemas,
   modalities: z.nullish(z.array(z.enum(['text', 'audio'])).check(z.maxLength(2))),
 };
 
@@ -91,6 +95,14 @@ export const chatRules = {
   maxBytes: MAX_IMAGE_BODY_BYTES,
   schema: z.object({ ...chatEnforced, ...chatPassedOn, ...chatAccepted }),
   refused: {
+    ...refusedConstraints('Use `response_format`.'),
+    input: 'Use `messages`.',
+    instructions: 'Use a message with the role `system`.',
+    max_output_tokens: 'Use `max_completion_tokens`.',
+    previous_response_id: 'Send the whole conversation in `messages`, or use /v1/responses.',
+    prompt: 'Use `messages`, or /v1/completions.',
+    reasoning: 'Use `reasoning_effort`.',
+    text: 'Use `response_format`.',
     functions: 'It has been replaced by `tools`. Leave it out.',
     function_call: 'It has been replaced by `tool_choice`. Leave it out.',
     audio: 'The models write text alone. Leave it out.',

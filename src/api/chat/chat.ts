@@ -21,7 +21,7 @@ export async function createChatCompletion(call: Call, request: ChatBody): Promi
   const includeUsage = toIncludeUsage(request);
   const format: AnswerFormat = {
     idPrefix: 'chatcmpl-',
-    stream: (head) => new ChunkEncoder(head, includeUsage, generation.tools !== null),
+    stream: (head) => new ChunkEncoder(head, includeUsage, generation.topLogprobs !== null),
     whole: toChatCompletion,
   };
   const run = await admitGeneration(call, generation);
@@ -45,7 +45,7 @@ function toGeneration(request: ChatBody): Generation {
     choices: request.n ?? 1,
     sampling: toSampling(request),
     maxTokens: toMaxTokens(request),
-    constraint: toConstraint(request.response_format),
+    constraint: toConstraint(request),
     topLogprobs: toTopLogprobs(request),
     stop: [request.stop ?? []].flat().map(wellFormed),
     tools,
@@ -62,8 +62,20 @@ function toMaxTokens(request: ChatBody): number | null {
   return newer ?? older ?? null;
 }
 
-function toConstraint(format: ChatBody['response_format']): Constraint | null {
-  if (format?.type !== 'json_schema') return toJsonConstraint(format);
+function toConstraint({ response_format: format, ...request }: ChatBody): Constraint | null {
+  const others: [at: string, schema: Record<string, unknown> | null | undefined][] = [
+    ['guided_json', request.guided_json],
+    ['json_schema', request.json_schema],
+    ['structured_outputs.json', request.structured_outputs?.json],
+  ];
+  const [other, second] = others.filter(([, schema]) => schema != null);
+  if (other) {
+    const [at, schema] = other;
+    if (second || (format != null && format.type !== 'text'))
+      throw conflicting(at, 'is a second constraint on the reply: give one of them');
+    return toJsonConstraint({ type: 'json_object', schema }, at);
+  }
+  if (format?.type !== 'json_schema') return toJsonConstraint(format, 'response_format.schema');
   return toJsonConstraint(
     { type: 'json_schema', ...format.json_schema },
     'response_format.json_schema.schema',
@@ -113,17 +125,23 @@ function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
     }
     const toolCalls = message.tool_calls?.map((call) => {
       calls.add(call.id);
-      return { id: call.id, name: call.function.name, arguments: call.function.arguments };
+      return { id: call.id, name: call.function.name, arguments: orEmptyObject(call.function.arguments) };
     });
-    if (message.content == null && !toolCalls?.length) {
+    if (message.content == null && message.refusal == null && !toolCalls?.length) {
       const rule =
         'is required in an assistant message without `tool_calls`: it must be a string or text parts';
       throw invalidField(`${at}.content`, rule, 'missing_required_parameter');
     }
-    const content = message.content == null ? '' : toText(message.content, `${at}.content`, 'text');
+    const content =
+      message.content == null
+        ? wellFormed(message.refusal ?? '')
+        : toText(message.content, `${at}.content`, 'text');
     return { role: 'assistant', content, ...named, ...(toolCalls?.length ? { toolCalls } : {}) };
   });
 }
+
+/** A history may have empty arguments, and templates parse them. */
+export const orEmptyObject = (json: string): string => (json.trim() === '' ? '{}' : json);
 
 type ImageDetail = string | null | undefined;
 type ImagePart = { type: string } & (

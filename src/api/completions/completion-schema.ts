@@ -8,6 +8,7 @@ import {
   streamFields,
   text,
 } from '../body/fields.ts';
+import { refusedConstraints, refusedSchemas } from '../body/refused-fields.ts';
 
 /** What a completion without a conversation may be: the older endpoint. */
 
@@ -34,9 +35,22 @@ export const completionPassedOn = {
 
 export const completionAccepted = { user: text };
 
+const CHAT = 'Use /v1/chat/completions.';
+
 export const completionRules = {
   schema: z.object({ ...completionEnforced, ...completionPassedOn, ...completionAccepted }),
-  refused: { suffix: 'The models write on from the prompt, and fill nothing in. Leave it out.' },
+  refused: {
+    ...refusedConstraints(CHAT),
+    ...refusedSchemas(CHAT),
+    input: 'Use `prompt`.',
+    instructions: CHAT,
+    max_completion_tokens: 'Use `max_tokens`.',
+    max_output_tokens: 'Use `max_tokens`.',
+    messages: CHAT,
+    response_format: CHAT,
+    tools: CHAT,
+    suffix: 'The models write on from the prompt, and fill nothing in. Leave it out.',
+  },
 };
 
 export type CompletionBody = z.infer<z.ZodMiniObject<typeof completionEnforced & typeof completionPassedOn>>;

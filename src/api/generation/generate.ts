@@ -108,7 +108,8 @@ export function renamed(error: unknown, { params, tools, truncate }: Generation)
   const { wire } = error;
   if (wire.param === 'messages') {
     const offers = truncate === false && wire.code === 'context_length_exceeded';
-    const message = offers ? `${wire.message} Or set \`truncation\` to "auto".` : wire.message;
+    const named = wire.message.replace('the messages', `the ${params.messages}`);
+    const message = offers ? `${named} Or set \`truncation\` to "auto".` : named;
     return new ServiceError({ ...wire, param: params.messages, message });
   }
   if (wire.param !== 'response_format') return error;

@@ -39,7 +39,7 @@ export const inputOf = ({ choices }: Generation, index: number): number => Math.
 /** The job of one choice. Choices of a seeded request differ from each other, and the first is as without `n`. */
 export function toChatJob(generation: Generation, model: string, index: number): ChatJob {
   const { inputs, choices, sampling, maxTokens, topLogprobs, reasoning } = generation;
-  const seed = sampling.seed === undefined ? {} : { seed: sampling.seed + (index % choices) };
+  const seed = sampling.seed === undefined ? {} : { seed: exact(sampling.seed) + (index % choices) };
   return {
     kind: 'chat',
     model,
@@ -49,6 +49,9 @@ export function toChatJob(generation: Generation, model: string, index: number):
     ...given({ maxTokens, constraint: toConstraint(generation), topLogprobs, reasoning }),
   };
 }
+
+/** A seed that stays exact when an index is added. */
+const exact = (seed: number): number => (Number.isSafeInteger(seed) ? seed : seed % 2 ** 32);
 
 function toConstraint({ tools, constraint }: Generation): Constraint | null {
   if (tools === null) return constraint;
@@ -73,9 +76,11 @@ export const given = <Fields extends object>(fields: Fields) =>
 /** `at`: where the schema stands in the request. @throws ServiceError 400 */
 export function toJsonConstraint(format: z.infer<typeof flatFormat>, at = ''): Constraint | null {
   if (format == null || format.type === 'text') return null;
-  if (format.type !== 'json_schema' || format.schema == null) return { kind: 'json_object' };
-  checkJsonSchema(format.schema, at, format.strict ?? false);
-  return { kind: 'json_schema', schema: format.schema };
+  const isObject = format.type === 'json_object';
+  const schema = format.schema ?? (isObject ? format.value : null);
+  if (schema == null) return { kind: 'json_object' };
+  checkJsonSchema(schema, at, isObject ? false : (format.strict ?? false));
+  return { kind: 'json_schema', schema };
 }
 
 /** @throws ServiceError 400 */

@@ -1,11 +1,12 @@
 import type OpenAI from 'openai';
-import type { ChatUsage, TokenLogprob } from '../../jobs/chat.ts';
+import type { ChatUsage } from '../../jobs/chat.ts';
 import type { ChoiceEvent, StreamEncoder } from '../generation/answers.ts';
 import type { ServiceError } from '../../errors/service-error.ts';
+import { itemIds, type NextItemId } from './item-references.ts';
 import {
-  newItemId,
   toResponseLogprobs,
   type OutputItem,
+  type ResponseLogprobs,
   type ResponseObject,
   type ResponseState,
 } from './response-object.ts';
@@ -20,12 +21,13 @@ export interface ResponseEventsOptions {
 /** The typed events of one streamed response. */
 export class ResponseEvents implements StreamEncoder {
   readonly #options: ResponseEventsOptions;
-  readonly #output = new ResponseOutput();
+  readonly #output: ResponseOutput;
   #sequence = 0;
   #begun = false;
   #status: 'completed' | 'incomplete' = 'completed';
 
-  constructor(options: ResponseEventsOptions) {
+  constructor(id: string, options: ResponseEventsOptions) {
+    this.#output = new ResponseOutput(itemIds(id));
     this.#options = options;
   }
 
@@ -34,7 +36,7 @@ export class ResponseEvents implements StreamEncoder {
       case 'accepted':
         return this.#begin();
       case 'text':
-        return this.#write(this.#output.text(event.text, event.logprobs));
+        return this.#write(this.#output.text(event.text, toResponseLogprobs(event.logprobs)));
       case 'reasoning':
         return this.#write(this.#output.reasoning(event.text));
       case 'call':
@@ -81,12 +83,42 @@ export class ResponseEvents implements StreamEncoder {
 
   #write(events: Iterable<Unnumbered>): string {
     let text = '';
-    for (const event of events) {
-      text += `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: this.#sequence })}\n\n`;
-      this.#sequence++;
-    }
+    for (const event of events) text += encodeEvent(event, this.#sequence++);
     return text;
   }
+}
+
+const encodeEvent = (event: Unnumbered, sequence: number): string =>
+  `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: sequence })}\n\n`;
+
+/** The events of a response that has ended, each text in one piece. `after`: the last number that the client has. */
+export function replayResponse(response: ResponseObject, after: number): string {
+  return [...eventsOf(response)]
+    .map(encodeEvent)
+    .slice(after + 1)
+    .join('');
+}
+
+function* eventsOf(ended: ResponseObject): Generator<Unnumbered> {
+  const started = { ...ended, status: 'in_progress', completed_at: null, output: [], usage: null };
+  yield { type: 'response.created', response: started as never };
+  yield { type: 'response.in_progress', response: started as never };
+  const ids = ended.output.map(({ id }) => id ?? '');
+  const output = new ResponseOutput(() => ids.shift() ?? '');
+  for (const item of ended.output) {
+    if (item.type === 'function_call') {
+      yield* output.call(item.call_id, item.name);
+      yield* output.callArguments(item.arguments);
+    } else if (item.type === 'reasoning') {
+      for (const part of item.content ?? []) yield* output.reasoning(part.text);
+    } else {
+      for (const part of item.content)
+        if (part.type === 'output_text') yield* output.text(part.text, part.logprobs ?? []);
+    }
+    yield* output.close(item.status === 'incomplete' ? 'incomplete' : 'completed');
+  }
+  const status = ended.status === 'incomplete' ? 'incomplete' : 'completed';
+  yield { type: `response.${status}`, response: ended as never };
 }
 
 type Event = OpenAI.Responses.ResponseStreamEvent;
@@ -117,8 +149,13 @@ type Open = OpenReasoning | OpenMessage | OpenCall;
 /** The output items of one response as they grow, and the events that tell of it. */
 export class ResponseOutput {
   readonly items: OutputItem[] = [];
+  readonly #nextId: NextItemId;
   /** Null: none has begun, or the last has ended. */
   #open: Open | null = null;
+
+  constructor(nextId: NextItemId) {
+    this.#nextId = nextId;
+  }
 
   /** Anything beside thoughts. */
   get hasAnswer(): boolean {
@@ -127,21 +164,22 @@ export class ResponseOutput {
 
   /** As open models' servers send thoughts: their whole text, and no summary of it. */
   *reasoning(delta: string): Generator<Unnumbered> {
-    const { part } = this.#open?.type === 'reasoning' ? this.#open : yield* this.#begin(newReasoning());
+    const { part } =
+      this.#open?.type === 'reasoning' ? this.#open : yield* this.#begin(newReasoning(this.#nextId('rs')));
     part.text += delta;
     yield { type: 'response.reasoning_text.delta', ...this.#place, content_index: 0, delta };
   }
 
-  *text(delta: string, given: readonly TokenLogprob[]): Generator<Unnumbered> {
-    const { part } = this.#open?.type === 'message' ? this.#open : yield* this.#begin(newMessage());
+  *text(delta: string, logprobs: ResponseLogprobs): Generator<Unnumbered> {
+    const { part } =
+      this.#open?.type === 'message' ? this.#open : yield* this.#begin(newMessage(this.#nextId('msg')));
     part.text += delta;
-    const logprobs = toResponseLogprobs(given);
     if (logprobs.length > 0) part.logprobs = [...(part.logprobs ?? []), ...logprobs];
     yield { type: 'response.output_text.delta', ...this.#place, content_index: 0, delta, logprobs };
   }
 
   *call(callId: string, name: string): Generator<Unnumbered> {
-    yield* this.#begin(newCall(callId, name));
+    yield* this.#begin(newCall(this.#nextId('fc'), callId, name));
   }
 
   *callArguments(delta: string): Generator<Unnumbered> {
@@ -196,19 +234,19 @@ export class ResponseOutput {
 
 const status = 'in_progress';
 
-function newReasoning(): OpenReasoning {
+function newReasoning(id: string): OpenReasoning {
   const part: OpenReasoning['part'] = { type: 'reasoning_text', text: '' };
   const type = 'reasoning';
-  return { type, item: { id: newItemId('rs'), type, summary: [], content: [part], status }, part };
+  return { type, item: { id, type, summary: [], content: [part], status }, part };
 }
 
-function newMessage(): OpenMessage {
+function newMessage(id: string): OpenMessage {
   const part: OpenMessage['part'] = { type: 'output_text', text: '', annotations: [], logprobs: [] };
   const type = 'message';
-  return { type, item: { id: newItemId('msg'), type, role: 'assistant', status, content: [part] }, part };
+  return { type, item: { id, type, role: 'assistant', status, content: [part] }, part };
 }
 
-function newCall(callId: string, name: string): OpenCall {
+function newCall(id: string, callId: string, name: string): OpenCall {
   const type = 'function_call';
-  return { type, item: { id: newItemId('fc'), type, call_id: callId, name, arguments: '', status } };
+  return { type, item: { id, type, call_id: callId, name, arguments: '', status } };
 }

@@ -1,15 +1,22 @@
 import type OpenAI from 'openai';
 import type { ChatUsage, TokenLogprob, ChatMessage, ToolCall } from '../../jobs/chat.ts';
 import type { AnswerHead } from '../generation/answers.ts';
-import type { ResponseBody } from './response-schema.ts';
-import { toContent, toText, wellFormed } from '../chat/chat.ts';
+import { isItemId, itemIds } from './item-references.ts';
+import type { InputItem, ResponseBody } from './response-schema.ts';
+import { orEmptyObject, toContent, toText, wellFormed } from '../chat/chat.ts';
 import { invalidField } from '../../errors/service-error.ts';
 
 type Responses = OpenAI.Responses.Response;
 /** The client computes `output_text`. */
-export type ResponseObject = Omit<Responses, 'output_text'> & {
+export type ResponseObject = Omit<Responses, 'output' | 'output_text' | 'usage'> & {
+  output: OutputItem[];
   /** Whether `previous_response_id` may name it. */
   store: boolean;
+  usage: OpenAI.Responses.ResponseUsage | null;
+  /** Open Responses requires these; OpenAI's types lack them. */
+  presence_penalty: number;
+  frequency_penalty: number;
+  max_tool_calls: number | null;
 };
 export type OutputItem =
   | OpenAI.Responses.ResponseReasoningItem
@@ -23,23 +30,37 @@ export interface ResponseState {
   error: Responses['error'];
 }
 
-export function toResponse(head: AnswerHead, request: ResponseBody, stored: boolean, state: ResponseState) {
+/** `now`: milliseconds since 1970. */
+export function toResponse(
+  head: AnswerHead,
+  request: ResponseBody,
+  stored: boolean,
+  state: ResponseState,
+  now: number,
+) {
   const { status, output, usage, error } = state;
   return {
     id: head.id,
     object: 'response',
     created_at: head.created,
+    completed_at: status === 'completed' ? Math.floor(now / 1000) : null,
     status,
     background: false,
     error,
     incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
     instructions: request.instructions ?? null,
     max_output_tokens: request.max_output_tokens ?? null,
+    max_tool_calls: request.max_tool_calls ?? null,
     metadata: request.metadata ?? {},
     model: head.model,
     output,
     parallel_tool_calls: request.parallel_tool_calls ?? true,
+    presence_penalty: request.presence_penalty ?? 0,
+    frequency_penalty: request.frequency_penalty ?? 0,
     previous_response_id: request.previous_response_id ?? null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+    safety_identifier: request.safety_identifier ?? null,
+    ...(request.user == null ? {} : { user: request.user }),
     reasoning: { effort: request.reasoning?.effort ?? null, summary: null },
     service_tier: 'default',
     temperature: request.temperature ?? 1,
@@ -55,7 +76,7 @@ export function toResponse(head: AnswerHead, request: ResponseBody, stored: bool
     top_logprobs: request.top_logprobs ?? 0,
     top_p: request.top_p ?? 1,
     truncation: request.truncation ?? 'disabled',
-    ...(usage ? { usage: toResponseUsage(usage) } : {}),
+    usage: usage && toResponseUsage(usage),
     store: stored,
   } satisfies ResponseObject;
 }
@@ -83,7 +104,9 @@ function toResponseUsage({ promptTokens, cachedTokens, completionTokens, reasoni
   };
 }
 
-export const toResponseLogprobs = (logprobs: readonly TokenLogprob[]) =>
+export type ResponseLogprobs = OpenAI.Responses.ResponseOutputText.Logprob[];
+
+export const toResponseLogprobs = (logprobs: readonly TokenLogprob[]): ResponseLogprobs =>
   logprobs.map(({ token, logprob, bytes, top }) => ({
     token,
     logprob,
@@ -95,7 +118,7 @@ export const toResponseLogprobs = (logprobs: readonly TokenLogprob[]) =>
  * Appends a request's items to the earlier messages. Calls become part of the assistant's message before them.
  * @throws ServiceError 400
  */
-export function appendItems(before: readonly ChatMessage[], input: ResponseBody['input']): ChatMessage[] {
+export function appendItems(before: readonly ChatMessage[], input: string | InputItem[]): ChatMessage[] {
   const messages = structuredClone(before) as ChatMessage[];
   if (typeof input === 'string') return [...messages, { role: 'user', content: wellFormed(input) }];
   const calls = new Set(before.flatMap((message) => callsOf(message).map(({ id }) => id)));
@@ -112,7 +135,7 @@ export function appendItems(before: readonly ChatMessage[], input: ResponseBody[
       }
       case 'function_call':
         calls.add(item.call_id);
-        addCall(messages, { id: item.call_id, name: item.name, arguments: item.arguments });
+        addCall(messages, { id: item.call_id, name: item.name, arguments: orEmptyObject(item.arguments) });
         break;
       case 'function_call_output':
         if (!calls.has(item.call_id)) {
@@ -138,17 +161,28 @@ function addCall(messages: ChatMessage[], call: ToolCall): void {
   else last.toolCalls = [call];
 }
 
-/** The items of a request as a client may list them later: each with an id. */
-export function toInputItems(given: unknown): Record<string, unknown>[] {
-  const items =
-    typeof given === 'string' ? [{ role: 'user', content: given }] : (given as Record<string, unknown>[]);
-  return items.map((item) => {
+const PREFIXES: Record<string, 'msg' | 'fc' | 'rs'> = { message: 'msg', reasoning: 'rs' };
+
+/** The items of a request as a client may list them later: each with an id by which it can be referred to. */
+export function toInputItems(given: readonly unknown[], responseId: string): Record<string, unknown>[] {
+  const nextId = itemIds(responseId, 'i');
+  const known = new Set<unknown>();
+  return (given as Record<string, unknown>[]).map((item) => {
     const { content, role } = item;
-    const type = role === 'assistant' ? 'output_text' : 'input_text';
-    const parts = typeof content === 'string' ? { content: [{ type, text: content }] } : {};
-    return { type: 'message', id: newItemId('msg'), status: 'completed', ...item, ...parts };
+    const type = String(item['type'] ?? 'message');
+    const isOurs = isItemId(item['id']) && !known.has(item['id']);
+    const id = isOurs ? item['id'] : nextId(PREFIXES[type] ?? 'fc');
+    known.add(id);
+    if (type === 'reasoning') return { ...item, id };
+    const parts = type === 'message' ? { content: toListedParts(content, role === 'assistant') } : {};
+    return { status: 'completed', ...item, type, id, ...parts };
   });
 }
 
-export const newItemId = (prefix: 'msg' | 'fc' | 'rs' | 'resp'): string =>
-  `${prefix}_${crypto.randomUUID().replaceAll('-', '')}`;
+function toListedParts(content: unknown, isOutput: boolean): unknown {
+  const parts = typeof content === 'string' ? [{ type: 'input_text', text: content }] : content;
+  if (!isOutput || !Array.isArray(parts)) return parts;
+  return (parts as { type?: unknown }[]).map((part) =>
+    part.type === 'refusal' ? part : { annotations: [], logprobs: [], ...part, type: 'output_text' },
+  );
+}

@@ -5,10 +5,12 @@ import {
   flatFormat,
   metadata,
   reasoningEffort,
-  temperatureFields,
+  samplingFields,
+  stopField,
   text,
   textOrParts,
 } from '../body/fields.ts';
+import { refusedConstraints, refusedSchemas } from '../body/refused-fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
 
@@ -59,10 +61,26 @@ const resultItem = z.object({
 /** Clients send reasoning back. It is ignored: templates leave the thoughts of earlier turns out. */
 const reasoningItem = z.object({ type: z.literal('reasoning') });
 
-const item = z.discriminatedUnion(
-  'type',
-  [message, callItem, resultItem, reasoningItem],
-  'must be one of "message", "function_call", "function_call_output"',
+const items = [message, callItem, resultItem, reasoningItem] as const;
+export const inputItem = z.discriminatedUnion('type', items);
+export type InputItem = z.infer<typeof inputItem>;
+
+/** An item of an earlier response, which is kept here. */
+const referenceItem = z.object({ type: z.literal('item_reference'), id: z.string().check(z.minLength(1)) });
+
+/** OpenAI lets a reference omit its type. */
+const withType = (given: unknown): unknown => {
+  if (typeof given !== 'object' || given === null || 'role' in given || !('id' in given)) return given;
+  return 'type' in given && given.type != null ? given : { ...given, type: 'item_reference' };
+};
+
+const item = z.pipe(
+  z.transform(withType),
+  z.discriminatedUnion(
+    'type',
+    [...items, referenceItem],
+    'must be one of "message", "function_call", "function_call_output", "reasoning", "item_reference"',
+  ),
 );
 
 export const responseEnforced = {
@@ -76,6 +94,8 @@ export const responseEnforced = {
   store: flag,
   stream: flag,
   max_output_tokens: atLeastOne,
+  n: z.nullish(z.int().check(z.gte(1), z.lte(1))),
+  stop: stopField,
   text: z.nullish(z.object({ format: flatFormat })),
   tools: responseTools,
   tool_choice: responseToolChoice,
@@ -86,7 +106,7 @@ export const responseEnforced = {
 };
 
 export const responsePassedOn = {
-  ...temperatureFields,
+  ...samplingFields,
   top_logprobs: z.nullish(z.int().check(z.gte(0), z.lte(20))),
   reasoning: z.nullish(z.object({ effort: reasoningEffort })),
 };
@@ -100,14 +120,26 @@ export const responseAccepted = {
   stream_options: z.nullish(z.object({ include_obfuscation: flag })),
 };
 
+const FORMAT = 'Use `text.format`.';
+
 export const responseRules = {
   maxBytes: MAX_IMAGE_BODY_BYTES,
   schema: z.object({ ...responseEnforced, ...responsePassedOn, ...responseAccepted }),
   refused: {
+    ...refusedConstraints(FORMAT),
+    ...refusedSchemas(FORMAT),
+    logprobs: 'Use `include` with "message.output_text.logprobs".',
+    max_completion_tokens: 'Use `max_output_tokens`.',
+    max_tokens: 'Use `max_output_tokens`.',
+    messages: 'Use `input`.',
+    reasoning_effort: 'Use `reasoning.effort`.',
+    response_format: FORMAT,
     background: 'Nothing runs on once its client has left. Leave it out, and read the answer as it comes.',
     conversation: 'Go on from an earlier response with `previous_response_id` instead.',
     prompt: 'There are no stored prompts. Give `instructions` and `input`.',
   },
 };
 
-export type ResponseBody = z.infer<z.ZodMiniObject<typeof responseEnforced & typeof responsePassedOn>>;
+export type ResponseBody = z.infer<
+  z.ZodMiniObject<typeof responseEnforced & typeof responsePassedOn & typeof responseAccepted>
+>;

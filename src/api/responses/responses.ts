@@ -9,14 +9,16 @@ import {
   type ChoiceResult,
 } from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
-import { jsonResponse } from '../http/response.ts';
+import { EVENT_STREAM, jsonResponse, knownResponse } from '../http/response.ts';
 import type { StoredResponse } from '../service-dependencies.ts';
 import { invalidField, requestError } from '../../errors/service-error.ts';
-import { ResponseEvents, ResponseOutput } from './response-events.ts';
+import { itemIds, resolveReferences } from './item-references.ts';
+import { replayResponse, ResponseEvents, ResponseOutput } from './response-events.ts';
 import {
   appendItems,
   toInputItems,
   toResponse,
+  toResponseLogprobs,
   type OutputItem,
   type ResponseObject,
   type ResponseState,
@@ -33,22 +35,24 @@ export async function createResponse(
   { input }: Record<string, unknown>,
 ): Promise<Response> {
   const before = await earlierMessages(call, given.previous_response_id ?? null);
-  const conversation = appendItems(before, given.input);
+  const resolved = await resolveReferences(call, given.input, input);
+  const conversation = appendItems(before, resolved.items);
   const run = await admitGeneration(call, toGeneration(given, conversation));
   const { temperature, topP } = run.generation.sampling;
+  const { now } = call.dependencies;
   // The answer repeats the values that were used.
   const request = { ...given, temperature, top_p: topP };
   const wanted = request.store ?? true;
 
   const keep = async (head: AnswerHead, state: ResponseState): Promise<ResponseObject> => {
-    const response = toResponse(head, request, wanted, state);
+    const response = toResponse(head, request, wanted, state, now());
     if (!wanted) return response;
     const stored: StoredResponse = {
       id: head.id,
       keyId: call.admitted.keyId,
       created: call.receivedAt,
       response,
-      input: toInputItems(input),
+      input: toInputItems(resolved.given, head.id),
       messages: [...conversation, toMessage(state.output)],
     };
     try {
@@ -56,25 +60,30 @@ export async function createResponse(
       return response;
     } catch {
       // The reply is good even where it cannot be stored: then `store` is false.
-      return toResponse(head, request, false, state);
+      return toResponse(head, request, false, state, now());
     }
   };
   const format: AnswerFormat = {
     idPrefix: 'resp_',
     stream: (head) =>
-      new ResponseEvents({
-        render: (state) => toResponse(head, request, wanted, state),
+      new ResponseEvents(head.id, {
+        render: (state) => toResponse(head, request, wanted, state, now()),
         keep: (state) => keep(head, state),
       }),
-    whole: (head, [choice], usage) => keep(head, { ...toState(choice), usage }),
+    whole: (head, [choice], usage) => keep(head, { ...toState(head.id, choice), usage }),
   };
   return request.stream ? streamAnswer(run, format) : wholeAnswer(run, format);
 }
 
 /** POST /v1/responses/input_tokens */
-export async function countResponseTokens(call: Call, given: ResponseBody): Promise<Response> {
+export async function countResponseTokens(
+  call: Call,
+  given: ResponseBody,
+  { input }: Record<string, unknown>,
+): Promise<Response> {
   const before = await earlierMessages(call, given.previous_response_id ?? null);
-  return answerInputTokens(call, toGeneration(given, appendItems(before, given.input)));
+  const { items } = await resolveReferences(call, given.input, input);
+  return answerInputTokens(call, toGeneration(given, appendItems(before, items)));
 }
 
 async function earlierMessages({ dependencies, admitted }: Call, id: string | null): Promise<ChatMessage[]> {
@@ -87,18 +96,18 @@ async function earlierMessages({ dependencies, admitted }: Call, id: string | nu
   throw invalidField(param, rule, 'previous_response_not_found');
 }
 
-function toState(choice: ChoiceResult | undefined): Omit<ResponseState, 'usage'> {
-  const output = new ResponseOutput();
+function toState(id: string, choice: ChoiceResult | undefined): Omit<ResponseState, 'usage'> {
+  const output = new ResponseOutput(itemIds(id));
   const cutOff = choice?.reason === 'length';
   const grow = (events: Iterable<unknown>): void => {
     for (const event of events) void event;
   };
   if (choice?.reasoning) grow(output.reasoning(choice.reasoning));
   if (choice && (choice.text !== '' || choice.calls.length === 0)) {
-    grow(output.text(choice.text, choice.logprobs ?? []));
+    grow(output.text(choice.text, toResponseLogprobs(choice.logprobs ?? [])));
   }
-  for (const { id, name, arguments: json } of choice?.calls ?? []) {
-    grow(output.call(id, name));
+  for (const { id: callId, name, arguments: json } of choice?.calls ?? []) {
+    grow(output.call(callId, name));
     grow(output.callArguments(json));
   }
   grow(output.close(cutOff ? 'incomplete' : 'completed'));
@@ -119,7 +128,16 @@ function toMessage(output: readonly OutputItem[]): ChatMessage {
 
 /** GET /v1/responses/{id} */
 export async function retrieveResponse(call: Call, id: string): Promise<Response> {
-  return jsonResponse(call, (await requireResponse(call, id)).response);
+  const { response } = await requireResponse(call, id);
+  const query = new URL(call.request.url).searchParams;
+  if (query.get('stream') !== 'true') return jsonResponse(call, response);
+  const after = Number(query.get('starting_after') ?? -1);
+  if (!Number.isInteger(after))
+    throw invalidField('starting_after', 'must be the `sequence_number` of an event');
+  // Written by `createResponse` alone.
+  const events = replayResponse(response as unknown as ResponseObject, Math.max(after, -1));
+  call.watch.stop();
+  return knownResponse(call, events, EVENT_STREAM);
 }
 
 /** DELETE /v1/responses/{id} */
@@ -129,13 +147,26 @@ export async function deleteResponse(call: Call, id: string): Promise<Response> 
   return jsonResponse(call, { id, object: 'response', deleted: true });
 }
 
-/** GET /v1/responses/{id}/input_items: all of them, the newest first, as OpenAI's service has it by default. */
+/** OpenAI's own page sizes. */
+const PAGE = { usual: 20, most: 100 };
+
+/** GET /v1/responses/{id}/input_items: the newest first, as OpenAI's service has it by default. */
 export async function listInputItems(call: Call, id: string): Promise<Response> {
   const { input } = await requireResponse(call, id);
-  const ascending = new URL(call.request.url).searchParams.get('order') === 'asc';
-  const data = ascending ? input : input.toReversed();
+  const query = new URL(call.request.url).searchParams;
+  const limit = Number(query.get('limit') ?? PAGE.usual);
+  if (!Number.isInteger(limit) || limit < 1 || limit > PAGE.most)
+    throw invalidField('limit', `must be an integer from 1 to ${PAGE.most}`);
+  const order = query.get('order') ?? 'desc';
+  if (order !== 'asc' && order !== 'desc') throw invalidField('order', 'must be "asc" or "desc"');
+  const items = order === 'asc' ? input : input.toReversed();
+  const after = query.get('after');
+  const start = after === null ? 0 : items.findIndex((item) => item['id'] === after) + 1;
+  if (after !== null && start === 0)
+    throw invalidField('after', 'must be the id of an item of this response');
+  const data = items.slice(start, start + limit);
   const ids = { first_id: data[0]?.['id'] ?? null, last_id: data.at(-1)?.['id'] ?? null };
-  return jsonResponse(call, { object: 'list', data, ...ids, has_more: false });
+  return jsonResponse(call, { object: 'list', data, ...ids, has_more: start + limit < items.length });
 }
 
 async function requireResponse({ dependencies, admitted }: Call, id: string): Promise<StoredResponse> {
@@ -165,7 +196,7 @@ function toGeneration(request: ResponseBody, conversation: ChatMessage[]): Gener
     maxTokens: request.max_output_tokens ?? null,
     constraint: toJsonConstraint(text?.format, 'text.format.schema'),
     topLogprobs: include?.includes(LOGPROBS) || top ? (top ?? 0) : null,
-    stop: [],
+    stop: [request.stop ?? []].flat().map(wellFormed),
     tools,
     reasoning: reasoning?.effort == null ? null : { effort: reasoning.effort },
     truncate: request.truncation === 'auto',

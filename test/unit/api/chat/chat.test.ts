@@ -216,16 +216,21 @@ describe('a prompt that does not fit', () => {
     type: 'invalid_request_error',
     code: 'context_length_exceeded',
     param: 'messages',
-    message: 'Too long.',
+    message: 'Too long. Shorten the messages.',
   });
 
   test('is named as the endpoint names it', async () => {
     const { fetch } = await fakeService({ engine: new FakeEngine({ refuse }) });
     const model = 'amber-phoenix-4';
-    const paramOf = async (path: string, json: unknown) =>
-      (await (await fetch(path, { json })).json()).error.param;
-    expect(await paramOf('/v1/completions', { model, prompt: 'a' })).toBe('prompt');
-    expect(await paramOf('/v1/responses', { model, input: 'a', stream: true })).toBe('input');
+    const errorOf = async (path: string, json: unknown) => (await (await fetch(path, { json })).json()).error;
+    expect(await errorOf('/v1/completions', { model, prompt: 'a' })).toMatchObject({
+      param: 'prompt',
+      message: 'Too long. Shorten the prompt.',
+    });
+    expect(await errorOf('/v1/responses', { model, input: 'a', stream: true })).toMatchObject({
+      param: 'input',
+      message: expect.stringContaining('Shorten the input.') as string,
+    });
   });
 });
 

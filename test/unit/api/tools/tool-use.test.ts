@@ -196,7 +196,7 @@ describe('streamed', () => {
       true,
     );
     expect(rest.map((delta) => delta.function?.arguments).join('')).toBe(ARGUMENTS);
-    expect(chunks[0]?.choices[0]?.delta).toMatchObject({ role: 'assistant', content: null });
+    expect(chunks[0]?.choices[0]?.delta).toMatchObject({ role: 'assistant', content: '' });
     expect(chunks.at(-1)?.choices[0]).toMatchObject({ delta: {}, finish_reason: 'tool_calls' });
   });
 

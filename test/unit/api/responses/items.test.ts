@@ -1,0 +1,188 @@
+import OpenAI, { NotFoundError } from 'openai';
+import { expect, test } from 'vitest';
+import type { ChatJob } from '../../../../src/jobs/chat.ts';
+import { FakeEngine } from '../../../support/fake-engine.ts';
+import { fakeService } from '../../../support/fake-service.ts';
+
+/** Items of stored responses: referred to by id, listed in pages, and sent again as events. */
+
+const model = 'amber-phoenix-4';
+const light = {
+  type: 'function' as const,
+  name: 'light',
+  parameters: { type: 'object', properties: {}, additionalProperties: false },
+  strict: false,
+};
+
+async function connect(engine = new FakeEngine()) {
+  const fake = await fakeService({ engine });
+  const clientOf = (apiKey: string) =>
+    new OpenAI({
+      apiKey,
+      baseURL: 'https://site.example/v1',
+      maxRetries: 0,
+      fetch: (url, init) => fake.service(new Request(url, init)),
+    });
+  return { ...fake, engine, clientOf, client: clientOf(fake.key) };
+}
+
+const promptOf = (engine: FakeEngine) => {
+  const { input } = engine.jobs.at(-1) as ChatJob;
+  return 'messages' in input ? input.messages : [];
+};
+
+const listed = async (client: OpenAI, id: string) => {
+  const items = [];
+  for await (const item of client.responses.inputItems.list(id, { order: 'asc', limit: 2 })) items.push(item);
+  return items;
+};
+
+test.each([false, true])('every item of a response is accepted by its id, streamed: %s', async (stream) => {
+  const { client, engine, fetch } = await connect(new FakeEngine({ thoughts: ['Hm.'] }));
+  const request = {
+    model,
+    tools: [light],
+    tool_choice: 'required' as const,
+    input: [
+      { role: 'developer' as const, content: 'Be brief.' },
+      { role: 'user' as const, content: 'Light?' },
+      { role: 'assistant' as const, content: 'Which?' },
+      { type: 'reasoning' as const, id: 'mine', summary: [] },
+      { type: 'function_call' as const, call_id: 'c1', name: 'light', arguments: '' },
+      { type: 'function_call_output' as const, call_id: 'c1', output: 'on' },
+    ],
+  };
+  const first = stream
+    ? await client.responses.stream(request).finalResponse()
+    : await client.responses.create(request);
+  const input = await listed(client, first.id);
+  const ids = [...input, ...first.output].map(({ id }) => id ?? '');
+  expect(ids.map((id) => id.split('_')[0])).toEqual(['msg', 'msg', 'msg', 'rs', 'fc', 'fc', 'rs', 'fc']);
+  expect(new Set(ids).size).toBe(8);
+
+  for (const [index, typed] of ids.map((_, at) => [at, at % 2 === 0] as const)) {
+    // A result needs its call before it.
+    const before = index === 5 ? [{ id: ids[4] }] : [];
+    const reference = { id: ids[index], ...(typed ? { type: 'item_reference' } : {}) };
+    const user = { role: 'user', content: 'Go on.' };
+    const response = await fetch('/v1/responses', { json: { model, input: [...before, reference, user] } });
+    expect(response.status, await response.text()).toBe(200);
+  }
+  const all = await client.responses.create({
+    model,
+    input: ids.map((id) => ({ type: 'item_reference' as const, id })),
+  });
+  expect(promptOf(engine)).toEqual([
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'Light?' },
+    {
+      role: 'assistant',
+      content: 'Which?',
+      toolCalls: [{ id: 'c1', name: 'light', arguments: '{}' }],
+    },
+    { role: 'tool', content: 'on', toolCallId: 'c1' },
+    { role: 'assistant', content: '', toolCalls: [expect.objectContaining({ name: 'light' })] },
+  ]);
+  // What is referred to is listed under its first id.
+  expect((await listed(client, all.id)).map(({ id }) => id)).toEqual(ids);
+});
+
+test('an item is of its key alone, and of a response that is kept', async () => {
+  const { client, clientOf, keys } = await connect();
+  const stranger = clientOf((await keys.issue({ label: 'stranger' })).key);
+  const kept = await client.responses.create({ model, input: 'One.' });
+  const lost = await client.responses.create({ model, input: 'One.', store: false });
+  const ask = (asker: OpenAI, { output: [item] }: typeof kept) =>
+    asker.responses.create({ model, input: [{ type: 'item_reference', id: item?.id ?? '' }] });
+  expect((await ask(client, kept)).status).toBe('completed');
+  await expect(ask(stranger, kept)).rejects.toBeInstanceOf(NotFoundError);
+  await expect(ask(client, lost)).rejects.toMatchObject({ status: 404, param: 'input[0].id' });
+  await client.responses.delete(kept.id);
+  await expect(ask(client, kept)).rejects.toMatchObject({ status: 404, param: 'input[0].id' });
+});
+
+test('references may not add up to more than a body', async () => {
+  const { client, fetch } = await connect();
+  const { id } = await client.responses.create({ model, input: 'x'.repeat(1024 * 1024) });
+  const [item] = await listed(client, id);
+  const json = { model, input: Array.from({ length: 40 }, () => ({ id: item?.id })) };
+  const response = await fetch('/v1/responses', { json });
+  expect([response.status, await response.json()]).toMatchObject([400, { error: { param: 'input' } }]);
+});
+
+test('input items come in pages, with what output texts have', async () => {
+  const { client, fetch } = await connect();
+  const input = Array.from({ length: 25 }, (_, index) => ({
+    role: index % 2 === 0 ? ('user' as const) : ('assistant' as const),
+    content: `${index}`,
+  }));
+  const { id } = await client.responses.create({ model, input });
+  const page = async (query: string) => {
+    const response = await fetch(`/v1/responses/${id}/input_items?${query}`);
+    return [response.status, await response.json()] as const;
+  };
+  const [, newest] = await page('');
+  expect(newest).toMatchObject({ has_more: true, first_id: expect.stringMatching(/^msg_.*_i24$/) as string });
+  expect(newest.data).toHaveLength(20);
+  expect(newest.last_id).toBe(newest.data.at(-1).id);
+  const [, rest] = await page(`after=${newest.last_id}`);
+  expect(rest).toMatchObject({ has_more: false });
+  expect(rest.data.map(({ content }: { content: [{ text: string }] }) => content[0].text)).toEqual([
+    ...'43210',
+  ]);
+  expect((await listed(client, id))[1]).toMatchObject({
+    type: 'message',
+    role: 'assistant',
+    status: 'completed',
+    content: [{ type: 'output_text', text: '1', annotations: [], logprobs: [] }],
+  });
+  for (const [param, value] of [
+    ['limit', '0'],
+    ['limit', '101'],
+    ['limit', 'x'],
+    ['after', 'msg_1'],
+    ['order', 'up'],
+  ])
+    expect(await page(`${param}=${value}`)).toMatchObject([400, { error: { param } }]);
+});
+
+test.each(['text', 'function', 'cut off'])('a stored response is sent again as events: %s', async (kind) => {
+  const { client, fetch } = await connect(new FakeEngine({ thoughts: ['Hm.'] }));
+  const extra = {
+    text: { include: ['message.output_text.logprobs' as const] },
+    function: { tools: [light], tool_choice: 'required' as const },
+    'cut off': { max_output_tokens: 2 },
+  }[kind];
+  const live: OpenAI.Responses.ResponseStreamEvent[] = [];
+  for await (const event of await client.responses.create({ model, input: 'Hi.', stream: true, ...extra }))
+    live.push(event);
+  const [created] = live;
+  const id = created?.type === 'response.created' ? created.response.id : '';
+  const replayed = [];
+  for await (const event of await client.responses.retrieve(id, { stream: true })) replayed.push(event);
+  const types = (events: { type: string }[]) => [...new Set(events.map(({ type }) => type))];
+  expect(types(replayed)).toEqual(types(live));
+  expect(replayed.map(({ sequence_number: number }) => number)).toEqual(replayed.map((_, index) => index));
+  expect({ ...replayed.at(-1), sequence_number: 0 }).toEqual({ ...live.at(-1), sequence_number: 0 });
+  const itemsOf = (events: typeof live) =>
+    events.flatMap((event) => (event.type === 'response.output_item.done' ? [event.item] : []));
+  expect(itemsOf(replayed)).toEqual(itemsOf(live));
+  const rest = [];
+  for await (const event of await client.responses.retrieve(id, { stream: true, starting_after: 3 }))
+    rest.push(event);
+  expect(rest).toEqual(replayed.slice(4));
+  const wrong = await fetch(`/v1/responses/${id}?stream=true&starting_after=x`);
+  expect([wrong.status, await wrong.json()]).toMatchObject([400, { error: { param: 'starting_after' } }]);
+});
+
+test('a response has a usage from the end on, and says when it was completed', async () => {
+  const { client } = await connect();
+  const seen = [];
+  for await (const event of await client.responses.create({ model, input: 'Hi.', stream: true }))
+    if ('response' in event) seen.push(event.response);
+  expect(seen).toMatchObject([
+    { usage: null, completed_at: null },
+    { usage: null, completed_at: null },
+    { usage: { total_tokens: 11 }, completed_at: expect.any(Number) as number },
+  ]);
+});
