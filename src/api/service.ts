@@ -7,6 +7,7 @@ import { countChatTokens, createChatCompletion } from './chat/chat.ts';
 import { createCompletion } from './completions/completions.ts';
 import { createEmbeddings } from './embeddings/embeddings.ts';
 import { type Call, type ClientWatch, followSignal, requestIdOf, RequestTrace } from './http/call.ts';
+import { enterInFlight } from './generation/admission.ts';
 import { addCommonHeaders, EVENT_STREAM } from './http/response.ts';
 import { listModels, retrieveModel } from './models/models.ts';
 import {
@@ -226,10 +227,12 @@ export function createService(dependencies: ServiceDependencies): Service {
         admitted,
         receivedAt,
         abort,
+        leave: () => undefined,
         trace,
         dependencies: own,
         servedBy: null,
       };
+      if (route.purpose === 'chat') call.leave = await enterInFlight(call);
       const response = await route.answer(call);
       addCommonHeaders(response.headers, call);
       trace?.headers(response.status);
@@ -238,6 +241,7 @@ export function createService(dependencies: ServiceDependencies): Service {
     } catch (error) {
       const response = asServiceError(error).toResponse();
       watch.stop();
+      call?.leave();
       trace?.refused(error, response.status, watch.gone.aborted);
       if (watch.gone.aborted) throw watch.gone.reason;
       if (call) addCommonHeaders(response.headers, call);

@@ -46,6 +46,8 @@ export class FakeEngine implements EngineClient {
   reply: (job: ChatJob, index: number) => FakeReply;
   /** What a transcription throws before `accepted`. */
   refuseFile: unknown = null;
+  /** A transcription has one word, and no end. */
+  stallsAfterWord = false;
   embedding: Pick<FakeReply, 'waiting' | 'acceptAfterMs' | 'refuse'> = {};
 
   constructor(reply: FakeReply | ((job: ChatJob, index: number) => FakeReply) = {}) {
@@ -119,6 +121,7 @@ export class FakeEngine implements EngineClient {
     const progress = { segments: [], position: 1, language: 'en', previous: [] };
     const delta = 'data: {"type":"transcript.text.delta","delta":"Hello"}\n\n';
     yield { type: 'delta', text: isStreamed ? delta : '', progress };
+    if (this.stallsAfterWord) await pause(60_000, signal);
     const done = 'data: {"type":"transcript.text.done","text":"Hello"}\n\n';
     yield {
       type: 'done',

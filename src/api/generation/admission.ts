@@ -24,6 +24,8 @@ const MAX_TOKENS = 4096;
 const CHARACTERS_PER_TOKEN = 4;
 /** Role and delimiters of the chat template. */
 const TOKENS_PER_MESSAGE = 4;
+/** Most models compute more for a large image. */
+const TOKENS_PER_IMAGE = 256;
 
 /** A generation that the key's limits admit, and that is about to begin. */
 export interface GenerationRun {
@@ -31,24 +33,33 @@ export interface GenerationRun {
   generation: Generation;
   model: ModelEntry;
   counter: UsageCounter;
-  /** Ends the count in flight and corrects the reserved tokens. To be called once, however the run ends. Never rejects. */
-  settle(): Promise<void>;
+  /**
+   * Ends the count in flight and corrects the reserved tokens. To be called once, however the run ends. Never rejects.
+   * @param tokens those that the key pays; by default, all that were computed
+   */
+  settle(tokens?: number): Promise<void>;
 }
 
-/** @throws ServiceError 404, 429 */
-export async function admitGeneration(call: Call, generation: Generation): Promise<GenerationRun> {
+/**
+ * @param reserved tokens taken from the key's limit until the run has settled
+ * @throws ServiceError 404, 429
+ */
+export async function admitGeneration(
+  call: Call,
+  generation: Generation,
+  reserved = estimatePrompts(generation) + estimateReplies(generation),
+): Promise<GenerationRun> {
   const { dependencies, admitted } = call;
   const model = await requireModel(dependencies.models, generation.model, 'chat', admitted);
   const [image] = generation.inputs.flatMap(imagesOf);
   if (image) await requireVision(dependencies.models, model, image, admitted);
-  const reserved = estimateTokens(generation);
-  const release = await reserve(call, reserved);
+  await reserve(call, reserved);
   const counter = new UsageCounter(generation, call.receivedAt, dependencies.now);
-  const settle = async (): Promise<void> => {
-    release();
+  const settle = async (tokens = counter.totalTokens): Promise<void> => {
+    call.leave();
     call.trace?.usage(counter.usage);
     // The reply is good even where its tokens cannot be counted.
-    await dependencies.keys.settle(admitted.keyId, reserved, counter.totalTokens).catch(() => {});
+    await dependencies.keys.settle(admitted.keyId, reserved, tokens).catch(() => {});
   };
   const sampling = { ...model.defaults, ...generation.sampling };
   return { call, generation: { ...generation, sampling }, model, counter, settle };
@@ -67,27 +78,28 @@ async function requireVision(
   throw unsupported(image.param, rule);
 }
 
-/** Counts the request as in flight, and takes its tokens from the key's limit. @throws ServiceError 429 */
-export async function reserve(call: Call, tokens: number): Promise<() => void> {
-  const { admitted, dependencies, id } = call;
-  const { exceeded, inFlightLimit, keyId } = admitted;
+/**
+ * Counts the request as in flight before its body is read: a key's limit bounds the bodies in memory, too.
+ * @throws ServiceError 429
+ */
+export async function enterInFlight({ admitted, dependencies, id }: Call): Promise<() => void> {
+  const leave = await dependencies.keys.enter(admitted, id);
+  if (leave) return leave;
+  const { inFlightLimit } = admitted;
+  const limit = `${inFlightLimit} request${inFlightLimit === 1 ? '' : 's'}`;
+  throw rateLimited(`This key is limited to ${limit} in flight. Retry when one of them has ended.`, 1000);
+}
+
+/** Takes the request's tokens from the key's limit. @throws ServiceError 429 */
+export async function reserve(call: Call, tokens: number): Promise<void> {
+  const { admitted, dependencies } = call;
+  const { exceeded, keyId } = admitted;
   if (exceeded) throw usedUp(call, 'requests', exceeded.retryAfterMs);
-  const release = await dependencies.keys.enter(admitted, id);
-  if (!release) {
-    const limit = `${inFlightLimit} request${inFlightLimit === 1 ? '' : 's'}`;
-    throw rateLimited(`This key is limited to ${limit} in flight. Retry when one of them has ended.`, 1000);
-  }
-  try {
-    const { limits, retryAfterMs } = await dependencies.keys.reserve(keyId, tokens).catch(() => {
-      throw storageUnavailable();
-    });
-    admitted.limits = limits;
-    if (retryAfterMs !== null) throw usedUp(call, 'tokens', retryAfterMs);
-    return release;
-  } catch (error) {
-    release();
-    throw error;
-  }
+  const { limits, retryAfterMs } = await dependencies.keys.reserve(keyId, tokens).catch(() => {
+    throw storageUnavailable();
+  });
+  admitted.limits = limits;
+  if (retryAfterMs !== null) throw usedUp(call, 'tokens', retryAfterMs);
 }
 
 function usedUp({ admitted }: Call, what: 'requests' | 'tokens', retryAfterMs: number): ServiceError {
@@ -96,18 +108,23 @@ function usedUp({ admitted }: Call, what: 'requests' | 'tokens', retryAfterMs: n
   return rateLimited(`This key's limit${limit} is used up. Retry in ${wait} s.`, retryAfterMs);
 }
 
-/** An estimate of the tokens, to be reserved before the engine counts them. */
-function estimateTokens(generation: Generation): number {
-  const { inputs, maxTokens } = generation;
-  const reply = Math.min(maxTokens ?? DEFAULT_REPLY_TOKENS, MAX_TOKENS);
-  const prompts = inputs.reduce((total, input) => total + Math.min(estimatePrompt(input), MAX_TOKENS), 0);
-  return prompts + reply * choiceCount(generation);
+/** Tokens of the replies, estimated before the engine counts them. */
+function estimateReplies(generation: Generation): number {
+  return Math.min(generation.maxTokens ?? DEFAULT_REPLY_TOKENS, MAX_TOKENS) * choiceCount(generation);
 }
+
+/** Tokens of the prompts, estimated before the engine counts them. */
+export const estimatePrompts = ({ inputs }: Generation): number =>
+  inputs.reduce((total, input) => total + Math.min(estimatePrompt(input), MAX_TOKENS), 0);
 
 function estimatePrompt(input: ChatJob['input']): number {
   if ('prompt' in input) return Math.ceil(input.prompt.length / CHARACTERS_PER_TOKEN);
   const characters = input.messages.reduce((total, { content }) => total + content.length, 0);
-  return Math.ceil(characters / CHARACTERS_PER_TOKEN) + input.messages.length * TOKENS_PER_MESSAGE;
+  return (
+    Math.ceil(characters / CHARACTERS_PER_TOKEN) +
+    input.messages.length * TOKENS_PER_MESSAGE +
+    imagesOf(input).length * TOKENS_PER_IMAGE
+  );
 }
 
 /** Counts the tokens of a request's choices as they come, so that a request that fails is counted too. */

@@ -1,15 +1,33 @@
 import type { Call } from '../http/call.ts';
 import { answerHeaders, answerJson, JSON_TYPE } from '../http/response.ts';
+import { imagesOf } from '../../jobs/chat.ts';
 import { serverError } from '../../errors/service-error.ts';
-import { admitGeneration, type GenerationRun } from './admission.ts';
+import { admitGeneration, estimatePrompts, type GenerationRun } from './admission.ts';
 import { renamed } from './generate.ts';
 import { toChatJob, type Generation } from './generation.ts';
 
+/** A count renders and tokenizes the prompt: it takes this share of its tokens from the key's limit. */
+const TEXT_SHARE = 0.25;
+const MIN_TOKENS = 50;
+
+/** Images are computed as for a reply. */
+function costOf({ inputs }: Generation, tokens: number): number {
+  const hasImages = inputs.some((input) => imagesOf(input).length > 0);
+  return Math.max(MIN_TOKENS, Math.ceil(tokens * (hasImages ? 1 : TEXT_SHARE)));
+}
+
 /** The answer of every path that counts a prompt: the figure that `usage` would have. */
 export async function answerInputTokens(call: Call, generation: Generation): Promise<Response> {
-  const run = await admitGeneration(call, generation);
+  const estimate = estimatePrompts(generation);
+  const run = await admitGeneration(call, generation, costOf(generation, estimate));
   const count = async (): Promise<string> => {
-    const tokens = await countInputTokens(run).finally(run.settle);
+    // A count that fails has taken as much time.
+    let tokens = estimate;
+    try {
+      tokens = await countInputTokens(run);
+    } finally {
+      await run.settle(costOf(generation, tokens));
+    }
     return JSON.stringify({ object: 'response.input_tokens', input_tokens: tokens });
   };
   return answerJson(call, count(), {

@@ -24,6 +24,8 @@ export interface Call {
   receivedAt: number;
   /** Aborts everything that is done for it. */
   abort: AbortController;
+  /** Ends its count in flight. May be called more than once. */
+  leave(): void;
   /** Null: there is no log. */
   trace: RequestTrace | null;
   dependencies: ServiceDependencies;

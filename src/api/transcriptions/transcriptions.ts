@@ -10,6 +10,7 @@ import { readForm } from './transcription-form.ts';
 
 /** Reserved for a file; a key's limit counts the tokens of its text. */
 const RESERVED_TOKENS = 256;
+const CHARACTERS_A_TOKEN = 4;
 
 /** POST /v1/audio/transcriptions and /v1/audio/translations. The engine checks the fields and writes the answer's body. */
 export const createTranscription =
@@ -18,7 +19,7 @@ export const createTranscription =
     const { dependencies, admitted, abort, trace, watch } = call;
     const { file, model: id, fields } = await readForm(call);
     const model = await requireModel(dependencies.models, id, 'transcription', admitted);
-    const release = await reserve(call, RESERVED_TOKENS);
+    await reserve(call, RESERVED_TOKENS);
     const job: TranscriptionJob = { kind: 'transcription', model: model.id, task, file, fields };
     const isStreamed = fields.some(([name, value]) => name === 'stream' && value === 'true');
     const stream = new EventStream(() => abort.abort(new Error('the client has left')));
@@ -31,7 +32,7 @@ export const createTranscription =
     let stage: WaitingStage = 'loading';
 
     const run = async (): Promise<string> => {
-      let used = 0;
+      let used: number | null = null;
       let body = '';
       try {
         for await (const event of dependencies.engine.run(job, {
@@ -61,7 +62,10 @@ export const createTranscription =
         return body;
       } finally {
         wait.end();
-        release();
+        call.leave();
+        const began = contentType !== '' || stage === 'prefill';
+        // Of a transcript that was cut off, no engine counts the tokens.
+        used ??= Math.max(Math.ceil(body.length / CHARACTERS_A_TOKEN), began ? RESERVED_TOKENS : 0);
         await dependencies.keys.settle(admitted.keyId, RESERVED_TOKENS, used).catch(() => {});
       }
     };

@@ -71,7 +71,27 @@ const usageSchema = orElse(
 );
 
 /** Of what a server does not count, or counts as it cannot be: a key's limit holds for it, too. */
-export const estimateTokens = (characters: number): number => Math.ceil(characters / 4);
+export const CHARACTERS_A_TOKEN = 4;
+const estimateTokens = (characters: number): number => Math.ceil(characters / CHARACTERS_A_TOKEN);
+
+/** Of a character that is encoded in bytes. */
+const MAX_TOKENS_A_CHARACTER = 4;
+const MAX_CHARACTERS_A_TOKEN = 16;
+/** Of tokens that no text shows, as those that end a reply. */
+const HIDDEN_TOKENS = 16;
+
+/**
+ * A server's count of the tokens of a text, where the text can have so many; otherwise an estimate. A count of too few
+ * would free a key of its limit, and one of too many would use up the limit.
+ * @param hidden further tokens that the server may have computed without sending them
+ */
+export function tokensOfText(told: number | undefined, characters: number, hidden = 0): number {
+  const isPossible =
+    told !== undefined &&
+    told >= Math.floor(characters / MAX_CHARACTERS_A_TOKEN) &&
+    told <= characters * MAX_TOKENS_A_CHARACTER + HIDDEN_TOKENS + hidden;
+  return isPossible ? told : estimateTokens(characters);
+}
 
 interface ToldUsage {
   prompt?: number | undefined;

@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import type { z } from '../../util/zod.ts';
-import { type Deadline, readBytes, Turn } from './read-answer.ts';
+import { Deadline, readBytes, Turn } from './read-answer.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 
 /** Of one event, with its lines that are not whole yet: a token with 20 alternatives takes some kilobytes. */
@@ -9,11 +9,50 @@ const MAX_EVENT_CHARACTERS = 256 * 1024;
 /** Of one stream: 128,000 tokens of 500 bytes each. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 
+/** Time that a server may take in all for one stream. A reader's own time does not count. */
+const MAX_STREAM_MS = 3_600_000;
+
+/** Bounds in time of a stream of events. */
+interface Pace<Event> {
+  /** Until the first event that is progress. */
+  firstMs: number;
+  /** Between two of them. */
+  pauseMs: number;
+  /** "token", as in "It sent no further token". */
+  noun: string;
+  /** An event without text renews no deadline: a server could send such ones for good. */
+  isProgress(event: Event): boolean;
+}
+
 /**
  * The objects of an OpenAI stream, up to `[DONE]`.
  * @throws UpstreamError for an error event, an object of another shape, and past a bound; SyntaxError for what is no JSON
  */
 export async function* readEvents<Event extends { error?: unknown }>(
+  response: Response,
+  schema: z.ZodMiniType<Event>,
+  { firstMs, pauseMs, noun, isProgress }: Pace<Event>,
+  onBytes: () => void,
+): AsyncGenerator<Event, void, undefined> {
+  const deadline = new Deadline();
+  let leftMs = MAX_STREAM_MS;
+  let waitsSince = performance.now();
+  deadline.set(firstMs, `sent no ${noun}`);
+  for await (const event of parsedEvents(response, schema, deadline, onBytes)) {
+    if (!isProgress(event)) {
+      yield event;
+      continue;
+    }
+    deadline.clear();
+    leftMs -= performance.now() - waitsSince;
+    if (leftMs <= 0) throw brokeBound(`did not end its stream in ${MAX_STREAM_MS / 60_000} minutes`);
+    yield event;
+    waitsSince = performance.now();
+    deadline.set(pauseMs, `sent no further ${noun}`);
+  }
+}
+
+async function* parsedEvents<Event extends { error?: unknown }>(
   response: Response,
   schema: z.ZodMiniType<Event>,
   deadline: Deadline,

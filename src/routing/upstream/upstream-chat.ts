@@ -1,8 +1,7 @@
-import type { ChatEvent, ChatJob, TokenLogprob } from '../../jobs/chat.ts';
+import { type ChatEvent, type ChatJob, imagesOf, type TokenLogprob } from '../../jobs/chat.ts';
 import type { EngineEvent } from '../../api/service-dependencies.ts';
 import { ServiceError, unsupported } from '../../errors/service-error.ts';
-import { chunkSchema, estimateTokens, readUsage } from './answer-schemas.ts';
-import { Deadline } from './read-answer.ts';
+import { chunkSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { readEvents } from './read-events.ts';
 import type { z } from '../../util/zod.ts';
 import { cutShort } from './upstream-failures.ts';
@@ -11,6 +10,12 @@ import type { UpstreamServer } from './upstream-server.ts';
 
 /** A server that is silent for longer counts as down, and the next variant answers. Also between two tokens. */
 const SILENCE_MS = 60_000;
+
+/** That a server may add to a prompt: its template, and a system message. */
+const MAX_TEMPLATE_TOKENS = 2048;
+const MAX_IMAGE_TOKENS = 16_384;
+/** Of thoughts that a server does not send, where the request has no limit. */
+const MAX_HIDDEN_REASONING = 32_768;
 
 /** Of a variant that does not name another. */
 const FIRST_TOKEN_MS = 60_000;
@@ -44,22 +49,23 @@ export async function* upstreamChat(
     yield { type: 'waiting', stage: 'checking' };
     const response = await server.post(path, body, AbortSignal.any([signal, left.signal]), SILENCE_MS);
     yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
-    // A server says how long the prompt is only at the end.
-    const accepted: ChatEvent = { type: 'accepted', accepted: { promptTokens: 0, fingerprint } };
-    const end = { finish: null as string | null, usage: undefined as unknown, tokens: 0 };
-    const deadline = new Deadline();
-    deadline.set(firstTokenMs, 'sent no token');
-    for await (const chunk of readEvents(response, chunkSchema, deadline, () => server.heard())) {
+    // A server says how long the prompt is only at the end, which a client may not wait for.
+    const accepted: ChatEvent = {
+      type: 'accepted',
+      accepted: { promptTokens: tokensOfText(undefined, charactersOf(job.input)), fingerprint },
+    };
+    const end = { finish: null as string | null, usage: undefined as unknown, tokens: 0, characters: 0 };
+    const pace = { firstMs: firstTokenMs, pauseMs: SILENCE_MS, noun: 'token', isProgress: hasToken };
+    for await (const chunk of readEvents(response, chunkSchema, pace, () => server.heard())) {
       end.usage = chunk.usage ?? end.usage;
       const choice = chunk.choices?.[0];
       if (!choice) continue;
       end.finish = choice.finish_reason ?? end.finish;
-      const text = choice.delta?.content ?? choice.text ?? '';
+      if (!hasToken(chunk)) continue;
+      const text = textOf(choice);
       const reasoning = reasoningOf(choice.delta);
       const logprobs = choice.logprobs?.content;
-      if (text === '' && reasoning === '' && !logprobs?.length) continue;
-      // A reader may take its time.
-      deadline.clear();
+      end.characters += text.length + reasoning.length;
       if (first === undefined) yield accepted;
       first ??= performance.now();
       if (reasoning !== '') {
@@ -75,22 +81,30 @@ export async function* upstreamChat(
           delta: { text, tokens, ...(logprobs && { logprobs: logprobs.map(toLogprob) }) },
         };
       }
-      deadline.set(SILENCE_MS, 'sent no further token');
     }
     signal.throwIfAborted();
     if (end.finish === null) throw cutShort();
     if (first === undefined) yield accepted;
     const now = performance.now();
     const usage = readUsage(end.usage, contextLength);
-    const promptTokens = usage.prompt ?? estimateTokens(charactersOf(job.input));
+    const images = imagesOf(job.input).length;
+    const promptTokens = tokensOfText(
+      usage.prompt,
+      charactersOf(job.input),
+      MAX_TEMPLATE_TOKENS + images * MAX_IMAGE_TOKENS,
+    );
+    const hidden = Math.min(usage.reasoning ?? 0, job.maxTokens ?? MAX_HIDDEN_REASONING);
+    const completionTokens = tokensOfText(usage.completion || end.tokens, end.characters, hidden);
     yield {
       type: 'done',
       finishReason: end.finish === 'length' ? 'length' : 'stop',
       usage: {
         promptTokens,
         cachedTokens: Math.min(usage.cached ?? 0, promptTokens),
-        completionTokens: usage.completion || end.tokens,
-        ...(usage.reasoning !== undefined && { reasoningTokens: usage.reasoning }),
+        completionTokens,
+        ...(usage.reasoning !== undefined && {
+          reasoningTokens: Math.min(usage.reasoning, completionTokens),
+        }),
       },
       timings: { queueMs: 0, prefillMs: (first ?? now) - began, decodeMs: now - (first ?? now) },
     };
@@ -102,6 +116,14 @@ export async function* upstreamChat(
     // Leaving the loop early ends the server's work as well.
     left.abort();
   }
+}
+
+const textOf = ({ delta, text }: Choice): string => delta?.content ?? text ?? '';
+
+function hasToken({ choices }: z.output<typeof chunkSchema>): boolean {
+  const choice = choices?.[0];
+  if (!choice) return false;
+  return textOf(choice) !== '' || reasoningOf(choice.delta) !== '' || !!choice.logprobs?.content?.length;
 }
 
 function reasoningOf(delta: Choice['delta']): string {

@@ -1,6 +1,6 @@
 import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
 import { ServiceError, unsupported } from '../../errors/service-error.ts';
-import { embeddingsSchema, estimateTokens, readUsage } from './answer-schemas.ts';
+import { CHARACTERS_A_TOKEN, embeddingsSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { readJson } from './read-answer.ts';
 import { brokeBound, cutShort, fault } from './upstream-failures.ts';
 import type { UpstreamServer } from './upstream-server.ts';
@@ -17,6 +17,8 @@ const MAX_DIMENSIONS = 65_536;
 /** A number as JSON, on a separate line. */
 const BYTES_PER_NUMBER = 48;
 const BYTES_PER_VECTOR = 1024;
+/** That a server may add to each input. */
+const HIDDEN_TOKENS = 64;
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
 
 /** @throws ServiceError; the signal's reason when aborted */
@@ -61,7 +63,7 @@ export async function* upstreamEmbedding(
     yield {
       type: 'done',
       vectors,
-      promptTokens: usage.prompt ?? tokensOf(input),
+      promptTokens: tokensOfText(usage.prompt, charactersOf(input), input.length * HIDDEN_TOKENS),
       fingerprint: server.fingerprint,
       timings: { queueMs: 0, computeMs: performance.now() - began },
     };
@@ -80,8 +82,6 @@ function normalised(vector: unknown[]): Float32Array<ArrayBuffer> {
   return Float32Array.from(numbers, (value) => value / (length || 1));
 }
 
-const tokensOf = (input: readonly (string | readonly number[])[]): number =>
-  input.reduce(
-    (total, each) => total + (typeof each === 'string' ? estimateTokens(each.length) : each.length),
-    0,
-  );
+/** Of tokens, what they are as a text, about. */
+const charactersOf = (input: readonly (string | readonly number[])[]): number =>
+  input.reduce((total, each) => total + each.length * (typeof each === 'string' ? 1 : CHARACTERS_A_TOKEN), 0);

@@ -3,8 +3,8 @@ import { ServiceError } from '../../errors/service-error.ts';
 import type { ChatUsage } from '../../jobs/chat.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../jobs/transcription.ts';
 import { catch as orElse, z } from '../../util/zod.ts';
-import { estimateTokens } from './answer-schemas.ts';
-import { Deadline, readText } from './read-answer.ts';
+import { tokensOfText } from './answer-schemas.ts';
+import { readText } from './read-answer.ts';
 import { readEvents } from './read-events.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 import type { UpstreamServer } from './upstream-server.ts';
@@ -16,10 +16,10 @@ const MAX_BODY_MS = 60_000;
 const MAX_PAUSE_MS = 60_000;
 /** Two hours of speech with the times of all words are some megabytes. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
-/** Of a file; a key's limit counts the tokens of its text. */
-const MAX_TOKENS = 1_000_000;
+/** Two hours of sound, at 100 tokens a second. */
+const MAX_SOUND_TOKENS = 720_000;
 
-const count = orElse(z.optional(z.int().check(z.minimum(0), z.maximum(MAX_TOKENS))), undefined);
+const count = orElse(z.optional(z.int().check(z.minimum(0))), undefined);
 const usageSchema = orElse(z.nullish(z.object({ input_tokens: count, output_tokens: count })), undefined);
 const answerSchema = z.object({ text: z.string(), usage: usageSchema });
 const eventSchema = z.object({
@@ -32,6 +32,11 @@ const eventSchema = z.object({
 type Usage = z.output<typeof usageSchema>;
 
 const EVENT_STREAM = 'text/event-stream';
+const DELTA = 'transcript.text.delta';
+const DONE = 'transcript.text.done';
+
+const isProgress = ({ type, delta }: z.output<typeof eventSchema>): boolean =>
+  type === DONE || (type === DELTA && !!delta);
 
 /**
  * One file on a server, which checks the fields. `accepted` comes with the first text: until then the next variant can
@@ -68,29 +73,27 @@ export async function* upstreamTranscription(
     const response = await server.post(path, form, AbortSignal.any([signal, left.signal]), SILENCE_MS);
     yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
     if (isStreamed && response.headers.get('content-type')?.includes(EVENT_STREAM)) {
-      const deadline = new Deadline();
-      deadline.set(MAX_PAUSE_MS, 'sent no text');
+      const pace = { firstMs: MAX_PAUSE_MS, pauseMs: MAX_PAUSE_MS, noun: 'text', isProgress };
       let isAccepted = false;
-      for await (const { type, delta, text, usage } of readEvents(response, eventSchema, deadline, () =>
-        server.heard(),
-      )) {
-        if (type !== 'transcript.text.delta' && type !== 'transcript.text.done') continue;
-        deadline.clear();
+      let characters = 0;
+      for await (const event of readEvents(response, eventSchema, pace, () => server.heard())) {
+        if (!isProgress(event)) continue;
         if (!isAccepted) yield accepted;
         isAccepted = true;
-        if (type === 'transcript.text.done') {
-          const counted = usageOf(usage, text ?? '');
-          yield done(doneEvent(text ?? '', counted), counted);
+        const { type, delta = '', text = '', usage } = event;
+        characters += delta.length;
+        if (type === DONE) {
+          const counted = usageOf(usage, Math.max(characters, text.length));
+          yield done(doneEvent(text, counted), counted);
           return;
         }
-        yield { type: 'delta', text: deltaEvent(delta ?? '') };
-        deadline.set(MAX_PAUSE_MS, 'sent no further text');
+        yield { type: 'delta', text: deltaEvent(delta) };
       }
       throw cutShort();
     }
     const body = await readText(response, MAX_BODY_BYTES, MAX_BODY_MS);
     const { text, usage } = bodyType === JSON_TYPE ? parseAnswer(body) : { text: body };
-    const counted = usageOf(usage, text);
+    const counted = usageOf(usage, text.length);
     yield accepted;
     // Some servers know no streams.
     yield done(isStreamed ? deltaEvent(text) + doneEvent(text, counted) : body, counted);
@@ -127,20 +130,19 @@ function parseAnswer(body: string): z.output<typeof answerSchema> {
   return data;
 }
 
-const usageOf = (told: Usage, text: string): ChatUsage => ({
-  promptTokens: told?.input_tokens ?? 0,
+const usageOf = (told: Usage, characters: number): ChatUsage => ({
+  promptTokens: Math.min(told?.input_tokens ?? 0, MAX_SOUND_TOKENS),
   cachedTokens: 0,
-  completionTokens: told?.output_tokens ?? estimateTokens(text.length),
+  completionTokens: tokensOfText(told?.output_tokens, characters),
 });
 
 const eventOf = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
 
-const deltaEvent = (delta: string): string =>
-  delta === '' ? '' : eventOf({ type: 'transcript.text.delta', delta });
+const deltaEvent = (delta: string): string => (delta === '' ? '' : eventOf({ type: DELTA, delta }));
 
 const doneEvent = (text: string, { promptTokens, completionTokens }: ChatUsage): string =>
   eventOf({
-    type: 'transcript.text.done',
+    type: DONE,
     text,
     usage: {
       type: 'tokens',

@@ -1,3 +1,4 @@
+import { createDeferred } from '../../../src/util/async.ts';
 import { describe, expect, test } from 'vitest';
 import type { KeyStore } from '../../../src/api/service-dependencies.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
@@ -111,6 +112,29 @@ describe('a key that is over its limit', () => {
     expect(third.status).toBe(200);
     await third.body?.cancel();
   });
+});
+
+test('a request over the limit in flight is refused before its body is read', async () => {
+  const { fetch } = await fakeService({ issue: { limits: { inFlight: 1 } } });
+  const gone = new AbortController();
+  const started = createDeferred();
+  let pulled = 0;
+  const upload = (signal: AbortSignal): Promise<Response> => {
+    const pull = async (): Promise<void> => {
+      pulled++;
+      started.resolve();
+      await new Promise(() => undefined);
+    };
+    const body = new ReadableStream({ pull }, { highWaterMark: 0 });
+    return fetch(PATH, { body, signal, duplex: 'half' } as RequestInit);
+  };
+  const first = upload(gone.signal).catch((error: unknown) => error);
+  await started.promise;
+  expect((await upload(new AbortController().signal)).status).toBe(429);
+  expect(pulled).toBe(1);
+  gone.abort();
+  await first;
+  expect((await fetch(PATH, chat())).status).toBe(200);
 });
 
 test('a key revoked while it is used is refused on the next request', async () => {

@@ -43,7 +43,7 @@ test('an earlier response is counted too', async () => {
   expect(counted?.input).toMatchObject({ messages: { length: 4 } });
 });
 
-test('a count takes a request from the key’s limit, and no tokens', async () => {
+test('a count takes a request from the key’s limit, and a few tokens', async () => {
   const limits = { requestsPerMinute: 2, tokensPerMinute: 1000 };
   const { fetch } = await fakeService({ issue: { limits } });
   await (await fetch(CHAT, chat())).text();
@@ -52,8 +52,20 @@ test('a count takes a request from the key’s limit, and no tokens', async () =
   expect(headers.get('x-ratelimit-remaining-requests')).toBe('0');
   // What the first had reserved is free again.
   const reserved = 1000 - Number(headers.get('x-ratelimit-remaining-tokens'));
-  expect(reserved).toBeLessThan(300);
+  expect(reserved).toBeLessThan(350);
   expect((await fetch(CHAT, chat())).status).toBe(429);
+});
+
+test('counts use up a limit by tokens', async () => {
+  const limits = { requestsPerMinute: 100, tokensPerMinute: 1000 };
+  const { fetch } = await fakeService({ issue: { limits }, engine: new FakeEngine({ promptTokens: 100 }) });
+  const statuses: number[] = [];
+  for (let sent = 0; sent < 30; sent++) {
+    const { status } = await fetch(CHAT, chat());
+    statuses.push(status);
+  }
+  expect(statuses).toContain(200);
+  expect(statuses.at(-1)).toBe(429);
 });
 
 test.each([

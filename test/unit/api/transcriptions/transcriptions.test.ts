@@ -144,3 +144,20 @@ test('a request that is limited to the device reaches no server', async () => {
   await client(service).audio.transcriptions.create(request);
   expect(service.engine.transcriptions.map(({ deviceOnly }) => deviceOnly)).toEqual([true, undefined]);
 });
+
+test('a transcription that is cancelled is counted', async () => {
+  const limits = { requestsPerMinute: 100, tokensPerMinute: 1000 };
+  const service = await fakeService({ models, issue: { limits } });
+  service.engine.stallsAfterWord = true;
+  const statuses: number[] = [];
+  for (let sent = 0; sent < 10; sent++) {
+    const leave = new AbortController();
+    const body = form({ file, model: 'coral-wren-4', stream: 'true' });
+    const answer = await service.fetch('/v1/audio/transcriptions', { body, signal: leave.signal });
+    statuses.push(answer.status);
+    leave.abort();
+    await answer.text().catch(() => '');
+  }
+  // Each keeps the 256 tokens that were reserved for it.
+  expect(statuses).toEqual([200, 200, 200, 429, 429, 429, 429, 429, 429, 429]);
+});

@@ -146,6 +146,17 @@ test('a server cannot ask for a pause without end', async () => {
 });
 
 test.each([
+  ['fewer tokens than the text has', 'word '.repeat(5000), 0, 6250],
+  ['more than it can have', 'hi', 4000, 1],
+])('a server that counts %s', async (_, text, told, counted) => {
+  stream(delta(text), end({ prompt_tokens: 7, completion_tokens: told }));
+  const events = await ask('p'.repeat(400));
+  // The prompt has 100 tokens, of which a client that leaves early pays, too.
+  expect(events[0]).toMatchObject({ accepted: { promptTokens: 100 } });
+  expect(events.at(-1)).toMatchObject({ usage: { promptTokens: 100, completionTokens: counted } });
+});
+
+test.each([
   ['negative and text', { prompt_tokens: -1e9, completion_tokens: 'many' }],
   ['too many', { prompt_tokens: 1e9, completion_tokens: Number.MAX_SAFE_INTEGER }],
   ['fractions', { prompt_tokens: 0.5, completion_tokens: 1.5 }],

@@ -210,6 +210,22 @@ test.each<[string, Answer, [string, string][]]>([
   expect(onDevice.map(({ variants }) => variants)).toEqual([['ours'], ['ours']]);
 });
 
+test.each([
+  ['nothing', 0],
+  ['more than the text has', 1_000_000],
+])('a usage that tells %s is estimated', async (_, output) => {
+  const text = 'word '.repeat(5000);
+  answer = json({ text: output === 0 ? text : 'hi', usage: { input_tokens: 1, output_tokens: output } });
+  const { last } = await ask(models());
+  expect(last).toMatchObject({ usage: { completionTokens: output === 0 ? 6250 : 1 } });
+});
+
+test('deltas without text are no answer: the deadline goes on, and the device may answer', async () => {
+  const empty = Array.from({ length: 50 }, () => ({ type: 'transcript.text.delta', delta: '' }));
+  answer = events(...empty);
+  expect((await ask(models(), [['stream', 'true']])).text).toBe('by the device');
+});
+
 test('a 400 of the server is passed on', async () => {
   answer = json({ error: { message: 'language is not known', param: 'language' } }, 400);
   await expect(ask(models())).rejects.toMatchObject({
