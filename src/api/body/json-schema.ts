@@ -112,12 +112,23 @@ function target(reference: string, root: Schema): unknown {
   if (reference === '#') return root;
   if (!reference.startsWith('#/')) return undefined;
   let value: unknown = root;
-  for (const part of reference.slice(2).split('/')) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+  for (const key of pointerKeys(reference)) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
     value = (value as Schema)[key];
   }
   return isObject(value) || typeof value === 'boolean' ? value : undefined;
+}
+
+/** The keys of a JSON pointer in a URL fragment. A `%` that begins no escape is taken as it is. */
+function pointerKeys(reference: string): string[] {
+  let pointer = reference.slice(1);
+  try {
+    pointer = decodeURIComponent(pointer);
+  } catch {}
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 const isStrings = (value: unknown): value is string[] =>

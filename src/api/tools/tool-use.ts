@@ -55,7 +55,9 @@ export function toToolUse(request: ToolFields): ToolUse | null {
       const message = `Duplicate function name ${describe(name)} in \`${at}.name\`. Give each function its own name.`;
       throw requestError(400, message, 'invalid_value', `${at}.name`);
     }
-    if (parameters != null) checkJsonSchema(parameters, `${at}.parameters`, strict ?? false, budget);
+    // Without a choice among functions, no grammar is made of their parameters.
+    if (parameters != null && mode !== 'none')
+      checkJsonSchema(parameters, `${at}.parameters`, strict ?? false, budget);
     known.set(name, {
       name,
       description: description ?? null,
@@ -141,7 +143,7 @@ export function callConstraint(use: ToolUse, otherwise: Constraint | null = null
   const calls = { type: 'array', items: callItems(use), minItems: 1, maxItems: use.most };
   const $defs = Object.fromEntries(
     use.functions.flatMap(({ name, parameters }) =>
-      hasReference(parameters) ? [[name, rebase(parameters, `#/$defs/${name}`)]] : [],
+      hasReference(parameters) ? [[definition(name), rebase(parameters, reference(name))]] : [],
     ),
   );
   const definitions = Object.keys($defs).length > 0 ? { $defs } : {};
@@ -166,12 +168,17 @@ function callItem({ name, parameters }: ToolFunction): Schema {
     type: 'object',
     properties: {
       name: { const: name },
-      arguments: hasReference(parameters) ? { $ref: `#/$defs/${name}` } : parameters,
+      arguments: hasReference(parameters) ? { $ref: reference(name) } : parameters,
     },
     required: ['name', 'arguments'],
     additionalProperties: false,
   };
 }
+
+/** A function may be called `answer`, as the other form of a reply is: names of functions have no dot. */
+const definition = (name: string): string => `arguments.${name}`;
+
+const reference = (name: string): string => `#/$defs/${definition(name)}`;
 
 const hasReference = (schema: Schema): boolean => JSON.stringify(schema).includes('"$ref"');
 

@@ -105,6 +105,8 @@ const TAKEN: Record<string, Schema> = {
     $defs: { a: { items: { $ref: '#/$defs/b' } }, b: { properties: { a: { $ref: '#/$defs/a' } } } },
   },
   'a large form': { properties: properties(200, { type: 'string', maxLength: 500 }), required: names(200) },
+  'a percent-encoded reference': { $ref: '#/$defs/a%20b~1c', $defs: { 'a b/c': { type: 'string' } } },
+  'a name with a per cent sign': { $ref: '#/$defs/100%', $defs: { '100%': { type: 'string' } } },
   'a date': { type: 'string', pattern: String.raw`^\d{4}-\d{2}-\d{2}$` },
 };
 

@@ -131,8 +131,25 @@ describe('a choice of tools', () => {
     const reply = await ask(engine, { tools: [weather, node], tool_choice: 'required' });
     expect(reply.reason).toBe('tool_calls');
     const text = JSON.stringify(jobs(engine)[0]?.constraint);
-    expect(text).toContain('{"$ref":"#/$defs/insert"}');
-    expect(text).toContain('"left":{"$ref":"#/$defs/insert/$defs/node"}');
+    expect(text).toContain('{"$ref":"#/$defs/arguments.insert"}');
+    expect(text).toContain('"left":{"$ref":"#/$defs/arguments.insert/$defs/node"}');
+  });
+
+  test('a function called `answer` keeps its own parameters beside a response format', async () => {
+    const engine = new FakeEngine({ deltas: ['{}'] });
+    const parameters = { type: 'object', properties: { next: { $ref: '#' }, own: { type: 'integer' } } };
+    const schema = { type: 'object', properties: { form: { type: 'string' } } };
+    const response_format = { type: 'json_schema', json_schema: { name: 'a', schema } };
+    await ask(engine, { tools: [tool('answer', parameters)], response_format });
+    const text = JSON.stringify(schemaOf(engine)['$defs']);
+    expect(text).toContain('"own"');
+    expect(text).toContain('"form"');
+  });
+
+  test('none: parameters that could not be enforced are accepted', async () => {
+    const parameters = { type: 'object', properties: { a: { enum: Array.from({ length: 300 }, String) } } };
+    const reply = await ask(new FakeEngine(), { tools: [tool('f', parameters)], tool_choice: 'none' });
+    expect(reply.calls).toEqual([]);
   });
 
   test('a call that max_tokens cuts off says length', async () => {
