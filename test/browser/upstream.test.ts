@@ -1,69 +1,27 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, UpstreamVariant } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
-import { startFaultProxy, type Fault } from '../support/llama-server/fault-proxy.ts';
+import { startFaultProxy } from '../support/llama-server/fault-proxy.ts';
 import { LlamaServer } from '../support/llama-server/llama-server.ts';
 import { openPage } from '../support/open-page.ts';
 
 const SECRET = 'sk-of-the-site-5f1c';
 
-/** A gateway before a server, as sites have them: it lists models, and limits the rate. */
-async function busyGateway() {
-  const keys: (string | undefined)[] = [];
-  const server = createServer((request, response) => {
-    response.setHeader('access-control-allow-origin', '*');
-    response.setHeader('access-control-allow-headers', 'authorization, content-type');
-    response.setHeader('access-control-expose-headers', 'retry-after');
-    response.setHeader('content-type', 'application/json');
-    if (request.method === 'OPTIONS') return response.end();
-    keys.push(request.headers.authorization);
-    if (request.url === '/v1/models') return response.end('{"object":"list","data":[]}');
-    response.writeHead(429, { 'retry-after': '7' });
-    return response.end(
-      JSON.stringify({ error: { message: 'Too many requests.', type: 'rate_limit_error', code: null } }),
-    );
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, keys, close: () => server.close() };
-}
-
 const small = defaultCatalog.models[0]?.variants.at(-1);
 if (!small) throw new Error('the default catalog has no small weights');
 const weights = `public/models/${small.files[0]?.path}`;
 
-/** Each with a separate model: a server that was passed over rests for seconds. */
-const passedOver: [string, Fault, boolean, RegExp][] = [
-  ['refuses-the-key', { type: 'status', status: 401 }, false, /refused the key/],
-  [
-    'asks-for-a-long-wait',
-    { type: 'status', status: 429, headers: { 'retry-after': '12' } },
-    true,
-    /answered 429/,
-  ],
-  ['fails', { type: 'status', status: 503 }, false, /failed \(503\)/],
-  ['breaks-the-connection', { type: 'break', afterBytes: 0 }, true, /cannot be reached/],
-  ['allows-no-other-origin', { type: 'no CORS' }, false, /Access-Control-Allow-Origin: http/],
-  ['redirects', { type: 'status', status: 307, headers: { location: '/v1/elsewhere' } }, true, /redirects/],
-];
-
 let context: BrowserContext;
 let llama: LlamaServer;
-let gateway: Awaited<ReturnType<typeof busyGateway>>;
 let proxy: Awaited<ReturnType<typeof startFaultProxy>>;
 let page: Page;
 let key: string;
-/** Of the service worker's console. */
-const warnings: string[] = [];
 
 beforeAll(async () => {
   llama = await LlamaServer.start(weights, SECRET);
-  gateway = await busyGateway();
   proxy = await startFaultProxy(llama.url);
   const server = (name: string, url: string): UpstreamVariant => ({
     engine: 'upstream',
@@ -81,41 +39,22 @@ beforeAll(async () => {
       { id: 'behind', kind: 'chat', created: 1, variants: [server('proxied', proxy.url), small] },
       { id: 'alone', kind: 'chat', created: 1, variants: [server('proxied-alone', proxy.url)] },
       { id: 'refused', kind: 'chat', created: 1, variants: [server('wrong-key', llama.url)] },
-      {
-        id: 'told',
-        kind: 'chat',
-        created: 1,
-        variants: [{ ...server('proxied-told', proxy.url), passThrough: [401, 503] }, small],
-      },
-      { id: 'limited', kind: 'chat', created: 1, variants: [server('gateway', gateway.url)] },
-      ...passedOver.map(([id]) => ({
-        id,
-        kind: 'chat' as const,
-        created: 1,
-        variants: [server(`proxied-${id}`, proxy.url), small],
-      })),
     ],
   };
   const upstreamKeys = {
     llama: SECRET,
     proxied: SECRET,
     'proxied-alone': SECRET,
-    'proxied-told': SECRET,
-    ...Object.fromEntries(passedOver.map(([id]) => [`proxied-${id}`, SECRET])),
     'wrong-key': 'sk-an-old-one',
-    gateway: SECRET,
   };
   context = await launchWithWeights();
   const options = encodeURIComponent(JSON.stringify({ catalog, upstreamKeys }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html?options=${options}`));
-  for (const worker of context.serviceWorkers())
-    worker.on('console', (message) => message.type() === 'warning' && warnings.push(message.text()));
 });
 
 afterAll(async () => {
   await context.close();
   await llama.stop();
-  gateway.close();
   proxy.close();
 });
 
@@ -231,19 +170,6 @@ const failure = (model: string) =>
     { apiKey: key, body: { ...request, model } },
   );
 
-test('a refused key and a limit are told, the limit with its wait', async () => {
-  const refused = await failure('refused');
-  expect(refused).toMatchObject({ status: 401 });
-  expect(JSON.parse(refused.body)).toMatchObject({ error: { code: 'upstream_refused' } });
-  const limited = await failure('limited');
-  expect(limited).toMatchObject({ status: 429, retryAfter: '7' });
-  expect(JSON.parse(limited.body)).toMatchObject({
-    error: { type: 'rate_limit_error', message: 'Too many requests.' },
-  });
-  // The server is asked with the site's key, and never with the caller's.
-  expect(new Set(gateway.keys)).toEqual(new Set([`Bearer ${SECRET}`]));
-});
-
 test('the site’s key is nowhere that callers can look', async () => {
   const seen = await page.evaluate(async (apiKey) => {
     const headers = { authorization: `Bearer ${apiKey}` };
@@ -260,105 +186,7 @@ test('the site’s key is nowhere that callers can look', async () => {
   expect(JSON.stringify([seen, refused])).not.toContain('sk-an-old-one');
 });
 
-interface Fate {
-  text: string;
-  fingerprint: string | null | undefined;
-  status: number | undefined;
-  code: string | null | undefined;
-}
-
-/** One attempt, without the client's own retries. */
-const fateOf = (model: string, stream: boolean, tokens = 4) =>
-  page.evaluate(
-    async ({ apiKey, body, streamed }): Promise<Fate> => {
-      const client = window.client(apiKey);
-      const fate: Fate = { text: '', fingerprint: null, status: undefined, code: undefined };
-      try {
-        if (streamed) {
-          for await (const chunk of await client.chat.completions.create({ ...body, stream: true })) {
-            fate.text += chunk.choices[0]?.delta.content ?? '';
-            fate.fingerprint = chunk.system_fingerprint;
-          }
-        } else {
-          const reply = await client.chat.completions.create(body);
-          fate.text = reply.choices[0]?.message.content ?? '';
-          fate.fingerprint = reply.system_fingerprint;
-        }
-      } catch (error) {
-        ({ status: fate.status, code: fate.code } = error as Fate);
-      }
-      return fate;
-    },
-    { apiKey: key, body: { ...request, model, max_tokens: tokens }, streamed: stream },
-  );
-
-const reasonOf = async (variant: string) => {
-  const { models } = await page.evaluate(async () => (await window.localtext).status());
-  return models
-    .flatMap(({ reasons = [] }) => reasons)
-    .find((each) => each.variant === variant && !each.chosen)?.reason;
-};
-
-/** The server answers again by itself, at the latest some seconds after its pause. */
-const recovered = () =>
-  expect
-    .poll(async () => (await fateOf('behind', false)).fingerprint, { timeout: 60_000, interval: 1000 })
-    .toBe('proxied-upstream');
-
-test.each(passedOver)(
-  'when the server %s: the device answers in the same call',
-  async (id, fault, stream, why) => {
-    proxy.fault = { type: 'none' };
-    expect((await fateOf(id, false)).fingerprint).toBe(`proxied-${id}-upstream`);
-    proxy.fault = fault;
-    const fate = await fateOf(id, stream);
-    expect(fate).toMatchObject({ status: undefined, text: expect.stringMatching(/\S/) as string });
-    expect(fate.fingerprint).toMatch(new RegExp(`^${small.name}`));
-    expect(await reasonOf(`proxied-${id}`)).toMatch(why);
-    const said = warnings.filter((text) => text.includes(`proxied-${id} is passed over`) && why.test(text));
-    expect(said).toHaveLength(1);
-    const asked = proxy.completions;
-    expect((await fateOf(id, false)).fingerprint).toMatch(new RegExp(`^${small.name}`));
-    expect(proxy.completions).toBe(asked);
-  },
-);
-
-test('without another variant the status is the server’s, and a 400 always is', async () => {
-  proxy.fault = { type: 'none' };
-  await recovered();
-  for (const [status, seen] of [
-    [401, { status: 401, code: 'upstream_refused' }],
-    [429, { status: 429, code: 'rate_limit_exceeded' }],
-    [503, { status: 500, code: 'upstream_failed' }],
-  ] as const) {
-    proxy.fault = { type: 'status', status };
-    expect(await fateOf('alone', status === 429)).toMatchObject(seen);
-  }
-  proxy.fault = { type: 'status', status: 400 };
-  expect(await fateOf('behind', false)).toMatchObject({ status: 400 });
-  // The site can choose more of them.
-  proxy.fault = { type: 'status', status: 503 };
-  expect(await fateOf('told', true)).toMatchObject({ status: 500, code: 'upstream_failed' });
-  proxy.fault = { type: 'status', status: 500 };
-  expect((await fateOf('told', true)).fingerprint).toMatch(new RegExp(`^${small.name}`));
-  proxy.fault = { type: 'none' };
-  expect((await fateOf('behind', false)).fingerprint).toBe('proxied-upstream');
-});
-
-test('a reply that breaks off is an error, streamed or not, and the device answers the next one', async () => {
-  for (const stream of [false, true]) {
-    proxy.fault = { type: 'none' };
-    await recovered();
-    proxy.fault = { type: 'break', afterBytes: 2000 };
-    const fate = await fateOf('behind', stream, 100);
-    expect(fate).toMatchObject({ status: stream ? undefined : 500, code: 'upstream_failed' });
-    expect((await fateOf('behind', stream)).fingerprint).toMatch(new RegExp(`^${small.name}`));
-  }
-});
-
 test('a request, or a key, that is limited to the device reaches no server, and a header says who answers', async () => {
-  proxy.fault = { type: 'none' };
-  await recovered();
   const before = proxy.requests;
   const answers = await page.evaluate(
     async ({ apiKey, body }) => {

@@ -12,6 +12,8 @@ export class SlowSite {
   readonly url: string;
   /** Bytes of weights that were sent so far. */
   sent = 0;
+  /** Answers with weights that are not whole yet. */
+  sending = 0;
   /** Of weights, over all connections together. */
   bytesPerSecond: number;
   readonly #server: Server;
@@ -42,7 +44,12 @@ export class SlowSite {
 
   async #pass(origin: string, { url = '/', headers }: IncomingMessage, out: ServerResponse): Promise<void> {
     const left = new AbortController();
-    out.on('close', () => left.abort());
+    const isWeights = url.startsWith('/models/');
+    if (isWeights) this.sending++;
+    out.on('close', () => {
+      left.abort();
+      if (isWeights) this.sending--;
+    });
     const { range } = headers;
     const answer = await fetch(origin + url, {
       headers: { 'accept-encoding': 'identity', ...(range !== undefined && { range }) },
@@ -50,7 +57,7 @@ export class SlowSite {
     });
     out.writeHead(answer.status, Object.fromEntries(answer.headers));
     const body: AsyncIterable<Uint8Array> = answer.body ?? Readable.from([]);
-    await pipeline(url.startsWith('/models/') ? this.#slowed(body) : body, out);
+    await pipeline(isWeights ? this.#slowed(body) : body, out);
   }
 
   async *#slowed(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
