@@ -135,6 +135,12 @@ describe('the AI SDK', () => {
     );
   });
 
+  test('its default provider, over responses', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.aiSdk.responses(apiKey), key);
+    expect(seen.given).toEqual([light]);
+    for (const text of seen.texts) expect(text).not.toBe('');
+  });
+
   test('embedMany', async () => {
     const seen = await page.evaluate((apiKey) => window.clients.aiSdk.embeddings(apiKey), key);
     expect(seen).toMatchObject({ lengths: [384, 384, 384], same: true });

@@ -1,5 +1,14 @@
+import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { embedMany, generateObject, generateText, stepCountIs, streamText, tool } from 'ai';
+import {
+  embedMany,
+  generateObject,
+  generateText,
+  stepCountIs,
+  streamText,
+  tool,
+  type ModelMessage,
+} from 'ai';
 import * as z from 'zod';
 
 /** What an application does with the AI SDK; what each flow saw is returned as data. */
@@ -85,6 +94,30 @@ export async function tools(apiKey: string) {
     text: called.text,
     parts,
   };
+}
+
+/** The default provider, over /v1/responses: a loop with a tool, and two more turns, which refer to items before them. */
+export async function responses(apiKey: string) {
+  const model = createOpenAI({ baseURL: `${location.origin}/v1`, apiKey })('amber-phoenix-4');
+  const given: unknown[] = [];
+  const called = await generateText({
+    ...short,
+    model,
+    prompt,
+    tools: { switchLight: switchLight(given) },
+    toolChoice: { type: 'tool', toolName: 'switchLight' },
+    prepareStep: ({ stepNumber }) => (stepNumber > 0 ? { toolChoice: 'none' } : {}),
+    stopWhen: stepCountIs(2),
+  });
+  const messages: ModelMessage[] = [
+    { role: 'user', content: prompt },
+    ...called.response.messages,
+    { role: 'user', content: 'Thanks.' },
+  ];
+  const whole = await generateText({ ...short, model, messages, maxOutputTokens: 6 });
+  messages.push(...whole.response.messages, { role: 'user', content: 'Bye.' });
+  const streamed = streamText({ ...short, model, messages, maxOutputTokens: 6 });
+  return { given, texts: [called.text, whole.text, await streamed.text] };
 }
 
 export async function embeddings(apiKey: string) {
