@@ -129,7 +129,7 @@ A key may send ${LIMITS.requestsPerMinute} requests and ${LIMITS.tokensPerMinute
 **Clients.** The tests run the OpenAI SDK, the AI SDK (its default provider and the one for compatible servers), LangChain and the OpenAI Agents SDK. Tried by hand in a page, each with \`dangerouslyAllowBrowser\`:
 LlamaIndex (\`@llamaindex/openai\` 0.4: chat, stream, embeddings) and Instructor (\`@instructor-ai/instructor\` 1.7) in its mode \`TOOLS\`, in which a
 grammar holds the reply to the schema. In \`JSON\`, \`JSON_SCHEMA\` and \`MD_JSON\` the replies of
-the smallest model did not fit the schema, and \`FUNCTIONS\` sends a field that OpenAI has replaced. Programs outside the browser cannot call a page; promptfoo 0.123 evaluated prompts where a test handed its requests to one.
+the smallest model did not fit the schema. Programs outside the browser cannot call a page; promptfoo 0.123 evaluated prompts where a test handed its requests to one.
 
 **\`seed\` and temperature 0.** The same request to the same weights and backend repeats its text where it runs alone and after the same requests. It may
 differ where others run at the same time, or ran before: replies are computed together, and parts of a prompt are taken from earlier ones,
@@ -181,8 +181,15 @@ function modelsSection(): string {
 }
 
 export function compatibilityDocument(): string {
-  return [INTRODUCTION, modelsSection(), ...ENDPOINTS.map(section), STORED, SPEECH].join('\n');
+  return [INTRODUCTION, modelsSection(), ...ENDPOINTS.map(section), TOOLS, STORED, SPEECH].join('\n');
 }
+
+const TOOLS = `## Tools
+
+Functions are called by the model, and run by the client. Tools of other types (\`custom\`, \`web_search\`, \`mcp\`) cannot run here. They are left out, and
+the response header \`localtext-warning\` names them; a request is refused if no function is left, or if \`tool_choice\` requires another tool.
+Legacy \`functions\`, \`function_call\` and messages of role \`function\` are translated: the answer has \`function_call\`, and one call at most.
+`;
 
 const STORED = `## Stored responses
 

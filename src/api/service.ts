@@ -230,6 +230,7 @@ export function createService(dependencies: ServiceDependencies): Service {
         leave: () => undefined,
         trace,
         dependencies: own,
+        warnings: [],
         servedBy: null,
       };
       if (route.purpose === 'chat') call.leave = await enterInFlight(call);

@@ -392,7 +392,6 @@ const refused: ConformanceCase[] = [
     'response_format.json_schema.schema.additionalProperties',
   ),
   bad('a schema nested without end', schema(nested(60)), 'response_format.json_schema.schema'),
-  bad('functions', { functions: [{ name: 'f' }] }, 'functions', 'unsupported_value'),
   bad('audio', { modalities: ['text', 'audio'] }, 'modalities', 'unsupported_value'),
   bad('web_search_options', { web_search_options: {} }, 'web_search_options', 'unsupported_value'),
   bad('metadata with a number', { metadata: { a: 1 } }, 'metadata.a'),

@@ -156,7 +156,7 @@ function checkChoice(chunks: Chunk[], index: number): void {
   expect(own[0]?.delta['role']).toBe('assistant');
   expect(own.slice(1).every((choice) => choice.delta['role'] === undefined)).toBe(true);
   expect(own.at(-1)?.delta).toEqual({});
-  expect(['stop', 'length', 'tool_calls']).toContain(own.at(-1)?.finish_reason);
+  expect(['stop', 'length', 'tool_calls', 'function_call']).toContain(own.at(-1)?.finish_reason);
   expect(own.slice(0, -1).every((choice) => choice.finish_reason === null)).toBe(true);
 }
 

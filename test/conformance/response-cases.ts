@@ -248,7 +248,19 @@ export const responseCases: ConformanceCase[] = [
     'input[0].call_id',
     'invalid_value',
   ),
-  bad('a tool of another type', { tools: [{ type: 'web_search' }] }, 'tools[0].type'),
+  of(
+    'a tool of another type is left out',
+    { tools: [{ type: 'web_search' }, light, { type: 'mcp', server_label: 'a' }] },
+    ...response((json) => expect(json['tools']).toMatchObject([{ type: 'function', name: 'light' }])),
+    header('localtext-warning', /web_search, mcp/),
+  ),
+  of(
+    'streamed, a tool of another type is left out',
+    { tools: [{ type: 'file_search' }, light], stream: true },
+    status(200),
+    header('localtext-warning', /file_search/),
+  ),
+  bad('only tools of other types', { tools: [{ type: 'web_search' }] }, 'tools[0].type', 'unsupported_value'),
   bad(
     'a choice of no tool',
     { tools: [light], tool_choice: { type: 'function', name: 'door' } },

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { ConformanceCase, Fact } from './conformance-case.ts';
-import { badRequest, check, chunksOf, completion, stream } from './facts.ts';
+import { badRequest, check, chunksOf, completion, header, status, stream } from './facts.ts';
 
 const path = '/v1/chat/completions';
 const parameters = {
@@ -78,9 +78,117 @@ const called = {
   content: null,
   tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'light', arguments: '{"mode":"on"}' } }],
 };
+const custom = { type: 'custom', custom: { name: 'x' } };
+const allowed = (...those: unknown[]) => ({
+  type: 'allowed_tools',
+  allowed_tools: { mode: 'required', tools: those },
+});
+
 const result = { role: 'tool', tool_call_id: 'call_1', content: 'The light is on.' };
 
+/** As requests were written before there were `tools`. */
+const functions = [{ name: 'light', description: 'Switches the light.', parameters }];
+const legacyCall = {
+  role: 'assistant',
+  content: null,
+  function_call: { name: 'light', arguments: '{"mode":"on"}' },
+};
+const legacyResult = { role: 'function', name: 'light', content: 'The light is on.' };
+const ofLegacy = (name: string, extra: Record<string, unknown>, ...facts: Fact[]) =>
+  of(`functions: ${name}`, { tools: undefined, functions, ...extra }, ...facts);
+const badLegacy = (name: string, extra: Record<string, unknown>, param: string, code?: string) =>
+  ofLegacy(name, extra, badRequest(param, code));
+
+const legacyMessage: Fact = check((json) => {
+  for (const { message, finish_reason } of json['choices'] as Choice[]) {
+    expect({ message, finish_reason }).toEqual({
+      message: {
+        role: 'assistant',
+        content: null,
+        refusal: null,
+        function_call: {
+          name: 'light',
+          arguments: expect.stringMatching(/^\s*\{\s*"mode"\s*:\s*"(on|off)"\s*\}$/),
+        },
+      },
+      finish_reason: 'function_call',
+    });
+  }
+});
+
+const legacyStream: Fact = (answer) => {
+  stream()(answer);
+  const choices = chunksOf(answer).flatMap((chunk) => chunk.choices);
+  const pieces = choices.flatMap(
+    ({ delta }) => (delta['function_call'] as Call['function'] | undefined) ?? [],
+  );
+  expect(pieces[0]).toEqual({ name: 'light', arguments: '' });
+  expect(pieces.slice(1).every(({ name }) => name === undefined)).toBe(true);
+  expect(['on', 'off']).toContain(
+    (JSON.parse(pieces.map((piece) => piece.arguments).join('')) as { mode: string }).mode,
+  );
+  expect(choices.at(-1)?.finish_reason).toBe('function_call');
+};
+
+const legacyCases: ConformanceCase[] = [
+  ofLegacy('one by name', { function_call: { name: 'light' } }, status(200), legacyMessage),
+  ofLegacy('n', { function_call: { name: 'light' }, n: 2 }, status(200), legacyMessage),
+  ofLegacy('streamed', { function_call: { name: 'light' }, stream: true }, legacyStream),
+  ofLegacy('auto may answer or call', { function_call: 'auto', max_tokens: 8 }, status(200)),
+  ofLegacy('none calls nothing', { function_call: 'none', max_tokens: 4 }, completion()),
+  ofLegacy(
+    'results come back',
+    { messages: [user, legacyCall, legacyResult], function_call: 'none', max_tokens: 4 },
+    completion(),
+  ),
+  ofLegacy(
+    'results come back, without functions',
+    { messages: [user, legacyCall, legacyResult], functions: undefined, max_tokens: 4 },
+    completion(),
+  ),
+  badLegacy(
+    'a result without a call',
+    { messages: [user, legacyResult] },
+    'messages[1].name',
+    'invalid_value',
+  ),
+  badLegacy(
+    'a result without a name',
+    { messages: [user, { role: 'function', content: 'x' }] },
+    'messages[1].name',
+  ),
+  badLegacy('beside tools', { tools }, 'functions', 'invalid_parameter_combination'),
+  badLegacy('with tool_choice', { tool_choice: 'auto' }, 'functions', 'invalid_parameter_combination'),
+  badLegacy(
+    'function_call of none',
+    { function_call: { name: 'door' } },
+    'function_call.name',
+    'invalid_value',
+  ),
+  badLegacy(
+    'function_call without functions',
+    { functions: undefined, function_call: { name: 'light' } },
+    'function_call',
+    'invalid_parameter_combination',
+  ),
+  badLegacy('function_call required', { function_call: 'required' }, 'function_call'),
+  badLegacy(
+    'a name twice',
+    { functions: [...functions, ...functions] },
+    'functions[1].name',
+    'invalid_value',
+  ),
+  badLegacy('no name', { functions: [{ parameters }] }, 'functions[0].name', 'missing_required_parameter'),
+  badLegacy(
+    'parameters that are no schema',
+    { functions: [{ name: 'f', parameters: { type: 'text' } }] },
+    'functions[0].parameters.type',
+    'invalid_json_schema',
+  ),
+];
+
 export const toolCases: ConformanceCase[] = [
+  ...legacyCases,
   of('one function by name', { tool_choice: named('light') }, completion(), calls('light', 1)),
   of(
     'required, one at a time',
@@ -142,7 +250,45 @@ export const toolCases: ConformanceCase[] = [
     'missing_required_parameter',
   ),
   bad('no function', { tools: [{ type: 'function' }] }, 'tools[0].function', 'missing_required_parameter'),
-  bad('another type', { tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'tools[0].type'),
+  ...[
+    custom,
+    { type: 'web_search' },
+    { type: 'web_search_preview_2025_03_11', search_context_size: 'low' },
+  ].flatMap((other) => [
+    of(
+      `${other.type} beside a function is left out`,
+      { tools: [other, tool('light')], tool_choice: 'required', parallel_tool_calls: false },
+      completion(),
+      calls('light', 1),
+      header('localtext-warning', new RegExp(`${other.type}.*Only functions`)),
+    ),
+    bad(`${other.type} alone`, { tools: [other], tool_choice: 'none' }, 'tools[0].type', 'unsupported_value'),
+    bad(
+      `a choice of ${other.type}`,
+      { tools: [other, tool('light')], tool_choice: other },
+      'tool_choice.type',
+    ),
+    of(
+      `${other.type} among allowed tools is left out`,
+      {
+        tools: [other, tool('light')],
+        parallel_tool_calls: false,
+        tool_choice: allowed(other, named('light')),
+      },
+      calls('light', 1),
+    ),
+    bad(
+      `${other.type} as the only allowed tool`,
+      { tools: [other, tool('light')], tool_choice: allowed(other) },
+      'tool_choice.allowed_tools.tools',
+      'unsupported_value',
+    ),
+  ]),
+  of(
+    'the type of a tool is no way to write a header',
+    { tools: [{ type: 'a\r\nb: ü' }, tool('light')], max_tokens: 4 },
+    header('localtext-warning', /a\?\?b: \?\. Only functions/),
+  ),
   bad('a name twice', { tools: [tool('light'), tool('light')] }, 'tools[1].function.name', 'invalid_value'),
   bad(
     'too many',

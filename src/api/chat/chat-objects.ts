@@ -23,7 +23,13 @@ function toLogprobs(logprobs: readonly TokenLogprob[]) {
   } satisfies OpenAI.ChatCompletion.Choice.Logprobs;
 }
 
-export function toChatCompletion(head: AnswerHead, choices: readonly ChoiceResult[], usage: ChatUsage) {
+/** `isLegacy`: the request has `functions`, and the answer `function_call`. */
+export function toChatCompletion(
+  head: AnswerHead,
+  choices: readonly ChoiceResult[],
+  usage: ChatUsage,
+  isLegacy: boolean,
+) {
   return {
     id: head.id,
     object: 'chat.completion',
@@ -37,20 +43,31 @@ export function toChatCompletion(head: AnswerHead, choices: readonly ChoiceResul
         content: text === '' && calls.length > 0 ? null : text,
         refusal: null,
         ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-        ...(calls.length > 0 ? { tool_calls: calls.map(toToolCall) } : {}),
+        ...toCalls(calls, isLegacy),
       },
       logprobs: logprobs && toLogprobs(logprobs),
-      finish_reason: reason,
+      finish_reason: toFinishReason(reason, isLegacy),
     })),
     usage: toUsage(usage),
   } satisfies OpenAI.ChatCompletion;
 }
 
-const toToolCall = ({ id, name, arguments: json }: ToolCall) =>
+function toCalls(calls: readonly ToolCall[], isLegacy: boolean) {
+  const [first] = calls;
+  if (!first) return {};
+  return isLegacy ? { function_call: toCalled(first) } : { tool_calls: calls.map(toToolCall) };
+}
+
+const toFinishReason = (reason: FinishReason, isLegacy: boolean): ChunkChoice['finish_reason'] & string =>
+  isLegacy && reason === 'tool_calls' ? 'function_call' : reason;
+
+const toCalled = ({ name, arguments: json }: ToolCall) => ({ name, arguments: json });
+
+const toToolCall = (call: ToolCall) =>
   ({
-    id,
+    id: call.id,
     type: 'function',
-    function: { name, arguments: json },
+    function: toCalled(call),
   }) satisfies OpenAI.ChatCompletionMessageFunctionToolCall;
 
 type Chunk = OpenAI.ChatCompletionChunk;
@@ -60,20 +77,25 @@ type ChunkChoice = Chunk['choices'][number];
 type Delta = ChunkChoice['delta'] & { reasoning_content?: string };
 type TextField = 'content' | 'reasoning_content';
 
+interface ChunkOptions {
+  includeUsage: boolean;
+  hasLogprobs: boolean;
+  /** The request has `functions`, and the chunks `function_call`. */
+  isLegacy: boolean;
+}
+
 /** The chunks of one streamed answer, as server-sent events. Encoding a delta costs its text alone. */
 export class ChunkEncoder implements StreamEncoder {
   readonly #head: AnswerHead;
-  readonly #includeUsage: boolean;
-  readonly #hasLogprobs: boolean;
+  readonly #options: ChunkOptions;
   readonly #templates: Record<TextField, (readonly [before: string, after: string])[]> = {
     content: [],
     reasoning_content: [],
   };
 
-  constructor(head: AnswerHead, includeUsage: boolean, hasLogprobs: boolean) {
+  constructor(head: AnswerHead, options: ChunkOptions) {
     this.#head = head;
-    this.#includeUsage = includeUsage;
-    this.#hasLogprobs = hasLogprobs;
+    this.#options = options;
   }
 
   encode(event: ChoiceEvent): string {
@@ -81,7 +103,7 @@ export class ChunkEncoder implements StreamEncoder {
     switch (event.type) {
       case 'accepted': {
         const opening = choice(index, { role: 'assistant', content: '', refusal: null }, null);
-        return this.#event([this.#hasLogprobs ? { ...opening, logprobs: toLogprobs([]) } : opening]);
+        return this.#event([this.#options.hasLogprobs ? { ...opening, logprobs: toLogprobs([]) } : opening]);
       }
       case 'text':
         return this.#text(index, 'content', event.text, event.logprobs);
@@ -90,20 +112,24 @@ export class ChunkEncoder implements StreamEncoder {
       case 'call': {
         // Clients gather a call's pieces by its index: the id and the name are sent once.
         const { call, id, name } = event;
+        if (this.#options.isLegacy)
+          return this.#event([choice(index, { function_call: { name, arguments: '' } }, null)]);
         const started = { index: call, id, type: 'function' as const, function: { name, arguments: '' } };
         return this.#event([choice(index, { tool_calls: [started] }, null)]);
       }
       case 'arguments': {
+        if (this.#options.isLegacy)
+          return this.#event([choice(index, { function_call: { arguments: event.text } }, null)]);
         const piece = { index: event.call, function: { arguments: event.text } };
         return this.#event([choice(index, { tool_calls: [piece] }, null)]);
       }
       case 'finished':
-        return this.#event([choice(index, {}, event.reason)]);
+        return this.#event([choice(index, {}, toFinishReason(event.reason, this.#options.isLegacy))]);
     }
   }
 
   end(usage: ChatUsage): string {
-    return `${this.#includeUsage ? this.#event([], toUsage(usage)) : ''}data: [DONE]\n\n`;
+    return `${this.#options.includeUsage ? this.#event([], toUsage(usage)) : ''}data: [DONE]\n\n`;
   }
 
   /** Without `[DONE]` after it the SDKs throw. */
@@ -136,13 +162,13 @@ export class ChunkEncoder implements StreamEncoder {
       model,
       system_fingerprint: fingerprint,
       choices,
-      ...(this.#includeUsage ? { usage } : {}),
+      ...(this.#options.includeUsage ? { usage } : {}),
     } satisfies Chunk;
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }
 }
 
-const choice = (index: number, delta: Delta, reason: FinishReason | null): ChunkChoice => ({
+const choice = (index: number, delta: Delta, reason: ChunkChoice['finish_reason']): ChunkChoice => ({
   index,
   delta,
   logprobs: null,

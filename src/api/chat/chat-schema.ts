@@ -15,7 +15,7 @@ import {
 } from '../body/fields.ts';
 import { refusedConstraints } from '../body/refused-fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
-import { chatToolChoice, chatTools } from '../tools/tool-schema.ts';
+import { chatToolChoice, chatTools, legacyFunctionCall, legacyFunctions } from '../tools/tool-schema.ts';
 
 /** What a chat request may be. Fields not named here are ignored: newer SDKs send some. */
 
@@ -42,10 +42,11 @@ const assistantParts = textOrParts(
   z.discriminatedUnion('type', [textPart, refusalPart], part('"text", "refusal"')),
 );
 
+const called = z.object({ name: z.string().check(z.minLength(1)), arguments: z.string() });
 const toolCall = z.object({
   id: z.string().check(z.minLength(1), z.maxLength(MAX_ID_CHARACTERS)),
   type: z.literal('function'),
-  function: z.object({ name: z.string().check(z.minLength(1)), arguments: z.string() }),
+  function: called,
 });
 
 const message = z.discriminatedUnion(
@@ -58,10 +59,12 @@ const message = z.discriminatedUnion(
       refusal: text,
       name: text,
       tool_calls: z.nullish(z.array(toolCall).check(z.maxLength(MAX_CALLS))),
+      function_call: z.nullish(called),
     }),
     z.object({ role: z.literal('tool'), content: textParts, tool_call_id: z.string() }),
+    z.object({ role: z.literal('function'), content: z.nullish(z.string()), name: z.string() }),
   ],
-  'must be one of "system", "developer", "user", "assistant", "tool"',
+  'must be one of "system", "developer", "user", "assistant", "tool", "function"',
 );
 
 /** What the service itself sees to. */
@@ -74,6 +77,8 @@ export const chatEnforced = {
   stop: stopField,
   ...streamFields,
   response_format: nestedFormat,
+  functions: legacyFunctions,
+  function_call: legacyFunctionCall,
   tools: chatTools,
   tool_choice: chatToolChoice,
   parallel_tool_calls: flag,
@@ -103,8 +108,6 @@ export const chatRules = {
     prompt: 'Use `messages`, or /v1/completions.',
     reasoning: 'Use `reasoning_effort`.',
     text: 'Use `response_format`.',
-    functions: 'It has been replaced by `tools`. Leave it out.',
-    function_call: 'It has been replaced by `tool_choice`. Leave it out.',
     audio: 'The models write text alone. Leave it out.',
     web_search_options: 'The models run on this device and search nothing. Leave it out.',
   },

@@ -1,4 +1,4 @@
-import type { ChatImage, ChatMessage, Constraint, Reasoning } from '../../jobs/chat.ts';
+import type { ChatImage, ChatMessage, Constraint, Reasoning, ToolCall } from '../../jobs/chat.ts';
 import {
   given,
   toIncludeUsage,
@@ -17,12 +17,16 @@ import type { ChatBody, MessageBody } from './chat-schema.ts';
 
 /** POST /v1/chat/completions */
 export async function createChatCompletion(call: Call, request: ChatBody): Promise<Response> {
-  const generation = toGeneration(request);
-  const includeUsage = toIncludeUsage(request);
+  const generation = toGeneration(call, request);
+  const options = {
+    includeUsage: toIncludeUsage(request),
+    hasLogprobs: generation.topLogprobs !== null,
+    isLegacy: request.functions != null,
+  };
   const format: AnswerFormat = {
     idPrefix: 'chatcmpl-',
-    stream: (head) => new ChunkEncoder(head, includeUsage, generation.topLogprobs !== null),
-    whole: toChatCompletion,
+    stream: (head) => new ChunkEncoder(head, options),
+    whole: (head, choices, usage) => toChatCompletion(head, choices, usage, options.isLegacy),
   };
   const run = await admitGeneration(call, generation);
   return request.stream ? streamAnswer(run, format) : wholeAnswer(run, format);
@@ -30,14 +34,14 @@ export async function createChatCompletion(call: Call, request: ChatBody): Promi
 
 /** POST /v1/chat/completions/input_tokens */
 export const countChatTokens = (call: Call, request: ChatBody): Promise<Response> =>
-  answerInputTokens(call, toGeneration(request));
+  answerInputTokens(call, toGeneration(call, request));
 
 /** @throws ServiceError 400 that names the field. */
-function toGeneration(request: ChatBody): Generation {
+function toGeneration(call: Call, request: ChatBody): Generation {
   if (request.modalities?.includes('audio')) {
     throw unsupported('modalities', 'must be ["text"]: the models generate only text');
   }
-  const tools = (request.tools ?? request.tool_choice) ? toToolUse(request) : null;
+  const tools = toToolUse(request, call.warnings);
   const messages = toChatMessages(request.messages);
   return {
     model: request.model,
@@ -104,41 +108,59 @@ function toTopLogprobs({ logprobs, top_logprobs: top }: ChatBody): number | null
  */
 function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
   const calls = new Set<string>();
+  /** Ids of legacy calls, by function: of the last call of each. */
+  const legacyIds = new Map<string, string>();
   return messages.map((message, index): ChatMessage => {
     const at = `messages[${index}]`;
-    if (message.role === 'tool') {
-      if (!calls.has(message.tool_call_id)) {
-        const rule = 'must be the id of a tool call in an assistant message before this one';
-        throw invalidField(`${at}.tool_call_id`, rule);
-      }
-      return {
-        role: 'tool',
-        content: toText(message.content, `${at}.content`, 'text'),
-        toolCallId: message.tool_call_id,
-      };
-    }
-    const named = given({ name: message.name });
-    if (message.role !== 'assistant') {
-      if (message.role === 'user')
+    const named = given({ name: 'name' in message ? message.name : null });
+    switch (message.role) {
+      case 'user':
         return { role: 'user', ...toContent(message.content, `${at}.content`, 'text'), ...named };
-      return { role: 'system', content: toText(message.content, `${at}.content`, 'text'), ...named };
+      case 'system':
+      case 'developer':
+        return { role: 'system', content: toText(message.content, `${at}.content`, 'text'), ...named };
+      case 'tool': {
+        const { tool_call_id: toolCallId } = message;
+        if (!calls.has(toolCallId)) {
+          const rule = 'must be the id of a tool call in an assistant message before this one';
+          throw invalidField(`${at}.tool_call_id`, rule);
+        }
+        return { role: 'tool', content: toText(message.content, `${at}.content`, 'text'), toolCallId };
+      }
+      case 'function': {
+        const toolCallId = legacyIds.get(message.name);
+        if (toolCallId === undefined) {
+          const rule = 'must be the function of a `function_call` in an assistant message before this one';
+          throw invalidField(`${at}.name`, rule);
+        }
+        return { role: 'tool', content: wellFormed(message.content ?? ''), toolCallId };
+      }
+      case 'assistant': {
+        const { function_call: legacy } = message;
+        const toolCalls = (message.tool_calls ?? []).map(({ id, function: called }) => toCall(id, called));
+        if (legacy) {
+          const id = `function_call_${index}`;
+          legacyIds.set(legacy.name, id);
+          toolCalls.push(toCall(id, legacy));
+        }
+        for (const { id } of toolCalls) calls.add(id);
+        if (message.content == null && message.refusal == null && toolCalls.length === 0) {
+          const rule =
+            'is required in an assistant message without `tool_calls`: it must be a string or text parts';
+          throw invalidField(`${at}.content`, rule, 'missing_required_parameter');
+        }
+        const content = toText(message.content ?? message.refusal ?? '', `${at}.content`, 'text');
+        return { role: 'assistant', content, ...named, ...(toolCalls.length > 0 && { toolCalls }) };
+      }
     }
-    const toolCalls = message.tool_calls?.map((call) => {
-      calls.add(call.id);
-      return { id: call.id, name: call.function.name, arguments: orEmptyObject(call.function.arguments) };
-    });
-    if (message.content == null && message.refusal == null && !toolCalls?.length) {
-      const rule =
-        'is required in an assistant message without `tool_calls`: it must be a string or text parts';
-      throw invalidField(`${at}.content`, rule, 'missing_required_parameter');
-    }
-    const content =
-      message.content == null
-        ? wellFormed(message.refusal ?? '')
-        : toText(message.content, `${at}.content`, 'text');
-    return { role: 'assistant', content, ...named, ...(toolCalls?.length ? { toolCalls } : {}) };
   });
 }
+
+const toCall = (id: string, { name, arguments: json }: { name: string; arguments: string }): ToolCall => ({
+  id,
+  name,
+  arguments: orEmptyObject(json),
+});
 
 /** A history may have empty arguments, and templates parse them. */
 export const orEmptyObject = (json: string): string => (json.trim() === '' ? '{}' : json);

@@ -29,6 +29,8 @@ export interface Call {
   /** Null: there is no log. */
   trace: RequestTrace | null;
   dependencies: ServiceDependencies;
+  /** What of the request is not followed, for the header `localtext-warning`: printable ASCII. */
+  warnings: string[];
   /** Fingerprint of the answering variant, once known. */
   servedBy: string | null;
 }

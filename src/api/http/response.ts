@@ -185,6 +185,7 @@ export const jsonResponse = (call: Call, body: object): Response =>
 /** Headers of every answer to a valid key, errors included. */
 export function addCommonHeaders(headers: Headers, call: Call): void {
   headers.set('x-request-id', call.requestId);
+  if (call.warnings.length > 0) headers.set('localtext-warning', call.warnings.join(' '));
   if (call.servedBy !== null) headers.set('localtext-served-by', call.servedBy);
   headers.set(
     'openai-processing-ms',

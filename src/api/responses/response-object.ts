@@ -3,6 +3,7 @@ import type { ChatUsage, TokenLogprob, ChatMessage, ToolCall } from '../../jobs/
 import type { AnswerHead } from '../generation/answers.ts';
 import { isItemId, itemIds } from './item-references.ts';
 import type { InputItem, ResponseBody } from './response-schema.ts';
+import { isFunctionTool } from '../tools/tool-use.ts';
 import { orEmptyObject, toContent, toText, wellFormed } from '../chat/chat.ts';
 import { invalidField } from '../../errors/service-error.ts';
 
@@ -66,13 +67,15 @@ export function toResponse(
     temperature: request.temperature ?? 1,
     text: { format: toFormat(request) },
     tool_choice: request.tool_choice ?? 'auto',
-    tools: (request.tools ?? []).map((tool) => ({
-      type: 'function' as const,
-      name: tool.name,
-      description: tool.description ?? null,
-      parameters: tool.parameters ?? null,
-      strict: tool.strict ?? false,
-    })),
+    tools: (request.tools ?? [])
+      .filter((tool) => isFunctionTool(tool))
+      .map((tool) => ({
+        type: 'function' as const,
+        name: tool.name,
+        description: tool.description ?? null,
+        parameters: tool.parameters ?? null,
+        strict: tool.strict ?? false,
+      })),
     top_logprobs: request.top_logprobs ?? 0,
     top_p: request.top_p ?? 1,
     truncation: request.truncation ?? 'disabled',

@@ -37,7 +37,7 @@ export async function createResponse(
   const before = await earlierMessages(call, given.previous_response_id ?? null);
   const resolved = await resolveReferences(call, given.input, input);
   const conversation = appendItems(before, resolved.items);
-  const run = await admitGeneration(call, toGeneration(given, conversation));
+  const run = await admitGeneration(call, toGeneration(call, given, conversation));
   const { temperature, topP } = run.generation.sampling;
   const { now } = call.dependencies;
   // The answer repeats the values that were used.
@@ -83,7 +83,7 @@ export async function countResponseTokens(
 ): Promise<Response> {
   const before = await earlierMessages(call, given.previous_response_id ?? null);
   const { items } = await resolveReferences(call, given.input, input);
-  return answerInputTokens(call, toGeneration(given, appendItems(before, items)));
+  return answerInputTokens(call, toGeneration(call, given, appendItems(before, items)));
 }
 
 async function earlierMessages({ dependencies, admitted }: Call, id: string | null): Promise<ChatMessage[]> {
@@ -181,9 +181,9 @@ async function requireResponse({ dependencies, admitted }: Call, id: string): Pr
 const LOGPROBS = 'message.output_text.logprobs';
 
 /** `conversation`: with this request's input. @throws ServiceError 400 */
-function toGeneration(request: ResponseBody, conversation: ChatMessage[]): Generation {
+function toGeneration(call: Call, request: ResponseBody, conversation: ChatMessage[]): Generation {
   const { instructions, text, include, reasoning, top_logprobs: top } = request;
-  const tools = (request.tools ?? request.tool_choice) ? toToolUse(request) : null;
+  const tools = toToolUse(request, call.warnings);
   const messages: ChatMessage[] =
     instructions == null
       ? conversation

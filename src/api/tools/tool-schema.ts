@@ -9,10 +9,14 @@ const toolMode = z.enum(['none', 'auto', 'required']);
 const allowedMode = z.enum(['auto', 'required']);
 const isFunction = z.literal('function');
 
-const toolList = <Tool extends z.ZodMiniObject<{ type: typeof isFunction }>>(tool: Tool) => {
-  const types = 'must be "function": tools of other types cannot be used here';
-  return z.nullish(z.array(z.discriminatedUnion('type', [tool], types)).check(z.maxLength(MAX_TOOLS)));
-};
+/** `custom`, `web_search` and the like: nothing here runs them. */
+const otherTool = z.object({
+  // Aborted, so that the faults of a function are reported instead.
+  type: z.string().check(z.refine((type) => type !== 'function', { abort: true })),
+});
+
+const toolList = <Tool extends z.ZodMiniObject<{ type: typeof isFunction }>>(tool: Tool) =>
+  z.nullish(z.array(z.union([tool, otherTool])).check(z.maxLength(MAX_TOOLS)));
 
 const toolChoice = <
   Named extends z.ZodMiniObject<{ type: typeof isFunction }>,
@@ -28,7 +32,7 @@ const toolChoice = <
 
 const allowedFields = <Named extends z.ZodMiniType>(named: Named) => ({
   mode: allowedMode,
-  tools: z.array(named).check(z.minLength(1), z.maxLength(MAX_TOOLS)),
+  tools: z.array(z.union([named, otherTool])).check(z.minLength(1), z.maxLength(MAX_TOOLS)),
 });
 
 const named = z.object({ type: isFunction, function: z.object({ name: z.string() }) });
@@ -36,6 +40,15 @@ export const chatTools = toolList(z.object({ type: isFunction, function: z.objec
 export const chatToolChoice = toolChoice(
   named,
   z.object({ type: z.literal('allowed_tools'), allowed_tools: z.object(allowedFields(named)) }),
+);
+
+/** Tools as chat completions wrote them first. */
+export const legacyFunctions = z.nullish(z.array(z.object(functionFields)).check(z.maxLength(MAX_TOOLS)));
+export const legacyFunctionCall = z.nullish(
+  z.union(
+    [z.enum(['none', 'auto']), z.object({ name: z.string() })],
+    'must be "none", "auto", or an object that names a function',
+  ),
 );
 
 /** The same in the notation of the Responses API, which has no object around a function. */

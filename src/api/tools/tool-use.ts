@@ -1,8 +1,15 @@
 import type * as z from 'zod/mini';
 import { checkJsonSchema, SchemaBudget } from '../body/json-schema.ts';
-import { describe } from '../body/schema-issues.ts';
-import { conflicting, invalidField, requestError } from '../../errors/service-error.ts';
-import type { chatToolChoice, chatTools, responseToolChoice, responseTools } from './tool-schema.ts';
+import { describe, shortened } from '../body/schema-issues.ts';
+import { conflicting, invalidField, requestError, unsupported } from '../../errors/service-error.ts';
+import type {
+  chatToolChoice,
+  chatTools,
+  legacyFunctionCall,
+  legacyFunctions,
+  responseToolChoice,
+  responseTools,
+} from './tool-schema.ts';
 import type { ChatMessage, Constraint } from '../../jobs/chat.ts';
 
 /** A function that the model may call. */
@@ -27,6 +34,8 @@ interface ToolFields {
   tools?: z.infer<typeof chatTools | typeof responseTools>;
   tool_choice?: z.infer<typeof chatToolChoice | typeof responseToolChoice>;
   parallel_tool_calls?: boolean | null | undefined;
+  functions?: z.infer<typeof legacyFunctions>;
+  function_call?: z.infer<typeof legacyFunctionCall>;
 }
 
 interface ToolChoice {
@@ -38,19 +47,25 @@ interface ToolChoice {
 /** A small model does not always know when to end a list. */
 const MAX_CALLS = 8;
 
+/** In a warning. */
+const MAX_NAMED_TYPES = 8;
+
 const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false };
 
 /**
- * Null: the model is to know of no tools.
+ * Null: the model is to know of no tools. Tools that are not functions are left out, with a warning.
  * @throws ServiceError 400 that names the field.
  */
-export function toToolUse(request: ToolFields): ToolUse | null {
-  const { mode, allowed } = toChoice(request.tool_choice);
+export function toToolUse(request: ToolFields, warnings: string[]): ToolUse | null {
+  const isLegacy = (request.functions ?? request.function_call) != null;
+  if (isLegacy && (request.tools ?? request.tool_choice) != null) {
+    const rule = 'cannot be used together with `tools` or `tool_choice`, which replace it: use `tools` alone';
+    throw conflicting(request.functions ? 'functions' : 'function_call', rule);
+  }
+  const { mode, allowed } = isLegacy ? toLegacyChoice(request.function_call) : toChoice(request.tool_choice);
   const known = new Map<string, ToolFunction>();
   const budget = new SchemaBudget();
-  for (const [index, tool] of (request.tools ?? []).entries()) {
-    const { name, description, parameters, strict } = flat(tool);
-    const at = 'function' in tool ? `tools[${index}].function` : `tools[${index}]`;
+  for (const { at, name, description, parameters, strict } of functionsOf(request, warnings)) {
     if (known.has(name)) {
       const message = `Duplicate function name ${describe(name)} in \`${at}.name\`. Give each function its own name.`;
       throw requestError(400, message, 'invalid_value', `${at}.name`);
@@ -65,18 +80,19 @@ export function toToolUse(request: ToolFields): ToolUse | null {
     });
   }
   if (mode === 'required' && known.size === 0) {
-    throw conflicting('tool_choice', 'needs `tools`: give the functions that may be called, or leave it out');
+    const [choice, list] = isLegacy ? ['function_call', 'functions'] : ['tool_choice', 'tools'];
+    throw conflicting(choice, `needs \`${list}\`: give the functions that may be called, or leave it out`);
   }
   if (mode === 'none' || known.size === 0) return null;
   const unknown = allowed?.names.find((name) => !known.has(name));
   if (allowed && unknown !== undefined) {
-    const rule = `must name functions of \`tools\`, but ${describe(unknown)} is not one of them`;
+    const rule = `must name functions of \`${isLegacy ? 'functions' : 'tools'}\`, but ${describe(unknown)} is not one of them`;
     throw invalidField(allowed.at, rule);
   }
   return {
     functions: [...known.values()].filter(({ name }) => allowed?.names.includes(name) ?? true),
     mustCall: mode === 'required',
-    most: (request.parallel_tool_calls ?? true) && !allowed?.one ? MAX_CALLS : 1,
+    most: (request.parallel_tool_calls ?? true) && !allowed?.one && !isLegacy ? MAX_CALLS : 1,
   };
 }
 
@@ -89,12 +105,45 @@ function toChoice(choice: ToolFields['tool_choice']): ToolChoice {
   const isNested = 'allowed_tools' in choice;
   const { mode, tools } = isNested ? choice.allowed_tools : choice;
   const at = isNested ? 'tool_choice.allowed_tools.tools' : 'tool_choice.tools';
-  return { mode, allowed: { names: tools.map((tool) => flat(tool).name), at, one: false } };
+  const names = tools.filter((tool) => isFunctionTool(tool)).map((tool) => flat(tool).name);
+  if (mode === 'required' && names.length === 0)
+    throw unsupported(at, 'must name a function: tools of other types cannot run here');
+  return { mode, allowed: { names, at, one: false } };
 }
+
+/** The schemas let no other tool have this type. */
+export const isFunctionTool = <Tool extends { type: string }>(
+  tool: Tool,
+): tool is Extract<Tool, { type: 'function' }> => tool.type === 'function';
 
 /** Chat completions wrap a function in an object; responses do not. */
 const flat = <Fields extends object>(tool: Fields | { function: Fields }): Fields =>
   'function' in tool ? tool.function : tool;
+
+function toLegacyChoice(choice: ToolFields['function_call']): ToolChoice {
+  if (choice == null || typeof choice === 'string') return { mode: choice ?? 'auto', allowed: null };
+  return { mode: 'required', allowed: { names: [choice.name], at: 'function_call.name', one: true } };
+}
+
+type GivenFunction = NonNullable<ToolFields['functions']>[number] & { at: string };
+
+/** The request's functions, and where they are in it. @throws ServiceError 400 */
+function functionsOf({ tools, functions }: ToolFields, warnings: string[]): GivenFunction[] {
+  const given = (functions ?? []).map((each, index) => ({ at: `functions[${index}]`, ...each }));
+  const others: string[] = [];
+  for (const [index, tool] of (tools ?? []).entries()) {
+    const at = 'function' in tool ? `tools[${index}].function` : `tools[${index}]`;
+    if (isFunctionTool(tool)) given.push({ at, ...flat(tool) });
+    else others.push(tool.type);
+  }
+  if (others.length === 0) return given;
+  if (given.length === 0)
+    throw unsupported('tools[0].type', 'must be "function": tools of other types cannot run here');
+  const types = [...new Set(others)].slice(0, MAX_NAMED_TYPES).map((type) => shortened(type));
+  const list = types.join(', ').replaceAll(/[^ -~]/g, '?');
+  warnings.push(`Left out of \`tools\`: ${list}. Only functions can run here.`);
+  return given;
+}
 
 /** What a model writes before a call, as most that were trained to call functions do. */
 const TOOL_CALL_PREFIX = '<tool_call>';
