@@ -1,5 +1,6 @@
 import { z } from '../util/full-zod.ts';
 import { type Kind, KINDS } from '../jobs/kinds.ts';
+import { type EngineRules, httpUrl } from './engines/engine-rules.ts';
 import { byteCount, sha256Hex, weightFile, weightPath } from './weight-path.ts';
 
 const name = z
@@ -8,8 +9,6 @@ const name = z
   .max(100)
   .regex(/^[\w.:@+-]+(\/[\w.:@+-]+)*$/, 'must be letters, digits and . _ - + : @, with / between parts')
   .refine((text) => !text.split('/').some((part) => /^\.{1,2}$/.test(part)), 'must not climb by . or ..');
-
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with https:// or http://' });
 
 const file = z.strictObject({
   path: weightPath,
@@ -51,143 +50,111 @@ const base = {
   needs: needs.optional(),
   optIn: z.boolean().optional(),
 };
-const share = z.number().min(0).max(1);
-const sampling = z.strictObject({
-  topK: z.int().positive().optional(),
-  minP: share.optional(),
-  repeatPenalty: z.number().positive().max(2).optional(),
+const defaults = z.strictObject({
+  temperature: z.number().min(0).max(2).optional(),
+  topP: z.number().min(0).max(1).optional(),
 });
-const defaults = z.strictObject({ temperature: z.number().min(0).max(2).optional(), topP: share.optional() });
-const dimensions = z.int().positive().max(65_536);
 
-const variant = z.discriminatedUnion(
-  'engine',
-  [
-    z.looseObject({
-      ...base,
-      engine: z.literal('wllama'),
-      sampling: sampling.optional(),
-      keepTemplateText: z.boolean().optional(),
-      completionsOnly: z.boolean().optional(),
-      kvValues: z
-        .int()
-        .positive()
-        .max(2 ** 31)
-        .optional(),
-      streamsTogether: z.boolean().optional(),
-    }),
-    z.looseObject({
-      ...base,
-      engine: z.literal('transformers'),
-      dimensions,
-      pooling: z.enum(['mean', 'cls', 'last_token'], 'must be mean, cls or last_token'),
-      maxBatchSize: z.int().positive('must be at least 1 text').optional(),
-      device: z.enum(['wasm', 'webgpu'], 'must be wasm or webgpu').optional(),
-    }),
-    z.looseObject({
-      ...base,
-      engine: z.literal('whisper'),
-      device: z.enum(['wasm', 'webgpu'], 'must be wasm or webgpu').optional(),
-    }),
-    z.looseObject({
-      ...base,
-      engine: z.literal('web-llm'),
-      library: z.union([httpUrl, weightPath], { error: 'must be a URL, or a path below the models folder' }),
-      replyPrefix: z.string().optional(),
-      keepTemplateText: z.boolean().optional(),
-    }),
-    z.looseObject({
-      ...base,
-      engine: z.literal('built-in'),
-      languages: z
-        .array(z.string().regex(/^[\w-]{2,35}$/, 'must be a language tag'))
-        .max(20)
-        .optional(),
-    }),
-    z.looseObject({
-      ...base,
-      engine: z.literal('upstream'),
-      baseUrl: httpUrl,
-      model: z.string().min(1),
-      dimensions: dimensions.optional(),
-      passThrough: z.array(z.int().min(400).max(599)).optional(),
-      firstTokenMs: z.int().min(100).max(3_600_000).optional(),
-    }),
-  ],
-  { error: 'must be one of the engines web-llm, wllama, transformers, whisper, built-in and upstream' },
-);
+export type CatalogEngines = Readonly<Record<string, EngineRules>>;
+
+const listed = (words: readonly string[], type: 'conjunction' | 'disjunction'): string =>
+  new Intl.ListFormat('en-GB', { type }).format(words);
 
 const kinds = Object.keys(KINDS) as Kind[];
 
-const model = z.strictObject({
-  id: name,
-  kind: z.enum(kinds, {
-    error: `must be ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(kinds)}`,
-  }),
-  created: z.int().nonnegative(),
-  variants: z.array(variant).min(1, 'must name at least one variant'),
-  route: z.enum(['device-first', 'server-first', 'race'], 'must be device-first or server-first').optional(),
-  defaults: defaults.optional(),
-});
+function variantSchema(engines: CatalogEngines) {
+  const [first, ...others] = Object.entries(engines).map(([engine, { fields }]) =>
+    z.looseObject({ ...base, ...fields, engine: z.literal(engine) }),
+  );
+  if (!first) throw new TypeError('A catalog needs at least one engine.');
+  const error = `must be one of the engines ${listed(Object.keys(engines), 'conjunction')}`;
+  return z.discriminatedUnion('engine', [first, ...others], { error });
+}
 
-export const catalogSchema = z
-  .strictObject({
-    ownedBy: z.string().min(1).max(100),
-    models: z.array(model),
-    aliases: z.record(name, name).optional(),
-  })
-  .superRefine((catalog, context) => {
-    const report = (path: (string | number)[], message: string): void =>
-      context.addIssue({ code: 'custom', path, message });
-    const ids = new Set<string>();
-    const named = new Map<string, string>();
-    for (const [at, { id, kind, variants }] of catalog.models.entries()) {
-      if (ids.has(id)) report(['models', at, 'id'], `is taken already: two models are called ${id}`);
-      ids.add(id);
-      const own = new Set<string>();
-      for (const [index, each] of variants.entries()) {
-        const path = ['models', at, 'variants', index];
-        if (own.has(each.name))
-          report([...path, 'name'], `is taken already: two variants of ${id} are called ${each.name}`);
-        own.add(each.name);
-        const same = weightsOf(each);
-        if (named.has(each.name) && named.get(each.name) !== same) {
-          report([...path, 'name'], `is taken already by other weights, of another model: ${each.name}`);
-        }
-        named.set(each.name, same);
-        const [made = 'chat', ...others] = makes(each);
-        if (made !== kind && !others.includes(kind))
-          report([...path, 'engine'], `makes ${KINDS[made].noun} model, and ${id} is for ${kind}`);
-        if (!['upstream', 'built-in'].includes(each.engine) && each.files.length === 0 && !each.hub) {
-          report([...path, 'files'], 'must name at least one file, or a hub repository');
-        }
-      }
-    }
-    const aliases = catalog.aliases ?? {};
-    for (const [alias, target] of Object.entries(aliases)) {
-      if (ids.has(alias))
-        report(['aliases', alias], 'is the id of a model, and cannot be another name as well');
-      // One step only: an alias of an alias could go round in a circle.
-      else if (Object.hasOwn(aliases, target))
-        report(['aliases', alias], `leads to another alias, ${target}: name a model's id`);
-      else if (!ids.has(target)) report(['aliases', alias], `leads to ${target}, which is no model's id`);
-    }
+const modelSchema = (engines: CatalogEngines) =>
+  z.strictObject({
+    id: name,
+    kind: z.enum(kinds, { error: `must be ${listed(kinds, 'disjunction')}` }),
+    created: z.int().nonnegative(),
+    variants: z.array(variantSchema(engines)).min(1, 'must name at least one variant'),
+    route: z.enum(['device-first', 'server-first'], 'must be device-first or server-first').optional(),
+    defaults: defaults.optional(),
   });
 
-/** The likeliest first. A server's variant with a vector length makes vectors. */
-function makes(each: z.output<typeof variant>): z.output<typeof model>['kind'][] {
-  if (each.engine === 'whisper') return ['transcription'];
-  if (each.engine === 'transformers') return ['embedding'];
-  if (each.engine !== 'upstream') return ['chat'];
-  return each.dimensions === undefined ? ['chat', 'transcription'] : ['embedding'];
+type ParsedModel = z.output<ReturnType<typeof modelSchema>>;
+type ParsedVariant = ParsedModel['variants'][number];
+type Report = (path: (string | number)[], message: string) => void;
+
+/** The schema of catalogs that name these engines. */
+export const catalogSchema = (engines: CatalogEngines) =>
+  z
+    .strictObject({
+      ownedBy: z.string().min(1).max(100),
+      models: z.array(modelSchema(engines)),
+      aliases: z.record(name, name).optional(),
+    })
+    .superRefine(({ models, aliases = {} }, context) => {
+      const report: Report = (path, message) => context.addIssue({ code: 'custom', path, message });
+      const ids = new Set<string>();
+      for (const [at, { id }] of models.entries()) {
+        if (ids.has(id)) report(['models', at, 'id'], `is taken already: two models are called ${id}`);
+        ids.add(id);
+      }
+      checkNames(models, report);
+      for (const [at, model] of models.entries())
+        for (const [index, each] of model.variants.entries())
+          checkVariant(model, each, engines, (path, message) =>
+            report(['models', at, 'variants', index, ...path], message),
+          );
+      checkAliases(ids, aliases, report);
+    });
+
+/** One name stands for the same weights everywhere, and once in a model. */
+function checkNames(models: readonly ParsedModel[], report: Report): void {
+  const named = new Map<string, string>();
+  for (const [at, { id, variants }] of models.entries()) {
+    const own = new Set<string>();
+    for (const [index, each] of variants.entries()) {
+      const path = ['models', at, 'variants', index, 'name'];
+      if (own.has(each.name)) report(path, `is taken already: two variants of ${id} are called ${each.name}`);
+      own.add(each.name);
+      const same = weightsOf(each);
+      if ((named.get(each.name) ?? same) !== same)
+        report(path, `is taken already by other weights, of another model: ${each.name}`);
+      named.set(each.name, same);
+    }
+  }
+}
+
+function checkVariant(
+  { id, kind }: ParsedModel,
+  variant: ParsedVariant,
+  engines: CatalogEngines,
+  report: Report,
+): void {
+  const rules = engines[variant.engine];
+  const [made = 'chat', ...others] = rules?.kinds(variant) ?? [];
+  if (made !== kind && !others.includes(kind))
+    report(['engine'], `makes ${KINDS[made].noun} model, and ${id} is for ${kind}`);
+  if (rules?.memory && variant.files.length === 0 && !variant.hub)
+    report(['files'], 'must name at least one file, or a hub repository');
+}
+
+function checkAliases(ids: ReadonlySet<string>, aliases: Record<string, string>, report: Report): void {
+  for (const [alias, target] of Object.entries(aliases)) {
+    const path = ['aliases', alias];
+    if (ids.has(alias)) report(path, 'is the id of a model, and cannot be another name as well');
+    // One step only: an alias of an alias could go round in a circle.
+    else if (Object.hasOwn(aliases, target))
+      report(path, `leads to another alias, ${target}: name a model's id`);
+    else if (!ids.has(target)) report(path, `leads to ${target}, which is no model's id`);
+  }
 }
 
 /** What tells weights apart. How they are downloaded and estimated may differ between copies of a variant. */
-function weightsOf({ files, ...others }: z.output<typeof variant>): string {
-  return JSON.stringify({
+const weightsOf = ({ files, ...others }: ParsedVariant): string =>
+  JSON.stringify({
     ...others,
     kvValues: undefined,
-    streamsTogether: undefined,
     files: files.map((each) => ({ ...each, requantizedFrom: undefined })),
   });
-}

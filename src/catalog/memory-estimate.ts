@@ -1,70 +1,19 @@
-import { hasProjector, type Variant, type WeightFile } from './catalog.ts';
-
-/** A value of the KV cache in Q8_0: 34 bytes for 32. */
-const KV_BYTES = 34 / 32;
-
-interface EngineMemory {
-  /** The engine's code, buffers and vocabulary, whatever the model. */
-  base: number;
-  /** For each byte of weights. */
-  share: number;
-}
-
-/** Measured, except for web-llm, built-in and upstream: docs/decisions/memory-budget.md. */
-const ENGINES: Record<Variant['engine'], EngineMemory> = {
-  wllama: { base: 190e6, share: 1 },
-  transformers: { base: 300e6, share: 1.4 },
-  whisper: { base: 300e6, share: 2 },
-  'web-llm': { base: 0, share: 1.2 },
-  // It is in the browser's own process.
-  'built-in': { base: 0, share: 0 },
-  upstream: { base: 0, share: 0 },
-};
-
-/** What llama.cpp takes to cut the images of a prompt into tiles: up to 90 MB each, for five of them. */
-const IMAGE_BYTES = 450e6;
-
-/** For a GGUF variant that does not say how large its KV cache is. */
-const UNKNOWN_KV_SHARE = 0.2;
+import type { CatalogEngines } from './catalog-schema.ts';
+import type { MemoryEstimate, SizedVariant } from './engines/engine-rules.ts';
+import { ENGINE_RULES } from './engines/index.ts';
 
 /** A longer context costs memory from the start, and a prompt that fills it takes minutes without a GPU. */
 const MAX_CONTEXT = 8192;
 /** Below this a chat is of little use, and the next variant of more. */
 export const MIN_CONTEXT = 1024;
 
-/** The parts of a variant that its memory depends on. */
-export interface SizedVariant extends Pick<Variant, 'engine' | 'contextLength' | 'hub' | 'needs'> {
-  files: readonly Pick<WeightFile, 'bytes' | 'role'>[];
-  kvValues?: number;
-}
-
-export interface MemoryEstimate {
-  /** While it is loaded: weights, KV cache at the context length, saved prompt states, engine. */
-  memoryBytes: number;
-  /** What saved states of earlier prompts take of it, at most. */
-  promptStateBytes: number;
-}
-
-/** Of all files; about, where only the model hub knows exactly. */
-export const weightBytes = ({ files, hub }: Pick<SizedVariant, 'files' | 'hub'>): number =>
-  files.reduce((sum, { bytes }) => sum + bytes, hub?.approximateBytes ?? 0);
-
-/** What the images of one prompt take of a variant's memory, at most. */
-const imageBytes = (variant: Pick<SizedVariant, 'files' | 'hub'>): number =>
-  hasProjector(variant) ? IMAGE_BYTES : 0;
-
 /** What a variant takes of this device's memory, about; the catalog's own figure comes first. */
-export function estimateMemory(variant: SizedVariant): MemoryEstimate {
-  const { engine, contextLength, needs, kvValues } = variant;
-  const weights = weightBytes(variant);
-  const isGguf = engine === 'wllama';
-  const unknownKv = isGguf && kvValues === undefined ? weights * UNKNOWN_KV_SHARE : 0;
-  const kvCache = isGguf ? (kvValues ?? 0) * KV_BYTES * contextLength + unknownKv : 0;
-  // llama.cpp keeps states of as many tokens as its context holds.
-  const promptStateBytes = Math.round(kvCache);
-  const { base, share } = ENGINES[engine];
-  const computed = base + share * weights + kvCache + promptStateBytes + imageBytes(variant);
-  return { memoryBytes: needs?.memoryBytes ?? Math.round(computed), promptStateBytes };
+export function estimateMemory(
+  variant: SizedVariant,
+  engines: CatalogEngines = ENGINE_RULES,
+): MemoryEstimate {
+  const { memoryBytes = 0, promptStateBytes = 0 } = engines[variant.engine]?.memory?.(variant) ?? {};
+  return { memoryBytes: variant.needs?.memoryBytes ?? Math.round(memoryBytes), promptStateBytes };
 }
 
 /** The largest context first, then halves of it, for devices without the memory. */

@@ -1,5 +1,6 @@
-import { catalogSchema } from './catalog-schema.ts';
+import { catalogSchema, type CatalogEngines } from './catalog-schema.ts';
 import type { Catalog, CatalogModel, Variant } from './catalog.ts';
+import { ENGINE_RULES } from './engines/index.ts';
 
 interface Issue {
   path: readonly PropertyKey[];
@@ -36,8 +37,8 @@ function pathOf(path: readonly PropertyKey[]): string {
  * What is safe to use as a catalog, wherever it came from.
  * @throws CatalogError
  */
-export function parseCatalog(value: unknown): Catalog {
-  const parsed = catalogSchema.safeParse(value);
+export function parseCatalog(value: unknown, engines: CatalogEngines = ENGINE_RULES): Catalog {
+  const parsed = catalogSchema(engines).safeParse(value);
   if (parsed.success) return value as Catalog;
   throw new CatalogError(parsed.error.issues);
 }

@@ -1,7 +1,6 @@
 import { isAddedVariant } from '../catalog/added-models.ts';
-import type { Catalog, Variant, WeightFile } from '../catalog/catalog.ts';
+import { type Catalog, hasWeights, type Variant, type WeightFile, weightBytes } from '../catalog/catalog.ts';
 import type { StoredVariant, WeightsOverview } from '../protocol/weights-messages.ts';
-import { weightBytes } from '../catalog/memory-estimate.ts';
 import { requestError } from '../errors/service-error.ts';
 import { storageFull } from './download/download-errors.ts';
 import { isUnfinished, UnfinishedModels, UsageIndex } from './usage-index.ts';
@@ -50,8 +49,7 @@ export class ModelStorage {
       for (const variant of variants) {
         const known = this.#variants.get(variant.name);
         if (known) known.models.push(id);
-        else if (variant.engine !== 'upstream' && variant.engine !== 'built-in')
-          this.#variants.set(variant.name, { variant, models: [id] });
+        else if (hasWeights(variant)) this.#variants.set(variant.name, { variant, models: [id] });
       }
     }
   }

@@ -1,7 +1,6 @@
 import { z } from '../util/full-zod.ts';
 
-import type { WeightFile } from '../catalog/catalog.ts';
-import { weightBytes } from '../catalog/memory-estimate.ts';
+import { type WeightFile, weightBytes } from '../catalog/catalog.ts';
 import { weightFile } from '../catalog/weight-path.ts';
 import { Mutex } from '../util/async.ts';
 import type { WeightStore } from './weight-store.ts';

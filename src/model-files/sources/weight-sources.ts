@@ -1,7 +1,13 @@
-import { downloaded, type HubSource, type Variant, type WeightFile } from '../../catalog/catalog.ts';
+import {
+  downloaded,
+  type HubSource,
+  type Variant,
+  type WeightFile,
+  weightBytes,
+} from '../../catalog/catalog.ts';
 import { z } from '../../util/full-zod.ts';
 
-import { formatBytes, weightBytes } from '../../catalog/memory-estimate.ts';
+import { formatBytes } from '../../catalog/memory-estimate.ts';
 import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
 import type { ModelSource } from '../../protocol/weights-command.ts';
 import type { HubModel, RemoteFile } from '../../protocol/weights-messages.ts';

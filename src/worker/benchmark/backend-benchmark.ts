@@ -1,11 +1,10 @@
 import { z } from '../../util/full-zod.ts';
 
 import type { Engine } from '../runtimes/engine.ts';
-import type { TransformersVariant, Variant } from '../../catalog/catalog.ts';
+import { type TransformersVariant, type Variant, weightBytes } from '../../catalog/catalog.ts';
 import type { DeviceLimits } from '../../protocol/worker-control.ts';
 import { delay } from '../../util/async.ts';
 import type { Device } from '../device/device.ts';
-import { weightBytes } from '../../catalog/memory-estimate.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
 
 /** Short and long, so that neither launch costs nor arithmetic alone decide. */

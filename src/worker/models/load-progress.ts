@@ -1,5 +1,4 @@
-import type { WeightFile } from '../../catalog/catalog.ts';
-import { weightBytes } from '../../catalog/memory-estimate.ts';
+import { type WeightFile, weightBytes } from '../../catalog/catalog.ts';
 import type { LoadVariantOptions } from './loaded-model.ts';
 import type { FileOptions } from '../../model-files/stored-file.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';

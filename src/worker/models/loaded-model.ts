@@ -1,5 +1,4 @@
-import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
-import { weightBytes } from '../../catalog/memory-estimate.ts';
+import { type CatalogModel, type Variant, weightBytes } from '../../catalog/catalog.ts';
 import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
 import { showSpan } from '../../util/user-timing.ts';
 import { abortable, backoff } from '../../util/async.ts';

@@ -1,5 +1,5 @@
-import type { Catalog, Variant } from '../../catalog/catalog.ts';
-import { estimateMemory, usableBytes, weightBytes } from '../../catalog/memory-estimate.ts';
+import { type Catalog, hasWeights, type Variant, weightBytes } from '../../catalog/catalog.ts';
+import { estimateMemory, usableBytes } from '../../catalog/memory-estimate.ts';
 import type { VariantEstimate } from '../../protocol/worker-control.ts';
 import type { DownloadRate } from '../../model-files/download/download-rate.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
@@ -25,7 +25,7 @@ export class Estimates {
   }
 
   async #refresh(variant: Variant): Promise<void> {
-    if (variant.engine === 'upstream' || variant.engine === 'built-in') return;
+    if (!hasWeights(variant)) return;
     const downloadBytes = await this.#sources.downloadBytes(variant).catch(() => weightBytes(variant));
     const { bytesPerSecond } = this.#rate;
     this.known.set(variant.name, {

@@ -1,5 +1,4 @@
-import type { CatalogModel } from '../../catalog/catalog.ts';
-import { weightBytes } from '../../catalog/memory-estimate.ts';
+import { type CatalogModel, weightBytes } from '../../catalog/catalog.ts';
 import { toWireError } from '../../errors/engine-errors.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';

@@ -1,5 +1,5 @@
-import type { CatalogModel, Variant } from '../../catalog/catalog.ts';
-import { estimateMemory, formatBytes, memoryShortage, weightBytes } from '../../catalog/memory-estimate.ts';
+import { type CatalogModel, type Variant, weightBytes } from '../../catalog/catalog.ts';
+import { estimateMemory, formatBytes, memoryShortage } from '../../catalog/memory-estimate.ts';
 import type { VariantReason } from '../../protocol/worker-control.ts';
 import type { Device } from '../device/device.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';

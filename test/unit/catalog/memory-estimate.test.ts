@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
-import { chooseContext, estimateMemory, type SizedVariant } from '../../../src/catalog/memory-estimate.ts';
+import type { SizedVariant } from '../../../src/catalog/engines/engine-rules.ts';
+import { chooseContext, estimateMemory } from '../../../src/catalog/memory-estimate.ts';
 
 const MB = 1e6;
 const gguf: SizedVariant = {

@@ -410,11 +410,6 @@ test('what the site knows of a server goes along, and each change of its health 
   expect(changes).toBe(2);
 });
 
-test('the former route `race` asks the variants in their order', async () => {
-  answer = whole;
-  expect(await ask(models('device', 'chat', undefined, { route: 'race' }))).toEqual(byServer);
-});
-
 test('a redirect is refused, and the other host hears nothing', async () => {
   let heard = 0;
   const other = await listen((_, response) => {

@@ -1,12 +1,12 @@
 import { CacheManager, type LoadModelParams, Wllama } from '@wllama/wllama';
 
-import type { WllamaVariant } from '../../../catalog/catalog.ts';
+import { type WllamaVariant, weightBytes } from '../../../catalog/catalog.ts';
 import { abortable, withTimeout } from '../../../util/async.ts';
 import type { EngineContext, LoadEngine } from '../engine.ts';
 import { serverError, ServiceError } from '../../../errors/service-error.ts';
 import { chatThreads, hasThreads, realAdapter } from '../../device/device.ts';
 import { PromptRenderer } from '../template/prompt-renderer.ts';
-import { halvedLengths, weightBytes } from '../../../catalog/memory-estimate.ts';
+import { halvedLengths } from '../../../catalog/memory-estimate.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
@@ -49,7 +49,7 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat'> = async (variant, con
       const engine = kernels ? `wllama-k${kernels}` : 'wllama';
       const fingerprint = `${variant.name}-${engine}-${backend}`;
       const { sampling = {} } = variant;
-      const canTake = await prepare(wllama, { ...variant, contextLength });
+      const canTake = await prepare(wllama);
       const calls = serverCalls(wllama, log, canTake, gpu);
       return new WllamaEngine(wllama, calls, prompt, {
         fingerprint,
@@ -116,9 +116,9 @@ async function start(
 }
 
 /** @returns whether results can be taken without a step */
-async function prepare(wllama: Wllama, variant: WllamaVariant): Promise<boolean> {
+async function prepare(wllama: Wllama): Promise<boolean> {
   try {
-    return variant.streamsTogether !== false && (await proveTaking(wllama, SLOTS));
+    return await proveTaking(wllama, SLOTS);
   } catch (error) {
     await withTimeout(wllama.exit(), EXIT_MS);
     throw error;

@@ -1,7 +1,6 @@
 import { AutoTokenizer, type PreTrainedTokenizer } from '@huggingface/transformers';
 
-import type { TransformersVariant } from '../../../catalog/catalog.ts';
-import { weightBytes } from '../../../catalog/memory-estimate.ts';
+import { type TransformersVariant, weightBytes } from '../../../catalog/catalog.ts';
 import { abortable } from '../../../util/async.ts';
 import { hasThreads, processors, watchGpu } from '../../device/device.ts';
 import type { EngineContext, LoadEngine } from '../engine.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 import { type AddedModelRecord, withAdded } from '../../../../src/catalog/added-models.ts';
 import type { Catalog } from '../../../../src/catalog/catalog.ts';
-import { catalogSchema } from '../../../../src/catalog/catalog-schema.ts';
+import { parseCatalog } from '../../../../src/catalog/parse-catalog.ts';
 import { detectDevice } from '../../../../src/worker/device/device.ts';
 import { folderOf, graphOf } from '../../../../src/worker/runtimes/onnx/transformers-files.ts';
 import { findHubModel } from '../../../../src/worker/models/model-source.ts';
@@ -127,7 +127,7 @@ test('it is added as an embedding model, pinned by hashes, renamed and removed',
   expect(await service.weights.missing(variant.files)).toEqual([]);
   const all = withAdded(catalog, saved);
   expect(all.models.at(-1)).toMatchObject({ id: 'small-embedder', kind: 'embedding' });
-  expect(catalogSchema.safeParse({ ...all, models: all.models.slice(1) }).error).toBeUndefined();
+  expect(() => parseCatalog({ ...all, models: all.models.slice(1) })).not.toThrow();
   await adder.rename('small-embedder', 'mine');
   expect(saved[0]?.model.id).toBe('mine');
   await adder.delete('mine');

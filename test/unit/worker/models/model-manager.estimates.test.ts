@@ -25,6 +25,7 @@ const server: Variant = {
   ...stored,
   engine: 'upstream',
   name: 'server',
+  files: [],
   baseUrl: 'https://a.example',
   model: 'm',
 };

@@ -1,0 +1,44 @@
+import { z } from '../../util/full-zod.ts';
+import type { Kind } from '../../jobs/kinds.ts';
+import { type VariantBase, weightBytes } from '../variant.ts';
+
+/** The parts of a variant that its memory depends on. */
+export interface SizedVariant extends Pick<VariantBase, 'contextLength' | 'hub' | 'needs'> {
+  engine: string;
+  files: readonly Pick<VariantBase['files'][number], 'bytes' | 'role'>[];
+  kvValues?: number;
+}
+
+export interface MemoryEstimate {
+  /** While it is loaded: weights, KV cache at the context length, saved prompt states, engine. */
+  memoryBytes: number;
+  /** What saved states of earlier prompts take of it, at most. */
+  promptStateBytes: number;
+}
+
+type OwnField<V> = Exclude<keyof V, keyof VariantBase | 'engine'>;
+
+/** What page, command line and worker know of an engine's variants without loading the engine. */
+export interface EngineRules<V extends VariantBase = VariantBase> {
+  /** Schemas of the variant's own fields. */
+  fields: Record<OwnField<V>, z.ZodType>;
+  /** What such a model can be for, the likeliest first. */
+  kinds(variant: Readonly<Record<string, unknown>>): readonly Kind[];
+  /** Memory on this device. Absent: its variants run elsewhere and have no weights. */
+  memory?(variant: SizedVariant): MemoryEstimate;
+}
+
+/** Memory of an engine that takes `base` bytes, and `share` bytes for each byte of weights. */
+export const proportional =
+  (base: number, share: number) =>
+  (variant: SizedVariant): MemoryEstimate => ({
+    memoryBytes: base + share * weightBytes(variant),
+    promptStateBytes: 0,
+  });
+
+export const backend = z.enum(['wasm', 'webgpu'], 'must be wasm or webgpu');
+export const httpUrl = z.url({
+  protocol: /^https?$/,
+  error: 'must be a URL that begins with https:// or http://',
+});
+export const vectorLength = z.int().positive().max(65_536);

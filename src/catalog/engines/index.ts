@@ -1,0 +1,20 @@
+import { builtIn, type BuiltInVariant } from './built-in.ts';
+import type { EngineRules } from './engine-rules.ts';
+import { llamaCpp, type WllamaVariant } from './llama-cpp.ts';
+import { transformers, type TransformersVariant } from './transformers.ts';
+import { upstream, type UpstreamVariant } from './upstream.ts';
+import { webLlm, type WebLlmVariant } from './web-llm.ts';
+import { whisper, type WhisperVariant } from './whisper.ts';
+
+export type Variant =
+  WllamaVariant | TransformersVariant | WhisperVariant | WebLlmVariant | BuiltInVariant | UpstreamVariant;
+
+/** The engines that a catalog may name. */
+export const ENGINE_RULES: { [E in Variant['engine']]: EngineRules<Extract<Variant, { engine: E }>> } = {
+  wllama: llamaCpp,
+  transformers,
+  whisper,
+  'web-llm': webLlm,
+  'built-in': builtIn,
+  upstream,
+};

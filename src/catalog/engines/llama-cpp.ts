@@ -1,0 +1,66 @@
+import { z } from '../../util/full-zod.ts';
+import { hasProjector, type VariantBase, weightBytes } from '../variant.ts';
+import type { EngineRules } from './engine-rules.ts';
+
+/** Sampling settings that OpenAI's API does not have, applied to every request. */
+export interface VariantSampling {
+  /** Keeps the most probable tokens, this many. Default: all. */
+  topK?: number;
+  /** Drops tokens less probable than this share (0 to 1) of the most probable one. Default 0: none. */
+  minP?: number;
+  /** Divides the scores of recent tokens; 1 (the default) changes nothing. */
+  repeatPenalty?: number;
+}
+
+/** Chat from a GGUF by llama.cpp compiled to WASM. */
+export interface WllamaVariant extends VariantBase {
+  engine: 'wllama';
+  sampling?: VariantSampling;
+  /**
+   * Keeps what the model's chat template adds by itself, such as a default system message. Otherwise a prompt has the
+   * caller's messages alone.
+   */
+  keepTemplateText?: boolean;
+  /** The model has no notation for conversations: it is for `/v1/completions` alone. Default: found when it is loaded. */
+  completionsOnly?: boolean;
+  /** Values that the KV cache holds for each token, for the estimate of memory: layers × key-value heads × (key + value size). */
+  kvValues?: number;
+}
+
+/** Code, buffers and vocabulary, whatever the model. Measured: docs/decisions/memory-budget.md. */
+const BASE_BYTES = 190e6;
+/** A value of the KV cache in Q8_0: 34 bytes for 32. */
+const KV_BYTES = 34 / 32;
+/** Share of the weights, for a variant that does not say how large its KV cache is. */
+const UNKNOWN_KV_SHARE = 0.2;
+/** Memory to cut the images of a prompt into tiles: up to 90 MB each, for five of them. */
+const IMAGE_BYTES = 450e6;
+
+export const llamaCpp: EngineRules<WllamaVariant> = {
+  fields: {
+    sampling: z
+      .strictObject({
+        topK: z.int().positive().optional(),
+        minP: z.number().min(0).max(1).optional(),
+        repeatPenalty: z.number().positive().max(2).optional(),
+      })
+      .optional(),
+    keepTemplateText: z.boolean().optional(),
+    completionsOnly: z.boolean().optional(),
+    kvValues: z
+      .int()
+      .positive()
+      .max(2 ** 31)
+      .optional(),
+  },
+  kinds: () => ['chat'],
+  memory(variant) {
+    const weights = weightBytes(variant);
+    const { kvValues, contextLength } = variant;
+    const kvCache = kvValues === undefined ? weights * UNKNOWN_KV_SHARE : kvValues * KV_BYTES * contextLength;
+    // llama.cpp keeps states of as many tokens as its context holds.
+    const promptStateBytes = Math.round(kvCache);
+    const images = hasProjector(variant) ? IMAGE_BYTES : 0;
+    return { memoryBytes: BASE_BYTES + weights + kvCache + promptStateBytes + images, promptStateBytes };
+  },
+};

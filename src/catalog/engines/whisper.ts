@@ -1,0 +1,15 @@
+import type { VariantBase } from '../variant.ts';
+import { backend, type EngineRules, proportional } from './engine-rules.ts';
+
+/** Speech to text by Whisper in ONNX: the encoder, and the decoder with its cache (`decoder_model_merged`). Experimental. */
+export interface WhisperVariant extends VariantBase {
+  engine: 'whisper';
+  /** Where it runs. Default: WASM. */
+  device?: 'wasm' | 'webgpu';
+}
+
+export const whisper: EngineRules<WhisperVariant> = {
+  fields: { device: backend.optional() },
+  kinds: () => ['transcription'],
+  memory: proportional(300e6, 2),
+};

@@ -1,0 +1,89 @@
+export interface VariantBase {
+  /** Names the weights and their quantization in `system_fingerprint`: `smollm2-135m-instruct-q8_0`. */
+  name: string;
+  /** SPDX id of the weights' licence. */
+  license: string;
+  /** Tokens of prompt and reply together. */
+  contextLength: number;
+  /** Files with pinned size and hash. Empty: the list comes from `hub`, or there are no weights (upstream). */
+  files: WeightFile[];
+  /** Where weights come from whose list, sizes and hashes only the hub, or a manifest, knows. */
+  hub?: HubSource;
+  /** What the device must have; nothing named: any device. */
+  needs?: DeviceNeeds;
+  /** Used only by pages that prefer it by name, even where all variants before it fail. */
+  optIn?: boolean;
+}
+
+export interface DeviceNeeds {
+  /** A GPU through WebGPU that is not a software one. Default for web-llm; false accepts a software GPU. */
+  webgpu?: boolean;
+  /** WebGPU features by their names in the specification: `shader-f16`. */
+  features?: string[];
+  /** Bytes of memory that weights, KV cache and working buffers take together. Default: an estimate from the other fields. */
+  memoryBytes?: number;
+  /** Logical processors, for what the CPU computes. */
+  cores?: number;
+}
+
+/** A repository of the model hub. Hashes: the hub's own for large files; a manifest written by `localtext pull`. */
+export interface HubSource {
+  /** `owner/name`. */
+  repository: string;
+  /** Branch, tag or commit. */
+  revision: string;
+  /** Folder for the files below the models folder. */
+  folder: string;
+  /** Names inside the repository; none: all that the engine asks for. */
+  files?: string[];
+  /** Which of `files` is the projector of a GGUF model that sees. Experimental. */
+  projector?: string;
+  /** Bytes of all files together, about: for the quota check before anything is downloaded. */
+  approximateBytes: number;
+}
+
+/** One file of a model, at `<models URL>/<path>`. */
+export interface WeightFile {
+  /** Relative to the models folder, `/` between parts: `all-minilm-l6-v2/model.safetensors`. */
+  path: string;
+  bytes: number;
+  /** Hex. */
+  sha256: string;
+  /** Where it is fetched from when not from the models folder. */
+  url?: string;
+  /**
+   * For a GGUF in Q8_0: the same weights in Q4_1, which are fewer bytes. Downloaded in its place where the models folder
+   * has them, and requantized in the browser.
+   */
+  requantizedFrom?: PinnedFile;
+  /** The part of a model that sees: `mmproj` in llama.cpp's terms. Of a GGUF variant. Experimental. */
+  role?: 'projector';
+}
+
+export const hasProjector = (variant: {
+  files: readonly Pick<WeightFile, 'role'>[];
+  hub?: Pick<HubSource, 'projector'>;
+}): boolean => variant.files.some(({ role }) => role === 'projector') || variant.hub?.projector !== undefined;
+
+export type PinnedFile = Pick<WeightFile, 'path' | 'bytes' | 'sha256'>;
+
+/** What is downloaded for these files. */
+export const downloaded = (files: readonly WeightFile[]): WeightFile[] =>
+  files.map((file) => file.requantizedFrom ?? file);
+
+/** These files, and what they are requantized from. */
+export const withOrigins = (files: readonly WeightFile[]): WeightFile[] =>
+  files.flatMap((file) => (file.requantizedFrom ? [file, file.requantizedFrom] : [file]));
+
+/** Of all files; about, where only the model hub knows exactly. */
+export const weightBytes = ({
+  files,
+  hub,
+}: {
+  files: readonly Pick<WeightFile, 'bytes'>[];
+  hub?: HubSource;
+}): number => files.reduce((sum, { bytes }) => sum + bytes, hub?.approximateBytes ?? 0);
+
+/** False for what runs elsewhere: on a server, or in the browser itself. */
+export const hasWeights = ({ files, hub }: Pick<VariantBase, 'files' | 'hub'>): boolean =>
+  files.length > 0 || hub !== undefined;
