@@ -1,4 +1,5 @@
 export interface VariantBase {
+  engine: string;
   /** Names the weights and their quantization in `system_fingerprint`: `smollm2-135m-instruct-q8_0`. */
   name: string;
   /** SPDX id of the weights' licence. */

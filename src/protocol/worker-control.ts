@@ -22,6 +22,14 @@ export interface WorkerControl {
   ping(): Promise<void>;
 }
 
+/** What only the page can do for an engine. */
+export interface PageServices {
+  /** Decodes what the worker cannot. */
+  decodeAudio: DecodeAudio;
+  /** The browser's own model; null: the catalog does not name it. */
+  builtIn: BuiltInModel | null;
+}
+
 export type DecodeAudio = (file: Blob) => Promise<PageAudio>;
 
 /** One channel at 16 kHz; or the formats that the page plays, where it cannot decode this one. */

@@ -3,8 +3,7 @@ import type { Kind } from '../../jobs/kinds.ts';
 import { type VariantBase, weightBytes } from '../variant.ts';
 
 /** The parts of a variant that its memory depends on. */
-export interface SizedVariant extends Pick<VariantBase, 'contextLength' | 'hub' | 'needs'> {
-  engine: string;
+export interface SizedVariant extends Pick<VariantBase, 'engine' | 'contextLength' | 'hub' | 'needs'> {
   files: readonly Pick<VariantBase['files'][number], 'bytes' | 'role'>[];
   kvValues?: number;
 }
@@ -16,7 +15,7 @@ export interface MemoryEstimate {
   promptStateBytes: number;
 }
 
-type OwnField<V> = Exclude<keyof V, keyof VariantBase | 'engine'>;
+type OwnField<V> = Exclude<keyof V, keyof VariantBase>;
 
 /** What page, command line and worker know of an engine's variants without loading the engine. */
 export interface EngineRules<V extends VariantBase = VariantBase> {

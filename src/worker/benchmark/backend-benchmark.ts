@@ -1,7 +1,7 @@
 import { z } from '../../util/full-zod.ts';
 
-import type { Engine } from '../runtimes/engine.ts';
-import { type TransformersVariant, type Variant, weightBytes } from '../../catalog/catalog.ts';
+import type { Backend, Engine } from '../runtimes/engine.ts';
+import { type Variant, weightBytes } from '../../catalog/catalog.ts';
 import type { DeviceLimits } from '../../protocol/worker-control.ts';
 import { delay } from '../../util/async.ts';
 import type { Device } from '../device/device.ts';
@@ -84,8 +84,6 @@ function dot(a: Float32Array, b: Float32Array | undefined): number {
   return Number.isNaN(sum) ? -1 : sum;
 }
 
-type Backend = 'wasm' | 'webgpu';
-
 export interface BenchmarkOptions {
   device: Promise<Device>;
   store: Promise<Pick<WeightStore, 'notes'>>;
@@ -95,13 +93,13 @@ export interface BenchmarkOptions {
   /** Changes with the browser and with the packages: what was measured before it does not hold. */
   version: string;
   /** Loads a second engine beside the one that answers. */
-  load(variant: TransformersVariant, backend: Backend, signal: AbortSignal): Promise<Engine<'embedding'>>;
+  load(variant: Variant, backend: Backend, signal: AbortSignal): Promise<Engine<'embedding'>>;
   /** Whether any request runs. */
   busy(): boolean;
   /** The worker must have been idle for this long. Default: 3 s. */
   idleMs?: number;
   /** A result has come: the variant should run there from now on. */
-  onResult(variant: TransformersVariant, result: ProbeResult): void;
+  onResult(variant: Variant, result: ProbeResult): void;
 }
 
 const IDLE_MS = 3000;
@@ -124,9 +122,8 @@ export class BackendBenchmark {
     this.#options = options;
   }
 
-  /** Where a variant runs: as the catalog says, else as measured, else on WASM. */
-  async backend(variant: TransformersVariant): Promise<Backend> {
-    if (variant.device) return variant.device;
+  /** Where a variant runs: as measured, else on WASM. */
+  async backend(variant: Variant): Promise<Backend> {
     if (this.#disabled.has(variant.name)) return 'wasm';
     const result = this.#results.get(variant.name) ?? (await this.#kept(variant));
     if (!result || (result.device === 'webgpu' && !(await this.#options.device).gpu)) return 'wasm';
@@ -135,9 +132,9 @@ export class BackendBenchmark {
   }
 
   /** Called after a variant has loaded. Measures it unless that is done, once nothing else runs. */
-  async maybeRun(variant: TransformersVariant, engine: Engine<'embedding'>): Promise<void> {
+  async maybeRun(variant: Variant, engine: Engine<'embedding'>): Promise<void> {
     const { name } = variant;
-    if (variant.device || this.#results.has(name) || this.#tried.has(name)) return;
+    if (this.#results.has(name) || this.#tried.has(name)) return;
     this.#tried.add(name);
     const { which, load, onResult, store } = this.#options;
     const { gpu } = await this.#options.device;
@@ -198,12 +195,12 @@ export class BackendBenchmark {
     this.#options.notes.set(name, 'on WASM, as the GPU that was faster once has failed');
   }
 
-  #know({ name }: TransformersVariant, result: ProbeResult): void {
+  #know({ name }: Variant, result: ProbeResult): void {
     this.#results.set(name, result);
     this.#options.notes.set(name, describe(result));
   }
 
-  async #kept({ name }: TransformersVariant): Promise<ProbeResult | null> {
+  async #kept({ name }: Variant): Promise<ProbeResult | null> {
     try {
       const note = JSON.parse((await (await this.#options.store).notes.note(noteName(name))) ?? '') as {
         key?: unknown;

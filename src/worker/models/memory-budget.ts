@@ -4,18 +4,25 @@ import type { VariantEstimate } from '../../protocol/worker-control.ts';
 import type { DownloadRate } from '../../model-files/download/download-rate.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
 import { delay, Mutex } from '../../util/async.ts';
+import type { Engines } from '../runtimes/engine.ts';
 import type { LoadedModel } from './loaded-model.ts';
 
 /** What each variant takes of this device: memory, and time for what is still to be downloaded. */
 export class Estimates {
   readonly #sources: Pick<WeightSources, 'downloadBytes'>;
   readonly #rate: Pick<DownloadRate, 'bytesPerSecond'>;
+  readonly #engines: Engines;
   /** By the variant's name; none of what runs elsewhere. */
   readonly known = new Map<string, VariantEstimate>();
 
-  constructor(sources: Pick<WeightSources, 'downloadBytes'>, rate: Pick<DownloadRate, 'bytesPerSecond'>) {
+  constructor(
+    sources: Pick<WeightSources, 'downloadBytes'>,
+    rate: Pick<DownloadRate, 'bytesPerSecond'>,
+    engines: Engines,
+  ) {
     this.#sources = sources;
     this.#rate = rate;
+    this.#engines = engines;
   }
 
   /** Looks up what is stored. Never rejects: the estimate is for people. */
@@ -29,7 +36,7 @@ export class Estimates {
     const downloadBytes = await this.#sources.downloadBytes(variant).catch(() => weightBytes(variant));
     const { bytesPerSecond } = this.#rate;
     this.known.set(variant.name, {
-      ...estimateMemory(variant),
+      ...estimateMemory(variant, this.#engines),
       downloadBytes,
       ...(bytesPerSecond !== null && { downloadSeconds: Math.ceil(downloadBytes / bytesPerSecond) }),
     });
@@ -44,17 +51,17 @@ const POLL_INTERVAL_MS = 50;
 
 export const defaultBudget = (memoryGiB: number | null): number => usableBytes(memoryGiB ?? UNKNOWN_GIB);
 
-const memoryCost = (variant: Variant): number => estimateMemory(variant).memoryBytes;
-
 /** Which models may be in memory together. The least recently used go first, never under a request. */
 export class MemoryBudget {
   readonly #bytes: Promise<number>;
   readonly #loadedModels: () => Iterable<LoadedModel>;
+  readonly #engines: Engines;
   readonly #turns = new Mutex();
   /** Have got their room, and may still be loading. */
   readonly #admitted = new Set<Variant>();
 
-  constructor(bytes: Promise<number>, loadedModels: () => Iterable<LoadedModel>) {
+  constructor(bytes: Promise<number>, loadedModels: () => Iterable<LoadedModel>, engines: Engines) {
+    this.#engines = engines;
     this.#bytes = bytes;
     this.#loadedModels = loadedModels;
   }
@@ -81,6 +88,7 @@ export class MemoryBudget {
   async #makeRoom(variant: Variant, signal: AbortSignal): Promise<void> {
     const budget = await this.#bytes;
     const deadline = performance.now() + ROOM_TIMEOUT_MS;
+    const memoryCost = (each: Variant): number => estimateMemory(each, this.#engines).memoryBytes;
     const needed = memoryCost(variant);
     for (;;) {
       signal.throwIfAborted();

@@ -1,8 +1,9 @@
-import type { Catalog, CatalogModel, Variant } from '../../catalog/catalog.ts';
+import { type Catalog, type CatalogModel, hasWeights, type Variant } from '../../catalog/catalog.ts';
 import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
 import { abortable } from '../../util/async.ts';
 import type { Job } from '../../jobs/kinds.ts';
-import type { Engine } from '../runtimes/engine.ts';
+import type { Engine, Engines } from '../runtimes/engine.ts';
+import { ENGINES } from '../runtimes/registry.ts';
 import { toWireError } from '../../errors/engine-errors.ts';
 import { requestError } from '../../errors/service-error.ts';
 import { MemoryBudget } from './memory-budget.ts';
@@ -26,6 +27,20 @@ type Limit = Pick<Job, 'variants' | 'deviceOnly'>;
 
 type OnProgress = (progress: LoadProgress) => void;
 
+export interface ModelManagerOptions {
+  catalog: Catalog;
+  load: LoadVariant;
+  onChange?: () => void;
+  /** Default: a model's variants in the catalog's order. */
+  plan?: PlanVariants;
+  /** Bytes that models may take in memory together. Default: unlimited. */
+  budgetBytes?: Promise<number>;
+  facts?: VariantFacts;
+  /** Default: those of this package. */
+  engines?: Engines;
+  onDeviceLost?: (variant: Variant) => void;
+}
+
 /** Which models are in memory. Ids that stand on the same weights share one engine and one queue. */
 export class ModelManager {
   #catalog: Catalog;
@@ -38,21 +53,24 @@ export class ModelManager {
   readonly #faults = new Map<string, string>();
   readonly #memory: MemoryBudget;
   readonly #facts: VariantFacts;
+  readonly #engines: Engines;
   readonly #onDeviceLost: (variant: Variant) => void;
 
-  constructor(
-    catalog: Catalog,
-    load: LoadVariant,
-    onChange: () => void,
-    plan: PlanVariants = inOrder,
-    budgetBytes: Promise<number> = Promise.resolve(Number.POSITIVE_INFINITY),
-    facts: VariantFacts = {},
-    onDeviceLost: (variant: Variant) => void = () => undefined,
-  ) {
+  constructor({
+    catalog,
+    load,
+    onChange = () => undefined,
+    plan = inOrder,
+    budgetBytes = Promise.resolve(Number.POSITIVE_INFINITY),
+    facts = {},
+    engines = ENGINES,
+    onDeviceLost = () => undefined,
+  }: ModelManagerOptions) {
     this.#onDeviceLost = onDeviceLost;
     this.#facts = facts;
     this.#catalog = catalog;
-    this.#memory = new MemoryBudget(budgetBytes, () => this.#loadedModels.values());
+    this.#engines = engines;
+    this.#memory = new MemoryBudget(budgetBytes, () => this.#loadedModels.values(), engines);
     this.#load = (variant, options) =>
       this.#memory.admit(variant, options.signal, () => load(variant, options));
     this.#onChange = onChange;
@@ -80,7 +98,7 @@ export class ModelManager {
     { onProgress, replan, ...limit }: { onProgress?: OnProgress; replan?: boolean } & Limit = {},
   ): Promise<LoadedModel> {
     const model = this.#model(id);
-    if (replan && this.#lacksBuiltIn(model)) this.#plans.delete(id);
+    if (replan && this.#lacksExternal(model)) this.#plans.delete(id);
     const plan = await abortable(this.#planned(model), signal);
     let failure: unknown = null;
     const candidates = this.#allowed(model, limit, plan.candidates);
@@ -122,9 +140,10 @@ export class ModelManager {
     return names.slice(names.indexOf(name) + 1);
   }
 
-  #lacksBuiltIn({ id, variants }: CatalogModel): boolean {
-    const builtIn = variants.find(({ engine }) => engine === 'built-in');
-    return builtIn !== undefined && !this.#plans.get(id)?.candidates.includes(builtIn);
+  /** Whether a variant that the browser itself runs is not a candidate: it may be available by now. */
+  #lacksExternal({ id, variants }: CatalogModel): boolean {
+    const external = variants.find((variant) => !hasWeights(variant));
+    return external !== undefined && !this.#plans.get(id)?.candidates.includes(external);
   }
 
   /** What this device cannot run is not tried a second time. */
@@ -158,12 +177,13 @@ export class ModelManager {
   async failed(loadedModel: LoadedModel, engine: Engine, error: unknown): Promise<void> {
     const { code } = toWireError(error);
     if (code === null || !FATAL.has(code) || loadedModel.engine !== engine) return;
-    const { name, engine: kind } = loadedModel.variant;
-    if (code === 'device_lost') this.#onDeviceLost(loadedModel.variant);
-    if (code === 'device_lost' || kind === 'built-in') {
+    const { variant } = loadedModel;
+    const { name } = variant;
+    if (code === 'device_lost') this.#onDeviceLost(variant);
+    if (code === 'device_lost' || !hasWeights(variant)) {
       const losses = (this.#losses.get(name) ?? 0) + 1;
       this.#losses.set(name, losses);
-      const what = kind === 'built-in' ? 'failed' : 'lost the GPU';
+      const what = hasWeights(variant) ? 'lost the GPU' : 'failed';
       if (losses >= MAX_LOSSES) this.#faults.set(name, `${what} ${losses} times`);
     }
     this.#plans.clear();
@@ -188,7 +208,8 @@ export class ModelManager {
       const variant = model.variants.find(({ name }) => name === chosen);
       if (!variant) continue;
       const bytes = await exactBytes(variant);
-      facts[model.id] = modelFacts(model, variant, bytes, this.#loadedModels.get(variant.name));
+      const loadedModel = this.#loadedModels.get(variant.name);
+      facts[model.id] = modelFacts(model, variant, bytes, loadedModel, this.#engines);
     }
     return facts;
   }

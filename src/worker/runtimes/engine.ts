@@ -1,7 +1,8 @@
 import type { VariantBase } from '../../catalog/catalog.ts';
+import type { EngineRules } from '../../catalog/engines/engine-rules.ts';
 import type { EventOf, JobOf, Kind } from '../../jobs/kinds.ts';
-import type { BuiltInModel } from '../../protocol/built-in.ts';
-import type { DecodeAudio } from '../../protocol/worker-control.ts';
+import type { Capability } from '../../protocol/model-facts.ts';
+import type { PageServices } from '../../protocol/worker-control.ts';
 
 /** What is known of a model only once it is in memory. */
 export interface LoadedFacts {
@@ -35,18 +36,14 @@ export interface Engine<K extends Kind = Kind> {
 
 export const runs = <K extends Kind>(engine: Engine, kind: K): engine is Engine<K> => engine.kind === kind;
 
-export interface EngineContext {
+export interface EngineContext extends Partial<PageServices> {
   /** A weight file's bytes, from the store (downloaded first when needed), checked against the catalog's hash. */
   file(path: string): Promise<Blob>;
   /** Absolute URL of an engine's own WASM file. */
   wasm(name: string): string;
-  /** Decodes in the page what the worker cannot. */
-  decodeAudio?: DecodeAudio;
   /** Origins beside the site's own that images may be fetched from. */
   imageOrigins?: readonly string[];
-  /** The browser's own model, which only the page has. */
-  builtIn?: BuiltInModel | null;
-  /** @param phase `load`, where it is not given */
+  /** @param phase default: `load` */
   onProgress(loadedBytes: number, totalBytes: number, phase?: 'load' | 'compile'): void;
   signal: AbortSignal;
 }
@@ -55,3 +52,22 @@ export type LoadEngine<V extends VariantBase, K extends Kind> = (
   variant: V,
   context: EngineContext,
 ) => Promise<Engine<K>>;
+
+export type Backend = 'wasm' | 'webgpu';
+
+/** All that the host knows of an engine. `registry.ts` has those of this package. */
+export interface EnginePlugin<V extends VariantBase = VariantBase> extends EngineRules<V> {
+  /** @param chats of the loaded model, once it is known */
+  capabilities(variant: V, chats?: boolean): readonly Capability[];
+  /** Its variants need a GPU unless they say otherwise. */
+  needsGpu?: true;
+  /** Why a variant cannot answer now, as a phrase that follows its name. Absent: its weights decide. */
+  unmet?(variant: V, page: PageServices): Promise<string | undefined>;
+  /** The variant on a backend, for the host to measure which is faster. Absent, or undefined: it has only one. */
+  onBackend?(variant: V, backend: Backend): V | undefined;
+  /** Imports the engine's code. */
+  load(variant: V, context: EngineContext): Promise<Engine>;
+}
+
+/** By the name that variants have for them. */
+export type Engines = Readonly<Record<string, EnginePlugin>>;

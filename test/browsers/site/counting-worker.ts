@@ -41,11 +41,11 @@ const control: WorkerControl = {
     await holdLock(navigator.locks, engineLock(epoch));
     const status = (): EngineStatus => ({ epoch, deviceMemoryBytes: null, models: modelManager.status() });
     const channel = new StatusChannel(scope, status);
-    const modelManager = new ModelManager(
+    const modelManager = new ModelManager({
       catalog,
-      async () => countingEngine,
-      () => channel.changed(),
-    );
+      load: async () => countingEngine,
+      onChange: () => channel.changed(),
+    });
     resolveServing({
       epoch,
       scope,

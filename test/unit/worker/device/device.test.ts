@@ -2,7 +2,8 @@ import { expect, test, vi } from 'vitest';
 
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
 import { detectDevice, type DeviceNavigator } from '../../../../src/worker/device/device.ts';
-import { chooseVariant } from '../../../../src/worker/models/variant-choice.ts';
+import { ENGINES } from '../../../../src/worker/runtimes/registry.ts';
+import { variantPlanner } from '../../../../src/worker/models/variant-choice.ts';
 
 /** What a browser's own object gives, as far as it is read. */
 function adapter(info: Partial<GPUAdapterInfo>): GPUAdapter {
@@ -73,10 +74,12 @@ test('an iPhone, which does not report memory, is counted as a small device', as
     'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Mobile/15E148 Safari/604.1';
   const device = await detectDevice({ userAgent: iPhone, hardwareConcurrency: 8 });
   expect(device.memoryGiB).toBe(1.5);
+  const sources = { fault: async () => undefined, missingBytes: async () => 1 };
+  const plan = variantPlanner({ device: Promise.resolve(device), sources, engines: ENGINES });
   for (const model of defaultCatalog.models) {
-    const { variant } = chooseVariant(model, device);
+    const { candidates } = await plan(model, new Map());
     // Of those without a GPU the smallest, although it has cores enough for more.
-    expect(variant?.name).toMatch(/^(smollm2-135m|all-minilm)/);
+    expect(candidates[0]?.name).toMatch(/^(smollm2-135m|all-minilm)/);
   }
   const mac =
     'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/18.6 Safari/605.1.15';

@@ -46,7 +46,7 @@ function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
       unload: async () => void loaded.delete(name),
     };
   };
-  const modelManager = new ModelManager(catalog, load, () => undefined, undefined, Promise.resolve(budget));
+  const modelManager = new ModelManager({ catalog, load, budgetBytes: Promise.resolve(budget) });
   return {
     modelManager,
     inMemory: () => [...loaded].toSorted(),

@@ -18,17 +18,17 @@ function manager(engine: string, onChange = () => undefined): ModelManager {
     async *run() {},
     unload: async () => undefined,
   };
-  return new ModelManager(
-    defaultCatalog,
-    async () => loaded,
+  return new ModelManager({
+    catalog: defaultCatalog,
+    load: async () => loaded,
     onChange,
-    async ({ variants }) => ({
+    plan: async ({ variants }) => ({
       candidates: variants.filter(
         (variant) => variant.engine === engine || variant.engine === 'transformers',
       ),
       reasons: [],
     }),
-  );
+  });
 }
 
 const bytesOf = async ({ files }: { files: readonly { bytes: number }[] }): Promise<number | null> =>

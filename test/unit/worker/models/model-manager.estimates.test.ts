@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
+import { ENGINES } from '../../../../src/worker/runtimes/registry.ts';
 import type { Engine } from '../../../../src/worker/runtimes/engine.ts';
 import { Estimates } from '../../../../src/worker/models/memory-budget.ts';
 import { ModelManager } from '../../../../src/worker/models/model-manager.ts';
@@ -38,7 +39,7 @@ const catalog: Catalog = {
 test('time counts what is not stored; without a known speed there is none', async () => {
   const store = openStore(new MemoryBackend(), 'http://site.invalid/models/');
   const sources = new WeightSources(Promise.resolve(store), 'http://site.invalid/models/');
-  const estimates = new Estimates(sources, { bytesPerSecond: 100 });
+  const estimates = new Estimates(sources, { bytesPerSecond: 100 }, ENGINES);
   await estimates.refresh(catalog);
   expect(estimates.known.get('stored')).toMatchObject({ downloadBytes: 12, downloadSeconds: 1 });
   expect(estimates.known.get('remote')).toMatchObject({ downloadBytes: 1000, downloadSeconds: 10 });
@@ -48,7 +49,7 @@ test('time counts what is not stored; without a known speed there is none', asyn
   await estimates.refresh(catalog);
   expect(estimates.known.get('stored')).toMatchObject({ downloadBytes: 0, downloadSeconds: 0 });
 
-  const unknown = new Estimates(sources, new DownloadRate({}));
+  const unknown = new Estimates(sources, new DownloadRate({}), ENGINES);
   await unknown.refresh(catalog);
   expect(unknown.known.get('remote')).toBeDefined();
   expect(unknown.known.get('remote')).not.toHaveProperty('downloadSeconds');
@@ -62,17 +63,14 @@ test('the status has the estimates of all variants, and where the files of a loa
     facts: {},
     run: () => Promise.reject(new Error('not here')),
   };
-  const manager = new ModelManager(
+  const manager = new ModelManager({
     catalog,
-    async ({ files }, { onFile }) => {
+    load: async ({ files }, { onFile }) => {
       for (const { path } of files) onFile?.(path, 'disk');
       return { ...engine, unload: async () => undefined } as unknown as Engine;
     },
-    () => undefined,
-    undefined,
-    undefined,
-    { estimates: new Map(Object.entries({ stored: estimate, remote: estimate })) },
-  );
+    facts: { estimates: new Map(Object.entries({ stored: estimate, remote: estimate })) },
+  });
   expect(manager.status()[0]).toMatchObject({ estimates: { stored: estimate, remote: estimate } });
   expect(manager.status()[0]).not.toHaveProperty('files');
   await manager.ready('m', new AbortController().signal);

@@ -7,6 +7,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Catalog, CatalogModel, Variant, WebLlmVariant } from '../../../../src/catalog/catalog.ts';
 import type { Engine } from '../../../../src/worker/runtimes/engine.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
+import { ENGINES } from '../../../../src/worker/runtimes/registry.ts';
 import { ModelManager } from '../../../../src/worker/models/model-manager.ts';
 import { variantPlanner } from '../../../../src/worker/models/variant-choice.ts';
 import { MemoryBackend } from '../../../../src/model-files/backends/open-backend.ts';
@@ -76,7 +77,7 @@ const hubFiles = {
 function planning(siteUrl: string, hub?: string | boolean, backend = new MemoryBackend()) {
   const store = Promise.resolve(openStore(backend, `${siteUrl}/models/`));
   const sources = new WeightSources(store, `${siteUrl}/models/`, hub === undefined ? {} : { hub });
-  const plan = variantPlanner(Promise.resolve(plainDevice), sources);
+  const plan = variantPlanner({ device: Promise.resolve(plainDevice), sources, engines: ENGINES });
   return {
     sources,
     plan: (variants: Variant[], faults = new Map<string, string>()) => plan(model(...variants), faults),
@@ -178,8 +179,8 @@ function modelManager(
 ) {
   const catalog: Catalog = { ownedBy: 'o', models: [model(...variants)] };
   const sources = { fault: async () => undefined, missingBytes: async () => 1 };
-  const plan = variantPlanner(Promise.resolve(plainDevice), sources);
-  return new ModelManager(catalog, load, () => undefined, plan, undefined, undefined, onDeviceLost);
+  const plan = variantPlanner({ device: Promise.resolve(plainDevice), sources, engines: ENGINES });
+  return new ModelManager({ catalog, load, plan, ...(onDeviceLost && { onDeviceLost }) });
 }
 
 const engine = ({ name }: Variant): Engine<'chat'> => ({
@@ -223,11 +224,7 @@ test('a request that names variants gets one of them, or an error', async () => 
 
 test('where only servers run a model, a request limited to the device is told so', async () => {
   const catalog = { ownedBy: 'o', models: [model()] };
-  const models = new ModelManager(
-    catalog,
-    async (variant) => engine(variant),
-    () => undefined,
-  );
+  const models = new ModelManager({ catalog, load: async (variant) => engine(variant) });
   await expect(models.ready('m', never, { deviceOnly: true })).rejects.toThrow(
     /limited to this device.*only servers run it/,
   );

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 
-import type { CatalogModel, Variant } from '../../../../src/catalog/catalog.ts';
+import { type CatalogModel, type Variant, weightBytes } from '../../../../src/catalog/catalog.ts';
 import type { Device } from '../../../../src/worker/device/device.ts';
-import { chooseVariant, type VariantState } from '../../../../src/worker/models/variant-choice.ts';
+import { variantPlanner } from '../../../../src/worker/models/variant-choice.ts';
+import { ENGINES } from '../../../../src/worker/runtimes/registry.ts';
 
 const GB = 1e9;
 const hub = (approximateBytes: number) => ({
@@ -46,12 +47,29 @@ const gpu = (more: Partial<NonNullable<Device['gpu']>>): Partial<Device> => {
   return { gpu: whole && { ...whole, ...more } };
 };
 
-function choose(
-  more: Partial<Device> = {},
+interface Known {
+  faults?: Record<string, string>;
+  /** Bytes that are not stored yet. Default: all. */
+  missing?: Record<string, number>;
+}
+
+async function chooseFor(
+  own: CatalogModel,
+  on: Device,
   prefer: string[] = [],
-  states: Record<string, VariantState> = {},
+  { faults = {}, missing = {} }: Known = {},
 ) {
-  const { variant, reasons } = chooseVariant(model, device(more), prefer, states);
+  const sources = {
+    fault: async () => undefined,
+    missingBytes: async (variant: Variant) => missing[variant.name] ?? weightBytes(variant),
+  };
+  const plan = variantPlanner({ device: Promise.resolve(on), sources, engines: ENGINES, prefer });
+  const { candidates, reasons } = await plan(own, new Map(Object.entries(faults)));
+  return { variant: candidates[0] ?? null, reasons };
+}
+
+async function choose(more: Partial<Device> = {}, prefer: string[] = [], known: Known = {}) {
+  const { variant, reasons } = await chooseFor(model, device(more), prefer, known);
   return {
     name: variant?.name,
     why: (name: string) => reasons.find((reason) => reason.variant === name)?.reason,
@@ -59,8 +77,8 @@ function choose(
   };
 }
 
-test('the first that the device can run is taken, and says so', () => {
-  const { name, reasons } = choose();
+test('the first that the device can run is taken, and says so', async () => {
+  const { name, reasons } = await choose();
   expect(name).toBe('big-f16');
   expect(reasons).toEqual([
     {
@@ -94,60 +112,59 @@ test.each<[string, Partial<Device>, string, RegExp]>([
     'small',
     /^is a download of 2\.5 GB, and this device is asked to save data$/,
   ],
-])('%s: passed over with the reason in words', (_, more, taken, reason) => {
-  const { name, why } = choose(more);
+])('%s: passed over with the reason in words', async (_, more, taken, reason) => {
+  const { name, why } = await choose(more);
   expect(name).toBe(taken);
   expect(why('big-f16')).toMatch(reason);
 });
 
-test('a variant without a figure of the catalog’s is held to the estimate of its memory', () => {
+test('a variant without a figure of the catalog’s is held to the estimate of its memory', async () => {
   const large: Variant = { ...small, name: 'large', kvValues: 50_000, contextLength: 8192 };
   const own: CatalogModel = { ...model, variants: [large, small] };
-  const { variant, reasons } = chooseVariant(own, device({ memoryGiB: 1 }));
+  const { variant, reasons } = await chooseFor(own, device({ memoryGiB: 1 }));
   expect(variant?.name).toBe('small');
   expect(reasons[1]?.reason).toMatch(/^needs 1\.\d GB of memory, and this device has about 1 GB in all$/);
 });
 
-test('what is stored is not downloaded: neither storage nor saving data speak against it', () => {
-  const states = { 'big-f16': { missingBytes: 0 } };
-  expect(choose({ saveData: true, storage: { quotaBytes: 1, usedBytes: 1 } }, [], states).name).toBe(
-    'big-f16',
-  );
+test('what is stored is not downloaded: neither storage nor saving data speak against it', async () => {
+  const full = { saveData: true, storage: { quotaBytes: 1, usedBytes: 1 } };
+  expect((await choose(full, [], { missing: { 'big-f16': 0 } })).name).toBe('big-f16');
 });
 
-test('faults known of before are told as they were', () => {
-  const { name, why } = choose({}, [], { 'big-f16': { fault: 'weights not reachable' } });
+test('faults known of before are told as they were', async () => {
+  const { name, why } = await choose({}, [], { faults: { 'big-f16': 'weights not reachable' } });
   expect(name).toBe('big-f32');
   expect(why('big-f16')).toBe('weights not reachable');
 });
 
-test('a page prefers a variant, but not against what the device can do', () => {
-  expect(choose({}, ['small']).name).toBe('small');
-  expect(choose(gpu({ features: [] }), ['big-f16']).name).toBe('big-f32');
+test('a page prefers a variant, but not against what the device can do', async () => {
+  expect((await choose({}, ['small'])).name).toBe('small');
+  expect((await choose(gpu({ features: [] }), ['big-f16'])).name).toBe('big-f32');
 });
 
-test('web-llm needs a real GPU, unless its variant says otherwise', () => {
-  const chosen = (needs?: Variant['needs']) => {
+test('web-llm needs a real GPU, unless its variant says otherwise', async () => {
+  const chosen = async (needs?: Variant['needs']) => {
     const { needs: _, ...bare } = wide;
     const own = { ...model, variants: [{ ...bare, ...(needs && { needs }) }, small] };
-    return chooseVariant(own, device(gpu({ fallback: true }))).variant?.name;
+    return (await chooseFor(own, device(gpu({ fallback: true })))).variant?.name;
   };
-  expect(chosen()).toBe('small');
-  expect(chosen({ memoryBytes: 1 })).toBe('small');
-  expect(chosen({ webgpu: false })).toBe('big-f32');
+  expect(await chosen()).toBe('small');
+  expect(await chosen({ memoryBytes: 1 })).toBe('small');
+  expect(await chosen({ webgpu: false })).toBe('big-f32');
 });
 
-test('a variant that is only for pages that prefer it is left to them', () => {
+test('a variant that is only for pages that prefer it is left to them', async () => {
   const reserved: CatalogModel = { ...model, variants: [{ ...big, optIn: true }] };
-  const { variant, reasons } = chooseVariant(reserved, device());
+  const { variant, reasons } = await chooseFor(reserved, device());
   expect(variant).toBeNull();
   expect(reasons[0]?.reason).toBe('is used only when a page prefers it');
-  expect(chooseVariant(reserved, device(), ['big-f16']).variant?.name).toBe('big-f16');
+  expect((await chooseFor(reserved, device(), ['big-f16'])).variant?.name).toBe('big-f16');
 });
 
-test('none left: no variant, and every reason', () => {
-  const lost = { fault: 'lost' };
-  const { name, reasons } = choose({}, [], { 'big-f16': lost, 'big-f32': lost, small: lost });
+test('none left: no variant, and every reason', async () => {
+  const { name, reasons } = await choose({}, [], {
+    faults: { 'big-f16': 'lost', 'big-f32': 'lost', small: 'lost' },
+  });
   expect(name).toBeUndefined();
   expect(reasons.map(({ variant, chosen }) => [variant, chosen])).toEqual([
     ['big-f16', false],

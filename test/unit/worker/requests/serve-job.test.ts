@@ -42,15 +42,14 @@ function manager(variants: Variant[], error = refused('unsupported_value')) {
     );
     return { candidates, reasons: [] };
   };
-  const models = new ModelManager(
+  const models = new ModelManager({
     catalog,
-    async (variant) => {
+    load: async (variant) => {
       loaded.push(variant.name);
       return engineOf(variant, error);
     },
-    () => undefined,
     plan,
-  );
+  });
   return { models, loaded, plans, setAvailable: (value: boolean) => (available = value) };
 }
 

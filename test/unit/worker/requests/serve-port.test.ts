@@ -91,15 +91,14 @@ afterEach(() => {
 function serve(engines: FakeEngine[]) {
   const locks = new AskersLocks();
   const loads = [...engines];
-  const modelManager = new ModelManager(
+  const modelManager = new ModelManager({
     catalog,
-    async () => {
+    load: async () => {
       const engine = loads.shift();
       if (!engine) throw new Error('no engine is left');
       return engine;
     },
-    () => undefined,
-  );
+  });
   let running = 0;
   let begun = 0;
   const serving = {

@@ -1,0 +1,9 @@
+import { llamaCpp as rules, type WllamaVariant } from '../../../catalog/engines/llama-cpp.ts';
+import type { EnginePlugin } from '../engine.ts';
+
+export const llamaCpp: EnginePlugin<WllamaVariant> = {
+  ...rules,
+  capabilities: ({ completionsOnly = false }, chats = !completionsOnly) =>
+    chats ? ['chat', 'tools', 'json_schema', 'logprobs'] : ['completions', 'logprobs'],
+  load: async (variant, context) => (await import('./load-wllama.ts')).loadWllama(variant, context),
+};

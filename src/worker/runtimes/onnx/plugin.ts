@@ -1,0 +1,10 @@
+import { transformers as rules, type TransformersVariant } from '../../../catalog/engines/transformers.ts';
+import type { EnginePlugin } from '../engine.ts';
+
+export const transformers: EnginePlugin<TransformersVariant> = {
+  ...rules,
+  capabilities: () => ['embeddings'],
+  onBackend: (variant, device) => (variant.device ? undefined : { ...variant, device }),
+  load: async (variant, context) =>
+    (await import('./load-transformers.ts')).loadTransformers(variant, context),
+};
