@@ -1,10 +1,9 @@
 import type { AddedModel } from '../catalog/added-models.ts';
 import { giveFiles } from '../protocol/added-files.ts';
-import { WEIGHTS_PATH } from '../protocol/local-paths.ts';
 import type { ModelSource, WeightsCommand } from '../protocol/weights-command.ts';
 import { readAddedModels } from '../database/database.ts';
 import type { AddOptions, AddSource } from './added-model-types.ts';
-import { fetchLocal, postWeights, readLines } from './engine-access.ts';
+import { fetchWeights, postWeights, readLines } from './engine-access.ts';
 import { inspectFiles, isFiles, remoteSource } from './inspect-source.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { withStorage } from './requirements.ts';
@@ -25,17 +24,10 @@ export async function addModel(
   const signal = given ? AbortSignal.any([given, stopped]) : stopped;
   const { asked, end } = await offer(source, scope);
   try {
-    const response = await fetchLocal(WEIGHTS_PATH, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        type: 'add',
-        id: id ?? null,
-        source: asked,
-        keepTemplateText,
-      } satisfies WeightsCommand),
+    const response = await fetchWeights(
+      { type: 'add', id: id ?? null, source: asked, keepTemplateText },
       signal,
-    });
+    );
     let added: AddedModel | null = null;
     await readLines(response, (line) => {
       if (line.type === 'progress') onProgress?.(line.progress);
@@ -49,7 +41,7 @@ export async function addModel(
 }
 
 export async function command(which: WeightsCommand, signal: AbortSignal): Promise<void> {
-  await postWeights('', JSON.stringify(which), signal);
+  await postWeights(which, signal);
 }
 
 /** What the engine is asked for; files are there for it until `end()`. */

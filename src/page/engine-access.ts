@@ -7,12 +7,13 @@ import {
   WEIGHTS_PATH,
 } from '../protocol/local-paths.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { WeightsReply } from '../protocol/weights-messages.ts';
+import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';
+import type { WeightsReplies } from '../protocol/weights-messages.ts';
 import type { EngineStatus, LoadProgress } from '../protocol/worker-control.ts';
 import { LocaltextError } from './localtext-error.ts';
 
 /** Asks the service worker for one of the paths that it answers for the page library alone. */
-export function fetchLocal(
+function fetchLocal(
   path: string,
   init: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> } = {},
 ): Promise<Response> {
@@ -104,14 +105,20 @@ export async function readLines(response: Response, onLine: (line: LoadLine) => 
 }
 
 /** Through the service worker to the engine, whichever tab it is in. @throws LocaltextError */
-export async function postWeights(
-  query: string,
-  body: string | File,
+export async function postWeights<T extends WeightsCommand['type']>(
+  command: CommandOf<T>,
   signal: AbortSignal,
-): Promise<WeightsReply> {
-  const type = typeof body === 'string' ? 'application/json' : 'application/octet-stream';
-  const headers = { 'content-type': type };
-  const response = await fetchLocal(WEIGHTS_PATH + query, { method: 'POST', headers, body, signal });
-  if (response.ok) return (await response.json()) as WeightsReply;
+): Promise<WeightsReplies[T]> {
+  const response = await fetchWeights(command, signal);
+  if (response.ok) return (await response.json()) as WeightsReplies[T];
   throw await toError(response);
+}
+
+export function fetchWeights(command: WeightsCommand, signal: AbortSignal): Promise<Response> {
+  const [query, type, body] =
+    command.type === 'import'
+      ? [`?import=${encodeURIComponent(command.name)}`, 'application/octet-stream', command.blob]
+      : ['', 'application/json', JSON.stringify(command)];
+  const headers = { 'content-type': type };
+  return fetchLocal(WEIGHTS_PATH + query, { method: 'POST', headers, body, signal });
 }

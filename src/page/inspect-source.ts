@@ -18,8 +18,8 @@ import { ServiceError } from '../errors/service-error.ts';
 import { hasMemory64 } from '../util/memory64.ts';
 import { readStart } from '../model-files/sources/read-start.ts';
 import type { ModelSource } from '../protocol/weights-command.ts';
-import type { EmbeddingFacts, HubModel, WeightsReply } from '../protocol/weights-messages.ts';
-import type { AddSource, HubOffer, ModelDetails } from './added-model-types.ts';
+import type { EmbeddingFacts, HubModel } from '../protocol/weights-messages.ts';
+import type { AddSource, HubFile, HubOffer, ModelDetails } from './added-model-types.ts';
 import { fromWire, postWeights } from './engine-access.ts';
 import { LocaltextError } from './localtext-error.ts';
 import { freeBytes } from '../util/storage-estimate.ts';
@@ -35,7 +35,7 @@ function quantizationOf(kind: HubModel['kind'], file: string): string | null {
 }
 
 export async function listOffers(repository: string, signal: AbortSignal): Promise<HubOffer[]> {
-  const models = await askHub(remoteSource({ hub: repository }), true, signal);
+  const models = await askHub(hubSource({ hub: repository }), true, signal);
   const limits = await engineLimits();
   return Promise.all(
     models.map(async ({ kind, file, revision, bytes, files }) => {
@@ -106,11 +106,16 @@ export const isFiles = (source: AddSource): source is File | Iterable<File> =>
 export function remoteSource(source: Exclude<AddSource, File | Iterable<File>>): RemoteSource {
   if ('url' in source)
     return { type: 'url', url: new URL(source.url, document.baseURI).href, sha256: source.sha256 };
+  return hubSource(source);
+}
+
+function hubSource(source: HubFile): HubSource {
   const { hub, file = null, revision = null } = source;
   return { type: 'hub', repository: hub, file, revision };
 }
 
 type RemoteSource = Exclude<ModelSource, { type: 'files' }>;
+type HubSource = Extract<ModelSource, { type: 'hub' }>;
 
 const localFiles = (given: File | Iterable<File>): LocalFile[] =>
   (given instanceof File ? [given] : [...given]).map((file) => ({
@@ -147,9 +152,8 @@ async function readRemote(url: string, length: number, signal: AbortSignal) {
   }
 }
 
-async function askHub(source: RemoteSource, all: boolean, signal: AbortSignal): Promise<HubModel[]> {
-  const reply = await postWeights('', JSON.stringify({ type: 'hub', source, all }), signal);
-  return (reply as Extract<WeightsReply, { type: 'hub' }>).models;
+async function askHub(source: HubSource, all: boolean, signal: AbortSignal): Promise<HubModel[]> {
+  return (await postWeights({ type: 'hub', source, all }, signal)).models;
 }
 
 async function readHeaders<F extends ModelFile>(files: readonly F[]): Promise<InspectedModel<F>> {

@@ -1,4 +1,4 @@
-import { DESCRIPTION_FILE, type ImportedFile, type WeightsReply } from '../protocol/weights-messages.ts';
+import { DESCRIPTION_FILE, type ImportedFile, type ModelDescription } from '../protocol/weights-messages.ts';
 import { LocaltextError } from './localtext-error.ts';
 
 /** One file of a model on its way out. */
@@ -11,8 +11,7 @@ export interface ExportedFile {
 }
 
 /** The description first; each file is fetched below `scope` as it is opened. */
-export function exportedFiles(reply: WeightsReply, scope: string): ExportedFile[] {
-  const { description } = reply as Extract<WeightsReply, { type: 'described' }>;
+export function exportedFiles(description: ModelDescription, scope: string): ExportedFile[] {
   const text = JSON.stringify(description, null, 2);
   return [
     { path: DESCRIPTION_FILE, bytes: text.length, open: async () => new Response(text) },
@@ -27,7 +26,7 @@ export function exportedFiles(reply: WeightsReply, scope: string): ExportedFile[
 /** @throws LocaltextError naming every file that was refused, after all others have been taken */
 export async function importFiles(
   files: Iterable<File>,
-  post: (query: string, file: File) => Promise<WeightsReply>,
+  importFile: (file: File) => Promise<ImportedFile>,
   onFile?: (file: ImportedFile) => void,
 ): Promise<void> {
   const given = [...files];
@@ -35,8 +34,8 @@ export async function importFiles(
   const refused: LocaltextError[] = [];
   for (const file of [...given.filter(isDescription), ...given.filter((each) => !isDescription(each))]) {
     try {
-      const reply = await post(`?import=${encodeURIComponent(file.name)}`, file);
-      onFile?.((reply as Extract<WeightsReply, { type: 'imported' }>).imported);
+      const imported = await importFile(file);
+      onFile?.(imported);
     } catch (error) {
       if (!(error instanceof LocaltextError)) throw error;
       refused.push(error);

@@ -1,5 +1,5 @@
-import type { WeightsCommand } from '../protocol/weights-command.ts';
-import type { ImportedFile, WeightsOverview, WeightsReply } from '../protocol/weights-messages.ts';
+import type { CommandOf, WeightsCommand } from '../protocol/weights-command.ts';
+import type { ImportedFile, WeightsOverview, WeightsReplies } from '../protocol/weights-messages.ts';
 import { postWeights } from './engine-access.ts';
 import type { ExportedFile } from './model-files.ts';
 
@@ -18,8 +18,7 @@ export class Weights {
 
   /** Every variant of the catalog, what of it is stored, and how much the browser allows. */
   async list(): Promise<WeightsOverview> {
-    const reply = await this.#ask({ type: 'list' });
-    return (reply as Extract<WeightsReply, { type: 'list' }>).store;
+    return (await this.#ask({ type: 'list' })).store;
   }
 
   /** Deletes what is stored of it; refused while requests run on it. Files that another variant needs stay. */
@@ -43,8 +42,8 @@ export class Weights {
 
   /** The files of a model that is stored whole, its description first: all that `import()` needs elsewhere. */
   async export(target: string): Promise<ExportedFile[]> {
-    const reply = await this.#ask({ type: 'describe', target });
-    return (await import('./model-files.ts')).exportedFiles(reply, this.#scope);
+    const { description } = await this.#ask({ type: 'describe', target });
+    return (await import('./model-files.ts')).exportedFiles(description, this.#scope);
   }
 
   /**
@@ -56,16 +55,12 @@ export class Weights {
     options: { onFile?: (file: ImportedFile) => void; signal?: AbortSignal } = {},
   ): Promise<void> {
     const { importFiles } = await import('./model-files.ts');
-    await importFiles(files, (query, file) => this.#post(query, file, options.signal), options.onFile);
+    const signal = options.signal ? AbortSignal.any([options.signal, this.#stopped]) : this.#stopped;
+    const post = (file: File) => postWeights({ type: 'import', name: file.name, blob: file }, signal);
+    await importFiles(files, async (file) => (await post(file)).imported, options.onFile);
   }
 
-  #ask(command: WeightsCommand): Promise<WeightsReply> {
-    return this.#post('', JSON.stringify(command));
-  }
-
-  /** In its own chunk: most pages never ask. */
-  async #post(query: string, body: string | File, given?: AbortSignal): Promise<WeightsReply> {
-    const signal = given ? AbortSignal.any([given, this.#stopped]) : this.#stopped;
-    return postWeights(query, body, signal);
+  #ask<T extends WeightsCommand['type']>(command: CommandOf<T>): Promise<WeightsReplies[T]> {
+    return postWeights(command, this.#stopped);
   }
 }

@@ -48,6 +48,7 @@ export const commandSchema = z.union([
   }),
 ]);
 
-/** What a page can ask of the weight store: a `WeightsReply` answers each. `import`: one file of a model, or its description. */
+/** What a page can ask of the weight store; `WeightsReplies` has the answers. `import`: one file of a model, or its description. */
 export type WeightsCommand = z.infer<typeof commandSchema> | { type: 'import'; name: string; blob: Blob };
+export type CommandOf<T extends WeightsCommand['type']> = WeightsCommand & { type: T };
 export type ModelSource = z.infer<typeof modelSource>;

@@ -36,14 +36,26 @@ export interface EmbeddingFacts extends EmbeddingShape {
   contextLength: number;
 }
 
-/** What the weight store answers to a `WeightsCommand`. */
-export type WeightsReply =
-  | { type: 'list'; store: WeightsOverview }
-  | { type: 'done' }
-  | { type: 'described'; description: ModelDescription }
-  | { type: 'imported'; imported: ImportedFile }
-  | { type: 'hub'; models: HubModel[] }
-  | { type: 'added'; model: AddedModel };
+interface Done {
+  type: 'done';
+}
+
+/** What the weight store answers, by the type of the command. */
+export interface WeightsReplies {
+  list: { type: 'list'; store: WeightsOverview };
+  describe: { type: 'described'; description: ModelDescription };
+  import: { type: 'imported'; imported: ImportedFile };
+  hub: { type: 'hub'; models: HubModel[] };
+  add: { type: 'added'; model: AddedModel };
+  rename: Done;
+  remove: Done;
+  delete: Done;
+  pause: Done;
+  resume: Done;
+  cancel: Done;
+}
+
+export type WeightsReply = WeightsReplies[keyof WeightsReplies];
 
 export interface WeightsOverview {
   /** `opfs`: the origin private file system; `memory`: gone with the tab. */

@@ -1,5 +1,5 @@
-import type { WeightsCommand } from '../../protocol/weights-command.ts';
-import type { WeightsReply } from '../../protocol/weights-messages.ts';
+import type { CommandOf, WeightsCommand } from '../../protocol/weights-command.ts';
+import type { WeightsReplies } from '../../protocol/weights-messages.ts';
 import type { LoadProgress } from '../../protocol/worker-control.ts';
 import { requestError } from '../../errors/service-error.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
@@ -18,54 +18,73 @@ export interface WeightsService {
   onChange(): void;
 }
 
-/** Does what a page asks of the weight store. @throws ServiceError */
-export async function serveWeights(
+type CommandType = WeightsCommand['type'];
+type Handler<T extends CommandType> = (
   service: WeightsService,
-  command: WeightsCommand,
+  command: CommandOf<T>,
+  signal: AbortSignal,
+  onProgress: (progress: LoadProgress) => void,
+) => Promise<WeightsReplies[T]>;
+
+const DONE = { type: 'done' } as const;
+
+const control = async (
+  { store, modelStorage }: WeightsService,
+  { type, target }: CommandOf<'pause' | 'resume' | 'cancel'>,
+): Promise<typeof DONE> => {
+  await (await store)[type](await modelStorage.files(await modelStorage.name(target)));
+  return DONE;
+};
+
+const HANDLERS: { [T in CommandType]: Handler<T> } = {
+  list: async ({ modelStorage }) => ({ type: 'list', store: await modelStorage.overview() }),
+  describe: async (service, { target }) => ({
+    type: 'described',
+    description: await exportDescription(service, target),
+  }),
+  hub: async ({ sources }, { source, all }, signal) => ({
+    type: 'hub',
+    models: all ? await sources.hubModels(source, signal) : [await findHubModel(source, sources, signal)],
+  }),
+  import: async (service, { name, blob }, signal) => ({
+    type: 'imported',
+    imported: await importFile(service, name, blob, signal),
+  }),
+  add: async ({ adder }, command, signal, onProgress) => ({
+    type: 'added',
+    model: await adder.add(command, signal, onProgress),
+  }),
+  async rename({ adder }, { target, id }) {
+    await adder.rename(target, id);
+    return DONE;
+  },
+  async remove({ adder }, { target }) {
+    await adder.delete(target);
+    return DONE;
+  },
+  async delete({ adder, modelStorage }, { target }) {
+    // No other source has an added model's files, so the model is removed with them.
+    await (adder.has(target) ? adder : modelStorage).delete(target);
+    return DONE;
+  },
+  pause: control,
+  resume: control,
+  cancel: control,
+};
+
+/** Commands that change nothing. */
+const QUESTIONS = new Set<CommandType>(['list', 'describe', 'hub']);
+
+/** Does what a page asks of the weight store. @throws ServiceError */
+export async function serveWeights<T extends CommandType>(
+  service: WeightsService,
+  command: CommandOf<T>,
   signal: AbortSignal,
   onProgress: (progress: LoadProgress) => void = () => undefined,
-): Promise<WeightsReply> {
-  const { store, modelStorage, sources, adder, onChange } = service;
-  switch (command.type) {
-    case 'list':
-      return { type: 'list', store: await modelStorage.overview() };
-    case 'describe':
-      return { type: 'described', description: await exportDescription(service, command.target) };
-    case 'hub': {
-      const { source, all } = command;
-      const models = all
-        ? await sources.hubModels(source, signal)
-        : [await findHubModel(source, sources, signal)];
-      return { type: 'hub', models };
-    }
-    case 'import': {
-      const imported = await importFile(service, command.name, command.blob, signal);
-      onChange();
-      return { type: 'imported', imported };
-    }
-    case 'add': {
-      const model = await adder.add(command, signal, onProgress);
-      onChange();
-      return { type: 'added', model };
-    }
-    case 'rename':
-      await adder.rename(command.target, command.id);
-      break;
-    case 'remove':
-      await adder.delete(command.target);
-      break;
-    case 'delete':
-      // No other source has an added model's files, so the model is removed with them.
-      await (adder.has(command.target) ? adder : modelStorage).delete(command.target);
-      break;
-    case 'pause':
-    case 'resume':
-    case 'cancel':
-      await (await store)[command.type](await modelStorage.files(await modelStorage.name(command.target)));
-      break;
-    default:
-      throw requestError(400, 'Unknown command for stored weights.', 'unsupported_value', 'type');
-  }
-  onChange();
-  return { type: 'done' };
+): Promise<WeightsReplies[T]> {
+  if (!Object.hasOwn(HANDLERS, command.type))
+    throw requestError(400, 'Unknown command for stored weights.', 'unsupported_value', 'type');
+  const reply = await HANDLERS[command.type](service, command, signal, onProgress);
+  if (!QUESTIONS.has(command.type)) service.onChange();
+  return reply;
 }
