@@ -181,7 +181,9 @@ function modelsSection(): string {
 }
 
 export function compatibilityDocument(): string {
-  return [INTRODUCTION, modelsSection(), ...ENDPOINTS.map(section), TOOLS, STORED, SPEECH].join('\n');
+  return [INTRODUCTION, modelsSection(), ...ENDPOINTS.map(section), TOOLS, COMPLETIONS, STORED, SPEECH].join(
+    '\n',
+  );
 }
 
 const TOOLS = `## Tools
@@ -189,6 +191,12 @@ const TOOLS = `## Tools
 Functions are called by the model, and run by the client. Tools of other types (\`custom\`, \`web_search\`, \`mcp\`) cannot run here. They are left out, and
 the response header \`localtext-warning\` names them; a request is refused if no function is left, or if \`tool_choice\` requires another tool.
 Legacy \`functions\`, \`function_call\` and messages of role \`function\` are translated: the answer has \`function_call\`, and one call at most.
+`;
+
+const COMPLETIONS = `## Completions
+
+\`best_of\` generates as many choices and returns the \`n\` with the highest log probability a token; not with \`stream\`. \`max_tokens\` 0 generates nothing and
+counts the prompt. An empty \`prompt\` begins with the model's first token. \`echo\` is not possible together with \`logprobs\`.
 `;
 
 const STORED = `## Stored responses

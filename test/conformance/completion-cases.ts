@@ -81,9 +81,22 @@ export const completionCases: ConformanceCase[] = [
       expect(chunks.slice(0, -2).every(({ choices }) => choices[0]?.finish_reason === null)).toBe(true);
     },
   ),
+  of(
+    'max_tokens 0',
+    { max_tokens: 0 },
+    status(200),
+    check((json) => {
+      expect(json['choices']).toMatchObject([{ text: '', finish_reason: 'length' }]);
+      expect(json['usage']).toMatchObject({
+        prompt_tokens: expect.toSatisfy((n) => n > 0),
+        completion_tokens: 0,
+      });
+    }),
+  ),
+  of('an empty prompt', { prompt: '' }, ...whole(1)),
+  of('best_of more than n', { best_of: 3, temperature: 1, max_tokens: 1 }, ...whole(1)),
   of('best_of as n', { n: 2, best_of: 2, max_tokens: 1 }, ...whole(2)),
   bad('no prompt', { prompt: undefined }, 'prompt', 'missing_required_parameter'),
-  bad('an empty prompt', { prompt: '' }, 'prompt', 'invalid_value'),
   bad('no prompts', { prompt: [] }, 'prompt'),
   bad('too many prompts', { prompt: Array.from({ length: 129 }, () => 'a') }, 'prompt'),
   bad('a suffix', { suffix: 'end' }, 'suffix', 'unsupported_value'),
@@ -104,7 +117,9 @@ export const completionCases: ConformanceCase[] = [
       says(instead),
     ),
   ),
-  bad('best_of more than n', { best_of: 2 }, 'best_of', 'unsupported_value'),
+  bad('best_of less than n', { best_of: 1, n: 2 }, 'best_of', 'invalid_parameter_combination'),
+  bad('best_of in a stream', { best_of: 2, stream: true }, 'best_of', 'invalid_parameter_combination'),
+  bad('max_tokens negative', { max_tokens: -1 }, 'max_tokens'),
   bad('echo with logprobs', { echo: true, logprobs: 1 }, 'echo', 'unsupported_value'),
   bad('logprobs too many', { logprobs: 6 }, 'logprobs', 'invalid_value'),
   bad('logprobs a boolean', { logprobs: true }, 'logprobs', 'invalid_type'),

@@ -18,6 +18,8 @@ export interface FakeReply {
   thoughts?: string[];
   /** One token each. */
   deltas?: string[];
+  /** Of each token. */
+  logprob?: number;
   delayMs?: number;
   acceptAfterMs?: number;
   finishReason?: 'stop' | 'length';
@@ -93,7 +95,7 @@ export class FakeEngine implements EngineClient {
     for (const text of deltas.slice(0, most)) {
       await pause(delayMs, signal);
       this.yielded++;
-      yield { type: 'delta', delta: { text, tokens: 1, ...logprobsOf(job, text) } };
+      yield { type: 'delta', delta: { text, tokens: 1, ...logprobsOf(job, text, reply.logprob) } };
       if (this.yielded !== reply.handOver?.after) continue;
       yield { type: 'waiting', stage: 'loading' };
       await pause(reply.handOver.loadMs, signal);
@@ -160,10 +162,10 @@ function deltasFor({ constraint }: ChatJob): string[] {
   return JSON.stringify(sample).match(/.{1,3}/gs) ?? [];
 }
 
-function logprobsOf(job: ChatJob, token: string) {
+function logprobsOf(job: ChatJob, token: string, logprob = -0.5) {
   if (job.topLogprobs === undefined) return {};
   const bytes = [...new TextEncoder().encode(token)];
-  const one = { token, logprob: -0.5, bytes };
+  const one = { token, logprob, bytes };
   return { logprobs: [{ ...one, top: Array.from({ length: job.topLogprobs }, () => one) }] };
 }
 

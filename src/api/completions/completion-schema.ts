@@ -1,13 +1,5 @@
 import * as z from '../../util/zod.ts';
-import {
-  atLeastOne,
-  choicesField,
-  flag,
-  samplingFields,
-  stopField,
-  streamFields,
-  text,
-} from '../body/fields.ts';
+import { choicesField, flag, samplingFields, stopField, streamFields, text } from '../body/fields.ts';
 import { refusedConstraints, refusedSchemas } from '../body/refused-fields.ts';
 
 /** What a completion without a conversation may be: the older endpoint. */
@@ -23,7 +15,7 @@ export const completionEnforced = {
   n: choicesField,
   best_of: choicesField,
   echo: flag,
-  max_tokens: atLeastOne,
+  max_tokens: z.nullish(z.int().check(z.gte(0))),
   stop: stopField,
   ...streamFields,
 };

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import { MAX_CHOICES } from '../body/request-body.ts';
-import { toIncludeUsage, toSampling, inputOf, type Generation } from '../generation/generation.ts';
+import { toIncludeUsage, toSampling, type Generation } from '../generation/generation.ts';
 import { wellFormed } from '../chat/chat.ts';
 import { admitGeneration } from '../generation/admission.ts';
 import {
@@ -13,7 +13,7 @@ import {
   type StreamEncoder,
 } from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
-import { invalidField, type ServiceError, unsupported } from '../../errors/service-error.ts';
+import { conflicting, invalidField, type ServiceError, unsupported } from '../../errors/service-error.ts';
 import type { CompletionBody } from './completion-schema.ts';
 import type { ChatUsage, TokenLogprob } from '../../jobs/chat.ts';
 import { toUsage } from '../chat/chat-objects.ts';
@@ -29,43 +29,67 @@ export async function createCompletion(call: Call, request: CompletionBody): Pro
   const generation: Generation = {
     model: request.model,
     inputs: prompts.map((prompt) => ({ prompt })),
-    choices: request.n ?? 1,
+    choices: request.best_of ?? request.n ?? 1,
     sampling: toSampling(request),
     maxTokens: request.max_tokens ?? DEFAULT_MAX_TOKENS,
     constraint: null,
-    topLogprobs: request.logprobs ?? null,
+    topLogprobs: request.logprobs ?? (isBestOf(request) ? 0 : null),
     stop: [request.stop ?? []].flat().map(wellFormed),
     tools: null,
     reasoning: null,
     params: { messages: 'prompt', responseFormat: 'prompt' },
   };
   const includeUsage = toIncludeUsage(request);
-  const echo = (index: number): string => (request.echo ? (prompts[inputOf(generation, index)] ?? '') : '');
+  const perPrompt = request.n ?? 1;
+  const echo = (index: number): string =>
+    request.echo ? (prompts[Math.floor(index / perPrompt)] ?? '') : '';
   const format: AnswerFormat = {
     idPrefix: 'cmpl-',
     stream: (head) => new CompletionEncoder(head, includeUsage, echo),
-    whole: (head, choices, usage) => toCompletion(head, choices, usage, echo),
+    whole: (head, choices, usage) =>
+      toCompletion(head, isBestOf(request) ? bestOf(choices, request) : choices, usage, echo),
   };
   const run = await admitGeneration(call, generation);
   return request.stream ? streamAnswer(run, format) : wholeAnswer(run, format);
 }
 
-function refuseCombinations({ prompt, n, best_of: best, echo, logprobs }: CompletionBody): void {
-  if ([prompt].flat().includes('')) {
-    throw invalidField('prompt', 'must not be empty: give the text to continue');
-  }
-  if ([prompt].flat().length * (n ?? 1) > MAX_CHOICES) {
+function refuseCombinations({ prompt, n, best_of: best, echo, logprobs, stream }: CompletionBody): void {
+  if ([prompt].flat().length * (best ?? n ?? 1) > MAX_CHOICES) {
     const rule = `must be smaller: a request may have ${MAX_CHOICES} choices for all of its prompts together`;
-    throw invalidField('n', rule);
+    throw invalidField(best == null ? 'n' : 'best_of', rule);
   }
-  if (best != null && best !== (n ?? 1)) {
-    throw unsupported('best_of', 'must equal `n`: every generated choice is returned. Leave it out');
+  if (best != null && best < (n ?? 1)) {
+    throw conflicting('best_of', 'must be at least `n`: the best `n` of its choices are returned');
+  }
+  if (stream && isBestOf({ n, best_of: best })) {
+    throw conflicting('best_of', 'must equal `n` with `stream`: the best choices are known at the end');
   }
   if (echo && logprobs != null) {
     const rule = 'cannot be used with `logprobs`: log probabilities of the prompt are not computed';
     throw unsupported('echo', `${rule}. Leave one of them out`);
   }
 }
+
+const isBestOf = ({ n, best_of: best }: Pick<CompletionBody, 'n' | 'best_of'>): boolean =>
+  best != null && best > (n ?? 1);
+
+/** Of each prompt's choices the `n` with the highest log probability a token. */
+function bestOf(
+  choices: readonly ChoiceResult[],
+  { n, best_of: best, logprobs }: CompletionBody,
+): ChoiceResult[] {
+  const size = best ?? 1;
+  return Array.from({ length: choices.length / size }, (_, prompt) =>
+    choices
+      .slice(prompt * size, (prompt + 1) * size)
+      .toSorted((a, b) => meanLogprob(b) - meanLogprob(a))
+      .slice(0, n ?? 1)
+      .map((choice) => (logprobs == null ? { ...choice, logprobs: null } : choice)),
+  ).flat();
+}
+
+const meanLogprob = ({ logprobs }: ChoiceResult): number =>
+  (logprobs ?? []).reduce((sum, { logprob }) => sum + logprob, 0) / Math.max(1, logprobs?.length ?? 0);
 
 type Choice = OpenAI.CompletionChoice;
 

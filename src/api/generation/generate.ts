@@ -148,6 +148,7 @@ class Reply {
         return [{ index, ...event }];
       case 'accepted':
         if (this.#textTokens !== null) return [];
+        if (this.job.countOnly) this.ended = 'length';
         counter.accepted(index, event.accepted);
         call.servedBy = event.accepted.fingerprint;
         call.trace?.accepted(call.servedBy);

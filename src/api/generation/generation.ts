@@ -46,6 +46,8 @@ export function toChatJob(generation: Generation, model: string, index: number):
     input: inputs[inputOf(generation, index)] ?? { messages: [] },
     sampling: { ...OPENAI_DEFAULTS, ...sampling, ...seed },
     ...(generation.truncate && { truncate: true }),
+    // Nothing to generate: the prompt is counted for `usage`.
+    ...(maxTokens === 0 && { countOnly: true }),
     ...given({ maxTokens, constraint: toConstraint(generation), topLogprobs, reasoning }),
   };
 }

@@ -71,10 +71,16 @@ export class ChatPrompt {
     const { input, reasoning, resume } = job;
     const prompt =
       'prompt' in input
-        ? input.prompt
+        ? input.prompt || this.#start
         : this.#withoutBos(this.#rendered(input.messages.map(withMarkers(marker)), reasoning));
     if (!this.#tags || 'prompt' in input) return { prompt: prompt + (resume?.text ?? ''), thinking: null };
     return openReply(prompt, this.#tags, job, this.#canSwitch && asksToThink(reasoning));
+  }
+
+  /** A text begins after it; llama.cpp computes no empty prompt. */
+  get #start(): string {
+    const { bos, eos } = this.#tokens;
+    return this.#addsBos ? '' : (bos ?? eos ?? '');
   }
 
   #rendered(messages: readonly ChatMessage[], reasoning?: Reasoning): string {
@@ -94,10 +100,8 @@ export class ChatPrompt {
       ...(reasoning?.effort && { effort: reasoning.effort }),
     };
     const turns = messages.map((message) => (this.#knowsTools ? native(message) : plain(message)));
-    const prompt = renderTurns(turns, (each) => render(each, true, thinking));
-    return this.#keepsAddedText
-      ? prompt
-      : this.#withoutAddedText(prompt, messages[0]?.role === 'system', render, thinking);
+    const { prompt, hasSystem } = renderSystem(turns, (each) => render(each, true, thinking));
+    return this.#keepsAddedText ? prompt : this.#withoutAddedText(prompt, hasSystem, render, thinking);
   }
 
   /** The caller's messages alone: a template's default system message changes the answers, and costs its tokens. */
@@ -130,6 +134,27 @@ const noTemplate = (): ServiceError =>
     'unsupported_value',
     'model',
   );
+
+/**
+ * Many templates take one leading system message, and refuse others or leave them out: then all are joined at the front.
+ * `hasSystem`: the conversation begins with one.
+ */
+function renderSystem(
+  turns: TemplateMessage[],
+  render: (turns: TemplateMessage[]) => string,
+): { prompt: string; hasSystem: boolean } {
+  const isSystem = ({ role }: TemplateMessage): boolean => role === 'system';
+  const system = turns.filter(isSystem);
+  const hasSystem = turns[0] !== undefined && isSystem(turns[0]);
+  if (system.length <= Number(hasSystem)) return { prompt: renderTurns(turns, render), hasSystem };
+  try {
+    const prompt = renderTurns(turns, render);
+    if (system.every(({ content }) => prompt.includes(content.trim()))) return { prompt, hasSystem };
+  } catch {}
+  const content = system.map((each) => each.content).join('\n\n');
+  const joined = [{ role: 'system', content }, ...turns.filter((turn) => !isSystem(turn))];
+  return { prompt: renderTurns(joined, render), hasSystem: true };
+}
 
 /** @throws ServiceError 400 when the model's template refuses the conversation */
 function renderTurns(turns: TemplateMessage[], render: (turns: TemplateMessage[]) => string): string {

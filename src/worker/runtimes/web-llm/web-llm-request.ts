@@ -6,7 +6,7 @@ import type {
 } from '@mlc-ai/web-llm';
 import type { ChatJob, ChatMessage, Constraint } from '../../../jobs/chat.ts';
 import { engineFields, type EngineSampling } from '../../../jobs/sampling.ts';
-import { requestError } from '../../../errors/service-error.ts';
+import { invalidField, requestError } from '../../../errors/service-error.ts';
 import { withToolCalls } from '../../prompt/tool-call-text.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
 
@@ -31,6 +31,7 @@ export function toWebLlmRequest(
   const common = sampling(job, config);
   const partial = job.resume?.text ?? '';
   if ('prompt' in job.input) {
+    if (job.input.prompt === '') throw invalidField('prompt', 'must not be empty for this model');
     if (job.constraint) {
       throw requestError(
         400,

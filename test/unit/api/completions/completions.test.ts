@@ -80,12 +80,61 @@ describe('a completion', () => {
     });
   });
 
+  test('best_of returns the choices that are most probable a token', async () => {
+    const scores = [-3, -1, -2, -5, -0.5, -4];
+    const engine = new FakeEngine((_, index) => ({
+      deltas: Array.from({ length: 1 + (index % 2) }, () => `${index}`),
+      logprob: scores[index] ?? 0,
+    }));
+    const { client } = await connect(engine);
+    const request = { model, prompt: ['a', 'b'], n: 2, best_of: 3 };
+    const { choices, usage } = await client.completions.create(request);
+    expect(choices.map(({ index, text, logprobs }) => [index, text, logprobs])).toEqual([
+      [0, '11', null],
+      [1, '2', null],
+      [2, '4', null],
+      [3, '55', null],
+    ]);
+    // All that were generated are counted.
+    expect(usage).toMatchObject({ prompt_tokens: 14, completion_tokens: 9 });
+    const scored = await client.completions.create({ ...request, prompt: 'a', logprobs: 1 });
+    expect(scored.choices[0]?.logprobs?.tokens).toHaveLength(1);
+  });
+
+  test.each([false, true])(
+    'max_tokens 0 counts the prompt and generates nothing, streamed: %s',
+    async (stream) => {
+      const { client, engine } = await connect();
+      const request = { model, prompt: 'Once', max_tokens: 0, echo: true };
+      const texts = [];
+      let last;
+      if (stream) {
+        const options = { include_usage: true };
+        for await (const chunk of await client.completions.create({
+          ...request,
+          stream,
+          stream_options: options,
+        })) {
+          last = chunk;
+          for (const choice of chunk.choices) texts.push(choice.text, choice.finish_reason);
+        }
+      } else {
+        last = await client.completions.create(request);
+        texts.push(last.choices[0]?.text, last.choices[0]?.finish_reason);
+      }
+      expect(texts.filter((text) => text)).toEqual(['Once', 'length']);
+      expect(last?.usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 0 });
+      expect([engine.yielded, engine.running]).toEqual([0, 0]);
+    },
+  );
+
   test.each([
     ['suffix', { suffix: 'end' }],
-    ['best_of', { best_of: 3 }],
+    ['best_of', { best_of: 1, n: 2 }],
+    ['best_of', { best_of: 3, stream: true as const }],
+    ['best_of', { best_of: 65, prompt: ['a', 'b'] }],
     ['echo', { echo: true, logprobs: 1 }],
     ['prompt', { prompt: [1, 2] }],
-    ['prompt', { prompt: '' }],
   ])('%s is refused where it cannot be done', async (param, extra) => {
     const { client } = await connect();
     const { error } = (await client.completions

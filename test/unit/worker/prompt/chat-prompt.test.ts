@@ -45,6 +45,51 @@ test('gives ids of nine letters and digits to a template that requires them', ()
   expect(open(prompt, turns('call_1')).prompt).toBe('call00000 call00000=rain');
 });
 
+const turn = `{{ m.role + ':' + m.content + ';' }}`;
+const turns = `{% for m in messages %}${turn}{% endfor %}`;
+const leading =
+  "{% if messages[0].role == 'system' %}{{ 'S=' + messages[0].content + ';' }}{% set rest = messages[1:] %}{% else %}{% set rest = messages %}{% endif %}";
+const several: ChatMessage[] = [
+  { role: 'system', content: 'A' },
+  { role: 'system', content: 'B ' },
+  user,
+  { role: 'assistant', content: 'Hi' },
+  { role: 'system', content: 'C' },
+  user,
+];
+const late: ChatMessage[] = [user, { role: 'system', content: 'A' }, user];
+
+test.each([
+  [
+    'refuses others',
+    `${leading}{% for m in rest %}{% if m.role == 'system' %}{{ raise_exception('must be first') }}{% endif %}${turn}{% endfor %}`,
+  ],
+  [
+    'leaves others out',
+    `${leading}{% for m in rest %}{% if m.role != 'system' %}${turn}{% endif %}{% endfor %}`,
+  ],
+])('joins system messages at the front for a template that %s', (_, source) => {
+  const prompt = new ChatPrompt(source, none, false);
+  expect(open(prompt, several).prompt).toBe('S=A\n\nB \n\nC;user:Hello;assistant:Hi;user:Hello;');
+  expect(open(prompt, late).prompt).toBe('S=A;user:Hello;user:Hello;');
+});
+
+test('leaves system messages where they are for a template that takes them there', () => {
+  const prompt = new ChatPrompt(turns, none, false);
+  expect(open(prompt, several).prompt).toBe(
+    'system:A;system:B ;user:Hello;assistant:Hi;system:C;user:Hello;',
+  );
+  expect(open(prompt, late).prompt).toBe('user:Hello;system:A;user:Hello;');
+});
+
+test('an empty text begins with the first token, or with the last one of a model without', () => {
+  const start = (tokens: typeof none | { bos: string | null; eos: string }, addsBos = false) =>
+    open(new ChatPrompt(null, tokens, addsBos), [], { input: { prompt: '' } }).prompt;
+  expect(start({ bos: '<s>', eos: '</s>' })).toBe('<s>');
+  expect(start({ bos: null, eos: '</s>' })).toBe('</s>');
+  expect(start({ bos: '<s>', eos: '</s>' }, true)).toBe('');
+});
+
 test('leaves the first token to the engine that adds it', () => {
   const source = '{{ bos_token }}{% for m in messages %}{{ m.content + eos_token }}{% endfor %}';
   const tokens = { bos: '<s>', eos: '</s>' };
