@@ -27,7 +27,7 @@ import { freeBytes } from '../util/storage-estimate.ts';
 type LocalFile = ModelFile & { file: File };
 
 /** The type of a model's file, as most names of files have it. */
-const QUANTIZATION = /(?:^|[^a-z0-9])((?:I?Q\d|TQ\d|MXFP4|BF16|F16|F32)\w*)/i;
+const QUANTIZATION = /(?:^|[^a-z0-9])((?:I?Q\d|TQ\d|MXFP4|NVFP4|BF16|F16|F32)\w*)/i;
 
 function quantizationOf(kind: HubModel['kind'], file: string): string | null {
   if (kind === 'embedding') return file.endsWith('/model.onnx') ? null : embeddingQuantization(true);

@@ -135,3 +135,15 @@ test('an engine worker that may start no nested workers names that, for each eng
   await page.close();
   await site.stop();
 });
+
+test('a policy without WebAssembly is named, for each engine', async () => {
+  const site = await withPolicy(() => strict.replaceAll("'wasm-unsafe-eval'", ''));
+  const { page } = await openPage(context, site.url);
+  for (const model of ['amber-phoenix-4', 'jade-mole-4'] as const) {
+    const { code, message } = await outcome(page, model);
+    expect(message).toMatch(/Content-Security-Policy does not allow WebAssembly\. Add 'wasm-unsafe-eval'/);
+    expect(code).toBe('model_load_failed');
+  }
+  await page.close();
+  await site.stop();
+});

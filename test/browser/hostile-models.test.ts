@@ -88,13 +88,6 @@ const cases: Record<string, Case> = {
     code: INVALID,
     says: /chat template of more than 1 MiB/,
   },
-  'regular-expression.gguf': {
-    bytes: sound({
-      'tokenizer.chat_template': `{{ messages[0].content.split('x') }}${`${' '.repeat(1000)}x`.repeat(1000)}`,
-    }),
-    code: 'unsupported_model',
-    says: /chat template .* (not parsed within|takes longer than|split)/,
-  },
   '20-gigabytes.gguf': {
     bytes: header(Math.floor(20e9 / 34)),
     size: 20e9 + 4096,

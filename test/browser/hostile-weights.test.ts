@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, CatalogModel, Variant, WeightFile } from '../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
+import { firstLayers } from '../support/first-layers.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
 import { tinyGguf } from '../unit/model-files/gguf/tiny-gguf.ts';
@@ -12,6 +13,7 @@ import { AlteredSite } from '../support/altered-site.ts';
 
 const SOUND = 'sound-1';
 const MINI_LM = 'all-minilm-l6-v2';
+const CHAT_FILE = 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 
 let site: AlteredSite;
 let context: BrowserContext;
@@ -60,12 +62,20 @@ function safetensors(offsets: [number, number], headLength?: bigint): Buffer {
   return Buffer.concat([length, head, Buffer.alloc(8)]);
 }
 
+/** One word of a GGUF's header, the first after `key`, becomes another of the same length. */
+function renamed(bytes: Buffer, from: string, to: string, key = ''): Buffer {
+  const copy = Buffer.from(bytes);
+  copy.write(to, copy.indexOf(from, copy.indexOf(key)));
+  return copy;
+}
+
 const stored = (path: string): Promise<Buffer> => readFile(`public/models/${path}`);
 
 beforeAll(async () => {
   site = await AlteredSite.start(inject('siteUrl'), { isolated: true });
   context = await launch();
-  const real = await stored('smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf');
+  const real = await stored(CHAT_FILE);
+  const small = await firstLayers(`public/models/${CHAT_FILE}`, 1);
   const huge = smolLm2.files.map((file) => ({
     ...file,
     bytes: 2 ** 52,
@@ -85,6 +95,10 @@ beforeAll(async () => {
     chat('cut-short', real.subarray(0, 3_500_000)),
     // Its head is sound, and it is no model.
     chat('no-model', tinyGguf()),
+    // llama.cpp alone can tell what is wrong with these.
+    chat('no-tensor', renamed(small, 'blk.0.attn_q.weight', 'blk.0.attn_x.weight')),
+    chat('no-pre-tokenizer', renamed(small, 'smollm', 'smellm', 'tokenizer.ggml.pre')),
+    chat('no-merges', renamed(small, 'tokenizer.ggml.merges', 'tokenizer.ggml.verges')),
     embedding('offset-beyond', 'model.safetensors', safetensors([2 ** 40, 2 ** 40 + 8])),
     embedding('long-head', 'model.safetensors', safetensors([0, 8], 2n ** 60n)),
     embedding(
@@ -150,7 +164,10 @@ test('hostile weights of the right hash: each is refused by name, and what is so
       'weights_corrupt',
       /^The weight file hostile\/cut-short\.gguf says that its tensor .* and has 3500000/,
     ],
-    ['no-model', 'model_load_failed', /hostile\/no-model\.gguf/],
+    ['no-model', 'model_load_failed', /llama\.cpp says of its file: \w/],
+    ['no-tensor', 'model_load_failed', /says of its file: .*tensor 'blk\.0\.attn_q\.weight' not found/],
+    ['no-pre-tokenizer', 'model_load_failed', /says of its file: .*unknown pre-tokenizer type: 'smellm'/],
+    ['no-merges', 'model_load_failed', /says of its file: .*merges/],
     [
       'offset-beyond',
       'weights_corrupt',

@@ -71,7 +71,7 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   if (split && index >= count) throw new FormatError(`is part ${index + 1} of ${count}`);
   const architecture = text('general.architecture') ?? '';
   // Of a split model, the first file alone describes it.
-  if (index === 0) requireChat(architecture);
+  if (index === 0) requireChat(architecture, otherPurpose(gguf, architecture));
   requireTensors(gguf);
   const of = (key: string, max: number): number => number(`${architecture}.${key}`, max) ?? 0;
   for (const key of ['context_length', 'block_count', 'embedding_length', 'attention.head_count']) {
@@ -105,10 +105,23 @@ function chatTemplate(value: GgufValue['value'] | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-function requireChat(architecture: string): void {
+/** llama.cpp's number for a pooling that scores a pair of texts. */
+const RANK_POOLING = 4;
+/** Weights behind the last layer that turn a text into a score. */
+const CLASSIFIER = /^cls\./;
+
+/** What a model of a chat architecture was trained for in place of chat; undefined: for text. */
+function otherPurpose({ metadata, tensors }: Gguf, architecture: string): string | undefined {
+  const pooling = metadata.get(`${architecture}.pooling_type`)?.value;
+  if (pooling === RANK_POOLING || tensors.some(({ name }) => CLASSIFIER.test(name))) return RERANKER;
+  return typeof pooling === 'number' && pooling > 0 ? EMBEDDER : undefined;
+}
+
+function requireChat(architecture: string, purpose: string | undefined): void {
   if (architecture === '') throw new FormatError('names no architecture: it is no language model');
-  const other = OTHER_ARCHITECTURES.get(architecture);
-  if (other !== undefined) throw new FormatError(`is ${other} (${architecture}), and no chat model`);
+  const other = OTHER_ARCHITECTURES.get(architecture) ?? purpose;
+  if (other !== undefined)
+    throw new FormatError(`is no chat model, but ${other} (architecture ${architecture})`);
   if (CHAT_ARCHITECTURES.has(architecture)) return;
   throw new FormatError(
     `has the architecture ${architecture.slice(0, 40)}, which this version of llama.cpp does not have`,
@@ -167,16 +180,21 @@ function mostBytes({ tensors }: Gguf): string {
  * them. A test looks for each name in its WASM file.
  */
 export const CHAT_ARCHITECTURES: ReadonlySet<string> = new Set(
-  `afmoe apertus arcee arctic arwkv7 baichuan bailingmoe bailingmoe2 bitnet bloom chameleon chatglm codeshell cogvlm
-  cohere2 cohere2moe command-r dbrx deci deepseek deepseek2 dots1 ernie4_5 ernie4_5-moe exaone exaone-moe exaone4
-  falcon falcon-h1 gemma gemma2 gemma3 gemma3n gemma4 glm-dsa glm4 glm4moe gpt-oss gpt2 gptj gptneox granite
-  granitehybrid granitemoe grok grovemoe hunyuan-dense hunyuan-moe internlm2 jais jais2 jamba kimi-linear lfm2 lfm2moe
-  llama llama4 maincoder mamba mamba2 mimo2 minicpm minicpm3 minimax-m2 mistral3 mistral4 mpt nanbeige nemotron
-  nemotron_h nemotron_h_moe olmo olmo2 olmoe openelm orion paddleocr pangu-embedded phi2 phi3 phimoe plamo plamo2
-  plamo3 plm qwen qwen2 qwen2moe qwen2vl qwen3 qwen35 qwen35moe qwen3moe qwen3next qwen3vl qwen3vlmoe refact rnd1
-  rwkv6 rwkv6qwen2 rwkv7 sarvam-moe seed_oss smallthinker smollm3 stablelm starcoder starcoder2 step35 talkie
-  xverse`.split(/\s+/),
+  `afmoe apertus arcee arctic arwkv7 baichuan bailingmoe bailingmoe2 bitnet bloom chameleon chatglm codeshell
+  cogvlm cohere2 cohere2moe command-r dbrx deci deepseek deepseek2 deepseek32 dots1 ernie4_5 ernie4_5-moe exaone
+  exaone-moe exaone4 falcon falcon-h1 gemma gemma2 gemma3 gemma3n gemma4 glm-dsa glm4 glm4moe gpt-oss gpt2 gptj
+  gptneox granite granitehybrid granitemoe grok grovemoe hrm_text hunyuan-dense hunyuan-moe hunyuan_vl internlm2
+  jais jais2 jamba kimi-k3 kimi-linear laguna lfm2 lfm2moe llama llama4 maincoder mamba mamba2 mellum mimo2
+  minicpm minicpm3 minimax-m2 minimax-m3 mistral3 mistral4 mpt nanbeige nemotron nemotron_h nemotron_h_moe olmo
+  olmo2 olmoe openelm orion paddleocr pangu-embedded phi2 phi3 phimoe plamo plamo2 plamo3 plm qwen qwen2
+  qwen2moe qwen2vl qwen3 qwen35 qwen35moe qwen3moe qwen3next qwen3vl qwen3vlmoe refact rnd1 rwkv6 rwkv6qwen2
+  rwkv7 sarvam-moe seed_oss smallthinker smollm3 spark2_5 stablelm starcoder starcoder2 step35 talkie xverse`.split(
+    /\s+/,
+  ),
 );
+
+const EMBEDDER = 'an embedding model; localtext takes those as ONNX files';
+const RERANKER = 'a reranking model, which scores pairs of texts';
 
 /** What a file of another architecture is, for those that are often confused with chat models. */
 export const OTHER_ARCHITECTURES: ReadonlyMap<string, string> = new Map([
@@ -185,5 +203,5 @@ export const OTHER_ARCHITECTURES: ReadonlyMap<string, string> = new Map([
   ...`t5encoder gemma-embedding llama-embed bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2
   jina-bert-v3 eurobert`
     .split(/\s+/)
-    .map((name): [string, string] => [name, 'an embedding model']),
+    .map((name): [string, string] => [name, EMBEDDER]),
 ]);

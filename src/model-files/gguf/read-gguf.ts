@@ -216,4 +216,7 @@ export const TENSOR_TYPES: ReadonlyMap<number, TensorType> = new Map([
   [34, tensorType('TQ1_0', 256, 54)],
   [35, tensorType('TQ2_0', 256, 66)],
   [39, tensorType('MXFP4', 32, 17)],
+  [40, tensorType('NVFP4', 64, 36)],
+  [41, tensorType('Q1_0', 128, 18)],
+  [42, tensorType('Q2_0', 64, 18)],
 ]);

@@ -15,6 +15,7 @@ import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 import type { BackendBenchmark } from '../benchmark/backend-benchmark.ts';
 import { checkFormat, findBrokenJson } from '../../model-files/formats/check-format.ts';
+import { requireWasm } from './load-failed.ts';
 import { loadProgress, onlyForward } from './load-progress.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
 import type { StoredFile } from '../../model-files/stored-file.ts';
@@ -44,6 +45,7 @@ export class VariantLoader {
   async load(unresolved: Variant, given: LoadVariantOptions): Promise<Engine> {
     const { benchmark, sources, modelStorage } = this.#options;
     const options = { ...given, onProgress: onlyForward(given.onProgress) };
+    if (unresolved.files.length > 0 || unresolved.hub) requireWasm(unresolved);
     const variant = await sources.resolve(unresolved, options.signal);
     const isMeasured = this.#on(variant, 'wasm') !== undefined;
     const backend = isMeasured ? await benchmark.backend(variant) : null;

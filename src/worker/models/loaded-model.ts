@@ -2,10 +2,11 @@ import { type CatalogModel, type Variant, weightBytes } from '../../catalog/cata
 import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
 import { showSpan } from '../../util/user-timing.ts';
 import { abortable, backoff } from '../../util/async.ts';
-import { serverError, ServiceError } from '../../errors/service-error.ts';
+import { ServiceError } from '../../errors/service-error.ts';
 import type { Engine } from '../runtimes/engine.ts';
 import { KINDS } from '../../jobs/kinds.ts';
 import { SlotQueue } from '../slot-queue.ts';
+import { loadFailed } from './load-failed.ts';
 import { RateMeter } from './rate-meter.ts';
 
 export interface LoadVariantOptions {
@@ -176,14 +177,4 @@ export class LoadedModel {
       showSpan('load', performance.now() - began, { model: this.variant.name });
     }
   }
-}
-
-function loadFailed(variant: Variant, cause: unknown): ServiceError {
-  console.error(`localtext: ${variant.name} could not be loaded`, cause);
-  const paths = variant.files.map(({ path }) => path).join(', ');
-  return serverError(
-    'model_load_failed',
-    `The model ${variant.name} could not be loaded: the device may lack memory, or its files may be damaged (${paths}). Close other tabs, or choose another model, and try again.`,
-    cause,
-  );
 }

@@ -10,6 +10,7 @@ import { halvedLengths } from '../../../catalog/memory-estimate.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
+import { isOutOfMemory } from '../out-of-memory.ts';
 import { watchWasm } from '../wasm-file.ts';
 import { NativeLog, serverCalls } from './internals/server-calls.ts';
 import { kernelsOf, mediaMarkerOf, proveTaking, useWorkerFile } from './internals/worker-proxy.ts';
@@ -71,6 +72,13 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat'> = async (variant, con
 
 class NotLoaded extends Error {}
 
+/** A smaller context does not help here. */
+const unusableFile = (variant: string, reason: string): ServiceError =>
+  serverError(
+    'model_load_failed',
+    `The model ${variant} could not be loaded. llama.cpp says of its file: ${reason}. Use a file that this version of llama.cpp can read.`,
+  );
+
 /** Also of a file whose hash is right: a catalog may name something else. */
 async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void> {
   for (const [index, blob] of blobs.entries()) {
@@ -109,7 +117,8 @@ async function start(
   } catch (error) {
     // One that has not started does not answer that either.
     await withTimeout(wllama.exit(), EXIT_MS);
-    throw error;
+    const { loadError } = log;
+    throw loadError === null || isOutOfMemory(loadError) ? error : unusableFile(variant.name, loadError);
   } finally {
     there.abort();
   }

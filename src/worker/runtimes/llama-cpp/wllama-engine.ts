@@ -25,8 +25,8 @@ import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
 /** How often an image's digest stands in the key of a prompt: of 64 characters, as many as 500 tokens have. */
 const IMAGE_KEYS = 32;
 
-/** llama.cpp's server cuts images into tiles before anything is computed. */
-const IMAGES_REFUSED = /Failed to (format input|tokenize prompt|load image)/;
+/** llama.cpp's server cuts text into tokens, and images into tiles, before anything is computed. */
+const PROMPT_REFUSED = /Failed to (format input|tokenize prompt|load image)/;
 
 /** Attempts at a reply that the other slots crowded out of the context. */
 const TRIES = 3;
@@ -115,7 +115,7 @@ export class WllamaEngine implements Engine<'chat'> {
       else yield* complete(toCompletion(job, prompt));
     } catch (error) {
       signal.throwIfAborted();
-      throw this.#translate(error, job.constraint !== undefined);
+      throw this.#translate(error, job);
     }
   }
 
@@ -264,13 +264,13 @@ export class WllamaEngine implements Engine<'chat'> {
     await this.#wllama.exit();
   }
 
-  #translate(error: unknown, constrained: boolean): ServiceError {
+  #translate(error: unknown, job: ChatJob): ServiceError {
     if (error instanceof ServerMemoryError) {
       this.#dead = true;
       // Loaded again, it is asked once more: without the states of earlier prompts, the request may fit.
       return this.#hasAnswered ? engineCrashed(error) : outOfMemory(this.fingerprint, error);
     }
-    const translated = fromWllamaError(error, constrained);
+    const translated = fromWllamaError(error, job);
     if (translated.code === 'engine_crashed') this.#dead = true;
     return translated;
   }
@@ -284,16 +284,18 @@ const isTooLong = (
   error.contextLength !== undefined;
 
 /** Its refusals of one request, distinguished; anything else has broken it. */
-function fromWllamaError(error: unknown, constrained: boolean): ServiceError {
+function fromWllamaError(error: unknown, { constraint, input }: ChatJob): ServiceError {
   if (error instanceof ServiceError) return error;
   if (!(error instanceof RequestRejectedError)) return engineCrashed(error);
   if (isTooLong(error)) return contextLengthExceeded(error.promptTokens, error.contextLength);
-  if (IMAGES_REFUSED.test(error.message)) {
+  if (PROMPT_REFUSED.test(error.message)) {
     const message =
-      'The engine could not prepare the images of this request: they take more memory than it has for them. Send fewer images.';
+      imagesOf(input).length > 0
+        ? 'The engine could not prepare the images of this request: they take more memory than it has for them. Send fewer images.'
+        : "The model's vocabulary has no tokens for some characters of this text. Leave them out, or choose another model.";
     return requestError(400, message, 'invalid_value', 'messages');
   }
-  if (constrained) {
+  if (constraint !== undefined) {
     return requestError(
       400,
       'The response format cannot be enforced: its JSON schema uses something that the grammar cannot express. Simplify the schema.',

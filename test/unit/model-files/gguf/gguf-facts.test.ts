@@ -58,8 +58,14 @@ test('a part of a split model tells which it is, and needs no architecture', asy
 test.each<[string, Record<string, number | string>, RegExp]>([
   ['of an unknown architecture', { 'general.architecture': 'nonsense' }, /architecture nonsense, which/],
   ['of no architecture', { 'general.architecture': '' }, /names no architecture/],
-  ['of an embedding model', { 'general.architecture': 'bert' }, /is an embedding model \(bert\)/],
-  ['of an image projector', { 'general.architecture': 'clip' }, /is the image or audio part/],
+  [
+    'of an embedding model',
+    { 'general.architecture': 'bert' },
+    /is no chat model, but an embedding model; .* ONNX files \(architecture bert\)/,
+  ],
+  ['of a chat architecture that makes vectors', { 'llama.pooling_type': 3 }, /but an embedding model/],
+  ['of a chat architecture that ranks', { 'llama.pooling_type': 4 }, /but a reranking model/],
+  ['of an image projector', { 'general.architecture': 'clip' }, /but the image or audio part/],
   ['with a context without end', { 'llama.context_length': 2 ** 31 }, /gives 2147483648 as llama\.context/],
   ['with layers without end', { 'llama.block_count': 2 ** 31 }, /gives 2147483648 as llama\.block_count/],
   ['of a million parts', { 'split.count': 1e6 }, /gives 1000000 as split\.count/],
@@ -120,6 +126,23 @@ test('control characters and changes of direction are left out of names', async 
 test('a quantization that llama.cpp does not have is refused', async () => {
   const bytes = writeGguf({ metadata: chatMetadata, tensors: [{ ...oneTensor, type: 31 }] });
   await expect(factsOf(bytes)).rejects.toThrow('element type 31 of token_embd.weight');
+});
+
+test('a model with the weights of a classifier is a reranker', async () => {
+  const bytes = withTensors(norm, { ...norm, name: 'cls.output.weight' });
+  await expect(factsOf(bytes)).rejects.toThrow('is no chat model, but a reranking model');
+});
+
+test.each([
+  ['NVFP4', 40, 64, 36],
+  ['Q1_0', 41, 128, 18],
+  ['Q2_0', 42, 64, 18],
+])('%s is known, with the size of its blocks', async (quantization, type, elements, bytes) => {
+  const file = writeGguf({
+    metadata: { ...chatMetadata, 'general.file_type': 999 },
+    tensors: [{ ...oneTensor, type, shape: [elements, 2], bytes: 2 * bytes }, norm],
+  });
+  expect(await factsOf(file)).toMatchObject({ quantization });
 });
 
 test('a ZIP archive is named, and a file that cannot be read to its end', async () => {

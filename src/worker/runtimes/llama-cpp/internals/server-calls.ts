@@ -95,16 +95,31 @@ const BAD_ALLOC = 'bad_alloc';
 /** The server has too little memory for a request. Loading it again drops its saved prompt states. */
 export class ServerMemoryError extends Error {}
 
-/** wllama's logger. Prints nothing; the cause of one failure is only in llama.cpp's log. */
+/** llama.cpp's reason for a failed load, which comes before the lines of its callers. */
+const LOAD_ERROR = /error loading model[^:]*: *(.+)/;
+const MAX_REASON = 300;
+
+/** wllama's logger. Prints nothing; the causes of some failures are only in llama.cpp's log. */
 export class NativeLog {
   readonly debug = ignore;
   readonly log = ignore;
   readonly warn = ignore;
   #sawBadAlloc = false;
+  #loadError: string | null = null;
 
   readonly error = (...parts: unknown[]): void => {
-    this.#sawBadAlloc ||= parts.some((part) => typeof part === 'string' && part.includes(BAD_ALLOC));
+    for (const part of parts) {
+      if (typeof part !== 'string') continue;
+      this.#sawBadAlloc ||= part.includes(BAD_ALLOC);
+      this.#loadError = LOAD_ERROR.exec(part)?.[1]?.slice(0, MAX_REASON) ?? this.#loadError;
+    }
   };
+
+  /** llama.cpp's reason why it does not load a model, such as a missing tensor. It quotes the file, which may hold anything. */
+  get loadError(): string | null {
+    // oxlint-disable-next-line no-control-regex -- they would be printed
+    return this.#loadError?.replaceAll(/[\u0000-\u001F\u007F-\u009F]/g, ' ').trim() ?? null;
+  }
 
   /** Whether an allocation has failed since this was last asked. */
   takeBadAlloc(): boolean {
