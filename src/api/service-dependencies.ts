@@ -1,7 +1,7 @@
 import type { CatalogModel, VariantSampling } from '../catalog/catalog.ts';
 import type { WaitingStage } from '../protocol/engine-port.ts';
 import type { ChatMessage } from '../jobs/chat.ts';
-import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
+import type { EventOf, JobOf, Kind, ModelKind } from '../jobs/kinds.ts';
 import type { ModelFacts } from '../protocol/model-facts.ts';
 import type { RequestLogEntry } from '../protocol/request-log.ts';
 import type { ModelStatus, VariantReason } from '../protocol/worker-control.ts';
@@ -69,7 +69,7 @@ export interface ModelDetails extends Pick<ModelStatus, 'state' | 'fingerprint' 
 
 export interface ModelEntry {
   id: string;
-  kind: Kind;
+  kind: ModelKind;
   created: number;
   ownedBy: string;
   /** Used when the request names none. */

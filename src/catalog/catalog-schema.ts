@@ -1,5 +1,5 @@
 import { z } from '../util/full-zod.ts';
-import { type Kind, KINDS } from '../jobs/kinds.ts';
+import { KINDS, MODEL_KINDS } from '../jobs/kinds.ts';
 import { type EngineRules, httpUrl } from './engines/engine-rules.ts';
 import { byteCount, sha256Hex, weightFile, weightPath } from './weight-path.ts';
 
@@ -60,8 +60,6 @@ export type CatalogEngines = Readonly<Record<string, EngineRules>>;
 const listed = (words: readonly string[], type: 'conjunction' | 'disjunction'): string =>
   new Intl.ListFormat('en-GB', { type }).format(words);
 
-const kinds = Object.keys(KINDS) as Kind[];
-
 function variantSchema(engines: CatalogEngines) {
   const [first, ...others] = Object.entries(engines).map(([engine, { fields }]) =>
     z.looseObject({ ...base, ...fields, engine: z.literal(engine) }),
@@ -74,7 +72,7 @@ function variantSchema(engines: CatalogEngines) {
 const modelSchema = (engines: CatalogEngines) =>
   z.strictObject({
     id: name,
-    kind: z.enum(kinds, { error: `must be ${listed(kinds, 'disjunction')}` }),
+    kind: z.enum(MODEL_KINDS, { error: `must be ${listed(MODEL_KINDS, 'disjunction')}` }),
     created: z.int().nonnegative(),
     variants: z.array(variantSchema(engines)).min(1, 'must name at least one variant'),
     route: z.enum(['device-first', 'server-first'], 'must be device-first or server-first').optional(),

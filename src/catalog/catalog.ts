@@ -1,4 +1,4 @@
-import type { Kind } from '../jobs/kinds.ts';
+import type { ModelKind } from '../jobs/kinds.ts';
 import type { Variant } from './engines/index.ts';
 import { hasProjector, hasWeights } from './variant.ts';
 
@@ -22,7 +22,7 @@ export interface Catalog {
 
 export interface CatalogModel {
   id: string;
-  kind: Kind;
+  kind: ModelKind;
   /** Unix seconds. */
   created: number;
   /** In order of preference: the first that this device can run, and whose weights can be fetched, is taken. */

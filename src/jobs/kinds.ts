@@ -3,14 +3,21 @@ import type { ChatEvent, ChatJob } from './chat.ts';
 import type { EmbeddingEvent, EmbeddingJob } from './embedding.ts';
 import type { TranscriptionEvent, TranscriptionJob } from './transcription.ts';
 
-/** What each kind of model is asked, and what its engine yields for it: any number of events, and `done` last. */
+/**
+ * What an engine is asked, what it yields for it (any number of events, and `done` last), and the kinds of models that can
+ * answer.
+ */
 export interface JobKinds {
-  chat: { job: ChatJob; event: ChatEvent };
-  embedding: { job: EmbeddingJob; event: EmbeddingEvent };
-  transcription: { job: TranscriptionJob; event: TranscriptionEvent };
+  chat: { job: ChatJob; event: ChatEvent; model: 'chat' };
+  embedding: { job: EmbeddingJob; event: EmbeddingEvent; model: 'embedding' };
+  transcription: { job: TranscriptionJob; event: TranscriptionEvent; model: 'transcription' };
 }
 
 export type Kind = 'chat' | 'embedding' | 'transcription';
+
+/** Kinds of models: each is the kind of the jobs that its engine runs by itself. */
+export const MODEL_KINDS = ['chat', 'embedding', 'transcription'] as const satisfies Kind[];
+export type ModelKind = (typeof MODEL_KINDS)[number];
 
 /** The job of a kind. The intersection lets the compiler infer the kind from a job. */
 export type JobOf<K extends Kind> = JobKinds[K]['job'] & { kind: K };
@@ -28,17 +35,22 @@ export const limited = <J extends AnyJob, Limit extends Partial<AnyJob>>(
 export type Job = JobKinds[Kind]['job'];
 export type JobEvent = EventOf<Kind>;
 
-interface KindFacts {
+interface KindFacts<K extends Kind> {
   /** The kind in an error message. */
   noun: string;
-  /** What every model of the kind can do, in GET /v1/models. */
+  /** Name of the ability in GET /v1/models. */
   capability: string;
+  models: readonly JobKinds[K]['model'][];
   /** An engine mixes the inputs of all requests into its batches: a queue before it gains nothing. */
   isBatched?: true;
 }
 
 export const KINDS = {
-  chat: { noun: 'a chat', capability: 'chat' },
-  embedding: { noun: 'an embedding', capability: 'embeddings', isBatched: true },
-  transcription: { noun: 'a transcription', capability: 'transcription' },
-} as const satisfies Record<Kind, KindFacts>;
+  chat: { noun: 'a chat', capability: 'chat', models: ['chat'] },
+  embedding: { noun: 'an embedding', capability: 'embeddings', models: ['embedding'], isBatched: true },
+  transcription: { noun: 'a transcription', capability: 'transcription', models: ['transcription'] },
+} as const satisfies { [K in Kind]: KindFacts<K> };
+
+/** Whether models of one kind answer jobs of another. */
+export const answers = (model: ModelKind, job: Kind): boolean =>
+  KINDS[job].models.some((each) => each === model);

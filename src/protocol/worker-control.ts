@@ -1,4 +1,4 @@
-import type { Kind } from '../jobs/kinds.ts';
+import type { ModelKind } from '../jobs/kinds.ts';
 import type { BuiltInModel } from './built-in.ts';
 import type { Catalog, VariantSampling } from '../catalog/catalog.ts';
 import type { SharedFiles } from '../util/cross-origin-storage.ts';
@@ -108,7 +108,7 @@ export interface EngineStatus {
 
 export interface ModelStatus {
   id: string;
-  kind: Kind;
+  kind: ModelKind;
   state: 'idle' | 'loading' | 'ready' | 'failed';
   /** Weights, quantization and backend, once chosen. */
   fingerprint: string | null;

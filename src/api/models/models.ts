@@ -4,7 +4,7 @@ import { jsonResponse } from '../http/response.ts';
 import { shortened } from '../body/schema-issues.ts';
 import type { Admitted, ModelDetails, ModelDirectory, ModelEntry } from '../service-dependencies.ts';
 import { requestError, type ServiceError } from '../../errors/service-error.ts';
-import { KINDS } from '../../jobs/kinds.ts';
+import { answers, type Kind, KINDS } from '../../jobs/kinds.ts';
 import type { ModelFacts } from '../../protocol/model-facts.ts';
 import { type Catalog, maySee } from '../../catalog/catalog.ts';
 
@@ -46,18 +46,19 @@ const toModel = (
   facts: ModelFacts = { capabilities: [KINDS[kind].capability] },
 ) => ({ id, object: 'model', created, owned_by: ownedBy, ...facts }) satisfies OpenAI.Model;
 
-/** @throws ServiceError 404 for a model that there is not, that this key may not use, or of the other kind. */
+/** @throws ServiceError 404 for a model that there is not, that this key may not use, or of a kind that does not answer such jobs. */
 export async function requireModel(
   directory: ModelDirectory,
   id: string,
-  kind: ModelEntry['kind'],
+  kind: Kind,
   admitted: Admitted,
 ): Promise<ModelEntry> {
   const model = await directory.find(id);
-  if (model?.kind === kind && mayUse(admitted, model, id)) return model;
-  const usable = await usableModels(directory, admitted, (entry) => entry.kind === kind);
+  const isFit = (entry: ModelEntry): boolean => answers(entry.kind, kind);
+  if (model && isFit(model) && mayUse(admitted, model, id)) return model;
+  const usable = await usableModels(directory, admitted, isFit);
   const choice = `Models for this: ${usable.join(', ') || 'none'}.`;
-  if (model && model.kind !== kind) {
+  if (model && !isFit(model)) {
     throw modelNotFound(
       `\`model\` ${JSON.stringify(shortened(id, 80))} is ${KINDS[model.kind].noun} model and cannot be used here. ${choice}`,
     );

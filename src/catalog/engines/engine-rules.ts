@@ -1,5 +1,5 @@
 import { z } from '../../util/full-zod.ts';
-import type { Kind } from '../../jobs/kinds.ts';
+import type { ModelKind } from '../../jobs/kinds.ts';
 import { type VariantBase, weightBytes } from '../variant.ts';
 
 /** The parts of a variant that its memory depends on. */
@@ -22,7 +22,7 @@ export interface EngineRules<V extends VariantBase = VariantBase> {
   /** Schemas of the variant's own fields. */
   fields: Record<OwnField<V>, z.ZodType>;
   /** What such a model can be for, the likeliest first. */
-  kinds(variant: Readonly<Record<string, unknown>>): readonly Kind[];
+  kinds(variant: Readonly<Record<string, unknown>>): readonly ModelKind[];
   /** Memory on this device. Absent: its variants run elsewhere and have no weights. */
   memory?(variant: SizedVariant): MemoryEstimate;
 }

@@ -1,7 +1,7 @@
 import { type Catalog, type CatalogModel, hasWeights, type Variant } from '../../catalog/catalog.ts';
 import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
 import { abortable } from '../../util/async.ts';
-import type { Job } from '../../jobs/kinds.ts';
+import { answers, type Job, type Kind } from '../../jobs/kinds.ts';
 import type { Engine, Engines } from '../runtimes/engine.ts';
 import { ENGINES } from '../runtimes/registry.ts';
 import { toWireError } from '../../errors/engine-errors.ts';
@@ -78,7 +78,7 @@ export class ModelManager {
   }
 
   /** The model that answers for this id: the first variant that has not failed for good. */
-  loadedModel(id: string, kind?: CatalogModel['kind'], limit: Limit = {}): LoadedModel {
+  loadedModel(id: string, kind?: Kind, limit: Limit = {}): LoadedModel {
     const model = this.#model(id, kind);
     const plan = this.#plans.get(id);
     const loadedModels = this.#allowed(model, limit, plan?.candidates);
@@ -262,9 +262,9 @@ export class ModelManager {
     });
   }
 
-  #model(id: string, kind?: CatalogModel['kind']): CatalogModel {
+  #model(id: string, kind?: Kind): CatalogModel {
     const model = this.#catalog.models.find((candidate) => candidate.id === id);
-    if (!model || (kind && model.kind !== kind)) {
+    if (!model || (kind && !answers(model.kind, kind))) {
       throw requestError(400, `There is no ${kind ?? ''} model ${id} here.`, 'model_not_found', 'model');
     }
     return model;

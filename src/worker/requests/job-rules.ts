@@ -1,31 +1,38 @@
 import { isContextLengthError } from '../../errors/engine-errors.ts';
 import type { ChatEvent, ChatJob } from '../../jobs/chat.ts';
-import type { EventOf, JobOf, Kind } from '../../jobs/kinds.ts';
+import type { EventOf, JobKinds, JobOf, Kind, ModelKind } from '../../jobs/kinds.ts';
 import { dropOldestTurns, MAX_TRUNCATIONS } from '../prompt/truncate-messages.ts';
 import type { Engine } from '../runtimes/engine.ts';
 
-/** What a kind of job needs beside its engine. */
+/** How a kind of job is run. */
 interface JobRules<K extends Kind> {
   /** Checks the job before a model is loaded for it. @throws ServiceError 400 */
   check?(job: JobOf<K>): Promise<void>;
-  /** Runs the job in another way than the engine alone does. */
-  run?(
-    engine: Engine<K>,
+  run(
+    engine: Engine<JobKinds[K]['model']>,
     job: JobOf<K>,
     signal: AbortSignal,
     onPrefill: () => void,
   ): AsyncIterable<EventOf<K>>;
 }
 
+const alone = <K extends ModelKind>(
+  engine: Engine<K>,
+  job: JobOf<K>,
+  signal: AbortSignal,
+  onPrefill: () => void,
+): AsyncIterable<EventOf<K>> => engine.run(job, signal, onPrefill);
+
 const RULES: { [K in Kind]: JobRules<K> } = {
   chat: {
     run: (engine, job, signal, onPrefill) =>
       job.truncate ? truncating(engine, job, signal, onPrefill) : engine.run(job, signal, onPrefill),
   },
-  embedding: {},
+  embedding: { run: alone },
   transcription: {
     check: async ({ fields }) =>
       void (await import('../runtimes/whisper/form-fields.ts')).parseFields(fields),
+    run: alone,
   },
 };
 

@@ -1,11 +1,20 @@
 import { toWireError } from '../../errors/engine-errors.ts';
 import { serverError } from '../../errors/service-error.ts';
-import { type EventOf, type JobEvent, type JobOf, type Kind, KINDS, limited } from '../../jobs/kinds.ts';
+import {
+  answers,
+  type EventOf,
+  type JobEvent,
+  type JobKinds,
+  type JobOf,
+  type Kind,
+  KINDS,
+  limited,
+} from '../../jobs/kinds.ts';
 import type { WaitingStage } from '../../protocol/engine-port.ts';
 import { showSpan, type SpanDetail } from '../../util/user-timing.ts';
 import type { LoadedModel } from '../models/loaded-model.ts';
 import type { ModelManager } from '../models/model-manager.ts';
-import { runs, type Engine } from '../runtimes/engine.ts';
+import type { Engine } from '../runtimes/engine.ts';
 import { rulesOf } from './job-rules.ts';
 
 /** Why nothing has come yet; with `prefill`, the fingerprint of the variant that computes. */
@@ -51,8 +60,7 @@ async function serveOnce<K extends Kind>(
     const detail = { requestId: id, model: job.model };
     showSpan('queue', queueMs, detail);
     const onPrefill = () => onStage('prefill', engine.fingerprint);
-    const { run } = rulesOf<K>(job.kind);
-    const events = run ? run(engine, job, signal, onPrefill) : engine.run(job, signal, onPrefill);
+    const events = rulesOf<K>(job.kind).run(engine, job, signal, onPrefill);
     for await (const event of events) {
       if (event.type === 'done') {
         showTimings(event.timings, detail);
@@ -81,7 +89,7 @@ function showTimings(timings: Extract<JobEvent, { type: 'done' }>['timings'], de
 
 interface Place<K extends Kind> {
   loadedModel: LoadedModel;
-  engine: Engine<K>;
+  engine: Engine<JobKinds[K]['model']>;
   leave(): void;
 }
 
@@ -114,7 +122,7 @@ async function enterQueue<K extends Kind>(
         if (loadedModel.queue.busy) onStage('queued');
         const leave = await queued;
         const { engine } = loadedModel;
-        if (engine && runs(engine, kind)) return { loadedModel, engine, leave };
+        if (engine && canRun(engine, kind)) return { loadedModel, engine, leave };
         if (engine) throw unsuitable(model, kind);
       }
       // Another variant answers, or the engine crashed while this job waited: once more.
@@ -126,6 +134,9 @@ async function enterQueue<K extends Kind>(
     }
   }
 }
+
+const canRun = <K extends Kind>(engine: Engine, kind: K): engine is Engine<JobKinds[K]['model']> =>
+  answers(engine.kind, kind);
 
 const unsuitable = (model: string, kind: Kind) =>
   serverError(

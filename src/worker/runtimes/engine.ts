@@ -1,6 +1,6 @@
 import type { VariantBase } from '../../catalog/catalog.ts';
 import type { EngineRules } from '../../catalog/engines/engine-rules.ts';
-import type { EventOf, JobOf, Kind } from '../../jobs/kinds.ts';
+import type { EventOf, JobOf, ModelKind } from '../../jobs/kinds.ts';
 import type { Capability } from '../../protocol/model-facts.ts';
 import type { PageServices } from '../../protocol/worker-control.ts';
 
@@ -17,7 +17,7 @@ export interface LoadedFacts {
 }
 
 /** A model in memory. Ids, choices, stop sequences and OpenAI's formats are above it. */
-export interface Engine<K extends Kind = Kind> {
+export interface Engine<K extends ModelKind = ModelKind> {
   readonly kind: K;
   /** Names weights, quantization, kernels and backend: `smollm2-135m-instruct-q8_0-wllama-k0123abcd-wasm-2t`. */
   readonly fingerprint: string;
@@ -34,7 +34,8 @@ export interface Engine<K extends Kind = Kind> {
   unload(): Promise<void>;
 }
 
-export const runs = <K extends Kind>(engine: Engine, kind: K): engine is Engine<K> => engine.kind === kind;
+export const runs = <K extends ModelKind>(engine: Engine, kind: K): engine is Engine<K> =>
+  engine.kind === kind;
 
 export interface EngineContext extends Partial<PageServices> {
   /** A weight file's bytes, from the store (downloaded first when needed), checked against the catalog's hash. */
@@ -48,7 +49,7 @@ export interface EngineContext extends Partial<PageServices> {
   signal: AbortSignal;
 }
 
-export type LoadEngine<V extends VariantBase, K extends Kind> = (
+export type LoadEngine<V extends VariantBase, K extends ModelKind> = (
   variant: V,
   context: EngineContext,
 ) => Promise<Engine<K>>;
