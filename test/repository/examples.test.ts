@@ -10,6 +10,6 @@ test('the examples have the same stylesheet', async () => {
     (path) => path.endsWith('style.css') && !path.includes('node_modules') && !path.includes('dist'),
   );
   const texts = await Promise.all(paths.map((path) => readFile(join('examples', path), 'utf8')));
-  expect(new Set(paths.map((path) => path.split(/[\\/]/)[0])).size).toBe(12);
+  expect(new Set(paths.map((path) => path.split(/[\\/]/)[0])).size).toBe(13);
   expect(paths.filter((_, index) => texts[index] !== texts[0])).toEqual([]);
 });

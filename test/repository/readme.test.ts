@@ -31,6 +31,7 @@ const DOCUMENTS = [
     'openai-agents',
     'offline-chat',
     'voice-notes',
+    'sorted-inbox',
     'ray-serve',
   ].map((name) => `examples/${name}/README.md`),
 ];

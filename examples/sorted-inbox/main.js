@@ -1,0 +1,72 @@
+import { start } from 'localtext';
+import { FOLDERS } from './mails.js';
+
+const MODEL = 'jade-mole-4';
+const form = document.querySelector('form');
+const output = document.querySelector('output');
+const main = document.querySelector('main');
+
+const lists = Object.fromEntries(
+  Object.keys(FOLDERS).map((name) => {
+    const heading = document.createElement('h2');
+    heading.textContent = name;
+    const list = document.createElement('ul');
+    list.id = name;
+    main.append(heading, list);
+    return [name, list];
+  }),
+);
+
+const localtext = await start();
+// A key names the application. This one is the same after a reload and in every tab.
+const { key } = await localtext.keys.ensure({ label: 'sorted-inbox example' });
+await localtext.ready(MODEL, {
+  onProgress({ loadedBytes, totalBytes }) {
+    output.textContent = `Loading ${MODEL}: ${Math.round((100 * loadedBytes) / totalBytes)} %`;
+  },
+});
+
+/** Puts a mail into the most probable folder. @returns the folder's name */
+async function sort(mail) {
+  const response = await fetch(`${localtext.baseURL}/decisions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: MODEL,
+      input: mail,
+      questions: [
+        {
+          type: 'choice',
+          instructions: 'Into which folder does this mail belong?',
+          choices: Object.entries(FOLDERS).map(([value, { description }]) => ({ value, description })),
+        },
+      ],
+    }),
+  });
+  const { answers, error } = await response.json();
+  if (error) throw new Error(error.message);
+  const [{ choice, confidence }] = answers;
+  const item = document.createElement('li');
+  item.textContent = `${mail} (${Math.round(100 * confidence)} %)`;
+  lists[choice].prepend(item);
+  return choice;
+}
+
+// The labels are not shown to the model: they tell how well it sorts.
+const labelled = Object.entries(FOLDERS).flatMap(([name, { mails }]) =>
+  mails.map((mail) => ({ name, mail })),
+);
+let right = 0;
+for (const { name, mail } of labelled) if ((await sort(mail)) === name) right++;
+output.textContent = `${right} of ${labelled.length} mails are sorted as a person did.`;
+form.querySelector('button').disabled = false;
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  try {
+    const folder = await sort(form.elements.mail.value);
+    output.textContent = `Sorted into ${folder}.`;
+  } catch (error) {
+    output.textContent = error.message;
+  }
+});

@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+
+import { expect, inject, onTestFinished, test } from 'vitest';
+
+import { launch } from '../support/launch.ts';
+import { freePort } from '../support/static-site.ts';
+import { openExample } from './support/drive.ts';
+import { linkModels } from './support/models.ts';
+import { startVite } from './support/vite-server.ts';
+import { run } from './support/workspace.ts';
+
+/** Of 24 mails; what the weights sort, less two. */
+const LEAST_RIGHT = 18;
+
+test('sorted-inbox: most mails are sorted as they are labelled, also without the server', async () => {
+  const folder = join(inject('examples'), 'sorted-inbox');
+  await run(folder, 'npm', 'run', 'build');
+  await linkModels(join(folder, 'dist'));
+  const server = await startVite(folder, 'preview', await freePort());
+  onTestFinished(() => server.stop());
+  const context = await launch();
+  onTestFinished(() => context.close());
+  const { page, faults } = await openExample(context, server.url);
+  const sorted = async (): Promise<number> => {
+    const text = await page.getByText('as a person did').innerText({ timeout: 90_000 });
+    return Number(/^\d+/.exec(text)?.[0]);
+  };
+  expect(await sorted()).toBeGreaterThanOrEqual(LEAST_RIGHT);
+
+  await server.stop();
+  await page.reload();
+  expect(await sorted()).toBeGreaterThanOrEqual(LEAST_RIGHT);
+  await page.getByRole('textbox', { name: 'A new mail' }).fill('My parcel has not arrived yet.');
+  await page.getByRole('button', { name: 'Receive' }).click();
+  await page.getByText('Sorted into orders.').waitFor();
+  expect(faults).toEqual([]);
+});
