@@ -1,14 +1,20 @@
 // How often the smallest chat model answers correctly, with and without its template's own text; `-- --weights q4_1` for
-// the other file. `-- --speech`: word errors and times of the speech model, beside faster-whisper's; it needs Python 3.11 and
-// espeak-ng. Run by hand: each takes some ten minutes.
+// the other file. `-- --speech`: word errors of the speech model, beside faster-whisper's; it needs Python 3.11 and espeak-ng.
+// `-- --decisions`: /v1/decisions on labelled texts; `--texts 3` takes a third of them.
 import { parseArgs } from 'node:util';
 import { runnerImport } from 'vite';
 
 const { values } = parseArgs({
-  options: { weights: { type: 'string', default: 'q8_0' }, speech: { type: 'boolean', default: false } },
+  options: {
+    weights: { type: 'string', default: 'q8_0' },
+    speech: { type: 'boolean', default: false },
+    decisions: { type: 'boolean', default: false },
+    texts: { type: 'string', default: '1' },
+  },
 });
 const load = async (path) =>
   (await runnerImport(`/tools/bench/quality/${path}.ts`, { configFile: false, logLevel: 'warn' })).module;
 if (values.speech) await (await load('speech/run')).measureSpeech();
+else if (values.decisions) await (await load('decisions/run')).measureDecisions(Number(values.texts));
 else await (await load('run')).measureQuality(values.weights);
 process.exit(0);

@@ -1,0 +1,96 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright';
+import { build } from 'vite';
+
+import { launch } from '../../../../test/support/launch.ts';
+import { pullTestWeights } from '../../../../test/support/pull-test-weights.ts';
+import { StaticSite } from '../../../../test/support/static-site.ts';
+import { type Judged, type Method, METHODS, type Task } from './methods.ts';
+
+interface Outcome extends Judged {
+  isRight: boolean;
+  ms: number;
+}
+
+/**
+ * Prints accuracy, calibration error and milliseconds of each method on the labelled texts.
+ * @param step takes every text of that many
+ */
+export async function measureDecisions(step: number): Promise<void> {
+  const tasks = JSON.parse(await readFile(new URL('labelled-texts.json', import.meta.url), 'utf8')) as Task[];
+  await pullTestWeights();
+  await build({ mode: 'browser-tests', logLevel: 'warn' });
+  const site = await StaticSite.start();
+  const context = await launch({ extraArgs: ['--disable-blink-features=WebGPU'] });
+  try {
+    const page = await context.newPage();
+    await page.goto(`${site.url}/test-page.html`);
+    for (const method of METHODS) {
+      const outcomes: Outcome[] = [];
+      for (const task of tasks) {
+        const own = await outcomesOf(page, method, task, step);
+        outcomes.push(...own);
+        console.log(line(`${method.name}: ${task.task}`, own));
+      }
+      console.log(line(`${method.name}: all`, outcomes));
+    }
+  } finally {
+    await context.close();
+    await site.stop();
+  }
+}
+
+async function outcomesOf(page: Page, method: Method, task: Task, step: number): Promise<Outcome[]> {
+  const texts = Object.entries(task.texts).flatMap(([label, list]) =>
+    list.filter((_, index) => index % step === 0).map((text) => ({ label, text })),
+  );
+  const asked = texts.map(({ text }) => method.ask(task, text));
+  const answers = await page.evaluate(async (requests) => {
+    const limits = { requestsPerMinute: 100_000, tokensPerMinute: 100_000_000 };
+    const { key } = await (await window.localtext).keys.ensure({ label: 'quality', limits });
+    const told: { json: unknown; ms: number }[] = [];
+    for (const { path, body } of requests) {
+      const began = performance.now();
+      const response = await fetch(path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      const text = await response.text();
+      if (!response.ok) throw new Error(text);
+      told.push({ json: JSON.parse(text), ms: performance.now() - began });
+    }
+    return told;
+  }, asked);
+  return answers.map(({ json, ms }, index) => {
+    const judged = method.read(task, json);
+    return { ...judged, ms, isRight: judged.label === texts[index]?.label };
+  });
+}
+
+function line(name: string, outcomes: readonly Outcome[]): string {
+  const right = outcomes.filter(({ isRight }) => isRight).length;
+  const times = outcomes.map(({ ms }) => ms).toSorted((a, b) => a - b);
+  const median = Math.round(times[Math.floor(times.length / 2)] ?? 0);
+  const error = calibrationError(outcomes);
+  const accuracy = ((100 * right) / outcomes.length).toFixed(1);
+  return `${name}: ${accuracy} % of ${outcomes.length}, calibration error ${error?.toFixed(3) ?? 'unknown'}, ${median} ms`;
+}
+
+const BINS = 10;
+
+/** Mean distance of confidence and accuracy, in ten bins of confidence. */
+function calibrationError(outcomes: readonly Outcome[]): number | null {
+  let distance = 0;
+  for (let bin = 0; bin < BINS; bin++) {
+    const own = outcomes.filter(
+      ({ confidence }) => confidence !== null && Math.min(BINS - 1, Math.floor(confidence * BINS)) === bin,
+    );
+    const sum = own.reduce(
+      (total, { confidence, isRight }) => total + (confidence ?? 0) - Number(isRight),
+      0,
+    );
+    distance += Math.abs(sum);
+  }
+  return outcomes.some(({ confidence }) => confidence !== null) ? distance / outcomes.length : null;
+}
