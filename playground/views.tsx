@@ -38,6 +38,13 @@ export const VIEWS: readonly View[] = [
     primary: false,
   },
   {
+    name: 'decide',
+    title: 'Decide',
+    icon: 'decide',
+    component: lazyView(async () => (await import('./decide/decide-view.tsx')).DecideView),
+    primary: false,
+  },
+  {
     name: 'speech',
     title: 'Speech',
     icon: 'speech',

@@ -2,6 +2,7 @@ const PATHS = {
   chat: 'M4 5h16v11H10l-5 4v-4H4z',
   compare: 'M4 5h7v14H4zM13 5h7v14h-7z',
   embeddings: 'M6 7.5h.01M11 16.5h.01M17 6h.01M18 14h.01M5 18h.01M12 10.5h.01',
+  decide: 'M5 7h14M5 12h9M5 17h5',
   picture: 'M4 5h16v14H4zM4 16l4.5-4.5 4 4 3-3L20 17M15.5 9h.01',
   speech: 'M12 3.5a3 3 0 0 0-3 3v5a3 3 0 0 0 6 0v-5a3 3 0 0 0-3-3M5.5 11.5a6.5 6.5 0 0 0 13 0M12 18v3',
   models: 'M12 3l8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5 8-4.5M12 12v9',

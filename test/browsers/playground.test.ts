@@ -11,7 +11,7 @@ import { unreachable } from './support/unreachable.ts';
 
 /** The playground in every browser, while the chat's weights are on their way. */
 
-const VIEWS = ['Chat', 'Compare', 'Embeddings', 'Speech', 'Models', 'Keys', 'Requests', 'Device'];
+const VIEWS = ['Chat', 'Compare', 'Embeddings', 'Decide', 'Speech', 'Models', 'Keys', 'Requests', 'Device'];
 const SIZES = [
   [1280, 800],
   [390, 780],

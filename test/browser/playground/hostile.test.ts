@@ -7,7 +7,7 @@ import { storedConversation } from '../../support/stored-conversation.ts';
 /** What a model, a file, a link or the storage may hold must leave the playground usable. */
 
 const siteUrl = inject('siteUrl');
-const VIEWS = ['Chat', 'Compare', 'Embeddings', 'Speech', 'Models', 'Keys', 'Requests', 'Device'];
+const VIEWS = ['Chat', 'Compare', 'Embeddings', 'Decide', 'Speech', 'Models', 'Keys', 'Requests', 'Device'];
 const nested = Array.from({ length: 400 }, (_, depth) => `${' '.repeat(2 * depth)}- deep`).join('\n');
 const REPLIES = {
   quotes: '>'.repeat(3000),

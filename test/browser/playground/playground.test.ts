@@ -7,7 +7,7 @@ import { launch } from '../../support/launch.ts';
 /** The playground as people see it, on real weights: what it says, what it keeps, and what axe finds in it. */
 
 const siteUrl = inject('siteUrl');
-const VIEWS = ['Chat', 'Compare', 'Embeddings', 'Speech', 'Models', 'Keys', 'Requests', 'Device'];
+const VIEWS = ['Chat', 'Compare', 'Embeddings', 'Decide', 'Speech', 'Models', 'Keys', 'Requests', 'Device'];
 const SHORT_REPLIES = JSON.stringify({ maxTokens: 24, temperature: 0 });
 
 let context: BrowserContext;

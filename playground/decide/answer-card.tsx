@@ -1,0 +1,41 @@
+import type { Answer, Question } from './decision-api.ts';
+
+/** Probabilities of one question's answers, as bars. */
+export function AnswerCard({ question, answer }: { question: Question; answer: Answer }) {
+  const rows = rowsOf(answer);
+  const best = Math.max(...rows.map(({ probability }) => probability));
+  return (
+    <section class="card stack">
+      <h2 class="decide-asked">{question.instructions}</h2>
+      {answer.type === 'refusal' && <p>The model declined to answer.</p>}
+      <ul class="decide-bars">
+        {rows.map(({ label, probability }) => (
+          <li key={label} class={probability === best ? 'decide-best' : ''}>
+            <span>{label}</span>
+            <span class="decide-bar" aria-hidden="true">
+              <span style={{ inlineSize: `${probability * 100}%` }} />
+            </span>
+            <span class="figures">{Math.round(probability * 100)} %</span>
+          </li>
+        ))}
+      </ul>
+      {answer.score !== undefined && (
+        <p class="figures">
+          mean {answer.score.toFixed(1)} of {rows.length - 1}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function rowsOf({ probability, probabilities = [] }: Answer): { label: string; probability: number }[] {
+  if (probability !== undefined)
+    return [
+      { label: 'true', probability },
+      { label: 'false', probability: 1 - probability },
+    ];
+  return probabilities.map(({ label, value, probability: share }) => ({
+    label: label ?? String(value),
+    probability: share,
+  }));
+}

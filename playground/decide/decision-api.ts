@@ -1,0 +1,45 @@
+import { load } from '../client/downloads.ts';
+import { openai } from '../client/openai.ts';
+
+/** POST /v1/decisions: the types that the installed client lacks. */
+export interface Question {
+  type: 'predicate' | 'choice' | 'score';
+  instructions: string;
+  choices?: { value: string; description?: string }[];
+  levels?: { label: string; description?: string }[];
+}
+
+export interface Answer {
+  type: Question['type'] | 'refusal';
+  /** Of a predicate. */
+  probability?: number;
+  /** The mean level, counted from 0. */
+  score?: number;
+  probabilities?: { probability: number; value: string | number; label?: string }[];
+}
+
+interface Decision {
+  answers: Answer[];
+  usage: { input_tokens: number };
+}
+
+export interface Decided {
+  questions: Question[];
+  answers: Answer[];
+  tokens: number;
+  ms: number;
+}
+
+export async function decide(
+  model: string,
+  input: string,
+  questions: Question[],
+  signal: AbortSignal,
+): Promise<Decided> {
+  void load(model);
+  const client = await openai();
+  const startedAt = performance.now();
+  const body = { model, input, questions };
+  const { answers, usage } = await client.post<Decision>('/decisions', { body, signal });
+  return { questions, answers, tokens: usage.input_tokens, ms: performance.now() - startedAt };
+}

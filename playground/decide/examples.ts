@@ -1,0 +1,52 @@
+import { type Draft, draft } from './drafts.ts';
+
+interface Example {
+  name: string;
+  text: string;
+  questions(): Draft[];
+}
+
+const TOPIC = `sports: Games, athletes, teams and matches
+politics: Governments, elections, parties and laws
+technology: Computers, software, phones and the internet
+food: Cooking, recipes, meals and restaurants`;
+
+const TOOL = `weather: Weather forecast and temperature
+calendar: Appointments and meetings
+translator: Translate words into another language
+music: Play songs and albums`;
+
+export const EXAMPLES: readonly [Example, ...Example[]] = [
+  {
+    name: 'Review',
+    text: 'The battery died after a week, and nobody answers my mails. I regret buying it.',
+    questions: () => [
+      draft(
+        'choice',
+        'What is the sentiment of this review?',
+        'positive: The writer is happy\nnegative: The writer is unhappy',
+      ),
+    ],
+  },
+  {
+    name: 'Topic',
+    text: 'Fry the onions in butter until they are golden, then add the mushrooms and a glass of white wine.',
+    questions: () => [
+      draft('choice', 'What is the topic of this text?', TOPIC),
+      draft('choice', 'In which language is this text written?', 'English\nGerman\nFrench\nSpanish'),
+    ],
+  },
+  {
+    name: 'Message',
+    text: 'The whole site is down and we lose thousands every minute. Help immediately!',
+    questions: () => [
+      draft('score', 'How urgent is this message?', 'low\nnormal\nhigh\ncritical'),
+      draft('predicate', 'The writer asks for help.'),
+    ],
+  },
+  {
+    name: 'Tool',
+    text: 'How do you say good morning in Japanese?',
+    questions: () => [draft('choice', 'Which tool is needed for this request?', TOOL)],
+  },
+];
