@@ -8,6 +8,7 @@ import {
   completionPassedOn,
   completionRules,
 } from '../src/api/completions/completion-schema.ts';
+import { decisionAccepted, decisionEnforced } from '../src/api/decisions/decision-schema.ts';
 import {
   embeddingsAccepted,
   embeddingsEnforced,
@@ -108,6 +109,14 @@ const ENDPOINTS: Endpoint[] = [
     refused: {},
     unread: embeddingsUnread,
   },
+  {
+    path: 'POST /v1/decisions',
+    enforced: decisionEnforced,
+    passedOn: {},
+    accepted: decisionAccepted,
+    refused: {},
+    unread: {},
+  },
 ];
 
 const INTRODUCTION = `# Compatibility
@@ -148,7 +157,7 @@ const MODEL_FIELDS: Record<keyof Required<ModelFacts>, [what: string, origin: st
     'OpenAI’s parameter of `/v1/responses`; LiteLLM',
   ],
   capabilities: [
-    'array of `chat`, `embeddings`, `transcription`, `tools`, `json_schema`, `logprobs`, `reasoning`, `vision`, `audio`: what is known to work. `reasoning` is known once the model is loaded. Of a server, only the kind is known',
+    'array of `chat`, `embeddings`, `decisions`, `transcription`, `tools`, `json_schema`, `logprobs`, `reasoning`, `vision`, `audio`: what is known to work. `reasoning` is known once the model is loaded. Of a server, only the kind is known',
     'an array of names in llama.cpp, Ollama and LM Studio (`/api/v0`); the words differ',
   ],
   size_bytes: [

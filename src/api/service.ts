@@ -5,6 +5,7 @@ import type { RequestClient } from '../protocol/request-log.ts';
 import { type BodyRules, parseBody, readJsonObject } from './body/request-body.ts';
 import { countChatTokens, createChatCompletion } from './chat/chat.ts';
 import { createCompletion } from './completions/completions.ts';
+import { createDecision } from './decisions/decisions.ts';
 import { createEmbeddings } from './embeddings/embeddings.ts';
 import { type Call, type ClientWatch, followSignal, requestIdOf, RequestTrace } from './http/call.ts';
 import { enterInFlight } from './generation/admission.ts';
@@ -45,6 +46,7 @@ type Endpoints = Partial<Record<'GET' | 'POST' | 'DELETE', Endpoint>>;
 const chatRules = async () => (await import('./chat/chat-schema.ts')).chatRules;
 const completionRules = async () => (await import('./completions/completion-schema.ts')).completionRules;
 const responseRules = async () => (await import('./responses/response-schema.ts')).responseRules;
+const decisionRules = async () => (await import('./decisions/decision-schema.ts')).decisionRules;
 const embeddingsRules = async () => (await import('./embeddings/embeddings-request.ts')).embeddingsRules;
 
 const ROUTES: Record<string, Endpoints> = {
@@ -64,6 +66,7 @@ const ROUTES: Record<string, Endpoints> = {
   '/v1/responses/:id/input_items': { GET: other(listInputItems) },
   '/v1/audio/transcriptions': { POST: { purpose: 'chat', answer: createTranscription('transcribe') } },
   '/v1/audio/translations': { POST: { purpose: 'chat', answer: createTranscription('translate') } },
+  '/v1/decisions': { POST: { purpose: 'chat', answer: withBody(decisionRules, createDecision) } },
   '/v1/embeddings': { POST: other(withBody(embeddingsRules, createEmbeddings)) },
 };
 

@@ -1,4 +1,5 @@
 import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
+import type { DecisionEvent } from '../jobs/decision.ts';
 import type { TranscriptionEvent } from '../jobs/transcription.ts';
 import { ChatProgress } from './chat-progress.ts';
 
@@ -18,6 +19,7 @@ const PROGRESS: { [K in Kind]: (job: JobOf<K>) => JobProgress<K> } = {
   chat: (job) => new ChatProgress(job),
   embedding: (job) => ({ deltas: 0, nextJob: () => job, note: (event) => event }),
   transcription: (job) => new TranscriptionParts(job),
+  decision: (job) => new DecisionParts(job),
 };
 
 export const trackProgress = <K extends Kind>(kind: K, job: JobOf<K>): JobProgress<K> => PROGRESS[kind](job);
@@ -40,6 +42,26 @@ class TranscriptionParts implements JobProgress<'transcription'> {
       this.deltas++;
       if (event.progress) this.#job = { ...this.#job, progress: event.progress };
     }
+    return event;
+  }
+}
+
+/** The next engine continues with the first question that has no answer. */
+class DecisionParts implements JobProgress<'decision'> {
+  deltas = 0;
+  #job: JobOf<'decision'>;
+
+  constructor({ request: _request, ...job }: JobOf<'decision'>) {
+    this.#job = job;
+  }
+
+  nextJob(): JobOf<'decision'> {
+    return this.#job;
+  }
+
+  note(event: DecisionEvent): DecisionEvent {
+    this.deltas++;
+    this.#job = { ...this.#job, progress: event.progress };
     return event;
   }
 }

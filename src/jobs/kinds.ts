@@ -1,5 +1,6 @@
 import type { AnyJob } from './any-job.ts';
 import type { ChatEvent, ChatJob } from './chat.ts';
+import type { DecisionEvent, DecisionJob } from './decision.ts';
 import type { EmbeddingEvent, EmbeddingJob } from './embedding.ts';
 import type { TranscriptionEvent, TranscriptionJob } from './transcription.ts';
 
@@ -11,9 +12,10 @@ export interface JobKinds {
   chat: { job: ChatJob; event: ChatEvent; model: 'chat' };
   embedding: { job: EmbeddingJob; event: EmbeddingEvent; model: 'embedding' };
   transcription: { job: TranscriptionJob; event: TranscriptionEvent; model: 'transcription' };
+  decision: { job: DecisionJob; event: DecisionEvent; model: 'chat' | 'embedding' };
 }
 
-export type Kind = 'chat' | 'embedding' | 'transcription';
+export type Kind = 'chat' | 'embedding' | 'transcription' | 'decision';
 
 /** Kinds of models: each is the kind of the jobs that its engine runs by itself. */
 export const MODEL_KINDS = ['chat', 'embedding', 'transcription'] as const satisfies Kind[];
@@ -49,6 +51,7 @@ export const KINDS = {
   chat: { noun: 'a chat', capability: 'chat', models: ['chat'] },
   embedding: { noun: 'an embedding', capability: 'embeddings', models: ['embedding'], isBatched: true },
   transcription: { noun: 'a transcription', capability: 'transcription', models: ['transcription'] },
+  decision: { noun: 'a decision', capability: 'decisions', models: ['chat', 'embedding'] },
 } as const satisfies { [K in Kind]: KindFacts<K> };
 
 /** Whether models of one kind answer jobs of another. */

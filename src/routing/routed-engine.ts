@@ -1,6 +1,7 @@
 import type { EngineClient, EngineRequest, ModelEntry, Waiting } from '../api/service-dependencies.ts';
 import { type EventOf, type JobOf, type Kind, limited } from '../jobs/kinds.ts';
 import { upstreamChat } from './upstream/upstream-chat.ts';
+import { upstreamDecision } from './upstream/upstream-decision.ts';
 import { upstreamEmbedding } from './upstream/upstream-embedding.ts';
 import type { UpstreamServer } from './upstream/upstream-server.ts';
 import { upstreamTranscription } from './upstream/upstream-transcription.ts';
@@ -14,7 +15,12 @@ const UPSTREAM: {
     job: JobOf<K>,
     signal: AbortSignal,
   ) => AsyncIterable<Waiting | EventOf<K>>;
-} = { chat: upstreamChat, embedding: upstreamEmbedding, transcription: upstreamTranscription };
+} = {
+  chat: upstreamChat,
+  embedding: upstreamEmbedding,
+  transcription: upstreamTranscription,
+  decision: upstreamDecision,
+};
 
 /**
  * Passes each job to the device or to a server. Where one fails before anything was sent, the next answers in the same call.

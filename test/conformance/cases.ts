@@ -1,6 +1,7 @@
 import { chatCases } from './chat-cases.ts';
 import type { ConformanceCase } from './conformance-case.ts';
 import { completionCases } from './completion-cases.ts';
+import { decisionCases } from './decision-cases.ts';
 import { embeddingCases } from './embedding-cases.ts';
 import { responseCases } from './response-cases.ts';
 import { serviceCases } from './service-cases.ts';
@@ -15,5 +16,6 @@ export const cases: ConformanceCase[] = [
   ...responseCases,
   ...completionCases,
   ...embeddingCases,
+  ...decisionCases,
   ...transcriptionCases,
 ];

@@ -14,12 +14,18 @@ export interface HostileRequest {
 }
 
 const CHAT = '/v1/chat/completions';
+const DECISIONS = '/v1/decisions';
 const EMBEDDINGS = '/v1/embeddings';
 /** Valid: one token, or one vector. Fields as JSON. */
 const BASES: Record<string, Record<string, string>> = {
   [CHAT]: { model: '"amber-phoenix-4"', messages: '[{"role":"user","content":"Hi"}]', max_tokens: '1' },
   '/v1/completions': { model: '"amber-phoenix-4"', prompt: '"Hi"', max_tokens: '1' },
   '/v1/responses': { model: '"amber-phoenix-4"', input: '"Hi"', max_output_tokens: '1', store: 'false' },
+  [DECISIONS]: {
+    model: '"amber-phoenix-4"',
+    input: '"Hi"',
+    questions: '[{"type":"choice","instructions":"Which?","choices":[{"value":"a"},{"value":"b"}]}]',
+  },
   [EMBEDDINGS]: { model: '"jade-mole-4"', input: '"Hi"' },
 };
 const ENDPOINTS = Object.keys(BASES);
@@ -50,6 +56,7 @@ const FIELDS = [
   'messages',
   'model',
   'input',
+  'questions',
   'prompt',
   'suffix',
 
@@ -136,7 +143,7 @@ const KINDS: Record<string, { weight: number; make(random: Random, kind: string)
     weight: 3,
     make(random, kind) {
       const path = random.pick(ENDPOINTS);
-      const stream = path !== EMBEDDINGS && random.below(2) === 0;
+      const stream = path !== EMBEDDINGS && path !== DECISIONS && random.below(2) === 0;
       return post(kind, path, json({ ...baseOf(path), ...(stream ? { stream: 'true' } : {}) }));
     },
   },

@@ -1,6 +1,7 @@
 import type { WaitingStage } from '../../src/protocol/engine-port.ts';
 import type { ChatJob } from '../../src/jobs/chat.ts';
 import type { EventOf, JobOf, Kind } from '../../src/jobs/kinds.ts';
+import type { DecisionEvent, DecisionJob } from '../../src/jobs/decision.ts';
 import type { EmbeddingEvent, EmbeddingJob } from '../../src/jobs/embedding.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../src/jobs/transcription.ts';
 import type {
@@ -40,6 +41,7 @@ export interface FakeReply {
 export class FakeEngine implements EngineClient {
   readonly jobs: (ChatJob | EmbeddingJob)[] = [];
   readonly transcriptions: TranscriptionJob[] = [];
+  readonly decisions: DecisionJob[] = [];
   readonly ids: string[] = [];
   running = 0;
   aborted = 0;
@@ -61,6 +63,7 @@ export class FakeEngine implements EngineClient {
       chat: (chat) => this.#chat(chat, request),
       embedding: (embedding) => this.#embed(embedding, request),
       transcription: (transcription) => this.#transcribe(transcription, request),
+      decision: (decision) => this.#decide(decision, request),
     };
     return runs[job.kind](job);
   }
@@ -131,6 +134,23 @@ export class FakeEngine implements EngineClient {
       usage: { promptTokens: 50, cachedTokens: 0, completionTokens: 3 },
       timings: { queueMs: 1, computeMs: 2 },
     };
+  }
+
+  /** The first option is twice as probable as each of the others. */
+  async *#decide(
+    job: DecisionJob,
+    { signal }: EngineRequest,
+  ): AsyncGenerator<Waiting | DecisionEvent, void, undefined> {
+    this.decisions.push(job);
+    await pause(0, signal);
+    const answers = job.questions.map(({ type, options }) => {
+      if (type === 'predicate') return [2 / 3];
+      return options.map((_, index) => (index === 0 ? 2 : 1) / (options.length + 1));
+    });
+    const progress = { answers, promptTokens: 12, cachedTokens: 4 };
+    yield { type: 'delta', progress };
+    const timings = { queueMs: 0, computeMs: 1 };
+    yield { type: 'done', progress, fingerprint: FAKE_FINGERPRINT, timings };
   }
 
   async *#embed(

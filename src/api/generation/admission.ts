@@ -66,7 +66,7 @@ export async function admitGeneration(
 }
 
 /** @throws ServiceError 400 */
-async function requireVision(
+export async function requireVision(
   directory: ModelDirectory,
   { id, vision }: ModelEntry,
   image: ChatImage,

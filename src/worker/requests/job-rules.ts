@@ -34,6 +34,11 @@ const RULES: { [K in Kind]: JobRules<K> } = {
       void (await import('../runtimes/whisper/form-fields.ts')).parseFields(fields),
     run: alone,
   },
+  decision: {
+    async *run(...given) {
+      yield* (await import('../decisions/decide.ts')).decide(...given);
+    },
+  },
 };
 
 export const rulesOf = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];

@@ -1,5 +1,6 @@
 import type { VariantBase } from '../../catalog/catalog.ts';
 import type { EngineRules } from '../../catalog/engines/engine-rules.ts';
+import type { ChatJob } from '../../jobs/chat.ts';
 import type { EventOf, JobOf, ModelKind } from '../../jobs/kinds.ts';
 import type { Capability } from '../../protocol/model-facts.ts';
 import type { PageServices } from '../../protocol/worker-control.ts';
@@ -31,7 +32,19 @@ export interface Engine<K extends ModelKind = ModelKind> {
    * @param onPrefill called when the input is known to fit and the engine begins to compute
    */
   run(job: JobOf<K>, signal: AbortSignal, onPrefill?: () => void): AsyncIterable<EventOf<K>>;
+  /**
+   * Scores each label as the whole reply to a chat; nothing is generated. Absent: the engine cannot.
+   * @throws as `run()` does
+   */
+  score?(job: ChatJob, labels: readonly string[], signal: AbortSignal): Promise<LabelScores>;
   unload(): Promise<void>;
+}
+
+export interface LabelScores {
+  /** Log probability of all tokens of each label together, in the order of the labels. */
+  logProbabilities: number[];
+  promptTokens: number;
+  cachedTokens: number;
 }
 
 export const runs = <K extends ModelKind>(engine: Engine, kind: K): engine is Engine<K> =>

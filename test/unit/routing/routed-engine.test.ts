@@ -117,6 +117,11 @@ const device = (state: 'works' | 'fails'): EngineClient => {
       fail();
       yield { type: 'waiting', stage: 'loading' };
     },
+    async *decision() {
+      fail();
+      const progress = { answers: [[0.25]], promptTokens: 1, cachedTokens: 0 };
+      yield { type: 'done', progress, fingerprint: 'device', timings: { queueMs: 0, computeMs: 0 } };
+    },
     async *embedding() {
       fail();
       const timings = { queueMs: 0, computeMs: 0 };

@@ -11,7 +11,7 @@ import { refuseOversized, refuseOversizedText } from '../../prompt/prompt-bounds
 import type { PromptRenderer } from '../template/prompt-renderer.ts';
 import { type Complete, type Completion, ThinkFirst, toCompletion } from '../../prompt/think-first.ts';
 import { SlotQueue } from '../../slot-queue.ts';
-import type { Engine, LoadedFacts } from '../engine.ts';
+import type { Engine, LabelScores, LoadedFacts } from '../engine.ts';
 import { type Chunk, completionRequest, LlamaReplyReader } from './completion-format.ts';
 import {
   isCrowded,
@@ -19,6 +19,7 @@ import {
   type ServerCalls,
   ServerMemoryError,
 } from './internals/server-calls.ts';
+import { type CompleteWhole, scoreLabels } from './label-scores.ts';
 import { type PromptImages, ReplyScheduler } from './reply-scheduler.ts';
 import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
 
@@ -116,6 +117,28 @@ export class WllamaEngine implements Engine<'chat'> {
     } catch (error) {
       signal.throwIfAborted();
       throw this.#translate(error, job);
+    }
+  }
+
+  async score(job: ChatJob, labels: readonly string[], signal: AbortSignal): Promise<LabelScores> {
+    signal.throwIfAborted();
+    if (this.#dead) throw engineCrashed(null);
+    refuseOversized(job.input, this.facts.contextLength);
+    const images = await this.#readImages(job, signal);
+    try {
+      const { prompt } = await this.#renderer.open(job, this.#imageMarker, signal);
+      refuseOversizedText(prompt, this.facts.contextLength);
+      this.#checkMarkers(prompt, images);
+      const promptImages = this.#promptImages(prompt, images);
+      const complete: CompleteWhole = async (fields) => {
+        const chunks: Chunk[] = [];
+        await this.#scheduler.run(fields, (chunk) => chunks.push(chunk), signal, undefined, promptImages);
+        return chunks;
+      };
+      return await scoreLabels(complete, prompt, labels);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#translate(error, false);
     }
   }
 

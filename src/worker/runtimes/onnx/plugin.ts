@@ -3,7 +3,7 @@ import type { EnginePlugin } from '../engine.ts';
 
 export const transformers: EnginePlugin<TransformersVariant> = {
   ...rules,
-  capabilities: () => ['embeddings'],
+  capabilities: () => ['embeddings', 'decisions'],
   onBackend: (variant, device) => (variant.device ? undefined : { ...variant, device }),
   load: async (variant, context) =>
     (await import('./load-transformers.ts')).loadTransformers(variant, context),

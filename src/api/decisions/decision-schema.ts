@@ -1,0 +1,157 @@
+import { invalidField } from '../../errors/service-error.ts';
+import * as z from '../../util/zod.ts';
+import { text, textOrParts } from '../body/fields.ts';
+import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
+
+/** What a request to /v1/decisions may be. Fields not named here are ignored. */
+
+/** OpenAI's own limits. */
+const MAX_QUESTIONS = 400;
+const MAX_CHOICES = 255;
+const MAX_LEVELS = 10;
+/** Choices and levels of all questions: each takes a step of the model. */
+const MAX_OPTIONS = 2000;
+/** Instructions, labels and descriptions of all questions. */
+const MAX_QUESTION_CHARACTERS = 100_000;
+/** Past any context. */
+const MAX_ITEMS = 8192;
+const MAX_LABEL_CHARACTERS = 256;
+
+const textPart = z.object({ type: z.literal('input_text'), text: z.string() });
+const imagePart = z.object({ type: z.literal('input_image'), image_url: z.string(), detail: text });
+/** `checkBodyBounds` has bounded it. */
+const jsonPart = z.object({ type: z.literal('input_json'), data: z.unknown() });
+const outputPart = z.object({ type: z.literal('output_text'), text: z.string() });
+const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
+
+const content = textOrParts(
+  z.discriminatedUnion(
+    'type',
+    [textPart, imagePart, jsonPart, outputPart, refusalPart],
+    'must be one of "input_text", "input_image", "input_json", "output_text", "refusal"',
+  ),
+);
+
+const message = z.object({
+  type: z.optional(z.literal('message')),
+  role: z.enum(['user', 'developer', 'system', 'assistant']),
+  content,
+});
+const callId = z.string().check(z.minLength(1));
+const name = z.string().check(z.minLength(1));
+const functionCall = z.object({
+  type: z.literal('function_call'),
+  call_id: callId,
+  name,
+  arguments: z.string(),
+});
+const customCall = z.object({
+  type: z.literal('custom_tool_call'),
+  call_id: callId,
+  name,
+  input: z.string(),
+});
+const callOutput = z.object({
+  type: z.enum(['function_call_output', 'custom_tool_call_output']),
+  call_id: callId,
+  output: content,
+});
+
+const item = z.discriminatedUnion(
+  'type',
+  [message, functionCall, customCall, callOutput],
+  'must be one of "message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"',
+);
+
+const instructions = textOrParts(
+  z.discriminatedUnion(
+    'type',
+    [textPart, imagePart, jsonPart],
+    'must be one of "input_text", "input_image", "input_json"',
+  ),
+);
+const label = z.string().check(z.minLength(1), z.maxLength(MAX_LABEL_CHARACTERS));
+const questionFields = { instructions, name: text };
+
+const question = z.discriminatedUnion(
+  'type',
+  [
+    z.object({ type: z.literal('predicate'), ...questionFields }),
+    z.object({
+      type: z.literal('choice'),
+      ...questionFields,
+      choices: z
+        .array(
+          z.object({
+            value: z.union([label, z.boolean()], 'must be a string of 1 to 256 characters, or a boolean'),
+            description: text,
+          }),
+        )
+        .check(z.minLength(2), z.maxLength(MAX_CHOICES)),
+    }),
+    z.object({
+      type: z.literal('score'),
+      ...questionFields,
+      levels: z.array(z.object({ label, description: text })).check(z.minLength(2), z.maxLength(MAX_LEVELS)),
+    }),
+  ],
+  'must be one of "predicate", "choice", "score"',
+);
+
+export const decisionEnforced = {
+  model: z.string(),
+  input: z.union(
+    [z.string().check(z.minLength(1)), z.array(item).check(z.minLength(1), z.maxLength(MAX_ITEMS))],
+    'must be a string, not empty, or an array of items',
+  ),
+  questions: z.array(question).check(z.minLength(1), z.maxLength(MAX_QUESTIONS)),
+};
+
+export const decisionAccepted = {
+  prompt_cache_key: text,
+  prompt_cache_options: z.nullish(z.object({})),
+  safety_identifier: text,
+};
+
+export const decisionRules = {
+  maxBytes: MAX_IMAGE_BODY_BYTES,
+  schema: z.object({ ...decisionEnforced, ...decisionAccepted }),
+  precheck: refuseTooMuch,
+};
+
+export type DecisionBody = z.infer<z.ZodMiniObject<typeof decisionEnforced>>;
+export type QuestionBody = DecisionBody['questions'][number];
+export type ItemBody = Exclude<DecisionBody['input'], string>[number];
+
+/** Bounds the whole before the schema looks at its parts. Of what has another shape, it counts nothing. */
+function refuseTooMuch({ questions }: Record<string, unknown>): void {
+  if (!Array.isArray(questions)) return;
+  refuseMore(questions.length, MAX_QUESTIONS, 'elements');
+  const options = questions.flatMap((each) => optionsOf(each));
+  refuseMore(options.length, MAX_OPTIONS, 'choices and levels in all');
+  const characters = questions.reduce<number>((sum, each) => sum + charactersOf(each, 0), 0);
+  refuseMore(characters, MAX_QUESTION_CHARACTERS, 'characters in all');
+}
+
+function refuseMore(count: number, most: number, what: string): void {
+  if (count <= most) return;
+  throw invalidField(
+    'questions',
+    `must have at most ${most} ${what}, but has ${count}. Send several requests`,
+  );
+}
+
+function optionsOf(given: unknown): unknown[] {
+  if (typeof given !== 'object' || given === null) return [];
+  const { choices, levels } = given as { choices?: unknown; levels?: unknown };
+  return [choices, levels].flatMap((list) => (Array.isArray(list) ? list : []));
+}
+
+/** Deep enough for the texts of a question; images and JSON of its instructions are bounded by the model's context. */
+const TEXT_DEPTH = 4;
+
+function charactersOf(value: unknown, depth: number): number {
+  if (typeof value === 'string') return value.startsWith('data:') ? 0 : value.length;
+  if (typeof value !== 'object' || value === null || depth > TEXT_DEPTH) return 0;
+  return Object.values(value).reduce<number>((sum, each) => sum + charactersOf(each, depth + 1), 0);
+}

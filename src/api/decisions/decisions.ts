@@ -1,0 +1,73 @@
+import { serverError, ServiceError } from '../../errors/service-error.ts';
+import { charactersOf, type DecisionJob } from '../../jobs/decision.ts';
+import { requireVision, reserve } from '../generation/admission.ts';
+import type { Call } from '../http/call.ts';
+import { answerHeaders, answerJson, JSON_TYPE } from '../http/response.ts';
+import { requireModel } from '../models/models.ts';
+import { toDecisionInput, toDecisionQuestions } from './decision-input.ts';
+import { toDecision } from './decision-object.ts';
+import type { DecisionBody } from './decision-schema.ts';
+
+const CHARACTERS_A_TOKEN = 4;
+
+/** POST /v1/decisions */
+export async function createDecision(
+  call: Call,
+  body: DecisionBody,
+  request: Record<string, unknown>,
+): Promise<Response> {
+  const { dependencies, admitted, trace } = call;
+  const input = toDecisionInput(body.input);
+  const questions = toDecisionQuestions(body.questions);
+  const model = await requireModel(dependencies.models, body.model, 'decision', admitted);
+  const [image] = input.images ?? [];
+  if (image) await requireVision(dependencies.models, model, image, admitted);
+  const job: DecisionJob = { kind: 'decision', model: model.id, input, questions, request };
+  const reserved = Math.ceil(charactersOf(job) / CHARACTERS_A_TOKEN);
+  await reserve(call, reserved);
+  let isComputing = false;
+  let timings = {};
+  const answer = async (): Promise<string> => {
+    let used: number | null = null;
+    try {
+      const { id, abort } = call;
+      for await (const event of dependencies.engine.run(job, { id, signal: abort.signal, model })) {
+        if (event.type === 'waiting') {
+          isComputing = event.stage === 'prefill';
+          continue;
+        }
+        used = event.progress.promptTokens;
+        if (event.type === 'delta') continue;
+        ({ timings } = event);
+        call.servedBy = event.fingerprint;
+        trace?.accepted(event.fingerprint);
+        trace?.usage({ ...event.progress, completionTokens: 0 });
+        return JSON.stringify(toDecision(body, event.progress));
+      }
+    } catch (error) {
+      throw renamed(error);
+    } finally {
+      call.leave();
+      // Of a job that was cut off, no engine counts the tokens.
+      used ??= isComputing ? reserved : 0;
+      await dependencies.keys.settle(admitted.keyId, reserved, used).catch(() => {});
+    }
+    throw serverError('engine_lost', 'The engine ended before it gave the answers. Send the request again.');
+  };
+  return answerJson(call, answer(), {
+    isComputing: () => isComputing,
+    headers: () => answerHeaders(call, JSON_TYPE, timings),
+  });
+}
+
+/** A fault of the engine's own job, under the request's name of the field. */
+function renamed(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const { param } = error.wire;
+  if (param === 'messages' || param === 'input[0]')
+    return new ServiceError({ ...error.wire, param: 'input' }, { cause: error });
+  // The texts after the first are of the questions.
+  if (param?.startsWith('input['))
+    return new ServiceError({ ...error.wire, param: 'questions' }, { cause: error });
+  return error;
+}

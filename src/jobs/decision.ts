@@ -1,0 +1,57 @@
+import type { AnyJob } from './any-job.ts';
+import type { ChatImage } from './chat.ts';
+
+/** Typed questions about one input, answered with probabilities. Nothing is generated. */
+export interface DecisionJob extends AnyJob {
+  kind: 'decision';
+  input: { text: string; images?: ChatImage[] };
+  questions: DecisionQuestion[];
+  /** The request as the client sent it, for servers. It is not sent to the device's engine. */
+  request?: Record<string, unknown>;
+  /** Resume point left by an engine that is gone. */
+  progress?: DecisionProgress;
+}
+
+export interface DecisionQuestion {
+  type: 'predicate' | 'choice' | 'score';
+  instructions: string;
+  /** Choices or levels. A predicate has none, as it is true or false. */
+  options: DecisionOption[];
+}
+
+export interface DecisionOption {
+  label: string;
+  description?: string;
+}
+
+/** Characters of the input and of all questions. */
+export function charactersOf({ input, questions }: DecisionJob): number {
+  const texts = questions.flatMap(({ instructions, options }) => [
+    instructions,
+    ...options.flatMap(({ label, description = '' }) => [label, description]),
+  ]);
+  return texts.reduce((sum, { length }) => sum + length, input.text.length);
+}
+
+/** Probabilities of a question's options, in their order; of a predicate, the one of true. Null: the model refused. */
+export type DecisionAnswer = number[] | null;
+
+export interface DecisionProgress {
+  /** Answers of the first questions. */
+  answers: DecisionAnswer[];
+  /** Tokens of the input, counted once, and of these questions. */
+  promptTokens: number;
+  /** Tokens of the first prompt found in the KV cache. */
+  cachedTokens: number;
+}
+
+/** What an engine yields for a decision: `delta` any number of times, `done` once. */
+export type DecisionEvent =
+  /** More questions are answered. */
+  | { type: 'delta'; progress: DecisionProgress }
+  | {
+      type: 'done';
+      progress: DecisionProgress;
+      fingerprint: string;
+      timings: { queueMs: number; computeMs: number };
+    };

@@ -1,0 +1,98 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import {
+  charactersOf,
+  type DecisionAnswer,
+  type DecisionEvent,
+  type DecisionJob,
+  type DecisionQuestion,
+} from '../../jobs/decision.ts';
+import * as z from '../../util/zod.ts';
+import { tokensOfText } from './answer-schemas.ts';
+import { readJson } from './read-answer.ts';
+import { brokeBound, cutShort } from './upstream-failures.ts';
+import type { UpstreamServer } from './upstream-server.ts';
+
+/** The answers are computed before the first byte. */
+const SILENCE_MS = 240_000;
+const MAX_BODY_MS = 60_000;
+
+/** A probability with its value, on separate lines. */
+const BYTES_PER_OPTION = 2048;
+const BYTES_PER_ANSWER = 4096;
+
+/** What a server may add to a question, or make of an image. */
+const TOKENS_A_QUESTION = 256;
+const TOKENS_AN_IMAGE = 4096;
+
+const probability = z.number().check(z.gte(0), z.lte(1));
+const distribution = z.array(z.object({ probability })).check(z.maxLength(255));
+const name = z.nullish(z.string());
+
+const answerSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('predicate'), name, probability }),
+  z.object({ type: z.literal('choice'), name, probabilities: distribution }),
+  z.object({ type: z.literal('score'), name, probabilities: distribution }),
+  z.object({ type: z.literal('refusal'), name }),
+]);
+
+const count = z.nullish(z.int().check(z.gte(0)));
+const decisionSchema = z.object({
+  answers: z.pipe(z.array(z.unknown()).check(z.maxLength(400)), z.array(answerSchema)),
+  usage: z.nullish(
+    z.object({ input_tokens: count, input_tokens_details: z.nullish(z.object({ cached_tokens: count })) }),
+  ),
+});
+
+/**
+ * Sends the request as the client wrote it, under the server's name of the model.
+ * @throws ServiceError; the signal's reason when aborted
+ */
+export async function* upstreamDecision(
+  server: UpstreamServer,
+  job: DecisionJob,
+  signal: AbortSignal,
+): AsyncGenerator<DecisionEvent, void, undefined> {
+  const { request, questions, input } = job;
+  const began = performance.now();
+  server.running++;
+  try {
+    const body = { ...request, model: server.variant.model };
+    const response = await server.post('/decisions', body, signal, SILENCE_MS);
+    const options = questions.reduce((sum, question) => sum + question.options.length, 0);
+    const most = (1 + questions.length) * BYTES_PER_ANSWER + options * BYTES_PER_OPTION;
+    const { success, data } = decisionSchema.safeParse(await readJson(response, most, MAX_BODY_MS));
+    if (!success || data.answers.length !== questions.length)
+      throw brokeBound('sent decisions that are not as in the OpenAI API');
+    const { input_tokens: told, input_tokens_details: details } = data.usage ?? {};
+    const hidden = (1 + questions.length) * TOKENS_A_QUESTION + (input.images?.length ?? 0) * TOKENS_AN_IMAGE;
+    const promptTokens = tokensOfText(told ?? undefined, charactersOf(job), hidden);
+    const answers = data.answers.map((answer, index) => toProbabilities(answer, questions[index]));
+    const cachedTokens = Math.min(details?.cached_tokens ?? 0, promptTokens);
+    yield {
+      type: 'done',
+      progress: { answers, promptTokens, cachedTokens },
+      fingerprint: server.fingerprint,
+      timings: { queueMs: 0, computeMs: performance.now() - began },
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof ServiceError ? error : cutShort();
+  } finally {
+    server.running--;
+  }
+}
+
+/** @throws UpstreamError for an answer to another question */
+function toProbabilities(
+  answer: z.infer<typeof answerSchema>,
+  question: DecisionQuestion | undefined,
+): DecisionAnswer {
+  if (answer.type === 'refusal') return null;
+  const isFitting =
+    answer.type === question?.type &&
+    ('probability' in answer || answer.probabilities.length === question.options.length);
+  if (!isFitting) throw brokeBound('sent a decision that does not fit its question');
+  return 'probability' in answer
+    ? [answer.probability]
+    : answer.probabilities.map(({ probability: share }) => share);
+}

@@ -1,0 +1,138 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+// oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
+import 'fake-indexeddb/auto';
+import type { EngineClient } from '../../../../src/api/service-dependencies.ts';
+import type { CatalogModel } from '../../../../src/catalog/catalog.ts';
+import { parseCatalog } from '../../../../src/catalog/parse-catalog.ts';
+import { writeSettings } from '../../../../src/database/database.ts';
+import type { DecisionEvent, DecisionJob } from '../../../../src/jobs/decision.ts';
+import type { Job } from '../../../../src/jobs/kinds.ts';
+import { routedEngine } from '../../../../src/routing/routed-engine.ts';
+import { Servers } from '../../../../src/routing/servers.ts';
+
+let server: Server;
+let answer: (response: ServerResponse) => void;
+let asked: { path: string; body: unknown }[];
+let onDevice: DecisionJob[];
+
+beforeEach(async () => {
+  await writeSettings('/', { catalog: undefined, prefer: undefined, upstreamKeys: undefined });
+  vi.spyOn(console, 'warn').mockReturnValue();
+  asked = [];
+  onDevice = [];
+  server = createServer(async (request, response) => {
+    const { url = '' } = request;
+    if (url === '/v1/models') return response.end('{}');
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    asked.push({ path: url, body: JSON.parse(Buffer.concat(chunks).toString()) });
+    return answer(response);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  server.closeAllConnections();
+  server.close();
+});
+
+const device: EngineClient = {
+  async *run(given: Job) {
+    if (given.kind !== 'decision') throw new Error('the device decides alone');
+    onDevice.push(given);
+    const progress = { answers: [[0.25]], promptTokens: 1, cachedTokens: 0 };
+    yield { type: 'done', progress, fingerprint: 'device', timings: { queueMs: 0, computeMs: 0 } };
+  },
+};
+
+const body = {
+  model: 'm',
+  input: [{ role: 'user', content: 'Hello' }],
+  questions: [{ type: 'predicate', name: 'a', instructions: 'It is a greeting.' }],
+  prompt_cache_key: 'k',
+};
+const job: DecisionJob = {
+  kind: 'decision',
+  model: 'm',
+  input: { text: 'Hello' },
+  questions: [{ type: 'predicate', instructions: 'It is a greeting.', options: [] }],
+  request: body,
+};
+
+/** Asks a model on a server, behind which there is one on the device. */
+async function decide(extra: Partial<DecisionJob> = {}): Promise<Extract<DecisionEvent, { type: 'done' }>> {
+  const { port } = server.address() as AddressInfo;
+  const common = { license: 'MIT', contextLength: 2048 };
+  const theirs = {
+    ...common,
+    engine: 'upstream',
+    name: 'theirs',
+    model: 'gpt-6-luna',
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    files: [],
+  };
+  const ours = {
+    ...common,
+    engine: 'wllama',
+    name: 'ours',
+    files: [{ path: 'a.gguf', bytes: 1, sha256: 'a'.repeat(64) }],
+  };
+  const catalog = parseCatalog({
+    ownedBy: 'us',
+    models: [{ id: 'm', kind: 'chat', created: 0, variants: [theirs, ours] }],
+  });
+  const [catalogModel] = catalog.models as [CatalogModel];
+  const servers = new Servers('/', () => undefined);
+  const engine = routedEngine(device, () => servers.targetsOf(catalogModel));
+  const model = { id: 'm', kind: 'chat' as const, created: 0, ownedBy: 'us', defaults: {}, catalogModel };
+  const request = { id: 'r', signal: new AbortController().signal, model };
+  for await (const event of engine.run({ ...job, ...extra }, request))
+    if (event.type === 'done') return event;
+  throw new Error('no answers came');
+}
+
+const send = (told: unknown) => (response: ServerResponse) =>
+  response.setHeader('content-type', 'application/json').end(JSON.stringify(told));
+
+test('a server gets the request as it is, under its own name of the model', async () => {
+  answer = send({
+    model: 'gpt-6-luna',
+    answers: [{ type: 'predicate', name: 'a', probability: 0.75 }],
+    usage: { input_tokens: 9, input_tokens_details: { cached_tokens: 2 }, output_tokens: 0 },
+  });
+  const result = await decide();
+  expect(result).toMatchObject({
+    progress: { answers: [[0.75]], promptTokens: 9, cachedTokens: 2 },
+    fingerprint: 'theirs-upstream',
+  });
+  expect(asked).toEqual([{ path: '/v1/decisions', body: { ...body, model: 'gpt-6-luna' } }]);
+});
+
+test('a refusal of the server is one', async () => {
+  answer = send({ answers: [{ type: 'refusal', name: 'a' }] });
+  const { progress } = await decide();
+  expect(progress.answers).toEqual([null]);
+  expect(progress.promptTokens).toBeGreaterThan(0);
+});
+
+test.each([
+  ['fewer answers', { answers: [] }],
+  ['an answer of another type', { answers: [{ type: 'choice', probabilities: [{ probability: 1 }] }] }],
+  ['a probability above 1', { answers: [{ type: 'predicate', probability: 2 }] }],
+  ['another shape', { choices: [] }],
+])('the device answers after a server that sends %s', async (_, sent) => {
+  answer = send(sent);
+  expect((await decide()).fingerprint).toBe('device');
+  expect(onDevice).toHaveLength(1);
+});
+
+test('a request for the device alone is sent to no server', async () => {
+  answer = send({});
+  expect((await decide({ deviceOnly: true })).fingerprint).toBe('device');
+  expect(asked).toEqual([]);
+});
