@@ -138,7 +138,7 @@ export class WllamaEngine implements Engine<'chat'> {
       return await scoreLabels(complete, prompt, labels);
     } catch (error) {
       signal.throwIfAborted();
-      throw this.#translate(error, false);
+      throw this.#translate(error, job);
     }
   }
 
