@@ -1,19 +1,30 @@
 import type { AnyJob } from './any-job.ts';
 import type { ChatUsage } from './chat.ts';
 
+export type Granularity = 'segment' | 'word';
+
 export interface TranscriptionJob extends AnyJob {
   kind: 'transcription';
   /** `translate`: into English. */
   task: 'transcribe' | 'translate';
   /** A file of sound, in any format: the engine decodes it. */
   file: Blob;
-  /** The other fields of the request's form, as the client gave them: the engine checks them. */
-  fields: [name: string, value: string][];
-  /** Go on from here, where an engine that has gone away had come. */
+  /** Language code, such as `en`. Absent: the engine detects it. */
+  language?: string;
+  /** Text in whose style, and with whose names, the transcript begins. */
+  prompt?: string;
+  temperature?: number;
+  /** Times that the answer has. Empty: text alone. */
+  times: readonly Granularity[];
+  /** Whether a server is asked for a stream. The device yields text as it is ready in any case. */
+  stream: boolean;
+  /** The form's other fields, for servers. */
+  others: readonly (readonly [name: string, value: string])[];
+  /** State of an engine that is gone, to resume from. */
   progress?: TranscriptionProgress;
 }
 
-/** All that the rest of a transcription depends on. */
+/** State needed to resume a transcription. */
 export interface TranscriptionProgress {
   /** Segments that are finished. */
   segments: TranscriptionSegment[];
@@ -38,17 +49,33 @@ export interface TranscriptionSegment {
   averageLogprob: number;
   compressionRatio: number;
   noSpeechProbability: number;
-  /** Where the request asks for them. */
-  words?: { word: string; start: number; end: number }[];
+  /** Present where the request asks for them. */
+  words?: TimedWord[];
 }
+
+export interface TimedWord {
+  word: string;
+  start: number;
+  end: number;
+}
+
+/** A part of a text that is spoken at one time. */
+export type Cue = Pick<TranscriptionSegment, 'start' | 'end' | 'text'>;
+
+export type Transcript =
+  | { language: string; seconds: number; segments: TranscriptionSegment[] }
+  /** A server's answer in OpenAI's JSON, with the fields that only this server has. */
+  | { answer: { text: string; segments?: Cue[] | undefined; [field: string]: unknown } };
 
 /** What an engine yields for a transcription, in this order: `accepted` once, `delta` any number of times, `done` once. */
 export type TranscriptionEvent =
-  /** The fields are valid and the file is sound. */
-  | { type: 'accepted'; fingerprint: string; contentType: string }
-  /**
-   * `text`: the next part of the answer's body, in the format that the request names; it may be empty. `progress`: absent
-   * from a server, where no other can go on.
-   */
+  /** The job is valid and the file is sound. */
+  | { type: 'accepted'; fingerprint: string }
+  /** `text` is the next part of the transcript. `progress`: absent from a server, whose work no other engine can resume. */
   | { type: 'delta'; text: string; progress?: TranscriptionProgress }
-  | { type: 'done'; text: string; usage: ChatUsage; timings: { queueMs: number; computeMs: number } };
+  | {
+      type: 'done';
+      transcript: Transcript;
+      usage: ChatUsage;
+      timings: { queueMs: number; computeMs: number };
+    };

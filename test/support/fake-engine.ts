@@ -50,6 +50,8 @@ export class FakeEngine implements EngineClient {
   reply: (job: ChatJob, index: number) => FakeReply;
   /** What a transcription throws before `accepted`. */
   refuseFile: unknown = null;
+  /** A transcription has no deltas, as from a server that does not stream. */
+  sendsWholeText = false;
   /** A transcription has one word, and no end. */
   stallsAfterWord = false;
   embedding: Pick<FakeReply, 'waiting' | 'acceptAfterMs' | 'refuse'> = {};
@@ -120,17 +122,15 @@ export class FakeEngine implements EngineClient {
     this.transcriptions.push(job);
     await pause(0, signal);
     if (this.refuseFile) throw this.refuseFile;
-    const isStreamed = job.fields.some(([name]) => name === 'stream');
-    const contentType = isStreamed ? 'text/event-stream' : 'application/json';
-    yield { type: 'accepted', fingerprint: FAKE_FINGERPRINT, contentType };
-    const progress = { segments: [], position: 1, language: 'en', previous: [] };
-    const delta = 'data: {"type":"transcript.text.delta","delta":"Hello"}\n\n';
-    yield { type: 'delta', text: isStreamed ? delta : '', progress };
+    yield { type: 'accepted', fingerprint: FAKE_FINGERPRINT };
+    const quality = { temperature: 0, averageLogprob: -0.2, compressionRatio: 1, noSpeechProbability: 0 };
+    const segment = { id: 0, seek: 0, start: 0, end: 1, text: ' Hello', tokens: [1, 2, 3], ...quality };
+    const progress = { segments: [segment], position: 1, language: 'en', previous: [] };
+    if (!this.sendsWholeText) yield { type: 'delta', text: segment.text, progress };
     if (this.stallsAfterWord) await pause(60_000, signal);
-    const done = 'data: {"type":"transcript.text.done","text":"Hello"}\n\n';
     yield {
       type: 'done',
-      text: isStreamed ? done : '{"text":"Hello"}',
+      transcript: { language: 'en', seconds: 1, segments: [segment] },
       usage: { promptTokens: 50, cachedTokens: 0, completionTokens: 3 },
       timings: { queueMs: 1, computeMs: 2 },
     };

@@ -1,15 +1,15 @@
 import { readBytes } from '../body/request-body.ts';
 import type { Call } from '../http/call.ts';
+import { type FormFields, parseFields } from './form-fields.ts';
 import { invalidField, requestError, type ServiceError } from '../../errors/service-error.ts';
 
 /** A file of 25 MiB, the other fields and the parts' headers. */
 const MAX_FORM_BYTES = 25.25 * 1024 * 1024;
 const MAX_PARTS = 100;
 
-export interface TranscriptionForm {
+export interface TranscriptionForm extends FormFields {
   model: string;
   file: Blob;
-  fields: [name: string, value: string][];
 }
 
 /** `formData()` parses a urlencoded body as well, whose fields have no bound. */
@@ -35,7 +35,7 @@ export async function readForm(call: Call): Promise<TranscriptionForm> {
   call.trace?.body(JSON.stringify(fields), { model, stream: stream === 'true' });
   if (model === undefined) throw missing('model');
   if (!(file instanceof Blob)) throw missing('file');
-  return { model, file, fields };
+  return { model, file, ...parseFields(fields) };
 }
 
 /** About: each part follows a line that begins with two hyphens, which random bytes seldom have. */

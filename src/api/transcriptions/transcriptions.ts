@@ -6,34 +6,40 @@ import type { Call } from '../http/call.ts';
 import { answerHeaders, answerJson, EVENT_STREAM, EventStream, StreamWait } from '../http/response.ts';
 import { requireModel } from '../models/models.ts';
 import { asServiceError } from '../../errors/service-error.ts';
+import { contentTypeOf, deltaEvent, doneEvent, formatTranscript, textOf } from './transcript-formats.ts';
 import { readForm } from './transcription-form.ts';
 
 /** Reserved for a file; a key's limit counts the tokens of its text. */
 const RESERVED_TOKENS = 256;
 const CHARACTERS_A_TOKEN = 4;
 
-/** POST /v1/audio/transcriptions and /v1/audio/translations. The engine checks the fields and writes the answer's body. */
+/** POST /v1/audio/transcriptions and /v1/audio/translations. */
 export const createTranscription =
   (task: TranscriptionJob['task']) =>
   async (call: Call): Promise<Response> => {
     const { dependencies, admitted, abort, trace, watch } = call;
-    const { file, model: id, fields } = await readForm(call);
+    const { file, model: id, format, job: fields } = await readForm(call);
     const model = await requireModel(dependencies.models, id, 'transcription', admitted);
     await reserve(call, RESERVED_TOKENS);
-    const job: TranscriptionJob = { kind: 'transcription', model: model.id, task, file, fields };
-    const isStreamed = fields.some(([name, value]) => name === 'stream' && value === 'true');
+    const job: TranscriptionJob = { kind: 'transcription', model: model.id, task, file, ...fields };
+    const isStreamed = job.stream;
     const stream = new EventStream(() => abort.abort(new Error('the client has left')));
     const wait = new StreamWait(
       (stage) => stream.send(`: waiting (${stage})\n\n`),
       dependencies.heartbeatMs ?? HEARTBEAT_MS,
     );
-    let contentType = '';
+    let isAccepted = false;
     let timings = {};
     let stage: WaitingStage = 'loading';
 
     const run = async (): Promise<string> => {
       let used: number | null = null;
+      let text = '';
       let body = '';
+      const send = (events: string): void => {
+        body += events;
+        stream.send(events);
+      };
       try {
         for await (const event of dependencies.engine.run(job, {
           id: call.id,
@@ -45,27 +51,30 @@ export const createTranscription =
             continue;
           }
           if (event.type === 'accepted') {
-            ({ contentType } = event);
+            isAccepted = true;
             call.servedBy = event.fingerprint;
             trace?.accepted(event.fingerprint);
-            if (contentType === EVENT_STREAM) wait.releaseHeaders();
-            continue;
-          }
-          body += event.text;
-          if (isStreamed) stream.send(event.text);
-          if (event.type === 'done') {
+            if (isStreamed) wait.releaseHeaders();
+          } else if (event.type === 'delta') {
+            if (isStreamed) send(deltaEvent(text === '' ? event.text.trimStart() : event.text));
+            text += event.text;
+          } else {
             used = event.usage.completionTokens;
             ({ timings } = event);
             trace?.usage(event.usage);
+            const whole = textOf(event.transcript);
+            if (!isStreamed) body = formatTranscript(format, event.transcript, job);
+            // Some servers do not stream.
+            else send((text === '' ? deltaEvent(whole) : '') + doneEvent(whole, event.usage));
           }
         }
         return body;
       } finally {
         wait.end();
         call.leave();
-        const began = contentType !== '' || stage === 'prefill';
+        const began = isAccepted || stage === 'prefill';
         // Of a transcript that was cut off, no engine counts the tokens.
-        used ??= Math.max(Math.ceil(body.length / CHARACTERS_A_TOKEN), began ? RESERVED_TOKENS : 0);
+        used ??= Math.max(Math.ceil(text.length / CHARACTERS_A_TOKEN), began ? RESERVED_TOKENS : 0);
         await dependencies.keys.settle(admitted.keyId, RESERVED_TOKENS, used).catch(() => {});
       }
     };
@@ -74,12 +83,12 @@ export const createTranscription =
     if (!isStreamed) {
       return answerJson(call, answer, {
         isComputing: () => stage === 'prefill',
-        headers: () => answerHeaders(call, contentType, timings),
+        headers: () => answerHeaders(call, contentTypeOf(format), timings),
       });
     }
     trace?.open();
     await Promise.race([answer, wait.headersDue]);
-    wait.headersSent({ commentNow: contentType === '' });
+    wait.headersSent({ commentNow: !isAccepted });
     void answer
       .then(
         (body) => trace?.done(body),

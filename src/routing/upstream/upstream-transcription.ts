@@ -21,7 +21,12 @@ const MAX_SOUND_TOKENS = 720_000;
 
 const count = orElse(z.optional(z.int().check(z.minimum(0))), undefined);
 const usageSchema = orElse(z.nullish(z.object({ input_tokens: count, output_tokens: count })), undefined);
-const answerSchema = z.object({ text: z.string(), usage: usageSchema });
+const cueSchema = z.looseObject({ start: z.number(), end: z.number(), text: z.string() });
+const answerSchema = z.looseObject({
+  text: z.string(),
+  segments: z.optional(z.array(cueSchema)),
+  usage: usageSchema,
+});
 const eventSchema = z.object({
   error: z.optional(z.unknown()),
   type: orElse(z.string(), ''),
@@ -30,6 +35,7 @@ const eventSchema = z.object({
   usage: usageSchema,
 });
 type Usage = z.output<typeof usageSchema>;
+type Answer = z.output<typeof answerSchema>;
 
 const EVENT_STREAM = 'text/event-stream';
 const DELTA = 'transcript.text.delta';
@@ -39,8 +45,7 @@ const isProgress = ({ type, delta }: z.output<typeof eventSchema>): boolean =>
   type === DONE || (type === DELTA && !!delta);
 
 /**
- * One file on a server, which checks the fields. `accepted` comes with the first text: until then the next variant can
- * answer unseen.
+ * One file on a server. `accepted` comes with the first text: until then the next variant can answer unseen.
  * @throws ServiceError; the signal's reason when aborted
  */
 export async function* upstreamTranscription(
@@ -49,21 +54,14 @@ export async function* upstreamTranscription(
   signal: AbortSignal,
 ): AsyncGenerator<Waiting | TranscriptionEvent, void, undefined> {
   const { fingerprint } = server;
-  const fields = Object.fromEntries(job.fields);
-  const isStreamed = fields['stream'] === 'true';
-  const bodyType = contentTypeOf(fields['response_format'] ?? 'json');
-  const accepted: TranscriptionEvent = {
-    type: 'accepted',
-    fingerprint,
-    contentType: isStreamed ? EVENT_STREAM : bodyType,
-  };
+  const accepted: TranscriptionEvent = { type: 'accepted', fingerprint };
   const path = job.task === 'translate' ? '/audio/translations' : '/audio/transcriptions';
   const left = new AbortController();
   const began = performance.now();
-  const done = (text: string, usage: ChatUsage): TranscriptionEvent => ({
+  const done = (answer: Answer, characters: number): TranscriptionEvent => ({
     type: 'done',
-    text,
-    usage,
+    transcript: { answer },
+    usage: usageOf(answer.usage, characters),
     timings: { queueMs: 0, computeMs: performance.now() - began },
   });
   server.running++;
@@ -72,7 +70,7 @@ export async function* upstreamTranscription(
     const form = formOf(job, server.variant.model);
     const response = await server.post(path, form, AbortSignal.any([signal, left.signal]), SILENCE_MS);
     yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
-    if (isStreamed && response.headers.get('content-type')?.includes(EVENT_STREAM)) {
+    if (job.stream && response.headers.get('content-type')?.includes(EVENT_STREAM)) {
       const pace = { firstMs: MAX_PAUSE_MS, pauseMs: MAX_PAUSE_MS, noun: 'text', isProgress };
       let isAccepted = false;
       let characters = 0;
@@ -83,20 +81,17 @@ export async function* upstreamTranscription(
         const { type, delta = '', text = '', usage } = event;
         characters += delta.length;
         if (type === DONE) {
-          const counted = usageOf(usage, Math.max(characters, text.length));
-          yield done(doneEvent(text, counted), counted);
+          yield done({ text, usage }, Math.max(characters, text.length));
           return;
         }
-        yield { type: 'delta', text: deltaEvent(delta) };
+        yield { type: 'delta', text: delta };
       }
       throw cutShort();
     }
     const body = await readText(response, MAX_BODY_BYTES, MAX_BODY_MS);
-    const { text, usage } = bodyType === JSON_TYPE ? parseAnswer(body) : { text: body };
-    const counted = usageOf(usage, text.length);
+    const answer = parseAnswer(body, job);
     yield accepted;
-    // Some servers know no streams.
-    yield done(isStreamed ? deltaEvent(text) + doneEvent(text, counted) : body, counted);
+    yield done(answer, answer.text.length);
   } catch (error) {
     signal.throwIfAborted();
     throw error instanceof ServiceError ? error : cutShort();
@@ -107,26 +102,26 @@ export async function* upstreamTranscription(
   }
 }
 
-const JSON_TYPE = 'application/json';
-
-/** Not the server's own header: what it sends must not be a page of this origin. */
-function contentTypeOf(format: string): string {
-  if (format === 'json' || format === 'verbose_json') return JSON_TYPE;
-  return format === 'vtt' ? 'text/vtt; charset=utf-8' : 'text/plain; charset=utf-8';
-}
-
-/** As the caller sent it, with the model's name there. */
-function formOf({ file, fields }: TranscriptionJob, model: string): FormData {
+/** The caller's form with the server's model, in the format that has what the answer needs. */
+function formOf(job: TranscriptionJob, model: string): FormData {
+  const { file, language, prompt, temperature, times, stream, others } = job;
   const form = new FormData();
-  for (const [name, value] of fields) if (name !== 'model') form.append(name, value);
+  const fields = { language, prompt, temperature, ...(stream && { stream }) };
+  for (const [name, value] of Object.entries(fields))
+    if (value !== undefined) form.append(name, String(value));
+  // Segments alone are the default.
+  if (times.includes('word')) for (const each of times) form.append('timestamp_granularities[]', each);
+  for (const [name, value] of others) form.append(name, value);
+  form.set('response_format', times.length > 0 ? 'verbose_json' : 'json');
   form.set('model', model);
   form.set('file', file);
   return form;
 }
 
-function parseAnswer(body: string): z.output<typeof answerSchema> {
+function parseAnswer(body: string, { times }: TranscriptionJob): Answer {
   const { success, data } = answerSchema.safeParse(JSON.parse(body));
-  if (!success) throw brokeBound('sent a transcript that is not as in the OpenAI API');
+  if (!success || (times.includes('segment') && !data.segments))
+    throw brokeBound('sent a transcript that is not as in the OpenAI API');
   return data;
 }
 
@@ -135,19 +130,3 @@ const usageOf = (told: Usage, characters: number): ChatUsage => ({
   cachedTokens: 0,
   completionTokens: tokensOfText(told?.output_tokens, characters),
 });
-
-const eventOf = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
-
-const deltaEvent = (delta: string): string => (delta === '' ? '' : eventOf({ type: DELTA, delta }));
-
-const doneEvent = (text: string, { promptTokens, completionTokens }: ChatUsage): string =>
-  eventOf({
-    type: DONE,
-    text,
-    usage: {
-      type: 'tokens',
-      input_tokens: promptTokens,
-      output_tokens: completionTokens,
-      total_tokens: promptTokens + completionTokens,
-    },
-  });

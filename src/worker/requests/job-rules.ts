@@ -6,8 +6,6 @@ import type { Engine } from '../runtimes/engine.ts';
 
 /** How a kind of job is run. */
 interface JobRules<K extends Kind> {
-  /** Checks the job before a model is loaded for it. @throws ServiceError 400 */
-  check?(job: JobOf<K>): Promise<void>;
   run(
     engine: Engine<JobKinds[K]['model']>,
     job: JobOf<K>,
@@ -29,11 +27,7 @@ const RULES: { [K in Kind]: JobRules<K> } = {
       job.truncate ? truncating(engine, job, signal, onPrefill) : engine.run(job, signal, onPrefill),
   },
   embedding: { run: alone },
-  transcription: {
-    check: async ({ fields }) =>
-      void (await import('../runtimes/whisper/form-fields.ts')).parseFields(fields),
-    run: alone,
-  },
+  transcription: { run: alone },
   decision: {
     async *run(...given) {
       yield* (await import('../decisions/decide.ts')).decide(...given);

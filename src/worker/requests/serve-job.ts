@@ -36,8 +36,6 @@ export async function serveJob<K extends Kind>(
   signal: AbortSignal,
   reader: Reader<K>,
 ): Promise<void> {
-  const { kind } = request.job;
-  await rulesOf<K>(kind).check?.(request.job);
   for (let { job } = request; ;) {
     const variants = await serveOnce(modelManager, { ...request, job }, signal, reader);
     if (!variants) return;

@@ -76,31 +76,34 @@ describe('a transcription', () => {
       model: 'coral-wren-4',
       task: 'transcribe',
       file: new Blob(['sound']),
-      fields: [],
+      times: [],
+      stream: false,
+      others: [],
     };
     const progress = { segments: [], position: 28.5, language: 'en', previous: [1, 2] };
     const asked: Job[] = [];
     const note = (question: Question) => question.type === 'job' && asked.push(question.job);
     const event = (what: TranscriptionEvent): EngineMessage => ({ type: 'event', event: what });
-    const accept = event({ type: 'accepted', fingerprint: 'f', contentType: 'text/plain' });
+    const accept = event({ type: 'accepted', fingerprint: 'f' });
     const first = lead(({ question, send }) => {
       note(question);
       send(accept);
       send(event({ type: 'delta', text: 'one', progress }));
     });
-    const texts: string[] = [];
+    const types: string[] = [];
     for await (const each of client.run(job, ask())) {
-      if ('text' in each) texts.push(each.text);
+      types.push(each.type);
       if (each.type !== 'delta') continue;
       lead(({ question, send }) => {
         note(question);
         send(accept);
         const usage = { promptTokens: 1, cachedTokens: 0, completionTokens: 1 };
-        send(event({ type: 'done', text: 'two', usage, timings: { queueMs: 0, computeMs: 0 } }));
+        const transcript = { language: 'en', seconds: 2, segments: [] };
+        send(event({ type: 'done', transcript, usage, timings: { queueMs: 0, computeMs: 0 } }));
       });
       first.die();
     }
-    expect(texts).toEqual(['one', 'two']);
+    expect(types.filter((type) => type === 'delta' || type === 'done')).toEqual(['delta', 'done']);
     expect(asked.map((each) => 'progress' in each && each.progress)).toEqual([false, progress]);
     await tick();
     expect(locks.heldNames()).not.toContain(requestLock('/', 'r1'));

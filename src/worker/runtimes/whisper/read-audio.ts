@@ -1,6 +1,6 @@
 import {
   ADTS,
-  AudioSample,
+  type AudioSample,
   AudioSampleSink,
   BlobSource,
   FLAC,
@@ -16,20 +16,16 @@ import {
   WEBM,
 } from 'mediabunny';
 
-import { requestError, ServiceError } from '../../../errors/service-error.ts';
+import { invalidField, type ServiceError, unsupported } from '../../../errors/service-error.ts';
 import type { DecodeAudio } from '../../../protocol/worker-control.ts';
-import { withTimeout } from '../../../util/async.ts';
 import { Resampler } from './resampler.ts';
-import type { SampleSource } from './transcribe.ts';
 import { SAMPLE_RATE } from './whisper-model.ts';
 
 const FORMATS = [WAVE, MP3, MP4, QTFF, OGG, FLAC, WEBM, MATROSKA, ADTS];
 const FORMAT_NAMES = 'flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav and webm';
-const MAX_SECONDS = 2 * 60 * 60;
+export const MAX_SECONDS = 2 * 60 * 60;
 /** Of a whole file's samples as the page's decoder holds them: 11 minutes of stereo at 48 kHz. */
 const MAX_BYTES_IN_PAGE = 256 * 1024 * 1024;
-/** For the page's decoder, which may never answer. `whisper-worker.ts` waits longer for the first samples. */
-const MAX_MS_IN_PAGE = 60_000;
 /** Shorter gaps are rounding of the times. */
 const MIN_GAP_SECONDS = 0.05;
 const MAX_CHANNELS = 32;
@@ -37,50 +33,39 @@ const MAX_CHANNELS = 32;
 const MIN_RATE = 1000;
 const MAX_RATE = 384_000;
 
-export interface Audio extends SampleSource {
-  /** Seconds that have been read. */
-  readonly seconds: number;
-  close(): void;
-}
+/** Sound at 16 kHz in one channel, in pieces of any length up to a second or so. */
+export type Sound = AsyncGenerator<Float32Array<ArrayBuffer>, void, undefined>;
 
 /**
  * The sound of a file, in one channel at 16 kHz, decoded as it is read: at most a second of it is in memory, and what the
  * browser's decoder holds. What the worker cannot decode, the page does, as a whole and within a bound.
  * @throws ServiceError 400: no sound, too long, or a codec that this browser lacks
  */
-export async function readAudio(file: Blob, decodeInPage: DecodeAudio): Promise<Audio> {
-  if (file.size === 0) throw refuse('is empty. Send a file of sound', 'invalid_value');
+export async function readAudio(file: Blob, decodeInPage: DecodeAudio): Promise<Sound> {
+  if (file.size === 0) throw refuse('is empty. Send a file of sound');
   const input = new Input({ source: new BlobSource(file), formats: FORMATS });
   const track = await input.getPrimaryAudioTrack().catch(() => {
-    throw refuse(`is damaged, or no sound in a format that can be read: ${FORMAT_NAMES}`, 'invalid_value');
+    throw refuse(`is damaged, or no sound in a format that can be read: ${FORMAT_NAMES}`);
   });
-  if (!track) throw refuse('has no sound in it', 'invalid_value');
+  if (!track) throw refuse('has no sound in it');
   const { numberOfChannels, sampleRate } = track;
   if (numberOfChannels > MAX_CHANNELS || sampleRate > MAX_RATE || sampleRate < MIN_RATE) {
-    throw refuse(
-      `has ${numberOfChannels} channels at ${sampleRate} Hz, which is out of bounds`,
-      'invalid_value',
-    );
+    throw refuse(`has ${numberOfChannels} channels at ${sampleRate} Hz, which is out of bounds`);
   }
   // A format without an index is decoded to see: the limit holds there too.
   const seconds = await track.computeDuration().catch(() => 0);
   if (seconds > MAX_SECONDS) throw tooLong();
-  if ((isPcm(track.codec) || !isWebKitGtk()) && (await track.canDecode()))
-    return new DecodedAudio(track, () => input.dispose());
+  if ((isPcm(track.codec) || !isWebKitGtk()) && (await track.canDecode())) return decode(track, input);
   input.dispose();
   const codec = track.codec ?? 'an unknown codec';
   const most = MAX_BYTES_IN_PAGE / (Float32Array.BYTES_PER_ELEMENT * numberOfChannels * sampleRate);
   if (seconds > most) {
     const minutes = Math.floor(most / 60);
     const rule = `is in ${codec}, of which this browser decodes at most ${minutes} minutes. Split it`;
-    throw refuse(rule, 'invalid_value');
+    throw refuse(rule);
   }
-  const audio = await withTimeout(decodeInPage(file), MAX_MS_IN_PAGE);
-  if (!audio) {
-    const rule = `is in ${codec}, which this page did not decode within ${MAX_MS_IN_PAGE / 1000} s. Send it as wav`;
-    throw refuse(rule, 'invalid_value');
-  }
-  if ('samples' in audio) return new PageSamples(audio.samples);
+  const audio = await decodeInPage(file);
+  if ('samples' in audio) return pieces(audio.samples);
   throw await undecodable(codec, audio.plays);
 }
 
@@ -93,106 +78,46 @@ async function undecodable(codec: string, playsInPage: readonly string[]): Promi
   const able = isWebKitGtk() ? [] : await getDecodableAudioCodecs();
   const others = able.filter((each) => !each.startsWith('pcm') && !each.endsWith('law'));
   const known = [...new Set(['wav', ...others, ...playsInPage])].join(', ');
-  return refuse(
-    `is in ${codec}, and damaged, or of a kind that this browser cannot decode. It decodes ${known}`,
-    'unsupported_value',
-  );
+  const rule = `is in ${codec}, and damaged, or of a kind that this browser cannot decode. It decodes ${known}`;
+  return unsupported('file', rule);
 }
 
-const refuse = (rule: string, code: 'invalid_value' | 'unsupported_value'): ServiceError =>
-  requestError(400, `\`file\` ${rule}.`, code, 'file');
+const refuse = (rule: string): ServiceError => invalidField('file', rule);
 
-const tooLong = (): ServiceError => refuse('is longer than 2 hours. Split it', 'invalid_value');
+export const tooLong = (): ServiceError => refuse('is longer than 2 hours. Split it');
 
-/** Sound that the page has decoded. */
-class PageSamples implements Audio {
-  readonly #samples: Int16Array;
-  #at = 0;
-
-  constructor(samples: Int16Array) {
-    this.#samples = samples;
-  }
-
-  get seconds(): number {
-    return this.#at / SAMPLE_RATE;
-  }
-
-  async next(): Promise<Float32Array<ArrayBuffer> | null> {
-    const piece = this.#samples.subarray(this.#at, this.#at + SAMPLE_RATE);
-    this.#at += piece.length;
-    if (this.seconds > MAX_SECONDS) throw tooLong();
-    return piece.length === 0 ? null : Float32Array.from(piece, (sample) => sample / 32_768);
-  }
-
-  close(): void {}
+/** Sound that the page has decoded, a second at a time. */
+async function* pieces(samples: Int16Array): Sound {
+  for (let at = 0; at < samples.length; at += SAMPLE_RATE)
+    yield Float32Array.from(samples.subarray(at, at + SAMPLE_RATE), (sample) => sample / 32_768);
 }
 
-class DecodedAudio implements Audio {
-  readonly #samples: AsyncGenerator<AudioSample, void, unknown>;
-  readonly #dispose: () => void;
-  readonly #resampler: Resampler;
-  /** Of the source, in seconds from its first sample. */
-  #origin: number | null = null;
-  #position = 0;
-  #read = 0;
-  #held: AudioSample | null = null;
-  #ended = false;
-
-  constructor(track: InputAudioTrack, dispose: () => void) {
-    this.#samples = new AudioSampleSink(track).samples();
-    this.#resampler = new Resampler(track.sampleRate);
-    this.#dispose = dispose;
-  }
-
-  get seconds(): number {
-    return this.#read / SAMPLE_RATE;
-  }
-
-  async next(): Promise<Float32Array<ArrayBuffer> | null> {
-    if (this.#ended) return null;
-    const piece = await this.#nextPiece();
-    const samples = piece ?? this.#resampler.end();
-    if (!piece) this.#ended = true;
-    this.#read += samples.length;
-    if (this.seconds > MAX_SECONDS) throw tooLong();
-    return samples;
-  }
-
-  close(): void {
-    this.#held?.close();
-    void this.#samples.return();
-    this.#dispose();
-  }
-
-  async #nextPiece(): Promise<Float32Array<ArrayBuffer> | null> {
-    const sample = this.#held ?? (await this.#decode());
-    this.#held = null;
-    if (!sample) return null;
-    this.#origin ??= sample.timestamp;
-    const gap = sample.timestamp - this.#origin - this.#position;
-    if (gap > MIN_GAP_SECONDS) {
-      // Silence that the file leaves out, a second at a time.
-      this.#held = sample;
-      const seconds = Math.min(gap, 1);
-      this.#position += seconds;
-      return this.#resampler.push(new Float32Array(Math.round(seconds * sample.sampleRate)));
-    }
-    this.#position += sample.duration;
-    try {
-      return this.#resampler.push(mono(sample));
-    } finally {
+async function* decode(track: InputAudioTrack, input: Input): Sound {
+  const resampler = new Resampler(track.sampleRate);
+  /** Timestamp of the first sample: files need not begin at 0. */
+  let origin: number | null = null;
+  let position = 0;
+  try {
+    for await (const sample of new AudioSampleSink(track).samples()) {
+      const { timestamp, duration, sampleRate } = sample;
+      const samples = mono(sample);
       sample.close();
+      origin ??= timestamp;
+      // Silence that the file leaves out, a second at a time.
+      for (let gap = timestamp - origin - position; gap > MIN_GAP_SECONDS; gap -= 1) {
+        const seconds = Math.min(gap, 1);
+        position += seconds;
+        yield resampler.push(new Float32Array(Math.round(seconds * sampleRate)));
+      }
+      position += duration;
+      yield resampler.push(samples);
     }
-  }
-
-  async #decode(): Promise<AudioSample | null> {
-    try {
-      const { value, done } = await this.#samples.next();
-      return done ? null : value;
-    } catch (error) {
-      console.warn('localtext: a file of sound could not be decoded', error);
-      throw refuse(`is damaged after ${this.#position.toFixed(1)} s`, 'invalid_value');
-    }
+    yield resampler.end();
+  } catch (error) {
+    console.warn('localtext: a file of sound could not be decoded', error);
+    throw refuse(`is damaged after ${position.toFixed(1)} s`);
+  } finally {
+    input.dispose();
   }
 }
 

@@ -1,28 +1,26 @@
 import { proxy, type Remote } from 'comlink';
 
 import { engineCrashed } from '../../../errors/engine-errors.ts';
-import { requestError, ServiceError } from '../../../errors/service-error.ts';
-import type {
-  TranscriptionEvent,
-  TranscriptionJob,
-  TranscriptionProgress,
-} from '../../../jobs/transcription.ts';
-import { Channel, delay, withTimeout } from '../../../util/async.ts';
+import { invalidField, ServiceError, unsupported } from '../../../errors/service-error.ts';
+import type { TranscriptionEvent, TranscriptionJob } from '../../../jobs/transcription.ts';
+import { Channel } from '../../../util/async.ts';
 import type { Engine } from '../engine.ts';
 import type { ModelWorker } from '../onnx/model-worker.ts';
-import { contentType, countTokens, deltaEvent, doneEvent, formatWhole } from './answer-formats.ts';
-import { type FormFields, parseFields } from './form-fields.ts';
-import type { Finished, WhisperAbilities, WhisperHost, whisperWorker } from './whisper-worker.ts';
+import type { Finished, Step, WhisperAbilities, WhisperHost, whisperWorker } from './whisper-worker.ts';
 
-/** How long the worker may be busy, in milliseconds: with reading the file, and with a step of the model. */
-const MAX_READING_MS = 10_000;
-const MAX_STEP_MS = 60_000;
-const PING_MS = 1000;
+/**
+ * For the worker to give the next second of sound, or to stop after an abort. The library that reads a damaged file and the
+ * browser's decoder may never come to an end; computing may take any time.
+ */
+const READ_TIMEOUT_MS = 60_000;
+
+/** The encoder's states for a second of sound. OpenAI does not say what it counts as the tokens of sound. */
+const AUDIO_TOKENS = 50;
 
 /** The parts of the worker that a transcription uses. */
 type Calls = Pick<ModelWorker<WhisperHost, Remote<typeof whisperWorker>>, 'call' | 'end'>;
 
-/** Whisper in a worker, and its answers in the formats of the API. */
+/** Whisper in a worker. */
 export class WhisperEngine implements Engine<'transcription'> {
   readonly kind = 'transcription';
   readonly fingerprint: string;
@@ -43,45 +41,46 @@ export class WhisperEngine implements Engine<'transcription'> {
     onPrefill?: () => void,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
     const began = performance.now();
-    const fields = parseFields(job.fields);
-    this.#checkAbilities(job, fields);
+    this.#check(job);
     signal.throwIfAborted();
-    const steps = new Steps();
-    const run = this.#run(job, fields, steps);
-    const stop = () => void this.#worker.call((model) => model.stop()).catch(() => undefined);
+    const steps = new Channel<Step | { seconds: number }>();
+    const { run, stop } = this.#start(job, steps);
     signal.addEventListener('abort', stop, { once: true });
     let sent = job.progress?.segments.length ?? 0;
     let progress = job.progress ?? null;
+    let accepted = false;
     let ended = false;
     try {
-      for (;;) {
-        const step = await steps.take();
+      for (let step = await steps.take(); step; step = await steps.take()) {
         signal.throwIfAborted();
-        if (step === null || (typeof step === 'object' && 'error' in step)) {
-          ended = true;
-          if (step === null) throw engineCrashed('the transcription broke off');
-          throw step.error.status < 500 ? new ServiceError(step.error) : engineCrashed(step.error);
-        }
-        if (step === 'sound') {
+        if (step === 'read') {
+          if (accepted) continue;
+          accepted = true;
           onPrefill?.();
-          yield { type: 'accepted', fingerprint: this.fingerprint, contentType: contentType(fields) };
-        } else if ('segments' in step) {
+          yield { type: 'accepted', fingerprint: this.fingerprint };
+        } else if (typeof step === 'object' && 'segments' in step) {
           progress = step;
-          const news = step.segments.slice(sent);
-          yield { type: 'delta', text: fields.stream ? deltaEvent(news, sent === 0) : '', progress: step };
+          const text = step.segments.slice(sent).map((segment) => segment.text);
+          yield { type: 'delta', text: text.join(''), progress: step };
           sent = step.segments.length;
-        } else {
-          ended = true;
-          const { segments = [], language = fields.language ?? 'en' } = progress ?? {};
-          const transcript = { task: job.task, language, seconds: step.seconds, segments };
-          const text = fields.stream ? doneEvent(transcript) : formatWhole(fields, transcript);
-          const { input, output } = countTokens(transcript);
-          const usage = { promptTokens: input, cachedTokens: 0, completionTokens: output };
+        } else if (typeof step === 'object') {
+          const { seconds } = step;
+          const { segments = [], language = job.language ?? 'en' } = progress ?? {};
+          const usage = {
+            promptTokens: Math.ceil(seconds * AUDIO_TOKENS),
+            cachedTokens: 0,
+            completionTokens: segments.reduce((sum, { tokens }) => sum + tokens.length, 0),
+          };
           const timings = { queueMs: 0, computeMs: performance.now() - began };
-          yield { type: 'done', text, usage, timings };
-          return;
+          ended = true;
+          yield { type: 'done', transcript: { language, seconds, segments }, usage, timings };
         }
       }
+      ended = true;
+    } catch (error) {
+      signal.throwIfAborted();
+      ended = true;
+      throw error;
     } finally {
       signal.removeEventListener('abort', stop);
       if (!ended) stop();
@@ -94,92 +93,80 @@ export class WhisperEngine implements Engine<'transcription'> {
     this.#worker.end();
   }
 
-  /** Never rejects. */
-  async #run(
-    { file, task, progress }: TranscriptionJob,
-    { language, prompt, temperature, granularities }: FormFields,
-    steps: Steps,
-  ): Promise<void> {
-    const words = granularities.includes('word');
-    const options = { language, task, prompt, temperature, words, progress: progress ?? null };
-    const onProgress = async (step: TranscriptionProgress | null) => {
-      steps.hasSound = true;
-      steps.push(step ?? 'sound');
+  /** @returns `run`, which never rejects, and `stop`, after which it resolves */
+  #start(
+    job: TranscriptionJob,
+    steps: Channel<Step | { seconds: number }>,
+  ): { run: Promise<void>; stop: () => void } {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let stopped = false;
+    const startTimer = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        steps.fail(unreadable());
+        // No message reaches a worker whose thread is busy. The next request loads the model again.
+        this.#worker.end(engineCrashed('a file of sound was not read to its end'));
+      }, READ_TIMEOUT_MS);
     };
-    const ended = new AbortController();
-    void this.#watch(steps, ended.signal);
-    try {
-      steps.push(
-        await this.#worker.call<Finished>((model) => model.transcribe(file, options, proxy(onProgress))),
-      );
-    } catch (error) {
-      steps.fail(error);
-    } finally {
-      ended.abort();
-    }
+    const onStep = async (step: Step) => {
+      if (stopped) return;
+      if (step === 'reading') startTimer();
+      else clearTimeout(timer);
+      steps.push(step);
+    };
+    const stop = () => {
+      stopped = true;
+      startTimer();
+      void this.#worker.call((model) => model.stop()).catch(() => undefined);
+    };
+    startTimer();
+    const { file, task, language = null, prompt = '', temperature = 0, times, progress = null } = job;
+    const options = { language, task, prompt, temperature, words: times.includes('word'), progress };
+    const run = this.#worker
+      .call<Finished>((model) => model.transcribe(file, options, proxy(onStep)))
+      .then((finished) => {
+        if (!('error' in finished)) return steps.push(finished);
+        const { error } = finished;
+        return steps.fail(error.status < 500 ? new ServiceError(error) : engineCrashed(error));
+      })
+      .catch((error: unknown) => steps.fail(error))
+      .finally(() => {
+        clearTimeout(timer);
+        steps.end();
+      });
+    return { run, stop };
   }
 
-  /**
-   * The library that reads the file may never come to the end of a damaged one. No message reaches the worker then: it is
-   * ended, and the next request loads the model again.
-   */
-  async #watch(steps: Steps, ended: AbortSignal): Promise<void> {
-    while (!ended.aborted) {
-      const answered = this.#worker
-        .call((model) => model.ping())
-        .then(
-          () => true,
-          () => true,
-        );
-      for (let waited = 0; !ended.aborted && !(await withTimeout(answered, PING_MS)); waited += PING_MS) {
-        if (waited < (steps.hasSound ? MAX_STEP_MS : MAX_READING_MS)) continue;
-        steps.push({ error: endless().wire });
-        this.#worker.end(engineCrashed('reading a file of sound did not end'));
-        return;
-      }
-      await delay(PING_MS, ended).catch(() => undefined);
+  /** @throws ServiceError 400 naming the field */
+  #check({ task, language, times, others }: TranscriptionJob): void {
+    for (const [name] of others) {
+      const reason = REFUSED.get(name);
+      if (reason !== undefined) throw unsupported(name, `cannot be used here: ${reason}`);
     }
-  }
-
-  #checkAbilities({ task }: TranscriptionJob, { language, granularities }: FormFields): void {
     const { languages: known, timesWords } = this.#abilities;
-    if (granularities.includes('word') && !timesWords) {
-      throw requestError(
-        400,
-        "`timestamp_granularities[]` cannot be `word`: this model's files lack `cross_attentions`. Use segment, or weights " +
-          'exported with them, such as onnx-community/whisper-tiny_timestamped.',
-        'unsupported_value',
+    if (times.includes('word') && !timesWords) {
+      throw unsupported(
         'timestamp_granularities[]',
+        "cannot be `word`: this model's files lack `cross_attentions`. Use segment, or weights exported with them, such as onnx-community/whisper-tiny_timestamped",
       );
     }
-    if (known.length === 0 && task === 'translate') {
-      throw requestError(
-        400,
-        '`model` cannot translate: it knows English alone. Use a multilingual model.',
-        'unsupported_value',
-        'model',
-      );
-    }
+    if (known.length === 0 && task === 'translate')
+      throw unsupported('model', 'cannot translate: it knows English alone. Use a multilingual model');
     const able = known.length === 0 ? ['en'] : known;
-    if (language === null || able.includes(language)) return;
-    throw requestError(
-      400,
-      `\`language\` ${language} is not known to this model. It knows ${able.join(', ')}.`,
-      'unsupported_value',
-      'language',
-    );
+    if (language !== undefined && !able.includes(language))
+      throw unsupported('language', `${language} is not known to this model. It knows ${able.join(', ')}`);
   }
 }
 
-class Steps extends Channel<TranscriptionProgress | 'sound' | Finished> {
-  /** The file has been read far enough to know that it is sound. */
-  hasSound = false;
-}
+/** Fields that would change the answer, which only servers can do. */
+const REFUSED = new Map([
+  ['include[]', 'log probabilities of a transcription are in `verbose_json`'],
+  ['known_speaker_names[]', 'speakers are not distinguished'],
+  ['known_speaker_references[]', 'speakers are not distinguished'],
+]);
 
-const endless = (): ServiceError =>
-  requestError(
-    400,
-    '`file` is damaged: reading it does not end. Send another file.',
-    'invalid_value',
+const unreadable = (): ServiceError =>
+  invalidField(
     'file',
+    `gave no sound for ${READ_TIMEOUT_MS / 1000} s. It is damaged, or in a format that this browser decodes slowly. Send it as wav`,
   );

@@ -1,26 +1,29 @@
 import {
   AutoModelForSpeechSeq2Seq,
   AutoTokenizer,
-  DynamicCache,
-  Tensor,
-  WhisperFeatureExtractor,
+  type DynamicCache,
+  LogitsProcessorList,
   type PreTrainedModel,
   type PreTrainedTokenizer,
+  Tensor,
+  WhisperFeatureExtractor,
 } from '@huggingface/transformers';
 
-import type { SpecialTokens } from './timestamp-rules.ts';
+import type { TranscriptionJob } from '../../../jobs/transcription.ts';
 import { yieldToEventLoop } from '../../../util/yield-to-event-loop.ts';
-import { applyTimestampRules, logSumExp } from './timestamp-rules.ts';
-import { alignTokens, FRAME_SECONDS } from './word-times.ts';
+import { logSumExp, WindowScores } from './window-scores.ts';
 
 export const SAMPLE_RATE = 16_000;
-/** The model hears windows of this length; shorter ones are filled with silence. */
+/** Length of the windows that the model takes; it pads shorter ones with silence. */
 export const WINDOW_SECONDS = 30;
-/** Half of the decoder's positions: the other half is for what came before. */
+/** Seconds of sound for each frame of the encoder, and between two timestamp tokens. */
+export const FRAME_SECONDS = 0.02;
+/** Half of the decoder's positions: the other half is for the text before the window. */
 const MAX_WINDOW_TOKENS = 224;
 export const MAX_PREVIOUS_TOKENS = 223;
+const MAX_POSITIONS = 448;
 
-/** What of generation_config.json decides the decoding. */
+/** Fields of generation_config.json that this module reads itself. */
 interface GenerationConfig {
   decoder_start_token_id: number;
   eos_token_id: number;
@@ -28,18 +31,15 @@ interface GenerationConfig {
   is_multilingual?: boolean;
   lang_to_id?: Record<string, number>;
   task_to_id?: Record<string, number>;
-  suppress_tokens?: number[] | null;
-  begin_suppress_tokens?: number[] | null;
-  /** Layer and number of each head of the decoder that follows the sound. */
-  alignment_heads?: [layer: number, head: number][];
+  alignment_heads?: unknown[];
 }
 
-/** A window as the encoder has heard it. */
-export type HeardWindow = Tensor;
-
 export interface DecodedWindow {
+  /** Text and timestamps, without the prompt and the end. */
   tokens: number[];
-  /** Mean log probability of its tokens. */
+  /** Second at which each token begins, and the end of the last one; empty unless words are timed. */
+  starts: number[];
+  /** Mean log probability of the tokens. */
   averageLogprob: number;
   noSpeechProbability: number;
 }
@@ -47,39 +47,67 @@ export interface DecodedWindow {
 export interface DecodeOptions {
   /** Tokens of the text before the window. */
   previous: readonly number[];
-  /** `en`; none for a model of one language. */
-  language: string | null;
-  task: 'transcribe' | 'translate';
+  /** Language code, such as `en`. Models of one language ignore it. */
+  language: string;
+  task: TranscriptionJob['task'];
+  /** 0 is greedy. */
   temperature: number;
+  /** Seconds of the window that are sound. */
+  seconds: number;
+  /** Whether to time the tokens. */
+  words: boolean;
   signal: AbortSignal;
 }
 
-/** Of a window, as the encoder takes it. */
-type Features = (samples: Float32Array) => Promise<{ input_features: Tensor }>;
-
-interface Session {
-  forward(inputs: Record<string, unknown>): Promise<Record<string, Tensor>>;
-  sessions: Record<string, { run(feeds: unknown): Promise<unknown>; outputNames?: readonly string[] }>;
+/** What `generate()` returns when it times tokens. */
+interface TimedSequences {
+  sequences: Tensor;
+  token_timestamps: Tensor;
+  past_key_values: DynamicCache;
 }
 
-const ATTENTIONS = 'cross_attentions.';
-
-/** Whisper on onnxruntime: windows of sound to tokens. */
+/** Whisper by transformers.js, one window of sound at a time. */
 export class WhisperModel {
-  readonly special: SpecialTokens;
-  readonly #session: Session;
-  readonly #features: Features;
+  readonly firstTimestamp: number;
+  readonly isMultilingual: boolean;
+  /** Codes of the languages that it knows. */
+  readonly languages: string[];
+  /** Whether its files give the attention that words are timed by. */
+  readonly timesWords: boolean;
+  readonly #model: PreTrainedModel;
+  readonly #extractor: WhisperFeatureExtractor;
   readonly #tokenizer: PreTrainedTokenizer;
   readonly #config: GenerationConfig;
+  #signal: AbortSignal | null = null;
+  /** Scores after each token of the prompt. */
+  #promptLogits: Tensor | null = null;
 
-  private constructor(model: PreTrainedModel, features: Features, tokenizer: PreTrainedTokenizer) {
-    this.#session = model as unknown as Session;
-    this.#features = features;
+  private constructor(
+    model: PreTrainedModel,
+    extractor: WhisperFeatureExtractor,
+    tokenizer: PreTrainedTokenizer,
+  ) {
+    this.#model = model;
+    this.#extractor = extractor;
     this.#tokenizer = tokenizer;
-    this.#config = model.generation_config as unknown as GenerationConfig;
-    const { decoder_start_token_id: start, eos_token_id: end, no_timestamps_token_id: last } = this.#config;
-    const startOfPrevious = last - 2;
-    this.special = { start, end, startOfPrevious, noSpeech: last - 1, firstTimestamp: last + 1 };
+    const config = model.generation_config as unknown as GenerationConfig;
+    this.#config = config;
+    this.firstTimestamp = config.no_timestamps_token_id + 1;
+    this.isMultilingual = config.is_multilingual === true;
+    const { lang_to_id: ids = {}, alignment_heads: heads = [] } = config;
+    this.languages = this.isMultilingual ? Object.keys(ids).map((token) => token.slice(2, -2)) : [];
+    const sessions: Record<string, { outputNames: readonly string[] }> = model.sessions;
+    const outputs = Object.values(sessions).flatMap(({ outputNames }) => outputNames);
+    this.timesWords = heads.length > 0 && outputs.some((name) => name.startsWith('cross_attentions'));
+    const forward = model.forward.bind(model);
+    model.forward = async (inputs: unknown) => {
+      // generate() takes no signal, and its steps would keep messages out.
+      await yieldToEventLoop();
+      this.#signal?.throwIfAborted();
+      const outputsOfStep = (await forward(inputs)) as { logits: Tensor };
+      this.#promptLogits ??= outputsOfStep.logits;
+      return outputsOfStep;
+    };
   }
 
   /** @throws what transformers.js fails with */
@@ -88,193 +116,91 @@ export class WhisperModel {
     options: { device: 'wasm' | 'webgpu'; dtype: 'fp32' | 'q8' },
   ): Promise<WhisperModel> {
     const tokenizer = await AutoTokenizer.from_pretrained(name);
-    const features = (await WhisperFeatureExtractor.from_pretrained(name)) as unknown as Features;
+    const extractor = (await WhisperFeatureExtractor.from_pretrained(name)) as WhisperFeatureExtractor;
     return new WhisperModel(
       await AutoModelForSpeechSeq2Seq.from_pretrained(name, options),
-      features,
+      extractor,
       tokenizer,
     );
-  }
-
-  /** Codes of the languages that it knows: `en`. */
-  get languages(): string[] {
-    const { is_multilingual: isMultilingual, lang_to_id: ids = {} } = this.#config;
-    return isMultilingual ? Object.keys(ids).map((token) => token.slice(2, -2)) : ['en'];
-  }
-
-  get isMultilingual(): boolean {
-    return this.#config.is_multilingual === true;
-  }
-
-  /** Its files say where the decoder listens. */
-  get timesWords(): boolean {
-    const { alignment_heads: heads = [] } = this.#config;
-    const outputs = Object.values(this.#session.sessions).flatMap(({ outputNames = [] }) => outputNames);
-    return heads.length > 0 && outputs.some((name) => name.startsWith(ATTENTIONS));
   }
 
   tokenize(text: string): number[] {
     return this.#tokenizer.encode(text, { add_special_tokens: false });
   }
 
-  /** Special tokens and times are left out. */
+  /** Leaves out special tokens and times. */
   textOf(tokens: readonly number[]): string {
-    const text = tokens.filter((token) => token < this.special.end);
+    const text = tokens.filter((token) => token < this.#config.eos_token_id);
     return text.length === 0 ? '' : this.#tokenizer.decode(text);
   }
 
-  /** @param samples at most 30 s at 16 kHz */
-  async hear(samples: Float32Array): Promise<HeardWindow> {
-    const { input_features: input } = await this.#features(samples);
-    const outputs = await this.#session.sessions['model']?.run({
-      input_features: (input as unknown as { ort_tensor: unknown }).ort_tensor,
-    });
-    return new Tensor((outputs as { last_hidden_state: never }).last_hidden_state);
+  /** Features of at most 30 s at 16 kHz. */
+  async features(samples: Float32Array): Promise<Tensor> {
+    return ((await this.#extractor(samples)) as { input_features: Tensor }).input_features;
   }
 
-  /** The language that is spoken. */
-  async language(heard: HeardWindow): Promise<string> {
-    const { lang_to_id: ids = {} } = this.#config;
-    const { logits } = await this.#session.forward({
-      encoder_outputs: heard,
-      decoder_input_ids: idTensor([this.special.start]),
-    });
-    const scores = lastRow(logits);
-    const [best] = Object.entries(ids).toSorted(([, a], [, b]) => (scores[b] ?? 0) - (scores[a] ?? 0));
+  /** Code of the language that is spoken. */
+  async language(features: Tensor, signal: AbortSignal): Promise<string> {
+    this.#signal = signal;
+    const ids = new Tensor('int64', [BigInt(this.#config.decoder_start_token_id)], [1, 1]);
+    const inputs = { input_features: features, decoder_input_ids: ids };
+    const { logits } = (await this.#model.forward(inputs)) as { logits: Tensor };
+    const { lang_to_id: languages = {} } = this.#config;
+    const scores = logits.data as Float32Array;
+    const [best] = Object.entries(languages).toSorted(([, a], [, b]) => (scores[b] ?? 0) - (scores[a] ?? 0));
     return best?.[0].slice(2, -2) ?? 'en';
   }
 
   /** Stops within one step of the decoder when the signal aborts. */
-  async decode(
-    heard: HeardWindow,
-    { previous, language, task, temperature, signal }: DecodeOptions,
-  ): Promise<DecodedWindow> {
-    const { special } = this;
-    const start = this.#startTokens(language, task);
-    const before =
-      previous.length > 0 ? [special.startOfPrevious, ...previous.slice(-MAX_PREVIOUS_TOKENS)] : [];
-    const tokens: number[] = [];
-    let ids = [...before, ...start];
-    let cache: DynamicCache | null = null;
-    let noSpeechProbability = 0;
-    let logprobs = 0;
-    for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- each step depends on the one before
-      const outputs = await this.#session.forward({
-        encoder_outputs: heard,
-        decoder_input_ids: idTensor(ids),
-        past_key_values: cache,
-      });
-      const { logits } = outputs;
-      if (cache === null) noSpeechProbability = probability(row(logits, before.length), special.noSpeech);
-      cache = remember(outputs, cache);
-      const scores = lastRow(logits);
-      this.#suppress(scores, tokens);
-      applyTimestampRules(scores, tokens, special);
-      const next = choose(scores, temperature);
-      logprobs += (scores[next] ?? 0) - logSumExp(scores);
-      if (next === special.end) break;
-      tokens.push(next);
-      if (tokens.length >= MAX_WINDOW_TOKENS) break;
-      ids = [next];
-      // oxlint-disable-next-line no-await-in-loop -- lets an abort in
-      await yieldToEventLoop();
-      signal.throwIfAborted();
-    }
-    return { tokens, averageLogprob: logprobs / (tokens.length + 1), noSpeechProbability };
-  }
-
-  /**
-   * Seconds after the window's start at which each token begins, and what follows the last.
-   * @param tokens of text
-   * @param seconds of the window that are sound
-   */
-  async align(
-    heard: HeardWindow,
-    tokens: readonly number[],
-    { language, task, seconds }: Pick<DecodeOptions, 'language' | 'task'> & { seconds: number },
-  ): Promise<number[]> {
-    const start = this.#startTokens(language, task);
-    const ids = [...start, this.#config.no_timestamps_token_id, ...tokens];
-    const outputs = await this.#session.forward({
-      encoder_outputs: heard,
-      decoder_input_ids: idTensor(ids),
-      past_key_values: null,
+  async decode(features: Tensor, options: DecodeOptions): Promise<DecodedWindow> {
+    const { previous, temperature, seconds, words, signal } = options;
+    const startOfPrevious = this.firstTimestamp - 3;
+    const before = previous.length > 0 ? [startOfPrevious, ...previous.slice(-MAX_PREVIOUS_TOKENS)] : [];
+    const prompt = [...before, ...this.#startTokens(options)];
+    const scores = new WindowScores(prompt.length, this.firstTimestamp, temperature);
+    const processors = new LogitsProcessorList();
+    processors.push(scores);
+    this.#signal = signal;
+    this.#promptLogits = null;
+    const output = await this.#model.generate({
+      inputs: features,
+      decoder_input_ids: prompt,
+      // With this limit, generate() decodes one window and leaves the next to the caller.
+      max_new_tokens: Math.min(MAX_WINDOW_TOKENS, MAX_POSITIONS - prompt.length),
+      return_timestamps: true,
+      logits_processor: processors,
+      ...(temperature > 0 && { do_sample: true, temperature }),
+      ...(words && { return_token_timestamps: true, num_frames: Math.ceil(seconds / FRAME_SECONDS) }),
     });
-    const frames = Math.ceil(seconds / FRAME_SECONDS);
-    const heads = (this.#config.alignment_heads ?? []).map(([layer, head]) =>
-      headOf(outputs[`${ATTENTIONS}${layer}`], head, frames),
-    );
-    const starts = alignTokens({ heads, frames, tokens: ids.length }, start.length);
-    return starts.map((frame) => frame * FRAME_SECONDS);
+    const timed = output instanceof Tensor ? null : (output as unknown as TimedSequences);
+    await timed?.past_key_values.dispose();
+    const sequences = output instanceof Tensor ? output : (output as unknown as TimedSequences).sequences;
+    const tokens = Array.from(sequences.data as BigInt64Array, Number).slice(prompt.length);
+    scores.note(tokens.at(-1));
+    if (tokens.at(-1) === this.#config.eos_token_id) tokens.pop();
+    // The attention of each step follows the token that comes next.
+    const starts = timed ? [0, ...(timed.token_timestamps.data as Float32Array).slice(prompt.length)] : [];
+    return {
+      tokens,
+      starts,
+      averageLogprob: scores.logprobs / (tokens.length + 1),
+      noSpeechProbability: this.#noSpeech(before.length),
+    };
   }
 
-  #startTokens(language: string | null, task: DecodeOptions['task']): number[] {
+  #startTokens({ language, task }: DecodeOptions): number[] {
     const { lang_to_id: languages = {}, task_to_id: tasks = {} } = this.#config;
-    const codes = this.isMultilingual && language !== null ? [languages[`<|${language}|>`], tasks[task]] : [];
-    return [this.special.start, ...codes.filter((code) => code !== undefined)];
+    const codes = this.isMultilingual ? [languages[`<|${language}|>`], tasks[task]] : [];
+    return [this.#config.decoder_start_token_id, ...codes.filter((code) => code !== undefined)];
   }
 
-  #suppress(scores: Float32Array, tokens: readonly number[]): void {
-    const { suppress_tokens: always, begin_suppress_tokens: first } = this.#config;
-    for (const token of always ?? []) scores[token] = -Infinity;
-    if (tokens.length === 0) for (const token of first ?? []) scores[token] = -Infinity;
+  /** @param position of the start token */
+  #noSpeech(position: number): number {
+    if (!this.#promptLogits) throw new Error('the decoder gave no scores');
+    const { data, dims } = this.#promptLogits;
+    const width = dims.at(-1) ?? 0;
+    const scores = (data as Float32Array).slice(position * width, (position + 1) * width);
+    const noSpeech = this.firstTimestamp - 2;
+    return Math.exp((scores[noSpeech] ?? -Infinity) - logSumExp(scores));
   }
-}
-
-const idTensor = (ids: readonly number[]): Tensor =>
-  new Tensor('int64', BigInt64Array.from(ids, BigInt), [1, ids.length]);
-
-/** Scores of the token after one position. */
-function row(logits: Tensor | undefined, position: number): Float32Array {
-  if (!logits) throw new Error('the decoder gives no logits');
-  const width = logits.dims.at(-1) ?? 0;
-  return (logits.data as Float32Array).slice(position * width, (position + 1) * width);
-}
-
-/** Its first `frames` of each row, which sum to 1 again. */
-function headOf(attentions: Tensor | undefined, head: number, frames: number): Float32Array {
-  const [, , rows = 0, width = 0] = attentions?.dims ?? [];
-  const data = attentions?.data as Float32Array;
-  const shares = new Float32Array(rows * frames);
-  for (let at = 0; at < rows; at++) {
-    const from = (head * rows + at) * width;
-    const part = data.subarray(from, from + frames);
-    const sum = part.reduce((total, share) => total + share, 0) || 1;
-    shares.set(
-      part.map((share) => share / sum),
-      at * frames,
-    );
-  }
-  return shares;
-}
-
-const lastRow = (logits: Tensor | undefined): Float32Array => row(logits, (logits?.dims[1] ?? 1) - 1);
-
-const probability = (scores: Float32Array, token: number): number =>
-  Math.exp((scores[token] ?? -Infinity) - logSumExp(scores));
-
-/** The decoder gives back what it had of the encoder's states only the first time. */
-function remember(outputs: Record<string, Tensor>, before: DynamicCache | null): DynamicCache {
-  const kept = (before ?? {}) as Record<string, Tensor>;
-  const entries = Object.entries(outputs).flatMap(([name, tensor]) => {
-    if (!name.startsWith('present')) return [];
-    const key = name.replace('present', 'past_key_values');
-    return [[key, name.includes('encoder') ? (kept[key] ?? tensor) : tensor] as const];
-  });
-  return new DynamicCache(Object.fromEntries(entries));
-}
-
-function choose(scores: Float32Array, temperature: number): number {
-  const hot = temperature > 0;
-  let best = 0;
-  let highest = -Infinity;
-  for (let at = 0; at < scores.length; at++) {
-    const score = scores[at] ?? -Infinity;
-    if (score === -Infinity) continue;
-    // The maximum with Gumbel noise is a sample of the softmax.
-    const value = hot ? score / temperature - Math.log(-Math.log(Math.random())) : score;
-    if (value > highest) [best, highest] = [at, value];
-  }
-  return best;
 }

@@ -1,14 +1,14 @@
-import { env } from '@huggingface/transformers';
+import { env, LogLevel } from '@huggingface/transformers';
 import type { ProxyMarked } from 'comlink';
 
 import { toWireError } from '../../../errors/engine-errors.ts';
 import type { WireError } from '../../../errors/wire-error.ts';
 import type { TranscriptionProgress } from '../../../jobs/transcription.ts';
 import type { DecodeAudio } from '../../../protocol/worker-control.ts';
-import { withTimeout } from '../../../util/async.ts';
 import { type Runtime, wasmOptions } from '../onnx/runtime-files.ts';
 import { type ReadFile, serveFiles } from '../onnx/weight-files.ts';
 import { readAudio } from './read-audio.ts';
+import { type Reading, SampleWindow } from './sample-window.ts';
 import { transcribe, type TranscribeOptions } from './transcribe.ts';
 import { WhisperModel } from './whisper-model.ts';
 
@@ -19,21 +19,21 @@ export interface WhisperFiles {
 }
 
 export interface WhisperAbilities {
-  /** Codes; none: it knows English alone. */
+  /** Codes; empty for a model that knows English alone. */
   languages: readonly string[];
   timesWords: boolean;
 }
 
-export type Finished = { seconds: number } | { error: WireError };
+/** What the worker does now, or has done. */
+export type Step = Reading | TranscriptionProgress;
 
-/** Until the first samples: the page may have to decode the whole file. */
-const OPEN_TIMEOUT_MS = 120_000;
+export type Finished = { seconds: number } | { error: WireError };
 
 let loaded: WhisperModel | null = null;
 let decodeAudio: DecodeAudio;
 let running = new AbortController();
 
-/** Hears files, one at a time, in a separate worker: decoding and computing would block the engine's. */
+/** Transcribes files, one at a time, in a separate worker: decoding and computing would block the engine's. */
 export const whisperWorker = {
   /** @throws what the runtime failed with */
   async load(
@@ -43,46 +43,40 @@ export const whisperWorker = {
     decodeInPage: DecodeAudio,
   ): Promise<WhisperAbilities> {
     Object.assign(env.backends.onnx.wasm ?? {}, wasmOptions(runtime));
+    env.logLevel = LogLevel.ERROR;
     serveFiles(name, read);
     decodeAudio = decodeInPage;
     loaded = await WhisperModel.load(name, { device, dtype });
-    const { isMultilingual, languages, timesWords } = loaded;
-    return { languages: isMultilingual ? languages : [], timesWords };
+    const { languages, timesWords } = loaded;
+    return { languages, timesWords };
   },
 
-  /**
-   * Errors come back as values: thrown ones lose their fields on the way.
-   * @param onProgress `null`: the file is known to be sound
-   */
+  /** Returns errors as values: thrown ones lose their fields on the way. */
   async transcribe(
     file: Blob,
     options: Omit<TranscribeOptions, 'signal'>,
-    onProgress: (progress: TranscriptionProgress | null) => Promise<void>,
+    onStep: (step: Step) => Promise<void>,
   ): Promise<Finished> {
     if (!loaded) throw new Error('no model is loaded');
     running = new AbortController();
     const { signal } = running;
     try {
-      const audio = await withTimeout(readAudio(file, decodeAudio), OPEN_TIMEOUT_MS);
-      if (!audio) throw new Error(`the file was not opened within ${OPEN_TIMEOUT_MS} ms`);
+      const sound = await readAudio(file, decodeAudio);
       try {
-        await onProgress(null);
-        for await (const progress of transcribe(loaded, audio, { ...options, signal })) {
-          await onProgress(progress);
+        const window = new SampleWindow(sound, (step) => void onStep(step));
+        for await (const progress of transcribe(loaded, window, { ...options, signal })) {
+          await onStep(progress);
           signal.throwIfAborted();
         }
-        return { seconds: audio.seconds };
+        return { seconds: window.seconds };
       } finally {
-        audio.close();
+        void sound.return();
       }
     } catch (error) {
       if (!signal.aborted) console.error('localtext: a transcription failed', error);
       return { error: toWireError(error) };
     }
   },
-
-  /** Answers unless this thread is busy. */
-  async ping(): Promise<void> {},
 
   /** Ends what runs, within one step of the decoder. */
   async stop(): Promise<void> {

@@ -32,7 +32,7 @@ const client = ({ key, service }: FakeService) =>
     fetch: (url, init) => service(new Request(url, init)),
   });
 
-test('the client gets what the engine writes, and the engine what the client sent', async () => {
+test('the client gets what the engine hears, and the engine what the client sent', async () => {
   const service = await fakeService({ models });
   const { data, response } = await client(service)
     .audio.transcriptions.create({ file, model: 'coral-wren-4', language: 'en', prompt: 'Wren.' })
@@ -43,27 +43,36 @@ test('the client gets what the engine writes, and the engine what the client sen
   expect(response.headers.get('x-ratelimit-remaining-tokens')).not.toBeNull();
   const [job] = service.engine.transcriptions;
   expect(job).toMatchObject({ kind: 'transcription', model: 'coral-wren-4', task: 'transcribe' });
-  expect(Object.fromEntries(job?.fields ?? [])).toMatchObject({ language: 'en', prompt: 'Wren.' });
+  expect(job).toMatchObject({ language: 'en', prompt: 'Wren.', times: [], stream: false });
   expect(await job?.file.text()).toBe('sound');
 });
 
-test('a stream, and a translation', async () => {
-  const service = await fakeService({ models });
-  const stream = await client(service).audio.transcriptions.create({
-    file,
-    model: 'coral-wren-4',
-    stream: true,
-  });
-  const types: string[] = [];
-  for await (const event of stream) types.push(event.type);
-  expect(types).toEqual(['transcript.text.delta', 'transcript.text.done']);
-  await client(service).audio.translations.create({ file, model: 'coral-wren-4' });
-  expect(service.engine.transcriptions[1]?.task).toBe('translate');
-});
+test.each([false, true])(
+  'a stream, and a translation; a server sends the whole text: %s',
+  async (sendsWholeText) => {
+    const service = await fakeService({ models });
+    service.engine.sendsWholeText = sendsWholeText;
+    const stream = await client(service).audio.transcriptions.create({
+      file,
+      model: 'coral-wren-4',
+      stream: true,
+    });
+    const events: [string, string][] = [];
+    for await (const event of stream)
+      events.push([event.type, event.type === 'transcript.text.delta' ? event.delta : event.text]);
+    expect(events).toEqual([
+      ['transcript.text.delta', 'Hello'],
+      ['transcript.text.done', 'Hello'],
+    ]);
+    await client(service).audio.translations.create({ file, model: 'coral-wren-4' });
+    expect(service.engine.transcriptions[1]?.task).toBe('translate');
+  },
+);
 
 test.for([
   ['no model', { file }, 400, 'model'],
   ['no file', { model: 'coral-wren-4' }, 400, 'file'],
+  ['no such format', { model: 'coral-wren-4', file, response_format: 'xml' }, 400, 'response_format'],
   ['a file that is text', { model: 'coral-wren-4', file: 'x' }, 400, 'file'],
   ['another kind of model', { model: 'amber-phoenix-4', file }, 404, 'model'],
   ['no such model', { model: 'whisper-1', file }, 404, 'model'],

@@ -11,6 +11,7 @@ import { parseCatalog } from '../../../../src/catalog/parse-catalog.ts';
 import { writeSettings } from '../../../../src/database/database.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../../../src/jobs/transcription.ts';
 import { routedEngine } from '../../../../src/routing/routed-engine.ts';
+import { textOf } from '../../../../src/api/transcriptions/transcript-formats.ts';
 import { Servers } from '../../../../src/routing/servers.ts';
 
 type Answer = (response: ServerResponse) => void;
@@ -52,9 +53,10 @@ const device: EngineClient = {
   async *run(job: Job) {
     if (job.kind !== 'transcription') throw new Error('the device transcribes alone');
     onDevice.push(job);
-    yield { type: 'accepted', fingerprint: 'device', contentType: 'application/json' };
+    yield { type: 'accepted', fingerprint: 'device' };
     const usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 1 };
-    yield { type: 'done', text: 'by the device', usage, timings: { queueMs: 0, computeMs: 0 } };
+    const transcript = { answer: { text: 'by the device' } };
+    yield { type: 'done', transcript, usage, timings: { queueMs: 0, computeMs: 0 } };
   },
 };
 
@@ -95,35 +97,37 @@ function models(route?: NonNullable<CatalogModel['route']>): EngineClient {
   return routedEngine(device, ({ id }) => known.targetsOf(catalog.models.find((each) => each.id === id)));
 }
 
-async function ask(
-  engine: EngineClient,
-  fields: [string, string][] = [],
-  more: Partial<TranscriptionJob> = {},
-): Promise<{ text: string; last: TranscriptionEvent | undefined; contentType: string }> {
+interface Asked {
+  deltas: string[];
+  text: string | undefined;
+  last: TranscriptionEvent | undefined;
+}
+
+async function ask(engine: EngineClient, more: Partial<TranscriptionJob> = {}): Promise<Asked> {
   const job: TranscriptionJob = {
     kind: 'transcription',
     model: 'm',
     task: 'transcribe',
     file,
-    fields: [['model', 'm'], ...fields],
+    times: [],
+    stream: false,
+    others: [],
     ...more,
   };
-  let text = '';
+  const deltas: string[] = [];
   let last: TranscriptionEvent | undefined;
-  let contentType = '';
   for await (const event of engine.run(job, {
     id: 'r',
     signal: new AbortController().signal,
     model: entry,
   })) {
     if (event.type === 'waiting') continue;
-    if (event.type === 'accepted') ({ contentType } = event);
-    else text += event.text;
+    if (event.type === 'delta') deltas.push(event.text);
     last = event;
     // As the service does.
     if (event.type === 'done') break;
   }
-  return { text, last, contentType };
+  return { deltas, text: last?.type === 'done' ? textOf(last.transcript) : undefined, last };
 }
 
 const json =
@@ -138,34 +142,35 @@ const events =
       .end(given.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
 
 test('the form is forwarded, with the key and the model’s name there', async () => {
-  const whole = { text: 'Hello there.', usage: { type: 'tokens', input_tokens: 50, output_tokens: 4 } };
+  const segments = [{ start: 0, end: 1, text: 'Hello there.' }];
+  const whole = { text: 'Hello there.', segments, usage: { input_tokens: 50, output_tokens: 4 }, x: 1 };
   answer = json(whole);
-  const given: [string, string][] = [
-    ['language', 'de'],
-    ['timestamp_granularities[]', 'word'],
-    ['timestamp_granularities[]', 'segment'],
-    ['response_format', 'verbose_json'],
-  ];
-  const { text, last, contentType } = await ask(models(), given);
-  expect(JSON.parse(text)).toEqual(whole);
-  expect(contentType).toBe('application/json');
-  expect(last).toMatchObject({ usage: { promptTokens: 50, completionTokens: 4 } });
+  const { last } = await ask(models(), {
+    language: 'de',
+    temperature: 0.5,
+    times: ['segment', 'word'],
+    others: [['include[]', 'logprobs']],
+  });
+  expect(last).toMatchObject({
+    transcript: { answer: whole },
+    usage: { promptTokens: 50, completionTokens: 4 },
+  });
   const [{ path, authorization, form } = { form: new FormData() }] = asked;
   expect([path, authorization]).toEqual(['/v1/audio/transcriptions', 'Bearer secret']);
   expect([...form].filter(([, value]) => typeof value === 'string')).toEqual([
-    ...given,
+    ['language', 'de'],
+    ['temperature', '0.5'],
+    ['timestamp_granularities[]', 'segment'],
+    ['timestamp_granularities[]', 'word'],
+    ['include[]', 'logprobs'],
+    ['response_format', 'verbose_json'],
     ['model', 'whisper-1'],
   ]);
   const sent = form.get('file') as File;
   expect([sent.name, new Uint8Array(await sent.arrayBuffer())]).toEqual(['a.wav', SOUND]);
-  await ask(models(), [], { task: 'translate' });
+  await ask(models(), { task: 'translate' });
   expect(asked[1]?.path).toBe('/v1/audio/translations');
-});
-
-test('text that calls itself a page is plain text', async () => {
-  answer = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<b>Hi</b>');
-  const { text, contentType } = await ask(models(), [['response_format', 'text']]);
-  expect([text, contentType]).toEqual(['<b>Hi</b>', 'text/plain; charset=utf-8']);
+  expect(asked[1]?.form.get('response_format')).toBe('json');
 });
 
 test('a stream is passed on as its events come', async () => {
@@ -175,36 +180,29 @@ test('a stream is passed on as its events come', async () => {
     { type: 'transcript.text.delta', delta: ' there.' },
     { type: 'transcript.text.done', text: 'Hello there.' },
   );
-  const { text, last, contentType } = await ask(models(), [['stream', 'true']]);
-  const seen = text
-    .split('\n\n')
-    .filter(Boolean)
-    .map(
-      (line) => JSON.parse(line.slice('data: '.length)) as { type: string; delta?: string; text?: string },
-    );
-  expect(contentType).toBe('text/event-stream');
-  expect(seen.map(({ delta, text: whole }) => delta ?? whole)).toEqual(['Hello', ' there.', 'Hello there.']);
+  const { deltas, text, last } = await ask(models(), { stream: true });
+  expect([deltas, text]).toEqual([['Hello', ' there.'], 'Hello there.']);
   // Not told: estimated, so that a key's limit holds.
   expect(last).toMatchObject({ usage: { completionTokens: 3 } });
 });
 
-test('a server without streams is made into one', async () => {
+test('a server that does not stream gives the whole text', async () => {
   answer = json({ text: 'Hello.' });
-  const { text } = await ask(models(), [['stream', 'true']]);
-  expect(text).toMatch(/^data: .*delta":"Hello\."}\n\ndata: .*done","text":"Hello\."/);
+  expect(await ask(models(), { stream: true })).toMatchObject({ deltas: [], text: 'Hello.' });
 });
 
-test.each<[string, Answer, [string, string][]]>([
-  ['fails', json({}, 503), []],
-  ['breaks off', (response) => response.destroy(), []],
-  ['sends no transcript', json({ words: 'Hello.' }), []],
-  ['sends no JSON', (response) => response.end('<html>'), []],
-  ['ends its stream before any text', events({ type: 'something.else' }), [['stream', 'true']]],
-])('where the server %s, the device answers, and the next file too', async (_, fault, fields) => {
+test.each<[string, Answer, Partial<TranscriptionJob>]>([
+  ['fails', json({}, 503), {}],
+  ['breaks off', (response) => response.destroy(), {}],
+  ['sends no transcript', json({ words: 'Hello.' }), {}],
+  ['sends no JSON', (response) => response.end('<html>'), {}],
+  ['sends no times', json({ text: 'Hello.' }), { times: ['segment'] }],
+  ['ends its stream before any text', events({ type: 'something.else' }), { stream: true }],
+])('where the server %s, the device answers, and the next file too', async (_, fault, more) => {
   answer = fault;
   const engine = models();
-  expect((await ask(engine, fields)).text).toBe('by the device');
-  expect((await ask(engine, fields)).text).toBe('by the device');
+  expect((await ask(engine, more)).text).toBe('by the device');
+  expect((await ask(engine, more)).text).toBe('by the device');
   // The second request had not to ask the server.
   expect(asked).toHaveLength(1);
   expect(onDevice.map(({ variants }) => variants)).toEqual([['ours'], ['ours']]);
@@ -223,7 +221,7 @@ test.each([
 test('deltas without text are no answer: the deadline goes on, and the device may answer', async () => {
   const empty = Array.from({ length: 50 }, () => ({ type: 'transcript.text.delta', delta: '' }));
   answer = events(...empty);
-  expect((await ask(models(), [['stream', 'true']])).text).toBe('by the device');
+  expect((await ask(models(), { stream: true })).text).toBe('by the device');
 });
 
 test('a 400 of the server is passed on', async () => {
@@ -235,7 +233,7 @@ test('a 400 of the server is passed on', async () => {
 
 test('a stream that breaks off after its first text is an error', async () => {
   answer = events({ type: 'transcript.text.delta', delta: 'Hello' });
-  await expect(ask(models(), [['stream', 'true']])).rejects.toMatchObject({
+  await expect(ask(models(), { stream: true })).rejects.toMatchObject({
     wire: { code: 'upstream_failed' },
   });
   expect(onDevice).toEqual([]);
@@ -243,7 +241,7 @@ test('a stream that breaks off after its first text is an error', async () => {
 
 test('no server gets a file that must stay on the device, or that the device is asked for first', async () => {
   answer = json({ text: 'Hello.' });
-  expect((await ask(models(), [], { deviceOnly: true })).text).toBe('by the device');
+  expect((await ask(models(), { deviceOnly: true })).text).toBe('by the device');
   expect((await ask(models('device-first'))).text).toBe('by the device');
   expect(asked).toEqual([]);
 });

@@ -1,31 +1,29 @@
 import { expect, test } from 'vitest';
 
-import { parseFields } from '../../../../../src/worker/runtimes/whisper/form-fields.ts';
+import { ServiceError } from '../../../../src/errors/service-error.ts';
+import type { Transcript } from '../../../../src/jobs/transcription.ts';
+import { type Format, parseFields } from '../../../../src/api/transcriptions/form-fields.ts';
 import {
-  contentType,
+  contentTypeOf,
   deltaEvent,
   doneEvent,
-  formatWhole,
-} from '../../../../../src/worker/runtimes/whisper/answer-formats.ts';
-import { ServiceError } from '../../../../../src/errors/service-error.ts';
+  formatTranscript,
+  textOf,
+} from '../../../../src/api/transcriptions/transcript-formats.ts';
 
 const segment = (id: number, start: number, end: number, text: string) => {
   const quality = { averageLogprob: -0.2, compressionRatio: 1.1, noSpeechProbability: 0.01 };
   return { id, seek: 0, start, end, text, tokens: [1, 2], temperature: 0, ...quality };
 };
 const transcript = {
-  task: 'transcribe' as const,
   language: 'en',
   seconds: 3725.4321,
   segments: [segment(0, 0, 2.5, ' One --> two.'), segment(1, 3723.004, 3725.4, ' Three.')],
 };
 
-type Formats = Parameters<typeof formatWhole>[0];
-const whole = (
-  format: Formats['format'],
-  of: Parameters<typeof formatWhole>[1],
-  granularities: Formats['granularities'] = ['segment'],
-) => formatWhole({ format, granularities }, of);
+type Times = Parameters<typeof formatTranscript>[2]['times'];
+const whole = (format: Format, of: Transcript, times: Times = ['segment']) =>
+  formatTranscript(format, of, { task: 'transcribe', times });
 
 test('the formats', () => {
   expect(whole('text', transcript)).toBe('One --> two. Three.\n');
@@ -50,8 +48,8 @@ test('the formats', () => {
 test('times of words, of segments, or of both', () => {
   const words = [{ word: 'One', start: 0.02, end: 0.339_999 }];
   const timed = { ...transcript, segments: [{ ...segment(0, 0, 2.5, ' One.'), words }] };
-  const read = (...asked: Formats['granularities']) =>
-    JSON.parse(whole('verbose_json', timed, asked)) as { words?: unknown; segments?: unknown };
+  const read = (...times: Times) =>
+    JSON.parse(whole('verbose_json', timed, times)) as { words?: unknown; segments?: unknown };
   expect(read('word').words).toEqual([{ word: 'One', start: 0.02, end: 0.34 }]);
   expect(read('word')).not.toHaveProperty('segments');
   expect(read('segment')).not.toHaveProperty('words');
@@ -63,33 +61,42 @@ test('nothing was said', () => {
   expect(whole('text', silent)).toBe('\n');
   expect(whole('srt', silent)).toBe('');
   expect(whole('vtt', silent)).toBe('WEBVTT\n\n');
-  expect(deltaEvent([], true)).toBe('');
+  expect(deltaEvent('')).toBe('');
 });
 
-test('the events of a stream join to its text', () => {
+test("a server's answer keeps its own fields, and has every format", () => {
+  const answer = {
+    text: 'Hi.',
+    segments: [{ start: 0, end: 1.5, text: 'Hi.' }],
+    logprobs: [{ token: 'Hi' }],
+  };
+  expect(JSON.parse(whole('json', { answer }))).toEqual(answer);
+  expect(JSON.parse(whole('verbose_json', { answer }))).toEqual(answer);
+  expect(whole('text', { answer })).toBe('Hi.\n');
+  expect(whole('vtt', { answer })).toBe('WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nHi.\n\n');
+});
+
+test('the events of a stream', () => {
   const read = (event: string) => JSON.parse(event.slice('data: '.length)) as Record<string, unknown>;
-  const [first, second] = transcript.segments;
-  if (!first || !second) throw new Error('two segments');
-  expect(read(deltaEvent([first], true))).toEqual({
-    type: 'transcript.text.delta',
-    delta: 'One --> two.',
-  });
-  expect(read(deltaEvent([second], false))['delta']).toBe(' Three.');
-  expect(read(doneEvent(transcript))).toMatchObject({
+  expect(read(deltaEvent(' Three.'))).toEqual({ type: 'transcript.text.delta', delta: ' Three.' });
+  const usage = { promptTokens: 50, cachedTokens: 0, completionTokens: 4 };
+  expect(read(doneEvent(textOf(transcript), usage))).toEqual({
     type: 'transcript.text.done',
     text: 'One --> two. Three.',
-    usage: { type: 'tokens', output_tokens: 4 },
+    usage: {
+      type: 'tokens',
+      input_tokens: 50,
+      input_token_details: { audio_tokens: 50, text_tokens: 0 },
+      output_tokens: 4,
+      total_tokens: 54,
+    },
   });
 });
 
 test('defaults, and lists under every name that clients give them', () => {
   expect(parseFields([['model', 'm']])).toEqual({
-    language: null,
-    prompt: '',
     format: 'json',
-    temperature: 0,
-    stream: false,
-    granularities: ['segment'],
+    job: { times: [], stream: false, others: [] },
   });
   for (const name of ['timestamp_granularities[]', 'timestamp_granularities[0]', 'timestamp_granularities']) {
     const fields: [string, string][] = [
@@ -97,18 +104,20 @@ test('defaults, and lists under every name that clients give them', () => {
       [name, 'segment'],
       ['response_format', 'verbose_json'],
     ];
-    expect(parseFields(fields).granularities).toEqual(['segment', 'word']);
+    expect(parseFields(fields).job.times).toEqual(['segment', 'word']);
   }
-  expect(contentType(parseFields([['stream', 'true']]))).toBe('text/event-stream');
-  expect(contentType(parseFields([['response_format', 'vtt']]))).toBe('text/vtt; charset=utf-8');
-  expect(
-    parseFields([
-      ['language', 'EN'],
-      ['temperature', '.5'],
-    ]),
-  ).toMatchObject({
+  for (const format of ['srt', 'vtt', 'verbose_json'])
+    expect(parseFields([['response_format', format]]).job.times).toEqual(['segment']);
+  expect(contentTypeOf('vtt')).toBe('text/vtt; charset=utf-8');
+  const fields: [string, string][] = [
+    ['language', 'EN'],
+    ['temperature', '.5'],
+    ['include[0]', 'logprobs'],
+  ];
+  expect(parseFields(fields).job).toMatchObject({
     language: 'en',
     temperature: 0.5,
+    others: [['include[]', 'logprobs']],
   });
 });
 
@@ -136,8 +145,6 @@ test.for([
     'timestamp_granularities[]',
     'invalid_value',
   ],
-  [[['include[]', 'logprobs']], 'include[]', 'unsupported_value'],
-  [[['known_speaker_names[0]', 'Ann']], 'known_speaker_names[]', 'unsupported_value'],
 ] as const)('%j is a 400 that names the field', ([fields, param, code]) => {
   let thrown: unknown;
   try {

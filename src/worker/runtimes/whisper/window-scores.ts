@@ -1,0 +1,59 @@
+import { LogitsProcessor, type Tensor } from '@huggingface/transformers';
+
+/** The first timestamp is at most a second after the window's start. */
+const MAX_INITIAL_TIMESTAMP = 50;
+
+/**
+ * Adds up the log probabilities of a window's tokens, which generate() does not return, and adds two rules of OpenAI's whisper
+ * that transformers.js lacks: timestamps never decrease, and the first one is early.
+ */
+export class WindowScores extends LogitsProcessor {
+  logprobs = 0;
+  readonly #begin: number;
+  readonly #firstTimestamp: number;
+  /** generate() divides the scores by it. */
+  readonly #temperature: number;
+  /** Scores of the next token. Processors after this one change them in place. */
+  #scores: Float32Array | null = null;
+
+  constructor(promptLength: number, firstTimestamp: number, temperature: number) {
+    super();
+    this.#begin = promptLength;
+    this.#firstTimestamp = firstTimestamp;
+    this.#temperature = temperature || 1;
+  }
+
+  override _call([sequence = []]: bigint[][], logits: Tensor): Tensor {
+    const tokens = sequence.slice(this.#begin).map(Number);
+    this.note(tokens.at(-1));
+    this.#scores = logits.data as Float32Array;
+    const isTime = (token: number | undefined): boolean =>
+      token !== undefined && token >= this.#firstTimestamp;
+    const latest = tokens.findLast(isTime);
+    if (latest === undefined) this.#scores.fill(-Infinity, this.#firstTimestamp + MAX_INITIAL_TIMESTAMP + 1);
+    else {
+      // The end of a segment comes after its start; the start of the next one may be the same.
+      const isStartNext = isTime(tokens.at(-1)) && tokens.length > 1 && !isTime(tokens.at(-2));
+      this.#scores.fill(-Infinity, this.#firstTimestamp, isStartNext ? latest : latest + 1);
+    }
+    return logits;
+  }
+
+  /** Adds the log probability of the token that was chosen last. */
+  note(token: number | undefined): void {
+    if (!this.#scores || token === undefined) return;
+    const scores =
+      this.#temperature === 1 ? this.#scores : this.#scores.map((score) => score * this.#temperature);
+    this.logprobs += (scores[token] ?? 0) - logSumExp(scores);
+    this.#scores = null;
+  }
+}
+
+/** Logarithm of the sum of the exponentials. */
+export function logSumExp(scores: Float32Array): number {
+  let max = -Infinity;
+  for (const score of scores) if (score > max) max = score;
+  let sum = 0;
+  for (const score of scores) sum += Math.exp(score - max);
+  return max + Math.log(sum);
+}
