@@ -2,7 +2,7 @@ import './decide.css';
 import { useSignal } from '@preact/signals';
 import { announce } from '../announce.ts';
 import { chatModels } from '../client/model-facts.ts';
-import { EMBEDDING_MODEL, FIRST_CHAT_MODEL, hueOf } from '../client/models.ts';
+import { EMBEDDING_MODEL, hueOf } from '../client/models.ts';
 import { SelectField, TextField } from '../components/field.tsx';
 import { LoadCard } from '../components/load-card.tsx';
 import { duration, messageOf, plural } from '../format.ts';
@@ -13,7 +13,7 @@ import { EXAMPLES } from './examples.ts';
 import { QuestionEditor } from './question-editor.tsx';
 
 export function DecideView() {
-  const model = useSignal(FIRST_CHAT_MODEL);
+  const model = useSignal(EMBEDDING_MODEL);
   const text = useSignal(EXAMPLES[0].text);
   const drafts = useSignal<Draft[]>(EXAMPLES[0].questions());
   const busy = useSignal<AbortController | null>(null);
@@ -66,7 +66,7 @@ export function DecideView() {
         <SelectField
           label="Model"
           value={model.value}
-          options={[...chatModels.value, EMBEDDING_MODEL].map((id) => ({ value: id, label: id }))}
+          options={[EMBEDDING_MODEL, ...chatModels.value].map((id) => ({ value: id, label: id }))}
           hint={
             model.value === EMBEDDING_MODEL
               ? 'Compares the text with the choices and their descriptions.'

@@ -65,24 +65,30 @@ async function priorOf(
   return prior;
 }
 
+/** Most words are one token after a space: such labels are read in one step. */
 const labelsOf = ({ type, options }: DecisionQuestion): string[] =>
-  type === 'predicate' ? ['true', 'false'] : options.map(({ label }) => label);
+  type === 'predicate' ? [' yes', ' no'] : options.map(({ label }) => ` ${label}`);
 
-/** The input comes first: the questions after it share its state. */
+/**
+ * The input comes first: the questions after it share its state. Only images need the chat template; plain text asks the
+ * smallest model better.
+ */
 function toChatJob({ model, input }: Input, { type, instructions }: DecisionQuestion): ChatJob {
-  const asked =
-    type === 'predicate' ? `Statement: ${instructions} Is this statement true or false?` : instructions;
   const { text, images } = input;
-  const content = `${text}\n\n${asked}`;
+  const asked = `${text}\n\nQuestion: ${type === 'predicate' ? asQuestion(instructions) : instructions}`;
+  const lead = type === 'predicate' ? 'Answer (yes or no):' : 'Answer:';
+  const job = { kind: 'chat' as const, model, sampling: { temperature: 0, topP: 1 } };
+  if (!images) return { ...job, input: { prompt: `${asked}\n${lead}` } };
   return {
-    kind: 'chat',
-    model,
-    input: { messages: [{ role: 'user', content, ...(images && { images }) }] },
-    sampling: { temperature: 0, topP: 1 },
+    ...job,
+    input: { messages: [{ role: 'user', content: asked, images }] },
+    resume: { text: lead, tokens: 0 },
     reasoning: { enableThinking: false },
     thoughts: { text: '', ended: true },
   };
 }
+
+const asQuestion = (statement: string): string => `${statement.trim().replace(/[.!?]+$/, '')}?`;
 
 export function softmax(scores: readonly number[]): number[] {
   const highest = Math.max(...scores);

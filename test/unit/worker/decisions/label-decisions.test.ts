@@ -28,7 +28,7 @@ function scoring(gain: number) {
       const hasInput = textOf(job).startsWith('input');
       asked.push(textOf(job));
       const logProbabilities = labels.map((label) =>
-        label === 'rare' ? Math.log(1 / 3) + (hasInput ? gain : 0) : Math.log(2 / 3),
+        label === ' rare' ? Math.log(1 / 3) + (hasInput ? gain : 0) : Math.log(2 / 3),
       );
       return { logProbabilities, promptTokens: hasInput ? 10 : 6, cachedTokens: 2 };
     },
@@ -63,12 +63,28 @@ test('the probability without the input is computed once for a question', async 
 test('the input stands before the question, and no label stands in the prompt', async () => {
   const { engine, asked } = scoring(0);
   await ask(engine, [question]);
-  expect(asked[1]).toMatch(/^input\n\n.*Which\?/s);
-  expect(asked[1]).not.toMatch(/common|rare/);
+  expect(asked[1]).toBe('input\n\nQuestion: Which?\nAnswer:');
 });
 
-test('a predicate has the probability of true alone', async () => {
-  expect((await ask(scoring(0).engine, [predicate])).answers[0]).toHaveLength(1);
+test('a predicate is asked as a question, and has the probability of true alone', async () => {
+  const { engine, asked } = scoring(0);
+  expect((await ask(engine, [predicate])).answers[0]).toHaveLength(1);
+  expect(asked[1]).toBe('input\n\nQuestion: It is so?\nAnswer (yes or no):');
+});
+
+test('an image goes through the chat template', async () => {
+  const jobs: ChatJob[] = [];
+  const { engine } = scoring(0);
+  const score: NonNullable<typeof engine.score> = async (job, labels) => {
+    jobs.push(job);
+    return { logProbabilities: labels.map(() => 0), promptTokens: 1, cachedTokens: 0 };
+  };
+  const images = [{ at: 5, url: 'data:image/png;base64,AAAA', param: 'input[0].content[0]' }];
+  await ask({ ...engine, score }, [question], { input: { text: 'input', images } });
+  expect(jobs[1]).toMatchObject({
+    input: { messages: [{ role: 'user', content: 'input\n\nQuestion: Which?', images }] },
+    resume: { text: 'Answer:' },
+  });
 });
 
 test('the input is counted once, and each question tells that it is answered', async () => {

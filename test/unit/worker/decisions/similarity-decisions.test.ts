@@ -3,42 +3,64 @@ import type { DecisionQuestion } from '../../../../src/jobs/decision.ts';
 import { decideBySimilarity } from '../../../../src/worker/decisions/similarity-decisions.ts';
 import type { Engine } from '../../../../src/worker/runtimes/engine.ts';
 
+const options = [{ label: 'near', description: 'close by' }, { label: 'far' }];
 const questions: DecisionQuestion[] = [
-  {
-    type: 'choice',
-    instructions: 'Which?',
-    options: [{ label: 'near', description: 'close by' }, { label: 'far' }],
-  },
+  { type: 'choice', instructions: 'Which?', options },
+  { type: 'score', instructions: 'How near?', options },
   { type: 'predicate', instructions: 'It is near.', options: [] },
+  { type: 'predicate', instructions: 'It is far.', options: [] },
 ];
 
-test('each question has the probabilities of the texts that belong to it', async () => {
-  const near = Float32Array.of(1, 0);
-  const far = Float32Array.of(0, 1);
-  let texts: string[] = [];
-  const engine: Engine<'embedding'> = {
+/** Texts about what is far have the opposite of what is near; others have nothing to do with either. */
+function vectorsOf(given: string[][]): Engine<'embedding'> {
+  return {
     kind: 'embedding',
     fingerprint: 'f',
     slots: 1,
     facts: {},
     async *run({ input }) {
-      texts = 'texts' in input ? input.texts : [];
-      const vectors = texts.map((_, index) => (index === 2 || index === 3 ? far : near));
+      const texts = 'texts' in input ? input.texts : [];
+      given.push(texts);
+      const vectors = texts.map((text) => {
+        if (/here|near|close/.test(text)) return Float32Array.of(1, 0);
+        return text.includes('far') ? Float32Array.of(-1, 0) : Float32Array.of(0, 1);
+      });
       const timings = { queueMs: 0, computeMs: 0 };
-      yield { type: 'done', vectors, promptTokens: 9, fingerprint: 'f', timings };
+      yield { type: 'done', vectors, promptTokens: texts.length, fingerprint: 'f', timings };
     },
     unload: () => Promise.resolve(),
   };
-  const { answers, promptTokens } = await decideBySimilarity(
-    engine,
-    { kind: 'decision', model: 'm', input: { text: 'here' }, questions },
-    new AbortController().signal,
-  );
-  expect(texts.slice(0, 4)).toEqual(['here', 'near: close by', 'far', 'It is near.']);
-  expect(promptTokens).toBe(9);
-  const [choice, predicate] = answers;
-  expect(choice?.[0]).toBeGreaterThan(0.9);
-  expect((choice?.[0] ?? 0) + (choice?.[1] ?? 0)).toBeCloseTo(1, 6);
-  expect(predicate).toHaveLength(1);
-  expect(predicate?.[0]).toBeLessThan(0.1);
+}
+
+test('each question has the probabilities of the texts that belong to it', async () => {
+  const given: string[][] = [];
+  const engine = vectorsOf(given);
+  const ask = () =>
+    decideBySimilarity(
+      engine,
+      { kind: 'decision', model: 'm', input: { text: 'here' }, questions },
+      new AbortController().signal,
+    );
+  const { answers, promptTokens } = await ask();
+  // Texts that are not of the request are embedded once, and not counted.
+  expect(given[1]).toEqual([
+    'here',
+    'near',
+    'close by',
+    'far',
+    'close by',
+    'far',
+    'It is near.',
+    'It is far.',
+  ]);
+  expect(promptTokens).toBe(8);
+  const [choice, score, near, far] = answers;
+  for (const each of [choice, score]) {
+    expect(each?.[0]).toBeGreaterThan(0.9);
+    expect((each?.[0] ?? 0) + (each?.[1] ?? 0)).toBeCloseTo(1, 6);
+  }
+  expect(near).toEqual([expect.closeTo(1, 3)]);
+  expect(far).toEqual([expect.closeTo(0, 3)]);
+  await ask();
+  expect(given).toHaveLength(3);
 });
