@@ -57,6 +57,16 @@ export async function importConversations(source: File): Promise<string> {
   return `Imported ${plural(read.conversations.length, 'conversation')}.`;
 }
 
+const TOO_LARGE = 'a picture in it is damaged, or larger than this page keeps them.';
+
+async function hasLargePicture(conversations: readonly Conversation[]): Promise<boolean> {
+  const { isSmall } = await import('../pictures/to-picture.ts');
+  for (const { turns } of conversations)
+    for (const picture of Object.values(turns).flatMap(picturesOf))
+      if (!(await isSmall(picture))) return true;
+  return false;
+}
+
 async function readExport(
   source: File,
 ): Promise<{ conversations: z.infer<typeof conversationSchema>[] } | { problem: string }> {
@@ -69,7 +79,7 @@ async function readExport(
     return { problem: 'it is not JSON. Choose a file that this page exported.' };
   }
   const { data, error } = fileSchema.safeParse(json);
-  if (data) return data;
+  if (data) return (await hasLargePicture(data.conversations)) ? { problem: TOO_LARGE } : data;
   const [issue] = error.issues;
   if (!issue || issue.path[0] !== 'conversations') return { problem: 'it is not an export of this page.' };
   return { problem: `${issue.path.join('.')}: ${issue.message}.` };

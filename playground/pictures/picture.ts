@@ -10,6 +10,9 @@ export const MAX_PICTURES = 16;
 /** Of one as it is kept: 16 of them fit into a request in base64. */
 export const MAX_PICTURE_BYTES = 1_400_000;
 
+/** Of the longer side, as it is kept. The engine shrinks to it, too. */
+export const MAX_SIDE = 2048;
+
 export const PICTURE_TYPES: readonly string[] = [
   'image/png',
   'image/jpeg',

@@ -1,16 +1,11 @@
+import { checkImage } from '../../src/images/check-image.ts';
 import { bytes } from '../format.ts';
-import { MAX_PICTURE_BYTES, PICTURE_TYPES, type Picture } from './picture.ts';
+import { MAX_PICTURE_BYTES, MAX_SIDE, PICTURE_TYPES, type Picture } from './picture.ts';
+import type { Shrunk } from './picture-worker.ts';
 
 /** Of a file that is read. */
 const MAX_FILE_BYTES = 20_000_000;
-/** Of the longer side; the engine shrinks to it too. */
-const MAX_SIDE = 2048;
-/** Tried one after another. The last one fits: a megapixel. */
-const SIZES = [
-  { side: MAX_SIDE, quality: 0.9 },
-  { side: MAX_SIDE, quality: 0.75 },
-  { side: 1024, quality: 0.75 },
-];
+const DECODE_TIMEOUT_MS = 10_000;
 
 /** The file as it is, or shrunk where it has more than models take. @throws Error that says why there is none */
 export async function toPicture(file: File): Promise<Picture> {
@@ -19,34 +14,35 @@ export async function toPicture(file: File): Promise<Picture> {
     throw new Error(`${name} is no PNG, JPEG, WebP, GIF or AVIF. Save it as one of these.`);
   if (file.size > MAX_FILE_BYTES)
     throw new Error(`${name} has more than ${bytes(MAX_FILE_BYTES)}. Choose a smaller one.`);
-  const bitmap = await createImageBitmap(file).catch(() => {
-    throw new Error(`${name} is damaged, or of a kind that this browser cannot decode.`);
-  });
+  const { blob, fault } = await shrinkInWorker(file);
+  if (fault !== null) throw new Error(`${name} ${fault}.`);
+  return { name, blob };
+}
+
+/** A worker for each file: it ends with one that takes too long. */
+async function shrinkInWorker(file: File): Promise<Shrunk> {
+  const worker = new Worker(new URL('./picture-worker.ts', import.meta.url), { type: 'module' });
+  const signal = AbortSignal.timeout(DECODE_TIMEOUT_MS);
   try {
-    const longer = Math.max(bitmap.width, bitmap.height);
-    if (longer <= MAX_SIDE && file.size <= MAX_PICTURE_BYTES)
-      // A copy: the file may change or go.
-      return { name, blob: new Blob([await file.arrayBuffer()], { type: file.type }) };
-    for (const { side, quality } of SIZES) {
-      const blob = await shrink(bitmap, Math.min(1, side / longer), quality);
-      if (blob.size <= MAX_PICTURE_BYTES) return { name, blob };
-    }
-    throw new Error(`${name} cannot be shrunk to ${bytes(MAX_PICTURE_BYTES)}. Choose a smaller one.`);
+    return await new Promise((resolve) => {
+      const fail = () => resolve({ blob: null, fault: 'could not be decoded. Choose a smaller one' });
+      worker.onmessage = ({ data }: MessageEvent<Shrunk>) => resolve(data);
+      worker.onerror = fail;
+      signal.addEventListener('abort', fail);
+      worker.postMessage(file);
+    });
   } finally {
-    bitmap.close();
+    worker.terminate();
   }
 }
 
-async function shrink(bitmap: ImageBitmap, scale: number, quality: number): Promise<Blob> {
-  const width = Math.max(1, Math.round(bitmap.width * scale));
-  const height = Math.max(1, Math.round(bitmap.height * scale));
-  const canvas = new OffscreenCanvas(width, height);
-  const context = canvas.getContext('2d');
-  if (!context) throw new Error('This browser has no canvas.');
-  // JPEG has no transparency.
-  context.fillStyle = '#fff';
-  context.fillRect(0, 0, width, height);
-  context.imageSmoothingQuality = 'high';
-  context.drawImage(bitmap, 0, 0, width, height);
-  return canvas.convertToBlob({ type: 'image/jpeg', quality });
+/** Whether a stored or imported picture is no larger than this page keeps them: it is shown without a worker. */
+export async function isSmall({ blob }: Picture): Promise<boolean> {
+  try {
+    if (blob.size > MAX_PICTURE_BYTES) return false;
+    const { width, height } = checkImage(new Uint8Array(await blob.arrayBuffer()));
+    return Math.max(width, height) <= MAX_SIDE;
+  } catch {
+    return false;
+  }
 }

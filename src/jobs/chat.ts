@@ -21,6 +21,8 @@ export interface ChatImage {
   detail?: string;
   /** Of the request, for errors: `messages[0].content[1]`. */
   param: string;
+  /** The file at `url`, once the engine's worker has fetched it. */
+  file?: Blob;
 }
 
 export const imagesOf = (input: ChatJob['input']): ChatImage[] =>

@@ -37,6 +37,7 @@ export interface HostOptions extends WorkerOptions {
 export class EngineHost implements Serving {
   readonly epoch: string;
   readonly scope: string;
+  readonly imageOrigins: readonly string[];
   readonly locks = navigator.locks;
   readonly modelManager: ModelManager;
   readonly weights: WeightsService;
@@ -57,6 +58,7 @@ export class EngineHost implements Serving {
     const device = this.#device;
     this.epoch = epoch;
     this.scope = scope;
+    this.imageOrigins = options.images?.origins ?? [];
     this.#catalog = withAdded(siteCatalog, added);
     void device.then((found) => (this.#found = found));
 
@@ -128,7 +130,6 @@ export class EngineHost implements Serving {
       benchmark: this.#benchmark,
       wasmUrl,
       page,
-      imageOrigins: options.images?.origins ?? [],
     });
     const adder = new ModelAdder({
       catalog: siteCatalog,

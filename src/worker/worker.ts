@@ -10,6 +10,7 @@ import { hasTrustedTypes, trusting } from '../util/trusted-urls.ts';
 import { EngineHost } from './engine-host.ts';
 import { serveLinked } from './requests/serve-port.ts';
 import type { OnnxHost } from './runtimes/onnx/onnx-worker.ts';
+import type { ImageHost } from './runtimes/images/image-worker.ts';
 import { ENGINES } from './runtimes/registry.ts';
 import type { TemplateHost } from './runtimes/template/template-worker.ts';
 import type { WhisperHost } from './runtimes/whisper/whisper-worker.ts';
@@ -17,7 +18,7 @@ import type { WhisperHost } from './runtimes/whisper/whisper-worker.ts';
 // onnxruntime-web starts its threads by a plain URL.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
-const control: WorkerControl & OnnxHost & WhisperHost & TemplateHost = {
+const control: WorkerControl & OnnxHost & WhisperHost & TemplateHost & ImageHost = {
   async start(options, pageFiles, decodeAudio, builtIn) {
     if (options.version !== PROTOCOL_VERSION) {
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
@@ -42,6 +43,11 @@ const control: WorkerControl & OnnxHost & WhisperHost & TemplateHost = {
   async templateWorker(lock) {
     await holdLock(navigator.locks, lock);
     return proxy((await import('./runtimes/template/template-worker.ts')).templateWorker);
+  },
+
+  async imageWorker(lock) {
+    await holdLock(navigator.locks, lock);
+    return proxy((await import('./runtimes/images/image-worker.ts')).imageWorker);
   },
 
   async whisperWorker(lock) {

@@ -29,7 +29,6 @@ export interface LoaderOptions {
   /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
   wasmUrl: string;
   page: PageServices;
-  imageOrigins: readonly string[];
 }
 
 type Loaded = { engine: Engine; intact: true } | { engine: Engine | null; intact: false };
@@ -152,10 +151,9 @@ export class VariantLoader {
   }
 
   #context({ signal, onProgress }: LoadVariantOptions, file: EngineContext['file']): EngineContext {
-    const { wasmUrl, page, imageOrigins } = this.#options;
+    const { wasmUrl, page } = this.#options;
     return {
       ...page,
-      imageOrigins,
       signal,
       file,
       wasm: (name) => new URL(name, wasmUrl).href,

@@ -1,11 +1,16 @@
 import { isContextLengthError } from '../../errors/engine-errors.ts';
-import type { ChatEvent, ChatJob } from '../../jobs/chat.ts';
+import { type ChatEvent, type ChatJob, imagesOf } from '../../jobs/chat.ts';
 import type { EventOf, JobKinds, JobOf, Kind, ModelKind } from '../../jobs/kinds.ts';
 import { dropOldestTurns, MAX_TRUNCATIONS } from '../prompt/truncate-messages.ts';
 import type { Engine } from '../runtimes/engine.ts';
 
 /** How a kind of job is run. */
 interface JobRules<K extends Kind> {
+  /** Completes the job before it takes a place in the queue. @throws ServiceError 400 */
+  prepare?(
+    request: { job: JobOf<K>; imageOrigins: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<JobOf<K>>;
   run(
     engine: Engine<JobKinds[K]['model']>,
     job: JobOf<K>,
@@ -23,6 +28,11 @@ const alone = <K extends ModelKind>(
 
 const RULES: { [K in Kind]: JobRules<K> } = {
   chat: {
+    prepare: async ({ job, imageOrigins }, signal) => {
+      if (imagesOf(job.input).length === 0) return job;
+      const { fetchImages } = await import('./fetch-images.ts');
+      return fetchImages(job, imageOrigins, signal);
+    },
     run: (engine, job, signal, onPrefill) =>
       job.truncate ? truncating(engine, job, signal, onPrefill) : engine.run(job, signal, onPrefill),
   },

@@ -32,11 +32,12 @@ interface Reader<K extends Kind> {
  */
 export async function serveJob<K extends Kind>(
   modelManager: ModelManager,
-  request: { id: string; job: JobOf<K> },
+  request: { id: string; job: JobOf<K>; imageOrigins: readonly string[] },
   signal: AbortSignal,
   reader: Reader<K>,
 ): Promise<void> {
-  for (let { job } = request; ;) {
+  const { kind } = request.job;
+  for (let job = (await rulesOf<K>(kind).prepare?.(request, signal)) ?? request.job; ;) {
     const variants = await serveOnce(modelManager, { ...request, job }, signal, reader);
     if (!variants) return;
     job = limited(job, { variants });

@@ -23,6 +23,8 @@ export interface Serving {
   epoch: string;
   scope: string;
   modelManager: ModelManager;
+  /** Origins beside the site's own that images may be fetched from. */
+  imageOrigins: readonly string[];
   locks: LockManager;
   weights: WeightsService;
   status(): EngineStatus;
@@ -85,7 +87,7 @@ export function servePort(port: MessagePort, serving: Serving, link?: MessagePor
   }
 
   async function reply(question: AskedQuestion): Promise<void> {
-    const { modelManager } = serving;
+    const { modelManager, imageOrigins } = serving;
     const { signal } = abort;
     const sendProgress = (progress: LoadProgress) => send({ type: 'progress', progress });
     if (question.type === 'status') {
@@ -104,7 +106,7 @@ export function servePort(port: MessagePort, serving: Serving, link?: MessagePor
       send({ type: 'loaded' });
     } else {
       const { id, job } = question;
-      await serveJob(modelManager, { id, job }, signal, {
+      await serveJob(modelManager, { id, job, imageOrigins }, signal, {
         onStage: (stage, servedBy) =>
           send({ type: 'waiting', stage, ...(servedBy !== undefined && { servedBy }) }),
         async send(event) {

@@ -55,8 +55,6 @@ export interface EngineContext extends Partial<PageServices> {
   file(path: string): Promise<Blob>;
   /** Absolute URL of an engine's own WASM file. */
   wasm(name: string): string;
-  /** Origins beside the site's own that images may be fetched from. */
-  imageOrigins?: readonly string[];
   /** @param phase default: `load` */
   onProgress(loadedBytes: number, totalBytes: number, phase?: 'load' | 'compile'): void;
   signal: AbortSignal;

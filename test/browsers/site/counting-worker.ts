@@ -50,6 +50,7 @@ const control: WorkerControl = {
       epoch,
       scope,
       modelManager,
+      imageOrigins: [],
       locks: navigator.locks,
       // No test with this engine touches the weights.
       weights: {} as Serving['weights'],

@@ -13,21 +13,16 @@ import { cannot, refuseImages, type SessionFacts, toBuiltInRequest } from './bui
 /** Until the browser has counted a prompt (it may load the model for that), or given the next part of a reply. */
 const SILENCE_MS = 60_000;
 
-export const loadBuiltIn: LoadEngine<BuiltInVariant, 'chat'> = async (
-  variant,
-  { builtIn, imageOrigins = [], signal },
-) => {
+export const loadBuiltIn: LoadEngine<BuiltInVariant, 'chat'> = async (variant, { builtIn, signal }) => {
   const fault = await abortable(builtInFault(builtIn ?? null, variant), signal);
   if (!builtIn || fault !== undefined)
     throw serverError('model_unavailable', `${variant.name} ${fault}. Use another model.`);
   const { languages = [] } = variant;
   const { samples, images } = await builtIn.availability(languages);
-  return new BuiltInEngine(builtIn, { ...variant, languages, samples, images, imageOrigins });
+  return new BuiltInEngine(builtIn, { ...variant, languages, samples, images });
 };
 
-interface BuiltInFacts extends SessionFacts, Pick<BuiltInVariant, 'name' | 'contextLength'> {
-  imageOrigins: readonly string[];
-}
+type BuiltInFacts = SessionFacts & Pick<BuiltInVariant, 'name' | 'contextLength'>;
 
 /** Asks the page's sessions. Which model they are of, the browser does not tell. */
 class BuiltInEngine implements Engine<'chat'> {
@@ -109,11 +104,8 @@ class BuiltInEngine implements Engine<'chat'> {
   async #readImages({ input }: ChatJob, signal: AbortSignal): Promise<Map<ChatImage, ImageBitmap>> {
     const images = imagesOf(input);
     if (images.length === 0) return new Map();
-    const [{ readImages }, { decodeToBitmap }] = await Promise.all([
-      import('../../images/read-images.ts'),
-      import('../../images/decode-image.ts'),
-    ]);
-    const read = await readImages(images, this.#session.imageOrigins, decodeToBitmap, signal);
+    const { decodeImages } = await import('../images/decode-images.ts');
+    const read = await decodeImages(images, (decoder, source) => decoder.bitmap(source), signal);
     return new Map(read.map((bitmap, index) => [images[index] as ChatImage, bitmap]));
   }
 

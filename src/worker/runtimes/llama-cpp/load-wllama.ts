@@ -58,7 +58,6 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat'> = async (variant, con
         batch: batchOf(gpu),
         sampling,
         imageMarker,
-        imageOrigins: context.imageOrigins ?? [],
       });
     } catch (error) {
       context.signal.throwIfAborted();

@@ -3,10 +3,10 @@ import type { Wllama } from '@wllama/wllama';
 import type { VariantSampling } from '../../../catalog/catalog.ts';
 import { contextLengthExceeded, engineCrashed } from '../../../errors/engine-errors.ts';
 import { requestError, serverError, ServiceError, unsupported } from '../../../errors/service-error.ts';
-import { type ChatEvent, type ChatJob, imagesOf } from '../../../jobs/chat.ts';
+import { type ChatEvent, type ChatImage, type ChatJob, imagesOf } from '../../../jobs/chat.ts';
 import type { Sampling } from '../../../jobs/sampling.ts';
 import { Channel } from '../../../util/async.ts';
-import type { ModelImage } from '../../images/decode-image.ts';
+import type { ModelImage } from '../../../images/draw-image.ts';
 import { refuseOversized, refuseOversizedText } from '../../prompt/prompt-bounds.ts';
 import type { PromptRenderer } from '../template/prompt-renderer.ts';
 import { type Complete, type Completion, ThinkFirst, toCompletion } from '../../prompt/think-first.ts';
@@ -49,8 +49,6 @@ interface EngineOptions {
   sampling: VariantSampling;
   /** What stands for an image in a prompt; null: the model has no eyes. */
   imageMarker: string | null;
-  /** Origins beside the site's own that images may be fetched from. */
-  imageOrigins: readonly string[];
 }
 
 /** llama.cpp's server in WASM: its requests and chunks turned into ours. */
@@ -65,7 +63,8 @@ export class WllamaEngine implements Engine<'chat'> {
   readonly #sampling: VariantSampling;
   readonly #batch: number;
   readonly #imageMarker: string | null;
-  readonly #imageOrigins: readonly string[];
+  /** Decoded images of jobs under way: a conversation that is cut to fit is not decoded again. */
+  readonly #pixmaps = new WeakMap<ChatImage, ModelImage>();
   readonly #oneByOne = new SlotQueue(1);
   #dead = false;
   /** Whether the server may hold states of earlier prompts. */
@@ -75,7 +74,7 @@ export class WllamaEngine implements Engine<'chat'> {
     wllama: Wllama,
     calls: ServerCalls,
     renderer: PromptRenderer,
-    { fingerprint, slots, batch, sampling, imageMarker, imageOrigins }: EngineOptions,
+    { fingerprint, slots, batch, sampling, imageMarker }: EngineOptions,
   ) {
     this.#wllama = wllama;
     this.#scheduler = new ReplyScheduler(calls, slots, wllama.mustAddBosToken());
@@ -91,7 +90,6 @@ export class WllamaEngine implements Engine<'chat'> {
     };
     this.#sampling = sampling;
     this.#imageMarker = imageMarker;
-    this.#imageOrigins = imageOrigins;
   }
 
   async *run(
@@ -151,11 +149,12 @@ export class WllamaEngine implements Engine<'chat'> {
       const rule = `is an image, and the weights that this device runs, ${this.fingerprint}, cannot see`;
       throw unsupported(first.param, rule);
     }
-    const [{ readImages }, { decodeToPixmap }] = await Promise.all([
-      import('../../images/read-images.ts'),
-      import('../../images/decode-image.ts'),
-    ]);
-    return readImages(images, this.#imageOrigins, decodeToPixmap, signal);
+    const missing = images.filter((image) => !this.#pixmaps.has(image));
+    const { decodeImages } = await import('../images/decode-images.ts');
+    const decoded = await decodeImages(missing, (decoder, source) => decoder.pixmap(source), signal);
+    for (const [index, image] of missing.entries())
+      if (decoded[index]) this.#pixmaps.set(image, decoded[index]);
+    return images.flatMap((image) => this.#pixmaps.get(image) ?? []);
   }
 
   /** @throws ServiceError 400: texts may have a marker in them, which stands for no image */

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
@@ -7,6 +7,8 @@ import { ModelManager } from '../../../../src/worker/models/model-manager.ts';
 import type { Plan } from '../../../../src/worker/models/variant-choice.ts';
 import { serveJob } from '../../../../src/worker/requests/serve-job.ts';
 import type { Engine } from '../../../../src/worker/runtimes/engine.ts';
+import { createDeferred } from '../../../../src/util/async.ts';
+import { PICTURES } from '../../../support/vision/pictures.ts';
 
 const never = new AbortController().signal;
 const common = { license: 'MIT', contextLength: 9, files: [] };
@@ -62,7 +64,7 @@ async function ask(models: ModelManager, more: Partial<ChatJob> = {}) {
     sampling: { temperature: 1, topP: 1 },
     ...more,
   };
-  await serveJob(models, { id: 'r', job }, never, {
+  await serveJob(models, { id: 'r', job, imageOrigins: [] }, never, {
     onStage: () => undefined,
     send: (event) => void events.push(event),
   });
@@ -98,4 +100,20 @@ test('who loads the model by name finds what the browser has by now', async () =
   setAvailable(true);
   expect((await models.ready('m', never)).variant).toBe(small);
   expect((await models.ready('m', never, { replan: true })).variant).toBe(builtIn);
+});
+
+test('an image that is fetched slowly holds no slot', async () => {
+  const { models } = manager([small]);
+  const fetched = createDeferred();
+  vi.stubGlobal('location', { origin: 'https://site.example' });
+  vi.stubGlobal('fetch', async () => {
+    await fetched.promise;
+    return new Response(new Uint8Array(PICTURES[0] ?? []));
+  });
+  const images = [{ at: 0, url: '/slow.png', param: 'messages[0].content[0]' }];
+  const slow = ask(models, { input: { messages: [{ role: 'user', content: '', images }] } });
+  expect(await ask(models)).toHaveLength(1);
+  fetched.resolve();
+  expect(await slow).toHaveLength(1);
+  vi.unstubAllGlobals();
 });

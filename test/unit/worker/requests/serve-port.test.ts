@@ -105,6 +105,7 @@ function serve(engines: FakeEngine[]) {
     epoch: 'e',
     scope: '/',
     modelManager,
+    imageOrigins: [],
     // The only call of a LockManager's that is made here.
     locks: locks as unknown as LockManager,
     weights: weightsService(catalog),

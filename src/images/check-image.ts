@@ -1,0 +1,37 @@
+import { type ImageHeader, readImageHeader } from './image-header.ts';
+
+/** Of an encoded image. */
+export const MAX_IMAGE_BYTES = 20_000_000;
+/** Of a decoded one. */
+const MAX_PIXELS = 40_000_000;
+
+export const IMAGE_TOO_LARGE = `is larger than ${MAX_IMAGE_BYTES / 1e6} MB, the most that an image may have. Send a smaller one`;
+
+/** Why an image is not decoded, as a phrase that follows its name. */
+export class ImageError extends Error {
+  override name = 'ImageError';
+}
+
+/** Checks an image by its header and its structure. @throws ImageError */
+export function checkImage(bytes: Uint8Array): ImageHeader {
+  if (bytes.length > MAX_IMAGE_BYTES) throw new ImageError(IMAGE_TOO_LARGE);
+  const header = readImageHeader(bytes);
+  if (!header)
+    throw new ImageError('is no PNG, JPEG, WebP, GIF or AVIF, or is not whole. Send an image of these types');
+  const fault = tooManyPixels(header);
+  if (fault) throw fault;
+  if (!header.whole) throw new ImageError(`is ${nameOf(header)} that breaks off. Send the whole file`);
+  return header;
+}
+
+/** Why a picture of this size is not decoded; null: it is within the bound. */
+export function tooManyPixels({ width, height }: Pick<ImageHeader, 'width' | 'height'>): ImageError | null {
+  if (width * height <= MAX_PIXELS) return null;
+  return new ImageError(
+    `has ${width} × ${height} pixels: ${MAX_PIXELS / 1e6} million is the most that an image may have. Send a smaller one`,
+  );
+}
+
+/** "a PNG" */
+export const nameOf = ({ type }: ImageHeader): string =>
+  type === 'image/avif' ? 'an AVIF' : `a ${type.slice('image/'.length).toUpperCase()}`;

@@ -1,0 +1,56 @@
+import { checkImage, ImageError, nameOf, tooManyPixels } from './check-image.ts';
+
+/** An image as llama.cpp takes it. */
+export interface ModelImage {
+  /** Portable pixmap: pixels without compression. */
+  file: Uint8Array<ArrayBuffer>;
+  /** Of the file, in hex: two images that differ never have the same. */
+  digest: string;
+}
+
+interface Drawn {
+  canvas: OffscreenCanvas;
+  context: OffscreenCanvasRenderingContext2D;
+}
+
+/** An encoded image within the bounds. To be called in a worker that can be ended. @throws ImageError */
+export async function decodeImage(bytes: Uint8Array<ArrayBuffer>): Promise<ImageBitmap> {
+  const header = checkImage(bytes);
+  const bitmap = await createImageBitmap(new Blob([bytes], { type: header.type })).catch(() => {
+    throw new ImageError(`is ${nameOf(header)} that this browser cannot decode. Send it as PNG or JPEG`);
+  });
+  const fault = tooManyPixels(bitmap);
+  if (fault) bitmap.close();
+  if (fault) throw fault;
+  return bitmap;
+}
+
+/** The image no larger than `maxSide`, turned as its EXIF says, on white where it is transparent. */
+export function drawImage(bitmap: ImageBitmap, maxSide: number): Drawn {
+  const scale = Math.min(1, maxSide / Math.max(bitmap.width, bitmap.height));
+  const width = Math.max(1, Math.round(bitmap.width * scale));
+  const height = Math.max(1, Math.round(bitmap.height * scale));
+  const canvas = new OffscreenCanvas(width, height);
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  if (!context) throw new Error('this browser has no canvas in workers');
+  context.fillStyle = '#fff';
+  context.fillRect(0, 0, width, height);
+  context.imageSmoothingQuality = 'high';
+  context.drawImage(bitmap, 0, 0, width, height);
+  return { canvas, context };
+}
+
+export async function toPixmap({ canvas, context }: Drawn): Promise<ModelImage> {
+  const { width, height } = canvas;
+  const { data } = context.getImageData(0, 0, width, height);
+  const head = new TextEncoder().encode(`P6\n${width} ${height}\n255\n`);
+  const file = new Uint8Array(head.length + width * height * 3);
+  file.set(head);
+  for (let from = 0, to = head.length; from < data.length; from += 4, to += 3) {
+    file[to] = data[from] ?? 0;
+    file[to + 1] = data[from + 1] ?? 0;
+    file[to + 2] = data[from + 2] ?? 0;
+  }
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', file));
+  return { file, digest: Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('') };
+}

@@ -1,0 +1,130 @@
+import { avif } from './avif.ts';
+import { ImageSize, type ImageHeader, type ImageReader, textAt } from './image-size.ts';
+
+export type { ImageHeader } from './image-size.ts';
+
+/**
+ * The header of an image file, read before anything is decoded. Its size is what a decoder may allocate: the largest of
+ * the canvas and of every frame. Null: the file has none of these types, or no size.
+ */
+export function readImageHeader(file: Uint8Array): ImageHeader | null {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  try {
+    const header = readers.reduce<ImageHeader | null>((found, read) => found ?? read(view), null);
+    return header && header.width > 0 && header.height > 0 ? header : null;
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/** The four letters of a chunk's type, as one number. */
+const code = (letters: string): number =>
+  letters.split('').reduce((value, letter) => value * 256 + letter.charCodeAt(0), 0);
+
+const IHDR = code('IHDR');
+/** A frame of an animation. */
+const FCTL = code('fcTL');
+const IEND = code('IEND');
+
+const png: ImageReader = (view) => {
+  if (textAt(view, 0, 8) !== '\x89PNG\r\n\x1a\n') return null;
+  const size = new ImageSize();
+  size.add(view.getUint32(16), view.getUint32(20));
+  let at = 8;
+  for (; at + 12 <= view.byteLength; at += 12 + view.getUint32(at)) {
+    const type = view.getUint32(at + 4);
+    if (type === IEND) break;
+    if (type === IHDR) size.add(view.getUint32(at + 8), view.getUint32(at + 12));
+    if (type === FCTL) size.add(view.getUint32(at + 12), view.getUint32(at + 16));
+  }
+  return { type: 'image/png', ...size.largest, whole: at + 12 <= view.byteLength };
+};
+
+const START_OF_SCAN = 0xda;
+/** Frames, but for the tables and the arithmetic coding's that share their range. */
+const isFrame = (marker: number): boolean =>
+  marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+
+const jpeg: ImageReader = (view) => {
+  if (view.getUint16(0) !== 0xffd8) return null;
+  const size = new ImageSize();
+  let at = 2;
+  for (let marker = 0; marker !== START_OF_SCAN; at += 2 + view.getUint16(at + 2)) {
+    while (view.getUint16(at) === 0xffff) at++;
+    marker = view.getUint8(at + 1);
+    if (view.getUint8(at) !== 0xff) return null;
+    if (isFrame(marker)) size.add(view.getUint16(at + 7), view.getUint16(at + 5));
+  }
+  return { type: 'image/jpeg', ...size.largest, whole: hasEnd(view, at) };
+};
+
+/** Between the scans' data, 0xff is followed by 0, but for markers. */
+function hasEnd(view: DataView, from: number): boolean {
+  for (let at = view.byteLength - 2; at >= from; at--) if (view.getUint16(at) === 0xffd9) return true;
+  return false;
+}
+
+const EXTENSION = 0x21;
+const FRAME = 0x2c;
+const colorTable = (flags: number): number => (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0);
+
+/** Whole: its first frame ends. Decoders enlarge the screen to a frame that exceeds it. */
+const gif: ImageReader = (view) => {
+  if (!/^GIF8[79]a$/.test(textAt(view, 0, 6))) return null;
+  const u16 = (at: number): number => view.getUint16(at, true);
+  const size = new ImageSize();
+  size.add(u16(6), u16(8));
+  let whole = false;
+  let at = 13 + colorTable(view.getUint8(10));
+  while (at < view.byteLength) {
+    const block = view.getUint8(at);
+    if (block === FRAME && at + 10 <= view.byteLength) {
+      size.add(u16(at + 1) + u16(at + 5), u16(at + 3) + u16(at + 7));
+      at += 11 + colorTable(view.getUint8(at + 9));
+    } else if (block === EXTENSION) at += 2;
+    else break;
+    while (at < view.byteLength && view.getUint8(at) > 0) at += 1 + view.getUint8(at);
+    at++;
+    whole ||= block === FRAME && at <= view.byteLength;
+  }
+  return { type: 'image/gif', ...size.largest, whole };
+};
+
+const webp: ImageReader = (view) => {
+  if (textAt(view, 0, 4) !== 'RIFF' || textAt(view, 8, 4) !== 'WEBP') return null;
+  const size = new ImageSize();
+  addWebpChunks(view, 12, size);
+  return { type: 'image/webp', ...size.largest, whole: view.getUint32(4, true) + 8 <= view.byteLength };
+};
+
+/** An animation's frame: its place, size and duration, before the chunks of its image. */
+const FRAME_HEAD = 16;
+
+function addWebpChunks(view: DataView, from: number, size: ImageSize): void {
+  const u24 = (at: number): number => view.getUint16(at, true) | (view.getUint8(at + 2) << 16);
+  for (let at = from; at + 8 <= view.byteLength;) {
+    const length = view.getUint32(at + 4, true);
+    const start = at + 8;
+    switch (textAt(view, at, 4)) {
+      case 'VP8X':
+        size.add(1 + u24(start + 4), 1 + u24(start + 7));
+        break;
+      case 'ANMF':
+        size.add(2 * u24(start) + 1 + u24(start + 6), 2 * u24(start + 3) + 1 + u24(start + 9));
+        // The chunks of its image follow.
+        at = start + FRAME_HEAD;
+        continue;
+      case 'VP8L': {
+        const bits = view.getUint32(start + 1, true);
+        size.add(1 + (bits & 0x3fff), 1 + ((bits >> 14) & 0x3fff));
+        break;
+      }
+      case 'VP8 ':
+        size.add(view.getUint16(start + 6, true) & 0x3fff, view.getUint16(start + 8, true) & 0x3fff);
+    }
+    at = start + length + (length & 1);
+  }
+}
+
+const readers: ImageReader[] = [png, jpeg, gif, webp, avif];

@@ -1,0 +1,119 @@
+import { checkImage, IMAGE_TOO_LARGE, ImageError, MAX_IMAGE_BYTES } from '../../images/check-image.ts';
+import { invalidField, unsupported } from '../../errors/service-error.ts';
+import { type ChatImage, type ChatJob, imagesOf } from '../../jobs/chat.ts';
+
+/** In a request. */
+const MAX_IMAGES = 16;
+/** For all images of a request. */
+const FETCH_MS = 20_000;
+
+/**
+ * The job with its images fetched, at once and before it takes a slot: a slow server must not hold one. The browser keeps
+ * the files outside this worker's memory.
+ * @throws ServiceError 400 that names the part; the signal's reason
+ */
+export async function fetchImages(
+  job: ChatJob,
+  origins: readonly string[],
+  signal: AbortSignal,
+): Promise<ChatJob> {
+  const images = imagesOf(job.input);
+  const excess = images[MAX_IMAGES];
+  if (excess) throw invalidField(excess.param, `is one image too many: a request may have ${MAX_IMAGES}`);
+  const remote = images.filter(({ url }) => !url.startsWith('data:'));
+  if (remote.length === 0 || !('messages' in job.input)) return job;
+  const failed = new AbortController();
+  const until = AbortSignal.any([signal, failed.signal, AbortSignal.timeout(FETCH_MS)]);
+  try {
+    const files = await Promise.all(
+      remote.map(async (image) => [image, await fetchImage(image, origins, until)] as const),
+    );
+    return withFiles(job, job.input.messages, new Map(files));
+  } catch (error) {
+    failed.abort(error);
+    signal.throwIfAborted();
+    throw error;
+  }
+}
+
+function withFiles(
+  job: ChatJob,
+  before: Extract<ChatJob['input'], { messages: unknown }>['messages'],
+  files: ReadonlyMap<ChatImage, Blob>,
+): ChatJob {
+  const fetched = (image: ChatImage): ChatImage => {
+    const file = files.get(image);
+    return file ? { ...image, file } : image;
+  };
+  const messages = before.map((message) =>
+    'images' in message && message.images ? { ...message, images: message.images.map(fetched) } : message,
+  );
+  return { ...job, input: { messages } };
+}
+
+/** @throws ServiceError 400 */
+async function fetchImage(
+  { url: given, param }: ChatImage,
+  origins: readonly string[],
+  signal: AbortSignal,
+): Promise<Blob> {
+  const url = imageUrl(given, param, origins);
+  const isOwn = url.origin === location.origin;
+  try {
+    const response = await fetch(url, {
+      credentials: isOwn ? 'same-origin' : 'omit',
+      // One could lead to another origin.
+      redirect: 'error',
+      signal,
+    });
+    if (!response.ok) {
+      await response.body?.cancel();
+      throw invalidField(param, `names an image for which its server answered ${response.status}`);
+    }
+    return await readBody(response);
+  } catch (error) {
+    if (error instanceof ImageError) throw invalidField(param, error.message);
+    if (error instanceof Error && error.name === 'ServiceError') throw error;
+    const cors = isOwn ? '' : ', or its server does not allow it to this site (CORS)';
+    throw invalidField(
+      param,
+      `names an image that could not be fetched within ${FETCH_MS / 1000} s without a redirect${cors}`,
+    );
+  }
+}
+
+/** A prompt must not trigger requests to unlisted origins. @throws ServiceError 400 */
+export function imageUrl(
+  given: string,
+  param: string,
+  origins: readonly string[],
+  own = location.origin,
+): URL {
+  const url = URL.canParse(given, own) ? new URL(given, own) : null;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password)
+    throw invalidField(param, 'must have a `data:` URL, or one that begins with https:// or http://');
+  if (url.origin === own || origins.some((each) => URL.canParse(each) && new URL(each).origin === url.origin))
+    return url;
+  const rule = `is at ${url.origin.slice(0, 200)}: images are fetched from this site alone. Send it as a \`data:\` URL, or let the site allow that origin by \`start({ images: { origins } })\``;
+  throw unsupported(param, rule);
+}
+
+/** @throws ImageError for what is no image within the bounds */
+async function readBody(response: Response): Promise<Blob> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  const reader = response.body?.getReader();
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+    if (done || !value) break;
+    length += value.length;
+    if (length > MAX_IMAGE_BYTES) {
+      void reader?.cancel().catch(() => {});
+      throw new ImageError(IMAGE_TOO_LARGE);
+    }
+    parts.push(value);
+  }
+  const file = new Blob(parts);
+  checkImage(new Uint8Array(await file.arrayBuffer()));
+  return file;
+}
