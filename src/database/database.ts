@@ -1,16 +1,22 @@
 import { type DBSchema, type IDBPDatabase, type IDBPObjectStore, openDB } from 'idb';
 
-import type { ResponseStore, StoredResponse } from '../api/service-dependencies.ts';
 import type { AddedModelRecord } from '../catalog/added-models.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { nameIn } from '../protocol/locks.ts';
 import type { EngineFacts } from '../protocol/model-facts.ts';
 import { delay } from '../util/async.ts';
 
-const VERSION = 2;
+const VERSION = 3;
 
-export interface ResponseRecord extends StoredResponse {
-  /** Of all of it as JSON, about its size. */
+export interface ResponseRecord {
+  id: string;
+  keyId: string;
+  /** Milliseconds since 1970. */
+  created: number;
+  /** The stored response as JSON, with places in `urls` for its URLs. */
+  content: string;
+  urls: unknown[];
+  /** Of content and URLs, about the size of all. */
   characters: number;
 }
 
@@ -18,8 +24,8 @@ interface Schema extends DBSchema {
   keys: { key: string; value: KeyRecord; indexes: { hashes: string } };
   /** What the page sets and the service worker must still know after a restart: the site's own catalog. */
   settings: { key: string; value: unknown };
-  /** `age` is by creation and then size, so that both are known without reading the answers themselves. */
-  responses: { key: string; value: ResponseRecord; indexes: { age: [number, number] } };
+  /** `owner` is by key, creation and size, so that they are known without reading the answers themselves. */
+  responses: { key: string; value: ResponseRecord; indexes: { owner: [string, number, number] } };
 }
 
 type LocaltextDatabase = IDBPDatabase<Schema>;
@@ -72,9 +78,11 @@ function open(scope: string): Promise<LocaltextDatabase> {
         keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
         database.createObjectStore('settings');
       }
-      if (from < 2) {
+      if (from < 3) {
+        // Answers of version 2 have another shape.
+        if (from === 2) database.deleteObjectStore('responses');
         const responses = database.createObjectStore('responses', { keyPath: 'id' });
-        responses.createIndex('age', ['created', 'characters']);
+        responses.createIndex('owner', ['keyId', 'created', 'characters']);
       }
     },
     blocking(_current, wanted, event) {
@@ -223,48 +231,4 @@ export async function readAddedModels(scope: string): Promise<AddedModelRecord[]
 
 export async function writeAddedModels(scope: string, models: readonly AddedModelRecord[]): Promise<void> {
   await withDatabase(scope, (database) => database.put('settings', models, ADDED));
-}
-
-/** How long an answer is kept, as OpenAI's service keeps them. */
-export const RESPONSE_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
-const BOUNDS = { responses: 1000, characters: 64_000_000 };
-
-/** Answers of /v1/responses, in the browser's own database. */
-export function createResponseStore(scope: string, now: () => number, bounds = BOUNDS): ResponseStore {
-  return {
-    async put(stored) {
-      const record: ResponseRecord = { ...stored, characters: JSON.stringify(stored).length };
-      await withDatabase(scope, (database) => database.put('responses', record));
-      // The answer need not wait for it; what is left undone is done after the next one.
-      void prune(scope, now(), bounds).catch(() => {});
-    },
-    async get(id) {
-      const record = await withDatabase(scope, (database) => database.get('responses', id));
-      return record && record.created + RESPONSE_LIFETIME_MS > now() ? record : null;
-    },
-    delete(id) {
-      return withTransaction(scope, 'responses', 'default', async (store) => {
-        const known = (await store.getKey(id)) !== undefined;
-        await store.delete(id);
-        return known;
-      });
-    },
-  };
-}
-
-/** Only keys are read: they tell age and size. */
-function prune(scope: string, now: number, bounds: typeof BOUNDS): Promise<void> {
-  return withTransaction(scope, 'responses', 'relaxed', async (store) => {
-    let count = 0;
-    let characters = 0;
-    let newestFirst = await store.index('age').openKeyCursor(null, 'prev');
-    while (newestFirst) {
-      const [created, size] = newestFirst.key;
-      count++;
-      characters += size;
-      const tooMany = count > bounds.responses || characters > bounds.characters;
-      if (tooMany || created + RESPONSE_LIFETIME_MS <= now) await store.delete(newestFirst.primaryKey);
-      newestFirst = await newestFirst.continue();
-    }
-  });
 }

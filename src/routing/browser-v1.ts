@@ -13,7 +13,8 @@ import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { catalogDirectory } from '../api/models/models.ts';
 import { createService, ownSignal, type Service } from '../api/service.ts';
 import { asServiceError } from '../errors/service-error.ts';
-import { createResponseStore, readAddedModels, readCatalog } from '../database/database.ts';
+import { readAddedModels, readCatalog } from '../database/database.ts';
+import { createResponseStore } from '../database/response-store.ts';
 import {
   statusChannel,
   type EngineStatus,

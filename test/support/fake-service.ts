@@ -6,7 +6,7 @@ import { createKeyStore } from '../../src/keys/key-store.ts';
 import { catalogDirectory } from '../../src/api/models/models.ts';
 import { createService, type Service } from '../../src/api/service.ts';
 import type { ServiceDependencies } from '../../src/api/service-dependencies.ts';
-import { createResponseStore } from '../../src/database/database.ts';
+import { createResponseStore } from '../../src/database/response-store.ts';
 import { FakeEngine } from './fake-engine.ts';
 import { FakeLocks } from './fake-locks.ts';
 

@@ -1,7 +1,7 @@
 import OpenAI, { APIError, NotFoundError } from 'openai';
 import { describe, expect, test } from 'vitest';
 import type { ChatJob } from '../../../../src/jobs/chat.ts';
-import { createResponseStore, RESPONSE_LIFETIME_MS } from '../../../../src/database/database.ts';
+import { createResponseStore, RESPONSE_LIFETIME_MS } from '../../../../src/database/response-store.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { fakeService } from '../../../support/fake-service.ts';
 
@@ -284,6 +284,38 @@ describe('what is kept', () => {
     }
     await expect.poll(() => store.get(`${name} 1`)).toBeNull();
     for (const kept of [2, 3, 4]) expect(await store.get(`${name} ${kept}`)).not.toBeNull();
+  });
+
+  test("another key's answers drive none out", async () => {
+    const store = createResponseStore('/', () => 2e12, { responses: 2, characters: 1e9 });
+    const put = (id: string, keyId: string, created: number): Promise<void> =>
+      store.put({ id, keyId, created, response: {}, input: [], messages: [] });
+    await put('first', 'quiet', 2e12 - 300);
+    for (let index = 0; index < 5; index++) await put(`busy ${index}`, 'busy', 2e12 - 200 + index);
+    await expect.poll(() => store.get('busy 2')).toBeNull();
+    expect(await store.get('first')).not.toBeNull();
+  });
+
+  test('an image is stored once, and an answer that does not fit says so', async () => {
+    const url = `data:image/png;base64,${'A'.repeat(10_000)}`;
+    const content = [
+      { type: 'input_text', text: 'What?' },
+      { type: 'input_image', image_url: url },
+    ];
+    const stored = {
+      id: 'seen',
+      keyId: 'key',
+      created: 2e12 - 50,
+      response: { tools: [{ url: 1 }] },
+      input: [{ role: 'user', content, url: 0 }],
+      messages: [{ role: 'user' as const, content: 'What?', images: [{ at: 5, url, param: 'input' }] }],
+    };
+    const store = createResponseStore('/', () => 2e12, { responses: 9, characters: 11_000 });
+    await store.put(stored);
+    expect(await store.get('seen')).toEqual(stored);
+    const small = createResponseStore('/', () => 2e12, { responses: 9, characters: 10_000 });
+    await expect(small.put({ ...stored, id: 'large' })).rejects.toThrow('larger than the store');
+    expect(await small.get('large')).toBeNull();
   });
 
   test('a store that fails costs the reply nothing, and the reply says so', async () => {

@@ -1,0 +1,74 @@
+import type { ResponseStore, StoredResponse } from '../api/service-dependencies.ts';
+import { type ResponseRecord, withDatabase, withTransaction } from './database.ts';
+
+/** How long an answer is kept, as OpenAI's service keeps them. */
+export const RESPONSE_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
+/** For each key: one app cannot drive out another's. */
+const BOUNDS = { responses: 1000, characters: 64_000_000 };
+
+/** Answers of /v1/responses, in the browser's own database. */
+export function createResponseStore(scope: string, now: () => number, bounds = BOUNDS): ResponseStore {
+  return {
+    async put(stored) {
+      const record = pack(stored);
+      if (record.characters > bounds.characters) throw new Error('the answer is larger than the store');
+      await withDatabase(scope, (database) => database.put('responses', record));
+      // The answer does not wait for it; what is left undone is done after the next one.
+      void prune(scope, now(), bounds).catch(() => {});
+    },
+    async get(id) {
+      const record = await withDatabase(scope, (database) => database.get('responses', id));
+      return record && record.created + RESPONSE_LIFETIME_MS > now() ? unpack(record) : null;
+    },
+    delete(id) {
+      return withTransaction(scope, 'responses', 'default', async (store) => {
+        const known = (await store.getKey(id)) !== undefined;
+        await store.delete(id);
+        return known;
+      });
+    },
+  };
+}
+
+/** Names of the fields that may have images, in a request's items and in messages. */
+const isUrl = (name: string): boolean => name === 'url' || name === 'image_url';
+
+/** An image is in the request and in the conversation: all values of such fields are kept once, outside the text. */
+function pack(stored: StoredResponse): ResponseRecord {
+  const { id, keyId, created } = stored;
+  const urls = new Map<unknown, number>();
+  const content = JSON.stringify(stored, (name, value: unknown) => {
+    if (!isUrl(name) || (typeof value !== 'string' && typeof value !== 'number')) return value;
+    const index = urls.get(value) ?? urls.size;
+    urls.set(value, index);
+    return index;
+  });
+  const unique = [...urls.keys()];
+  const characters = unique.reduce<number>((sum, url) => sum + String(url).length, content.length);
+  return { id, keyId, created, content, urls: unique, characters };
+}
+
+const unpack = ({ content, urls }: ResponseRecord): StoredResponse =>
+  // Written by `pack` alone.
+  JSON.parse(content, (name, value: unknown) =>
+    isUrl(name) && typeof value === 'number' ? urls[value] : value,
+  ) as StoredResponse;
+
+/** Only keys of the index are read: they tell owner, age and size. */
+function prune(scope: string, now: number, bounds: typeof BOUNDS): Promise<void> {
+  return withTransaction(scope, 'responses', 'relaxed', async (store) => {
+    let owner = '';
+    let count = 0;
+    let characters = 0;
+    let newestFirst = await store.index('owner').openKeyCursor(null, 'prev');
+    while (newestFirst) {
+      const [keyId, created, size] = newestFirst.key;
+      if (keyId !== owner) [owner, count, characters] = [keyId, 0, 0];
+      count++;
+      characters += size;
+      const tooMany = count > bounds.responses || characters > bounds.characters;
+      if (tooMany || created + RESPONSE_LIFETIME_MS <= now) await store.delete(newestFirst.primaryKey);
+      newestFirst = await newestFirst.continue();
+    }
+  });
+}
