@@ -1,5 +1,13 @@
-/** A malformed file. The message is a phrase that follows the file's name. */
-export class FormatError extends Error {}
+import { printable } from '../../util/printable.ts';
+
+const MAX_MESSAGE_CHARACTERS = 400;
+
+/** A malformed file. The message is a phrase that follows the file's name, and may have texts of the file in it. */
+export class FormatError extends Error {
+  constructor(message: string) {
+    super(printable(message, MAX_MESSAGE_CHARACTERS));
+  }
+}
 
 /** The bytes that were read end before the header does. */
 class NeedMoreBytes extends Error {

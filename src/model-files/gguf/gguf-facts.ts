@@ -1,6 +1,7 @@
 import { type ByteCursor, FormatError } from './byte-cursor.ts';
 import { hasChatMl } from './chat-ml.ts';
 import { align, type Gguf, type GgufValue, TENSOR_TYPES, tensorBytes } from './read-gguf.ts';
+import { printable } from '../../util/printable.ts';
 
 /** The model's facts from the header of a GGUF file. */
 export interface GgufFacts {
@@ -49,9 +50,6 @@ const DEFAULT_CONTEXT = 2048;
 /** Their files give 0 heads: they have no attention. */
 const WITHOUT_HEADS = /^(mamba|a?rwkv)/;
 
-/** Control characters, and those that change the direction of the text around them. */
-const UNPRINTABLE = /[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
-
 /** @throws FormatError for a model that the chat engine cannot run */
 export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   const { metadata, tensors } = gguf;
@@ -86,8 +84,8 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     (of('attention.value_length', MAX_WIDTH) || headSize);
   return {
     architecture,
-    name: printable(text('general.name')),
-    license: printable(text('general.license')),
+    name: printable(text('general.name') ?? '') || null,
+    license: printable(text('general.license') ?? '') || null,
     contextLength: of('context_length', MAX_CONTEXT) || DEFAULT_CONTEXT,
     quantization: fileTypes.get(number('general.file_type', 2 ** 31) ?? -1) ?? mostBytes(gguf),
     chatTemplate: chatTemplate(metadata.get(TEMPLATE_KEY)?.value),
@@ -148,7 +146,7 @@ function requireTensorLayout({ tensors, alignment }: Gguf): void {
   let expected = 0;
   for (const tensor of tensors) {
     const { name, shape, type, offset } = tensor;
-    const shown = printable(name.slice(0, 100));
+    const shown = printable(name, 100);
     if (names.has(name)) throw new FormatError(`has two tensors of the name ${shown}`);
     names.add(name);
     if (shape.includes(0)) throw new FormatError(`has an empty tensor, ${shown}`);
@@ -162,10 +160,6 @@ function requireTensorLayout({ tensors, alignment }: Gguf): void {
     expected = align(offset + tensorBytes(tensor), alignment);
   }
 }
-
-/** Null: the end. */
-export const printable = (text: string | null): string | null =>
-  text?.replaceAll(UNPRINTABLE, ' ').trim() || null;
 
 /** The element type that most of the file is. */
 function mostBytes({ tensors }: Gguf): string {

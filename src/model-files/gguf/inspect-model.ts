@@ -1,5 +1,6 @@
 import { type ByteCursor, type FileStart, FormatError, readHeader } from './byte-cursor.ts';
-import { ggufFacts, printable, requireTensors, type GgufFacts } from './gguf-facts.ts';
+import { printable } from '../../util/printable.ts';
+import { ggufFacts, requireTensors, type GgufFacts } from './gguf-facts.ts';
 import { type Gguf, readGguf } from './read-gguf.ts';
 
 export interface ModelFile extends FileStart {
@@ -66,7 +67,7 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
   const kept = [...sorted.map(({ file }) => file), ...projectors];
   return {
     facts: { ...first.facts, tensors },
-    name: (first.facts.name ?? printable(baseName(first.file.name)) ?? 'model').slice(0, MAX_NAME_LENGTH),
+    name: (first.facts.name ?? (printable(baseName(first.file.name)) || 'model')).slice(0, MAX_NAME_LENGTH),
     files: kept,
     projector,
     bytes: kept.reduce((total, { size }) => total + size, 0),
@@ -109,7 +110,7 @@ function countTensors(parts: readonly Part<ModelFile>[]): number {
     const twice = tensorNames.find((name) => names.has(name));
     if (twice !== undefined)
       throw new FormatError(
-        `${file.name} has the tensor ${printable(twice.slice(0, 100))} of another part: the parts are not of one model`,
+        `${file.name} has the tensor ${printable(twice, 100)} of another part: the parts are not of one model`,
       );
     for (const name of tensorNames) names.add(name);
   }

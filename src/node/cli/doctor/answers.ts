@@ -1,3 +1,5 @@
+import { printable } from '../../../util/printable.ts';
+
 /** `fault`: localtext will not work, or not wholly. `warning`: it works less well than it could. */
 export type Level = 'ok' | 'warning' | 'fault';
 
@@ -9,11 +11,21 @@ export interface Finding {
   fix?: string;
 }
 
-export const ok = (text: string): Finding => ({ level: 'ok', text });
-export const warning = (text: string, fix: string): Finding => ({ level: 'warning', text, fix });
-export const fault = (text: string, fix: string): Finding => ({ level: 'fault', text, fix });
+/** A server's headers and URLs are in the texts. */
+const finding = (level: Level, text: string, fix?: string): Finding => ({
+  level,
+  text: printable(text, MAX_CHARACTERS),
+  ...(fix !== undefined && { fix: printable(fix, MAX_CHARACTERS) }),
+});
 
+export const ok = (text: string): Finding => finding('ok', text);
+export const warning = (text: string, fix: string): Finding => finding('warning', text, fix);
+export const fault = (text: string, fix: string): Finding => finding('fault', text, fix);
+
+const MAX_CHARACTERS = 1000;
 const TIMEOUT_MS = 20_000;
+/** What is examined of a page and of a script stands at their beginning. */
+const MAX_TEXT_BYTES = 2_000_000;
 
 /** What a server answers, without the body. */
 export interface Answer {
@@ -34,7 +46,20 @@ export async function fetchAnswer(url: URL, headers: Record<string, string> = {}
 
 export async function fetchText(url: URL): Promise<Answer & { text: string }> {
   const response = await request(url, {});
-  return { ...answerOf(response), text: await response.text() };
+  return { ...answerOf(response), text: await beginningOf(response) };
+}
+
+async function beginningOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let length = 0;
+  for await (const bytes of body ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    length += bytes.length;
+    // Leaving the loop cancels the rest.
+    if (length > MAX_TEXT_BYTES) break;
+  }
+  return text;
 }
 
 const request = (url: URL, headers: Record<string, string>): Promise<Response> =>

@@ -8,7 +8,7 @@ type Directives = Map<string, string[]>;
  * localtext does.
  */
 export function policiesOf(headers: Headers, html: string): string[] {
-  const inPage = [...html.matchAll(/<meta\b[^>]*>/gi)]
+  const inPage = [...html.matchAll(/<meta\b[^<>]*>/gi)]
     .map(([tag]) => tag)
     .filter((tag) => /http-equiv\s*=\s*["']?content-security-policy["'\s>]/i.test(tag))
     .map((tag) => /\bcontent\s*=\s*(?:"([^"]*)"|'([^']*)')/i.exec(tag))

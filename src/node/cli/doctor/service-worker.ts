@@ -65,12 +65,17 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
   return { findings, folder, ...listed(script.text) };
 }
 
+/** Of each list: a site has some dozens. */
+const MAX_FILES = 1000;
+
 /** The lists that the Vite plugin and `localtext init` put in front of the script. */
 function listed(text: string): { shell: string[]; large: string[] } {
   const list = (name: string): string[] => {
-    const found = new RegExp(`self\\.${name}=(\\[.*?\\]);`).exec(text.slice(0, 1_000_000))?.[1];
-    if (found === undefined) return [];
-    return (JSON.parse(found) as { url: string }[]).map(({ url }) => url);
+    const start = text.indexOf(`self.${name}=[`);
+    const end = start < 0 ? -1 : text.indexOf('];', start);
+    if (end < 0) return [];
+    const files = JSON.parse(text.slice(text.indexOf('[', start), end + 1)) as { url: string }[];
+    return files.slice(0, MAX_FILES).map(({ url }) => url);
   };
   return { shell: list('__LOCALTEXT_PRECACHE__'), large: list('__LOCALTEXT_LARGE_FILES__') };
 }

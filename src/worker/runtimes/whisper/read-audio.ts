@@ -26,6 +26,8 @@ const FORMAT_NAMES = 'flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav and webm';
 export const MAX_SECONDS = 2 * 60 * 60;
 /** Of a whole file's samples as the page's decoder holds them: 11 minutes of stereo at 48 kHz. */
 const MAX_BYTES_IN_PAGE = 256 * 1024 * 1024;
+/** Speech in the codecs of telephones. */
+const MIN_BITS_A_SECOND = 6000;
 /** Shorter gaps are rounding of the times. */
 const MIN_GAP_SECONDS = 0.05;
 const MAX_CHANNELS = 32;
@@ -59,7 +61,8 @@ export async function readAudio(file: Blob, decodeInPage: DecodeAudio): Promise<
   input.dispose();
   const codec = track.codec ?? 'an unknown codec';
   const most = MAX_BYTES_IN_PAGE / (Float32Array.BYTES_PER_ELEMENT * numberOfChannels * sampleRate);
-  if (seconds > most) {
+  // Without a duration, the file's size is the bound.
+  if ((seconds || (file.size * 8) / MIN_BITS_A_SECOND) > most) {
     const minutes = Math.floor(most / 60);
     const rule = `is in ${codec}, of which this browser decodes at most ${minutes} minutes. Split it`;
     throw refuse(rule);

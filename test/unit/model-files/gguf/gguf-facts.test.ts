@@ -90,6 +90,17 @@ function twice(): Buffer<ArrayBuffer> {
   return bytes;
 }
 
+test('a refusal has no control characters of the file, and is cut', async () => {
+  const name = `a\u001b[2J\n${'b'.repeat(5000)}`;
+  const error = await factsOf(withTensors({ ...norm, name }, { ...norm, name })).catch(
+    (reason: Error) => reason,
+  );
+  const { message } = error as Error;
+  expect(message).toMatch(/a \[2J b{80,}…/);
+  expect(message).not.toMatch(/\p{Cc}/u);
+  expect(message.length).toBeLessThanOrEqual(400);
+});
+
 test.each([
   ['two tensors of one name', withTensors(norm, norm), /two tensors of the name norm/],
   ['a tensor that lies on another', secondAt(0), /second at 0, and not at 32/],
