@@ -1,4 +1,4 @@
-// The long run of test/fuzz: npm run test:fuzz -- --requests 10000 --answers 2000 --forms 2000 --parts 2000 --seed 1; --only <index> sends one request of it.
+// The long run of test/fuzz: npm run test:fuzz -- --requests 10000 --answers 2000 --forms 2000 --parts 2000 --images 5000 --templates 2000 --seed 1; --only <index> sends one request of it.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -9,23 +9,31 @@ const { values } = parseArgs({
     answers: { type: 'string', default: '2000' },
     forms: { type: 'string', default: '2000' },
     parts: { type: 'string', default: '2000' },
+    images: { type: 'string', default: '5000' },
+    templates: { type: 'string', default: '2000' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string' },
   },
 });
 const vitest = join('node_modules', '.bin', 'vitest');
-const { status } = spawnSync(vitest, ['run', '--project', 'timed', '--project', 'nightly', 'test/fuzz'], {
-  stdio: 'inherit',
-  shell: process.platform === 'win32',
-  env: {
-    ...process.env,
-    LOCALTEXT_FUZZ_REQUESTS: values.requests,
-    LOCALTEXT_FUZZ_ANSWERS: values.answers,
-    LOCALTEXT_FUZZ_FORMS: values.forms,
-    LOCALTEXT_FUZZ_PARTS: values.parts,
-    LOCALTEXT_FUZZ_SEED: values.seed,
-    LOCALTEXT_FUZZ_MAX_P99_MS: '250',
-    ...(values.only === undefined ? {} : { LOCALTEXT_FUZZ_ONLY: values.only }),
+const { status } = spawnSync(
+  vitest,
+  ['run', '--project', 'unit-slow', '--project', 'timed', '--project', 'nightly', 'test/fuzz'],
+  {
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+    env: {
+      ...process.env,
+      LOCALTEXT_FUZZ_REQUESTS: values.requests,
+      LOCALTEXT_FUZZ_ANSWERS: values.answers,
+      LOCALTEXT_FUZZ_FORMS: values.forms,
+      LOCALTEXT_FUZZ_PARTS: values.parts,
+      LOCALTEXT_FUZZ_IMAGES: values.images,
+      LOCALTEXT_FUZZ_TEMPLATES: values.templates,
+      LOCALTEXT_FUZZ_SEED: values.seed,
+      LOCALTEXT_FUZZ_MAX_P99_MS: '250',
+      ...(values.only === undefined ? {} : { LOCALTEXT_FUZZ_ONLY: values.only }),
+    },
   },
-});
+);
 process.exit(status ?? 1);

@@ -1,4 +1,5 @@
 import { checkImage } from '../../src/images/check-image.ts';
+import { withTrustedWorkers } from '../../src/util/trusted-urls.ts';
 import { bytes } from '../format.ts';
 import { MAX_PICTURE_BYTES, MAX_SIDE, PICTURE_TYPES, type Picture } from './picture.ts';
 import type { Shrunk } from './picture-worker.ts';
@@ -21,7 +22,9 @@ export async function toPicture(file: File): Promise<Picture> {
 
 /** A worker for each file: it ends with one that takes too long. */
 async function shrinkInWorker(file: File): Promise<Shrunk> {
-  const worker = new Worker(new URL('./picture-worker.ts', import.meta.url), { type: 'module' });
+  const worker = withTrustedWorkers(
+    () => new Worker(new URL('./picture-worker.ts', import.meta.url), { type: 'module' }),
+  );
   const signal = AbortSignal.timeout(DECODE_TIMEOUT_MS);
   try {
     return await new Promise((resolve) => {

@@ -169,7 +169,7 @@ test('choices, log probabilities, stop sequences, forms, streams and counts are 
       ],
     },
   ];
-  const response = await ask({ input, max_output_tokens: 8 }, '/v1/responses');
+  const response = await ask({ input, max_output_tokens: 8, max_tokens: undefined }, '/v1/responses');
   expect(response.output[0]?.content[0]?.text).toBe(one?.message.content);
 });
 

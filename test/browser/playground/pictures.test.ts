@@ -7,6 +7,7 @@ import { AlteredSite } from '../../support/altered-site.ts';
 import { violations } from '../../support/axe.ts';
 import { launch } from '../../support/launch.ts';
 import { ModelHub } from '../../support/model-hub.ts';
+import { gifOf } from '../../support/vision/image-files.ts';
 import { dataUrl, PICTURES, png } from '../../support/vision/pictures.ts';
 import { tinyVision } from '../../support/vision/tiny-vision.ts';
 
@@ -133,7 +134,7 @@ test('another model says which one takes pictures', async () => {
 
 test('pictures are chosen, pasted, dropped, removed and sent', async () => {
   await choose(file('first.png', first), file('notes.png', Buffer.from('no picture')));
-  await expect.poll(alertText).toBe('notes.png is damaged, or of a kind that this browser cannot decode.');
+  await expect.poll(alertText).toMatch(/^notes\.png is no PNG, JPEG, WebP, GIF or AVIF/);
   await give('paste', second, 'second.png');
   await give('drop', third, 'third.png');
   await expect.poll(() => chosen().count()).toBe(3);
@@ -199,6 +200,9 @@ test('pictures are kept: over a reload, another reply, another version, an expor
   const text = exported.toString();
   await input.setInputFiles(json(Buffer.from(text.replace('data:image/png', 'data:image/svg+xml'))));
   await page.getByText(/cannot be imported: conversations\.0\.turns\..*no picture/).waitFor();
+  const bomb = dataUrl(gifOf(0, 0, 65_535, 65_535), 'image/gif');
+  await input.setInputFiles(json(Buffer.from(text.replace(dataUrl(third), bomb))));
+  await page.getByText(/cannot be imported: a picture in it is damaged, or larger/).waitFor();
   await input.setInputFiles(json(exported));
   await page.getByText('Imported 1 conversation.').waitFor();
   await page.getByRole('button', { name: /^What is it\?/ }).click();

@@ -2,6 +2,21 @@ import { expect, test } from 'vitest';
 
 import { checkImage } from '../../../src/images/check-image.ts';
 import { readImageHeader } from '../../../src/images/image-header.ts';
+import {
+  apngOf,
+  avifOf,
+  box,
+  extents,
+  gifOf,
+  gridOf,
+  itemOf,
+  jpegOf,
+  meta,
+  sequenceHeader,
+  trackOf,
+  u32,
+  webpOf,
+} from '../../support/vision/image-files.ts';
 import { AVIF as ENCODED_AVIF, PICTURES, pngOf, withOrientation } from '../../support/vision/pictures.ts';
 
 const [picture = Buffer.alloc(0)] = PICTURES;
@@ -16,23 +31,7 @@ const riff = (kind: string, content: string) => {
   length.writeUInt32LE(body.length);
   return Buffer.concat([latin('RIFF'), length, body]);
 };
-const box = (type: string, content: Buffer) => {
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(content.length + 8);
-  return Buffer.concat([length, latin(type), content]);
-};
-const u32 = (...values: number[]): Buffer => {
-  const bytes = Buffer.alloc(4 * values.length);
-  for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, 4 * index);
-  return bytes;
-};
-const properties = (width: number, height: number): Buffer =>
-  box('iprp', box('ipco', box('ispe', u32(0, width, height))));
-const AVIF = Buffer.concat([
-  box('ftyp', latin('avif\0\0\0\0avifmif1')),
-  box('meta', Buffer.concat([Buffer.alloc(4), properties(7, 5)])),
-  box('mdat', latin('pixels')),
-]);
+const AVIF = avifOf(meta(extents(7, 5)), box('mdat', latin('pixels')));
 
 /** Type, file, size, and the lengths to which it may be cut unseen: those between frames and boxes. */
 const FILES: [string, Buffer, number, number, number[]?][] = [
@@ -54,100 +53,26 @@ test.each(FILES)('%s says its size, and whether it is whole', (type, file, width
     expect(readImageHeader(file.subarray(0, length))?.whole ?? false).toBe(cuts.includes(length));
 });
 
-/** A GIF of a screen of 1 × 1, with a frame at a place. */
-function gifOf(left: number, top: number, width: number, height: number): Buffer {
-  const frame = Buffer.alloc(11);
-  frame[0] = 0x2c;
-  for (const [index, value] of [left, top, width, height].entries())
-    frame.writeUInt16LE(value, 1 + 2 * index);
-  return Buffer.concat([
-    GIF.subarray(0, -1),
-    frame,
-    Buffer.from('0244010000', 'hex').subarray(0, 4),
-    latin(';'),
-  ]);
-}
-
-/** A PNG whose animation has a frame of this size. */
-function apngOf(width: number, height: number): Buffer {
-  const frame = Buffer.concat([u32(26), latin('fcTL'), u32(0, width, height), Buffer.alloc(18)]);
-  const file = pngOf(3, 2, Buffer.alloc(9));
-  return Buffer.concat([file.subarray(0, 33), frame, file.subarray(33)]);
-}
-
-const chunk = (type: string, content: Buffer): Buffer => {
-  const length = Buffer.alloc(4);
-  length.writeUInt32LE(content.length);
-  return Buffer.concat([latin(type), length, content]);
-};
-const webpOf = (...chunks: Buffer[]): Buffer => {
-  const body = Buffer.concat([latin('WEBP'), ...chunks]);
-  const length = Buffer.alloc(4);
-  length.writeUInt32LE(body.length);
-  return Buffer.concat([latin('RIFF'), length, body]);
-};
-const CANVAS = chunk('VP8X', Buffer.alloc(10));
-/** A lossless image of 16,384 × 16,384. */
-const LOSSLESS = chunk('VP8L', Buffer.from('2fffffff0f00', 'hex'));
-
-const avifOf = (...boxes: Buffer[]): Buffer => Buffer.concat([AVIF.subarray(0, 24), ...boxes]);
-const meta = (...boxes: Buffer[]): Buffer => box('meta', Buffer.concat([Buffer.alloc(4), ...boxes]));
-/** One item with its data in `idat`. */
-const itemOf = (type: string, data: Buffer): Buffer =>
-  meta(
-    properties(1, 1),
-    box(
-      'iinf',
-      Buffer.concat([
-        Buffer.from('000000000001', 'hex'),
-        box('infe', Buffer.concat([Buffer.from('0200000000010000', 'hex'), latin(type)])),
-      ]),
-    ),
-    box('iloc', Buffer.concat([Buffer.from('01000000440000010001000100000001', 'hex'), u32(0, data.length)])),
-    box('idat', data),
-  );
-/** A unit of AV1: the sequence header of a still picture of 65,536 × 65,536. */
-const SEQUENCE = Buffer.from('0a08', 'hex');
-const HUGE = Buffer.concat([SEQUENCE, Buffer.from('183fffffffffffff', 'hex')]);
-
 test.each([
   ['GIF with a frame larger than its screen', gifOf(0, 0, 65_535, 65_535), 65_535],
   ['GIF with a frame far from its screen', gifOf(65_000, 65_000, 1, 1), 65_001],
   ['APNG with a frame larger than its canvas', apngOf(60_000, 60_000), 60_000],
-  ['WebP with an image larger than its canvas', webpOf(CANVAS, LOSSLESS), 16_384],
-  [
-    'WebP with a frame larger than its canvas',
-    webpOf(CANVAS, chunk('ANMF', Buffer.concat([Buffer.alloc(16), LOSSLESS]))),
-    16_384,
-  ],
+  ['JPEG with a second frame', jpegOf(60_000, 60_000), 60_000],
+  ['WebP with an image larger than its canvas', webpOf(16_384, 16_384), 16_384],
+  ['WebP with a frame larger than its canvas', webpOf(16_384, 16_384, true), 16_384],
   [
     'AVIF with its size behind 70,000 bytes',
-    avifOf(box('free', Buffer.alloc(70_000)), meta(properties(60_000, 60_000))),
+    avifOf(box('free', Buffer.alloc(70_000)), meta(extents(60_000, 60_000))),
     60_000,
   ],
   [
     'AVIF with a box of 64 bits of length',
-    avifOf(
-      Buffer.concat([u32(1), latin('free'), u32(0, 24), Buffer.alloc(8)]),
-      meta(properties(60_000, 60_000)),
-    ),
+    avifOf(u32(1), latin('free'), u32(0, 24), Buffer.alloc(8), meta(extents(60_000, 60_000))),
     60_000,
   ],
-  [
-    'AVIF of a track',
-    avifOf(
-      box(
-        'moov',
-        box(
-          'trak',
-          box('tkhd', u32(...Array.from({ length: 19 }, () => 0), 60_000 * 65_536, 60_000 * 65_536)),
-        ),
-      ),
-    ),
-    60_000,
-  ],
-  ['AVIF of a grid', avifOf(itemOf('grid', Buffer.from('00000101ea60ea60', 'hex'))), 60_000],
-  ['AVIF whose data has another size', avifOf(itemOf('av01', HUGE)), 65_536],
+  ['AVIF of a track', avifOf(trackOf(60_000, 60_000)), 60_000],
+  ['AVIF of a grid', avifOf(gridOf(60_000, 60_000)), 60_000],
+  ['AVIF whose data has another size', avifOf(itemOf('av01', sequenceHeader(65_536, 65_536))), 65_536],
 ])('the size is what a decoder allocates: %s', (_, file, side) => {
   expect(readImageHeader(file)).toMatchObject({ width: side, height: side });
   expect(() => checkImage(file)).toThrow(`${side} × ${side} pixels`);
@@ -156,12 +81,7 @@ test.each([
 test.each([
   [
     'boxes in boxes',
-    avifOf(
-      Array.from({ length: 200_000 }).reduce<Buffer>(
-        (inner, _each, index) => (index < 12 ? meta(inner) : inner),
-        Buffer.alloc(8),
-      ),
-    ),
+    avifOf(Array.from({ length: 12 }).reduce<Buffer>((inner) => meta(inner), Buffer.alloc(8))),
   ],
   [
     'extents without bytes',
@@ -169,15 +89,16 @@ test.each([
       meta(
         box(
           'iloc',
-          Buffer.concat([
-            Buffer.from('000000000000ffff', 'hex'),
-            Buffer.from('00010000ffff'.repeat(65_535), 'hex'),
-          ]),
+          Buffer.from('000000000000ffff', 'hex'),
+          Buffer.from('00010000ffff'.repeat(65_535), 'hex'),
         ),
       ),
     ),
   ],
-  ['sequence headers', avifOf(itemOf('av01', Buffer.concat(Array.from({ length: 100_000 }, () => HUGE))))],
+  [
+    'sequence headers',
+    avifOf(itemOf('av01', Buffer.concat(Array.from({ length: 100_000 }, () => sequenceHeader(9, 9))))),
+  ],
   [
     'frames',
     Buffer.concat([
@@ -187,19 +108,6 @@ test.each([
   ],
 ])('a file of nothing but %s is none', (_, file) => {
   expect(readImageHeader(file)).toBeNull();
-});
-
-test('no bytes make it fail or run on', () => {
-  let state = 1;
-  const random = () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 24;
-  for (const [, file] of FILES) {
-    for (let round = 0; round < 400; round++) {
-      const damaged = Buffer.from(file);
-      for (let changes = 0; changes < 3; changes++)
-        damaged[(random() * 7 + random()) % damaged.length] = random();
-      readImageHeader(damaged);
-    }
-  }
 });
 
 test('an image is refused before it is decoded', () => {

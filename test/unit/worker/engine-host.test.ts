@@ -52,7 +52,10 @@ test('an engine that is registered in one place is chosen, loaded from stored we
   const input = { messages: [] };
   const job = { kind: 'chat', model: 'parrot', input, sampling: { temperature: 1, topP: 1 } } as const;
   const send = (event: JobEvent) => void events.push(event);
-  await serveJob(host.modelManager, { id: 'r', imageOrigins: [], job }, never, { onStage: () => undefined, send });
+  await serveJob(host.modelManager, { id: 'r', imageOrigins: [], job }, never, {
+    onStage: () => undefined,
+    send,
+  });
   expect(
     events.map((event) => (event.type === 'delta' && 'delta' in event ? event.delta.text : event.type)),
   ).toEqual(['accepted', text, 'done']);

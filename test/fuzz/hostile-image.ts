@@ -1,0 +1,68 @@
+import { Random } from '../chaos/random.ts';
+import {
+  apngOf,
+  avifOf,
+  box,
+  extents,
+  gifOf,
+  gridOf,
+  itemOf,
+  jpegOf,
+  meta,
+  sequenceHeader,
+  trackOf,
+  webpOf,
+} from '../support/vision/image-files.ts';
+import { pngOf } from '../support/vision/pictures.ts';
+
+export interface HostileImage {
+  kind: string;
+  file: Buffer;
+  /** What a decoder may allocate. */
+  width: number;
+  height: number;
+}
+
+/** An image file that tells a small size first, and its own somewhere else. */
+export function hostileImage(random: Random): HostileImage {
+  const side = (most: number): number => random.pick([3, 1000, most - random.below(1000)]);
+  const kinds: Record<string, [most: number, make: (width: number, height: number) => Buffer]> = {
+    png: [2 ** 31, (width, height) => pngOf(width, height, Buffer.alloc(9))],
+    apng: [2 ** 31, apngOf],
+    gif: [65_535, (width, height) => gifOf(0, 0, width, height)],
+    'gif with an offset': [65_535, (width, height) => gifOf(width - 1, height - 1, 1, 1)],
+    jpeg: [65_535, jpegOf],
+    webp: [16_384, webpOf],
+    'webp with a frame': [16_384, (width, height) => webpOf(width, height, true)],
+    'avif behind other boxes': [
+      2 ** 32,
+      (width, height) =>
+        avifOf(box('free', Buffer.alloc(random.below(200_000))), meta(extents(width, height))),
+    ],
+    'avif in a second box of metadata': [
+      2 ** 32,
+      (width, height) =>
+        avifOf(meta(extents(1, 1)), box('mdat', Buffer.alloc(99)), meta(extents(width, height))),
+    ],
+    'avif of a grid': [2 ** 32, (width, height) => avifOf(gridOf(width, height))],
+    'avif of a track': [65_535, (width, height) => avifOf(meta(extents(1, 1)), trackOf(width, height))],
+    'avif with other data': [
+      65_536,
+      (width, height) =>
+        avifOf(
+          itemOf(
+            'av01',
+            Buffer.concat([
+              // Units that are no sequence header.
+              ...Array.from({ length: random.below(9) }, () => Buffer.from('120032023fff', 'hex')),
+              sequenceHeader(width, height),
+            ]),
+          ),
+        ),
+    ],
+  };
+  const kind = random.pick(Object.keys(kinds));
+  const [most, make] = kinds[kind] ?? [1, () => Buffer.alloc(0)];
+  const [width, height] = [side(most), side(most)];
+  return { kind, file: make(width, height), width, height };
+}

@@ -1,0 +1,96 @@
+import { GIF, pngOf } from './pictures.ts';
+
+/** Pieces of image files, to say anything with. */
+
+const latin = (text: string): Buffer => Buffer.from(text, 'latin1');
+
+export const u32 = (...values: number[]): Buffer => {
+  const bytes = Buffer.alloc(4 * values.length);
+  for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, 4 * index);
+  return bytes;
+};
+
+/** A box of AVIF. */
+export const box = (type: string, ...content: Buffer[]): Buffer => {
+  const body = Buffer.concat([latin(type), ...content]);
+  return Buffer.concat([u32(body.length + 4), body]);
+};
+
+export const avifOf = (...boxes: Buffer[]): Buffer =>
+  Buffer.concat([box('ftyp', latin('avif\0\0\0\0avifmif1')), ...boxes]);
+export const meta = (...boxes: Buffer[]): Buffer => box('meta', Buffer.alloc(4), ...boxes);
+export const extents = (width: number, height: number): Buffer =>
+  box('iprp', box('ipco', box('ispe', u32(0, width, height))));
+
+/** One item of this type with its data in `idat`, and properties that tell 1 × 1. */
+export const itemOf = (type: string, data: Buffer): Buffer =>
+  meta(
+    extents(1, 1),
+    box(
+      'iinf',
+      Buffer.from('000000000001', 'hex'),
+      box('infe', Buffer.from('0200000000010000', 'hex'), latin(type)),
+    ),
+    box('iloc', Buffer.from('01000000440000010001000100000001', 'hex'), u32(0, data.length)),
+    box('idat', data),
+  );
+
+/** The item of a grid of images: what they make together. */
+export const gridOf = (width: number, height: number): Buffer =>
+  itemOf('grid', Buffer.concat([Buffer.from('00010101', 'hex'), u32(width, height)]));
+
+/** The sequence header of a still picture in AV1, up to its size of 16 bits each. */
+export function sequenceHeader(width: number, height: number): Buffer {
+  const size = [width - 1, height - 1].map((value) => value.toString(2).padStart(16, '0')).join('');
+  // Profile, still, reduced, level; and that both sizes have 16 bits.
+  const bits = `00011${'00000'}${'1111'}${'1111'}${size}`.padEnd(64, '0');
+  const bytes = bits.match(/.{8}/g)?.map((byte) => Number.parseInt(byte, 2)) ?? [];
+  return Buffer.from([0x0a, bytes.length, ...bytes]);
+}
+
+export const trackOf = (width: number, height: number): Buffer =>
+  box('moov', box('trak', box('tkhd', Buffer.alloc(76), u32(width * 65_536, height * 65_536))));
+
+/** A GIF of a screen of 1 × 1 with a second frame at this place. */
+export function gifOf(left: number, top: number, width: number, height: number): Buffer {
+  const frame = Buffer.alloc(11);
+  frame[0] = 0x2c;
+  for (const [index, value] of [left, top, width, height].entries())
+    frame.writeUInt16LE(value, 1 + 2 * index);
+  return Buffer.concat([GIF.subarray(0, -1), frame, Buffer.from('02440100', 'hex'), latin(';')]);
+}
+
+/** A PNG of 3 × 2 whose animation has a frame of this size. */
+export function apngOf(width: number, height: number): Buffer {
+  const frame = Buffer.concat([u32(26), latin('fcTL'), u32(0, width, height), Buffer.alloc(18)]);
+  const file = pngOf(3, 2, Buffer.alloc(9));
+  return Buffer.concat([file.subarray(0, 33), frame, file.subarray(33)]);
+}
+
+/** A JPEG of 3 × 2, with a second frame header before its scan. */
+export function jpegOf(width: number, height: number): Buffer {
+  const second = Buffer.from('ffc0000b080002000301011100', 'hex');
+  second.writeUInt16BE(height, 5);
+  second.writeUInt16BE(width, 7);
+  return Buffer.concat([
+    Buffer.from('ffd8ffdb000300ffc0000b080002000301011100', 'hex'),
+    second,
+    Buffer.from('ffda000301ff00d2ffd9', 'hex'),
+  ]);
+}
+
+const chunk = (type: string, ...content: Buffer[]): Buffer => {
+  const body = Buffer.concat(content);
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(body.length);
+  return Buffer.concat([latin(type), length, body]);
+};
+
+/** A WebP with a canvas of 1 × 1 and a lossless image, or a frame with one, of this size (at most 16,384). */
+export function webpOf(width: number, height: number, isFrame = false): Buffer {
+  const bits = Buffer.alloc(4);
+  bits.writeUInt32LE((width - 1) | ((height - 1) << 14));
+  const image = chunk('VP8L', Buffer.from([0x2f]), bits, Buffer.alloc(1));
+  const body = isFrame ? chunk('ANMF', Buffer.alloc(16), image) : image;
+  return chunk('RIFF', latin('WEBP'), chunk('VP8X', Buffer.alloc(10)), body);
+}
