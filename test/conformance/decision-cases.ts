@@ -199,6 +199,16 @@ export const decisionCases: ConformanceCase[] = [
     'questions',
   ),
   bad(
+    'too long choices in all',
+    {
+      questions: Array.from({ length: 41 }, () => ({
+        ...choice,
+        choices: [{ value: 'a'.repeat(250) }, { value: 'b'.repeat(250) }],
+      })),
+    },
+    'questions',
+  ),
+  bad(
     'too long descriptions in all',
     {
       questions: Array.from({ length: 11 }, () => ({

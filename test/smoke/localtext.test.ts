@@ -124,11 +124,11 @@ test('a model says what it is on this device', async () => {
     {
       context_length: 8192,
       max_output_tokens: 8192,
-      capabilities: ['chat', 'tools', 'json_schema', 'logprobs'],
+      capabilities: ['chat', 'decisions', 'tools', 'json_schema', 'logprobs'],
       size_bytes: 144811072,
       loaded: true,
     },
-    { context_length: 512, capabilities: ['embeddings'], size_bytes: 91377527, loaded: true },
+    { context_length: 512, capabilities: ['embeddings', 'decisions'], size_bytes: 91377527, loaded: true },
   ]);
 });
 

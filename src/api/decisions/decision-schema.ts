@@ -13,6 +13,8 @@ const MAX_LEVELS = 10;
 const MAX_OPTIONS = 2000;
 /** Instructions, labels and descriptions of all questions. */
 const MAX_QUESTION_CHARACTERS = 100_000;
+/** Labels of all questions: a chat model may compute a step for each character. */
+const MAX_ALL_LABEL_CHARACTERS = 20_000;
 /** Past any context. */
 const MAX_ITEMS = 8192;
 const MAX_LABEL_CHARACTERS = 256;
@@ -129,6 +131,8 @@ function refuseTooMuch({ questions }: Record<string, unknown>): void {
   refuseMore(questions.length, MAX_QUESTIONS, 'elements');
   const options = questions.flatMap((each) => optionsOf(each));
   refuseMore(options.length, MAX_OPTIONS, 'choices and levels in all');
+  const labels = options.reduce<number>((sum, each) => sum + labelLength(each), 0);
+  refuseMore(labels, MAX_ALL_LABEL_CHARACTERS, 'characters of choices and levels in all');
   const characters = questions.reduce<number>((sum, each) => sum + charactersOf(each, 0), 0);
   refuseMore(characters, MAX_QUESTION_CHARACTERS, 'characters in all');
 }
@@ -145,6 +149,15 @@ function optionsOf(given: unknown): unknown[] {
   if (typeof given !== 'object' || given === null) return [];
   const { choices, levels } = given as { choices?: unknown; levels?: unknown };
   return [choices, levels].flatMap((list) => (Array.isArray(list) ? list : []));
+}
+
+function labelLength(option: unknown): number {
+  if (typeof option !== 'object' || option === null) return 0;
+  const given = option as { value?: unknown; label?: unknown };
+  return [given.value, given.label].reduce<number>(
+    (sum, each) => sum + (typeof each === 'string' ? each.length : 0),
+    0,
+  );
 }
 
 /** Deep enough for the texts of a question; images and JSON of its instructions are bounded by the model's context. */

@@ -42,13 +42,13 @@ test('facts are of the variant that was chosen, and of none before', async () =>
   expect(facts[id]).toEqual({
     context_length: 8192,
     max_output_tokens: 8192,
-    capabilities: ['chat', 'tools', 'json_schema', 'logprobs'],
+    capabilities: ['chat', 'decisions', 'tools', 'json_schema', 'logprobs'],
     size_bytes: 144811072,
     loaded: false,
   });
   expect(facts['jade-mole-4']).toEqual({
     context_length: 512,
-    capabilities: ['embeddings'],
+    capabilities: ['embeddings', 'decisions'],
     size_bytes: 91377527,
     loaded: false,
   });
