@@ -60,3 +60,11 @@ export function toWireError(error: unknown): WireError {
     message: 'The engine failed on this request. Try again; the console of the page has the details.',
   };
 }
+
+/** @param how what is wrong with the file, after its path: `is not a GGUF` */
+export const corruptFile = (path: string, how: string, cause?: unknown): ServiceError =>
+  serverError(
+    'weights_corrupt',
+    `The weight file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`,
+    cause,
+  );

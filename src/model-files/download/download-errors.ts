@@ -1,4 +1,5 @@
 import type { WeightFile } from '../../catalog/catalog.ts';
+import { corruptFile } from '../../errors/engine-errors.ts';
 import { serverError, ServiceError } from '../../errors/service-error.ts';
 import { IdleTimeoutError, TransientStatusError, WrongRangeError } from './retry.ts';
 
@@ -21,10 +22,7 @@ export const sizeDiffers = (file: WeightFile, how: string): ServiceError =>
   corrupt(file, `${how}, which is not what the catalog says`);
 
 const corrupt = ({ path, bytes, sha256 }: WeightFile, how: string): ServiceError =>
-  serverError(
-    'weights_corrupt',
-    `The weight file ${path} ${how} (${bytes} bytes, SHA-256 ${sha256.slice(0, 12)}…). Put the right file into the models folder, or correct the catalog.`,
-  );
+  corruptFile(path, `${how} (${bytes} bytes, SHA-256 ${sha256.slice(0, 12)}…)`);
 
 /** @param needed 0: the bytes are stored. @param free null: less than is needed; the browser does not say how much */
 export function storageFull(needed: number, free: number | null, deletable: readonly string[]): ServiceError {

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 
 import type { WeightFile } from '../../catalog/catalog.ts';
-import { serverError, type ServiceError } from '../../errors/service-error.ts';
+import { corruptFile } from '../../errors/engine-errors.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
 import { type ByteCursor, FormatError, readHeader, startOfBlob } from '../gguf/byte-cursor.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { readSafetensors } from '../gguf/read-safetensors.ts';
@@ -45,7 +46,7 @@ export async function checkFormat(file: WeightFile, blob: Blob): Promise<void> {
   try {
     await readHeader(startOfBlob(blob), check);
   } catch (error) {
-    throw error instanceof FormatError ? corruptFile(file, error) : error;
+    throw error instanceof FormatError ? corruptFile(file.path, error.message) : error;
   }
 }
 
@@ -60,15 +61,8 @@ export async function findBrokenJson(
     try {
       JSON.parse(text);
     } catch {
-      return corruptFile(file, new FormatError('is not JSON, or cut short'));
+      return corruptFile(file.path, 'is not JSON, or cut short');
     }
   }
   return null;
-}
-
-function corruptFile({ path }: WeightFile, { message }: FormatError): ServiceError {
-  return serverError(
-    'weights_corrupt',
-    `The weight file ${path} ${message}. Put the right file into the models folder, or correct the catalog.`,
-  );
 }

@@ -2,6 +2,7 @@ import { z } from '../../../util/full-zod.ts';
 
 import type { TransformersVariant, WhisperVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../engine.ts';
+import { corruptFile } from '../../../errors/engine-errors.ts';
 import { serverError, ServiceError } from '../../../errors/service-error.ts';
 import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
 
@@ -56,18 +57,31 @@ export const namesOf = (variant: OnnxVariant): string[] => {
  * @throws ServiceError `weights_corrupt` naming the file, `weights_unavailable` naming one that the catalog lacks
  */
 export async function checkConfig(variant: TransformersVariant, context: EngineContext): Promise<void> {
-  const has = namesOf(variant);
-  const missing = [CONFIG, ...TOKENIZER_FILES].find((name) => !has.includes(name));
-  if (missing !== undefined || !has.some((name) => GRAPH.test(name))) {
-    const lacking = missing ?? 'onnx/model.onnx';
-    const message = `${variant.name} needs the file ${folderOf(variant)}${lacking}, which the catalog does not list.`;
-    throw serverError('weights_unavailable', message);
-  }
+  requireFiles(variant, [CONFIG, ...TOKENIZER_FILES]);
+  if (!namesOf(variant).some((name) => GRAPH.test(name))) requireFiles(variant, ['onnx/model.onnx']);
   const path = folderOf(variant) + CONFIG;
   const parsed = configSchema.safeParse(await readJson(path, context));
   if (parsed.success) return;
   const [issue] = parsed.error.issues;
-  throw corrupt(path, `is no model's config: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+  throw corruptFile(path, `is no model's config: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+}
+
+/**
+ * Each name of a graph stands for its quantized builds too.
+ * @throws ServiceError `weights_unavailable` naming a file that the catalog lacks
+ */
+export function requireFiles(variant: OnnxVariant, needed: readonly string[]): void {
+  const names = namesOf(variant);
+  const isListed = (name: string): boolean => {
+    const stem = name.replace(/\.onnx$/, '');
+    return names.some(
+      (each) => each === name || (stem !== name && each.startsWith(stem) && GRAPH.test(each)),
+    );
+  };
+  const missing = needed.find((name) => !isListed(name));
+  if (missing === undefined) return;
+  const message = `${variant.name} needs the file ${folderOf(variant)}${missing}, which the catalog does not list.`;
+  throw serverError('weights_unavailable', message);
 }
 
 /** Why no tokenizer could be made from the files. */
@@ -84,7 +98,7 @@ export async function tokenizerFailure(
     if (cause instanceof ServiceError) return cause;
     throw cause;
   }
-  return corrupt(`${folder}tokenizer.json`, 'is no tokenizer that transformers.js can use', error);
+  return corruptFile(`${folder}tokenizer.json`, 'is no tokenizer that transformers.js can use', error);
 }
 
 const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementation|unsupported|adapter/i;
@@ -105,7 +119,7 @@ export function graphFailure(error: unknown, variant: OnnxVariant): ServiceError
     return serverError('device_unsupported', message, error);
   }
   const path = `${folderOf(variant)}onnx/${graphOf(variant)}.onnx`;
-  return corrupt(path, `cannot be loaded by ONNX Runtime (${brief(said)})`, error);
+  return corruptFile(path, `cannot be loaded by ONNX Runtime (${brief(said)})`, error);
 }
 
 const brief = (message: string): string =>
@@ -121,13 +135,8 @@ async function readJson(path: string, context: EngineContext): Promise<unknown> 
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw corrupt(path, 'is not JSON, or cut short', error);
+    throw corruptFile(path, 'is not JSON, or cut short', error);
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw corrupt(path, 'is not a JSON object');
-}
-
-function corrupt(path: string, how: string, cause?: unknown): ServiceError {
-  const message = `The file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`;
-  return serverError('weights_corrupt', message, cause);
+  throw corruptFile(path, 'is not a JSON object');
 }

@@ -2,7 +2,7 @@ import { z } from '../../../util/full-zod.ts';
 
 import type { WebLlmVariant } from '../../../catalog/catalog.ts';
 import type { EngineContext } from '../engine.ts';
-import { serverError, type ServiceError } from '../../../errors/service-error.ts';
+import { corruptFile } from '../../../errors/engine-errors.ts';
 import { parseJson } from '../../../model-files/formats/check-format.ts';
 import type { ReadArtifact } from './internals/artifact-cache.ts';
 import { CHAT_CONFIG, folderOf, libraryPath } from '../../../model-files/sources/mlc-paths.ts';
@@ -60,7 +60,7 @@ export async function openModelFiles(variant: WebLlmVariant, context: EngineCont
     const { size } = await blob;
     const expected = sizes.get(name);
     if (expected !== undefined && expected !== size) {
-      throw corrupt(path, `has ${size} bytes, but ${TENSORS} says ${expected}`);
+      throw corruptFile(path, `has ${size} bytes, but ${TENSORS} says ${expected}`);
     }
     return blob;
   };
@@ -70,16 +70,9 @@ export async function openModelFiles(variant: WebLlmVariant, context: EngineCont
   for (const { dataPath, nbytes } of records) sizes.set(dataPath, nbytes);
   const start = new Uint8Array(await (await read(LIBRARY)).slice(0, 4).arrayBuffer());
   if (String.fromCharCode(...start) !== '\0asm')
-    throw corrupt(libraryPath(variant), 'is not a WebAssembly file');
+    throw corruptFile(libraryPath(variant), 'is not a WebAssembly file');
   return { chatConfig, weightBytes: records.reduce((sum, { nbytes }) => sum + nbytes, 0), read };
 }
 
 const parse = async <T>(path: string, blob: Blob, schema: z.ZodType<T>): Promise<T> =>
-  parseJson(await blob.text(), schema, 'is not what MLC writes', (fault) => corrupt(path, fault));
-
-function corrupt(path: string, how: string): ServiceError {
-  return serverError(
-    'weights_corrupt',
-    `The file ${path} ${how}. Put the right file into the models folder, or correct the catalog.`,
-  );
-}
+  parseJson(await blob.text(), schema, 'is not what MLC writes', (fault) => corruptFile(path, fault));

@@ -1,31 +1,30 @@
 import { proxy, type Remote, transfer } from 'comlink';
 
 import type { WhisperVariant } from '../../../catalog/catalog.ts';
-import { serverError } from '../../../errors/service-error.ts';
 import type { DecodeAudio } from '../../../protocol/worker-control.ts';
 import { hasAdapter, hasThreads, processors } from '../../device/device.ts';
 import type { LoadEngine } from '../engine.ts';
 import { ModelWorker } from '../onnx/model-worker.ts';
 import { isStartFailure, runtimeFiles, startFailure, withThreads } from '../onnx/runtime-files.ts';
-import { folderOf, graphFailure, namesOf, noGpu } from '../onnx/transformers-files.ts';
+import { graphFailure, noGpu, requireFiles } from '../onnx/transformers-files.ts';
 import { filesOf } from '../onnx/weight-files.ts';
 import { WhisperEngine } from './whisper-engine.ts';
 import type { WhisperAbilities, WhisperHost, whisperWorker } from './whisper-worker.ts';
 
 const NEEDED = [
-  /^config\.json$/,
-  /^generation_config\.json$/,
-  /^preprocessor_config\.json$/,
-  /^tokenizer\.json$/,
-  /^tokenizer_config\.json$/,
-  /^onnx\/encoder_model\w*\.onnx$/,
-  /^onnx\/decoder_model_merged\w*\.onnx$/,
+  'config.json',
+  'generation_config.json',
+  'preprocessor_config.json',
+  'tokenizer.json',
+  'tokenizer_config.json',
+  'onnx/encoder_model.onnx',
+  'onnx/decoder_model_merged.onnx',
 ];
 /** More gain nothing for a model of this size. */
 const MAX_THREADS = 4;
 
 export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (variant, context) => {
-  checkFiles(variant);
+  requireFiles(variant, NEEDED);
   const { name, device = 'wasm' } = variant;
   if (device === 'webgpu' && !(await hasAdapter())) throw noGpu(variant);
   const files = filesOf(variant, context);
@@ -63,13 +62,3 @@ const inPage =
     const audio = await decode(file);
     return 'samples' in audio ? transfer(audio, [audio.samples.buffer]) : audio;
   };
-
-/** @throws ServiceError `weights_unavailable` naming what the catalog lacks */
-function checkFiles(variant: WhisperVariant): void {
-  const names = namesOf(variant);
-  const missing = NEEDED.find((pattern) => !names.some((each) => pattern.test(each)));
-  if (!missing) return;
-  const lacking = folderOf(variant) + missing.source.replaceAll(/[\^$\\]/g, '').replace('w*', '');
-  const message = `${variant.name} needs the file ${lacking}, which the catalog does not list.`;
-  throw serverError('weights_unavailable', message);
-}

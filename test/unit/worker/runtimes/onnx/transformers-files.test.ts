@@ -7,6 +7,7 @@ import {
   dataFilesOf,
   graphFailure,
   graphOf,
+  requireFiles,
   tokenizerFailure,
 } from '../../../../../src/worker/runtimes/onnx/transformers-files.ts';
 
@@ -82,7 +83,7 @@ test('what the runtime says is distinguished', () => {
   expect(of(`${prefix}Failed to load model because protobuf parsing failed.`)).toMatchObject({
     code: 'weights_corrupt',
     message: expect.stringMatching(
-      /^The file a\/tiny\/onnx\/model_q4f16\.onnx cannot be loaded by ONNX Runtime \(Failed to load/,
+      /^The weight file a\/tiny\/onnx\/model_q4f16\.onnx cannot be loaded by ONNX Runtime \(Failed to load/,
     ) as string,
   });
   expect(of('std::bad_alloc').code).toBe('out_of_memory');
@@ -98,4 +99,18 @@ test('the catalog’s list says which graph is loaded, and in how many files its
   const parts = ['onnx/model_q4f16.onnx_data', 'onnx/model_q4f16.onnx_data_1'];
   expect(dataFilesOf(variantOf(...whole, ...parts))).toBe(2);
   expect(dataFilesOf(variantOf(...whole, 'model.safetensors'))).toBe(1);
+});
+
+test('a file that the catalog lacks is named; a graph may be quantized', () => {
+  const needed = ['config.json', 'onnx/encoder_model.onnx'];
+  expect(() =>
+    requireFiles(variantOf('config.json', 'onnx/encoder_model_quantized.onnx'), needed),
+  ).not.toThrow();
+  for (const [missing, listed] of [
+    ['config.json', 'onnx/encoder_model.onnx'],
+    ['onnx/encoder_model.onnx', 'config.json'],
+  ] as const)
+    expect(() => requireFiles(variantOf(listed), needed)).toThrow(
+      `${missing}, which the catalog does not list`,
+    );
 });
