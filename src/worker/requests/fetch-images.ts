@@ -1,6 +1,6 @@
 import { checkImage, IMAGE_TOO_LARGE, ImageError, MAX_IMAGE_BYTES } from '../../images/check-image.ts';
 import { invalidField, unsupported } from '../../errors/service-error.ts';
-import { type ChatImage, type ChatJob, imagesOf } from '../../jobs/chat.ts';
+import type { ChatImage } from '../../jobs/chat.ts';
 
 /** In a request. */
 const MAX_IMAGES = 16;
@@ -8,47 +8,35 @@ const MAX_IMAGES = 16;
 const FETCH_MS = 20_000;
 
 /**
- * The job with its images fetched, at once and before it takes a slot: a slow server must not hold one. The browser keeps
- * the files outside this worker's memory.
+ * Fetches a job's images, at once and before it takes a slot: a slow server must not hold one. The browser keeps the files
+ * outside this worker's memory.
+ * @returns the image with its file; as it is where its URL has the file
  * @throws ServiceError 400 that names the part; the signal's reason
  */
 export async function fetchImages(
-  job: ChatJob,
+  images: readonly ChatImage[],
   origins: readonly string[],
   signal: AbortSignal,
-): Promise<ChatJob> {
-  const images = imagesOf(job.input);
+): Promise<(image: ChatImage) => ChatImage> {
   const excess = images[MAX_IMAGES];
   if (excess) throw invalidField(excess.param, `is one image too many: a request may have ${MAX_IMAGES}`);
   const remote = images.filter(({ url }) => !url.startsWith('data:'));
-  if (remote.length === 0 || !('messages' in job.input)) return job;
   const failed = new AbortController();
   const until = AbortSignal.any([signal, failed.signal, AbortSignal.timeout(FETCH_MS)]);
   try {
-    const files = await Promise.all(
-      remote.map(async (image) => [image, await fetchImage(image, origins, until)] as const),
+    const fetched = await Promise.all(
+      remote.map(async (image): Promise<[ChatImage, ChatImage]> => {
+        const file = await fetchImage(image, origins, until);
+        return [image, { ...image, file }];
+      }),
     );
-    return withFiles(job, job.input.messages, new Map(files));
+    const withFile = new Map(fetched);
+    return (image) => withFile.get(image) ?? image;
   } catch (error) {
     failed.abort(error);
     signal.throwIfAborted();
     throw error;
   }
-}
-
-function withFiles(
-  job: ChatJob,
-  before: Extract<ChatJob['input'], { messages: unknown }>['messages'],
-  files: ReadonlyMap<ChatImage, Blob>,
-): ChatJob {
-  const fetched = (image: ChatImage): ChatImage => {
-    const file = files.get(image);
-    return file ? { ...image, file } : image;
-  };
-  const messages = before.map((message) =>
-    'images' in message && message.images ? { ...message, images: message.images.map(fetched) } : message,
-  );
-  return { ...job, input: { messages } };
 }
 
 /** @throws ServiceError 400 */

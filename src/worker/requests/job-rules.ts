@@ -29,9 +29,14 @@ const alone = <K extends ModelKind>(
 const RULES: { [K in Kind]: JobRules<K> } = {
   chat: {
     prepare: async ({ job, imageOrigins }, signal) => {
-      if (imagesOf(job.input).length === 0) return job;
+      const images = imagesOf(job.input);
+      if (images.length === 0 || !('messages' in job.input)) return job;
       const { fetchImages } = await import('./fetch-images.ts');
-      return fetchImages(job, imageOrigins, signal);
+      const fetched = await fetchImages(images, imageOrigins, signal);
+      const messages = job.input.messages.map((message) =>
+        'images' in message && message.images ? { ...message, images: message.images.map(fetched) } : message,
+      );
+      return { ...job, input: { messages } };
     },
     run: (engine, job, signal, onPrefill) =>
       job.truncate ? truncating(engine, job, signal, onPrefill) : engine.run(job, signal, onPrefill),
@@ -39,6 +44,13 @@ const RULES: { [K in Kind]: JobRules<K> } = {
   embedding: { run: alone },
   transcription: { run: alone },
   decision: {
+    prepare: async ({ job, imageOrigins }, signal) => {
+      const { images } = job.input;
+      if (!images) return job;
+      const { fetchImages } = await import('./fetch-images.ts');
+      const fetched = await fetchImages(images, imageOrigins, signal);
+      return { ...job, input: { ...job.input, images: images.map(fetched) } };
+    },
     async *run(...given) {
       yield* (await import('../decisions/decide.ts')).decide(...given);
     },

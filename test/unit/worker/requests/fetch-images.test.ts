@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { type ChatImage, type ChatJob, imagesOf } from '../../../../src/jobs/chat.ts';
+import type { ChatImage } from '../../../../src/jobs/chat.ts';
+import type { DecisionJob } from '../../../../src/jobs/decision.ts';
+import { rulesOf } from '../../../../src/worker/requests/job-rules.ts';
 import { bytesOfDataUrl } from '../../../../src/worker/runtimes/images/data-url.ts';
 import { fetchImages, imageUrl } from '../../../../src/worker/requests/fetch-images.ts';
 import { createDeferred } from '../../../../src/util/async.ts';
@@ -12,19 +14,12 @@ const never = new AbortController().signal;
 beforeEach(() => vi.stubGlobal('location', { origin: 'https://site.example' }));
 afterEach(() => vi.unstubAllGlobals());
 
-const jobOf = (...urls: string[]): ChatJob => {
-  const images = urls.map((url, index): ChatImage => ({ at: 0, url, param: `part ${index}` }));
-  return {
-    kind: 'chat',
-    model: 'm',
-    input: { messages: [{ role: 'user', content: 'What?', images }] },
-    sampling: { temperature: 0, topP: 1 },
-  };
-};
+const imagesAt = (...urls: string[]): ChatImage[] =>
+  urls.map((url, index) => ({ at: 0, url, param: `part ${index}` }));
 
 test('a request has 16 images at most', async () => {
-  const job = jobOf(...Array.from({ length: 17 }, () => 'data:,'));
-  await expect(fetchImages(job, [], never)).rejects.toThrow(/`part 16` is one image too many/);
+  const images = imagesAt(...Array.from({ length: 17 }, () => 'data:,'));
+  await expect(fetchImages(images, [], never)).rejects.toThrow(/`part 16` is one image too many/);
 });
 
 test('all images are fetched at once, and data URLs stay as they are', async () => {
@@ -36,9 +31,21 @@ test('all images are fetched at once, and data URLs stay as they are', async () 
     return new Response(new Uint8Array(picture));
   });
   const data = dataUrl(picture);
-  const { input } = await fetchImages(jobOf('/a.png', data, '/b.png', '/c.png'), [], never);
-  const files = imagesOf(input).map(({ file }) => file?.size);
+  const images = imagesAt('/a.png', data, '/b.png', '/c.png');
+  const files = images.map(await fetchImages(images, [], never)).map(({ file }) => file?.size);
   expect(files).toEqual([picture.length, undefined, picture.length, picture.length]);
+});
+
+test('those of a decision are fetched, too', async () => {
+  vi.stubGlobal('fetch', async () => new Response(new Uint8Array(picture)));
+  const job: DecisionJob = {
+    kind: 'decision',
+    model: 'm',
+    input: { text: '', images: imagesAt('/a.png') },
+    questions: [],
+  };
+  const prepared = await rulesOf('decision').prepare?.({ job, imageOrigins: [] }, never);
+  expect(prepared?.input.images?.map(({ file }) => file?.size)).toEqual([picture.length]);
 });
 
 test('an image that cannot be decoded ends the fetches of the others', async () => {
@@ -51,7 +58,7 @@ test('an image that cannot be decoded ends the fetches of the others', async () 
       signal.addEventListener('abort', () => reject(new Error('aborted'))),
     );
   });
-  await expect(fetchImages(jobOf('/slow.png', '/bomb.png'), [], never)).rejects.toMatchObject({
+  await expect(fetchImages(imagesAt('/slow.png', '/bomb.png'), [], never)).rejects.toMatchObject({
     wire: { status: 400, param: 'part 1' },
     message: expect.stringContaining('60000 × 60000 pixels') as string,
   });
