@@ -43,8 +43,8 @@ export interface EngineRequest {
 }
 
 export interface ModelDirectory {
-  /** A request has arrived: data that it will need may be read in parallel. */
-  prefetch?(): void;
+  /** The models as one request sees them, whose data is read at once. */
+  forRequest(): ModelDirectory;
   /** Every model, in the order in which they are listed. */
   list(): Promise<ModelEntry[]>;
   /** The model with this id, or for which this is another name. */

@@ -214,14 +214,14 @@ export function createService(dependencies: ServiceDependencies): Service {
     const receivedAt = now();
     const trace = log ? new RequestTrace(log, now, { id: requestId, method, path, client }) : null;
     let call: Call | null = null;
-    dependencies.models.prefetch?.();
+    const models = dependencies.models.forRequest();
     try {
       const route = findRoute(method, path);
       const admitted = await authenticate(request.headers.get('authorization'), keys, route.purpose);
       trace?.key(admitted.label);
       const abort = followSignal(watch.gone);
       const engine = engineFor(request.headers, admitted, dependencies.engine);
-      const own = { ...dependencies, engine };
+      const own = { ...dependencies, models, engine };
       call = {
         id,
         requestId,

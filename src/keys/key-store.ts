@@ -1,6 +1,6 @@
 import { withDatabase, withTransaction, type BucketState, type KeyRecord } from '../database/database.ts';
 import type { Admission, Admitted, KeyStore, LimitState, Reservation } from '../api/service-dependencies.ts';
-import { holdLock } from '../protocol/locks.ts';
+import { holdLock, inFlightLock } from '../protocol/locks.ts';
 
 /** Calls that count against no limit update `lastUsed` at most this often: it is their only write. */
 const LAST_USED_STALE_MS = 60_000;
@@ -128,8 +128,6 @@ const limitState = (bucket: BucketState, perMinute: number): LimitState['request
   resetMs: untilLevel(bucket, perMinute, perMinute),
 });
 
-const PREFIX = 'localtext:in-flight:';
-
 /**
  * Counts what a key has running with Web Locks, one a request: the browser releases them with their holder. A service
  * worker that is killed leaves no count behind, and every tab and worker of the origin counts the same.
@@ -141,8 +139,8 @@ export async function enterInFlight(
   requestId: string,
   limit: number,
 ): Promise<(() => void) | null> {
-  const prefix = `${PREFIX}${keyId}:`;
-  const release = await holdLock(locks, prefix + requestId);
+  const prefix = inFlightLock(keyId, '');
+  const release = await holdLock(locks, inFlightLock(keyId, requestId));
   // Counted while it is held: of two at once both may be refused, but they never exceed the limit together.
   const { held = [] } = await locks.query();
   if (held.filter((lock) => lock.name?.startsWith(prefix)).length <= limit) return release;

@@ -1,4 +1,5 @@
 import { type WeightFile, withOrigins } from '../catalog/catalog.ts';
+import { weightLock } from '../protocol/locks.ts';
 import { requestError } from '../errors/service-error.ts';
 import type { StorageBackend } from './backends/storage-backend.ts';
 import { copyBlob } from './download/partial-file.ts';
@@ -12,7 +13,6 @@ import type { FetchedFile, FileOptions, StoredFile } from './stored-file.ts';
 import { StoredFiles } from './stored-files.ts';
 
 /** One for the whole origin: all its apps share the files. */
-const lockOf = ({ sha256 }: WeightFile): string => `localtext:weights:${sha256}`;
 
 export interface WeightStoreOptions {
   rate?: DownloadRate;
@@ -184,7 +184,7 @@ export class WeightStore {
   }
 
   async #removeUnlessLocked(file: WeightFile): Promise<boolean> {
-    const removed = this.#locks.request(lockOf(file), { ifAvailable: true }, async (lock) => {
+    const removed = this.#locks.request(weightLock(file.sha256), { ifAvailable: true }, async (lock) => {
       if (!lock) return false;
       this.#checks.delete(file.sha256);
       for (const each of withOrigins([file])) await this.#files.remove(each);
@@ -195,7 +195,7 @@ export class WeightStore {
 
   /** Another tab, or another app of the origin, may write the same file. */
   #locked<T>(file: WeightFile, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#locks.request(lockOf(file), signal ? { signal } : {}, work) as Promise<T>;
+    return this.#locks.request(weightLock(file.sha256), signal ? { signal } : {}, work) as Promise<T>;
   }
 
   async #stored(file: WeightFile): Promise<StoredFile | null> {

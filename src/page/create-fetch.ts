@@ -1,3 +1,4 @@
+import { isV1Path } from '../util/v1-path.ts';
 import { joinElection } from './election/join.ts';
 import { missingApis, requireBrowser } from './requirements.ts';
 import { siteScope } from './site.ts';
@@ -18,7 +19,7 @@ export function createFetch(options: Omit<StartOptions, 'serviceWorker' | 'isola
 
   return async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input, document.baseURI);
-    if (url.origin !== location.origin || !/^\/v1(\/|$)/.test(url.pathname)) return fetch(input, init);
+    if (url.origin !== location.origin || !isV1Path(url.pathname)) return fetch(input, init);
     service ??= import('./page-service.ts').then((module) => module.pageService(leader, options));
     // Storage that was refused may be allowed by the next request.
     service.catch(() => (service = null));

@@ -25,6 +25,13 @@ export const onnxLock = (id: string): string => `localtext:onnx:${id}`;
 /** Held by the client of the engine while its request runs. */
 export const requestLock = (scope: string, id: string): string => `${nameIn(scope)}:request:${id}`;
 
+/** Held while a weight file is written or removed. Its content names it, for all apps of the origin. */
+export const weightLock = (sha256: string): string => `localtext:weights:${sha256}`;
+
+/** Held while a request of the key runs: those that are held are counted. */
+export const inFlightLock = (keyId: string, requestId: string): string =>
+  `localtext:in-flight:${keyId}:${requestId}`;
+
 /**
  * Resolves once the lock is held, to the function that releases it. The signal releases it too, and so does the end of
  * the holder's thread.

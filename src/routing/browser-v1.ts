@@ -84,15 +84,14 @@ export function browserV1(engine: EngineConnection): V1 {
   const service = createService({
     engine: servers ? routedEngine(device, ({ catalogModel }) => servers.targetsOf(catalogModel)) : device,
     keys: createKeyStore({ scope, now, locks: engine.locks }),
-    models: {
-      ...catalogDirectory(readModels),
+    models: catalogDirectory(readModels, {
       facts,
       describe: (id) =>
         status(DESCRIBE_TIMEOUT_MS).then(
           (known) => describeModel(known, id),
           () => null,
         ),
-    },
+    }),
     responses: createResponseStore(scope, now),
     log: publishRequest(scope),
     now,

@@ -86,19 +86,23 @@ const mayUse = ({ models }: Admitted, entry: ModelEntry, id = entry.id): boolean
 const modelNotFound = (message: string): ServiceError =>
   requestError(404, message, 'model_not_found', 'model');
 
-/** The models of a catalog, read again on each request: another tab may have set it since. */
-export function catalogDirectory(readCatalog: () => Promise<Catalog>): ModelDirectory {
-  let latest: Promise<Catalog> | null = null;
+/** The models of a catalog, read again for each request: another tab may have set it since. */
+export function catalogDirectory(
+  readCatalog: () => Promise<Catalog>,
+  known: Pick<ModelDirectory, 'facts' | 'describe'> = {},
+): ModelDirectory {
   return {
-    prefetch() {
-      latest = readCatalog();
-      latest.catch(() => undefined);
+    ...known,
+    forRequest() {
+      const catalog = readCatalog();
+      catalog.catch(() => undefined);
+      return catalogDirectory(() => catalog, known);
     },
     async list() {
-      return toEntries(await (latest ?? readCatalog()));
+      return toEntries(await readCatalog());
     },
     async find(id) {
-      const catalog = await (latest ?? readCatalog());
+      const catalog = await readCatalog();
       const entries = toEntries(catalog);
       const named = entries.find((entry) => entry.id === id);
       if (named) return named;

@@ -1,5 +1,6 @@
 import { brokerChannel, type NeedEngine } from '../../protocol/discovery.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+import { Mutex } from '../../util/async.ts';
 import { ElectionMember } from './election-member.ts';
 import type { EngineSettings } from './engine-worker.ts';
 
@@ -41,12 +42,12 @@ function takePart(
   awaitBroker(leader, signal);
 
   let turn: AbortController | null = null;
-  let running = Promise.resolve();
+  const turns = new Mutex();
   const run = (): void => {
     if (turn) return;
     turn = new AbortController();
     const either = AbortSignal.any([signal, turn.signal]);
-    running = running.then(() => leader.run(either));
+    void turns.run(() => leader.run(either));
   };
   const pause = (): void => {
     turn?.abort();

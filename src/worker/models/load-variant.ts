@@ -1,4 +1,4 @@
-import type { Variant, VariantBase, WeightFile } from '../../catalog/catalog.ts';
+import { hasWeights, type Variant, type VariantBase, type WeightFile } from '../../catalog/catalog.ts';
 import type { LoadVariantOptions } from './loaded-model.ts';
 import type { WeightStore } from '../../model-files/weight-store.ts';
 import { abortable } from '../../util/async.ts';
@@ -44,7 +44,7 @@ export class VariantLoader {
   async load(unresolved: Variant, given: LoadVariantOptions): Promise<Engine> {
     const { benchmark, sources, modelStorage } = this.#options;
     const options = { ...given, onProgress: onlyForward(given.onProgress) };
-    if (unresolved.files.length > 0 || unresolved.hub) requireWasm(unresolved);
+    if (hasWeights(unresolved)) requireWasm(unresolved);
     const variant = await sources.resolve(unresolved, options.signal);
     const isMeasured = this.#on(variant, 'wasm') !== undefined;
     const backend = isMeasured ? await benchmark.backend(variant) : null;

@@ -1,4 +1,4 @@
-import { serverError, type ServiceError } from '../../errors/service-error.ts';
+import { serverError, ServiceError } from '../../errors/service-error.ts';
 
 /** What the runtimes and the browsers say; ONNX Runtime throws a bare number, too. */
 const OUT_OF_MEMORY =
@@ -13,3 +13,27 @@ export const outOfMemory = (variant: string, cause: unknown): ServiceError =>
     `There is too little memory for ${variant}. Close other tabs, or choose a smaller model.`,
     cause,
   );
+
+export const isLackOfMemory = (error: unknown): boolean =>
+  error instanceof ServiceError && error.code === 'out_of_memory';
+
+/**
+ * Loads with the first context length for which there is memory.
+ * @throws what the last try failed with
+ */
+export async function loadFitting<Length, T>(
+  lengths: readonly Length[],
+  load: (contextLength: Length) => Promise<T>,
+  isShort: (error: unknown) => boolean = isLackOfMemory,
+): Promise<T> {
+  let failure: unknown;
+  for (const contextLength of lengths) {
+    try {
+      return await load(contextLength);
+    } catch (error) {
+      failure = error;
+      if (!isShort(error)) throw error;
+    }
+  }
+  throw failure;
+}

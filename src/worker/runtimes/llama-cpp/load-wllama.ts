@@ -3,15 +3,15 @@ import { CacheManager, type LoadModelParams, Wllama } from '@wllama/wllama';
 import { type WllamaVariant, weightBytes } from '../../../catalog/catalog.ts';
 import { abortable, withTimeout } from '../../../util/async.ts';
 import type { EngineContext, LoadEngine } from '../engine.ts';
-import { serverError, ServiceError } from '../../../errors/service-error.ts';
+import { serverError, type ServiceError } from '../../../errors/service-error.ts';
 import { chatThreads, hasThreads, realAdapter } from '../../device/device.ts';
 import { PromptRenderer } from '../template/prompt-renderer.ts';
 import { halvedLengths } from '../../../catalog/memory-estimate.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
-import { isOutOfMemory } from '../out-of-memory.ts';
-import { watchWasm } from '../wasm-file.ts';
+import { watchWasm } from '../engine-file.ts';
+import { isLackOfMemory, isOutOfMemory, loadFitting } from '../out-of-memory.ts';
 import { NativeLog, serverCalls } from './internals/server-calls.ts';
 import { kernelsOf, mediaMarkerOf, proveTaking, useWorkerFile } from './internals/worker-proxy.ts';
 import { asLoadFailure, WllamaEngine } from './wllama-engine.ts';
@@ -37,38 +37,45 @@ export const loadWllama: LoadEngine<WllamaVariant, 'chat'> = async (variant, con
   const totalBytes = weightBytes({ files: variant.files });
   context.onProgress(totalBytes, totalBytes);
 
-  let failure: unknown;
-  for (const contextLength of halvedLengths(variant.contextLength)) {
-    try {
-      const log = new NativeLog();
-      const wllama = await start({ ...variant, contextLength }, context, blobs, gpu, log);
-      const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
-      const language = blobs[variant.files.findIndex(({ role }) => role === undefined)];
-      const prompt = await chatPrompt(wllama, language, variant.keepTemplateText);
-      const imageMarker = mediaMarkerOf(wllama);
-      const kernels = kernelsOf(wllama);
-      const engine = kernels ? `wllama-k${kernels}` : 'wllama';
-      const fingerprint = `${variant.name}-${engine}-${backend}`;
-      const { sampling = {} } = variant;
-      const canTake = await prepare(wllama);
-      const calls = serverCalls(wllama, log, canTake, gpu);
-      return new WllamaEngine(wllama, calls, prompt, {
-        fingerprint,
-        slots: SLOTS,
-        batch: batchOf(gpu),
-        sampling,
-        imageMarker,
-      });
-    } catch (error) {
-      context.signal.throwIfAborted();
-      failure = asLoadFailure(error, variant.name);
-      const short = failure instanceof ServiceError && failure.code === 'out_of_memory';
-      if (!short && !(failure instanceof NotLoaded)) throw failure;
-    }
-  }
-  throw failure;
+  return loadFitting(
+    halvedLengths(variant.contextLength),
+    async (contextLength) => {
+      try {
+        return await loadOnce({ ...variant, contextLength }, context, blobs, gpu);
+      } catch (error) {
+        context.signal.throwIfAborted();
+        throw asLoadFailure(error, variant.name);
+      }
+    },
+    (error) => isLackOfMemory(error) || error instanceof NotLoaded,
+  );
 };
 
+async function loadOnce(
+  variant: WllamaVariant,
+  context: EngineContext,
+  blobs: Blob[],
+  gpu: boolean,
+): Promise<WllamaEngine> {
+  const log = new NativeLog();
+  const wllama = await start(variant, context, blobs, gpu, log);
+  const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
+  const language = blobs[variant.files.findIndex(({ role }) => role === undefined)];
+  const prompt = await chatPrompt(wllama, language, variant.keepTemplateText);
+  const imageMarker = mediaMarkerOf(wllama);
+  const kernels = kernelsOf(wllama);
+  const engine = kernels ? `wllama-k${kernels}` : 'wllama';
+  const canTake = await prepare(wllama);
+  return new WllamaEngine(wllama, serverCalls(wllama, log, canTake, gpu), prompt, {
+    fingerprint: `${variant.name}-${engine}-${backend}`,
+    slots: SLOTS,
+    batch: batchOf(gpu),
+    sampling: variant.sampling ?? {},
+    imageMarker,
+  });
+}
+
+/** llama.cpp refused the file, or had no memory for the context: it does not say which. */
 class NotLoaded extends Error {}
 
 /** A smaller context does not help here. */

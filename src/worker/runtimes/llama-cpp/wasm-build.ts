@@ -2,6 +2,7 @@ import type { WllamaCompat } from '@wllama/wllama';
 
 import { hasMemory64 } from '../../../util/memory64.ts';
 import type { EngineContext } from '../engine.ts';
+import { readScript } from '../engine-file.ts';
 import { serverError, type ServiceError } from '../../../errors/service-error.ts';
 
 export interface WasmBuild {
@@ -21,28 +22,19 @@ export async function chooseBuild(
   memory64 = hasMemory64(),
 ): Promise<WasmBuild> {
   if (memory64) return { wasm: wasm('wllama.wasm'), compat: null };
-  const code = await fetchScript(wasm('wllama-compat.js'), signal);
+  const code = await readScript(wasm('wllama-compat.js'), signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw missing(error);
+  });
   const compatWasm = wasm('wllama-compat.wasm');
   return { wasm: compatWasm, compat: { worker: { code }, wasm: compatWasm } };
 }
 
-async function fetchScript(url: string, signal: AbortSignal): Promise<string> {
-  let why: string;
-  try {
-    const response = await fetch(url, { signal });
-    const text = await response.text();
-    if (response.ok && !text.trimStart().startsWith('<')) return text;
-    why = response.ok ? 'the server answered a web page' : `the server answered ${response.status}`;
-  } catch (error) {
-    signal.throwIfAborted();
-    throw missing('the connection failed', error);
-  }
-  throw missing(why);
-}
-
-const missing = (why: string, cause?: unknown): ServiceError =>
-  serverError(
+function missing(cause: unknown): ServiceError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return serverError(
     'device_unsupported',
-    `This browser lacks 64-bit WebAssembly memory (memory64), and the build of wllama that works without it could not be fetched: wllama-compat.js: ${why}. Deploy the complete build, or run localtext init again.`,
+    `This browser lacks 64-bit WebAssembly memory (memory64), and the build of wllama that works without it is missing. ${why}`,
     cause,
   );
+}

@@ -1,6 +1,6 @@
 import type { EngineContext } from '../engine.ts';
 import { serverError, ServiceError } from '../../../errors/service-error.ts';
-import { checkWasm, unreachable } from '../wasm-file.ts';
+import { checkWasm, failed, readScript } from '../engine-file.ts';
 import type { OnnxVariant } from './transformers-files.ts';
 
 /** onnxruntime's files, by URL, and how many threads it may take. */
@@ -63,29 +63,11 @@ export async function startFailure(
     return serverError('model_load_failed', message, error);
   }
   try {
-    await checkScript(script, context);
+    await readScript(context.wasm(script), context.signal);
     await checkWasm(context.wasm(wasm), context.signal);
   } catch (cause) {
     if (cause instanceof ServiceError) return cause;
     throw cause;
   }
-  return failed(script, 'could not be started', error);
-}
-
-async function checkScript(script: string, { wasm, signal }: EngineContext): Promise<void> {
-  let text: string;
-  try {
-    const response = await fetch(wasm(script), { signal });
-    if (!response.ok) throw failed(script, `could not be downloaded: the server answered ${response.status}`);
-    text = (await response.text()).trimStart();
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error instanceof ServiceError ? error : unreachable(wasm(script), error);
-  }
-  if (text === '' || text.startsWith('<')) throw failed(script, 'is not a script');
-}
-
-function failed(script: string, how: string, cause?: unknown): ServiceError {
-  const message = `The engine's file ${script} ${how}. Put the files of the wasm folder back in place, or name it by wasmUrl, and reload the page.`;
-  return serverError('model_load_failed', message, cause);
+  return failed(context.wasm(script), 'could not be started', error);
 }

@@ -3,7 +3,7 @@ import type { AppConfig, InitProgressReport } from '@mlc-ai/web-llm';
 import type { WebLlmVariant } from '../../../catalog/catalog.ts';
 import type { Engine, EngineContext, LoadEngine } from '../engine.ts';
 import { abortable } from '../../../util/async.ts';
-import { ServiceError } from '../../../errors/service-error.ts';
+import { loadFitting } from '../out-of-memory.ts';
 import { serveArtifacts } from './internals/artifact-cache.ts';
 import { WebLlmChatEngine } from './web-llm-engine.ts';
 import { halvedLengths, MIN_CONTEXT } from '../../../catalog/memory-estimate.ts';
@@ -19,16 +19,9 @@ export const loadWebLlm: LoadEngine<WebLlmVariant, 'chat'> = async (variant, con
   if (!gpu) throw noGpu(variant.name);
   await checkFeatures(gpu, variant);
   const files = await openModelFiles(variant, context);
-  let failure: unknown;
-  for (const contextLength of contextLengths(variant, files)) {
-    try {
-      return await loadOnce(gpu, variant, files, context, contextLength);
-    } catch (error) {
-      failure = error;
-      if (!(failure instanceof ServiceError && failure.code === 'out_of_memory')) throw failure;
-    }
-  }
-  throw failure;
+  return loadFitting(contextLengths(variant, files), (contextLength) =>
+    loadOnce(gpu, variant, files, context, contextLength),
+  );
 };
 
 /** Before anything is downloaded for a GPU that cannot run it. */

@@ -96,8 +96,6 @@ export class WebLlmChatEngine implements Engine<'chat'> {
   readonly #parts: WebLlmParts;
   readonly #lost: Promise<never>;
   #isLost = false;
-  /** Jobs run one at a time: each waits until the one before has released web-llm's lock. */
-  #last: Promise<void> = Promise.resolve();
 
   constructor(parts: WebLlmParts) {
     this.#parts = parts;
@@ -111,20 +109,8 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     this.#lost.catch(() => undefined);
   }
 
-  async *run(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
-    const before = this.#last;
-    const turn = createDeferred();
-    this.#last = turn.promise;
-    await before;
-    try {
-      yield* this.#reply(job, signal);
-    } finally {
-      turn.resolve();
-    }
-  }
-
   /** In place of the empty thoughts the model has its own, where the request asks for them. */
-  #reply(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+  run(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
     const { kind, model, input, sampling, reasoning, thoughts, countOnly } = job;
     const count = countOnly && { countOnly };
     const begins = 'messages' in input && input.messages.at(-1)?.role !== 'assistant';
@@ -235,7 +221,6 @@ export class WebLlmChatEngine implements Engine<'chat'> {
   }
 
   async unload(): Promise<void> {
-    await this.#last;
     // web-llm unloads a model itself when its GPU is lost, and fails when it is to do so again.
     if (!this.#isLost) await this.#parts.engine.unload();
   }

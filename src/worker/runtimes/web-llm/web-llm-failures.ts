@@ -55,16 +55,26 @@ export function asLoadFailure(
   if (thrown.name === 'WebGPUNotAvailableError' || /compatible GPU|Cannot initialize runtime/.test(message))
     return noGpu(name, error);
   if (error instanceof WebAssembly.CompileError || error instanceof WebAssembly.LinkError) {
-    return corrupt(
+    return serverError(
+      'weights_corrupt',
       `The model library ${library} cannot be run: it is cut short, or built for another version of web-llm.`,
       error,
     );
   }
   if (/Cannot find (function|parameter|param)|VMFunction|required function|_metadata/i.test(message)) {
-    return corrupt(`The model library ${library} does not belong to the weights of ${name}.`, error);
+    return serverError(
+      'weights_corrupt',
+      `The model library ${library} does not belong to the weights of ${name}.`,
+      error,
+    );
   }
   // The library runs before a GPU is opened: what fails so early is not MLC's.
-  if (!deviceOpened) return corrupt(`The model library ${library} is none that web-llm can run.`, error);
+  if (!deviceOpened)
+    return serverError(
+      'weights_corrupt',
+      `The model library ${library} is none that web-llm can run.`,
+      error,
+    );
   const why = message.replaceAll(/\s+/g, ' ').slice(0, 200);
   return serverError('engine_failed', `${name} could not be loaded on this GPU: ${why}`, error);
 }
@@ -82,6 +92,3 @@ export const lacksFeature = (name: string, feature: string, cause?: unknown): Se
     `${name} needs ${feature}, which this GPU lacks. Its f32 build runs without.`,
     cause,
   );
-
-const corrupt = (message: string, cause: unknown): ServiceError =>
-  serverError('weights_corrupt', message, cause);

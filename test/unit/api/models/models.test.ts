@@ -1,16 +1,18 @@
 import { expect, test } from 'vitest';
 import { catalogDirectory } from '../../../../src/api/models/models.ts';
+import type { Catalog } from '../../../../src/catalog/catalog.ts';
 import type { ModelDetails } from '../../../../src/api/service-dependencies.ts';
 import { fakeService } from '../../../support/fake-service.ts';
 
-const directory = catalogDirectory(async () => ({
+const catalog: Catalog = {
   ownedBy: 'us',
   models: [{ id: 'own-1', kind: 'chat', created: 1, variants: [], defaults: { temperature: 0.2 } }],
   aliases: { other: 'own-1' },
-}));
+};
 
 async function retrieve(describe?: (id: string) => Promise<ModelDetails | null>): Promise<unknown> {
-  const { fetch } = await fakeService({ models: { ...directory, ...(describe && { describe }) } });
+  const models = catalogDirectory(async () => catalog, describe && { describe });
+  const { fetch } = await fakeService({ models });
   return (await fetch('/v1/models/other')).json();
 }
 
@@ -43,9 +45,21 @@ test('where nothing else is known, it has its kind beside OpenAI’s shape', asy
 
 test('a model has its facts in the list and alone, by every name', async () => {
   const facts = { context_length: 512, capabilities: ['chat' as const, 'tools' as const], loaded: true };
-  const models = { ...directory, facts: async () => new Map([['own-1', facts]]) };
+  const models = catalogDirectory(async () => catalog, { facts: async () => new Map([['own-1', facts]]) });
   const { fetch } = await fakeService({ models });
   const { data } = (await (await fetch('/v1/models')).json()) as { data: unknown[] };
   expect(data).toEqual([{ ...plain, id: 'own-1', ...facts }]);
   expect(await (await fetch('/v1/models/other')).json()).toEqual({ ...plain, ...facts });
+});
+
+test('a request keeps the catalog that was read for it, whatever other requests read', async () => {
+  let reads = 0;
+  const directory = catalogDirectory(async () => ({ ...catalog, ownedBy: `read ${++reads}` }));
+  const [one, two] = [directory.forRequest(), directory.forRequest()];
+  const owners = async (models: typeof one) => [
+    (await models.find('other'))?.ownedBy,
+    (await models.list())[0]?.ownedBy,
+  ];
+  expect(await owners(one)).toEqual(['read 1', 'read 1']);
+  expect(await owners(two)).toEqual(['read 2', 'read 2']);
 });

@@ -35,14 +35,14 @@ test('the compatibility build of wllama is fetched only without 64-bit memory', 
 });
 
 test.each([
-  [404, 'not found', 'the server answered 404'],
-  [200, '<!doctype html>', 'the server answered a web page'],
+  [404, 'not found', 'could not be downloaded: the server answered 404'],
+  [200, '<!doctype html>', 'is not a script'],
 ])('a missing compatibility build (%s) is named, with the package to install', async (status, body, why) => {
   const { wasm } = await serve(status, body);
   await expect(chooseBuild({ wasm, signal }, false)).rejects.toMatchObject({
     code: 'device_unsupported',
     message: expect.stringMatching(
-      new RegExp(`memory64.*wllama-compat\\.js: ${why}\\. Deploy the complete build`),
+      new RegExp(`memory64.*wllama-compat\\.js ${why}\\. Put the files of the wasm folder back`),
     ),
   });
 });

@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { ServiceError } from '../../../../../src/errors/service-error.ts';
 import { halvedLengths } from '../../../../../src/catalog/memory-estimate.ts';
 import { asLoadFailure } from '../../../../../src/worker/runtimes/llama-cpp/wllama-engine.ts';
-import { checkWasm, watchWasm } from '../../../../../src/worker/runtimes/wasm-file.ts';
+import { checkWasm, watchWasm } from '../../../../../src/worker/runtimes/engine-file.ts';
 
 /** The smallest module. */
 const MODULE = Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);

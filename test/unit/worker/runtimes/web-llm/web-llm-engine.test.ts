@@ -356,12 +356,6 @@ test('a reader that leaves frees the engine', async () => {
   expect((await run(fake, ask('hi'))).text).toHaveLength(100);
 });
 
-test('two jobs at once run one after the other', async () => {
-  const fake = fakeWebLlm();
-  const [one, two] = await Promise.all([run(fake, ask('one')), run(fake, ask('two'))]);
-  expect([one.text, two.text]).toEqual(['ok', 'ok']);
-});
-
 test('a lost GPU ends the job at once, and every later one', async () => {
   const fake = fakeWebLlm();
   fake.pipeline.onForward = () => {

@@ -32,22 +32,37 @@ export async function checkWasm(url: string, signal: AbortSignal): Promise<void>
 }
 
 async function read(url: string, signal: AbortSignal): Promise<ArrayBuffer> {
-  let response: Response;
-  try {
-    response = await fetch(url, { signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw unreachable(url, error);
-  }
-  if (!response.ok) throw failed(url, `could not be downloaded: the server answered ${response.status}`);
-  const bytes = await response.arrayBuffer();
+  const bytes = await fetchFile(url, signal, (response) => response.arrayBuffer());
   const [a, b, c, d] = new Uint8Array(bytes, 0, Math.min(4, bytes.byteLength));
   if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d) throw failed(url, 'is not a WebAssembly file');
   return bytes;
 }
 
+/** Reads an engine's script. Some servers answer a missing one with a web page. @throws ServiceError `model_load_failed` */
+export async function readScript(url: string, signal: AbortSignal): Promise<string> {
+  const text = await fetchFile(url, signal, (response) => response.text());
+  if (/^\s*(<|$)/.test(text)) throw failed(url, 'is not a script');
+  return text;
+}
+
+async function fetchFile<T>(
+  url: string,
+  signal: AbortSignal,
+  readBody: (response: Response) => Promise<T>,
+): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(url, { signal });
+    if (response.ok) return await readBody(response);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw unreachable(url, error);
+  }
+  throw failed(url, `could not be downloaded: the server answered ${response.status}`);
+}
+
 /** What is thrown where no server has answered at all. */
-export function unreachable(url: string, cause: unknown): ServiceError {
+function unreachable(url: string, cause: unknown): ServiceError {
   const name = new URL(url).pathname.split('/').at(-1);
   return serverError(
     'model_load_failed',
@@ -56,11 +71,11 @@ export function unreachable(url: string, cause: unknown): ServiceError {
   );
 }
 
-function failed(url: string, how: string, cause?: unknown): ServiceError {
+export function failed(url: string, how: string, cause?: unknown): ServiceError {
   const { pathname } = new URL(url);
   return serverError(
     'model_load_failed',
-    `The engine's file ${pathname.split('/').at(-1)} ${how}. Put the files of the wasm folder back in place, or name it by wasmUrl.`,
+    `The engine's file ${pathname.split('/').at(-1)} ${how}. Put the files of the wasm folder back in place, or name it by wasmUrl, and reload the page.`,
     cause,
   );
 }
