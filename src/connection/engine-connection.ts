@@ -144,6 +144,22 @@ const MAX_FAILURES = 3;
 /** Maximum number of workers that end without an error: each may take its tab with it. */
 const MAX_SILENT_DEATHS = 2;
 
+/** Engines that have ended in a row without a part of the answer. */
+class Deaths {
+  #all = 0;
+  #silent = 0;
+
+  /** @throws ServiceError when another try would be one too many */
+  count(end: EngineEnd | null, hasProgressed: boolean): void {
+    if (hasProgressed) this.#all = this.#silent = 0;
+    if (hasProgressed || end?.type !== 'died') return;
+    this.#all++;
+    if (!end.cause) this.#silent++;
+    if (this.#all < MAX_FAILURES && this.#silent < MAX_SILENT_DEATHS) return;
+    throw end.cause ? new ServiceError(end.cause) : engineFailed(this.#all);
+  }
+}
+
 /**
  * What the engine answers, until it is whole; from the next engine where one dies or its tab leaves. Holds the request's
  * lock meanwhile. Aborting the signal, or returning the iterator, tells the engine to stop.
@@ -155,8 +171,7 @@ async function* callEngine<T, K extends Kind = Kind>(
 ): AsyncGenerator<T, void, undefined> {
   const holding = holdLock(locks, requestLock(scope, id), signal);
   try {
-    let failures = 0;
-    let silentDeaths = 0;
+    const deaths = new Deaths();
     for (;;) {
       const engine = await findEngine(transport, { signal, deadlineMs });
       await holding;
@@ -171,14 +186,8 @@ async function* callEngine<T, K extends Kind = Kind>(
       // Before the watch, which takes a lock and a channel to set up.
       engine.port.postMessage({ ...question, version: PROTOCOL_VERSION, id } satisfies AskerMessage);
       const answer = new Answer<K>(engine, locks, signal);
-      let end: EngineEnd;
       try {
-        for (;;) {
-          const message = await answer.read();
-          if (message.type === 'leaderExited' || message.type === 'died') {
-            end = message;
-            break;
-          }
+        for (let message = await answer.read(); message; message = await answer.read()) {
           const part = read(message);
           if (part !== null) yield part;
           if (answer.isWhole) return;
@@ -186,13 +195,7 @@ async function* callEngine<T, K extends Kind = Kind>(
       } finally {
         answer.close();
       }
-      if (received() > before) failures = silentDeaths = 0;
-      else if (end.type === 'died') {
-        failures++;
-        if (!end.cause) silentDeaths++;
-        if (failures >= MAX_FAILURES || silentDeaths >= MAX_SILENT_DEATHS)
-          throw end.cause ? new ServiceError(end.cause) : engineFailed(failures);
-      }
+      deaths.count(answer.end, received() > before);
       const part = read({ type: 'waiting', stage: 'loading' });
       if (part !== null) yield part;
     }
@@ -322,6 +325,8 @@ const ENGINE_DEATHS = new Set<ErrorCode | null>(['engine_crashed', 'device_lost'
 class Answer<K extends Kind> {
   /** Nothing follows what was read last. */
   isWhole = false;
+  /** How the engine ended before that. */
+  end: EngineEnd | null = null;
   readonly #engine: FoundEngine;
   readonly #signal: AbortSignal;
   readonly #stopWatching: () => void;
@@ -336,8 +341,8 @@ class Answer<K extends Kind> {
     signal.addEventListener('abort', this.#onAbort);
   }
 
-  /** @throws ServiceError that the engine sent; the signal's reason when aborted */
-  async read(): Promise<EngineMessage<K> | EngineEnd> {
+  /** The next message; null when the engine has ended. @throws ServiceError that it sent; the signal's reason when aborted */
+  async read(): Promise<EngineMessage<K> | null> {
     this.#signal.throwIfAborted();
     const message = await this.#messages.take();
     this.#signal.throwIfAborted();
@@ -351,11 +356,16 @@ class Answer<K extends Kind> {
     else this.#engine.dismiss();
   }
 
-  #take(message: EngineMessage<K> | EngineEnd): EngineMessage<K> | EngineEnd {
+  #take(message: EngineMessage<K> | EngineEnd): EngineMessage<K> | null {
+    if (message.type === 'died' || message.type === 'leaderExited') {
+      this.end = message;
+      return null;
+    }
     if (message.type === 'error') {
       this.isWhole = true;
-      if (ENGINE_DEATHS.has(message.error.code)) return { type: 'died', cause: message.error };
-      throw new ServiceError(message.error);
+      if (!ENGINE_DEATHS.has(message.error.code)) throw new ServiceError(message.error);
+      this.end = { type: 'died', cause: message.error };
+      return null;
     }
     if (message.type === 'event') {
       if (message.event.type === 'delta') this.#giveCredit();

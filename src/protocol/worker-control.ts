@@ -154,6 +154,18 @@ export interface VariantReason {
   reason: string;
 }
 
+/** Status of a model that nothing was asked of yet. */
+export const idleStatus = (id: string, kind: Kind): ModelStatus => ({
+  id,
+  kind,
+  state: 'idle',
+  fingerprint: null,
+  progress: null,
+  queued: 0,
+  running: 0,
+  error: null,
+});
+
 /** Worker → every tab of the app, on the BroadcastChannel of this name, whenever something changes. */
 export const statusChannel = (scope: string): string => `${nameIn(scope)}:status`;
 export type StatusMessage = { version: number; status: EngineStatus };

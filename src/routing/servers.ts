@@ -1,7 +1,12 @@
 import type { Catalog, CatalogModel, UpstreamVariant } from '../catalog/catalog.ts';
 import { readServerSettings } from '../database/database.ts';
 import { UpstreamServer } from './upstream/upstream-server.ts';
-import type { EngineStatus, ModelStatus, VariantReason } from '../protocol/worker-control.ts';
+import {
+  type EngineStatus,
+  idleStatus,
+  type ModelStatus,
+  type VariantReason,
+} from '../protocol/worker-control.ts';
 import { modelTargets, type Target } from './model-targets.ts';
 
 /** While no engine answers. */
@@ -56,16 +61,7 @@ function withServers(
   targets: readonly Target[],
   device: ModelStatus | undefined,
 ): ModelStatus {
-  const idle = {
-    id,
-    kind,
-    state: 'idle' as const,
-    fingerprint: null,
-    progress: null,
-    queued: 0,
-    running: 0,
-    error: null,
-  };
+  const idle = idleStatus(id, kind);
   const ofDevice = device?.reasons ?? [];
   const skipped: VariantReason[] = [];
   for (const { server, variants } of targets) {

@@ -1,4 +1,11 @@
-import { type ChatEvent, type ChatJob, imagesOf, type TokenLogprob } from '../../jobs/chat.ts';
+import {
+  type ChatEvent,
+  type ChatJob,
+  type ChatUsage,
+  type Delta,
+  imagesOf,
+  type TokenLogprob,
+} from '../../jobs/chat.ts';
 import type { EngineEvent } from '../../api/service-dependencies.ts';
 import { ServiceError, unsupported } from '../../errors/service-error.ts';
 import { chunkSchema, readUsage, tokensOfText } from './answer-schemas.ts';
@@ -20,7 +27,8 @@ const MAX_HIDDEN_REASONING = 32_768;
 /** Of a variant that does not name another. */
 const FIRST_TOKEN_MS = 60_000;
 
-type Choice = NonNullable<z.output<typeof chunkSchema>['choices']>[number];
+type Chunk = z.output<typeof chunkSchema>;
+type Choice = NonNullable<Chunk['choices']>[number];
 type Logprobs = NonNullable<NonNullable<Choice['logprobs']>['content']>;
 
 /**
@@ -39,75 +47,19 @@ export async function* upstreamChat(
       'names a model that a server runs here, which counts no tokens beforehand: `usage.prompt_tokens` of a reply has the count',
     );
   const { path, body } = toUpstreamRequest(job, server.variant.model);
-  const { fingerprint } = server;
-  const { contextLength, firstTokenMs = FIRST_TOKEN_MS } = server.variant;
+  const { firstTokenMs = FIRST_TOKEN_MS } = server.variant;
   const left = new AbortController();
-  const began = performance.now();
-  let first: number | undefined;
+  const reply = new ReplyReader(server, job);
   server.running++;
   try {
     yield { type: 'waiting', stage: 'checking' };
     const response = await server.post(path, body, AbortSignal.any([signal, left.signal]), SILENCE_MS);
-    yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
-    // A server says how long the prompt is only at the end, which a client may not wait for.
-    const accepted: ChatEvent = {
-      type: 'accepted',
-      accepted: { promptTokens: tokensOfText(undefined, charactersOf(job.input)), fingerprint },
-    };
-    const end = { finish: null as string | null, usage: undefined as unknown, tokens: 0, characters: 0 };
+    yield { type: 'waiting', stage: 'prefill', servedBy: server.fingerprint };
     const pace = { firstMs: firstTokenMs, pauseMs: SILENCE_MS, noun: 'token', isProgress: hasToken };
-    for await (const chunk of readEvents(response, chunkSchema, pace, () => server.heard())) {
-      end.usage = chunk.usage ?? end.usage;
-      const choice = chunk.choices?.[0];
-      if (!choice) continue;
-      end.finish = choice.finish_reason ?? end.finish;
-      if (!hasToken(chunk)) continue;
-      const text = textOf(choice);
-      const reasoning = reasoningOf(choice.delta);
-      const logprobs = choice.logprobs?.content;
-      end.characters += text.length + reasoning.length;
-      if (first === undefined) yield accepted;
-      first ??= performance.now();
-      if (reasoning !== '') {
-        end.tokens++;
-        yield { type: 'delta', delta: { text: reasoning, tokens: 1, isReasoning: true } };
-      }
-      if (text !== '' || reasoning === '') {
-        // One chunk is one token in most servers, and no server says otherwise; the usage at the end is exact.
-        const tokens = logprobs?.length ?? 1;
-        end.tokens += tokens;
-        yield {
-          type: 'delta',
-          delta: { text, tokens, ...(logprobs && { logprobs: logprobs.map(toLogprob) }) },
-        };
-      }
-    }
+    for await (const chunk of readEvents(response, chunkSchema, pace, () => server.heard()))
+      yield* reply.read(chunk);
     signal.throwIfAborted();
-    if (end.finish === null) throw cutShort();
-    if (first === undefined) yield accepted;
-    const now = performance.now();
-    const usage = readUsage(end.usage, contextLength);
-    const images = imagesOf(job.input).length;
-    const promptTokens = tokensOfText(
-      usage.prompt,
-      charactersOf(job.input),
-      MAX_TEMPLATE_TOKENS + images * MAX_IMAGE_TOKENS,
-    );
-    const hidden = Math.min(usage.reasoning ?? 0, job.maxTokens ?? MAX_HIDDEN_REASONING);
-    const completionTokens = tokensOfText(usage.completion || end.tokens, end.characters, hidden);
-    yield {
-      type: 'done',
-      finishReason: end.finish === 'length' ? 'length' : 'stop',
-      usage: {
-        promptTokens,
-        cachedTokens: Math.min(usage.cached ?? 0, promptTokens),
-        completionTokens,
-        ...(usage.reasoning !== undefined && {
-          reasoningTokens: Math.min(usage.reasoning, completionTokens),
-        }),
-      },
-      timings: { queueMs: 0, prefillMs: (first ?? now) - began, decodeMs: now - (first ?? now) },
-    };
+    yield* reply.end();
   } catch (error) {
     signal.throwIfAborted();
     throw error instanceof ServiceError ? error : cutShort();
@@ -118,9 +70,87 @@ export async function* upstreamChat(
   }
 }
 
+/** Turns a server's chunks into events, and counts what they hold. */
+class ReplyReader {
+  readonly #server: UpstreamServer;
+  readonly #job: ChatJob;
+  readonly #promptCharacters: number;
+  readonly #began = performance.now();
+  /** Time of the first token. */
+  #first: number | undefined;
+  #finish: string | null = null;
+  #usage: unknown;
+  #tokens = 0;
+  #characters = 0;
+
+  constructor(server: UpstreamServer, job: ChatJob) {
+    this.#server = server;
+    this.#job = job;
+    this.#promptCharacters = charactersOf(job.input);
+  }
+
+  *read(chunk: Chunk): Generator<ChatEvent> {
+    this.#usage = chunk.usage ?? this.#usage;
+    const choice = chunk.choices?.[0];
+    this.#finish = choice?.finish_reason ?? this.#finish;
+    if (!choice || !hasToken(chunk)) return;
+    if (this.#first === undefined) yield this.#accepted();
+    this.#first ??= performance.now();
+    for (const delta of deltasOf(choice)) {
+      this.#tokens += delta.tokens;
+      this.#characters += delta.text.length;
+      yield { type: 'delta', delta };
+    }
+  }
+
+  /** @throws UpstreamError when the reply has not ended */
+  *end(): Generator<ChatEvent> {
+    if (this.#finish === null) throw cutShort();
+    if (this.#first === undefined) yield this.#accepted();
+    const now = performance.now();
+    const first = this.#first ?? now;
+    yield {
+      type: 'done',
+      finishReason: this.#finish === 'length' ? 'length' : 'stop',
+      usage: this.#countUsage(),
+      timings: { queueMs: 0, prefillMs: first - this.#began, decodeMs: now - first },
+    };
+  }
+
+  /** A server says how long the prompt is only at the end, which a client may not wait for. */
+  #accepted(): ChatEvent {
+    const promptTokens = tokensOfText(undefined, this.#promptCharacters);
+    return { type: 'accepted', accepted: { promptTokens, fingerprint: this.#server.fingerprint } };
+  }
+
+  #countUsage(): ChatUsage {
+    const { input, maxTokens = MAX_HIDDEN_REASONING } = this.#job;
+    const usage = readUsage(this.#usage, this.#server.variant.contextLength);
+    const added = MAX_TEMPLATE_TOKENS + imagesOf(input).length * MAX_IMAGE_TOKENS;
+    const promptTokens = tokensOfText(usage.prompt, this.#promptCharacters, added);
+    const hidden = Math.min(usage.reasoning ?? 0, maxTokens);
+    const completionTokens = tokensOfText(usage.completion || this.#tokens, this.#characters, hidden);
+    const cachedTokens = Math.min(usage.cached ?? 0, promptTokens);
+    const counted = { promptTokens, cachedTokens, completionTokens };
+    if (usage.reasoning === undefined) return counted;
+    return { ...counted, reasoningTokens: Math.min(usage.reasoning, completionTokens) };
+  }
+}
+
+function deltasOf(choice: Choice): Delta[] {
+  const text = textOf(choice);
+  const reasoning = reasoningOf(choice.delta);
+  const thought: Delta[] = reasoning === '' ? [] : [{ text: reasoning, tokens: 1, isReasoning: true }];
+  if (text === '' && reasoning !== '') return thought;
+  const logprobs = choice.logprobs?.content;
+  // One chunk is one token in most servers, and no server says otherwise; the usage at the end is exact.
+  const tokens = logprobs?.length ?? 1;
+  return [...thought, { text, tokens, ...(logprobs && { logprobs: logprobs.map(toLogprob) }) }];
+}
+
 const textOf = ({ delta, text }: Choice): string => delta?.content ?? text ?? '';
 
-function hasToken({ choices }: z.output<typeof chunkSchema>): boolean {
+function hasToken({ choices }: Chunk): boolean {
   const choice = choices?.[0];
   if (!choice) return false;
   return textOf(choice) !== '' || reasoningOf(choice.delta) !== '' || !!choice.logprobs?.content?.length;

@@ -2,6 +2,7 @@ import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
 import { ServiceError, unsupported } from '../../errors/service-error.ts';
 import { CHARACTERS_A_TOKEN, embeddingsSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { readJson } from './read-answer.ts';
+import type { z } from '../../util/zod.ts';
 import { brokeBound, cutShort, fault } from './upstream-failures.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 
@@ -35,30 +36,12 @@ export async function* upstreamEmbedding(
   try {
     const response = await server.post('/embeddings', body, signal, SILENCE_MS);
     const { variant } = server;
-    const own = variant.dimensions ?? MAX_DIMENSIONS;
-    const longest = Math.max(own, Math.min(dimensions ?? 0, MAX_DIMENSIONS));
+    const longest = Math.max(variant.dimensions ?? MAX_DIMENSIONS, Math.min(dimensions ?? 0, MAX_DIMENSIONS));
     const expected = (1 + input.length) * (BYTES_PER_VECTOR + longest * BYTES_PER_NUMBER);
     const told = await readJson(response, Math.min(MAX_BODY_BYTES, expected), MAX_BODY_MS);
     const { success, data: answer } = embeddingsSchema(input.length).safeParse(told);
     if (!success) throw brokeBound('sent embeddings that are not as in the OpenAI API');
-    const { data } = answer;
-    if (data.length !== input.length)
-      throw fault('upstream_failed', `gave ${data.length} vectors for ${input.length} inputs.`);
-    const length = data[0]?.embedding.length ?? 0;
-    // Some servers ignore what they cannot do.
-    if (dimensions !== undefined && length !== dimensions && length === own)
-      throw unsupported(
-        'dimensions',
-        `must be omitted or ${length}: the server behind this model gives vectors of that length`,
-      );
-    const vectors: Float32Array<ArrayBuffer>[] = [];
-    for (const [at, { index = at, embedding }] of data.entries()) {
-      if (embedding.length !== (dimensions ?? variant.dimensions ?? length))
-        throw brokeBound(`gave a vector of ${embedding.length} numbers`);
-      if (index < 0 || index >= input.length || vectors[index])
-        throw brokeBound('gave no vector, or two, for one input');
-      vectors[index] = normalised(embedding);
-    }
+    const vectors = readVectors(answer.data, input.length, dimensions, variant.dimensions);
     const usage = readUsage(answer.usage, variant.contextLength * input.length);
     yield {
       type: 'done',
@@ -73,6 +56,35 @@ export async function* upstreamEmbedding(
   } finally {
     server.running--;
   }
+}
+
+type Embedding = z.output<ReturnType<typeof embeddingsSchema>>['data'][number];
+
+/** @param dimensions length that the request asks for; `own`: length that the catalog tells */
+function readVectors(
+  data: readonly Embedding[],
+  inputs: number,
+  dimensions: number | undefined,
+  own: number | undefined,
+): Float32Array<ArrayBuffer>[] {
+  if (data.length !== inputs)
+    throw fault('upstream_failed', `gave ${data.length} vectors for ${inputs} inputs.`);
+  const length = data[0]?.embedding.length ?? 0;
+  // Some servers ignore what they cannot do.
+  if (dimensions !== undefined && length !== dimensions && length === (own ?? MAX_DIMENSIONS))
+    throw unsupported(
+      'dimensions',
+      `must be omitted or ${length}: the server behind this model gives vectors of that length`,
+    );
+  const vectors: Float32Array<ArrayBuffer>[] = [];
+  for (const [at, { index = at, embedding }] of data.entries()) {
+    if (embedding.length !== (dimensions ?? own ?? length))
+      throw brokeBound(`gave a vector of ${embedding.length} numbers`);
+    if (index < 0 || index >= inputs || vectors[index])
+      throw brokeBound('gave no vector, or two, for one input');
+    vectors[index] = normalised(embedding);
+  }
+  return vectors;
 }
 
 function normalised(vector: unknown[]): Float32Array<ArrayBuffer> {

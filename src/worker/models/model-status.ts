@@ -4,6 +4,7 @@ import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import {
   type EngineStatus,
+  idleStatus,
   type ModelStatus,
   statusChannel,
   type StatusMessage,
@@ -30,32 +31,37 @@ export function modelStatus(
   { notes, estimates }: VariantFacts,
 ): ModelStatus {
   const shown = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels.at(-1);
-  const first = plan?.candidates[0];
-  const engine = shown?.engine;
-  const reasons = asItWent(plan?.reasons ?? [], shown, loadedModels);
+  const [first] = plan?.candidates ?? [];
+  const known = variants.flatMap(({ name }) => {
+    const estimate = estimates?.get(name);
+    return estimate ? [[name, estimate] as const] : [];
+  });
   return {
-    id,
-    kind,
-    state: shown?.state ?? 'idle',
-    fingerprint: engine?.fingerprint ?? null,
-    progress: shown?.progress ? { model: id, ...shown.progress } : null,
-    queued: shown?.queue.queued ?? 0,
-    running: shown?.queue.running ?? 0,
-    error: shown?.error ? toWireError(shown.error).message : null,
+    ...idleStatus(id, kind),
+    ...(shown && loadedStatus(id, shown)),
     ...(first && { bytes: weightBytes(shown?.variant ?? first) }),
-    ...(shown && 'sampling' in shown.variant && { sampling: shown.variant.sampling }),
-    ...(engine?.facts.thinks !== undefined && { thinks: engine.facts.thinks }),
-    reasons: reasons.map((each) => {
+    reasons: asItWent(plan?.reasons ?? [], shown, loadedModels).map((each) => {
       const note = each.chosen ? notes?.get(each.variant) : undefined;
       return note === undefined ? each : { ...each, reason: `${each.reason}; ${note}` };
     }),
-    ...(shown && shown.files.size > 0 && { files: Object.fromEntries(shown.files) }),
-    estimates: Object.fromEntries(
-      variants.flatMap(({ name }) => {
-        const estimate = estimates?.get(name);
-        return estimate ? [[name, estimate]] : [];
-      }),
-    ),
+    estimates: Object.fromEntries(known),
+  };
+}
+
+/** The part of a status that depends on what is in memory. */
+function loadedStatus(id: string, loadedModel: LoadedModel): Partial<ModelStatus> {
+  const { variant, state, engine, progress, queue, error, files } = loadedModel;
+  const thinks = engine?.facts.thinks;
+  return {
+    state,
+    fingerprint: engine?.fingerprint ?? null,
+    progress: progress && { model: id, ...progress },
+    queued: queue.queued,
+    running: queue.running,
+    error: error ? toWireError(error).message : null,
+    ...('sampling' in variant && { sampling: variant.sampling }),
+    ...(thinks !== undefined && { thinks }),
+    ...(files.size > 0 && { files: Object.fromEntries(files) }),
   };
 }
 

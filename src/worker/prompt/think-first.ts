@@ -1,4 +1,4 @@
-import type { ChatEvent, ChatJob, Delta, Reasoning, TokenLogprob } from '../../jobs/chat.ts';
+import type { Accepted, ChatEvent, ChatJob, Delta, Reasoning, TokenLogprob } from '../../jobs/chat.ts';
 import { ThoughtSplitter, type ThinkTags } from './thought-splitter.ts';
 
 /** A rendered prompt, and how the reply after it begins. */
@@ -92,48 +92,46 @@ export class ThinkFirst {
     const { constraint, topLogprobs: _, ...plain } = whole;
     // A form that begins with the reply leaves no room for thoughts.
     if (constraint && !this.#splitter.isInside) return yield* this.#complete(whole);
-    const before = this.#job.resume?.tokens ?? 0;
-    let budget = this.#budget(contextLength, before);
+    let budget = this.#budget(contextLength);
     if (this.#splitter.isInside && budget < 1) return yield* this.#answer(null);
 
-    const began = performance.now();
-    let accepted: Extract<ChatEvent, { type: 'accepted' }> | null = null;
-    let acceptedAt = began;
+    const thought = new ThoughtMeter();
     for await (const event of this.#complete(this.#splitter.isInside ? plain : whole)) {
       if (event.type === 'accepted') {
-        accepted = event;
-        acceptedAt = performance.now();
-        budget = this.#budget(contextLength - event.accepted.promptTokens, before);
+        thought.accept(event.accepted);
+        budget = this.#budget(contextLength - event.accepted.promptTokens);
         yield event;
       } else if (event.type === 'delta') {
         const wasInside = this.#splitter.isInside;
         yield* this.#split(event.delta);
-        const isInside = this.#splitter.isInside;
-        if (isInside ? this.#tokens < budget : !(wasInside && hasForm(whole))) continue;
-        break;
+        if (this.#isAnswerNext(wasInside, budget, whole)) break;
       } else if (this.#splitter.isInside && event.finishReason === 'stop') {
         // The model has ended its turn in thought.
         return yield* this.#answer(event);
       } else {
-        const { reasoning, text } = this.#splitter.flush();
-        if (reasoning) yield { type: 'delta', delta: { text: reasoning, tokens: 0, isReasoning: true } };
-        if (text) yield this.#answerDelta(text, 0);
+        yield* this.#rest();
         return yield event;
       }
     }
-    const now = performance.now();
-    const { promptTokens = 0, cachedTokens = 0 } = accepted?.accepted ?? {};
-    yield* this.#answer({
-      type: 'done',
-      finishReason: 'stop',
-      usage: { promptTokens, cachedTokens, completionTokens: this.#tokens },
-      timings: { queueMs: 0, prefillMs: acceptedAt - began, decodeMs: now - acceptedAt },
-    });
+    yield* this.#answer(thought.done(this.#tokens));
   }
 
-  /** Tokens of thoughts, in a reply that has `room`, of which `before` have been spent. */
-  #budget(room: number, before: number): number {
-    const { maxTokens = Infinity, reasoning } = this.#job;
+  /** Whether the answer is to be a second completion: the thoughts have used up their tokens, or have ended before a form. */
+  #isAnswerNext(wasInside: boolean, budget: number, whole: Completion): boolean {
+    return this.#splitter.isInside ? this.#tokens >= budget : wasInside && hasForm(whole);
+  }
+
+  /** Text that might have been the start of a tag. */
+  *#rest(): Generator<ChatEvent> {
+    const { reasoning, text } = this.#splitter.flush();
+    if (reasoning) yield { type: 'delta', delta: { text: reasoning, tokens: 0, isReasoning: true } };
+    if (text) yield this.#answerDelta(text, 0);
+  }
+
+  /** Tokens that thoughts may have in a reply that has `room`. An engine that died may have spent some. */
+  #budget(room: number): number {
+    const { maxTokens = Infinity, reasoning, resume } = this.#job;
+    const before = resume?.tokens ?? 0;
     const off = reasoning?.enableThinking === false ? 'none' : undefined;
     const share = SHARES[reasoning?.effort ?? off ?? 'medium'];
     return Math.floor((Math.min(maxTokens, room) + before) * share) - before;
@@ -187,6 +185,29 @@ export class ThinkFirst {
       ? `${this.#raw.slice(0, this.#raw.length - withheld.length)}\n`
       : this.#raw.slice(0, this.#raw.lastIndexOf(close));
     return `${this.#prompt}${thoughts}${close}\n\n`;
+  }
+}
+
+/** Measures a completion that is ended within its thoughts. */
+class ThoughtMeter {
+  readonly #began = performance.now();
+  #acceptedAt = this.#began;
+  #accepted: Pick<Accepted, 'promptTokens' | 'cachedTokens'> = { promptTokens: 0 };
+
+  accept(accepted: Accepted): void {
+    this.#accepted = accepted;
+    this.#acceptedAt = performance.now();
+  }
+
+  done(completionTokens: number): Done {
+    const { promptTokens, cachedTokens = 0 } = this.#accepted;
+    const prefillMs = this.#acceptedAt - this.#began;
+    return {
+      type: 'done',
+      finishReason: 'stop',
+      usage: { promptTokens, cachedTokens, completionTokens },
+      timings: { queueMs: 0, prefillMs, decodeMs: performance.now() - this.#acceptedAt },
+    };
   }
 }
 
