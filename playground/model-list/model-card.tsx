@@ -1,3 +1,5 @@
+import type { Variant } from '../../src/catalog/index.ts';
+import type { ModelStatus, VariantReason } from '../../src/index.ts';
 import { addedModel } from '../client/added-models.ts';
 import { load, downloads } from '../client/downloads.ts';
 import { modelStatuses } from '../client/localtext.ts';
@@ -15,14 +17,7 @@ const STATES = { idle: 'not loaded', loading: 'loading', ready: 'ready', failed:
 
 export function ModelCard({ id }: { id: string }) {
   const status = modelStatuses.value.find((model) => model.id === id);
-  const kind = catalogModel(id)?.kind ?? status?.kind ?? 'chat';
-  const variant = chosenVariant(id);
-  const added = addedModel(id);
   const state = status?.state ?? 'idle';
-  const estimates = status?.estimates ?? {};
-  // An added model has one variant.
-  const estimate = estimates[variant?.name ?? ''] ?? (added && Object.values(estimates)[0]);
-  const sharing = idsWithTheSameWeights(id);
   const phase = downloads.value[id]?.phase;
   const busy = phase !== undefined && !['ready', 'cancelled', 'failed'].includes(phase);
   return (
@@ -34,73 +29,100 @@ export function ModelCard({ id }: { id: string }) {
         </h2>
         <span class={`tag ${state === 'ready' ? 'tag-accent' : ''}`}>{STATES[state]}</span>
       </div>
-      <dl class="facts">
-        <dt>For</dt>
-        <dd>{PURPOSES[kind]}</dd>
-        {variant && (
-          <>
-            <dt>Weights</dt>
-            <dd>
-              <code>{variant.name}</code>
-              <span class="quiet small license"> {variant.license}</span>
-            </dd>
-            <dt>Why these</dt>
-            <dd>
-              <WhyThese reasons={status?.reasons ?? []} />
-            </dd>
-            <dt>Size</dt>
-            <dd>
-              {bytes(weightBytes(variant))}
-              {sharing.length > 0 && <span class="quiet small"> shared with {sharing.join(' and ')}</span>}
-            </dd>
-            <dt>Context</dt>
-            <dd>{count(variant.contextLength)} tokens</dd>
-          </>
-        )}
-        {added && <AddedModelFacts {...added} />}
-        {estimate && (
-          <>
-            <dt>Needs</dt>
-            <dd>
-              <DeviceNeeds {...estimate} />
-            </dd>
-          </>
-        )}
-        {!variant && !added && (
-          <>
-            <dt>Weights</dt>
-            <dd class="quiet">
-              {status?.reasons?.find(({ chosen }) => chosen)?.engine === 'built-in'
-                ? 'the browser’s own model'
-                : `one of ${catalogModel(id)?.variants.length ?? 0} variants, chosen when it loads`}
-            </dd>
-          </>
-        )}
-        <dt>Backend</dt>
-        <dd>
-          {status?.fingerprint ? (
-            <code>{status.fingerprint}</code>
-          ) : (
-            <span class="quiet">chosen when it loads</span>
-          )}
-        </dd>
-        {status && status.running + status.queued > 0 && (
-          <>
-            <dt>Now</dt>
-            <dd>
-              {status.running} running, {status.queued} waiting
-            </dd>
-          </>
-        )}
-      </dl>
+      <ModelFacts id={id} status={status} />
       {status?.error && <p class="error-text small">{status.error}</p>}
       <LoadCard model={id} />
-      {state !== 'ready' && !busy && phase === undefined && (
+      {state !== 'ready' && phase === undefined && (
         <button type="button" class="button" onClick={() => void load(id)}>
           Load<span class="visually-hidden"> {id}</span>
         </button>
       )}
-      {added && !busy && <AddedModelActions id={id} />}
+      {addedModel(id) && !busy && <AddedModelActions id={id} />}
     </article>
+  );
+}
+
+interface Facts {
+  id: string;
+  status: ModelStatus | undefined;
+}
+
+function ModelFacts({ id, status }: Facts) {
+  const variant = chosenVariant(id);
+  const added = addedModel(id);
+  const estimates = status?.estimates ?? {};
+  // An added model has one variant.
+  const estimate = estimates[variant?.name ?? ''] ?? (added && Object.values(estimates)[0]);
+  return (
+    <dl class="facts">
+      <dt>For</dt>
+      <dd>{PURPOSES[catalogModel(id)?.kind ?? status?.kind ?? 'chat']}</dd>
+      {variant && <VariantFacts id={id} variant={variant} reasons={status?.reasons ?? []} />}
+      {added && <AddedModelFacts {...added} />}
+      {estimate && (
+        <>
+          <dt>Needs</dt>
+          <dd>
+            <DeviceNeeds {...estimate} />
+          </dd>
+        </>
+      )}
+      {!variant && !added && <OtherWeights id={id} status={status} />}
+      <dt>Backend</dt>
+      <dd>
+        {status?.fingerprint ? (
+          <code>{status.fingerprint}</code>
+        ) : (
+          <span class="quiet">chosen when it loads</span>
+        )}
+      </dd>
+      {status && status.running + status.queued > 0 && (
+        <>
+          <dt>Now</dt>
+          <dd>
+            {status.running} running, {status.queued} waiting
+          </dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+function VariantFacts({ id, variant, reasons }: { id: string; variant: Variant; reasons: VariantReason[] }) {
+  const sharing = idsWithTheSameWeights(id);
+  return (
+    <>
+      <dt>Weights</dt>
+      <dd>
+        <code>{variant.name}</code>
+        <span class="quiet small license"> {variant.license}</span>
+      </dd>
+      <dt>Why these</dt>
+      <dd>
+        <WhyThese reasons={reasons} />
+      </dd>
+      <dt>Size</dt>
+      <dd>
+        {bytes(weightBytes(variant))}
+        {sharing.length > 0 && <span class="quiet small"> shared with {sharing.join(' and ')}</span>}
+      </dd>
+      <dt>Context</dt>
+      <dd>{count(variant.contextLength)} tokens</dd>
+    </>
+  );
+}
+
+/** Of a model whose variant is not chosen yet, or is not in the catalog. */
+function OtherWeights({ id, status }: Facts) {
+  const isBuiltIn = status?.reasons?.find(({ chosen }) => chosen)?.engine === 'built-in';
+  return (
+    <>
+      <dt>Weights</dt>
+      <dd class="quiet">
+        {isBuiltIn
+          ? 'the browser’s own model'
+          : `one of ${catalogModel(id)?.variants.length ?? 0} variants, chosen when it loads`}
+      </dd>
+    </>
   );
 }

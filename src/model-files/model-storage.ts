@@ -187,22 +187,27 @@ export class ModelStorage {
     const storedBytes = await store.storedBytes(files);
     const sharedBytes = await store.sharedBytes(files);
     const bytes = weightBytes({ files });
-    const there = storedBytes + sharedBytes;
-    const state = there === 0 ? 'absent' : there < bytes ? 'part' : 'whole';
+    const { engine, license, hub } = known?.variant ?? { engine: '', license: '' };
+    const isListed = known !== undefined || isUnfinished(name);
     return {
       variant: name,
       models: known?.models ?? entry?.models ?? [],
-      engine: known?.variant.engine ?? '',
-      license: known?.variant.license ?? '',
-      bytes: bytes || (known?.variant.hub?.approximateBytes ?? 0),
+      engine,
+      license,
+      bytes: bytes || (hub?.approximateBytes ?? 0),
       storedBytes,
       sharedBytes,
-      state: known || isUnfinished(name) ? state : 'outdated',
+      state: isListed ? storedState(storedBytes + sharedBytes, bytes) : 'outdated',
       paused: store.paused(files),
       inUse: this.#options.inUse(name),
       lastUsed: entry?.used ?? null,
     };
   }
+}
+
+function storedState(stored: number, bytes: number): StoredVariant['state'] {
+  if (stored === 0) return 'absent';
+  return stored < bytes ? 'part' : 'whole';
 }
 
 const described = (variants: readonly StoredVariant[]): string[] =>

@@ -72,16 +72,7 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   if (index === 0) requireChat(architecture, otherPurpose(gguf, architecture));
   requireTensors(gguf);
   const of = (key: string, max: number): number => number(`${architecture}.${key}`, max) ?? 0;
-  for (const key of ['context_length', 'block_count', 'embedding_length', 'attention.head_count']) {
-    if (metadata.get(`${architecture}.${key}`)?.value !== 0) continue;
-    if (key !== 'attention.head_count' || !WITHOUT_HEADS.test(architecture))
-      throw new FormatError(`gives 0 as ${architecture}.${key}`);
-  }
-  const heads = of('attention.head_count', MAX_WIDTH);
-  const headSize = heads > 0 ? of('embedding_length', MAX_WIDTH) / heads : 0;
-  const keyValueSize =
-    (of('attention.key_length', MAX_WIDTH) || headSize) +
-    (of('attention.value_length', MAX_WIDTH) || headSize);
+  requireSizes(gguf, architecture);
   return {
     architecture,
     name: printable(text('general.name') ?? '') || null,
@@ -91,10 +82,28 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     chatTemplate: chatTemplate(metadata.get(TEMPLATE_KEY)?.value),
     canChat: metadata.has(TEMPLATE_KEY) || hasChatMl(gguf, cursor),
     tensors: tensors.length,
-    kvValues:
-      of('block_count', MAX_LAYERS) * (of('attention.head_count_kv', MAX_WIDTH) || heads) * keyValueSize,
+    kvValues: kvValues(of),
     split,
   };
+}
+
+/** @throws FormatError where a size is 0 that cannot be */
+function requireSizes({ metadata }: Gguf, architecture: string): void {
+  for (const key of ['context_length', 'block_count', 'embedding_length', 'attention.head_count']) {
+    if (metadata.get(`${architecture}.${key}`)?.value !== 0) continue;
+    if (key !== 'attention.head_count' || !WITHOUT_HEADS.test(architecture))
+      throw new FormatError(`gives 0 as ${architecture}.${key}`);
+  }
+}
+
+/** @param of reads a size of the architecture; 0 where the file has none */
+function kvValues(of: (key: string, max: number) => number): number {
+  const heads = of('attention.head_count', MAX_WIDTH);
+  const headSize = heads > 0 ? of('embedding_length', MAX_WIDTH) / heads : 0;
+  const keySize = of('attention.key_length', MAX_WIDTH) || headSize;
+  const valueSize = of('attention.value_length', MAX_WIDTH) || headSize;
+  const layers = of('block_count', MAX_LAYERS);
+  return layers * (of('attention.head_count_kv', MAX_WIDTH) || heads) * (keySize + valueSize);
 }
 
 /** llama.cpp takes a longer one, which nothing would have checked. */

@@ -39,17 +39,7 @@ const MAX_NAME_LENGTH = 100;
 export async function inspectModel<F extends ModelFile>(files: readonly F[]): Promise<InspectedModel<F>> {
   if (files.length > MAX_FILES)
     throw new FormatError(`${files.length} files were given; ${MAX_FILES} are allowed`);
-  const parts: Part<F>[] = [];
-  const projectors: F[] = [];
-  for (const file of files) {
-    try {
-      const part = await readHeader(file, files.length > 1 ? readPartOrProjector : readPart);
-      if (!part) projectors.push(file);
-      else if (!file.optional) parts.push({ file, ...part });
-    } catch (error) {
-      if (!file.optional || !(error instanceof FormatError)) throw named(file, error);
-    }
-  }
+  const { parts, projectors } = await readFiles(files);
   const [projector = null, another] = projectors;
   if (another)
     throw new FormatError(
@@ -72,6 +62,23 @@ export async function inspectModel<F extends ModelFile>(files: readonly F[]): Pr
     projector,
     bytes: kept.reduce((total, { size }) => total + size, 0),
   };
+}
+
+async function readFiles<F extends ModelFile>(
+  files: readonly F[],
+): Promise<{ parts: Part<F>[]; projectors: F[] }> {
+  const parts: Part<F>[] = [];
+  const projectors: F[] = [];
+  for (const file of files) {
+    try {
+      const part = await readHeader(file, files.length > 1 ? readPartOrProjector : readPart);
+      if (!part) projectors.push(file);
+      else if (!file.optional) parts.push({ file, ...part });
+    } catch (error) {
+      if (!file.optional || !(error instanceof FormatError)) throw named(file, error);
+    }
+  }
+  return { parts, projectors };
 }
 
 /** llama.cpp's architecture of the parts that see and hear. */

@@ -18,33 +18,32 @@ export function viewOf(
   cancelled: boolean,
 ): LoadView {
   const { state, progress, downloadBytes, secondsLeft, error } = model;
-  const left = secondsLeft === null ? '' : `, about ${formatSeconds(secondsLeft)}`;
   const gpu = status?.gpu === null ? ' No GPU was found: it runs on the processor, which is slower.' : '';
-  if (state === 'failed')
-    return { text: error?.message ?? `${id} could not be loaded.`, button: 'Try again' };
+  if (state === 'failed') return failedView(id, error);
   if (state === 'ready') return { text: `${id} is ready and runs on this device.${gpu}` };
   if (state === 'starting') return { text: 'Starting…' };
-  if (state === 'idle') {
-    if (!downloadBytes)
-      return {
-        text: downloadBytes === 0 ? `${id} is stored in this browser.` : `${id} is not loaded.`,
-        button: 'Load',
-      };
-    // Without a time: before any download there is only the browser's guess at the connection.
-    const once = `The download happens once: ${id} stays in this browser and needs no network then.`;
-    return { text: once + gpu, figures: formatBytes(downloadBytes), button: 'Download' };
-  }
+  if (state === 'idle') return idleView(id, downloadBytes, gpu);
   const button = cancelled ? {} : { button: 'Cancel' as const };
   if (progress?.phase === 'compile') return { text: `Compiling shaders for ${id}…`, bar: {}, ...button };
   if (progress?.phase !== 'download' || progress.totalBytes === 0)
     return { text: `Loading ${id}…`, bar: {}, ...button };
   const { loadedBytes, totalBytes } = progress;
-  return {
-    text: `Downloading ${id}…`,
-    figures: `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${left}`,
-    bar: { value: loadedBytes, max: totalBytes },
-    ...button,
-  };
+  const left = secondsLeft === null ? '' : `, about ${formatSeconds(secondsLeft)}`;
+  const figures = `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}${left}`;
+  return { text: `Downloading ${id}…`, figures, bar: { value: loadedBytes, max: totalBytes }, ...button };
+}
+
+const failedView = (id: string, error: ModelState['error']): LoadView => ({
+  text: error?.message ?? `${id} could not be loaded.`,
+  button: 'Try again',
+});
+
+function idleView(id: string, downloadBytes: number | null, gpu: string): LoadView {
+  if (downloadBytes === 0) return { text: `${id} is stored in this browser.`, button: 'Load' };
+  if (downloadBytes === null) return { text: `${id} is not loaded.`, button: 'Load' };
+  // Without a time: before any download there is only the browser's guess at the connection.
+  const once = `The download happens once: ${id} stays in this browser and needs no network then.`;
+  return { text: once + gpu, figures: formatBytes(downloadBytes), button: 'Download' };
 }
 
 /** Decimal units, as browsers and disks count. */

@@ -46,25 +46,35 @@ export async function statusFailure(
   if (!isTold) return fault('upstream_failed', `failed (${status}). Try again, or later.`, more, isForCaller);
   const told = await readError(response, key);
   if (told instanceof UpstreamError) return told;
-  const said = told.message.slice(0, MAX_MESSAGE_CHARACTERS) || `The server answered ${status}.`;
+  const isShort = (retryAfterMs ?? 0) <= LONG_RETRY_AFTER_MS;
+  return toldFailure(status, told, more, isForCaller || !isLimit || isShort);
+}
+
+interface Told {
+  message: string;
+  code: string;
+  param: string;
+}
+
+function toldFailure(
+  status: number,
+  told: Told,
+  more: { retryAfterMs?: number },
+  isForCaller: boolean,
+): UpstreamError {
+  const limit = { status: 429, type: 'rate_limit_error', code: 'rate_limit_exceeded' } as const;
+  const other = { status: 400, type: 'invalid_request_error', code: null } as const;
+  const { code, ...ours } = status === 429 ? limit : other;
   return new UpstreamError(
     // The server's own code is passed on, whether localtext knows it or not; some servers send a number.
-    (told.code as ErrorCode) || (isLimit ? 'rate_limit_exceeded' : null),
-    said,
-    {
-      status: isLimit ? 429 : 400,
-      type: isLimit ? 'rate_limit_error' : type,
-      param: told.param || null,
-      ...more,
-    },
-    isForCaller || !isLimit || (retryAfterMs ?? 0) <= LONG_RETRY_AFTER_MS,
+    (told.code as ErrorCode) || code,
+    told.message.slice(0, MAX_MESSAGE_CHARACTERS) || `The server answered ${status}.`,
+    { ...ours, param: told.param || null, ...more },
+    isForCaller,
   );
 }
 
-async function readError(
-  response: Response,
-  key: string | undefined,
-): Promise<UpstreamError | { message: string; code: string; param: string }> {
+async function readError(response: Response, key: string | undefined): Promise<UpstreamError | Told> {
   try {
     const { error } = errorSchema.parse(await readJson(response, MAX_ERROR_BYTES, MAX_ERROR_MS));
     const message = key ? error.message.replaceAll(key, '(key)') : error.message;

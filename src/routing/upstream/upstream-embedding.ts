@@ -67,19 +67,20 @@ function readVectors(
   dimensions: number | undefined,
   own: number | undefined,
 ): Float32Array<ArrayBuffer>[] {
-  if (data.length !== inputs)
+  const [first] = data;
+  if (!first || data.length !== inputs)
     throw fault('upstream_failed', `gave ${data.length} vectors for ${inputs} inputs.`);
-  const length = data[0]?.embedding.length ?? 0;
+  const { length } = first.embedding;
   // Some servers ignore what they cannot do.
   if (dimensions !== undefined && length !== dimensions && length === (own ?? MAX_DIMENSIONS))
     throw unsupported(
       'dimensions',
       `must be omitted or ${length}: the server behind this model gives vectors of that length`,
     );
+  const expected = dimensions ?? own ?? length;
   const vectors: Float32Array<ArrayBuffer>[] = [];
   for (const [at, { index = at, embedding }] of data.entries()) {
-    if (embedding.length !== (dimensions ?? own ?? length))
-      throw brokeBound(`gave a vector of ${embedding.length} numbers`);
+    if (embedding.length !== expected) throw brokeBound(`gave a vector of ${embedding.length} numbers`);
     if (index < 0 || index >= inputs || vectors[index])
       throw brokeBound('gave no vector, or two, for one input');
     vectors[index] = normalised(embedding);

@@ -70,16 +70,13 @@ export async function readEmbeddingFacts(
     throw refuse(`is a ${JSON.stringify(architecture)} model, and no text encoder that localtext can run`);
   const limit = (await json('tokenizer_config.json', tokenizerFacts))?.model_max_length ?? positions;
   const trainedContextLength = Math.max(1, Math.floor(Math.min(positions - offset, limit)));
-  const modules = (await json('modules.json', modulesFacts)) ?? [];
-  const other = modules.map(({ type }) => type.split('.').at(-1) ?? '').find((type) => !MODULES.has(type));
+  const other = otherStep((await json('modules.json', modulesFacts)) ?? []);
   if (other !== undefined)
     throw refuse(`has a step ${JSON.stringify(other)} in its modules.json, which localtext does not compute`);
-  const modes = poolingModes((await json('1_Pooling/config.json', poolingFacts)) ?? { pooling_mode: 'mean' });
-  const pooling = POOLINGS.get(modes.join(' and '));
-  if (pooling === undefined)
-    throw refuse(
-      `asks for the pooling ${JSON.stringify(modes.join(' and '))} in its 1_Pooling/config.json; localtext has mean, cls and last token`,
-    );
+  const pooling = poolingOf(
+    (await json('1_Pooling/config.json', poolingFacts)) ?? { pooling_mode: 'mean' },
+    refuse,
+  );
   return {
     name: repository.split('/')[1] ?? repository,
     architecture,
@@ -89,6 +86,22 @@ export async function readEmbeddingFacts(
     trainedContextLength,
     contextLength: Math.min(trainedContextLength, MAX_CONTEXT),
   };
+}
+
+/** The first step that is no part of a text encoder. */
+const otherStep = (modules: z.output<typeof modulesFacts>): string | undefined =>
+  modules.map(({ type }) => type.split('.').at(-1) ?? '').find((type) => !MODULES.has(type));
+
+function poolingOf(
+  config: Record<string, unknown>,
+  refuse: (why: string) => Error,
+): TransformersVariant['pooling'] {
+  const modes = poolingModes(config).join(' and ');
+  const pooling = POOLINGS.get(modes);
+  if (pooling) return pooling;
+  throw refuse(
+    `asks for the pooling ${JSON.stringify(modes)} in its 1_Pooling/config.json; localtext has mean, cls and last token`,
+  );
 }
 
 /** Those that are on: a flag for each, or, in newer files, one name. */
