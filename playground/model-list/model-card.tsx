@@ -50,40 +50,15 @@ interface Facts {
 function ModelFacts({ id, status }: Facts) {
   const variant = chosenVariant(id);
   const added = addedModel(id);
-  const estimates = status?.estimates ?? {};
-  // An added model has one variant.
-  const estimate = estimates[variant?.name ?? ''] ?? (added && Object.values(estimates)[0]);
   return (
     <dl class="facts">
       <dt>For</dt>
       <dd>{PURPOSES[catalogModel(id)?.kind ?? status?.kind ?? 'chat']}</dd>
       {variant && <VariantFacts id={id} variant={variant} reasons={status?.reasons ?? []} />}
       {added && <AddedModelFacts {...added} />}
-      {estimate && (
-        <>
-          <dt>Needs</dt>
-          <dd>
-            <DeviceNeeds {...estimate} />
-          </dd>
-        </>
-      )}
+      <EstimateFacts variant={variant} isAdded={added !== undefined} estimates={status?.estimates ?? {}} />
       {!variant && !added && <OtherWeights id={id} status={status} />}
-      <dt>Backend</dt>
-      <dd>
-        {status?.fingerprint ? (
-          <code>{status.fingerprint}</code>
-        ) : (
-          <span class="quiet">chosen when it loads</span>
-        )}
-      </dd>
-      {status && status.running + status.queued > 0 && (
-        <>
-          <dt>Now</dt>
-          <dd>
-            {status.running} running, {status.queued} waiting
-          </dd>
-        </>
-      )}
+      <EngineFacts status={status} />
     </dl>
   );
 }
@@ -108,6 +83,49 @@ function VariantFacts({ id, variant, reasons }: { id: string; variant: Variant; 
       </dd>
       <dt>Context</dt>
       <dd>{count(variant.contextLength)} tokens</dd>
+    </>
+  );
+}
+
+function EngineFacts({ status }: Pick<Facts, 'status'>) {
+  return (
+    <>
+      <dt>Backend</dt>
+      <dd>
+        {status?.fingerprint ? (
+          <code>{status.fingerprint}</code>
+        ) : (
+          <span class="quiet">chosen when it loads</span>
+        )}
+      </dd>
+      {status && status.running + status.queued > 0 && (
+        <>
+          <dt>Now</dt>
+          <dd>
+            {status.running} running, {status.queued} waiting
+          </dd>
+        </>
+      )}
+    </>
+  );
+}
+
+interface Estimated {
+  variant: Variant | undefined;
+  isAdded: boolean;
+  estimates: NonNullable<ModelStatus['estimates']>;
+}
+
+function EstimateFacts({ variant, isAdded, estimates }: Estimated) {
+  // An added model has one variant.
+  const estimate = estimates[variant?.name ?? ''] ?? (isAdded ? Object.values(estimates)[0] : undefined);
+  if (!estimate) return null;
+  return (
+    <>
+      <dt>Needs</dt>
+      <dd>
+        <DeviceNeeds {...estimate} />
+      </dd>
     </>
   );
 }

@@ -61,13 +61,20 @@ async function main(): Promise<number> {
     return 0;
   } catch (error) {
     if (interrupt.signal.aborted) return 130;
-    const message = describeFileError(error);
-    if (error instanceof UsageError) console.error(`${error.message}\nlocaltext ${name} --help tells more.`);
-    else if (error instanceof CommandError) console.error(error.message);
-    else if (message !== null) console.error(message);
-    else throw error;
-    return error instanceof UsageError ? 2 : 1;
+    return tell(error, name);
   }
+}
+
+/** @returns the exit status. @throws the error, where it is no user's */
+function tell(error: unknown, name: string): number {
+  if (error instanceof UsageError) {
+    console.error(`${error.message}\nlocaltext ${name} --help tells more.`);
+    return 2;
+  }
+  const message = error instanceof CommandError ? error.message : describeFileError(error);
+  if (message === null) throw error;
+  console.error(message);
+  return 1;
 }
 
 function version(): string {
