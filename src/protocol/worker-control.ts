@@ -155,7 +155,7 @@ export interface VariantReason {
 }
 
 /** Status of a model that nothing was asked of yet. */
-export const idleStatus = (id: string, kind: Kind): ModelStatus => ({
+export const idleStatus = (id: string, kind: ModelKind): ModelStatus => ({
   id,
   kind,
   state: 'idle',

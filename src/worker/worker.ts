@@ -9,16 +9,18 @@ import type { WorkerControl } from '../protocol/worker-control.ts';
 import { hasTrustedTypes, trusting } from '../util/trusted-urls.ts';
 import { EngineHost } from './engine-host.ts';
 import { serveLinked } from './requests/serve-port.ts';
-import type { OnnxHost } from './runtimes/onnx/onnx-worker.ts';
-import type { ImageHost } from './runtimes/images/image-worker.ts';
+import type { EnginePlugin } from './runtimes/engine.ts';
 import { ENGINES } from './runtimes/registry.ts';
-import type { TemplateHost } from './runtimes/template/template-worker.ts';
-import type { WhisperHost } from './runtimes/whisper/whisper-worker.ts';
 
 // onnxruntime-web starts its threads by a plain URL.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
-const control: WorkerControl & OnnxHost & WhisperHost & TemplateHost & ImageHost = {
+/** What a worker offers that an engine has started from this script. */
+interface HelperHost {
+  helper(name: string, lock: string): Promise<object>;
+}
+
+const control: WorkerControl & HelperHost = {
   async start(options, pageFiles, decodeAudio, builtIn) {
     if (options.version !== PROTOCOL_VERSION) {
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
@@ -35,24 +37,11 @@ const control: WorkerControl & OnnxHost & WhisperHost & TemplateHost & ImageHost
 
   ping: () => Promise.resolve(),
 
-  async onnxWorker(lock) {
+  async helper(name, lock) {
     await holdLock(navigator.locks, lock);
-    return proxy((await import('./runtimes/onnx/onnx-worker.ts')).onnxWorker);
-  },
-
-  async templateWorker(lock) {
-    await holdLock(navigator.locks, lock);
-    return proxy((await import('./runtimes/template/template-worker.ts')).templateWorker);
-  },
-
-  async imageWorker(lock) {
-    await holdLock(navigator.locks, lock);
-    return proxy((await import('./runtimes/images/image-worker.ts')).imageWorker);
-  },
-
-  async whisperWorker(lock) {
-    await holdLock(navigator.locks, lock);
-    return proxy((await import('./runtimes/whisper/whisper-worker.ts')).whisperWorker);
+    const helper = Object.values<EnginePlugin>(ENGINES).flatMap(({ helpers }) => helpers?.[name] ?? [])[0];
+    if (!helper) throw new TypeError(`no engine has the helper ${name}`);
+    return proxy(await helper());
   },
 };
 

@@ -77,6 +77,8 @@ export interface EnginePlugin<V extends VariantBase = VariantBase> extends Engin
   unmet?(variant: V, page: PageServices): Promise<string | undefined>;
   /** The variant on a backend, for the host to measure which is faster. Absent, or undefined: it has only one. */
   onBackend?(variant: V, backend: Backend): V | undefined;
+  /** What workers that the engine starts from this script can be asked to run, by name. */
+  helpers?: Readonly<Record<string, () => Promise<object>>>;
   /** Imports the engine's code. */
   load(variant: V, context: EngineContext): Promise<Engine>;
 }

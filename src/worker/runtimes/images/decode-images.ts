@@ -63,7 +63,7 @@ async function decodeOne<Image>(
 
 const start = (signal: AbortSignal): Promise<Worker> =>
   ModelWorker.open(
-    (host: Remote<ImageHost>, lock) => host.imageWorker(lock),
+    (host: Remote<ImageHost>, lock) => host.helper('image', lock),
     async () => undefined,
     AbortSignal.any([signal, AbortSignal.timeout(START_TIMEOUT_MS)]),
   );

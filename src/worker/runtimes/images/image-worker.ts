@@ -48,5 +48,5 @@ async function decoded<Image>(
 /** What an engine's worker offers to one that has started it: `worker.ts`. */
 export interface ImageHost {
   /** Resolves when the worker holds the lock. */
-  imageWorker(lock: string): Promise<typeof imageWorker & ProxyMarked>;
+  helper(name: 'image', lock: string): Promise<typeof imageWorker & ProxyMarked>;
 }

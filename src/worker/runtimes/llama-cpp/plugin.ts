@@ -5,5 +5,9 @@ export const llamaCpp: EnginePlugin<WllamaVariant> = {
   ...rules,
   capabilities: ({ completionsOnly = false }, chats = !completionsOnly) =>
     chats ? ['chat', 'decisions', 'tools', 'json_schema', 'logprobs'] : ['completions', 'decisions', 'logprobs'],
+  helpers: {
+    template: async () => (await import('../template/template-worker.ts')).templateWorker,
+    image: async () => (await import('../images/image-worker.ts')).imageWorker,
+  },
   load: async (variant, context) => (await import('./load-wllama.ts')).loadWllama(variant, context),
 };

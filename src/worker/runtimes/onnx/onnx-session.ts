@@ -36,7 +36,7 @@ export class OnnxSession {
     const runtime = { script: wasm(files.script), wasm: wasm(files.wasm) };
     const { opened, threads } = await withThreads(wanted, (count) =>
       ModelWorker.open(
-        (host: Remote<OnnxHost>, lock) => host.onnxWorker(lock),
+        (host: Remote<OnnxHost>, lock) => host.helper('onnx', lock),
         (model) => model.load(variant, { ...runtime, threads: count }, proxy(read)),
         AbortSignal.any([signal, failed, ...(gpu ? [gpu.lost] : [])]),
       ),

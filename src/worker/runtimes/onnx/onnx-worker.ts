@@ -42,5 +42,5 @@ export const onnxWorker = {
 /** What an engine's worker offers to one that has started it: `worker.ts`. */
 export interface OnnxHost {
   /** Resolves when the worker holds the lock. */
-  onnxWorker(lock: string): Promise<typeof onnxWorker & ProxyMarked>;
+  helper(name: 'onnx', lock: string): Promise<typeof onnxWorker & ProxyMarked>;
 }

@@ -5,6 +5,7 @@ export const transformers: EnginePlugin<TransformersVariant> = {
   ...rules,
   capabilities: () => ['embeddings', 'decisions'],
   onBackend: (variant, device) => (variant.device ? undefined : { ...variant, device }),
+  helpers: { onnx: async () => (await import('./onnx-worker.ts')).onnxWorker },
   load: async (variant, context) =>
     (await import('./load-transformers.ts')).loadTransformers(variant, context),
 };

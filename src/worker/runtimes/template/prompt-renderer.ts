@@ -95,7 +95,7 @@ export class PromptRenderer {
     const timeout = AbortSignal.timeout(LOAD_TIMEOUT_MS);
     try {
       const worker = await ModelWorker.open(
-        (host: Remote<TemplateHost>, lock) => host.templateWorker(lock),
+        (host: Remote<TemplateHost>, lock) => host.helper('template', lock),
         async (template) => {
           fault = await template.load(this.#format);
         },

@@ -49,5 +49,5 @@ export const templateWorker = {
 /** What an engine's worker offers to one that has started it: `worker.ts`. */
 export interface TemplateHost {
   /** Resolves when the worker holds the lock. */
-  templateWorker(lock: string): Promise<typeof templateWorker & ProxyMarked>;
+  helper(name: 'template', lock: string): Promise<typeof templateWorker & ProxyMarked>;
 }

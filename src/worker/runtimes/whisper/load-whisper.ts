@@ -36,7 +36,7 @@ export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (v
   try {
     const open = (count: number) =>
       ModelWorker.open<WhisperHost, Remote<typeof whisperWorker>>(
-        (host, lock) => host.whisperWorker(lock),
+        (host, lock) => host.helper('whisper', lock),
         async (model) => {
           abilities = await model.load(
             { name, device, dtype },

@@ -87,5 +87,5 @@ export const whisperWorker = {
 /** What an engine's worker offers to one that has started it: `worker.ts`. */
 export interface WhisperHost {
   /** Resolves when the worker holds the lock. */
-  whisperWorker(lock: string): Promise<typeof whisperWorker & ProxyMarked>;
+  helper(name: 'whisper', lock: string): Promise<typeof whisperWorker & ProxyMarked>;
 }
