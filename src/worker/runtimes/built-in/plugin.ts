@@ -6,5 +6,6 @@ export const builtIn: EnginePlugin<BuiltInVariant> = {
   ...rules,
   capabilities: () => ['chat', 'json_schema'],
   unmet: (variant, page) => builtInFault(page.builtIn, variant),
+  helpers: { image: async () => (await import('../images/image-worker.ts')).imageWorker },
   load: async (variant, context) => (await import('./built-in-engine.ts')).loadBuiltIn(variant, context),
 };
