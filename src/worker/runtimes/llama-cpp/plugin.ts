@@ -4,7 +4,9 @@ import type { EnginePlugin } from '../engine.ts';
 export const llamaCpp: EnginePlugin<WllamaVariant> = {
   ...rules,
   capabilities: ({ completionsOnly = false }, chats = !completionsOnly) =>
-    chats ? ['chat', 'decisions', 'tools', 'json_schema', 'logprobs'] : ['completions', 'decisions', 'logprobs'],
+    chats
+      ? ['chat', 'decisions', 'tools', 'json_schema', 'logprobs']
+      : ['completions', 'decisions', 'logprobs'],
   helpers: {
     template: async () => (await import('../template/template-worker.ts')).templateWorker,
     image: async () => (await import('../images/image-worker.ts')).imageWorker,
