@@ -47,7 +47,7 @@ export function dataFilesOf(variant: TransformersVariant): number {
 }
 
 /** Of the files in the model's folder. */
-export const namesOf = (variant: OnnxVariant): string[] => {
+const namesOf = (variant: OnnxVariant): string[] => {
   const folder = folderOf(variant);
   return variant.files.flatMap(({ path }) => (path.startsWith(folder) ? [path.slice(folder.length)] : []));
 };
