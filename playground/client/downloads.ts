@@ -22,11 +22,11 @@ export const downloads = signal<Readonly<Record<string, Download>>>({});
 const controllers = new Map<string, AbortController>();
 const running = new Map<string, Promise<void>>();
 
-/** Loads a model until it answers; joins a load that is under way. Never rejects: the outcome is in `downloads`. */
-export function load(model: string): Promise<void> {
+/** Loads a model until it answers, `retry` also as a variant that has ended a tab; joins a load that is under way. Never rejects: the outcome is in `downloads`. */
+export function load(model: string, retry = false): Promise<void> {
   const already = running.get(model);
   if (already) return already;
-  const promise = run(model).finally(() => {
+  const promise = run(model, retry).finally(() => {
     running.delete(model);
     controllers.delete(model);
   });
@@ -45,7 +45,7 @@ export async function hold(model: string, held: boolean): Promise<void> {
   for (const id of [model, ...idsWithTheSameWeights(model)]) if (running.has(id)) update(id, { held });
 }
 
-async function run(model: string): Promise<void> {
+async function run(model: string, retry: boolean): Promise<void> {
   const controller = new AbortController();
   controllers.set(model, controller);
   // What answers already shows no progress while that is made sure of.
@@ -62,6 +62,7 @@ async function run(model: string): Promise<void> {
   try {
     const localtext = await handle;
     await localtext.ready(model, {
+      retry,
       signal: controller.signal,
       onProgress: ({ phase, loadedBytes, totalBytes, bytesPerSecond: rate = null }) => {
         if (preparing.hides(phase)) return;

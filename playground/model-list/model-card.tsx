@@ -74,7 +74,7 @@ function VariantFacts({ id, variant, reasons }: { id: string; variant: Variant; 
       </dd>
       <dt>Why these</dt>
       <dd>
-        <WhyThese reasons={reasons} />
+        <WhyThese model={id} reasons={reasons} />
       </dd>
       <dt>Size</dt>
       <dd>

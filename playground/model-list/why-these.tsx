@@ -1,12 +1,21 @@
+import { load } from '../client/downloads.ts';
 import { hubAllowed } from '../client/model-hub.ts';
 import type { VariantReason } from '../../src/index.ts';
 
 /** The engine's own account of its choice: why these weights, and what kept it from those before. */
-export function WhyThese({ reasons }: { reasons: VariantReason[] }) {
+export function WhyThese({ model, reasons }: { model: string; reasons: VariantReason[] }) {
   const others = reasons.filter(({ chosen }) => !chosen);
   return (
     <>
       {reasons.find(({ chosen }) => chosen)?.reason}
+      {others.some(({ endedTab }) => endedTab) && (
+        <p class="small">
+          A larger variant ended the tab.{' '}
+          <button type="button" class="button" onClick={() => void load(model, true)}>
+            Try it again
+          </button>
+        </p>
+      )}
       {others.length > 0 && (
         <details open={hubAllowed.value}>
           <summary>Passed over: {others.length}</summary>

@@ -54,6 +54,7 @@ export async function buildStatic() {
     ...(await buildServiceWorker('localtext-sw.js', 'sw/sw.ts', false)),
     ...(await buildServiceWorker('localtext-sw-servers.js', 'sw/sw.ts', true)),
     ...(await buildServiceWorker('localtext-sw-import.js', 'sw/import.ts', true)),
+    ...(await buildServiceWorker('localtext-sw-remove.js', 'sw/remove.ts', false)),
   ];
 }
 

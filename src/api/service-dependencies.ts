@@ -1,5 +1,5 @@
 import type { CatalogModel, VariantSampling } from '../catalog/catalog.ts';
-import type { WaitingStage } from '../protocol/engine-port.ts';
+import type { Origin, WaitingStage } from '../protocol/engine-port.ts';
 import type { ChatMessage } from '../jobs/chat.ts';
 import type { EventOf, JobOf, Kind, ModelKind } from '../jobs/kinds.ts';
 import type { ModelFacts } from '../protocol/model-facts.ts';
@@ -40,6 +40,7 @@ export interface EngineRequest {
   signal: AbortSignal;
   /** The job's model, as the directory found it. Absent: the device answers. */
   model?: ModelEntry;
+  origin?: Origin;
 }
 
 export interface ModelDirectory {

@@ -1,6 +1,8 @@
 import { PatternRouter } from 'hono/router/pattern-router';
 import type * as z from 'zod/mini';
 
+import type { Origin } from '../protocol/engine-port.ts';
+import { CALL_HEADER } from '../protocol/local-paths.ts';
 import type { RequestClient } from '../protocol/request-log.ts';
 import { type BodyRules, parseBody, readJsonObject } from './body/request-body.ts';
 import { countChatTokens, createChatCompletion } from './chat/chat.ts';
@@ -189,7 +191,23 @@ function engineFor(headers: Headers, { deviceOnly }: Admitted, engine: EngineCli
   };
 }
 
-/** `client` is told to the log, and changes nothing else. Without a `watch`, only the request's own signal is followed. */
+const withOrigin = (engine: EngineClient, origin: () => Origin): EngineClient => ({
+  run: (job, request) => engine.run(job, { ...request, origin: origin() }),
+});
+
+function originOf(
+  { headers }: Request,
+  request: string,
+  client: RequestClient | null,
+  call: Call | null,
+): Origin {
+  const origin: Origin = { client: client?.id ?? '', request };
+  if (call?.streamed) return origin;
+  const mayBeRepeated = client !== null && !headers.has(CALL_HEADER);
+  return { ...origin, background: true, ...(mayBeRepeated && { mayBeRepeated }) };
+}
+
+/** `client` is told to the log, and has a share of the engine. Without a `watch`, only the request's own signal is followed. */
 export type Service = (
   request: Request,
   client?: RequestClient | null,
@@ -220,7 +238,8 @@ export function createService(dependencies: ServiceDependencies): Service {
       const admitted = await authenticate(request.headers.get('authorization'), keys, route.purpose);
       trace?.key(admitted.label);
       const abort = followSignal(watch.gone);
-      const engine = engineFor(request.headers, admitted, dependencies.engine);
+      const origin = (): Origin => originOf(request, id, client, call);
+      const engine = engineFor(request.headers, admitted, withOrigin(dependencies.engine, origin));
       const own = { ...dependencies, models, engine };
       call = {
         id,
@@ -235,6 +254,7 @@ export function createService(dependencies: ServiceDependencies): Service {
         dependencies: own,
         warnings: [],
         servedBy: null,
+        streamed: false,
       };
       if (route.purpose === 'chat') call.leave = await enterInFlight(call);
       const response = await route.answer(call);

@@ -2,7 +2,13 @@ import type { EngineClient, EngineRequest, Waiting } from '../api/service-depend
 import { serverError, ServiceError } from '../errors/service-error.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { WireError } from '../errors/wire-error.ts';
-import { LEADER_EXIT_CHANNEL, type LeaderExit, type ServePort } from '../protocol/discovery.ts';
+import {
+  callChannel,
+  type CallEngine,
+  LEADER_EXIT_CHANNEL,
+  type LeaderExit,
+  type ServePort,
+} from '../protocol/discovery.ts';
 import {
   CREDIT_WINDOW,
   type AskerMessage,
@@ -10,7 +16,7 @@ import {
   type Question,
 } from '../protocol/engine-port.ts';
 import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
-import { engineLock, holdLock, requestLock } from '../protocol/locks.ts';
+import { engineLock, holdLock, leaderLock, requestLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WeightsCommand } from '../protocol/weights-command.ts';
 import type { WeightsReply } from '../protocol/weights-messages.ts';
@@ -34,6 +40,8 @@ export interface EngineTransport {
    * drop it. Called again, with a growing pause, until a worker has accepted one.
    */
   offer(openPort: () => MessagePort, again: boolean): Promise<void>;
+  /** The URL of the page that holds a lock, by the lock's client. */
+  urlOf?(clientId: string): Promise<string | undefined>;
   /** A worker has accepted; ports that are posted on `link` reach it without its page. */
   linkTo?(epoch: string, link: MessagePort): void;
 }
@@ -48,15 +56,15 @@ export function createEngineClient(connection: EngineConnection): EngineClient {
 function run<K extends Kind>(
   connection: EngineConnection,
   job: JobOf<K>,
-  { id, signal }: EngineRequest,
+  { id, signal, origin }: EngineRequest,
 ): AsyncGenerator<Waiting | EventOf<K>, void, undefined> {
   const progress = trackProgress(job.kind, job);
   return callEngine<Waiting | EventOf<K>, K>(connection, {
     id,
     signal,
-    nextQuestion: () => {
+    nextQuestion: (pauses) => {
       const next = progress.nextJob();
-      return next && { type: 'job', job: next };
+      return next && { type: 'job', job: next, pauses, ...(origin && { origin }) };
     },
     rest: () => progress.lastEvent?.() ?? null,
     received: () => progress.deltas,
@@ -127,8 +135,8 @@ interface EngineCall<T, K extends Kind> {
   /** Unique: the request's lock has it in its name. */
   id: string;
   signal: AbortSignal;
-  /** What to ask the next engine; null when nothing is left to ask. */
-  nextQuestion(): Question | null;
+  /** What to ask the next engine; null when nothing is left to ask. `pauses`: how often the question gave way to others. */
+  nextQuestion(pauses: number): Question | null;
   /** What ends the answer where nothing was left to ask. */
   rest?(): T | null;
   /** What a message is to the caller; null: nothing. */
@@ -172,10 +180,11 @@ async function* callEngine<T, K extends Kind = Kind>(
   const holding = holdLock(locks, requestLock(scope, id), signal);
   try {
     const deaths = new Deaths();
+    let pauses = 0;
     for (;;) {
-      const engine = await findEngine(transport, { signal, deadlineMs });
+      const engine = await findEngine({ scope, transport, locks, deadlineMs }, signal);
       await holding;
-      const question = nextQuestion();
+      const question = nextQuestion(pauses);
       if (!question) {
         engine.dismiss();
         const last = rest?.() ?? null;
@@ -195,6 +204,7 @@ async function* callEngine<T, K extends Kind = Kind>(
       } finally {
         answer.close();
       }
+      if (answer.end?.type === 'paused') pauses++;
       deaths.count(answer.end, received() > before);
       const part = read({ type: 'waiting', stage: 'loading' });
       if (part !== null) yield part;
@@ -211,11 +221,14 @@ async function* callEngine<T, K extends Kind = Kind>(
 
 /** An engine worker that has accepted our port. */
 interface FoundEngine {
-  port: MessagePort;
+  port: Port;
   epoch: string;
   /** Tells it that nothing more is asked for. */
   dismiss(): void;
 }
+
+/** Both ends of a BroadcastChannel with a random name are as those of a port; nothing can be transferred on it. */
+type Port = MessagePort | BroadcastChannel;
 
 /** Pauses between the offers of one call. */
 const OFFERS = { firstMs: 150, maxMs: 1000 };
@@ -226,16 +239,16 @@ const OFFERS = { firstMs: 150, maxMs: 1000 };
  * @throws ServiceError `engine_unavailable` at the deadline, `protocol_mismatch`, or what the leader says is wrong.
  */
 function findEngine(
-  transport: EngineTransport,
-  { signal, deadlineMs }: { signal: AbortSignal; deadlineMs: number },
+  { scope, transport, locks, deadlineMs }: Required<EngineConnection>,
+  signal: AbortSignal,
 ): Promise<FoundEngine> {
   return new Promise((resolve, reject) => {
-    const ports = new Set<MessagePort>();
+    const ports = new Set<Port>();
     let offers = 0;
     let settled = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
 
-    const settle = (finish: () => void, kept?: MessagePort): void => {
+    const settle = (finish: () => void, kept?: Port): void => {
       if (settled) return;
       settled = true;
       clearTimeout(timer);
@@ -247,34 +260,51 @@ function findEngine(
     const onAbort = (): void => settle(() => reject(signal.reason));
     const fail = (error: unknown): void => settle(() => reject(error));
 
-    const openPort = (): MessagePort => {
-      const { port1, port2 } = new MessageChannel();
-      if (settled) dismiss(port1);
-      ports.add(port1);
-      port1.onmessage = ({ data }: MessageEvent<EngineMessage>) => {
+    const listen = (port: Port): void => {
+      ports.add(port);
+      port.onmessage = ({ data }: MessageEvent<EngineMessage>) => {
         if (data.type === 'error') fail(new ServiceError(data.error));
         if (data.type !== 'accepted') return;
         if (data.version !== PROTOCOL_VERSION) return fail(protocolMismatch());
         if (data.link && !settled) transport.linkTo?.(data.epoch, data.link);
-        settle(() => resolve({ port: port1, epoch: data.epoch, dismiss: () => dismiss(port1) }), port1);
+        settle(() => resolve({ port, epoch: data.epoch, dismiss: () => dismiss(port) }), port);
       };
+    };
+    const openPort = (): MessagePort => {
+      const { port1, port2 } = new MessageChannel();
+      if (settled) dismiss(port1);
+      else listen(port1);
       return port2;
     };
 
     const offer = (again: boolean): void => {
       timer = setTimeout(offer, backoff(offers++, OFFERS), true);
+      if (again) listen(callWorker(scope));
       transport.offer(openPort, again).catch(fail);
     };
 
-    const deadline = setTimeout(() => fail(engineUnavailable(Math.round(deadlineMs / 1000))), deadlineMs);
+    const deadline = setTimeout(
+      () => void engineUnavailable(scope, transport, locks, deadlineMs).then(fail, fail),
+      deadlineMs,
+    );
     if (signal.aborted) return onAbort();
     signal.addEventListener('abort', onAbort);
     offer(false);
   });
 }
 
+/** Asks the engine worker past its page, which may not pass ports on. */
+function callWorker(scope: string): BroadcastChannel {
+  const channel = `${callChannel(scope)}:${crypto.randomUUID()}`;
+  const port = new BroadcastChannel(channel);
+  const calls = new BroadcastChannel(callChannel(scope));
+  calls.postMessage({ channel } satisfies CallEngine);
+  calls.close();
+  return port;
+}
+
 /** A worker that has accepted the port, or does so later, must not wait for a question that never comes. */
-function dismiss(port: MessagePort): void {
+function dismiss(port: Port): void {
   port.onmessage = null;
   port.postMessage({ type: 'cancel' } satisfies AskerMessage);
   port.close();
@@ -293,6 +323,7 @@ export function linked(transport: EngineTransport, locks: LockManager): EngineTr
     link = null;
   };
   return {
+    ...transport,
     async offer(openPort, again) {
       if (again) forget();
       if (link) link.postMessage({ type: 'localtext:serve' } satisfies ServePort, [openPort()]);
@@ -312,6 +343,8 @@ export function linked(transport: EngineTransport, locks: LockManager): EngineTr
 type EngineEnd =
   /** Its tab was closed or reloaded, which is no fault of the question. */
   | { type: 'leaderExited' }
+  /** It gives way to others. */
+  | { type: 'paused' }
   /** `cause`: the error that the engine could still send. */
   | { type: 'died'; cause: WireError | null };
 
@@ -357,7 +390,7 @@ class Answer<K extends Kind> {
   }
 
   #take(message: EngineMessage<K> | EngineEnd): EngineMessage<K> | null {
-    if (message.type === 'died' || message.type === 'leaderExited') {
+    if (message.type === 'died' || message.type === 'leaderExited' || message.type === 'paused') {
       this.end = message;
       return null;
     }
@@ -418,11 +451,23 @@ function watchEngine(locks: LockManager, epoch: string, report: (end: EngineEnd)
 
 // Errors.
 
-const engineUnavailable = (seconds: number): ServiceError =>
-  serverError(
+async function engineUnavailable(
+  scope: string,
+  { urlOf }: EngineTransport,
+  locks: LockManager,
+  deadlineMs: number,
+): Promise<ServiceError> {
+  const { held = [] } = await locks.query().catch(() => ({ held: [] }));
+  const leader = held.find(({ name }) => name === leaderLock(scope));
+  const url = leader?.clientId && (await urlOf?.(leader.clientId).catch(() => undefined));
+  const seconds = Math.round(deadlineMs / 1000);
+  return serverError(
     'engine_unavailable',
-    `No tab of this site offered an engine within ${seconds} s. Open a tab of this site that calls start(), keep it open, and try again.`,
+    leader
+      ? `The tab that runs the engine${url ? ` (${url})` : ''} did not respond within ${seconds} s. Close the dialog that is open there, wait until its script is done, or close that tab, and try again.`
+      : `No tab of this site offered an engine within ${seconds} s. Open a tab of this site that calls start(), keep it open, and try again.`,
   );
+}
 
 const engineFailed = (times: number): ServiceError =>
   serverError(

@@ -28,6 +28,9 @@ export const SERVICE_WORKER = 'localtext-sw.js';
 export const OWN_FILES = 'localtext-sw-files.js';
 export const SERVICE_WORKER_IMPORT = 'localtext-sw-import.js';
 
+/** In `STATIC_FOLDER`: takes the place of a service worker that is no longer wanted. */
+export const REMOVAL_WORKER = 'localtext-sw-remove.js';
+
 /** The built service worker, in `STATIC_FOLDER`: the one that can call upstream servers, or the smaller one. */
 export const builtServiceWorker = (servers: boolean): string =>
   packageFile(`${STATIC_FOLDER}/${servers ? 'localtext-sw-servers.js' : SERVICE_WORKER}`);

@@ -9,6 +9,10 @@ export interface SiteFile {
   /** Relative to the service worker's script. */
   url: string;
   revision: string | null;
+  /** Hex. The service worker stores no other body under this URL. */
+  sha256: string;
+  /** Texts that tell a page of this build where the host alters pages. Absent: the page must have the hash. */
+  marks?: string[];
 }
 
 /** A site's files, by when its service worker keeps them. */
@@ -29,11 +33,40 @@ const LARGE = 2 ** 20;
 export function addFile(files: FileLists, url: string, source: string | Uint8Array, hashed = false): void {
   if (/(^|\/)\./.test(url)) return;
   const list = Buffer.byteLength(source) > LARGE || isFallback(url) ? files.large : files.shell;
-  list.push({ url, revision: hashed ? null : revisionOf(source) });
+  const sha256 = hashOf(source);
+  const marks = isPage(url) ? marksOf(textOf(source)) : [];
+  list.push({
+    url,
+    revision: hashed ? null : sha256.slice(0, 16),
+    sha256,
+    ...(marks.length > 0 && { marks }),
+  });
 }
 
-const revisionOf = (source: string | Uint8Array): string =>
-  createHash('sha256').update(source).digest('hex').slice(0, 16);
+export const isPage = (url: string): boolean => /\.html?$/i.test(url);
+
+const hashOf = (source: string | Uint8Array): string => createHash('sha256').update(source).digest('hex');
+
+const textOf = (source: string | Uint8Array): string =>
+  typeof source === 'string' ? source : Buffer.from(source).toString();
+
+const MARK = 'localtext-build';
+
+/** The page with its build's mark in its head: hosts that add scripts to pages or minify them leave it in place. */
+export function markPage(source: string | Uint8Array): string {
+  const html = textOf(source);
+  const mark = hashOf(html).slice(0, 16);
+  const [start] = /<head(\s[^>]*)?>/i.exec(html) ?? /<!doctype[^>]*>/i.exec(html) ?? [];
+  return start ? html.replace(start, `${start}<meta name="${MARK}" content="${mark}">`) : html;
+}
+
+/** The mark of `markPage()`; else the names with a hash that the page loads. */
+function marksOf(html: string): string[] {
+  const [, mark] = new RegExp(`<meta name="${MARK}" content="([\\w-]+)"`).exec(html) ?? [];
+  if (mark !== undefined) return [mark];
+  const names = html.matchAll(/(?:src|href)="[^"]*?([\w.-]*[-._](?=[\w-]*\d)[\w-]{8,}\.(?:m?js|css))"/g);
+  return [...new Set([...names].map(([, name = '']) => name))];
+}
 
 /** Hosts read these themselves and do not serve them. `_next`, `_app` and the like are folders of a build. */
 const UNSERVED = /^(\.|_(headers|redirects|routes\.json|worker\.js)$)/;

@@ -1,4 +1,5 @@
 import {
+  fatalLoadsKey,
   statusChannel,
   type EngineStatus,
   type LoadProgress,
@@ -9,6 +10,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { loadModel, readStatus } from './engine-access.ts';
 import { AddedModels } from './added-models-handle.ts';
+import { fetchV1 } from './fetch-v1.ts';
 import { keysOf, type Keys } from './keys.ts';
 import type { Membership } from './election/join.ts';
 import { applyUpdate } from './update.ts';
@@ -31,6 +33,8 @@ export interface LocaltextStatus extends EngineStatus {
 export class Localtext extends EventTarget {
   /** For `new OpenAI({ baseURL })`. */
   readonly baseURL = `${location.origin}/v1`;
+  /** For `new OpenAI({ fetch })`: aborts reach the engine before the answer begins, and without streaming. */
+  readonly fetch: typeof fetch = fetchV1;
   /** Enrols applications: issue, list, rotate, revoke. */
   readonly keys: Keys;
   /** The stored models: list, delete, pause, cancel, export, import. */
@@ -81,8 +85,11 @@ export class Localtext extends EventTarget {
       onProgress?: (progress: LoadProgress) => void;
       signal?: AbortSignal;
       builtIn?: 'download';
+      /** Tries variants again with which a tab has ended. */
+      retry?: boolean;
     } = {},
   ): Promise<void> {
+    if (options.retry) localStorage.removeItem(fatalLoadsKey(this.#membership.leader.scope));
     const { signal: stopped } = this.#stop;
     const signal = options.signal ? AbortSignal.any([options.signal, stopped]) : stopped;
     if (options.builtIn === 'download' && this.#catalog) {

@@ -19,7 +19,9 @@ export type PageToServiceWorker =
   /** Which protocol this service worker speaks. */
   | { type: 'localtext:version' }
   /** To a waiting version: take over, unless a request runs (then the reply is the error `requests_running`). */
-  | { type: 'localtext:skip-waiting' };
+  | { type: 'localtext:skip-waiting' }
+  /** The request with this `CALL_HEADER` is aborted. Has no port, and is not answered. */
+  | { type: 'localtext:abort'; id: string };
 
 export type ServiceWorkerReply =
   { type: 'ok'; version: number } | { type: 'error'; version: number; error: WireError };
@@ -42,6 +44,16 @@ export interface ServePort {
 export const LEADER_EXIT_CHANNEL = 'localtext:leader-exit';
 export interface LeaderExit {
   epoch: string;
+}
+
+/**
+ * On this BroadcastChannel an asker calls the engine worker itself, where the page that leads does not pass its port on: a dialog is
+ * open there, or a script keeps it busy. The conversation is then on the BroadcastChannel of the call's name, in place of a port.
+ */
+export const callChannel = (scope: string): string => `${nameIn(scope)}:call`;
+export interface CallEngine {
+  /** Random, and used once. */
+  channel: string;
 }
 
 /** On this BroadcastChannel, a page without a service worker asks the others to link to the broker. */

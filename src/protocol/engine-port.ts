@@ -16,13 +16,26 @@ export type AskerMessage =
   | { type: 'cancel' };
 
 export type Question =
-  | { type: 'job'; job: Job }
+  /** `pauses`: how often the job has given way to others. */
+  | { type: 'job'; job: Job; origin?: Origin; pauses?: number }
   /** Load the model, as one of these variants; answered with `progress` and then `loaded`, or `error`. */
   | { type: 'load'; model: string; variants?: string[] }
   /** Answered with `status`. */
   | { type: 'status' }
   /** Answered with `weights`, or `error`. */
   | { type: 'weights'; command: WeightsCommand };
+
+/** Where a job comes from: in which order jobs run depends on it. */
+export interface Origin {
+  /** The page or worker that sent the request. */
+  client: string;
+  /** The request's id: its choices are jobs of one request. */
+  request: string;
+  /** The answer is not streamed: a long job gives way to those that somebody reads along. */
+  background?: true;
+  /** The client cannot tell that it has given the request up: an equal one is taken for its repetition. */
+  mayBeRepeated?: true;
+}
 
 /** Why nothing has come yet. `checking`: a prompt that is too long or a refused grammar is not found yet; `prefill`: the engine computes. */
 export type WaitingStage = 'queued' | 'loading' | 'checking' | 'prefill';
@@ -40,6 +53,8 @@ export type EngineMessage<K extends Kind = Kind> =
   /** Nothing has been generated yet, and why. `servedBy`: with `prefill`, the fingerprint of the variant that computes. */
   | { type: 'waiting'; stage: WaitingStage; servedBy?: string }
   | { type: 'event'; event: EventOf<K> }
+  /** The job gives way to others: the asker asks again for the rest. */
+  | { type: 'paused' }
   | { type: 'progress'; progress: LoadProgress }
   | { type: 'loaded' }
   | { type: 'status'; status: EngineStatus }

@@ -10,6 +10,9 @@ import type { WireError } from '../errors/wire-error.ts';
 /** Its value is `PROTOCOL_VERSION`. */
 export const PROTOCOL_HEADER = 'localtext-protocol';
 
+/** Id that the page library gives a request of `localtext.fetch`, to tell the service worker of its abort. */
+export const CALL_HEADER = 'localtext-call';
+
 /** GET → 204. Fetched by the engine worker while a request runs, to keep the service worker awake. */
 export const KEEP_ALIVE_PATH = '/localtext/keep-alive';
 

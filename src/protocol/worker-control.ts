@@ -17,6 +17,7 @@ export interface WorkerControl {
     shared: SharedFiles | null,
     decodeAudio: DecodeAudio,
     builtIn: BuiltInModel | null,
+    loads: LoadRecords,
   ): Promise<void>;
   /** Answers at once: a worker that does not has stopped running. */
   ping(): Promise<void>;
@@ -28,7 +29,20 @@ export interface PageServices {
   decodeAudio: DecodeAudio;
   /** The browser's own model; null: the catalog does not name it. */
   builtIn: BuiltInModel | null;
+  loads: LoadRecords;
 }
+
+/** Remembers loads that ended their tab, as those of a model that is too large for the device. */
+export interface LoadRecords {
+  /** All variants that are being loaded, or have not generated a token yet. */
+  begun(variants: readonly string[]): Promise<void>;
+  /** Variants with which a tab has ended. */
+  fatal(): Promise<string[]>;
+}
+
+/** Keys in `localStorage`. */
+export const loadsKey = (scope: string): string => `${nameIn(scope)}:loading`;
+export const fatalLoadsKey = (scope: string): string => `${nameIn(scope)}:fatal-loads`;
 
 export type DecodeAudio = (file: Blob) => Promise<PageAudio>;
 
@@ -152,6 +166,8 @@ export interface VariantReason {
   chosen: boolean;
   /** Follows the variant's name: `needs shader-f16, which this GPU lacks`. */
   reason: string;
+  /** It ended its tab when it was loaded: `ready(id, { retry: true })` tries it again. */
+  endedTab?: true;
 }
 
 /** Status of a model that nothing was asked of yet. */

@@ -6,6 +6,7 @@
 import { serverError } from '../errors/service-error.ts';
 import { type EngineConnection, linked } from '../connection/engine-connection.ts';
 import type { NeedEngine, PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
+import { CALL_HEADER } from '../protocol/local-paths.ts';
 import { requestsRun, scopeOf } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { browserV1 } from '../routing/browser-v1.ts';
@@ -24,10 +25,14 @@ const scope = scopeOf(self.registration.scope);
 const needEngine: NeedEngine = { type: 'localtext:need-engine', version: PROTOCOL_VERSION, scope };
 const engine: EngineConnection = {
   scope,
-  transport: linked({ offer: askWindows }, navigator.locks),
+  transport: linked({ offer: askWindows, urlOf: urlOfClient }, navigator.locks),
   locks: navigator.locks,
 };
 const v1 = browserV1(engine);
+
+async function urlOfClient(id: string): Promise<string | undefined> {
+  return (await self.clients.get(id))?.url;
+}
 
 /** Every window of the origin, also those that this service worker does not control: one of them leads. */
 async function askWindows(openPort: () => MessagePort): Promise<void> {
@@ -61,9 +66,28 @@ export async function handleV1(target: Requested): Promise<Response> {
   if (local) return local;
   if (!clientId) return v1.service(request);
   const { gone, stop } = watchClient(self.clients, clientId);
-  const watch = { gone: AbortSignal.any([request.signal, gone]), stop };
-  return v1.service(request, { id: clientId, url: request.referrer }, watch);
+  const id = request.headers.get(CALL_HEADER);
+  const signals = [request.signal, gone, ...(id === null ? [] : [abortOf(id).signal])];
+  const watch = { gone: AbortSignal.any(signals), stop };
+  try {
+    return await v1.service(request, { id: clientId, url: request.referrer }, watch);
+  } finally {
+    // From the headers on, the browser tells of an abort.
+    if (id !== null) aborts.delete(id);
+  }
 }
+
+/** By the `CALL_HEADER` of a request. */
+const aborts = new Map<string, AbortController>();
+
+function abortOf(id: string): AbortController {
+  const abort = aborts.get(id) ?? new AbortController();
+  aborts.set(id, abort);
+  return abort;
+}
+
+/** How long an abort waits for its request, which may come after it, in milliseconds. */
+const LATE_REQUEST_MS = 10_000;
 
 /**
  * Adds localtext to the site's own service worker. Call it first: later listeners do not see what it answers. It keeps
@@ -104,6 +128,12 @@ const ok: ServiceWorkerReply = { type: 'ok', version };
 export function handleMessage(event: ExtendableMessageEvent): boolean {
   const message = event.data as PageToServiceWorker | null;
   const [port] = event.ports;
+  if (message?.type === 'localtext:abort') {
+    const { id } = message;
+    abortOf(id).abort(new DOMException('The client has aborted the request.', 'AbortError'));
+    setTimeout(() => aborts.delete(id), LATE_REQUEST_MS);
+    return true;
+  }
   if (!port || typeof message !== 'object' || message === null) return false;
   const reply = async (work: Promise<ServiceWorkerReply>): Promise<void> => port.postMessage(await work);
   switch (message.type) {

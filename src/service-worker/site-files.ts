@@ -1,9 +1,10 @@
 import { withTimeout } from '../util/async.ts';
+import { sha256 } from '../util/sha256.ts';
 import { trustedScriptUrl } from '../util/trusted-urls.ts';
 
 declare const self: {
   location: { href: string };
-  registration: { scope: string };
+  registration: { scope: string; active: unknown };
   importScripts(url: string): void;
 };
 
@@ -15,28 +16,40 @@ export interface SiteFile {
   url: string;
   /** Null where the name itself has a hash of the content. */
   revision: string | null;
+  /** Hex. */
+  sha256: string;
+  /** Texts that tell a page of this build where the host alters pages. Absent: the page must have the hash. */
+  marks?: string[];
 }
+
+interface KeptFile extends Pick<SiteFile, 'sha256' | 'marks'> {
+  /** The URL under which this build's file is cached. */
+  key: string;
+}
+
+/** Why a file is not stored although its build is whole: the host does not serve it, or the storage has no room. */
+class LeftOut extends Error {}
 
 /** Files of the site in one cache: all of them from the installation on, or each from its first use on. */
 export class SiteFiles {
   readonly #cache: string;
-  /** URL → the URL under which this build's file is cached. */
-  readonly #keys: ReadonlyMap<string, string>;
+  /** By URL. */
+  readonly #files: ReadonlyMap<string, KeptFile>;
   #lost = false;
 
   /** @param name of the cache; two sites of one origin have one each */
   constructor(name: string, files: readonly SiteFile[]) {
     this.#cache = `${name} ${self.registration.scope}`;
-    this.#keys = new Map(
-      files.map(({ url, revision }) => {
+    this.#files = new Map(
+      files.map(({ url, revision, ...file }) => {
         const { href } = new URL(url, self.location.href);
-        return [href, revision === null ? href : `${href}?localtext-revision=${revision}`];
+        return [href, { ...file, key: revision === null ? href : `${href}?localtext-build=${revision}` }];
       }),
     );
   }
 
   has(url: string): boolean {
-    return this.#keys.has(url);
+    return this.#files.has(url);
   }
 
   /**
@@ -57,61 +70,73 @@ export class SiteFiles {
   }
 
   /**
-   * From the cache; otherwise from the network, and cached for the next time.
+   * From the cache; otherwise from the network, and cached for the next time if it is the build's file. A request with
+   * the cache mode `reload` passes over what is stored: its use has failed.
    * @param url the file's, which is not the request's where a folder is asked for
    */
   async respond(request: Request, url = request.url): Promise<Response> {
-    const key = this.#keys.get(url) ?? url;
-    const cached = await this.#ask((cache) => cache.match(key));
+    const file = this.#files.get(url);
+    const cached = file && request.cache !== 'reload' && (await this.#ask((cache) => cache.match(file.key)));
     if (cached) return cached;
-    const response = await fetch(request);
-    // Without room in the cache, the next request also uses the network.
-    if (response.ok && !this.#lost) this.#put(key, response.clone()).catch(() => undefined);
+    // The HTTP cache may hold another build's file of this name.
+    const unnamed = file && file.key !== url && request.mode !== 'navigate';
+    const response = await fetch(unnamed ? new Request(request, { cache: 'reload' }) : request);
+    if (file && response.ok && !this.#lost) this.#store(file, response.clone()).catch(warnOf(url));
     return response;
   }
 
-  async #put(key: string, response: Response): Promise<void> {
+  /** @throws LeftOut; Error when the answer is not the build's file */
+  async #store({ key, sha256: hash, marks }: KeptFile, response: Response): Promise<void> {
+    const { ok, status, headers } = response;
+    if ([404, 410].includes(status)) throw new LeftOut(`status ${status}`);
+    const body = new Uint8Array(await response.arrayBuffer());
+    const text = marks && new TextDecoder().decode(body);
+    if (!ok || !((await sha256(body)) === hash || marks?.every((mark) => text?.includes(mark)))) {
+      // Hosts that shrink pictures send another one.
+      const isPicture = ok && headers.get('content-type')?.startsWith('image/');
+      const reason = ok ? 'the server sent another file than this build has' : `status ${status}`;
+      throw isPicture ? new LeftOut(reason) : new Error(reason);
+    }
     const cache = await caches.open(this.#cache);
-    await cache.put(key, withoutRedirect(response));
+    // A new response: a navigation may not be answered with one that followed a redirect.
+    await cache.put(key, new Response(body, { headers })).catch((error: unknown) => {
+      throw new LeftOut(String(error));
+    });
   }
 
   /**
-   * Caches all files. A file that cannot be fetched is logged and left out: hosts leave out files of a build, and the
-   * site must work without a cache too.
+   * Caches all files. What a host leaves out, and what the storage has no room for, comes over the network later.
+   * @throws Error when a file cannot be fetched, or is not this build's: a later version is not installed then, and the
+   *   earlier build stays. A first version is installed without the file.
    */
   async install(): Promise<void> {
     const cached = await this.#cachedUrls();
     if (this.#lost) return;
-    const add = async (url: string, key: string): Promise<void> => {
-      // A hashed name never changes content, so the HTTP cache is valid.
-      const response = await fetch(url, { cache: url === key ? 'default' : 'reload' });
-      if (!response.ok) throw new Error(`status ${response.status}`);
-      await this.#put(key, response);
-    };
-    const missing = [...this.#keys].filter(([, key]) => !cached.includes(key));
+    const missing = [...this.#files].filter(([, { key }]) => !cached.includes(key));
     await Promise.all(
-      missing.map(([url, key]) =>
-        add(url, key).catch((error: unknown) =>
-          console.warn(`localtext: ${url} will not be available offline:`, error),
-        ),
-      ),
+      missing.map(async ([url, file]) => {
+        const attempt = async (cache: RequestCache) => this.#store(file, await fetch(url, { cache }));
+        try {
+          // A name with a hash never changes its content, so the HTTP cache is valid unless a wrong answer is in it.
+          await (file.key === url ? attempt('default').catch(() => attempt('reload')) : attempt('reload'));
+        } catch (error) {
+          warnOf(url)(error);
+          if (self.registration.active && !(error instanceof LeftOut)) throw error;
+        }
+      }),
     );
   }
 
   /** Deletes the files of earlier builds. */
   async deleteOutdated(): Promise<void> {
-    const current = new Set(this.#keys.values());
+    const current = new Set([...this.#files.values()].map(({ key }) => key));
     const outdated = (await this.#cachedUrls()).filter((url) => !current.has(url));
     await Promise.all(outdated.map((url) => this.#ask((cache) => cache.delete(url))));
   }
 }
 
-/** A navigation may not be answered with a response that followed a redirect. */
-function withoutRedirect(response: Response): Response {
-  if (!response.redirected) return response;
-  const { body, headers, status, statusText } = response;
-  return new Response(body, { headers, status, statusText });
-}
+const warnOf = (url: string) => (error: unknown) =>
+  console.warn(`localtext: ${url} is not stored for offline use:`, error);
 
 /** Put before the script by the Vite plugin and by `localtext init`, or set by the script `OWN_FILES`. */
 declare const __LOCALTEXT_LARGE_FILES__: readonly SiteFile[] | undefined;

@@ -1,5 +1,5 @@
 import { type AddedModelRecord, withAdded } from '../catalog/added-models.ts';
-import { type Catalog, withoutServers } from '../catalog/catalog.ts';
+import { type Catalog, hasWeights, type Variant, withoutServers } from '../catalog/catalog.ts';
 import { writeAddedModels, writeEngineFacts } from '../database/database.ts';
 import { openBackend } from '../model-files/backends/open-backend.ts';
 import { CrossOriginSource } from '../model-files/cross-origin-source.ts';
@@ -10,11 +10,13 @@ import { WeightStore } from '../model-files/weight-store.ts';
 import { takeFiles } from '../protocol/added-files.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EngineStatus, PageServices, WorkerOptions } from '../protocol/worker-control.ts';
+import { withTimeout } from '../util/async.ts';
 import { openCrossOriginStorage, type SharedFiles } from '../util/cross-origin-storage.ts';
 import { BackendBenchmark } from './benchmark/backend-benchmark.ts';
 import { detectDevice, type Device } from './device/device.ts';
 import { FactsWriter } from './models/facts-writer.ts';
 import { VariantLoader } from './models/load-variant.ts';
+import type { LoadVariantOptions } from './models/loaded-model.ts';
 import { defaultBudget, Estimates } from './models/memory-budget.ts';
 import { ModelAdder } from './models/model-adder.ts';
 import { ModelManager } from './models/model-manager.ts';
@@ -22,7 +24,10 @@ import { StatusChannel } from './models/model-status.ts';
 import { variantPlanner } from './models/variant-choice.ts';
 import { KeepAlive, type Serving } from './requests/serve-port.ts';
 import type { WeightsService } from './requests/serve-weights.ts';
-import { type Engines, runs } from './runtimes/engine.ts';
+import { type Engine, type Engines, runs } from './runtimes/engine.ts';
+
+/** How long a page may take to answer, in milliseconds. */
+const PAGE_MS = 1000;
 
 export interface HostOptions extends WorkerOptions {
   engines: Engines;
@@ -51,12 +56,16 @@ export class EngineHost implements Serving {
   readonly #benchmark: BackendBenchmark;
   readonly #loader: VariantLoader;
   readonly #keepAlive = new KeepAlive();
+  readonly #page: PageServices;
+  /** Names of variants that are being loaded, or have not generated a token yet. */
+  readonly #underWay = new Set<string>();
 
   constructor(options: HostOptions) {
     const { epoch, scope, engines, added, page, prefer = [], limits = {}, modelsUrl, wasmUrl } = options;
     const siteCatalog = withoutServers(options.catalog);
     const device = this.#device;
     this.epoch = epoch;
+    this.#page = page;
     this.scope = scope;
     this.imageOrigins = options.images?.origins ?? [];
     this.#catalog = withAdded(siteCatalog, added);
@@ -77,7 +86,8 @@ export class EngineHost implements Serving {
     this.modelManager = new ModelManager({
       catalog: this.#catalog,
       engines,
-      load: (variant, loading) => this.#loader.load(variant, loading).finally(() => this.#refreshEstimates()),
+      load: (variant, loading) => this.#load(variant, loading),
+      onFirstToken: ({ name }) => void this.#noteLoad(name, false),
       onChange: () => {
         this.#channel.changed();
         this.#facts.changed();
@@ -86,6 +96,7 @@ export class EngineHost implements Serving {
         device,
         engines,
         prefer,
+        fatal: () => this.#askPage(page.loads.fatal(), []),
         sources: {
           missingBytes: (variant) => sources.missingBytes(variant),
           fault: (variant) => engines[variant.engine]?.unmet?.(variant, page) ?? sources.fault(variant),
@@ -168,6 +179,35 @@ export class EngineHost implements Serving {
       release();
       this.#channel.changed();
     };
+  }
+
+  async #load(variant: Variant, loading: LoadVariantOptions): Promise<Engine> {
+    await this.#noteLoad(variant.name, hasWeights(variant));
+    try {
+      return await this.#loader.load(variant, loading);
+    } catch (error) {
+      await this.#noteLoad(variant.name, false);
+      throw error;
+    } finally {
+      void this.#refreshEstimates();
+    }
+  }
+
+  /** A page that is out of memory ends without a farewell: what it was doing is noted before. */
+  async #noteLoad(variant: string, isUnderWay: boolean): Promise<void> {
+    if (this.#underWay.has(variant) === isUnderWay) return;
+    if (isUnderWay) this.#underWay.add(variant);
+    else this.#underWay.delete(variant);
+    await this.#askPage(this.#page.loads.begun([...this.#underWay]), undefined);
+  }
+
+  /** A page that is blocked holds nothing up. */
+  async #askPage<T>(answer: Promise<T>, otherwise: T): Promise<T> {
+    const known = await withTimeout(
+      answer.catch(() => otherwise),
+      PAGE_MS,
+    );
+    return known ?? otherwise;
   }
 
   async #refreshEstimates(): Promise<void> {

@@ -6,19 +6,50 @@ const QUEUE_LIMIT = 64;
 /** Assumed duration of a job before the first one has finished, in milliseconds. */
 const FIRST_GUESS_MS = 5000;
 
+/** A job's claim on a slot. */
+export interface Claim {
+  /** Jobs of one client share its part of the slots. */
+  client: string;
+  /** Present: the job gives way to others. Called while the job has a slot that another is to have. */
+  onPause?: () => void;
+  /** How often the job has given way: each time it keeps its slot for longer. */
+  pauses?: number;
+}
+
+/** Added to the time that a job keeps its slot with each pause, in milliseconds: it ends however many others come. */
+const PAUSE_STEP_MS = 1000;
+
+interface Runner {
+  claim: Claim;
+  startedAt: number;
+  timer?: ReturnType<typeof setTimeout>;
+}
+
 interface Waiter {
+  claim: Claim;
+  /** Position in the fair order of all clients. */
+  turn: number;
   resolve(release: () => void): void;
   reject(error: unknown): void;
   signal: AbortSignal;
   onAbort(): void;
 }
 
-/** The queue of one engine: first come, first served, with as many jobs at once as the engine has slots. */
+const inTurn = (a: Waiter, b: Waiter): number =>
+  Number(Boolean(a.claim.onPause)) - Number(Boolean(b.claim.onPause)) || a.turn - b.turn;
+
+/**
+ * The queue of one engine, with as many jobs at once as the engine has slots. Clients take turns; a client's own jobs are
+ * served as they come. Jobs that give way wait for all others, and beside others one of them runs at most.
+ */
 export class SlotQueue {
   readonly #limit: number;
   readonly #waiting: Waiter[] = [];
+  readonly #runners = new Set<Runner>();
+  /** By client: the turn of its job that came last. */
+  readonly #lastTurns = new Map<string, number>();
+  #turn = 0;
   #slots: number;
-  #running = 0;
   #averageMs = FIRST_GUESS_MS;
 
   constructor(slots: number, limit: number = QUEUE_LIMIT) {
@@ -31,7 +62,7 @@ export class SlotQueue {
   }
 
   get running(): number {
-    return this.#running;
+    return this.#runners.size;
   }
 
   /** The engine's own number, known once it is loaded. */
@@ -42,52 +73,96 @@ export class SlotQueue {
 
   /** Whether a job that comes now must wait. */
   get busy(): boolean {
-    return this.#running >= this.#slots;
+    return this.#runners.size >= this.#slots;
   }
 
   /**
    * Waits for a slot; the function it resolves to gives the slot back, once.
    * @throws ServiceError 429 when the line is full; the signal's reason when it aborts first
    */
-  enter(signal: AbortSignal): Promise<() => void> {
+  enter(signal: AbortSignal, claim: Claim = { client: '' }): Promise<() => void> {
     if (signal.aborted) return Promise.reject(signal.reason as Error);
-    if (!this.busy && this.#waiting.length === 0) return Promise.resolve(this.#take());
-    if (this.#waiting.length >= this.#limit) return Promise.reject(this.#full());
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
+        claim,
+        turn: Math.max(this.#turn, this.#lastTurns.get(claim.client) ?? 0) + 1,
         resolve,
         reject,
         signal,
         onAbort: () => {
-          this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+          this.#drop(waiter);
           reject(signal.reason as Error);
         },
       };
+      this.#lastTurns.set(claim.client, waiter.turn);
       signal.addEventListener('abort', waiter.onAbort, { once: true });
       this.#waiting.push(waiter);
+      this.#waiting.sort(inTurn);
+      this.#admit();
+      const last = this.#waiting.at(-1);
+      if (last && this.#waiting.length > this.#limit) {
+        this.#drop(last);
+        last.reject(this.#full());
+      }
     });
   }
 
-  #take(): () => void {
-    this.#running++;
-    const start = performance.now();
-    let held = true;
+  #take(claim: Claim): () => void {
+    const runner: Runner = { claim, startedAt: performance.now() };
+    this.#runners.add(runner);
     return () => {
-      if (!held) return;
-      held = false;
-      this.#running--;
-      this.#averageMs = 0.8 * this.#averageMs + 0.2 * (performance.now() - start);
+      clearTimeout(runner.timer);
+      if (!this.#runners.delete(runner)) return;
+      this.#averageMs = 0.8 * this.#averageMs + 0.2 * (performance.now() - runner.startedAt);
       this.#admit();
     };
   }
 
   #admit(): void {
-    while (!this.busy) {
-      const next = this.#waiting.shift();
-      if (!next) return;
-      next.signal.removeEventListener('abort', next.onAbort);
-      next.resolve(this.#take());
+    for (let next = this.#next(); next; next = this.#next()) {
+      this.#turn = next.turn;
+      this.#drop(next);
+      next.resolve(this.#take(next.claim));
     }
+    if (this.#waiting.length === 0) this.#lastTurns.clear();
+    this.#makeWay();
+  }
+
+  /** The first in line, if it may run now. */
+  #next(): Waiter | undefined {
+    const [first] = this.#waiting;
+    if (!first || this.busy) return undefined;
+    const others = [...this.#runners].some(({ claim }) => !claim.onPause);
+    return first.claim.onPause && others && this.#yielding.length > 0 ? undefined : first;
+  }
+
+  /** Running jobs that give way, the one that began first at the end. */
+  get #yielding(): Runner[] {
+    return [...this.#runners].filter(({ claim }) => claim.onPause).toReversed();
+  }
+
+  /** Jobs to pause: beside others all that give way but one, and that one too where it has the last slot. */
+  get #excess(): Runner[] {
+    const isWaiting = this.#waiting.some(({ claim }) => !claim.onPause);
+    if (!isWaiting && ![...this.#runners].some(({ claim }) => !claim.onPause)) return [];
+    return isWaiting && this.#yielding.length <= 1 ? this.#yielding : this.#yielding.slice(0, -1);
+  }
+
+  #makeWay(): void {
+    for (const runner of this.#excess) {
+      const { claim, startedAt } = runner;
+      const keepsMs = (claim.pauses ?? 0) * PAUSE_STEP_MS - (performance.now() - startedAt);
+      const pause = (): void => {
+        delete runner.timer;
+        if (this.#excess.includes(runner)) claim.onPause?.();
+      };
+      runner.timer ??= setTimeout(pause, Math.max(0, keepsMs));
+    }
+  }
+
+  #drop(waiter: Waiter): void {
+    waiter.signal.removeEventListener('abort', waiter.onAbort);
+    this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
   }
 
   #full(): ServiceError {

@@ -8,7 +8,7 @@ import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WorkerControl } from '../protocol/worker-control.ts';
 import { hasTrustedTypes, trusting } from '../util/trusted-urls.ts';
 import { EngineHost } from './engine-host.ts';
-import { serveLinked } from './requests/serve-port.ts';
+import { serveCalls, serveLinked } from './requests/serve-port.ts';
 import type { EnginePlugin } from './runtimes/engine.ts';
 import { ENGINES } from './runtimes/registry.ts';
 
@@ -21,18 +21,19 @@ interface HelperHost {
 }
 
 const control: WorkerControl & HelperHost = {
-  async start(options, pageFiles, decodeAudio, builtIn) {
+  async start(options, pageFiles, decodeAudio, builtIn, loads) {
     if (options.version !== PROTOCOL_VERSION) {
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
     }
     // The lock first: an asker watches it as soon as its port is accepted.
     await holdLock(navigator.locks, engineLock(options.epoch));
     const added = await readAdded(options.scope);
-    const page = { decodeAudio, builtIn };
+    const page = { decodeAudio, builtIn, loads };
     const host = new EngineHost({ ...options, engines: ENGINES, added, page, pageFiles });
     addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
       if (data?.type === 'localtext:serve' && port) serveLinked(port, host);
     });
+    serveCalls(host);
   },
 
   ping: () => Promise.resolve(),

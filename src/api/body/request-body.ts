@@ -129,6 +129,7 @@ export async function readJsonObject(
     throw requestError(400, `The request body must be a JSON object, not ${given}.`);
   }
   const body = value as Record<string, unknown>;
+  call.streamed = body['stream'] === true;
   call.trace?.body(text, body);
   return body;
 }

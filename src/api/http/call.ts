@@ -33,6 +33,8 @@ export interface Call {
   warnings: string[];
   /** Fingerprint of the answering variant, once known. */
   servedBy: string | null;
+  /** Whether the answer is streamed, once the body has been read. */
+  streamed: boolean;
 }
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;

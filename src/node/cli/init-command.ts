@@ -6,6 +6,7 @@ import {
   builtServiceWorker,
   OWN_FILES,
   packageFile,
+  REMOVAL_WORKER,
   SERVICE_WORKER,
   SERVICE_WORKER_IMPORT,
   STATIC_FOLDER,
@@ -81,7 +82,23 @@ async function copySite(
   return { files: sources.size + SCRIPTS.length, bytes };
 }
 
+const REMOVALS = new Set(['caches', 'all']);
+
+/** Removes the built files, and puts a service worker in the place of localtext's that removes it from visitors' browsers. */
+async function removeSite(folder: string, what: string): Promise<void> {
+  const script = await readFile(packageFile(`${STATIC_FOLDER}/${REMOVAL_WORKER}`), 'utf8');
+  const removal = `self.__LOCALTEXT_REMOVE__=${JSON.stringify(what)};\n${script}`;
+  await makeWritableFolder(folder);
+  await rm(join(folder, 'localtext'), { recursive: true, force: true });
+  const scripts = { [SERVICE_WORKER]: removal, [SERVICE_WORKER_IMPORT]: removal, [OWN_FILES]: '' };
+  for (const [name, text] of Object.entries(scripts)) {
+    const target = join(folder, name);
+    await naming(target, writeFile(target, text));
+  }
+}
+
 export const help = `Usage: localtext init <folder> [--offline] [--servers]
+       localtext init <folder> --remove[=all]
 
 Copies what a site without a bundler needs into the folder that it is served from: the page library as one module
 (localtext/localtext.js), its workers, the engines' WASM files, and the service worker. Run it again after each update
@@ -90,23 +107,44 @@ of localtext.
   --offline   the service worker keeps the folder's other files too (pages, styles, scripts, images; no weights), so
               that the site opens without a network. Run it again whenever they change.
   --servers   the service worker can call the upstream servers of a catalog, and is 4 KB larger.
+  --remove    removes localtext from a site: deletes its files from the folder, and writes a service worker that deletes
+              the site's files from visitors' browsers, unregisters itself and reloads their pages once. --remove=all:
+              weights, keys and conversations too.
   --help      this text`;
 
 export async function run(args: string[]): Promise<void> {
   const { values, positionals } = parseFlags({
-    args,
+    args: args.map((arg) => (arg === '--remove' ? '--remove=caches' : arg)),
     allowPositionals: true,
     options: {
+      remove: { type: 'string' },
       offline: { type: 'boolean', default: false },
       servers: { type: 'boolean', default: false },
     },
   });
   const [folder, ...others] = positionals;
   if (folder === undefined || others.length > 0) throw new UsageError('localtext init takes one folder.');
+  const { remove } = values;
+  if (remove !== undefined) {
+    if (!REMOVALS.has(remove)) throw new UsageError(`--remove takes no value, or "all"; not "${remove}".`);
+    if (values.offline || values.servers) throw new UsageError('--remove goes with no other option.');
+    await removeSite(resolve(folder), remove);
+    console.log(removed(folder));
+    return;
+  }
   const { files, bytes } = await copySite(resolve(folder), values);
   console.log(`Copied ${files} files (${(bytes / 1e6).toFixed(1)} MB) to ${folder}.`);
   console.log(whatIsLeft(folder));
 }
+
+const removed = (folder: string): string =>
+  [
+    `Put a service worker into ${folder} that removes localtext from visitors' browsers.`,
+    '',
+    'Left to do:',
+    '1. Remove start() and the plugin from the site, and its models from the folder.',
+    `2. Deploy the folder, with ${SERVICE_WORKER}, for as long as visitors may come back.`,
+  ].join('\n');
 
 function whatIsLeft(folder: string): string {
   const models = join(folder, 'models');

@@ -18,7 +18,7 @@ import {
   SERVICE_WORKER_IMPORT,
   STATIC_FOLDER,
 } from '../package-files.ts';
-import { addFile, addFolder, ownFilesScript, type FileLists } from '../site-files.ts';
+import { addFile, addFolder, isPage, markPage, ownFilesScript, type FileLists } from '../site-files.ts';
 import { apiHint, headersFor, notFound, serveFile, serveScript } from './middlewares.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { serviceWorker } from './service-worker.ts';
@@ -155,6 +155,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
         for (const file of Object.values(bundle)) {
           const { fileName } = file;
           if (fileName.endsWith('.map')) continue;
+          if (file.type === 'asset' && isPage(fileName)) file.source = markPage(file.source);
           const source = file.type === 'chunk' ? file.code : file.source;
           const isHashed = fileName.startsWith(hashed);
           addFile(files, fileName, source, isHashed);

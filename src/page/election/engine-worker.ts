@@ -5,6 +5,7 @@ import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { engineLock } from '../../protocol/locks.ts';
 import { blockedMessage, onBlockedWorker } from '../../util/policy-violations.ts';
 import { withTrustedWorkers } from '../../util/trusted-urls.ts';
+import { StoredLoads } from './load-records.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { abortable, delay, withTimeout } from '../../util/async.ts';
 
@@ -60,6 +61,7 @@ export async function spawnEngineWorker(
     : null;
   signal.throwIfAborted();
   const epoch = crypto.randomUUID();
+  const loads = new StoredLoads(scope);
   const started = new AbortController();
   const blocked = whenBlocked(started.signal);
   // Written out twice, as bundlers look for these very words.
@@ -83,11 +85,13 @@ export async function spawnEngineWorker(
         shared && comlink.proxy(shared),
         comlink.proxy(decodeAudio),
         builtIn && comlink.proxy(builtIn),
+        comlink.proxy(loads),
       ),
       blocked,
       failure(worker, AbortSignal.any([signal, AbortSignal.timeout(START_TIMEOUT_MS)]), started.signal),
     ]);
   } catch (error) {
+    loads.stop();
     worker.terminate();
     throw error;
   } finally {
@@ -103,6 +107,7 @@ export async function spawnEngineWorker(
     terminate() {
       ended.abort();
       builtIn?.stop();
+      loads.stop();
       control[comlink.releaseProxy]();
       worker.terminate();
     },

@@ -19,6 +19,10 @@ import { requireWasm } from './load-failed.ts';
 import { loadProgress, onlyForward } from './load-progress.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
 import type { StoredFile } from '../../model-files/stored-file.ts';
+import { FileReplaced } from '../runtimes/engine-file.ts';
+
+/** An engine has a script and a WASM file. */
+const MAX_REPLACED = 2;
 
 export interface LoaderOptions {
   engines: Engines;
@@ -74,10 +78,11 @@ export class VariantLoader {
 
   async #load(variant: Variant, backend: Backend | null, options: LoadVariantOptions): Promise<Engine> {
     const onBackend = (backend && this.#on(variant, backend)) ?? variant;
-    for (;;) {
+    for (let replaced = 0; ;) {
       try {
         return await this.#loadIntact(onBackend, options);
       } catch (error) {
+        if (error instanceof FileReplaced && replaced++ < MAX_REPLACED) continue;
         const full = error instanceof ServiceError && error.code === 'storage_full';
         if (!full || options.signal.aborted) throw error;
         await this.#options.modelStorage.makeMoreRoom(variant.files);

@@ -39,6 +39,8 @@ export interface ModelManagerOptions {
   /** Default: those of this package. */
   engines?: Engines;
   onDeviceLost?: (variant: Variant) => void;
+  /** Called with each first part of an answer. */
+  onFirstToken?: (variant: Variant) => void;
 }
 
 /** Which models are in memory. Ids that stand on the same weights share one engine and one queue. */
@@ -55,6 +57,7 @@ export class ModelManager {
   readonly #facts: VariantFacts;
   readonly #engines: Engines;
   readonly #onDeviceLost: (variant: Variant) => void;
+  readonly onFirstToken: (variant: Variant) => void;
 
   constructor({
     catalog,
@@ -65,7 +68,9 @@ export class ModelManager {
     facts = {},
     engines = ENGINES,
     onDeviceLost = () => undefined,
+    onFirstToken = () => undefined,
   }: ModelManagerOptions) {
+    this.onFirstToken = onFirstToken;
     this.#onDeviceLost = onDeviceLost;
     this.#facts = facts;
     this.#catalog = catalog;
@@ -98,7 +103,7 @@ export class ModelManager {
     { onProgress, replan, ...limit }: { onProgress?: OnProgress; replan?: boolean } & Limit = {},
   ): Promise<LoadedModel> {
     const model = this.#model(id);
-    if (replan && this.#lacksExternal(model)) this.#plans.delete(id);
+    if (replan && (this.#lacksExternal(model) || this.#endedTab(model))) this.#plans.delete(id);
     const plan = await abortable(this.#planned(model), signal);
     let failure: unknown = null;
     const candidates = this.#allowed(model, limit, plan.candidates);
@@ -131,6 +136,10 @@ export class ModelManager {
       }
     }
     throw failure ?? noVariant(id, plan.reasons, limit.deviceOnly);
+  }
+
+  #endedTab({ id }: CatalogModel): boolean {
+    return this.#plans.get(id)?.reasons.some(({ endedTab }) => endedTab) ?? false;
   }
 
   /** The model's variants after this one that the request may use, by their names. */

@@ -21,16 +21,19 @@ export interface PlannerOptions {
   engines: Engines;
   /** Names of variants that the page prefers, the most wanted first. */
   prefer?: readonly string[];
+  /** Names of variants with which a tab has ended. Where another can run, they are skipped. */
+  fatal?: () => Promise<readonly string[]>;
 }
 
 /** Orders a model's variants by what the device can do and where its weights are available. */
-export function variantPlanner({ device, sources, engines, prefer = [] }: PlannerOptions): PlanVariants {
+export function variantPlanner(options: PlannerOptions): PlanVariants {
+  const { device, sources, engines, prefer = [], fatal = async () => [] } = options;
   /** Asks a hub, or for a manifest, only for what the device can run. */
   const faultOf = async (variant: Variant): Promise<string | undefined> =>
     unmetNeed(variant, await device, await sources.missingBytes(variant), engines) ??
     (await sources.fault(variant));
   return async ({ variants }, faults) => {
-    const candidates: Variant[] = [];
+    let candidates: Variant[] = [];
     const skipped: VariantReason[] = [];
     for (const variant of inOrder(variants, prefer)) {
       const { name, engine, optIn } = variant;
@@ -41,6 +44,13 @@ export function variantPlanner({ device, sources, engines, prefer = [] }: Planne
       if (reason === undefined) candidates.push(variant);
       else if (candidates.length === 0) skipped.push({ variant: name, engine, chosen: false, reason });
     }
+    const ended = await fatal();
+    const others = candidates.filter(({ name }) => !ended.includes(name));
+    if (others.length > 0) {
+      for (const { name: variant, engine } of candidates.slice(0, candidates.indexOf(others[0] as Variant)))
+        skipped.push({ variant, engine, chosen: false, reason: ENDED_TAB, endedTab: true });
+      candidates = others;
+    }
     const [first] = candidates;
     if (!first) return { candidates, reasons: skipped };
     const { name, engine } = first;
@@ -50,6 +60,9 @@ export function variantPlanner({ device, sources, engines, prefer = [] }: Planne
     return { candidates, reasons: [{ variant: name, engine, chosen: true, reason }, ...skipped] };
   };
 }
+
+const ENDED_TAB =
+  'ended its tab the last time it was loaded: it may be too large for this device. ready(id, { retry: true }) tries it again';
 
 /** Variants that the page prefers, then the others, each in their order. */
 function inOrder(variants: readonly Variant[], prefer: readonly string[]): Variant[] {

@@ -3,6 +3,7 @@ import { serverError } from '../../errors/service-error.ts';
 import {
   answers,
   type EventOf,
+  type Job,
   type JobEvent,
   type JobKinds,
   type JobOf,
@@ -10,20 +11,39 @@ import {
   KINDS,
   limited,
 } from '../../jobs/kinds.ts';
-import type { WaitingStage } from '../../protocol/engine-port.ts';
+import type { Origin, WaitingStage } from '../../protocol/engine-port.ts';
+import { abortable } from '../../util/async.ts';
 import { showSpan, type SpanDetail } from '../../util/user-timing.ts';
 import type { LoadedModel } from '../models/loaded-model.ts';
 import type { ModelManager } from '../models/model-manager.ts';
 import type { Engine } from '../runtimes/engine.ts';
+import type { Claim } from '../slot-queue.ts';
 import { rulesOf } from './job-rules.ts';
 
 /** Why nothing has come yet; with `prefill`, the fingerprint of the variant that computes. */
 export type OnStage = (stage: WaitingStage, servedBy?: string) => void;
 
-interface Reader<K extends Kind> {
+export interface Reader<K extends Kind> {
   onStage: OnStage;
   /** Takes the next event. The engine generates no further until it resolves. */
   send(event: EventOf<K>): Promise<void> | void;
+}
+
+/** Thrown where a job gives way to others: its asker asks again. */
+export class JobPaused extends Error {}
+
+/** Tokens of a reply that is short enough to run to its end. */
+const SHORT_REPLY = 128;
+
+const givesWay = (job: Job, origin: Origin | undefined): boolean =>
+  job.kind === 'chat' && origin?.background === true && !((job.maxTokens ?? Infinity) <= SHORT_REPLY);
+
+export interface JobRequest<K extends Kind> {
+  id: string;
+  job: JobOf<K>;
+  imageOrigins: readonly string[];
+  origin?: Origin;
+  pauses?: number;
 }
 
 /**
@@ -32,7 +52,7 @@ interface Reader<K extends Kind> {
  */
 export async function serveJob<K extends Kind>(
   modelManager: ModelManager,
-  request: { id: string; job: JobOf<K>; imageOrigins: readonly string[] },
+  request: JobRequest<K>,
   signal: AbortSignal,
   reader: Reader<K>,
 ): Promise<void> {
@@ -47,30 +67,44 @@ export async function serveJob<K extends Kind>(
 /** @returns the model's next variants, which are to run the job; null when it is done */
 async function serveOnce<K extends Kind>(
   modelManager: ModelManager,
-  { id, job }: { id: string; job: JobOf<K> },
+  { id, job, origin, pauses = 0 }: JobRequest<K>,
   signal: AbortSignal,
   { onStage, send }: Reader<K>,
 ): Promise<string[] | null> {
   const began = performance.now();
-  const { loadedModel, engine, leave } = await enterQueue(modelManager, job, signal, onStage);
+  const turn = new AbortController();
+  const pause = (): void => turn.abort(new JobPaused('The job gives way to others.'));
+  const claim = { client: origin?.client ?? '', pauses, ...(givesWay(job, origin) && { onPause: pause }) };
+  const either = AbortSignal.any([signal, turn.signal]);
+  const { loadedModel, engine, leave } = await enterQueue(modelManager, job, either, onStage, claim);
   try {
     onStage('checking');
     const queueMs = performance.now() - began;
     const detail = { requestId: id, model: job.model };
     showSpan('queue', queueMs, detail);
     const onPrefill = () => onStage('prefill', engine.fingerprint);
-    const events = rulesOf<K>(job.kind).run(engine, job, signal, onPrefill);
+    const events = rulesOf<K>(job.kind).run(engine, job, either, onPrefill);
+    let hasBegun = false;
     for await (const event of events) {
+      if (!hasBegun && event.type !== 'accepted') {
+        hasBegun = true;
+        modelManager.onFirstToken(loadedModel.variant);
+      }
       if (event.type === 'done') {
         showTimings(event.timings, detail);
         event.timings.queueMs = queueMs;
       }
-      await send(event);
+      // A reader without credit must not hold a slot that another is to have.
+      await abortable(Promise.resolve(send(event)), either);
     }
     return null;
   } catch (error) {
-    const variants = toWireError(error).passOn ? modelManager.after(job.model, loadedModel.variant, job) : [];
+    const variants =
+      !either.aborted && toWireError(error).passOn
+        ? modelManager.after(job.model, loadedModel.variant, job)
+        : [];
     await modelManager.failed(loadedModel, engine, error);
+    either.throwIfAborted();
     if (variants.length === 0) throw error;
     return variants;
   } finally {
@@ -98,12 +132,13 @@ async function enterQueue<K extends Kind>(
   job: JobOf<K>,
   signal: AbortSignal,
   onStage: OnStage,
+  claim: Claim,
 ): Promise<Place<K>> {
   const { model, kind } = job;
   for (;;) {
     const loadedModel = modelManager.loadedModel(model, kind, job);
     const leaveQueue = new AbortController();
-    const queued = loadedModel.queue.enter(AbortSignal.any([signal, leaveQueue.signal]));
+    const queued = loadedModel.queue.enter(AbortSignal.any([signal, leaveQueue.signal]), claim);
     const giveUp = () => {
       leaveQueue.abort();
       queued.then(

@@ -1,6 +1,7 @@
 import { toWireError } from '../../errors/engine-errors.ts';
 import { requestError } from '../../errors/service-error.ts';
-import type { JobEvent } from '../../jobs/kinds.ts';
+import type { JobEvent, Kind } from '../../jobs/kinds.ts';
+import { callChannel, type CallEngine } from '../../protocol/discovery.ts';
 import { type AskerMessage, CREDIT_WINDOW, type EngineMessage } from '../../protocol/engine-port.ts';
 import { KEEP_ALIVE_MS, KEEP_ALIVE_PATH, PROTOCOL_HEADER } from '../../protocol/local-paths.ts';
 import { requestLock } from '../../protocol/locks.ts';
@@ -8,7 +9,8 @@ import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { EngineStatus, LoadProgress } from '../../protocol/worker-control.ts';
 import { abortable, createDeferred, type Deferred } from '../../util/async.ts';
 import type { ModelManager } from '../models/model-manager.ts';
-import { serveJob } from './serve-job.ts';
+import { JobPaused, type Reader, serveJob } from './serve-job.ts';
+import { SharedJobs } from './shared-jobs.ts';
 import { serveWeights, type WeightsService } from './serve-weights.ts';
 
 type AskedQuestion = Extract<AskerMessage, { id: string }>;
@@ -18,6 +20,8 @@ const SILENCE_MS = 30_000;
 
 /** Least time between two progress messages, in milliseconds. */
 const PROGRESS_MS = 100;
+
+const shared = new SharedJobs();
 
 export interface Serving {
   epoch: string;
@@ -33,10 +37,11 @@ export interface Serving {
 }
 
 /** Answers the single request of a port. */
-export function servePort(port: MessagePort, serving: Serving, link?: MessagePort): void {
+export function servePort(port: MessagePort | BroadcastChannel, serving: Serving, link?: MessagePort): void {
   const abort = new AbortController();
   const credit = new Credit();
-  const send = (message: EngineMessage, transfer: Transferable[] = []) => port.postMessage(message, transfer);
+  const send = (message: EngineMessage, transfer: Transferable[] = []): void =>
+    'name' in port ? port.postMessage(message) : port.postMessage(message, transfer);
   const silence = setTimeout(() => port.close(), SILENCE_MS);
   let asked = false;
 
@@ -66,6 +71,10 @@ export function servePort(port: MessagePort, serving: Serving, link?: MessagePor
     } catch (error) {
       // An aborted request has no reader.
       if (abort.signal.aborted) return;
+      if (error instanceof JobPaused) {
+        send({ type: 'paused' });
+        return;
+      }
       if (toWireError(error).code === 'engine_failed') console.error('localtext: a request failed', error);
       send({ type: 'error', error: toWireError(error) });
     } finally {
@@ -105,15 +114,20 @@ export function servePort(port: MessagePort, serving: Serving, link?: MessagePor
       });
       send({ type: 'loaded' });
     } else {
-      const { id, job } = question;
-      await serveJob(modelManager, { id, job, imageOrigins }, signal, {
+      const reader: Reader<Kind> = {
         onStage: (stage, servedBy) =>
           send({ type: 'waiting', stage, ...(servedBy !== undefined && { servedBy }) }),
         async send(event) {
           if (event.type === 'delta') await credit.take(signal);
           send({ type: 'event', event }, transferablesOf(event));
         },
-      });
+      };
+      const { job } = question;
+      const request = { ...question, imageOrigins };
+      if (job.kind !== 'chat') return serveJob(modelManager, request, signal, reader);
+      await shared.run({ ...question, job }, reader, signal, (followed, abandoned) =>
+        serveJob<'chat'>(modelManager, { ...request, job }, abandoned, followed),
+      );
     }
   }
 }
@@ -123,6 +137,12 @@ export function serveLinked(port: MessagePort, serving: Serving): void {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = ({ ports: [next] }) => next && servePort(next, serving);
   servePort(port, serving, port2);
+}
+
+/** Answers those that the page does not pass on: it may be blocked. */
+export function serveCalls(serving: Serving): void {
+  new BroadcastChannel(callChannel(serving.scope)).onmessage = ({ data }: MessageEvent<CallEngine>) =>
+    servePort(new BroadcastChannel(data.channel), serving);
 }
 
 /** How many deltas the asker still has room for. One taker at a time. */

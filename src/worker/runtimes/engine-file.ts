@@ -5,6 +5,9 @@ import { serverError, type ServiceError } from '../../errors/service-error.ts';
 const good = new Set<string>();
 const begun = new Set<string>();
 
+/** A cache had a wrong answer under the file's name, which is now replaced: the engine can be started again. */
+export class FileReplaced extends Error {}
+
 /** An engine that has not started by then may be waiting forever. */
 const START_TIMEOUT_MS = 5000;
 
@@ -14,7 +17,7 @@ const START_TIMEOUT_MS = 5000;
  * @throws ServiceError `model_load_failed`
  */
 export async function watchWasm(url: string, signal: AbortSignal): Promise<void> {
-  if (!begun.has(url)) await read(url, signal);
+  if (!begun.has(url)) await pastCaches(signal, (cache) => read(url, signal, cache));
   begun.add(url);
   await delay(START_TIMEOUT_MS, signal);
   await checkWasm(url, signal);
@@ -26,13 +29,26 @@ export async function watchWasm(url: string, signal: AbortSignal): Promise<void>
  */
 export async function checkWasm(url: string, signal: AbortSignal): Promise<void> {
   if (good.has(url)) return;
-  if (!WebAssembly.validate(await read(url, signal)))
-    throw failed(url, 'is cut short, or too new for this browser');
+  await pastCaches(signal, async (cache) => {
+    if (!WebAssembly.validate(await read(url, signal, cache)))
+      throw failed(url, 'is cut short, or too new for this browser');
+  });
   good.add(url);
 }
 
-async function read(url: string, signal: AbortSignal): Promise<ArrayBuffer> {
-  const bytes = await fetchFile(url, signal, (response) => response.arrayBuffer());
+/** Fetches a file once more past all caches where it is wrong, as a wrong answer may be stored. @throws FileReplaced when it is right then */
+async function pastCaches<T>(signal: AbortSignal, attempt: (cache: RequestCache) => Promise<T>): Promise<T> {
+  try {
+    return await attempt('default');
+  } catch {
+    signal.throwIfAborted();
+  }
+  await attempt('reload');
+  throw new FileReplaced('A cache had a wrong file of the engine, which has been fetched again.');
+}
+
+async function read(url: string, signal: AbortSignal, cache: RequestCache): Promise<ArrayBuffer> {
+  const bytes = await fetchFile(url, { signal, cache }, (response) => response.arrayBuffer());
   const [a, b, c, d] = new Uint8Array(bytes, 0, Math.min(4, bytes.byteLength));
   if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d) throw failed(url, 'is not a WebAssembly file');
   return bytes;
@@ -40,22 +56,24 @@ async function read(url: string, signal: AbortSignal): Promise<ArrayBuffer> {
 
 /** Reads an engine's script. Some servers answer a missing one with a web page. @throws ServiceError `model_load_failed` */
 export async function readScript(url: string, signal: AbortSignal): Promise<string> {
-  const text = await fetchFile(url, signal, (response) => response.text());
-  if (/^\s*(<|$)/.test(text)) throw failed(url, 'is not a script');
-  return text;
+  return pastCaches(signal, async (cache) => {
+    const text = await fetchFile(url, { signal, cache }, (response) => response.text());
+    if (/^\s*(<|$)/.test(text)) throw failed(url, 'is not a script');
+    return text;
+  });
 }
 
 async function fetchFile<T>(
   url: string,
-  signal: AbortSignal,
+  init: { signal: AbortSignal; cache: RequestCache },
   readBody: (response: Response) => Promise<T>,
 ): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(url, { signal });
+    response = await fetch(url, init);
     if (response.ok) return await readBody(response);
   } catch (error) {
-    signal.throwIfAborted();
+    init.signal.throwIfAborted();
     throw unreachable(url, error);
   }
   throw failed(url, `could not be downloaded: the server answered ${response.status}`);

@@ -7,7 +7,7 @@ import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/util/async.ts';
 import type { Engine } from '../../../src/worker/runtimes/engine.ts';
 import { ModelManager } from '../../../src/worker/models/model-manager.ts';
-import { servePort, type Serving } from '../../../src/worker/requests/serve-port.ts';
+import { serveCalls, servePort, type Serving } from '../../../src/worker/requests/serve-port.ts';
 import { StatusChannel } from '../../../src/worker/models/model-status.ts';
 
 const TOKEN_MS = 20;
@@ -46,7 +46,7 @@ const control: WorkerControl = {
       load: async () => countingEngine,
       onChange: () => channel.changed(),
     });
-    resolveServing({
+    const started: Serving = {
       epoch,
       scope,
       modelManager,
@@ -56,7 +56,9 @@ const control: WorkerControl = {
       weights: {} as Serving['weights'],
       status,
       onRequest: () => () => channel.changed(),
-    });
+    };
+    serveCalls(started);
+    resolveServing(started);
   },
   ping: () => Promise.resolve(),
 };

@@ -111,6 +111,25 @@ describe('a transcription', () => {
 });
 
 describe('a chat', () => {
+  it('that gives way is asked for again, from where it was, and says how often it has', async () => {
+    const client = setUp();
+    const asked: Question[] = [];
+    lead(({ question, send }) => {
+      asked.push(question);
+      for (const message of [accepted(), delta(`${asked.length} `)]) send(message);
+      send(asked.length < 5 ? { type: 'paused' } : done(1));
+    });
+    const origin = { client: 'page', request: 'r1', background: true } as const;
+    const events = await collect(client.run({ ...chatJob, maxTokens: 9 }, { ...ask(), origin }));
+    expect(textOf(events)).toBe('1 2 3 4 5 ');
+    expect(asked.map((question) => question.type === 'job' && question.pauses)).toEqual([0, 1, 2, 3, 4]);
+    expect(asked[4]).toMatchObject({
+      origin,
+      job: { resume: { text: '1 2 3 4 ', tokens: 4 }, maxTokens: 5 },
+    });
+    expect(events.at(-1)).toMatchObject({ usage: { completionTokens: 5 } });
+  });
+
   it('yields what the engine sends, and lets go of the lock it held', async () => {
     const client = setUp();
     let heldWhileAsked: string[] = [];

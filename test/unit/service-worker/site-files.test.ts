@@ -1,11 +1,20 @@
+import { createHash } from 'node:crypto';
+
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { ownFiles, SiteFiles } from '../../../src/service-worker/site-files.ts';
+import { ownFiles, SiteFiles, type SiteFile } from '../../../src/service-worker/site-files.ts';
 import { virtualTime } from '../../support/virtual-time.ts';
 
 virtualTime();
 
 const SITE = 'https://site.example/app/';
+const BODY = 'of this build';
+const listed = (url: string, revision: string | null, marks?: string[]): SiteFile => ({
+  url,
+  revision,
+  sha256: createHash('sha256').update(BODY).digest('hex'),
+  ...(marks && { marks }),
+});
 const importScripts = vi.fn<(url: string) => void>();
 
 beforeEach(() => {
@@ -22,8 +31,8 @@ afterEach(() => {
 
 test('a worker that another tool has bundled imports the list beside it', () => {
   importScripts.mockImplementation(() => {
-    vi.stubGlobal('__LOCALTEXT_SMALL_FILES__', [{ url: 'assets/worker-1.js', revision: null }]);
-    vi.stubGlobal('__LOCALTEXT_LARGE_FILES__', [{ url: 'localtext/wasm/wllama.wasm', revision: '1' }]);
+    vi.stubGlobal('__LOCALTEXT_SMALL_FILES__', [listed('assets/worker-1.js', null)]);
+    vi.stubGlobal('__LOCALTEXT_LARGE_FILES__', [listed('localtext/wasm/wllama.wasm', '1')]);
   });
   const { small, large } = ownFiles();
   expect(importScripts.mock.calls).toEqual([[`${SITE}localtext-sw-files.js`]]);
@@ -52,7 +61,7 @@ test('where the cache does not answer, it is installed without, and files come o
   vi.stubGlobal('caches', { open: () => Promise.resolve(cache) });
   vi.stubGlobal('fetch', () => Promise.resolve(new Response('of the network')));
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
-  const files = new SiteFiles('files', [{ url: 'index.html', revision: '1' }]);
+  const files = new SiteFiles('files', [listed('index.html', '1')]);
   await files.install();
   await files.deleteOutdated();
   const response = await files.respond(new Request(`${SITE}index.html`));
@@ -61,4 +70,97 @@ test('where the cache does not answer, it is installed without, and files come o
   expect(cache.match).not.toHaveBeenCalled();
   expect(cache.put).not.toHaveBeenCalled();
   expect(warn.mock.calls).toEqual([[expect.stringMatching(/the cache does not answer/)]]);
+});
+
+/** A host that answers with these in turn, the last one again and again; and a cache that is asked for real. */
+function site(...answers: (Response | Error)[]): { stored: Map<string, string>; asked: RequestCache[] } {
+  const stored = new Map<string, string>();
+  const asked: RequestCache[] = [];
+  const cache = {
+    keys: async () => [...stored.keys()].map((url) => ({ url })),
+    match: async (key: string) => (stored.has(key) ? new Response(stored.get(key)) : undefined),
+    put: async (key: string, response: Response) => stored.set(key, await response.text()),
+  };
+  vi.stubGlobal('caches', { open: () => Promise.resolve(cache) });
+  vi.stubGlobal('fetch', async (request: Request | string, init?: RequestInit) => {
+    asked.push(init?.cache ?? (request instanceof Request ? request.cache : 'default'));
+    const answer = answers.length > 1 ? answers.shift() : answers[0];
+    if (answer instanceof Response) return answer.clone();
+    throw answer;
+  });
+  vi.spyOn(console, 'warn').mockReturnValue();
+  return { stored, asked };
+}
+
+const html = { headers: { 'content-type': 'text/html' } };
+const login = (): Response => new Response('<title>Log in</title>', html);
+const update = (): void => void vi.stubGlobal('registration', { scope: SITE, active: {} });
+
+const WRONG: [string, Response | Error][] = [
+  ['another body', login()],
+  ['a failing server', new Response(BODY, { status: 503 })],
+  ['a page that asks to sign in', new Response('Log in', { status: 401 })],
+  ['no network', new TypeError('Failed to fetch')],
+];
+
+test.each(WRONG)(
+  'an update is not installed with %s; a first version is, without the file',
+  async (_, wrong) => {
+    const { stored } = site(wrong);
+    const files = new SiteFiles('files', [listed('app.js', '1')]);
+    await files.install();
+    update();
+    await expect(files.install()).rejects.toThrow();
+    expect(stored.size).toBe(0);
+  },
+);
+
+const LEFT_OUT: [string, Response][] = [
+  ['a file that the host leaves out', new Response('', { status: 404 })],
+  ['a picture that the host shrinks', new Response('small', { headers: { 'content-type': 'image/webp' } })],
+];
+
+test.each(LEFT_OUT)('an update is installed without %s', async (_, answer) => {
+  const { stored } = site(answer);
+  update();
+  await new SiteFiles('files', [listed('picture.png', '1')]).install();
+  expect(stored.size).toBe(0);
+});
+
+test('a page that the host alters is stored if it has the marks of the build', async () => {
+  update();
+  const altered = new Response(
+    '<meta name="localtext-build" content="1a"><script src="/statistics.js">',
+    html,
+  );
+  const { stored } = site(altered);
+  await new SiteFiles('files', [listed('index.html', '1', ['1a'])]).install();
+  expect(stored.size).toBe(1);
+  await expect(new SiteFiles('files', [listed('about.html', '1', ['1a', '2b'])]).install()).rejects.toThrow();
+  await expect(new SiteFiles('files', [listed('plain.html', '1')]).install()).rejects.toThrow();
+});
+
+test('a wrong answer in the HTTP cache is passed over, also of a name with a hash', async () => {
+  const { stored, asked } = site(login(), new Response(BODY));
+  update();
+  await new SiteFiles('files', [listed('app-1a2b3c4d.js', null)]).install();
+  expect(asked).toEqual(['default', 'reload']);
+  expect([...stored.values()]).toEqual([BODY]);
+});
+
+test('a file that comes with its first use is stored if it is right; a request whose use failed replaces it', async () => {
+  const { stored, asked } = site(login(), new Response(BODY));
+  const url = `${SITE}wllama-1.wasm`;
+  const files = new SiteFiles('files', [listed('wllama-1.wasm', null)]);
+  const text = async (init?: RequestInit) => (await files.respond(new Request(url, init))).text();
+  expect(await text()).toContain('Log in');
+  await vi.waitFor(() => expect(console.warn).toHaveBeenCalled());
+  expect(stored.size).toBe(0);
+  expect(await text()).toBe(BODY);
+  await vi.waitFor(() => expect(stored.size).toBe(1));
+  stored.set(url, 'damaged');
+  expect(await text()).toBe('damaged');
+  expect(await text({ cache: 'reload' })).toBe(BODY);
+  await vi.waitFor(() => expect(stored.get(url)).toBe(BODY));
+  expect(asked).toEqual(['default', 'default', 'reload']);
 });

@@ -34,7 +34,18 @@ async function catalogOf(more: object = {}) {
   return { ownedBy: 'us', models: [{ id: 'parrot', kind: 'chat', created: 0, variants }] };
 }
 
+/** A page that keeps the loads of its engine. */
+function fakePage(fatal: string[] = []) {
+  const begun: (readonly string[])[] = [];
+  const loads = {
+    begun: async (variants: readonly string[]) => void begun.push(variants),
+    fatal: async () => fatal,
+  };
+  return { begun, page: { decodeAudio: async () => ({ plays: [] }), builtIn: null, loads } };
+}
+
 test('an engine that is registered in one place is chosen, loaded from stored weights, and answers', async () => {
+  const { begun, page } = fakePage();
   const site = await serveFile({ body: Buffer.from(text) });
   const host = new EngineHost({
     version: 1,
@@ -45,7 +56,7 @@ test('an engine that is registered in one place is chosen, loaded from stored we
     wasmUrl: `${site.url}/wasm/`,
     engines,
     added: [],
-    page: { decodeAudio: async () => ({ plays: [] }), builtIn: null },
+    page,
     pageFiles: null,
   });
   const events: JobEvent[] = [];
@@ -61,6 +72,8 @@ test('an engine that is registered in one place is chosen, loaded from stored we
   ).toEqual(['accepted', text, 'done']);
   const [model] = host.status().models;
   expect(model).toMatchObject({ state: 'ready', fingerprint: 'soft' });
+  // A tab that ends in between has ended on this load.
+  expect(begun).toEqual([['soft'], []]);
   expect(model?.reasons).toMatchObject([
     { variant: 'soft', chosen: true },
     { variant: 'loud', chosen: false, reason: 'needs a quiet room' },

@@ -51,19 +51,28 @@ interface Known {
   faults?: Record<string, string>;
   /** Bytes that are not stored yet. Default: all. */
   missing?: Record<string, number>;
+  /** Variants with which a tab has ended. */
+  fatal?: string[];
 }
 
 async function chooseFor(
   own: CatalogModel,
   on: Device,
   prefer: string[] = [],
-  { faults = {}, missing = {} }: Known = {},
+  { faults = {}, missing = {}, fatal = [] }: Known = {},
 ) {
   const sources = {
     fault: async () => undefined,
     missingBytes: async (variant: Variant) => missing[variant.name] ?? weightBytes(variant),
   };
-  const plan = variantPlanner({ device: Promise.resolve(on), sources, engines: ENGINES, prefer });
+  const engines = ENGINES;
+  const plan = variantPlanner({
+    device: Promise.resolve(on),
+    sources,
+    engines,
+    prefer,
+    fatal: async () => fatal,
+  });
   const { candidates, reasons } = await plan(own, new Map(Object.entries(faults)));
   return { variant: candidates[0] ?? null, reasons };
 }
@@ -76,6 +85,19 @@ async function choose(more: Partial<Device> = {}, prefer: string[] = [], known: 
     reasons,
   };
 }
+
+test('a variant with which a tab has ended makes way for the next, unless there is none', async () => {
+  const { name, reasons } = await choose({}, [], { fatal: ['big-f16'] });
+  expect(name).toBe('big-f32');
+  expect(reasons[1]).toMatchObject({
+    variant: 'big-f16',
+    chosen: false,
+    endedTab: true,
+    reason: expect.stringMatching(/^ended its tab .*retry: true/) as string,
+  });
+  expect((await choose({}, [], { fatal: ['big-f16', 'big-f32'] })).name).toBe('small');
+  expect((await choose({}, [], { fatal: ['big-f16', 'big-f32', 'small'] })).name).toBe('big-f16');
+});
 
 test('the first that the device can run is taken, and says so', async () => {
   const { name, reasons } = await choose();

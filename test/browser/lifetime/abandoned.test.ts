@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+
+import { abandon } from './support/abandon.ts';
+import { counting, siteOfTabs } from './support/site-of-tabs.ts';
+import type { Tab } from './support/tab.ts';
+
+const lent = siteOfTabs(undefined, ['amber-phoenix-4']);
+
+/** Of the chat model: jobs that run, and that wait. */
+async function load(tab: Tab): Promise<{ running: number; queued: number }> {
+  const { models } = await tab.status();
+  const { running = 0, queued = 0 } = models.find(({ id }) => id === 'amber-phoenix-4') ?? {};
+  return { running, queued };
+}
+
+test('`localtext.fetch` tells the engine of an abort before the answer', async () => {
+  const tab = await lent.open();
+  await abandon(tab, 1500, { own: true, count: 3 });
+  await tab.untilFree();
+  expect((await tab.run(counting({ max_tokens: 2, stream: false }))).finish).toEqual({ 0: 'length' });
+});
+
+test('a request that its client repeats runs once, and the repetition gets the answer', async () => {
+  const tab = await lent.open();
+  await abandon(tab, 1500, { count: 3, equal: true });
+  expect(await load(tab)).toEqual({ running: 1, queued: 0 });
+  await tab.page.close();
+  await lent.kept.untilFree();
+});
+
+test('abandoned requests make way for one that somebody waits for', async () => {
+  const [tab, other] = [await lent.open(), await lent.open()];
+  await abandon(tab, 1500, { count: 8 });
+  expect(await load(tab)).toEqual({ running: 4, queued: 4 });
+  // Also of the page that has given up the others.
+  for (const asker of [other, tab]) {
+    const run = await asker.run(counting({ max_tokens: 8, stream: false }));
+    expect(run.finish).toEqual({ 0: 'length' });
+    const { running, queued } = await load(tab);
+    expect(running + queued).toBe(8);
+  }
+  const streamed = await other.begin(counting({ max_tokens: 30 }));
+  await other.deltas(streamed, 3);
+  expect((await load(tab)).running).toBe(2);
+  await other.ended(streamed);
+  await tab.page.close();
+  await lent.kept.untilFree();
+});

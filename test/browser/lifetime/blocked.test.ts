@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+
+import { killServiceWorker } from './support/kill.ts';
+import { counting, siteOfTabs } from './support/site-of-tabs.ts';
+import type { Tab } from './support/tab.ts';
+
+const lent = siteOfTabs({}, ['amber-phoenix-4']);
+const long = 600_000;
+
+/** Opens a dialog, as of a page that asks the user something; the function that it resolves to closes it. */
+async function openDialog({ page }: Tab): Promise<() => Promise<void>> {
+  const opened = page.waitForEvent('dialog');
+  const closed = page.evaluate(() => alert('Are you sure?'));
+  const dialog = await opened;
+  return async () => {
+    await dialog.accept();
+    await closed;
+  };
+}
+
+/** Keeps the page's script busy until the function that it resolves to is called. */
+async function compute({ page }: Tab): Promise<() => Promise<void>> {
+  const session = await page.context().newCDPSession(page);
+  const done = page
+    .evaluate((ms) => {
+      const until = performance.now() + ms;
+      while (performance.now() < until);
+    }, long)
+    .catch(() => undefined);
+  return async () => {
+    await session.send('Runtime.terminateExecution');
+    await done;
+  };
+}
+
+test.each([
+  ['a dialog is open in', openDialog],
+  ['a script keeps busy', compute],
+])('%s the leading tab: other tabs are answered', async (_, block) => {
+  const leader = lent.kept;
+  const tab = await lent.open();
+  const { epoch } = await tab.status();
+  const release = await block(leader);
+  // It has no link to the engine then.
+  await killServiceWorker(tab.page);
+  try {
+    for (const stream of [true, false]) {
+      const run = await tab.run(counting({ max_tokens: 4, stream }), 30_000);
+      expect(run).toMatchObject({ finish: { 0: 'length' }, error: null });
+    }
+    expect((await tab.status()).epoch).toBe(epoch);
+  } finally {
+    await release();
+  }
+  expect((await leader.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
+});

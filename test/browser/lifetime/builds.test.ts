@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+
+import type { BrowserContext } from 'playwright';
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+
+import { AlteredSite } from '../../support/altered-site.ts';
+import { launch } from '../../support/launch.ts';
+import { smallChat } from '../../support/small-chat.ts';
+import { PAGE, Tab } from './support/tab.ts';
+
+let context: BrowserContext;
+let site: AlteredSite;
+
+beforeAll(async () => {
+  site = await AlteredSite.start(inject('siteUrl'));
+  context = await launch();
+});
+afterEach(async () => {
+  for (const page of context.pages().slice(1)) await page.close();
+  site.files.clear();
+  site.handlers.clear();
+});
+afterAll(async () => {
+  await context.close();
+  await site.stop();
+});
+
+/** Deploys a build that differs from the earlier ones in its page and in its service worker. */
+async function deploy(build: string): Promise<void> {
+  const page = await (await fetch(inject('siteUrl') + PAGE)).text();
+  const titled = (text: string): string => text.replace(/<title>[^<]*/, `<title>${build}`);
+  const sha256 = createHash('sha256').update(titled(page)).digest('hex');
+  const entry = JSON.stringify({ url: PAGE.slice(1), revision: build, sha256, marks: [`<title>${build}`] });
+  site.files.set(PAGE, titled);
+  site.files.set('/localtext-sw.js', (text) => text.replace(/\{"url":"lifetime-page\.html"[^}]*\}/, entry));
+}
+
+/** Has the browser look for a new version. @returns whether one was found, and could be installed */
+const look = ({ page }: Tab): Promise<boolean> =>
+  page.evaluate(async () => {
+    const registration = await navigator.serviceWorker.ready;
+    await registration.update();
+    const { installing } = registration;
+    if (installing?.state === 'installing')
+      await new Promise((resolve) => installing.addEventListener('statechange', resolve, { once: true }));
+    return registration.waiting !== null;
+  });
+
+const html = { 'content-type': 'text/html' };
+const page = (answer: ServerResponse, text: string): void =>
+  void answer.writeHead(200, html).end(`<!doctype html><title>${text}</title>`);
+
+test('a build takes effect only if the server has all of it, and the earlier one stays whole', async () => {
+  await deploy('first');
+  const tab = await Tab.open(context, site.url);
+  const title = async (): Promise<string> => {
+    await tab.page.reload();
+    return tab.page.title();
+  };
+  await deploy('second');
+  site.handlers.set('/sign-in', (_, answer) => page(answer, 'Log in'));
+  const wrong: ((answer: ServerResponse) => void)[] = [
+    (answer) => answer.writeHead(302, { location: '/sign-in' }).end(),
+    (answer) => page(answer, 'Log in'),
+    (answer) => page(answer, 'first'),
+    (answer) => answer.writeHead(503).end('try again'),
+  ];
+  for (const answerWrongly of wrong) {
+    site.handlers.set(PAGE, (_, answer) => answerWrongly(answer));
+    expect(await look(tab)).toBe(false);
+    expect(await title()).toBe('first');
+  }
+  site.handlers.delete(PAGE);
+  await tab.start();
+  expect(await look(tab)).toBe(true);
+  await tab.page.evaluate(() => window.lifetime.handle().update());
+  expect(await title()).toBe('second');
+});
+
+test('a page that came with a redirect, or that the host alters, is stored if it is the build’s', async () => {
+  await deploy('third');
+  const altered = (await (await fetch(site.url + PAGE)).text()).replace(
+    '</title>',
+    '</title><script src="/statistics.js"></script>',
+  );
+  site.handlers.set('/moved', (_, answer) => answer.writeHead(200, html).end(altered));
+  site.handlers.set(PAGE, (_, answer) => answer.writeHead(301, { location: '/moved' }).end());
+  const tab = await Tab.open(context, site.url, { start: 'none', path: '/test-page.html' });
+  expect(await look(tab)).toBe(true);
+});
+
+test('an engine’s file that was answered once by a page is asked for again', async () => {
+  const { catalog, serve } = await smallChat();
+  serve(site);
+  const wasm = '/localtext/wasm/wllama.wasm';
+  site.handlers.set(wasm, (_, answer) => page(answer, 'Welcome'));
+  const tab = await Tab.open(context, site.url, { catalog });
+  await expect(tab.load(['amber-phoenix-4'])).rejects.toThrow(/is not a WebAssembly file/);
+  site.handlers.delete(wasm);
+  // A load that failed is not tried again at once.
+  const loaded = (): Promise<string> => tab.load(['amber-phoenix-4']).then(() => 'loaded', String);
+  await expect.poll(loaded).toBe('loaded');
+
+  // A damaged entry, as of a browser that lost a part of its cache.
+  await tab.page.evaluate(async (path) => {
+    for (const name of await caches.keys()) {
+      const cache = await caches.open(name);
+      for (const { url } of await cache.keys())
+        if (url.includes(path)) await cache.put(url, new Response('<!doctype html>'));
+    }
+  }, wasm);
+  await tab.page.reload();
+  await tab.page.waitForFunction(() => 'lifetime' in window);
+  await tab.start();
+  await tab.load(['amber-phoenix-4']);
+});
