@@ -1,12 +1,12 @@
-// How often the smallest chat model answers correctly, with and without its template's own text; `-- --weights q4_1` for
-// the other file. `-- --speech`: word errors of the speech model, beside faster-whisper's; it needs Python 3.11 and espeak-ng.
+// How often the smallest chat model answers correctly, with and without its template's own text; `-- --weights q8_0` for
+// the file of earlier versions. `-- --speech`: word errors of the speech model, beside faster-whisper's; it needs Python 3.11 and espeak-ng.
 // `-- --decisions`: /v1/decisions on labelled texts; `--texts 3` takes a third of them.
 import { parseArgs } from 'node:util';
 import { runnerImport } from 'vite';
 
 const { values } = parseArgs({
   options: {
-    weights: { type: 'string', default: 'q8_0' },
+    weights: { type: 'string', default: 'q4_1' },
     speech: { type: 'boolean', default: false },
     decisions: { type: 'boolean', default: false },
     texts: { type: 'string', default: '1' },

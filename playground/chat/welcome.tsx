@@ -1,6 +1,6 @@
 import { load, downloads } from '../client/downloads.ts';
 import { modelStatuses } from '../client/localtext.ts';
-import { chosenVariant, downloadBytes, hubBytes } from '../client/model-facts.ts';
+import { chosenVariant, hubBytes, weightBytes } from '../client/model-facts.ts';
 import { hueOf } from '../client/models.ts';
 import { hubAllowed } from '../client/model-hub.ts';
 import { asksFirst } from '../client/saves-data.ts';
@@ -25,7 +25,7 @@ export function Welcome() {
   const variant = chosenVariant(model);
   const fromHub = hubAllowed.value ? hubBytes(model) : 0;
   const weights = variant
-    ? `${bytes(downloadBytes(variant))} of weights`
+    ? `${bytes(weightBytes(variant))} of weights`
     : fromHub > 0
       ? `Its weights (up to ${bytes(fromHub)}, from the model hub)`
       : 'Its weights';

@@ -14,10 +14,6 @@ export const catalogModel = (id: string): CatalogModel | undefined =>
 export const weightBytes = ({ files, hub }: Variant): number =>
   files.reduce((sum, file) => sum + file.bytes, hub?.approximateBytes ?? 0);
 
-/** Of a first download: less than what is stored where a file is requantized here. */
-export const downloadBytes = (variant: Variant): number =>
-  weightBytes({ ...variant, files: variant.files.map((file) => ({ ...file, ...file.requantizedFrom })) });
-
 /** The variant that answers, else the one chosen for this device; undefined until the engine has chosen. */
 export function chosenVariant(id: string): Variant | undefined {
   const variants = catalogModel(id)?.variants ?? [];

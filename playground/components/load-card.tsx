@@ -68,9 +68,8 @@ function verb({ phase, held }: Download): string {
   return held ? 'Paused:' : 'Downloading';
 }
 
-/** Bytes of the download alone: what is stored and loaded may be larger. */
 function figures({ phase, loadedBytes, totalBytes, rate, held }: Download): string {
-  if (phase === 'prepare') return 'turning what was downloaded into what runs fastest here';
+  if (phase === 'prepare') return 'checking the file that another site stored';
   if (phase === 'load') return 'from this browser’s storage into the engine';
   if (phase === 'starting' || totalBytes === 0) return 'starting the engine';
   const parts = [`${bytes(loadedBytes)} of ${bytes(totalBytes)}`];

@@ -1,7 +1,7 @@
 import { z } from '../util/full-zod.ts';
 import { KINDS, MODEL_KINDS } from '../jobs/kinds.ts';
 import { type EngineRules, httpUrl } from './engines/engine-rules.ts';
-import { byteCount, sha256Hex, weightFile, weightPath } from './weight-path.ts';
+import { byteCount, sha256Hex, weightPath } from './weight-path.ts';
 
 const name = z
   .string()
@@ -15,7 +15,6 @@ const file = z.strictObject({
   bytes: byteCount,
   sha256: sha256Hex,
   url: httpUrl.optional(),
-  requantizedFrom: weightFile.strict().optional(),
   role: z.literal('projector', 'must be projector').optional(),
 });
 
@@ -48,7 +47,7 @@ const base = {
   files: z.array(file),
   hub: hub.optional(),
   needs: needs.optional(),
-  optIn: z.boolean().optional(),
+  optIn: z.union([z.boolean(), z.literal('if-stored')]).optional(),
 };
 const defaults = z.strictObject({
   temperature: z.number().min(0).max(2).optional(),
@@ -149,10 +148,5 @@ function checkAliases(ids: ReadonlySet<string>, aliases: Record<string, string>,
   }
 }
 
-/** What tells weights apart. How they are downloaded and estimated may differ between copies of a variant. */
-const weightsOf = ({ files, ...others }: ParsedVariant): string =>
-  JSON.stringify({
-    ...others,
-    kvValues: undefined,
-    files: files.map((each) => ({ ...each, requantizedFrom: undefined })),
-  });
+/** What tells weights apart. How they are estimated may differ between copies of a variant. */
+const weightsOf = (each: ParsedVariant): string => JSON.stringify({ ...each, kvValues: undefined });

@@ -2,13 +2,10 @@ import type { Catalog, TransformersVariant, Variant, WeightFile, WllamaVariant }
 import { defaultModels } from './default-models.ts';
 import { qwen08B, qwen2B, qwen4B, qwenGguf05B, qwenGguf15B } from './hub-variants.ts';
 
-/**
- * SmolLM2-135M-Instruct by Hugging Face TB: its Q4_1 weights as Q8_0, which WASM decodes 1.6 times as fast
- * (src/model-files/gguf/requantize.ts writes the file).
- */
-const smolLm2: WllamaVariant = {
+/** SmolLM2-135M-Instruct by Hugging Face TB. */
+const smolLm2Q4: WllamaVariant = {
   engine: 'wllama',
-  name: 'smollm2-135m-instruct-q8_0',
+  name: 'smollm2-135m-instruct-q4_1',
   license: 'Apache-2.0',
   contextLength: 8192,
   kvValues: 30 * 3 * (64 + 64),
@@ -16,17 +13,28 @@ const smolLm2: WllamaVariant = {
   sampling: { minP: 0.2 },
   files: [
     {
-      path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf',
-      bytes: 144811072,
-      sha256: 'e261fe2040cbc9922120e6633bcb7d9d87fc7d17a61a962edb7869398685c6b8',
-      requantizedFrom: {
-        path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf',
-        bytes: 98362432,
-        sha256: 'b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53',
-      },
+      path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf',
+      bytes: 98362432,
+      sha256: 'b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53',
     },
   ],
 };
+
+/** The same weights in the file that earlier versions made of them and stored. */
+const smolLm2Q8: WllamaVariant = {
+  ...smolLm2Q4,
+  name: 'smollm2-135m-instruct-q8_0',
+  optIn: 'if-stored',
+  files: [
+    {
+      path: 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf',
+      bytes: 144811072,
+      sha256: 'e261fe2040cbc9922120e6633bcb7d9d87fc7d17a61a962edb7869398685c6b8',
+    },
+  ],
+};
+
+const smolLm2 = [smolLm2Q8, smolLm2Q4];
 
 /** all-MiniLM-L6-v2 by Sentence Transformers, as it is published: what its variants are made of. */
 export const miniLm = {
@@ -122,9 +130,9 @@ const allMiniLmInt8: TransformersVariant = {
 };
 
 const variants: Record<string, Variant[]> = {
-  'crimson-falcon-4': [...qwen4B, ...qwen2B, qwenGguf15B, smolLm2],
-  'indigo-owl-4': [...qwen2B, ...qwen08B, qwenGguf05B, smolLm2],
-  'amber-phoenix-4': [...qwen08B, smolLm2],
+  'crimson-falcon-4': [...qwen4B, ...qwen2B, qwenGguf15B, ...smolLm2],
+  'indigo-owl-4': [...qwen2B, ...qwen08B, qwenGguf05B, ...smolLm2],
+  'amber-phoenix-4': [...qwen08B, ...smolLm2],
   'jade-mole-4': [allMiniLmF32, allMiniLmInt8],
 };
 

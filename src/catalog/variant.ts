@@ -1,6 +1,6 @@
 export interface VariantBase {
   engine: string;
-  /** Names the weights and their quantization in `system_fingerprint`: `smollm2-135m-instruct-q8_0`. */
+  /** Names the weights and their quantization in `system_fingerprint`: `smollm2-135m-instruct-q4_1`. */
   name: string;
   /** SPDX id of the weights' licence. */
   license: string;
@@ -12,8 +12,11 @@ export interface VariantBase {
   hub?: HubSource;
   /** What the device must have; nothing named: any device. */
   needs?: DeviceNeeds;
-  /** Used only by pages that prefer it by name, even where all variants before it fail. */
-  optIn?: boolean;
+  /**
+   * true: used only by pages that prefer it by name, even where all variants before it fail. `if-stored`: also on devices that
+   * have its weights already, such as those of an earlier version of the site.
+   */
+  optIn?: boolean | 'if-stored';
 }
 
 export interface DeviceNeeds {
@@ -52,11 +55,6 @@ export interface WeightFile {
   sha256: string;
   /** Where it is fetched from when not from the models folder. */
   url?: string;
-  /**
-   * For a GGUF in Q8_0: the same weights in Q4_1, which are fewer bytes. Downloaded in its place where the models folder
-   * has them, and requantized in the browser.
-   */
-  requantizedFrom?: PinnedFile;
   /** The part of a model that sees: `mmproj` in llama.cpp's terms. Of a GGUF variant. Experimental. */
   role?: 'projector';
 }
@@ -65,16 +63,6 @@ export const hasProjector = (variant: {
   files: readonly Pick<WeightFile, 'role'>[];
   hub?: Pick<HubSource, 'projector'>;
 }): boolean => variant.files.some(({ role }) => role === 'projector') || variant.hub?.projector !== undefined;
-
-export type PinnedFile = Pick<WeightFile, 'path' | 'bytes' | 'sha256'>;
-
-/** What is downloaded for these files. */
-export const downloaded = (files: readonly WeightFile[]): WeightFile[] =>
-  files.map((file) => file.requantizedFrom ?? file);
-
-/** These files, and what they are requantized from. */
-export const withOrigins = (files: readonly WeightFile[]): WeightFile[] =>
-  files.flatMap((file) => (file.requantizedFrom ? [file, file.requantizedFrom] : [file]));
 
 /** Of all files; about, where only the model hub knows exactly. */
 export const weightBytes = ({

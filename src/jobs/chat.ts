@@ -122,7 +122,7 @@ export interface Accepted {
   promptTokens: number;
   /** The part of it that comes from the KV cache, where an engine knows so early: for a reply cut by a stop sequence. */
   cachedTokens?: number;
-  /** Names weights, quantization, kernels and backend: `smollm2-135m-instruct-q8_0-wllama-k0123abcd-wasm-2t`. */
+  /** Names weights, quantization, kernels and backend: `smollm2-135m-instruct-q4_1-wllama-k0123abcd-wasm-2t`. */
   fingerprint: string;
 }
 

@@ -1,12 +1,9 @@
 export type FilePhase = 'download' | 'prepare';
 
 export interface FileOptions {
-  /** Another file is made of it, and it is deleted then. */
-  isTemporary?: boolean;
   signal: AbortSignal;
   /**
-   * `download`: bytes that came over the network, of all that come so for this file. `prepare`: bytes of the file itself, as
-   * it is made of what came, or checked where another site stored it.
+   * `download`: bytes that came over the network. `prepare`: bytes that were checked, of a file that another site stored.
    */
   onProgress(loadedBytes: number, totalBytes: number, phase: FilePhase): void;
 }

@@ -1,4 +1,4 @@
-import { type WeightFile, withOrigins } from '../catalog/catalog.ts';
+import type { WeightFile } from '../catalog/catalog.ts';
 import { weightLock } from '../protocol/locks.ts';
 import { requestError } from '../errors/service-error.ts';
 import type { StorageBackend } from './backends/storage-backend.ts';
@@ -47,7 +47,6 @@ export class WeightStore {
       rate,
       shared,
       room: (files) => this.room(files),
-      stored: (file, options) => this.file(file, { ...options, isTemporary: true }),
     });
     this.#shared = shared;
   }
@@ -67,7 +66,7 @@ export class WeightStore {
   }
 
   async storedBytes(files: readonly WeightFile[]): Promise<number> {
-    const stored = await Promise.all(withOrigins(files).map((file) => this.#files.storedBytes(file)));
+    const stored = await Promise.all(files.map((file) => this.#files.storedBytes(file)));
     return stored.reduce((sum, bytes) => sum + bytes, 0);
   }
 
@@ -187,7 +186,7 @@ export class WeightStore {
     const removed = this.#locks.request(weightLock(file.sha256), { ifAvailable: true }, async (lock) => {
       if (!lock) return false;
       this.#checks.delete(file.sha256);
-      for (const each of withOrigins([file])) await this.#files.remove(each);
+      await this.#files.remove(file);
       return true;
     });
     return removed;

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { downloaded, type Variant, withOrigins } from '../catalog/catalog.ts';
+import type { Variant } from '../catalog/catalog.ts';
 import { defaultCatalog } from '../catalog/default-catalog.ts';
 
 type Row = [name: string, visitor: string, engine: string, deployed: string];
@@ -51,8 +51,8 @@ export async function sizeTable(
 function claim(variant: Variant, unclaimed: Map<string, number>): { visitor: number; deployed: number } {
   const paths = variant.hub
     ? [...unclaimed.keys()].filter((path) => path.startsWith(`${variant.hub?.folder}/`))
-    : withOrigins(variant.files).map(({ path }) => path);
-  const visitor = variant.hub ? null : sum(downloaded(variant.files).map(({ bytes }) => bytes));
+    : variant.files.map(({ path }) => path);
+  const visitor = variant.hub ? null : sum(variant.files.map(({ bytes }) => bytes));
   let deployed = 0;
   for (const path of paths) {
     deployed += unclaimed.get(path) ?? 0;

@@ -96,14 +96,13 @@ export interface SourceOptions {
 export interface LoadProgress {
   model: string;
   /**
-   * `download`: bytes over the network, those of earlier visits included; `prepare`: what came is turned into what is stored
-   * (requantized, or checked); `copy`: from a file of the user's into the storage; `load`: from the storage into the engine;
+   * `download`: bytes over the network, those of earlier visits included; `prepare`: what another site stored is checked;
+   * `copy`: from a file of the user's into the storage; `load`: from the storage into the engine;
    * `compile`: the browser compiles the engine's shaders for the GPU; `ready`: it answers.
    */
   phase: 'download' | 'prepare' | 'copy' | 'load' | 'compile' | 'ready';
   /**
-   * Within the phase: what is stored may be larger than what came over the network. Of `compile`: as large a share of
-   * `totalBytes` as has been compiled, where that is known, else 0.
+   * Within the phase. Of `compile`: as large a share of `totalBytes` as has been compiled, where that is known, else 0.
    */
   loadedBytes: number;
   totalBytes: number;

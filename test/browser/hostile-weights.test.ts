@@ -13,7 +13,7 @@ import { AlteredSite } from '../support/altered-site.ts';
 
 const SOUND = 'sound-1';
 const MINI_LM = 'all-minilm-l6-v2';
-const CHAT_FILE = 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
+const CHAT_FILE = 'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
 
 let site: AlteredSite;
 let context: BrowserContext;
@@ -25,7 +25,7 @@ const named = (name: string): Variant => {
   if (!variant) throw new Error(`the default catalog has no ${name}`);
   return variant;
 };
-const smolLm2 = named('smollm2-135m-instruct-q8_0');
+const smolLm2 = named('smollm2-135m-instruct-q4_1');
 const miniLm = named('all-minilm-l6-v2-f32');
 
 /** Served under its own address, with the hash that it has. */

@@ -78,7 +78,7 @@ test("a chat's stages are in the browser's own trace, in order, and nowhere else
   for (const { detail } of spans) expect(detail).toMatchObject({ devtools: { track: 'localtext' } });
   for (const { detail } of [queue, prefill, decode, request])
     expect(detail).toMatchObject({ requestId: id, model: 'amber-phoenix-4' });
-  expect(load.detail).toMatchObject({ model: 'smollm2-135m-instruct-q8_0' });
+  expect(load.detail).toMatchObject({ model: 'smollm2-135m-instruct-q4_1' });
 
   const embedded = await recordSpans(context, embed);
   expect(only(embedded, 'queue').end).toBeCloseTo(only(embedded, 'compute').start, 1);

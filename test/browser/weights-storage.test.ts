@@ -8,7 +8,7 @@ import { AlteredSite } from '../support/altered-site.ts';
 const EMBEDDER = 'jade-mole-4';
 const CHAT = 'amber-phoenix-4';
 const MINI_LM = 'all-minilm-l6-v2-f32';
-const SMOL_LM = 'smollm2-135m-instruct-q8_0';
+const SMOL_LM = 'smollm2-135m-instruct-q4_1';
 /** One model in memory at a time. */
 const limits = { memoryBytes: 200_000_000 };
 
@@ -62,7 +62,7 @@ const stored = async (page: Page): Promise<string[]> => {
 
 /**
  * What the browser lets the site store beyond what it has stored; for as long as the session lasts. A file
- * counts for the next power of two: the 145 MB of the chat model as 268.
+ * counts for the next power of two: the 98 MB of the chat model as 134.
  */
 async function allowMore(session: CDPSession, page: Page, bytes: number): Promise<void> {
   const used = (await overview(page)).usedBytes ?? 0;
@@ -73,10 +73,10 @@ test('without room: an error names what could be deleted, and nothing is lost; w
   const page = await open({ limits });
   expect(await ready(page, EMBEDDER)).toBe('loaded');
   const session = await context.newCDPSession(page);
-  await allowMore(session, page, 200_000_000);
+  await allowMore(session, page, 120_000_000);
   const failure = await ready(page, CHAT);
   expect(failure).toMatch(
-    /^storage_full: 144811072 bytes more are needed, and the browser's storage is full\./,
+    /^storage_full: 98362432 bytes more are needed, and the browser's storage is full\./,
   );
   expect(failure).toMatch(/could be deleted: all-minilm-l6-v2-f32 \(913\d+ bytes\)/);
   expect(await stored(page)).toEqual([`${MINI_LM} whole`]);
@@ -86,7 +86,7 @@ test('without room: an error names what could be deleted, and nothing is lost; w
 
   const evicting = await open({ limits: { ...limits, evict: true } });
   expect(await ready(evicting, EMBEDDER)).toBe('loaded');
-  await allowMore(await context.newCDPSession(evicting), evicting, 200_000_000);
+  await allowMore(await context.newCDPSession(evicting), evicting, 120_000_000);
   expect(await ready(evicting, CHAT)).toBe('loaded');
   expect(await stored(evicting)).toEqual([`${SMOL_LM} whole`]);
 });
@@ -125,3 +125,22 @@ test.each([
     expect((await overview(page)).persisted).toBe(persisted);
   },
 );
+
+test('the file that earlier versions stored is used without a download', async () => {
+  const page = await open();
+  await page.evaluate(async () => {
+    const name = 'SmolLM2-135M-Instruct.Q8_0.gguf';
+    const blob = await (await fetch(`/models/smollm2-135m-instruct/${name}`)).blob();
+    await (await window.localtext).weights.import([new File([blob], name)]);
+  });
+  expect(await stored(page)).toEqual(['smollm2-135m-instruct-q8_0 whole']);
+  site.asked.length = 0;
+  await page.reload();
+  expect(await ready(page, CHAT)).toBe('loaded');
+  const fingerprint = await page.evaluate(async (id) => {
+    const { models } = await (await window.localtext).status();
+    return models.find((model) => model.id === id)?.fingerprint;
+  }, CHAT);
+  expect(fingerprint).toMatch(/^smollm2-135m-instruct-q8_0-/);
+  expect(site.asked.filter((path) => path.includes('.gguf'))).toEqual([]);
+});

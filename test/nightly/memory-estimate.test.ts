@@ -33,7 +33,7 @@ const embed = (page: Page, key: string): Promise<unknown> =>
 
 /** Linux alone tells how much memory processes hold. */
 test.runIf(process.platform === 'linux').each([
-  ['smollm2-135m-instruct-q8_0', 'amber-phoenix-4', chat],
+  ['smollm2-135m-instruct-q4_1', 'amber-phoenix-4', chat],
   ['all-minilm-l6-v2-f32', 'jade-mole-4', embed],
   ['all-minilm-l6-v2-int8', 'jade-mole-4', embed],
 ])('the estimate of %s is within a quarter of the measured peak', async (variant, model, use) => {

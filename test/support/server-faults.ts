@@ -53,6 +53,21 @@ export const serverFaults: ServerFault[] = [
     },
   },
   {
+    name: '503 in every answer',
+    behaviour: () => failing(503),
+    expected: { code: 'weights_unavailable', says: /the server answered 503, several times in a row\. 0 of/ },
+  },
+  {
+    name: 'a connection that drops in every answer',
+    behaviour: () => ({ cutAfter: 1000 }),
+    expected: { code: 'weights_unavailable', says: /the connection broke, several times in a row\. 0 of/ },
+  },
+  {
+    name: '403',
+    behaviour: () => failing(403),
+    expected: { code: 'weights_unavailable', says: /the server answered 403\. Put the model's files/ },
+  },
+  {
     name: '404',
     behaviour: () => failing(404),
     expected: { code: 'weights_unavailable', says: /the server answered 404\. Put the model's files/ },

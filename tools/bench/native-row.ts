@@ -8,7 +8,7 @@ import type { Stage } from './stage.ts';
 
 /** node-llama-cpp is only for the bench and has 100 MB: it is installed here when the row is measured. */
 const FOLDER = resolve('dist/bench/native');
-const GGUF = resolve('public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf');
+const GGUF = resolve('public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf');
 const DECODED = 64;
 const ANSWER_MS = 120_000;
 

@@ -1,6 +1,6 @@
 import { abortable, createDeferred, type Deferred } from '../../util/async.ts';
 import { serverError } from '../../errors/service-error.ts';
-import { type WeightFile, withOrigins } from '../../catalog/catalog.ts';
+import type { WeightFile } from '../../catalog/catalog.ts';
 
 const PAUSED = new DOMException('The download was paused.', 'AbortError');
 
@@ -77,6 +77,6 @@ export class PausableDownloads {
   }
 
   of(files: readonly WeightFile[]): PausableDownload[] {
-    return withOrigins(files).flatMap(({ sha256 }) => this.#waiting.get(sha256) ?? []);
+    return files.flatMap(({ sha256 }) => this.#waiting.get(sha256) ?? []);
   }
 }

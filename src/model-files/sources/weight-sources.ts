@@ -1,10 +1,4 @@
-import {
-  downloaded,
-  type HubSource,
-  type Variant,
-  type WeightFile,
-  weightBytes,
-} from '../../catalog/catalog.ts';
+import { type HubSource, type Variant, type WeightFile, weightBytes } from '../../catalog/catalog.ts';
 import { z } from '../../util/full-zod.ts';
 
 import { formatBytes } from '../../catalog/memory-estimate.ts';
@@ -217,8 +211,7 @@ export class WeightSources {
     const store = await this.#store;
     const isLocal = await Promise.all(files.map(async (file) => (await store.sharedBytes([file])) > 0));
     const missing = await store.missing(files.filter((_, index) => !isLocal[index]));
-    const downloads = downloaded(missing);
-    return weightBytes({ files: downloads }) - (await store.storedBytes(downloads));
+    return weightBytes({ files: missing }) - (await store.storedBytes(missing));
   }
 
   /** The variant with all its files. The hub's list is stored, so that later loads need no hub. */

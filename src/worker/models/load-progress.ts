@@ -54,7 +54,7 @@ export async function loadProgress(
   const missing = new Set(await store.missing(files));
   const states = new Map(
     files.map((file): [WeightFile, FileState] => {
-      const totalBytes = (file.requantizedFrom ?? file).bytes;
+      const { bytes: totalBytes } = file;
       const network = { loadedBytes: missing.has(file) ? 0 : totalBytes, totalBytes };
       return [file, { missing: missing.has(file), network, prepared: null }];
     }),

@@ -32,15 +32,18 @@ export function variantPlanner(options: PlannerOptions): PlanVariants {
   const faultOf = async (variant: Variant): Promise<string | undefined> =>
     unmetNeed(variant, await device, await sources.missingBytes(variant), engines) ??
     (await sources.fault(variant));
+  const reservation = async (variant: Variant): Promise<string | undefined> => {
+    if (!variant.optIn || prefer.includes(variant.name)) return undefined;
+    if (variant.optIn === true) return 'is used only when a page prefers it';
+    const isStored = (await sources.missingBytes(variant)) === 0;
+    return isStored ? undefined : 'is used only where its weights are stored already';
+  };
   return async ({ variants }, faults) => {
     let candidates: Variant[] = [];
     const skipped: VariantReason[] = [];
     for (const variant of inOrder(variants, prefer)) {
-      const { name, engine, optIn } = variant;
-      const isReserved = optIn && !prefer.includes(name);
-      const reason = isReserved
-        ? 'is used only when a page prefers it'
-        : (faults.get(name) ?? (await faultOf(variant)));
+      const { name, engine } = variant;
+      const reason = (await reservation(variant)) ?? faults.get(name) ?? (await faultOf(variant));
       if (reason === undefined) candidates.push(variant);
       else if (candidates.length === 0) skipped.push({ variant: name, engine, chosen: false, reason });
     }

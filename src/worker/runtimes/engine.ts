@@ -20,7 +20,7 @@ export interface LoadedFacts {
 /** A model in memory. Ids, choices, stop sequences and OpenAI's formats are above it. */
 export interface Engine<K extends ModelKind = ModelKind> {
   readonly kind: K;
-  /** Names weights, quantization, kernels and backend: `smollm2-135m-instruct-q8_0-wllama-k0123abcd-wasm-2t`. */
+  /** Names weights, quantization, kernels and backend: `smollm2-135m-instruct-q4_1-wllama-k0123abcd-wasm-2t`. */
   readonly fingerprint: string;
   /** Maximum of concurrent jobs. */
   readonly slots: number;

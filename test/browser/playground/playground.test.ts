@@ -199,7 +199,7 @@ test('keys: shown once, then listed without the key, then revoked', async () => 
 test('models: stored weights are listed, and deleted', async () => {
   await open('Models');
   const stored = page.getByRole('list', { name: 'Stored weights' }).getByRole('listitem');
-  await stored.filter({ hasText: 'smollm2-135m-instruct-q8_0' }).waitFor();
+  await stored.filter({ hasText: 'smollm2-135m-instruct-q4_1' }).waitFor();
   const miniLm = stored.filter({ hasText: 'all-minilm-l6-v2-f32' });
   await expect(miniLm.textContent()).resolves.toContain('91.4 MB for jade-mole-4');
   await miniLm.getByRole('button', { name: 'Delete' }).click();

@@ -25,7 +25,7 @@ test('says what a visitor downloads and what is deployed, also of files that no 
   const lines = await sizeTable(folder, wasm, 70_000_000);
   expect(lines.slice(0, 5).map((line) => line.split(/ {2,}/))).toEqual([
     ['MB', 'a visitor downloads', 'and its engine', 'you deploy'],
-    ['smollm2-135m-instruct-q8_0', '98.4', '8.8', '98.4'],
+    ['smollm2-135m-instruct-q4_1', '98.4', '8.8', '98.4'],
     ['other files', '5.0'],
     ['pages, scripts, engines', '70.0'],
     ['in all', '173.4'],

@@ -27,7 +27,7 @@ export function machine(of: Machine, measured: Circumstances[]): string {
 ${of.processor}, ${of.cores} logical processors, ${(of.memoryBytes / 2 ** 30).toFixed(0)} GiB of memory; ${of.system}; ${of.browser}, headless,
 without a GPU; Node ${of.node}. Measured on ${distinct(measured.map(({ at }) => at.slice(0, 10)))}, of commit ${distinct(measured.map(({ commit }) => commit))}.
 When a row began, ${Math.min(...loads)} to ${Math.max(...loads)} processes had wanted a processor in the minute before, the bench's own
-from the row before among them. The models are SmolLM2-135M-Instruct in Q8_0 and all-MiniLM-L6-v2 in f32.${Math.max(...loads) > 2 * of.cores ? BUSY : ''}`;
+from the row before among them. The models are SmolLM2-135M-Instruct in Q4_1 and all-MiniLM-L6-v2 in f32.${Math.max(...loads) > 2 * of.cores ? BUSY : ''}`;
 }
 
 export const table = (rows: Row[]): string => `## The rows

@@ -27,7 +27,7 @@ function parameters(settings: RawSettings, threads: number): LoadModelParams {
 }
 
 export const rawWeights = once(async (): Promise<Blob> =>
-  (await fetch('/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf')).blob(),
+  (await fetch('/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf')).blob(),
 );
 
 /** @param fileUrl of the library's own worker, in place of the package's */

@@ -10,16 +10,14 @@ import { cities, moods, questions } from './questions.ts';
 /** The smallest chat model alone, in the weights that are asked for, twice: as it is, and with its template's own text. */
 function catalogOf(weights: string): Catalog {
   const model = defaultCatalog.models.find(({ id }) => id === 'amber-phoenix-4');
-  const variant = model?.variants.findLast(({ engine }) => engine === 'wllama');
-  if (variant?.engine !== 'wllama') throw new Error('no variant of wllama');
-  const [file] = variant.files;
-  const wanted = [file, file?.requantizedFrom].find((each) => each?.path.toLowerCase().includes(weights));
-  if (!wanted) throw new Error(`no weights ${weights}`);
+  const variant = model?.variants.find(({ name }) => name.endsWith(`-${weights}`));
+  if (variant?.engine !== 'wllama') throw new Error(`no weights ${weights}`);
+  const { optIn: _, ...always } = variant;
   const modelOf = (id: string, keepTemplateText: boolean) => ({
     id,
     kind: 'chat' as const,
     created: 0,
-    variants: [{ ...variant, files: [wanted], name: `${weights}-${id}`, keepTemplateText }],
+    variants: [{ ...always, name: `${weights}-${id}`, keepTemplateText }],
   });
   return { ownedBy: 'quality', models: [modelOf('with', true), modelOf('without', false)] };
 }

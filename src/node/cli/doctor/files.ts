@@ -11,7 +11,7 @@ import {
 } from './answers.ts';
 import { hostAdvice } from './hosts.ts';
 import { type Examined, isScriptType } from './service-worker.ts';
-import { downloaded, type WeightFile } from '../../../catalog/catalog.ts';
+import type { WeightFile } from '../../../catalog/catalog.ts';
 import { defaultCatalog } from '../../../catalog/default-catalog.ts';
 
 /** What the engines cannot do without, where no list says more. */
@@ -82,7 +82,7 @@ export async function examineWeights(models: URL, page: URL): Promise<Finding[]>
       .map((variant) => [variant.name, variant]),
   );
   const perVariant = await eachOf([...variants], async ([name, { files, optIn = false }]) => {
-    const states = await eachOf(downloaded(files), (file) => examineFile(file, models, page));
+    const states = await eachOf(files, (file) => examineFile(file, models, page));
     const missing = states.filter((state) => state === 'missing').length;
     return { name, whole: missing === 0, none: missing === states.length, optIn, states };
   });

@@ -2,7 +2,6 @@ import { copyFile, link, readFile, rename, rm, stat, utimes, writeFile } from 'n
 import { basename, dirname, join, resolve } from 'node:path';
 
 import type { WeightFile } from '../../../catalog/catalog.ts';
-import { requantizeToQ8_0 } from '../../../model-files/gguf/requantize.ts';
 import { graphForFolder, int8GraphForFolder } from '../../../../tools/weights/write-graph.ts';
 import { download, hubUrl, probeHub, sizeOf } from './pull-hub.ts';
 import { wantedFiles, type WantedOptions, writeManifest } from './wanted-files.ts';
@@ -126,7 +125,7 @@ class Pull {
     part: string,
   ): Generator<[name: string, attempt: () => Promise<void>]> {
     const { graph, int8Graph, compacted, hub, wheel } = source;
-    const { url, requantizedFrom } = file;
+    const { url } = file;
     if (url !== undefined) {
       const { host } = new URL(url);
       yield [host, () => this.#download(url, host, file, part)];
@@ -135,7 +134,6 @@ class Pull {
       yield ['written here', async () => writeFile(part, await graphForFolder(dirname(dirname(part))))];
     if (int8Graph !== undefined) yield ['quantized here', () => this.#quantize(int8Graph, part)];
     if (compacted !== undefined) yield ['compacted here', () => this.#compact(compacted, part)];
-    if (requantizedFrom) yield ['requantized here', () => this.#requantize(requantizedFrom, part)];
     if (hub !== undefined)
       yield [
         `model hub ${this.#options.hub}`,
@@ -169,13 +167,6 @@ class Pull {
   async #compact(from: WeightFile, part: string): Promise<void> {
     await this.#keep(from);
     await writeFile(part, JSON.stringify(JSON.parse(await readFile(this.#kept(from), 'utf8'))));
-  }
-
-  async #requantize(from: WeightFile, part: string): Promise<void> {
-    await this.#keep(from);
-    const { progress } = this.#options;
-    progress.line(`Requantizing ${basename(from.path)} to Q8_0, which decodes faster.`);
-    await writeFile(part, requantizeToQ8_0(new Blob([await readFile(this.#kept(from))])));
   }
 
   async #probeHub(): Promise<string | null> {

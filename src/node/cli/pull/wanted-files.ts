@@ -1,14 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import {
-  type Catalog,
-  downloaded,
-  type HubSource,
-  type Variant,
-  type WeightFile,
-  withOrigins,
-} from '../../../catalog/catalog.ts';
+import type { Catalog, HubSource, Variant, WeightFile } from '../../../catalog/catalog.ts';
 import { MANIFEST, type Manifest, manifestSchema } from '../../../catalog/weight-path.ts';
 import { replaceFile } from '../../files.ts';
 import { ServiceError } from '../../../errors/service-error.ts';
@@ -83,12 +76,10 @@ export async function wantedFiles({
       const known = `The models are: ${[...models.keys()].join(', ')}. Their variants: ${[...variants.keys()].join(', ')}.`;
       throw new PullError(`There is no model or variant "${id}". ${known}`);
     }
-    // A variant that only those pages use that prefer it comes by its own name alone. So does a file that visitors
-    // requantize themselves: a site with it helps those whose storage has no room for both.
+    // A variant that only those pages use that prefer it comes by its own name alone.
     for (const { files: pinned, optIn } of wanted) {
       if (!variant && optIn) continue;
-      const deployed = variant ? withOrigins(pinned) : downloaded(pinned);
-      for (const file of deployed) files.set(file.path, file);
+      for (const file of pinned) files.set(file.path, file);
     }
     if (!variant?.hub) continue;
     const listed = await hubFilesOf(variant, variant.hub, hub, manifest, signal);

@@ -30,10 +30,12 @@ test.for(serverFaults)('a server with this fault: $name', async ({ behaviour, ex
     expect(site.sent).toBeLessThan(body.length + expected.chunksSentTwice * CHUNK_BYTES + 1000);
     return;
   }
-  await expect(fetchWeights(backend, site)).rejects.toMatchObject({
+  const failure = await fetchWeights(backend, site).catch((error: unknown) => error);
+  expect(failure).toMatchObject({
     message: expect.stringMatching(expected.says) as string,
     wire: { code: expected.code },
   });
+  expect(String(failure)).toContain(file.path);
   // Nothing of a web page or of another file is stored; what came before a failure is kept.
   const kept = await stored(backend);
   expect(kept.equals(body.subarray(0, kept.length))).toBe(true);

@@ -1,14 +1,11 @@
-import { requantizeToQ8_0 } from '../../../../src/model-files/gguf/requantize.ts';
-
 /** One block: scale 0.5, minimum -2, values 0 to 15 in the low halves and 15 to 0 in the high ones. */
-export const block = Uint8Array.from([
+const block = Uint8Array.from([
   0x00,
   0x38,
   0x00,
   0xc0,
   ...Array.from({ length: 16 }, (_, i) => i | ((15 - i) << 4)),
 ]);
-export const weights = Array.from({ length: 32 }, (_, i) => -2 + 0.5 * (i < 16 ? i : 31 - i));
 
 const text = (value: string): number[] => [...u64(value.length), ...Buffer.from(value)];
 const u32 = (value: number): number[] => [value & 255, (value >> 8) & 255, (value >> 16) & 255, value >>> 24];
@@ -34,11 +31,4 @@ export function tinyGguf(blocks = 1): Uint8Array<ArrayBuffer> {
   for (let at = 0; at < bytes; at += block.length) file.set(block, start + at);
   file.set(f32, start + aligned);
   return file;
-}
-
-/** All that `requantizeToQ8_0()` writes. */
-export async function requantized(file: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-  const parts: Uint8Array<ArrayBuffer>[] = [];
-  for await (const part of requantizeToQ8_0(new Blob([file]))) parts.push(part.slice());
-  return new Uint8Array(await new Blob(parts).arrayBuffer());
 }

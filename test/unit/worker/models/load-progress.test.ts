@@ -44,49 +44,29 @@ test('progress never steps back, though a file is fetched after the load began',
   ]);
 });
 
-test('the download counts what comes over the network, and making the file of it is another phase', async () => {
+test('the download counts what comes over the network, and checking a file of another site is another phase', async () => {
   const seen: unknown[] = [];
   const options = {
     signal: new AbortController().signal,
     onProgress: onlyForward((...progress) => seen.push(progress)),
   };
-  const model = { ...file('a.Q8_0', 150), requantizedFrom: file('a.Q4_1', 100) };
+  const model = file('a', 100);
   const stored = file('tokenizer', 8);
   const store = openStore(new MemoryBackend(), 'http://site.test/');
   vi.spyOn(store, 'missing').mockResolvedValue([model]);
   const progress = await loadProgress(store, [model, stored], options);
+  progress.file(model, 50, 100, 'prepare');
+  progress.file(model, 100, 100, 'prepare');
+  // It was another file.
   progress.file(model, 40, 100, 'download');
   progress.file(model, 100, 100, 'download');
-  progress.file(model, 0, 150, 'prepare');
-  progress.file(model, 150, 150, 'prepare');
   progress.stored(model);
   expect(seen).toEqual([
     ['download', 8, 108],
+    ['prepare', 50, 100],
+    ['prepare', 100, 100],
     ['download', 48, 108],
     ['download', 108, 108],
-    ['prepare', 0, 150],
-    ['prepare', 150, 150],
-    ['load', 0, 158],
-  ]);
-});
-
-test('where the smaller file cannot be used, the download counts the larger one from its start', async () => {
-  const seen: unknown[] = [];
-  const options = {
-    signal: new AbortController().signal,
-    onProgress: onlyForward((...progress) => seen.push(progress)),
-  };
-  const model = { ...file('a.Q8_0', 150), requantizedFrom: file('a.Q4_1', 100) };
-  const progress = await loadProgress(openStore(new MemoryBackend(), 'http://site.test/'), [model], options);
-  progress.file(model, 100, 100, 'download');
-  progress.file(model, 75, 150, 'prepare');
-  progress.file(model, 10, 150, 'download');
-  progress.stored(model);
-  expect(seen).toEqual([
-    ['download', 0, 100],
-    ['download', 100, 100],
-    ['prepare', 75, 150],
-    ['download', 10, 150],
-    ['load', 0, 150],
+    ['load', 0, 108],
   ]);
 });

@@ -1,4 +1,3 @@
-import { downloaded } from '../../../../../src/catalog/catalog.ts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -18,9 +17,7 @@ const isolated = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-embedder-policy': 'require-corp',
 };
-const files = defaultCatalog.models.flatMap(({ variants }) =>
-  variants.flatMap((variant) => downloaded(variant.files)),
-);
+const files = defaultCatalog.models.flatMap(({ variants }) => variants.flatMap((variant) => variant.files));
 
 /** A site on which nothing is at fault, by path. */
 export function soundSite(): Record<string, SiteAnswer> {

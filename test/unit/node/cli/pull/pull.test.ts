@@ -11,7 +11,6 @@ import type { Catalog } from '../../../../../src/catalog/catalog.ts';
 import { Progress } from '../../../../../src/node/cli/pull/progress.ts';
 import { pull, type PullOptions } from '../../../../../src/node/cli/pull/pull.ts';
 import { HubDouble } from '../../hub-double.ts';
-import { requantized, tinyGguf } from '../../../model-files/gguf/tiny-gguf.ts';
 
 const PATH = 'tiny/model.gguf';
 const URL_PATH = '/owner/tiny/resolve/abc/model.gguf';
@@ -237,27 +236,6 @@ test('two pulls at once fetch once', async () => {
   expect(fetched.toSorted()).toEqual([0, 1]);
   expect(downloads()).toHaveLength(1);
   expect(output).toContain(`Waiting for another pull to end (process ${process.pid}).`);
-});
-
-test('of a file that visitors requantize, places the smaller one, and both by the name of the variant', async () => {
-  const given = tinyGguf();
-  const wanted = await requantized(given);
-  const from = { path: 'tiny/model.Q4_1.gguf', ...sizeAndHash(given) };
-  hub.files.set(URL_PATH, Buffer.from(given));
-  const file = { path: PATH, ...sizeAndHash(wanted), requantizedFrom: from };
-  const [model] = catalog.models;
-  const models = model
-    ? [{ ...model, variants: model.variants.map((variant) => ({ ...variant, files: [file] })) }]
-    : [];
-  const sources = {
-    [from.path]: { hub: { repository: 'owner/tiny', revision: 'abc', file: 'model.gguf' } },
-  };
-  const both = options({ catalog: { ...catalog, models }, sources });
-  expect(await pull(both)).toBe(1);
-  expect(await hashOf(join(base, 'site', from.path))).toBe(from.sha256);
-  await expect(stat(join(base, 'site', file.path))).rejects.toThrow('ENOENT');
-  expect(await pull({ ...both, ids: ['tiny-q4'] })).toBe(1);
-  for (const each of [file, from]) expect(await hashOf(join(base, 'site', each.path))).toBe(each.sha256);
 });
 
 test('writes JSON without its spaces, from a file that the site need not have', async () => {
