@@ -15,7 +15,7 @@ import {
   type ModelFile,
 } from '../model-files/gguf/inspect-model.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { hasMemory64 } from '../util/memory64.ts';
+import { runsMainWasm } from '../util/main-wasm.ts';
 import { readStart } from '../model-files/sources/read-start.ts';
 import type { ModelSource } from '../protocol/weights-command.ts';
 import type { EmbeddingFacts, HubModel } from '../protocol/weights-messages.ts';
@@ -173,7 +173,7 @@ async function engineLimits(): Promise<EngineLimits> {
   return {
     memoryGiB: reportedMemoryGiB(navigator),
     gpu: adapter?.features.has('shader-f16') ?? false,
-    memory64: hasMemory64(),
+    memory64: runsMainWasm(),
   };
 }
 

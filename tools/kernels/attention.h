@@ -84,7 +84,7 @@ EXPORT(flash) void flash(const params *p, tensor *dst, int32_t ir0, int32_t ir1,
         for (size_t d = 0; d < width; d += 4) wasm_v128_store(query + (c & 3) * width + d, wasm_v128_load(from + 4 * d));
         if ((c & 3) == 3)
           for (size_t b = 0; b < blocks; b++)
-            quantize_group32((const uint8_t *)query + 128 * b, 4 * width, columns + (c / 4 * blocks + b) * 136, false);
+            quantize_group32((const uint8_t *)query + 128 * b, 4 * width, columns + (c / 4 * blocks + b) * 136, false, false);
       }
       if (c >= count) continue;
       if (mask)

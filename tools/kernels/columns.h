@@ -2,9 +2,24 @@
 #pragma once
 #include "half.h"
 
+/** Relaxed SIMD multiplies bytes, 16 at a time; without it, values are extended to 16 bits first. */
+#ifdef __wasm_relaxed_simd__
+#define RELAXED true
+/**
+ * Sums of two products each. One operand must have 7 bits: processors differ in what they do with the eighth. The sums must fit
+ * 16 bits, for the same reason.
+ */
+INLINE v128_t dot_bytes(v128_t values, v128_t weights) { return wasm_i16x8_relaxed_dot_i8x16_i7x16(values, weights); }
+#else
+#define RELAXED false
+INLINE v128_t dot_bytes(v128_t values, v128_t weights) { return wasm_v128_and(values, weights); }
+#endif
+
 enum { F32 = 0, Q4_0 = 2, Q4_1 = 3, Q5_0 = 6, Q5_1 = 7, Q8_0 = 8, Q4_K = 12, Q5_K = 13, Q6_K = 14 };
 
 INLINE bool is_k(int type) { return type >= Q4_K; }
+/** Whether weights stay bytes: those with at most 6 bits. Columns are interleaved by fours then, else by pairs. */
+INLINE bool in_bytes(int type) { return RELAXED && type != Q8_0; }
 INLINE bool has_offset(int type) { return type == Q4_1 || type == Q5_1; }
 INLINE size_t quants_in_block(int type) { return is_k(type) ? 256 : 32; }
 /** Bytes of a block of a column: Q8_0, Q8_1 or Q8_K. */
@@ -65,8 +80,18 @@ INLINE void interleave(uint8_t *to, v128_t a, v128_t b, v128_t c, v128_t d) {
   wasm_v128_store(to + 48, wasm_i32x4_shuffle(ab1, cd1, 2, 6, 3, 7));
 }
 
-/** One block of 4 columns: 4 scales, (4 scaled sums,) 16 x 4 pairs. */
-INLINE void quantize_group32(const uint8_t *x, size_t stride, uint8_t *to, bool offset) {
+/** Fours of 4 columns' bytes, interleaved: 64 bytes of 16 of each. */
+INLINE void interleave_fours(uint8_t *to, v128_t a, v128_t b, v128_t c, v128_t d) {
+  const v128_t ab0 = wasm_i32x4_shuffle(a, b, 0, 4, 1, 5), ab1 = wasm_i32x4_shuffle(a, b, 2, 6, 3, 7);
+  const v128_t cd0 = wasm_i32x4_shuffle(c, d, 0, 4, 1, 5), cd1 = wasm_i32x4_shuffle(c, d, 2, 6, 3, 7);
+  wasm_v128_store(to, wasm_i64x2_shuffle(ab0, cd0, 0, 2));
+  wasm_v128_store(to + 16, wasm_i64x2_shuffle(ab0, cd0, 1, 3));
+  wasm_v128_store(to + 32, wasm_i64x2_shuffle(ab1, cd1, 0, 2));
+  wasm_v128_store(to + 48, wasm_i64x2_shuffle(ab1, cd1, 1, 3));
+}
+
+/** One block of 4 columns: 4 scales, (4 scaled sums,) 32 x 4 values. */
+INLINE void quantize_group32(const uint8_t *x, size_t stride, uint8_t *to, bool offset, bool fours) {
   v128_t bytes[4][2];
   for (int c = 0; c < 4; c++) {
     const float scale = quantize32((const float *)(x + c * stride), bytes[c]);
@@ -74,7 +99,10 @@ INLINE void quantize_group32(const uint8_t *x, size_t stride, uint8_t *to, bool 
     if (offset) ((uint16_t *)to)[4 + c] = scaled_sum(bytes[c], scale);
   }
   to += offset ? 16 : 8;
-  for (int i = 0; i < 2; i++) interleave(to + 64 * i, bytes[0][i], bytes[1][i], bytes[2][i], bytes[3][i]);
+  for (int i = 0; i < 2; i++) {
+    if (fours) interleave_fours(to + 64 * i, bytes[0][i], bytes[1][i], bytes[2][i], bytes[3][i]);
+    else interleave(to + 64 * i, bytes[0][i], bytes[1][i], bytes[2][i], bytes[3][i]);
+  }
 }
 
 INLINE void quantize_single32(const uint8_t *x, uint8_t *to, bool offset) {
@@ -87,7 +115,7 @@ INLINE void quantize_single32(const uint8_t *x, uint8_t *to, bool offset) {
   wasm_v128_store(to + 16, bytes[1]);
 }
 
-/** A block of 256 of 4 columns: 4 scales, 128 x 4 pairs, 8 x 4 pairs of sums. */
+/** A block of 256 of 4 columns: 4 scales, 256 x 4 values, 8 x 4 pairs of sums. */
 static void quantize_group256(const uint8_t *x, size_t stride, uint8_t *to) {
   uint8_t plain[4][292] __attribute__((aligned(16)));
   for (int c = 0; c < 4; c++) {
@@ -96,8 +124,10 @@ static void quantize_group256(const uint8_t *x, size_t stride, uint8_t *to) {
   }
   for (int i = 0; i < 16; i++) {
     const int at = 4 + 16 * i;
-    interleave(to + 16 + 64 * i, wasm_v128_load(plain[0] + at), wasm_v128_load(plain[1] + at), wasm_v128_load(plain[2] + at),
-               wasm_v128_load(plain[3] + at));
+    const v128_t a = wasm_v128_load(plain[0] + at), b = wasm_v128_load(plain[1] + at);
+    const v128_t c = wasm_v128_load(plain[2] + at), d = wasm_v128_load(plain[3] + at);
+    if (RELAXED) interleave_fours(to + 16 + 64 * i, a, b, c, d);
+    else interleave(to + 16 + 64 * i, a, b, c, d);
   }
   for (int i = 0; i < 8; i++)
     for (int c = 0; c < 4; c++) *(uint32_t *)(to + 1040 + 16 * i + 4 * c) = *(uint32_t *)(plain[c] + 260 + 4 * i);
@@ -115,8 +145,9 @@ static void quantize(int type, const tensor *src, uint8_t *to, int64_t first, in
         if (c < whole) quantize_group256(x, stride, at);
         else quantize_row_q8_K((const float *)x, at, 256);
       } else if (c < whole) {
-        if (has_offset(type)) quantize_group32(x, stride, at, true);
-        else quantize_group32(x, stride, at, false);
+        if (has_offset(type)) quantize_group32(x, stride, at, true, RELAXED);
+        else if (in_bytes(type)) quantize_group32(x, stride, at, false, true);
+        else quantize_group32(x, stride, at, false, false);
       } else quantize_single32(x, at, has_offset(type));
     }
 }

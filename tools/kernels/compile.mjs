@@ -9,8 +9,14 @@ import { join } from 'node:path';
 const VERSION = '0.17.1';
 const COMPILER = `ziglang==${VERSION} --hash=sha256:ea6cc5d87b033cf0aedfbc8f9549a908cae6c50ac31f1698188fa48a74524b54`;
 
+/** By the addresses' bits. Browsers that have 64-bit memories have relaxed SIMD, too (src/util/main-wasm.ts). */
+const BUILDS = new Map([
+  [64, '+relaxed_simd'],
+  [32, ''],
+]);
+
+const CPU = '-mcpu=generic+simd128+atomics+bulk_memory+sign_ext+nontrapping_fptoint';
 const FLAGS = [
-  '-mcpu=generic+simd128+atomics+bulk_memory+sign_ext+nontrapping_fptoint',
   '-O3',
   // The order and rounding of floating-point operations are the original's.
   '-ffp-contract=off',
@@ -54,10 +60,20 @@ if (process.argv.includes('--where-possible') && !canInstall()) {
 const work = mkdtempSync(join(tmpdir(), 'localtext-kernels-'));
 try {
   install(work);
-  for (const bits of [64, 32]) {
+  for (const [bits, feature] of BUILDS) {
     const target = join(folder, `kernels-${bits}.o`);
     const output = process.argv.includes('--check') ? join(work, `kernels-${bits}.o`) : target;
-    const args = ['cc', '-target', `wasm${bits}-freestanding`, ...FLAGS, '-c', 'kernels.c', '-o', output];
+    const args = [
+      'cc',
+      '-target',
+      `wasm${bits}-freestanding`,
+      `${CPU}${feature}`,
+      ...FLAGS,
+      '-c',
+      'kernels.c',
+      '-o',
+      output,
+    ];
     python(['-m', 'ziglang', ...args], { cwd: folder, env: { ...process.env, PYTHONPATH: compiler } });
     if (output === target || readFileSync(output).equals(readFileSync(target))) continue;
     console.error(`${target} is not what its sources compile to. Run: npm run kernels`);

@@ -8,6 +8,32 @@ INLINE v128_t transposed_sum(const v128_t s[4]) {
   return wasm_i32x4_add(wasm_i64x2_shuffle(a, b, 0, 2), wasm_i64x2_shuffle(a, b, 1, 3));
 }
 
+/** Adds the products of 32 bytes of 4 rows with those of the column. */
+INLINE void add_bytes(int type, const uint8_t *row, size_t row_size, int part, const uint8_t *values, v128_t s[4]) {
+  const v128_t x = wasm_v128_load(values), y = wasm_v128_load(values + 16);
+  const v128_t x_zero = wasm_i16x8_mul(wasm_i16x8_extadd_pairwise_i8x16(x), wasm_i16x8_splat(zero_of(type)));
+  const v128_t y_zero = wasm_i16x8_mul(wasm_i16x8_extadd_pairwise_i8x16(y), wasm_i16x8_splat(zero_of(type)));
+  for (int r = 0; r < 4; r++) {
+    v128_t w[2];
+    unpack_bytes(type, row + r * row_size, part, w);
+    v128_t p = dot_bytes(x, w[0]), q = dot_bytes(y, w[1]);
+    if (zero_of(type)) {
+      p = wasm_i16x8_sub(p, x_zero);
+      q = wasm_i16x8_sub(q, y_zero);
+    }
+    if (type == Q6_K) {
+      int scales[2];
+      scales_of_part(type, row + r * row_size, part, scales);
+      s[r] = dot_add(s[r], p, wasm_i16x8_splat(scales[0]));
+      s[r] = dot_add(s[r], q, wasm_i16x8_splat(scales[1]));
+    } else if (is_k(type)) {
+      int scales[2];
+      scales_of_part(type, row + r * row_size, part, scales);
+      s[r] = dot_add(s[r], wasm_i16x8_add(p, q), wasm_i16x8_splat(scales[0]));
+    } else s[r] = wasm_i32x4_add(s[r], widened(wasm_i16x8_add(p, q)));
+  }
+}
+
 #ifndef AHEAD
 #define AHEAD 8
 #endif
@@ -25,6 +51,10 @@ INLINE void single(int type, size_t blocks, const uint8_t *row, size_t row_size,
     const uint8_t *values = column + (is_k(type) || has_offset(type) ? 4 : 2);
 #pragma clang loop unroll(disable)
     for (int part = 0; part < parts; part++) {
+      if (in_bytes(type)) {
+        add_bytes(type, row, row_size, part, values + 32 * part, s);
+        continue;
+      }
       v128_t x[4];
       for (int i = 0; i < 4; i++) x[i] = wasm_i16x8_load8x8(values + 32 * part + 8 * i);
       for (int r = 0; r < 4; r++) {

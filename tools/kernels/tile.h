@@ -4,57 +4,128 @@
 
 #define GROUPS 4
 
-enum { PLAIN, HALVED, OFFSET };
-
 /** 4 rows' values and scales, and what their products are added to. */
 typedef struct {
   uint8_t values[4][512] __attribute__((aligned(16)));
+  /** Of 16 values each, in a block of 256. */
+  int16_t scales[4][16];
   v128_t scale[4], offset[4], sum[GROUPS + 1][4];
 } rows4;
 
+/** Products of 32 values of 4 rows with 8 columns, in 16 bits, are added to `s`. */
+INLINE void dot_words(const uint8_t *values, const uint8_t *a, const uint8_t *b, v128_t s[8]) {
+#pragma clang loop unroll(full)
+  for (int pair = 0; pair < 16; pair++) {
+    const v128_t at = wasm_i16x8_load8x8(a + 8 * pair), bt = wasm_i16x8_load8x8(b + 8 * pair);
+    for (int r = 0; r < 4; r++) {
+      const v128_t w = wasm_v128_load32_splat(values + r * 512 + 4 * pair);
+      s[r] = dot_add(s[r], w, at);
+      s[4 + r] = dot_add(s[4 + r], w, bt);
+    }
+  }
+}
+
+/** Of 4 values times 4: so many such sums fit 16 bits. */
+INLINE int sums_in_16_bits(int type) {
+  return type == Q4_0 || type == Q4_1 || type == Q4_K ? 8 : type == Q6_K ? 2 : 4;
+}
+
+/** The same, in bytes. @param scales of this part's halves; of the next row 16 further */
+INLINE void dot_fours(int type, const uint8_t *values, const int16_t *scales, const uint8_t *a, const uint8_t *b, v128_t s[8]) {
+  const int most = sums_in_16_bits(type);
+#pragma clang loop unroll(full)
+  for (int first = 0; first < 8; first += most) {
+    v128_t t[8];
+#pragma clang loop unroll(full)
+    for (int four = first; four < first + most; four++) {
+      const v128_t at = wasm_v128_load(a + 16 * four), bt = wasm_v128_load(b + 16 * four);
+      for (int r = 0; r < 4; r++) {
+        const v128_t w = wasm_v128_load32_splat(values + r * 512 + 4 * four);
+        const v128_t p = dot_bytes(at, w), q = dot_bytes(bt, w);
+        t[r] = four == first ? p : wasm_i16x8_add(t[r], p);
+        t[4 + r] = four == first ? q : wasm_i16x8_add(t[4 + r], q);
+      }
+    }
+    for (int i = 0; i < 8; i++)
+      s[i] = is_k(type) ? dot_add(s[i], t[i], wasm_v128_load16_splat(scales + (i & 3) * 16 + first / 4))
+                        : wasm_i32x4_add(s[i], widened(t[i]));
+  }
+}
+
 /** Adds the products of a block of 4 rows with 8 columns, a lane for each, to the sums. */
-INLINE void step(int kind, rows4 *rows, int parts, const uint8_t *a, const uint8_t *b, const float *scales, const float *offsets, v128_t *sums) {
+INLINE void step(int type, rows4 *rows, int parts, const uint8_t *a, const uint8_t *b, const float *scales, const float *offsets, v128_t *sums) {
   v128_t s[8];
   for (int i = 0; i < 8; i++) s[i] = wasm_i32x4_const_splat(0);
   const uint8_t *values = rows->values[0];
+  const int16_t *part_scales = rows->scales[0];
+  const uint8_t *a_sums = a + 1024, *b_sums = b + 1024;
   do {
-#pragma clang loop unroll(full)
-    for (int pair = 0; pair < 16; pair++) {
-      const v128_t at = wasm_i16x8_load8x8(a + 8 * pair), bt = wasm_i16x8_load8x8(b + 8 * pair);
+    if (in_bytes(type)) dot_fours(type, values, part_scales, a, b, s);
+    else dot_words(values, a, b, s);
+    if (in_bytes(type) && type == Q6_K) {
+      const v128_t at = wasm_v128_load(a_sums), bt = wasm_v128_load(b_sums);
       for (int r = 0; r < 4; r++) {
-        const v128_t w = wasm_v128_load32_splat(values + r * 512 + 4 * pair);
-        s[r] = dot_add(s[r], w, at);
-        s[4 + r] = dot_add(s[4 + r], w, bt);
+        const v128_t zero = wasm_i16x8_mul(wasm_v128_load32_splat(part_scales + 16 * r), wasm_i16x8_const_splat(-32));
+        s[r] = dot_add(s[r], at, zero);
+        s[4 + r] = dot_add(s[4 + r], bt, zero);
       }
+      a_sums += 16, b_sums += 16;
     }
-    a += 128, b += 128, values += 64;
+    a += 128, b += 128, values += in_bytes(type) ? 32 : 64, part_scales += 2;
   } while (--parts);
   for (int k = 0; k < 2; k++) {
     const v128_t column_scale = wasm_v128_load(scales + 4 * k);
     for (int r = 0; r < 4; r++) {
+      // Offsets are sums of the columns here, times what each weight is less.
+      if (in_bytes(type) && (type == Q4_0 || type == Q5_0)) s[4 * k + r] = wasm_i32x4_sub(s[4 * k + r], wasm_v128_load(offsets + 4 * k));
       v128_t p = wasm_f32x4_convert_i32x4(s[4 * k + r]);
-      if (kind == HALVED) p = wasm_f32x4_mul(wasm_f32x4_mul(p, rows->scale[r]), column_scale);
+      if (type == Q4_0) p = wasm_f32x4_mul(wasm_f32x4_mul(p, rows->scale[r]), column_scale);
       else p = wasm_f32x4_mul(p, wasm_f32x4_mul(rows->scale[r], column_scale));
-      if (kind == OFFSET) p = wasm_f32x4_add(p, wasm_f32x4_mul(rows->offset[r], wasm_v128_load(offsets + 4 * k)));
+      if (has_offset(type)) p = wasm_f32x4_add(p, wasm_f32x4_mul(rows->offset[r], wasm_v128_load(offsets + 4 * k)));
       sums[4 * k + r] = wasm_f32x4_add(sums[4 * k + r], p);
     }
   }
 }
-#define STEP(name, kind) \
-  ALONE void name(rows4 *rows, int parts, const uint8_t *a, const uint8_t *b, const float *scales, const float *offsets, v128_t *sums) { \
-    step(kind, rows, parts, a, b, scales, offsets, sums); \
+#define STEP(type) \
+  ALONE void step_##type(rows4 *rows, int parts, const uint8_t *a, const uint8_t *b, const float *scales, const float *offsets, v128_t *sums) { \
+    step(type, rows, parts, a, b, scales, offsets, sums); \
   }
-STEP(step_plain, PLAIN)
-STEP(step_halved, HALVED)
-STEP(step_offset, OFFSET)
+STEP(Q8_0)
+STEP(Q4_0)
+STEP(Q4_1)
+#if RELAXED
+STEP(Q5_0)
+STEP(Q5_1)
+STEP(Q4_K)
+STEP(Q5_K)
+STEP(Q6_K)
+#else
+// In 16 bits they differ in nothing.
+#define step_Q5_0 step_Q8_0
+#define step_Q5_1 step_Q4_1
+#define step_Q4_K step_Q8_0
+#define step_Q5_K step_Q8_0
+#define step_Q6_K step_Q8_0
+#endif
 
 INLINE void unpack_rows(int type, const uint8_t *row, size_t row_size, rows4 *rows) {
   for (int r = 0; r < 4; r++)
 #pragma clang loop unroll(disable)
     for (int part = 0; part < (is_k(type) ? 8 : 1); part++) {
-      v128_t v[4];
-      unpack(type, row + r * row_size, part, v);
-      for (int i = 0; i < 4; i++) wasm_v128_store(rows->values[r] + 64 * part + 16 * i, v[i]);
+      if (in_bytes(type)) {
+        v128_t v[2];
+        unpack_bytes(type, row + r * row_size, part, v);
+        for (int i = 0; i < 2; i++) wasm_v128_store(rows->values[r] + 32 * part + 16 * i, v[i]);
+        if (!is_k(type)) continue;
+        int scales[2];
+        scales_of_part(type, row + r * row_size, part, scales);
+        rows->scales[r][2 * part] = (int16_t)scales[0];
+        rows->scales[r][2 * part + 1] = (int16_t)scales[1];
+      } else {
+        v128_t v[4];
+        unpack(type, row + r * row_size, part, v);
+        for (int i = 0; i < 4; i++) wasm_v128_store(rows->values[r] + 64 * part + 16 * i, v[i]);
+      }
     }
 }
 
@@ -62,7 +133,17 @@ INLINE void unpack_rows(int type, const uint8_t *row, size_t row_size, rows4 *ro
 #define LONGEST 32768
 #define SCALES (4 * (GROUPS + 1))
 
-/** Scales, and offsets, of up to 16 columns, block after block. Blocks of 256 have theirs as floats already. */
+/** Of 4 columns' 32 bytes, interleaved by fours. */
+INLINE v128_t sum_of_fours(const uint8_t *values) {
+  v128_t sum = wasm_i16x8_const_splat(0);
+  for (int four = 0; four < 8; four++) sum = wasm_i16x8_add(sum, wasm_i16x8_extadd_pairwise_i8x16(wasm_v128_load(values + 16 * four)));
+  return widened(sum);
+}
+
+/**
+ * Scales of up to 16 columns, block after block, and offsets: the blocks' own, or the columns' sums times what each weight in
+ * bytes is less. Blocks of 256 have their scales as floats already.
+ */
 ALONE void scales_of(int type, size_t blocks, const uint8_t *columns, int groups, float *scales, float *offsets) {
   const size_t bytes = 4 * column_block(type);
   for (int g = 0; g < groups; g++)
@@ -70,6 +151,8 @@ ALONE void scales_of(int type, size_t blocks, const uint8_t *columns, int groups
       const size_t at = b * SCALES + 4 * g;
       wasm_v128_store(scales + at, is_k(type) ? wasm_v128_load(columns) : floats_of(wasm_u32x4_load16x4(columns)));
       if (has_offset(type)) wasm_v128_store(offsets + at, floats_of(wasm_u32x4_load16x4(columns + 8)));
+      else if (in_bytes(type) && !is_k(type))
+        wasm_v128_store(offsets + at, wasm_i32x4_mul(sum_of_fours(columns + 8), wasm_i32x4_splat(zero_of(type))));
     }
 }
 
@@ -122,9 +205,16 @@ ALONE void tile(int type, size_t blocks, const uint8_t *row, size_t row_size, co
     for (int g = 0; g < groups; g += 2, a += 2 * group_size) {
       // Where there is no second group, the first is computed twice: its sums are not used.
       const uint8_t *second = g + 1 < groups ? a + group_size : a;
-      if (type == Q4_0) step_halved(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]);
-      else if (has_offset(type)) step_offset(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]);
-      else step_plain(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]);
+      switch (type) {
+        case Q8_0: step_Q8_0(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        case Q4_0: step_Q4_0(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        case Q4_1: step_Q4_1(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        case Q5_0: step_Q5_0(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        case Q5_1: step_Q5_1(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        case Q4_K: step_Q4_K(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        case Q5_K: step_Q5_K(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        default: step_Q6_K(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+      }
     }
     if (shifted)
       for (int g = 0; g < groups; g++)

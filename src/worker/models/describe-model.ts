@@ -3,7 +3,7 @@ import type { TransformersVariant, WllamaVariant } from '../../catalog/catalog.t
 import { fitChat, fitEmbedding } from '../../catalog/memory-estimate.ts';
 import { type InspectedModel, inspectModel } from '../../model-files/gguf/inspect-model.ts';
 import { requestError } from '../../errors/service-error.ts';
-import { hasMemory64 } from '../../util/memory64.ts';
+import { runsMainWasm } from '../../util/main-wasm.ts';
 import type { EmbeddingFacts } from '../../protocol/weights-messages.ts';
 import type { Device } from '../device/device.ts';
 import type { OpenedSource, SourceFile } from './model-source.ts';
@@ -45,7 +45,7 @@ async function describeChat(
   const { contextLength, memoryBytes, shortage } = fitChat(inspected, {
     memoryGiB,
     gpu: gpu !== null && !gpu.fallback && gpu.features.includes('shader-f16'),
-    memory64: hasMemory64(),
+    memory64: runsMainWasm(),
   });
   requireFit(name, shortage);
   const license = facts.license?.slice(0, 100) ?? 'unknown';

@@ -1,7 +1,7 @@
 import { getFloat16, setFloat16 } from '@petamoriken/float16';
 import { expect, test } from 'vitest';
 
-import { loadKernels, OP_PARAMS, seeded, writeTensor } from './host-module.ts';
+import { LAYOUT, loadKernels, seeded, writeTensor } from './host-module.ts';
 import {
   fillWeights,
   quantize32,
@@ -17,7 +17,7 @@ const f32 = Math.fround;
 const exp = (x: number): number => f32(Math.exp(x));
 const Q8_0 = WEIGHT_TYPES[0] as WeightType;
 
-const kernels = loadKernels({ expf: exp });
+const kernelsBy = { 32: loadKernels({ expf: exp }, 32), 64: loadKernels({ expf: exp }, 64) };
 
 interface Shape {
   width: number;
@@ -48,15 +48,17 @@ const SHAPES: Shape[] = [
   end,
 }));
 
+const CASES = ([32, 64] as const).flatMap((bits) => SHAPES.map((shape) => ({ ...shape, bits })));
+
 /** Attention of one query, in llama.cpp's order of operations. */
 function attend(
+  memory: DataView,
   query: number[],
   keyOf: (key: number) => number,
   valueOf: (key: number) => number,
   maskAt: (key: number) => number,
   { keys, width }: Shape,
 ): number[] {
-  const { memory } = kernels;
   const scale = f32(1 / Math.sqrt(width));
   const columns = Array.from({ length: width / 32 }, (_, b) => quantize32(query.slice(32 * b, 32 * b + 32)));
   let sums = Array.from({ length: width }, () => 0);
@@ -92,7 +94,8 @@ function maskOf(key: number, token: number, { keys, tokens }: Shape): number {
   return key % 7 === 2 ? -0.5 : 0;
 }
 
-test.each(SHAPES)('attention over $keys keys of $width values, bit by bit', (shape) => {
+test.each(CASES)('attention over $keys keys of $width values, bit by bit ($bits bits)', (shape) => {
+  const kernels = kernelsBy[shape.bits];
   const { width, tokens, heads, pairs, keys, first, end } = shape;
   const random = seeded(width + keys);
   kernels.free();
@@ -139,8 +142,8 @@ test.each(SHAPES)('attention over $keys keys of $width values, bit by bit', (sha
       }),
     ],
   });
-  memory.setFloat32(tensor + OP_PARAMS, 1 / Math.sqrt(width), true);
-  kernels.call(FLASH, allocate(64), tensor, first, end, 0n, BigInt(keys), 0, 0n);
+  memory.setFloat32(tensor + LAYOUT[kernels.width].opParams, 1 / Math.sqrt(width), true);
+  kernels.call(FLASH, allocate(64), tensor, first, end, 0, keys, 0, 0);
 
   for (let r = first; r < end; r++) {
     const head = Math.floor(r / tokens);
@@ -150,7 +153,14 @@ test.each(SHAPES)('attention over $keys keys of $width values, bit by bit', (sha
     const floats = (at: number): number[] =>
       Array.from({ length: width }, (_, d) => memory.getFloat32(at + 4 * (place + d), true));
     const rowOf = (from: number) => (k: number) => from + (k * pairs + pair) * row;
-    const expected = attend(floats(query), rowOf(key), rowOf(value), (k) => maskOf(k, token, shape), shape);
+    const expected = attend(
+      memory,
+      floats(query),
+      rowOf(key),
+      rowOf(value),
+      (k) => maskOf(k, token, shape),
+      shape,
+    );
     expect(floats(output)).toEqual(expected);
   }
   expect(kernels.originals()).toBe(0);

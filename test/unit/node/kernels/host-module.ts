@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 
 import { linkObject } from '../../../../src/node/kernels/link-object.ts';
 import { REPLACED } from '../../../../src/node/kernels/llama-abi.ts';
@@ -7,6 +8,8 @@ import { leb, writeList } from '../../../../src/node/kernels/wasm-module.ts';
 const HEADER = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 const [I32, I64, F32] = [0x7f, 0x7e, 0x7d];
 const PAGES = 1024;
+/** Flag of a memory. */
+const MEMORY64 = 4;
 /** As a constant of the module it must be the same as a signed number. */
 const STACK_BYTES = 15 * 2 ** 16;
 
@@ -16,31 +19,40 @@ export interface HostFunction {
   results: readonly number[];
 }
 
-/** Functions of llama.cpp's module that the kernels replace or call, by their signatures with 32-bit addresses. */
-export const LLAMA_FUNCTIONS: readonly HostFunction[] = [
-  { name: 'ggml_compute_forward_mul_mat', parameters: [I32, I32], results: [] },
+/** Of addresses, in bits. The 64-bit kernels use relaxed SIMD. */
+export type Width = 32 | 64;
+
+/** Functions of llama.cpp's module that the kernels replace or call, by their signatures. @param address type of an address */
+const functionsBy = (address: number): HostFunction[] => [
+  { name: 'ggml_compute_forward_mul_mat', parameters: [address, address], results: [] },
   {
     name: 'ggml_compute_forward_flash_attn_ext_f16_one_chunk',
-    parameters: [I32, I32, I32, I32, I64, I64, I32, I64],
+    parameters: [address, address, I32, I32, I64, I64, address, I64],
     results: [],
   },
-  { name: 'server_prompt_cache::update()', parameters: [I32], results: [] },
+  { name: 'server_prompt_cache::update()', parameters: [address], results: [] },
   {
     name: 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped',
-    parameters: [I32, I32, I32],
+    parameters: [address, address, I32],
     results: [],
   },
-  { name: 'validate_utf8', parameters: [I32], results: [I32] },
-  { name: 'ggml_barrier', parameters: [I32], results: [] },
+  { name: 'validate_utf8', parameters: [address], results: [address] },
+  { name: 'ggml_barrier', parameters: [address], results: [] },
   { name: 'expf', parameters: [F32], results: [F32] },
-  { name: 'quantize_row_q8_K', parameters: [I32, I32, I64], results: [] },
+  { name: 'quantize_row_q8_K', parameters: [address, address, I64], results: [] },
 ];
+
+/** With 32-bit addresses. */
+export const LLAMA_FUNCTIONS: readonly HostFunction[] = functionsBy(I32);
+
+// Node 20 has them behind flags.
+for (const feature of ['memory64', 'relaxed-simd']) setFlagsFromString(`--experimental-wasm-${feature}`);
 
 const section = (id: number, content: Uint8Array): number[] => [id, ...leb(content.length), ...content];
 const text = (value: string): number[] => [value.length, ...new TextEncoder().encode(value)];
 
 /** A module in which each function calls a JavaScript function of its name, and is exported by it. */
-export function hostModule(functions: readonly HostFunction[]): Uint8Array {
+export function hostModule(functions: readonly HostFunction[], width: Width = 32): Uint8Array {
   const types = functions.map(({ parameters, results }) =>
     Uint8Array.from([0x60, parameters.length, ...parameters, results.length, ...results]),
   );
@@ -50,13 +62,14 @@ export function hostModule(functions: readonly HostFunction[]): Uint8Array {
     const code = [0, ...parameters.flatMap((_, local) => [0x20, local]), 0x10, i, 0x0b];
     return Uint8Array.from([...leb(code.length), ...code]);
   });
+  const stackPointer = width === 64 ? [I64, 1, 0x42] : [I32, 1, 0x41];
   return Uint8Array.from([
     ...HEADER,
     ...section(1, writeList(types)),
     ...section(2, writeList(imports)),
     ...section(3, writeList(functions.map((_, i) => leb(i)))),
-    ...section(5, writeList([Uint8Array.from([0, ...leb(PAGES)])])),
-    ...section(6, writeList([Uint8Array.from([I32, 1, 0x41, ...leb(STACK_BYTES), 0x0b])])),
+    ...section(5, writeList([Uint8Array.from([width === 64 ? MEMORY64 : 0, ...leb(PAGES)])])),
+    ...section(6, writeList([Uint8Array.from([...stackPointer, ...leb(STACK_BYTES), 0x0b])])),
     ...section(7, writeList([...exported, Uint8Array.from([...text('memory'), 2, 0])])),
     ...section(10, writeList(bodies)),
   ]);
@@ -66,34 +79,58 @@ export function hostModule(functions: readonly HostFunction[]): Uint8Array {
 export const namesOf = (functions: readonly HostFunction[]): Map<number, string> =>
   new Map(functions.map(({ name }, i) => [functions.length + i, name]));
 
-export const OBJECT = readFileSync('tools/kernels/kernels-32.o');
+const objectOf = (width: Width): Buffer => readFileSync(`tools/kernels/kernels-${width}.o`);
+
+export const OBJECT = objectOf(32);
 
 /** The committed kernels in a module that has nothing else. */
 export interface Kernels {
+  width: Width;
   memory: DataView<ArrayBuffer>;
   bytes: Uint8Array<ArrayBuffer>;
-  call(name: keyof typeof REPLACED, ...args: (number | bigint)[]): unknown;
+  call(name: keyof typeof REPLACED, ...args: number[]): unknown;
+  writeAddress(at: number, address: number): void;
   /** How often the kernels left a call to the original. */
   originals(): number;
   allocate(bytes: number): number;
   free(): void;
 }
 
-export function loadKernels(host: Readonly<Record<string, (...args: never[]) => unknown>>): Kernels {
-  const module = linkObject(hostModule(LLAMA_FUNCTIONS), namesOf(LLAMA_FUNCTIONS), OBJECT, REPLACED);
+export function loadKernels(
+  host: Readonly<Record<string, (...args: number[]) => unknown>>,
+  width: Width = 32,
+): Kernels {
+  const functions = functionsBy(width === 64 ? I64 : I32);
+  const module = linkObject(hostModule(functions, width), namesOf(functions), objectOf(width), REPLACED);
   let originals = 0;
-  const unused = Object.fromEntries(LLAMA_FUNCTIONS.map(({ name }) => [name, () => undefined]));
+  const unused = Object.fromEntries(functions.map(({ name }) => [name, () => undefined]));
   const replaced = Object.fromEntries(Object.keys(REPLACED).map((name) => [name, () => void originals++]));
+  const withNumbers = Object.fromEntries(
+    Object.entries(host).map(([name, run]) => [
+      name,
+      (...args: (number | bigint)[]) => run(...args.map(Number)) as number,
+    ]),
+  );
   const instance = new WebAssembly.Instance(new WebAssembly.Module(Uint8Array.from(module)), {
-    host: { ...unused, ...replaced, ...host } as Record<string, WebAssembly.ImportValue>,
+    host: { ...unused, ...replaced, ...withNumbers },
   });
   const { memory } = instance.exports as { memory: WebAssembly.Memory };
   const buffer = memory.buffer as ArrayBuffer;
   let used = STACK_BYTES;
+  const view = new DataView(buffer);
   return {
-    memory: new DataView(buffer),
+    width,
+    memory: view,
     bytes: new Uint8Array(buffer),
-    call: (name, ...args) => (instance.exports[name] as (...args: unknown[]) => unknown)(...args),
+    call(name, ...args) {
+      const { parameters = [] } = functions.find((each) => each.name === name) ?? {};
+      const typed = args.map((value, i) => (parameters[i] === I64 ? BigInt(value) : value));
+      return (instance.exports[name] as (...typed: unknown[]) => unknown)(...typed);
+    },
+    writeAddress(at, address) {
+      if (width === 64) view.setBigUint64(at, BigInt(address), true);
+      else view.setUint32(at, address, true);
+    },
     originals: () => originals,
     allocate(bytes) {
       const at = used;
@@ -106,23 +143,30 @@ export function loadKernels(host: Readonly<Record<string, (...args: never[]) => 
   };
 }
 
-/** llama.cpp's `ggml_tensor`, with 32-bit addresses. */
+/** Positions in llama.cpp's structs, by the width of addresses. */
+export const LAYOUT = {
+  32: { ne: 8, nb: 40, opParams: 60, src: 128, data: 176, wdata: 12, pool: 16 },
+  64: { ne: 16, nb: 48, opParams: 84, src: 152, data: 248, wdata: 16, pool: 24 },
+} as const;
+
+/** llama.cpp's `ggml_tensor`. */
 export function writeTensor(
-  { memory, bytes, allocate }: Kernels,
+  { width, memory, bytes, allocate, writeAddress }: Kernels,
   tensor: { type: number; ne: number[]; nb: number[]; data: number; src?: number[] },
 ): number {
   const at = allocate(TENSOR_BYTES);
   bytes.fill(0, at, at + TENSOR_BYTES);
   memory.setInt32(at, tensor.type, true);
-  for (const [i, length] of tensor.ne.entries()) memory.setBigInt64(at + 8 + 8 * i, BigInt(length), true);
-  for (const [i, stride] of tensor.nb.entries()) memory.setUint32(at + 40 + 4 * i, stride, true);
-  for (const [i, source] of (tensor.src ?? []).entries()) memory.setUint32(at + 128 + 4 * i, source, true);
-  memory.setUint32(at + 176, tensor.data, true);
+  const { ne, nb, src, data } = LAYOUT[width];
+  const addressBytes = width / 8;
+  for (const [i, length] of tensor.ne.entries()) memory.setBigInt64(at + ne + 8 * i, BigInt(length), true);
+  for (const [i, stride] of tensor.nb.entries()) writeAddress(at + nb + addressBytes * i, stride);
+  for (const [i, source] of (tensor.src ?? []).entries()) writeAddress(at + src + addressBytes * i, source);
+  writeAddress(at + data, tensor.data);
   return at;
 }
 
-const TENSOR_BYTES = 256;
-export const OP_PARAMS = 60;
+const TENSOR_BYTES = 320;
 
 /** Numbers from 0 to 1, the same at each run. */
 export function seeded(seed: number): () => number {

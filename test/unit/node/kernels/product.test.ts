@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-import { type Kernels, loadKernels, seeded, writeTensor } from './host-module.ts';
+import { type Kernels, LAYOUT, loadKernels, seeded, type Width, writeTensor } from './host-module.ts';
 import {
   blockProduct,
   fillWeights,
@@ -38,28 +38,35 @@ const SHAPES: Shape[] = [
   [5, 512, 17, 4],
 ].map(([rows = 0, length = 0, columns = 0, threads = 0]) => ({ rows, length, columns, threads }));
 
-const kernels = loadKernels({
-  quantize_row_q8_K: (from: number, to: number) => {
-    const values = Array.from({ length: 256 }, (_, i) => kernels.memory.getFloat32(from + 4 * i, true));
-    writeQ8K(kernels.memory, to, quantize256(values));
-  },
-});
+function load(width: Width): Kernels {
+  const kernels = loadKernels(
+    {
+      quantize_row_q8_K: (from: number, to: number) => {
+        const values = Array.from({ length: 256 }, (_, i) => kernels.memory.getFloat32(from + 4 * i, true));
+        writeQ8K(kernels.memory, to, quantize256(values));
+      },
+    },
+    width,
+  );
+  return kernels;
+}
 
 /** Runs a product as llama.cpp's threads would, one after another. @returns the result's address */
 function multiply(
-  { memory, bytes, allocate, call }: Kernels,
+  kernels: Kernels,
   weights: WeightType,
   { rows, length, columns, threads }: Shape,
   addresses: { weights: number; inputs: number },
 ): number {
+  const { width, memory, bytes, allocate, call, writeAddress } = kernels;
   const rowBytes = (length / weights.values) * weights.bytes;
   const output = allocate(rows * columns * 4);
   const pool = allocate(CURRENT_CHUNK + 4);
-  const params = allocate(24);
-  bytes.fill(0, params, params + 24);
+  const params = allocate(40);
+  bytes.fill(0, params, params + 40);
   memory.setInt32(params + 4, threads, true);
-  memory.setUint32(params + 12, allocate((columns * length * 40) / 32), true);
-  memory.setUint32(params + 16, pool, true);
+  writeAddress(params + LAYOUT[width].wdata, allocate((columns * length * 40) / 32));
+  writeAddress(params + LAYOUT[width].pool, pool);
   const tensor = writeTensor(kernels, {
     type: F32,
     ne: [rows, columns, 1, 1],
@@ -95,11 +102,16 @@ function multiply(
  * @param values of the row, where blocks have 256
  * @returns the product in llama.cpp's order of operations; for blocks of 256 in double precision
  */
-function reference(weights: WeightType, row: number, values: number[], column: QuantizedBlock[]): number {
+function reference(
+  { memory }: Kernels,
+  weights: WeightType,
+  row: number,
+  values: number[],
+  column: QuantizedBlock[],
+): number {
   let sum = 0;
   for (const [b, block] of column.entries()) {
-    if (weights.values === 32)
-      sum = f32(sum + blockProduct(weights, kernels.memory, row + b * weights.bytes, block));
+    if (weights.values === 32) sum = f32(sum + blockProduct(weights, memory, row + b * weights.bytes, block));
     else
       for (const [i, quant] of block.quants.entries())
         sum += (values[256 * b + i] ?? NaN) * quant * block.scale;
@@ -107,61 +119,68 @@ function reference(weights: WeightType, row: number, values: number[], column: Q
   return sum;
 }
 
-test.each(WEIGHT_TYPES)('$name times columns of floats, at odd sizes and numbers of threads', (weights) => {
-  const random = seeded(weights.id);
-  const { memory, allocate } = kernels;
-  for (const shape of SHAPES) {
-    kernels.free();
-    const { rows, length, columns } = shape;
-    const blocks = length / weights.values;
-    const addresses = {
-      weights: allocate(rows * blocks * weights.bytes + 64),
-      inputs: allocate(columns * length * 4),
-    };
-    fillWeights(weights, memory, addresses.weights, rows * blocks, random);
-    const inputs = Array.from({ length: columns * length }, (_, i) =>
-      f32(i % 97 === 5 ? 0 : (random() - 0.5) * (i % 61 === 0 ? 20 : 3)),
-    );
-    for (const [i, input] of inputs.entries()) memory.setFloat32(addresses.inputs + 4 * i, input, true);
-    const output = multiply(kernels, weights, shape, addresses);
+describe.each([
+  ['SIMD, 32 bits', 32],
+  ['relaxed SIMD, 64 bits', 64],
+] as const)('%s', (_name, width) => {
+  const kernels = load(width);
 
-    const quantize = weights.values === 32 ? quantize32 : quantize256;
-    const quantized = Array.from({ length: columns }, (_, c) =>
-      Array.from({ length: blocks }, (__, b) => {
-        const start = c * length + b * weights.values;
-        return quantize(inputs.slice(start, start + weights.values));
-      }),
-    );
-    const found: number[] = [];
-    const expected: number[] = [];
-    for (let r = 0; r < rows; r++) {
-      const row = addresses.weights + r * blocks * weights.bytes;
-      const values =
-        weights.values === 32
-          ? []
-          : Array.from({ length }, (_, i) =>
-              valueOf(weights, memory, row + (i >> 8) * weights.bytes, i & 255),
-            );
-      for (const [c, column] of quantized.entries()) {
-        found.push(memory.getFloat32(output + 4 * (c * rows + r), true));
-        expected.push(reference(weights, row, values, column));
+  test.each(WEIGHT_TYPES)('$name times columns of floats, at odd sizes and numbers of threads', (weights) => {
+    const random = seeded(weights.id);
+    const { memory, allocate } = kernels;
+    for (const shape of SHAPES) {
+      kernels.free();
+      const { rows, length, columns } = shape;
+      const blocks = length / weights.values;
+      const addresses = {
+        weights: allocate(rows * blocks * weights.bytes + 64),
+        inputs: allocate(columns * length * 4),
+      };
+      fillWeights(weights, memory, addresses.weights, rows * blocks, random);
+      const inputs = Array.from({ length: columns * length }, (_, i) =>
+        f32(i % 97 === 5 ? 0 : (random() - 0.5) * (i % 61 === 0 ? 20 : 3)),
+      );
+      for (const [i, input] of inputs.entries()) memory.setFloat32(addresses.inputs + 4 * i, input, true);
+      const output = multiply(kernels, weights, shape, addresses);
+
+      const quantize = weights.values === 32 ? quantize32 : quantize256;
+      const quantized = Array.from({ length: columns }, (_, c) =>
+        Array.from({ length: blocks }, (__, b) => {
+          const start = c * length + b * weights.values;
+          return quantize(inputs.slice(start, start + weights.values));
+        }),
+      );
+      const found: number[] = [];
+      const expected: number[] = [];
+      for (let r = 0; r < rows; r++) {
+        const row = addresses.weights + r * blocks * weights.bytes;
+        const values =
+          weights.values === 32
+            ? []
+            : Array.from({ length }, (_, i) =>
+                valueOf(weights, memory, row + (i >> 8) * weights.bytes, i & 255),
+              );
+        for (const [c, column] of quantized.entries()) {
+          found.push(memory.getFloat32(output + 4 * (c * rows + r), true));
+          expected.push(reference(kernels, weights, row, values, column));
+        }
+      }
+      if (weights.values === 32) expect(found).toEqual(expected);
+      else {
+        const most = Math.max(...expected.map(Math.abs));
+        const worst = Math.max(...found.map((each, i) => Math.abs(each - (expected[i] ?? NaN))));
+        expect(worst / most).toBeLessThan(1e-6);
       }
     }
-    if (weights.values === 32) expect(found).toEqual(expected);
-    else {
-      const most = Math.max(...expected.map(Math.abs));
-      const worst = Math.max(...found.map((each, i) => Math.abs(each - (expected[i] ?? NaN))));
-      expect(worst / most).toBeLessThan(1e-6);
-    }
-  }
-  expect(kernels.originals()).toBe(0);
-});
+    expect(kernels.originals()).toBe(0);
+  });
 
-test('a product that the kernels do not know goes to the original', () => {
-  kernels.free();
-  const unknown: WeightType = { name: 'F16', id: 1, bytes: 2, values: 1, halves: [] };
-  const shape = { rows: 4, length: 256, columns: 1, threads: 1 };
-  const before = kernels.originals();
-  multiply(kernels, unknown, shape, { weights: kernels.allocate(2048), inputs: kernels.allocate(1024) });
-  expect(kernels.originals() - before).toBe(2);
+  test('a product that the kernels do not know goes to the original', () => {
+    kernels.free();
+    const unknown: WeightType = { name: 'F16', id: 1, bytes: 2, values: 1, halves: [] };
+    const shape = { rows: 4, length: 256, columns: 1, threads: 1 };
+    const before = kernels.originals();
+    multiply(kernels, unknown, shape, { weights: kernels.allocate(2048), inputs: kernels.allocate(1024) });
+    expect(kernels.originals() - before).toBe(2);
+  });
 });

@@ -23,7 +23,7 @@ async function serve(status: number, body: string) {
   return { asked, wasm: (name: string) => `http://127.0.0.1:${port}/${name}` };
 }
 
-test('the compatibility build of wllama is fetched only without 64-bit memory', async () => {
+test('the compatibility build of wllama is fetched only without 64-bit memory or relaxed SIMD', async () => {
   const { asked, wasm } = await serve(200, 'var Module;');
   expect(await chooseBuild({ wasm, signal }, true)).toEqual({ wasm: wasm('wllama.wasm'), compat: null });
   expect(asked).toEqual([]);
