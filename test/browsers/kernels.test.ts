@@ -6,8 +6,7 @@ import type { Browser, Tab } from './support/driver.ts';
 const FOLDER = '/models/smollm2-135m-instruct/SmolLM2-135M-Instruct';
 const TOKENS = 24;
 
-/** The page runs wllama by itself, which finds no storage in WebKitGTK. */
-describe.each(selectedBrowsers().filter(({ name }) => name !== 'webkit'))('$name', ({ launch }) => {
+describe.each(selectedBrowsers())('$name', ({ launch }) => {
   let browser: Browser;
   let tab: Tab;
 

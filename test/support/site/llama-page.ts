@@ -3,6 +3,7 @@ import { Wllama } from '@wllama/wllama';
 import type { LlamaTimings } from '../../../src/worker/runtimes/llama-cpp/completion-format.ts';
 import { NativeLog, serverCalls } from '../../../src/worker/runtimes/llama-cpp/internals/server-calls.ts';
 import { proveTaking, useWorkerFile } from '../../../src/worker/runtimes/llama-cpp/internals/worker-proxy.ts';
+import { noCache } from '../../../src/worker/runtimes/llama-cpp/no-cache.ts';
 import { chooseBuild } from '../../../src/worker/runtimes/llama-cpp/wasm-build.ts';
 import { loadRawChat } from '../../../tools/bench/page/raw-chat.ts';
 import { observeCalls } from '../llama-calls/observe-calls.ts';
@@ -40,7 +41,7 @@ window.scoreTokens = async (folder, gguf, tokens) => {
     wasm: (name) => (name.endsWith('.wasm') ? `${folder}/${name}` : own(name)),
     signal,
   });
-  const wllama = new Wllama({ default: wasm }, { suppressNativeLog: true });
+  const wllama = new Wllama({ default: wasm }, { cacheManager: noCache(), suppressNativeLog: true });
   wllama.setCompat(compat);
   useWorkerFile(wllama, own);
   const options = { n_ctx: 1024, n_threads: 1, n_gpu_layers: 0, n_batch: 16, n_ubatch: 16, warmup: false };

@@ -1,4 +1,4 @@
-import { CacheManager, type LoadModelParams, Wllama } from '@wllama/wllama';
+import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
 import { type WllamaVariant, weightBytes } from '../../../catalog/catalog.ts';
 import { abortable, withTimeout } from '../../../util/async.ts';
@@ -7,6 +7,7 @@ import { serverError, type ServiceError } from '../../../errors/service-error.ts
 import { chatThreads, hasThreads, realAdapter } from '../../device/device.ts';
 import { PromptRenderer } from '../template/prompt-renderer.ts';
 import { halvedLengths } from '../../../catalog/memory-estimate.ts';
+import { noCache } from './no-cache.ts';
 import { ReadAheadBlob } from './read-ahead-blob.ts';
 import { specialTokens } from './special-tokens.ts';
 import { chooseBuild } from './wasm-build.ts';
@@ -177,18 +178,4 @@ function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): 
 async function hasGpu(): Promise<boolean> {
   const adapter = await realAdapter();
   return adapter?.features.has('shader-f16') ?? false;
-}
-
-/** The weight store is the only one; wllama's own finds no storage in some browsers and would not start. */
-function noCache(): CacheManager {
-  return new CacheManager([
-    {
-      isSupported: () => true,
-      read: async () => null,
-      write: async () => undefined,
-      getSize: async () => -1,
-      list: async () => [],
-      delete: async () => undefined,
-    },
-  ]);
 }
