@@ -1,12 +1,30 @@
 import { gunzipSync } from 'node:zlib';
 
 import type { FunctionNames } from './link-object.ts';
+import { SECTION, sectionsOf, WasmReader } from './wasm-module.ts';
+
+/** The names of functions, within a module's section `name`. */
+const FUNCTION_NAMES = 1;
+
+/** Names that a module has itself, as wllama's does from 3.13 on; null: none. */
+export function namesIn(module: Uint8Array): FunctionNames | null {
+  for (const { content } of sectionsOf(module).filter(({ id }) => id === SECTION.custom)) {
+    const reader = new WasmReader(content);
+    if (reader.name() !== 'name') continue;
+    while (!reader.atEnd) {
+      const kind = reader.byte();
+      const names = new WasmReader(reader.slice(reader.number()));
+      if (kind === FUNCTION_NAMES) return new Map(names.list((each) => [each.number(), each.name()]));
+    }
+  }
+  return null;
+}
 
 /** Position of the names: behind the first function's index, the number of functions and that of names. */
 const HEADER_BYTES = 12;
 
 /**
- * Reads the table of function names that wllama ships for its error messages.
+ * Reads the table of function names that wllama ships for its error messages, up to 3.8.
  * @param sourceMap the package's `source-map.ts`
  * @param build `default` (64-bit) or `compat` (32-bit)
  */

@@ -67,17 +67,16 @@ function fieldsOf(bits: 32 | 64): Readonly<Record<string, readonly Field[]>> {
 /**
  * Compares the offsets that the kernels use with those in the module's code.
  * @param bodyOf code of a function by its name
- * @throws Error naming the field that moved
+ * @throws Error naming the fields that moved
  */
 export function checkStructs(bits: 32 | 64, bodyOf: (name: string) => Uint8Array): void {
-  for (const [name, fields] of Object.entries(fieldsOf(bits))) {
+  const moved = Object.entries(fieldsOf(bits)).flatMap(([name, fields]) => {
     const body = Buffer.from(bodyOf(name));
-    for (const { name: what, instruction, offset } of fields)
-      if (!body.includes(Buffer.from([...instruction, ...leb(offset)])))
-        throw new Error(
-          `${name} does not read ${what} at offset ${offset}: llama.cpp's structs have changed.`,
-        );
-  }
+    return fields
+      .filter(({ instruction, offset }) => !body.includes(Buffer.from([...instruction, ...leb(offset)])))
+      .map(({ name: field, offset }) => `${name} does not read ${field} at offset ${offset}`);
+  });
+  if (moved.length > 0) throw new Error(`llama.cpp's structs have changed: ${moved.join('; ')}.`);
 }
 
 /** The object's functions, by the name of the function that each replaces. */

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { createRequire } from 'node:module';
 
 import { packageFile } from '../package-files.ts';
-import { functionNames } from './function-names.ts';
+import { functionNames, namesIn } from './function-names.ts';
 import { linkObject } from './link-object.ts';
 import { checkStructs, REPLACED } from './llama-abi.ts';
 
@@ -38,8 +38,8 @@ export const kernelsVersion = (): string =>
  */
 export function linkLlama(build: LlamaBuild): Uint8Array {
   const bits = build === 'compat' ? 32 : 64;
-  const sources = join(dirname(packageWasm('default')), '../../src/wasm');
-  const names = functionNames(readFileSync(join(sources, 'source-map.ts'), 'utf8'), build);
   const module = readFileSync(packageWasm(build));
+  const table = join(dirname(packageWasm('default')), '../../src/wasm/source-map.ts');
+  const names = namesIn(module) ?? functionNames(readFileSync(table, 'utf8'), build);
   return linkObject(module, names, kernelObject(bits), REPLACED, (bodyOf) => checkStructs(bits, bodyOf));
 }

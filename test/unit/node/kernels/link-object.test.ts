@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { expect, test } from 'vitest';
 
-import { readTable } from '../../../../src/node/kernels/function-names.ts';
+import { namesIn, readTable } from '../../../../src/node/kernels/function-names.ts';
 import { linkObject } from '../../../../src/node/kernels/link-object.ts';
 import { checkStructs, REPLACED } from '../../../../src/node/kernels/llama-abi.ts';
 import { kernelsVersion, linkLlama, packageWasm } from '../../../../src/node/kernels/llama-wasm.ts';
@@ -54,7 +54,24 @@ test('a module or object that is cut off is refused', () => {
 
 test('a field of a struct that has moved is named', () => {
   const check = (): void => checkStructs(64, () => new Uint8Array([0x28, 2, 0]));
-  expect(check).toThrow('ggml_compute_forward_mul_mat does not read tensor.ne[0] at offset 16');
+  expect(check).toThrow(
+    /ggml_compute_forward_mul_mat does not read tensor\.ne\[0\] at offset 16; .*tensor\.ne\[1\] at offset 24/,
+  );
+});
+
+test('names of functions are read from a module that has them', () => {
+  const text = (value: string): number[] => [value.length, ...Buffer.from(value)];
+  const functions = [2, 7, ...text('malloc'), 9, ...text('free')];
+  const section = [...text('name'), 0, 3, ...text('so'), 1, functions.length, ...functions];
+  const module = hostModule(LLAMA_FUNCTIONS);
+  expect(namesIn(module)).toBeNull();
+  const named = Uint8Array.from([...module, 0, section.length, ...section]);
+  expect(namesIn(named)).toEqual(
+    new Map([
+      [7, 'malloc'],
+      [9, 'free'],
+    ]),
+  );
 });
 
 test('names of functions are read from the table that the package ships', () => {
