@@ -7,7 +7,14 @@ import { toUpstreamRequest } from '../../../../src/routing/upstream/upstream-req
 import { fakeService } from '../../../support/fake-service.ts';
 
 const CHAT = '/v1/chat/completions';
-const variant: WllamaVariant = { engine: 'wllama', name: 'v', license: 'MIT', contextLength: 9, files: [] };
+const weights = { path: 'w', bytes: 1, sha256: '' };
+const variant: WllamaVariant = {
+  engine: 'wllama',
+  name: 'v',
+  license: 'MIT',
+  contextLength: 9,
+  files: [weights],
+};
 const seeing = { ...variant, files: [{ path: 'p', bytes: 1, sha256: '', role: 'projector' as const }] };
 const model = (id: string, variants: WllamaVariant[]) => ({
   id,
