@@ -205,7 +205,10 @@ Legacy \`functions\`, \`function_call\` and messages of role \`function\` are tr
 const COMPLETIONS = `## Completions
 
 \`best_of\` generates as many choices and returns the \`n\` with the highest log probability a token; not with \`stream\`. \`max_tokens\` 0 generates nothing and
-counts the prompt. An empty \`prompt\` begins with the model's first token. \`echo\` is not possible together with \`logprobs\`.
+counts the prompt. An empty \`prompt\` begins with the model's first token. \`echo\` with \`logprobs\` scores the prompt,
+and so does \`echo\` of token ids: llama.cpp generates the prompt token by token under a grammar, as slowly as a reply. Text is then split as the
+model splits it, which may differ from its tokenizer; token ids are scored as they are. The models of web-llm and of servers do not score prompts, and web-llm
+takes no token ids.
 `;
 
 const STORED = `## Stored responses

@@ -54,8 +54,8 @@ export interface Reasoning {
 /** One choice to generate: `n` choices are `n` jobs. */
 export interface ChatJob extends AnyJob {
   kind: 'chat';
-  /** The conversation; or `prompt`, for a raw completion without a chat template. */
-  input: { messages: ChatMessage[] } | { prompt: string };
+  /** The conversation; or text or token ids to continue, without a chat template. */
+  input: { messages: ChatMessage[] } | { prompt: string } | { tokens: number[] };
   sampling: Sampling;
   /** Ends with `accepted`: its tokens are counted, nothing is computed, and the prompt may be longer than the context. */
   countOnly?: true;

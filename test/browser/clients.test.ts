@@ -101,6 +101,14 @@ describe('the openai package', () => {
     ]);
   });
 
+  test('tokens of a prompt have the log probabilities that they had in a reply', async () => {
+    const seen = await page.evaluate((apiKey) => window.clients.openai.scoredTwice(apiKey), key);
+    expect(seen.text[1]).toBe(seen.text[0]);
+    expect(seen.tokens[1]).toEqual(seen.tokens[0]);
+    expect(seen.generated).toHaveLength(6);
+    for (const [index, score] of seen.generated.entries()) expect(seen.scored[index]).toBeCloseTo(score, 1);
+  });
+
   test('256 inputs in one request', async () => {
     const seen = await page.evaluate((apiKey) => window.clients.openai.manyInputs(apiKey), key);
     expect(seen).toMatchObject({ count: 256, repeats: true, differs: true });

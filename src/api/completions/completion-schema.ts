@@ -1,16 +1,24 @@
 import * as z from '../../util/zod.ts';
+import { invalidField } from '../../errors/service-error.ts';
 import { choicesField, flag, samplingFields, stopField, streamFields, text } from '../body/fields.ts';
 import { refusedConstraints, refusedSchemas } from '../body/refused-fields.ts';
 
 /** What a completion without a conversation may be: the older endpoint. */
 
 const MAX_PROMPTS = 128;
+/** Past any context, and below what llama.cpp's token ids hold. */
+const MAX_TOKENS = 50_000;
+const MAX_ID = 2 ** 31 - 1;
+
+const tokens = z.array(z.int().check(z.gte(0), z.lte(MAX_ID))).check(z.minLength(1), z.maxLength(MAX_TOKENS));
+const several = <Prompt extends z.ZodMiniType>(prompt: Prompt) =>
+  z.array(prompt).check(z.minLength(1), z.maxLength(MAX_PROMPTS));
 
 export const completionEnforced = {
   model: z.string(),
   prompt: z.union(
-    [z.string(), z.array(z.string()).check(z.minLength(1), z.maxLength(MAX_PROMPTS))],
-    `must be a string, or an array of 1 to ${MAX_PROMPTS} of them: token ids cannot be used here`,
+    [z.string(), several(z.string()), tokens, several(tokens)],
+    `must be a string, or an array of 1 to ${MAX_PROMPTS} of them, or token ids as an array, or an array of such arrays`,
   ),
   n: choicesField,
   best_of: choicesField,
@@ -29,7 +37,14 @@ export const completionAccepted = { user: text };
 
 const CHAT = 'Use /v1/chat/completions.';
 
+/** Runs before the schema, which would report a fault of another alternative. */
+function refuseTooMany({ prompt }: Record<string, unknown>): void {
+  if (!Array.isArray(prompt) || typeof prompt[0] === 'number' || prompt.length <= MAX_PROMPTS) return;
+  throw invalidField('prompt', `must have at most ${MAX_PROMPTS} elements, but has ${prompt.length}`);
+}
+
 export const completionRules = {
+  precheck: refuseTooMany,
   schema: z.object({ ...completionEnforced, ...completionPassedOn, ...completionAccepted }),
   refused: {
     ...refusedConstraints(CHAT),

@@ -13,7 +13,7 @@ import {
   type StreamEncoder,
 } from '../generation/answers.ts';
 import type { Call } from '../http/call.ts';
-import { conflicting, invalidField, type ServiceError, unsupported } from '../../errors/service-error.ts';
+import { conflicting, invalidField, type ServiceError } from '../../errors/service-error.ts';
 import type { CompletionBody } from './completion-schema.ts';
 import type { ChatUsage, TokenLogprob } from '../../jobs/chat.ts';
 import { toUsage } from '../chat/chat-objects.ts';
@@ -25,36 +25,41 @@ const DEFAULT_MAX_TOKENS = 16;
 /** POST /v1/completions */
 export async function createCompletion(call: Call, request: CompletionBody): Promise<Response> {
   refuseCombinations(request);
-  const prompts = [request.prompt].flat().map(wellFormed);
+  const prompts = toPrompts(request.prompt);
+  const scoresPrompt = isScored(request);
   const generation: Generation = {
     model: request.model,
-    inputs: prompts.map((prompt) => ({ prompt })),
+    inputs: prompts.map((prompt) => (typeof prompt === 'string' ? { prompt } : { tokens: prompt })),
     choices: request.best_of ?? request.n ?? 1,
     sampling: toSampling(request),
     maxTokens: request.max_tokens ?? DEFAULT_MAX_TOKENS,
     constraint: null,
-    topLogprobs: request.logprobs ?? (isBestOf(request) ? 0 : null),
+    topLogprobs: request.logprobs ?? (isBestOf(request) || scoresPrompt ? 0 : null),
+    scoresPrompt,
     stop: [request.stop ?? []].flat().map(wellFormed),
     tools: null,
     reasoning: null,
     params: { messages: 'prompt', responseFormat: 'prompt' },
   };
-  const includeUsage = toIncludeUsage(request);
   const perPrompt = request.n ?? 1;
-  const echo = (index: number): string =>
-    request.echo ? (prompts[Math.floor(index / perPrompt)] ?? '') : '';
+  const options: CompletionOptions = {
+    includeUsage: toIncludeUsage(request),
+    hasLogprobs: request.logprobs != null,
+    scoresPrompt,
+    echo: (index) => (request.echo && !scoresPrompt ? String(prompts[Math.floor(index / perPrompt)]) : ''),
+  };
   const format: AnswerFormat = {
     idPrefix: 'cmpl-',
-    stream: (head) => new CompletionEncoder(head, includeUsage, echo),
+    stream: (head) => new CompletionEncoder(head, options),
     whole: (head, choices, usage) =>
-      toCompletion(head, isBestOf(request) ? bestOf(choices, request) : choices, usage, echo),
+      toCompletion(head, isBestOf(request) ? bestOf(choices, request) : choices, usage, options),
   };
   const run = await admitGeneration(call, generation);
   return request.stream ? streamAnswer(run, format) : wholeAnswer(run, format);
 }
 
-function refuseCombinations({ prompt, n, best_of: best, echo, logprobs, stream }: CompletionBody): void {
-  if ([prompt].flat().length * (best ?? n ?? 1) > MAX_CHOICES) {
+function refuseCombinations({ prompt, n, best_of: best, stream }: CompletionBody): void {
+  if (toPrompts(prompt).length * (best ?? n ?? 1) > MAX_CHOICES) {
     const rule = `must be smaller: a request may have ${MAX_CHOICES} choices for all of its prompts together`;
     throw invalidField(best == null ? 'n' : 'best_of', rule);
   }
@@ -64,27 +69,43 @@ function refuseCombinations({ prompt, n, best_of: best, echo, logprobs, stream }
   if (stream && isBestOf({ n, best_of: best })) {
     throw conflicting('best_of', 'must equal `n` with `stream`: the best choices are known at the end');
   }
-  if (echo && logprobs != null) {
-    const rule = 'cannot be used with `logprobs`: log probabilities of the prompt are not computed';
-    throw unsupported('echo', `${rule}. Leave one of them out`);
-  }
 }
+
+type Prompt = string | number[];
+
+/** Texts, or token ids. The schema has checked that they are of one form. */
+function toPrompts(given: CompletionBody['prompt']): Prompt[] {
+  if (typeof given === 'string') return [wellFormed(given)];
+  if (isTokens(given)) return [given];
+  return given.map((prompt) => (typeof prompt === 'string' ? wellFormed(prompt) : prompt));
+}
+
+const isTokens = (given: string[] | number[] | number[][]): given is number[] => typeof given[0] === 'number';
+
+interface CompletionOptions {
+  includeUsage: boolean;
+  hasLogprobs: boolean;
+  /** The prompt comes as the first tokens of the reply. */
+  scoresPrompt: boolean;
+  /** What a choice begins with. */
+  echo(index: number): string;
+}
+
+/** Its own text is known once the tokens of a prompt have been generated, and so are their log probabilities. */
+const isScored = ({ echo, logprobs, prompt }: CompletionBody): boolean =>
+  echo === true && (logprobs != null || toPrompts(prompt).some((each) => typeof each !== 'string'));
 
 const isBestOf = ({ n, best_of: best }: Pick<CompletionBody, 'n' | 'best_of'>): boolean =>
   best != null && best > (n ?? 1);
 
 /** Of each prompt's choices the `n` with the highest log probability a token. */
-function bestOf(
-  choices: readonly ChoiceResult[],
-  { n, best_of: best, logprobs }: CompletionBody,
-): ChoiceResult[] {
+function bestOf(choices: readonly ChoiceResult[], { n, best_of: best }: CompletionBody): ChoiceResult[] {
   const size = best ?? 1;
   return Array.from({ length: choices.length / size }, (_, prompt) =>
     choices
       .slice(prompt * size, (prompt + 1) * size)
       .toSorted((a, b) => meanLogprob(b) - meanLogprob(a))
-      .slice(0, n ?? 1)
-      .map((choice) => (logprobs == null ? { ...choice, logprobs: null } : choice)),
+      .slice(0, n ?? 1),
   ).flat();
 }
 
@@ -97,14 +118,14 @@ function toCompletion(
   head: AnswerHead,
   choices: readonly ChoiceResult[],
   usage: ChatUsage,
-  echo: (index: number) => string,
+  { echo, hasLogprobs, scoresPrompt }: CompletionOptions,
 ) {
   return completion(
     head,
     choices.map(({ text, logprobs, reason }, index) => ({
       text: echo(index) + text,
       index,
-      logprobs: logprobs && toLegacyLogprobs(logprobs, 0),
+      logprobs: logprobs && hasLogprobs ? toLegacyLogprobs(logprobs, 0, scoresPrompt) : null,
       finish_reason: toReason(reason),
     })),
     usage,
@@ -126,19 +147,28 @@ function completion(head: AnswerHead, choices: Choice[], usage: ChatUsage | null
 /** This endpoint has no tools. */
 const toReason = (reason: FinishReason): Choice['finish_reason'] => (reason === 'length' ? 'length' : 'stop');
 
-/** This endpoint's parallel arrays; `offset`: characters before the first token. */
-function toLegacyLogprobs(logprobs: readonly TokenLogprob[], offset: number): Choice['logprobs'] {
+/**
+ * This endpoint's parallel arrays; `offset`: characters before the first token. `isPrompt`: the first token has nothing
+ * before it, and no log probability.
+ */
+function toLegacyLogprobs(
+  logprobs: readonly TokenLogprob[],
+  offset: number,
+  isPrompt: boolean,
+): Choice['logprobs'] {
   let at = offset;
+  const isFirst = (index: number): boolean => isPrompt && offset === 0 && index === 0;
   const offsets = logprobs.map(({ token }) => {
     at += token.length;
     return at - token.length;
   });
   return {
     tokens: logprobs.map(({ token }) => token),
-    token_logprobs: logprobs.map(({ logprob }) => logprob),
-    top_logprobs: logprobs.map(({ top }) =>
-      Object.fromEntries(top.map(({ token, logprob }) => [token, logprob])),
-    ),
+    // The client's types have no null.
+    token_logprobs: logprobs.map(({ logprob }, index) => (isFirst(index) ? null : logprob)) as number[],
+    top_logprobs: logprobs.map(({ top }, index) =>
+      isFirst(index) ? null : Object.fromEntries(top.map(({ token, logprob }) => [token, logprob])),
+    ) as Record<string, number>[],
     text_offset: offsets,
   };
 }
@@ -146,27 +176,27 @@ function toLegacyLogprobs(logprobs: readonly TokenLogprob[], offset: number): Ch
 /** The chunks of a streamed completion: each its own completion with the text that is new. */
 class CompletionEncoder implements StreamEncoder {
   readonly #head: AnswerHead;
-  readonly #includeUsage: boolean;
-  readonly #echo: (index: number) => string;
+  readonly #options: CompletionOptions;
   /** Characters sent, by choice. */
   readonly #sent: number[] = [];
 
-  constructor(head: AnswerHead, includeUsage: boolean, echo: (index: number) => string) {
+  constructor(head: AnswerHead, options: CompletionOptions) {
     this.#head = head;
-    this.#includeUsage = includeUsage;
-    this.#echo = echo;
+    this.#options = options;
   }
 
   encode(event: ChoiceEvent): string {
     const { index } = event;
     if (event.type === 'text') return this.#event(index, event.text, null, event.logprobs);
     if (event.type === 'finished') return this.#event(index, '', toReason(event.reason));
-    const echo = event.type === 'accepted' ? this.#echo(index) : '';
+    const echo = event.type === 'accepted' ? this.#options.echo(index) : '';
     return echo === '' ? '' : this.#event(index, echo, null);
   }
 
   end(usage: ChatUsage): string {
-    const last = this.#includeUsage ? `data: ${JSON.stringify(completion(this.#head, [], usage))}\n\n` : '';
+    const last = this.#options.includeUsage
+      ? `data: ${JSON.stringify(completion(this.#head, [], usage))}\n\n`
+      : '';
     return `${last}data: [DONE]\n\n`;
   }
 
@@ -182,14 +212,15 @@ class CompletionEncoder implements StreamEncoder {
   ): string {
     const offset = this.#sent[index] ?? 0;
     this.#sent[index] = offset + text.length;
+    const { hasLogprobs, scoresPrompt, includeUsage } = this.#options;
     const choice = {
       text,
       index,
-      logprobs: logprobs.length > 0 ? toLegacyLogprobs(logprobs, offset) : null,
+      logprobs: hasLogprobs && logprobs.length > 0 ? toLegacyLogprobs(logprobs, offset, scoresPrompt) : null,
       // The client's types know the finished choice alone; until then the reason is null.
       finish_reason: reason as Choice['finish_reason'],
     };
     const chunk = completion(this.#head, [choice], null);
-    return `data: ${JSON.stringify(this.#includeUsage ? { ...chunk, usage: null } : chunk)}\n\n`;
+    return `data: ${JSON.stringify(includeUsage ? { ...chunk, usage: null } : chunk)}\n\n`;
   }
 }

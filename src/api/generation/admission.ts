@@ -118,6 +118,7 @@ export const estimatePrompts = ({ inputs }: Generation): number =>
   inputs.reduce((total, input) => total + Math.min(estimatePrompt(input), MAX_TOKENS), 0);
 
 function estimatePrompt(input: ChatJob['input']): number {
+  if ('tokens' in input) return input.tokens.length;
   if ('prompt' in input) return Math.ceil(input.prompt.length / CHARACTERS_PER_TOKEN);
   const characters = input.messages.reduce((total, { content }) => total + content.length, 0);
   return (

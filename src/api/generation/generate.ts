@@ -4,6 +4,7 @@ import type { EngineClient, EngineEvent, EngineRequest } from '../service-depend
 import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { GenerationRun } from './admission.ts';
 import { choiceCount, toChatJob, type Generation } from './generation.ts';
+import { scorePrompt } from './score-prompt.ts';
 import {
   TextReader,
   type ReplyEvent,
@@ -60,11 +61,17 @@ async function* generateReply(
   const { signal } = call.abort;
   const id = choiceCount(generation) === 1 ? call.id : `${call.id}-${index}`;
   const reply = new Reply(run, index);
-  let events =
-    index < CONCURRENT_CHOICES
-      ? engine.run(reply.job, { id, signal, model: run.model })
-      : chatInTurn(engine, reply.job, { id, signal, model: run.model });
+  const ask = (job: ChatJob, mayWait: boolean) => {
+    const request = { id, signal, model: run.model };
+    return mayWait ? chatInTurn(engine, job, request) : engine.run(job, request);
+  };
   try {
+    if (generation.scoresPrompt) {
+      const { text, logprobs } = yield* scorePrompt(reply.job, index, (job) => ask(job, true));
+      if (reply.job.countOnly) return yield reply.scored(logprobs.length);
+      reply.job = { ...reply.job, input: { prompt: text } };
+    }
+    let events = ask(reply.job, index >= CONCURRENT_CHOICES);
     for (;;) {
       for await (const event of events) {
         signal.throwIfAborted();
@@ -137,6 +144,12 @@ class Reply {
     this.#index = index;
     this.job = toChatJob(run.generation, run.model.id, index);
     this.#reader = readerFor(run.generation);
+  }
+
+  /** Of a request for the prompt's log probabilities alone. */
+  scored(promptTokens: number): ReplyEvent {
+    this.#run.counter.accepted(this.#index, { promptTokens, fingerprint: '' });
+    return { type: 'finished', index: this.#index, reason: 'length' };
   }
 
   read(event: EngineEvent): ReplyEvent[] {

@@ -15,6 +15,8 @@ export interface Generation {
   inputs: ChatJob['input'][];
   /** For each input. */
   choices: number;
+  /** The prompt's tokens come first, with their log probabilities. */
+  scoresPrompt?: boolean;
   /** What the request names; the rest is the model's defaults, then OpenAI's. */
   sampling: Partial<Sampling>;
   maxTokens: number | null;

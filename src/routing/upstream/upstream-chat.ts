@@ -162,6 +162,7 @@ function reasoningOf(delta: Choice['delta']): string {
 }
 
 function charactersOf(input: ChatJob['input']): number {
+  if ('tokens' in input) return input.tokens.length;
   if ('prompt' in input) return input.prompt.length;
   return input.messages.reduce((total, { content }) => total + content.length, 0);
 }

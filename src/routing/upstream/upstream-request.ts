@@ -23,9 +23,9 @@ export function toUpstreamRequest(job: ChatJob, model: string): UpstreamRequest 
     ...withApiNames(sampling),
     max_tokens: maxTokens as number,
   };
-  if ('prompt' in input) {
+  if (!('messages' in input)) {
     if (job.constraint) throw unsupportedFormat();
-    return { path: '/completions', body: { ...common, prompt: input.prompt } };
+    return { path: '/completions', body: { ...common, prompt: 'tokens' in input ? input.tokens : input.prompt } };
   }
   const { effort, enableThinking } = job.reasoning ?? {};
   return {

@@ -70,10 +70,10 @@ export class ChatPrompt {
   open(job: ChatJob, marker: string | null = null): ChatOpening {
     const { input, reasoning, resume } = job;
     const prompt =
-      'prompt' in input
-        ? input.prompt || this.#start
-        : this.#withoutBos(this.#rendered(input.messages.map(withMarkers(marker)), reasoning));
-    if (!this.#tags || 'prompt' in input) return { prompt: prompt + (resume?.text ?? ''), thinking: null };
+      'messages' in input
+        ? this.#withoutBos(this.#rendered(input.messages.map(withMarkers(marker)), reasoning))
+        : ('prompt' in input && input.prompt) || this.#start;
+    if (!this.#tags || !('messages' in input)) return { prompt: prompt + (resume?.text ?? ''), thinking: null };
     return openReply(prompt, this.#tags, job, this.#canSwitch && asksToThink(reasoning));
   }
 

@@ -10,6 +10,11 @@ export const MAX_CHARACTERS = 32;
 
 /** Before the prompt is rendered and tokenized. @throws ServiceError `context_length_exceeded` */
 export function refuseOversized(input: ChatJob['input'], contextLength: number): void {
+  if ('tokens' in input) {
+    const { length } = input.tokens;
+    if (length > contextLength) throw exceeded(contextLength, `${length}`, contextLength / length);
+    return;
+  }
   const texts = textsOf(input);
   // A message has at least one token, for its role.
   if (texts.length > contextLength)
@@ -35,7 +40,7 @@ function refuseCharacters(characters: number, mostEach: number, contextLength: n
   );
 }
 
-function textsOf(input: ChatJob['input']): string[] {
+function textsOf(input: Exclude<ChatJob['input'], { tokens: number[] }>): string[] {
   if ('prompt' in input) return [input.prompt];
   return input.messages.flatMap((message) => {
     const calls = 'toolCalls' in message ? (message.toolCalls ?? []) : [];

@@ -46,7 +46,7 @@ export function toBuiltInRequest(
   images: ReadonlyMap<ChatImage, ImageBitmap>,
 ): BuiltInRequest {
   const { input, constraint, maxTokens, countOnly, resume } = job;
-  if ('prompt' in input) throw cannot('prompt', "is not possible: the browser's model has chats alone");
+  if (!('messages' in input)) throw cannot('prompt', "is not possible: the browser's model has chats alone");
   if (job.topLogprobs !== undefined)
     throw cannot('logprobs', "is not possible: the browser's model gives no log probabilities");
   return {

@@ -73,6 +73,12 @@ async function loadOnce(
     batch: batchOf(gpu),
     sampling: variant.sampling ?? {},
     imageMarker,
+    detokenize: async (ids) => {
+      // llama.cpp puts it before every prompt by itself.
+      const hasBos = wllama.mustAddBosToken() && ids[0] === wllama.getBOS();
+      const { detokenize } = await import('./detokenize.ts');
+      return detokenize(language ?? new Blob(), hasBos ? ids.slice(1) : ids);
+    },
   });
 }
 

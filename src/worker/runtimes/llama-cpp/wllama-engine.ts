@@ -49,6 +49,8 @@ interface EngineOptions {
   sampling: VariantSampling;
   /** What stands for an image in a prompt; null: the model has no eyes. */
   imageMarker: string | null;
+  /** The text of token ids. @throws ServiceError 400 */
+  detokenize(ids: readonly number[]): Promise<string>;
 }
 
 /** llama.cpp's server in WASM: its requests and chunks turned into ours. */
@@ -65,6 +67,7 @@ export class WllamaEngine implements Engine<'chat'> {
   readonly #imageMarker: string | null;
   /** Decoded images of jobs under way: a conversation that is cut to fit is not decoded again. */
   readonly #pixmaps = new WeakMap<ChatImage, ModelImage>();
+  readonly #detokenize: EngineOptions['detokenize'];
   readonly #oneByOne = new SlotQueue(1);
   #dead = false;
   /** Whether the server may hold states of earlier prompts. */
@@ -74,7 +77,7 @@ export class WllamaEngine implements Engine<'chat'> {
     wllama: Wllama,
     calls: ServerCalls,
     renderer: PromptRenderer,
-    { fingerprint, slots, batch, sampling, imageMarker }: EngineOptions,
+    { fingerprint, slots, batch, sampling, imageMarker, detokenize }: EngineOptions,
   ) {
     this.#wllama = wllama;
     this.#scheduler = new ReplyScheduler(calls, slots, wllama.mustAddBosToken());
@@ -90,17 +93,19 @@ export class WllamaEngine implements Engine<'chat'> {
     };
     this.#sampling = sampling;
     this.#imageMarker = imageMarker;
+    this.#detokenize = detokenize;
   }
 
   async *run(
-    job: ChatJob,
+    given: ChatJob,
     signal: AbortSignal,
     onPrefill?: () => void,
   ): AsyncGenerator<ChatEvent, void, undefined> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
     const { contextLength } = this.facts;
-    refuseOversized(job.input, contextLength);
+    refuseOversized(given.input, contextLength);
+    const job = await this.#withText(given);
     const images = await this.#readImages(job, signal);
     const complete: Complete = (part) =>
       job.countOnly
@@ -138,6 +143,11 @@ export class WllamaEngine implements Engine<'chat'> {
       signal.throwIfAborted();
       throw this.#translate(error, job);
     }
+  }
+
+  async #withText(job: ChatJob): Promise<ChatJob> {
+    if (!('tokens' in job.input)) return job;
+    return { ...job, input: { prompt: await this.#detokenize(job.input.tokens) } };
   }
 
   /** @throws ServiceError 400 */

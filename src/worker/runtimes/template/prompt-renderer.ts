@@ -121,7 +121,7 @@ const templateError = (why: string): ServiceError =>
 
 /** Their bytes are not for the template. */
 function withoutImageUrls(job: ChatJob): ChatJob {
-  if ('prompt' in job.input) return job;
+  if (!('messages' in job.input)) return job;
   const messages = job.input.messages.map((message): ChatMessage =>
     message.role === 'user' && message.images
       ? { ...message, images: message.images.map((image) => ({ ...image, url: '' })) }

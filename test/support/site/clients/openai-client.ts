@@ -180,6 +180,23 @@ export async function overflow(apiKey: string) {
   return seen;
 }
 
+/** Log probabilities of a reply as it was generated, and as part of a prompt. */
+export async function scoredTwice(apiKey: string) {
+  const client = connect(apiKey);
+  const request = { model, prompt: 'The sea is', temperature: 0, logprobs: 1 };
+  const written = await client.completions.create({ ...request, max_tokens: 6 });
+  const { text = '', logprobs } = written.choices[0] ?? {};
+  const prompt = request.prompt + text;
+  const echoed = await client.completions.create({ ...request, prompt, max_tokens: 0, echo: true });
+  const generated = logprobs?.token_logprobs ?? [];
+  return {
+    text: [prompt, echoed.choices[0]?.text],
+    tokens: [logprobs?.tokens, echoed.choices[0]?.logprobs?.tokens?.slice(-generated.length)],
+    generated,
+    scored: echoed.choices[0]?.logprobs?.token_logprobs?.slice(-generated.length) ?? [],
+  };
+}
+
 export async function manyInputs(apiKey: string) {
   const client = connect(apiKey);
   const input = Array.from({ length: 256 }, (_, index) => `owl ${index % 7}`);

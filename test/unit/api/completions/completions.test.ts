@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../../../../src/errors/service-error.ts';
 import { FakeEngine } from '../../../support/fake-engine.ts';
 import { fakeService } from '../../../support/fake-service.ts';
 
@@ -80,6 +81,65 @@ describe('a completion', () => {
     });
   });
 
+  test.each([false, true])('echo with logprobs, streamed: %s', async (stream) => {
+    const { client, engine } = await connect();
+    const request = { model, prompt: 'Once "upon" a\ntime', echo: true, logprobs: 1, max_tokens: 2 };
+    const choices: (OpenAI.CompletionChoice | undefined)[] = [];
+    let usage;
+    if (stream) {
+      const options = { include_usage: true };
+      for await (const chunk of await client.completions.create({
+        ...request,
+        stream,
+        stream_options: options,
+      })) {
+        choices.push(...chunk.choices);
+        usage = chunk.usage;
+      }
+    } else {
+      const whole = await client.completions.create(request);
+      choices.push(...whole.choices);
+      usage = whole.usage;
+    }
+    const logprobs = choices.map((choice) => choice?.logprobs);
+    expect(choices.map((choice) => choice?.text).join('')).toBe('Once "upon" a\ntimeHello, ');
+    const tokens = ['Once', ' "upon"', ' a', '\ntime', 'Hello', ', '];
+    expect(logprobs.flatMap((part) => part?.tokens ?? [])).toEqual(tokens);
+    expect(logprobs.flatMap((part) => part?.token_logprobs ?? [])).toEqual([
+      null,
+      ...tokens.slice(1).map(() => -0.5),
+    ]);
+    expect(logprobs.flatMap((part) => part?.text_offset ?? [])).toEqual([0, 4, 11, 13, 18, 23]);
+    expect(usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 2 });
+    // The first token alone, the rest after it, and the reply to the whole prompt.
+    expect(engine.jobs.map((job) => job.kind === 'chat' && [job.input, job.maxTokens])).toEqual([
+      [{ prompt: '' }, 1],
+      [{ prompt: 'Once' }, 19],
+      [{ prompt: request.prompt }, 2],
+    ]);
+  });
+
+  test('token ids are continued as they are, and generated where they are echoed', async () => {
+    const { client, engine } = await connect();
+    const plain = await client.completions.create({ model, prompt: [[5, 6], [7]], max_tokens: 1 });
+    expect(plain.choices.map(({ text }) => text)).toEqual(['Hello', 'Hello']);
+    expect(engine.jobs.splice(0)).toMatchObject([{ input: { tokens: [5, 6] } }, { input: { tokens: [7] } }]);
+    const echoed = await client.completions.create({ model, prompt: [5, 6, 7], max_tokens: 1, echo: true });
+    expect(echoed.choices).toMatchObject([{ text: ' t5 t6 t7Hello', logprobs: null }]);
+    expect(engine.jobs).toMatchObject([
+      { input: { prompt: '' }, constraint: { gbnf: 'root ::= <[5]> <[6]> <[7]>' }, maxTokens: 1 },
+      { input: { prompt: ' t5' }, constraint: { gbnf: 'root ::= <[6]> <[7]>' }, maxTokens: 2 },
+      { input: { prompt: ' t5 t6 t7' }, maxTokens: 1 },
+    ]);
+  });
+
+  test('an engine that has no grammars refuses to score a prompt', async () => {
+    const refuse = new ServiceError({ status: 400, param: 'response_format', message: 'No.' });
+    const { client } = await connect(new FakeEngine({ refuse }));
+    const asked = client.completions.create({ model, prompt: 'a', echo: true, logprobs: 1 });
+    await expect(asked).rejects.toMatchObject({ status: 400, param: 'echo' });
+  });
+
   test('best_of returns the choices that are most probable a token', async () => {
     const scores = [-3, -1, -2, -5, -0.5, -4];
     const engine = new FakeEngine((_, index) => ({
@@ -133,8 +193,6 @@ describe('a completion', () => {
     ['best_of', { best_of: 1, n: 2 }],
     ['best_of', { best_of: 3, stream: true as const }],
     ['best_of', { best_of: 65, prompt: ['a', 'b'] }],
-    ['echo', { echo: true, logprobs: 1 }],
-    ['prompt', { prompt: [1, 2] }],
   ])('%s is refused where it cannot be done', async (param, extra) => {
     const { client } = await connect();
     const { error } = (await client.completions

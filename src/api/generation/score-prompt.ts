@@ -1,0 +1,111 @@
+import { invalidField, requestError, ServiceError, unsupported } from '../../errors/service-error.ts';
+import type { ChatJob, TokenLogprob } from '../../jobs/chat.ts';
+import type { ReplyEvent } from '../reply-parts.ts';
+import type { EngineEvent } from '../service-dependencies.ts';
+
+/** A grammar has an element for each. */
+const MAX_CHARACTERS = 32_768;
+
+interface Part {
+  text: string;
+  logprobs: TokenLogprob[];
+}
+
+/**
+ * Yields the text of a job's prompt with the log probability of each token. The engine generates the prompt: a grammar
+ * allows nothing else, and the log probabilities are those before the grammar. The first token is generated alone: the
+ * others follow it as they would in a prompt.
+ * @param ask runs a job
+ * @returns the text of the prompt
+ * @throws ServiceError 400
+ */
+export async function* scorePrompt(
+  { model, input, topLogprobs = 0 }: ChatJob,
+  index: number,
+  ask: (job: ChatJob) => AsyncIterable<EngineEvent>,
+): AsyncGenerator<ReplyEvent, Part> {
+  const isTokens = 'tokens' in input;
+  const elements = elementsOf(input);
+  let begun = false;
+
+  async function* generate(
+    prompt: string,
+    from: number,
+    maxTokens: number,
+  ): AsyncGenerator<ReplyEvent, Part> {
+    const part: Part = { text: '', logprobs: [] };
+    const rest = elements.slice(from);
+    const job: ChatJob = {
+      kind: 'chat',
+      model,
+      input: { prompt },
+      sampling: { temperature: 0, topP: 1 },
+      constraint: { kind: 'grammar', gbnf: `root ::= ${isTokens ? rest.join(' ') : `"${rest.join('')}"`}` },
+      topLogprobs,
+      maxTokens,
+    };
+    for await (const event of ask(job)) {
+      if (event.type === 'waiting' || (event.type === 'accepted' && !begun)) yield { index, ...event };
+      if (event.type === 'accepted') begun = true;
+      if (event.type !== 'delta') continue;
+      part.text += event.delta.text;
+      part.logprobs.push(...(event.delta.logprobs ?? []));
+    }
+    return part;
+  }
+
+  try {
+    let first: Part = elements.length > 0 ? yield* generate('', 0, 1) : { text: '', logprobs: [] };
+    // Part of a character: it cannot be the text before the rest.
+    if (first.text === '') first = { text: '', logprobs: [] };
+    const from = isTokens ? first.logprobs.length : Array.from(first.text).length;
+    const most = isTokens ? elements.length - from : sizeOf(input) + 1;
+    const rest = from < elements.length ? yield* generate(first.text, from, most) : null;
+    const logprobs = [...first.logprobs, ...(rest?.logprobs ?? [])];
+    const part = { text: first.text + (rest?.text ?? ''), logprobs: wholly(input, logprobs) };
+    yield { type: 'text', index, ...part };
+    return part;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.wire.param !== 'response_format') throw error;
+    const rule = 'cannot be used with `logprobs`, nor with token ids, by this model';
+    throw unsupported('echo', `${rule}: its engine cannot score a prompt`);
+  }
+}
+
+function elementsOf(input: ChatJob['input']): string[] {
+  if ('tokens' in input) return input.tokens.map((id) => `<[${id}]>`);
+  if (!('prompt' in input)) return [];
+  if (input.prompt.length > MAX_CHARACTERS) {
+    const rule = `may have ${MAX_CHARACTERS} characters with \`echo\` and \`logprobs\`, and has ${input.prompt.length}`;
+    throw invalidField('prompt', rule);
+  }
+  return Array.from(input.prompt, escaped);
+}
+
+/** As llama.cpp's grammars write a character within a literal. */
+function escaped(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (character === '"' || character === '\\') return `\\${character}`;
+  return code < 0x20 || code === 0x7f ? `\\x${code.toString(16).padStart(2, '0')}` : character;
+}
+
+const encoder = new TextEncoder();
+
+/** Tokens, or bytes of text. */
+function sizeOf(input: ChatJob['input']): number {
+  if ('tokens' in input) return input.tokens.length;
+  return 'prompt' in input ? encoder.encode(input.prompt).length : 0;
+}
+
+/** Without the token that ends the text. @throws ServiceError 400 when the context ended before the prompt */
+function wholly(input: ChatJob['input'], logprobs: readonly TokenLogprob[]): TokenLogprob[] {
+  let left = sizeOf(input);
+  const own = logprobs.filter(({ token, bytes }) => {
+    if (left <= 0) return false;
+    left -= 'tokens' in input ? 1 : (bytes ?? encoder.encode(token)).length;
+    return true;
+  });
+  if (left <= 0) return own;
+  const message = 'The prompt is longer than the model’s context. Shorten the messages.';
+  throw requestError(400, message, 'context_length_exceeded', 'messages');
+}
