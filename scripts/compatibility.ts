@@ -135,7 +135,7 @@ A body may have 8 MiB (of chat completions and responses, for [images](images.md
 nesting. A prompt may have 32 characters for each token of the model's context. \`metadata\` may have 16 members with keys of 64 and values of 512 characters, \`logit_bias\` 1,024 members.
 A key may send ${LIMITS.requestsPerMinute} requests and ${LIMITS.tokensPerMinute.toLocaleString('en')} tokens a minute, and have ${LIMITS.inFlight} requests in flight, unless it was issued with other limits.
 
-**Clients.** The tests run the OpenAI SDK, the AI SDK (its default provider and the one for compatible servers), LangChain and the OpenAI Agents SDK. Tried by hand in a page, each with \`dangerouslyAllowBrowser\`:
+**Clients.** The tests run the OpenAI SDK 6 and 7, the AI SDK 6 and 7 (its default provider; of 6 also the one for compatible servers), LangChain and the OpenAI Agents SDK. Tried by hand in a page, each with \`dangerouslyAllowBrowser\`:
 LlamaIndex (\`@llamaindex/openai\` 0.4: chat, stream, embeddings) and Instructor (\`@instructor-ai/instructor\` 1.7) in its mode \`TOOLS\`, in which a
 grammar holds the reply to the schema. In \`JSON\`, \`JSON_SCHEMA\` and \`MD_JSON\` the replies of
 the smallest model did not fit the schema. Programs outside the browser cannot call a page; promptfoo 0.123 evaluated prompts where a test handed its requests to one.

@@ -1,5 +1,8 @@
-import { createOpenAI } from '@ai-sdk/openai';
-import { generateObject, generateText, stepCountIs, streamText, tool, type ModelMessage } from 'ai';
+import * as openai3 from '@ai-sdk/openai';
+import * as ai6 from 'ai';
+import type { ModelMessage } from 'ai';
+import * as ai7 from 'ai-7';
+import * as openai4 from 'ai-sdk-openai-4';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { ChatJob } from '../../../src/jobs/chat.ts';
@@ -17,7 +20,14 @@ const callFirst = (job: ChatJob) => {
   return answers ? { deltas: ['It ', 'is on.'] } : { thoughts: ['Hm.'], deltas: ['<tool_call>'] };
 };
 
-async function connect(engine: FakeEngine) {
+const six = { ...ai6, ...openai3 };
+/** Typed as one: what the tests use is the same in both. */
+const majors = [
+  ['6', six],
+  ['7', { ...ai7, ...openai4 } as unknown as typeof six],
+] as const;
+
+async function connect({ createOpenAI }: typeof six, engine: FakeEngine) {
   const { service, key } = await fakeService({ engine });
   const inputs: { type?: string }[][] = [];
   const provider = createOpenAI({
@@ -33,18 +43,27 @@ async function connect(engine: FakeEngine) {
 }
 
 type Model = Awaited<ReturnType<typeof connect>>['model'];
-type Asked = Omit<Parameters<typeof generateText>[0], 'model' | 'prompt' | 'messages'> & {
+type Asked = Omit<Parameters<typeof ai6.generateText>[0], 'model' | 'prompt' | 'messages'> & {
   messages: ModelMessage[];
 };
 
+interface Answered {
+  response: PromiseLike<{ messages: ModelMessage[] }> | { messages: ModelMessage[] };
+  /** Since 7: those of all steps. */
+  responseMessages?: PromiseLike<ModelMessage[]> | ModelMessage[];
+}
+
+const messagesOf = async ({ response, responseMessages }: Answered): Promise<ModelMessage[]> =>
+  (await responseMessages) ?? (await response).messages;
+
 const HOW = {
-  whole: async (model: Model, asked: Asked) => {
-    const { text, response, steps } = await generateText({ ...asked, model, maxRetries: 0 });
-    return { text, messages: response.messages, steps };
+  whole: async (sdk: typeof six, model: Model, asked: Asked) => {
+    const result = await sdk.generateText({ ...asked, model, maxRetries: 0 });
+    return { text: result.text, messages: await messagesOf(result), steps: result.steps };
   },
-  streamed: async (model: Model, asked: Asked) => {
-    const result = streamText({ ...asked, model, maxRetries: 0, onError: () => undefined });
-    return { text: await result.text, messages: (await result.response).messages, steps: await result.steps };
+  streamed: async (sdk: typeof six, model: Model, asked: Asked) => {
+    const result = sdk.streamText({ ...asked, model, maxRetries: 0, onError: () => undefined });
+    return { text: await result.text, messages: await messagesOf(result), steps: await result.steps };
   },
 };
 
@@ -53,64 +72,66 @@ const promptOf = (engine: FakeEngine) => {
   return 'messages' in input ? input.messages : [];
 };
 
-describe.each(Object.keys(HOW) as (keyof typeof HOW)[])('the default provider, %s', (how) => {
-  test('a chat of three turns', async () => {
-    const engine = new FakeEngine({ thoughts: ['Hm.'] });
-    const { model, inputs } = await connect(engine);
-    const messages: ModelMessage[] = [];
-    for (const turn of ['One.', 'Two.', 'Three.']) {
-      messages.push({ role: 'user', content: turn });
-      const reply = await HOW[how](model, { messages, system: 'Be brief.' });
-      expect(reply.text).toBe('Hello, world!');
-      messages.push(...reply.messages);
-    }
-    expect(promptOf(engine).map(({ role, content }) => [role, content])).toEqual([
-      ['system', 'Be brief.'],
-      ['user', 'One.'],
-      ['assistant', 'Hello, world!'],
-      ['user', 'Two.'],
-      ['assistant', 'Hello, world!'],
-      ['user', 'Three.'],
-    ]);
-    expect(inputs[2]?.filter(({ type }) => type === 'item_reference').length).toBeGreaterThanOrEqual(2);
+describe.each(majors)('the AI SDK %s', (_, sdk) => {
+  describe.each(Object.keys(HOW) as (keyof typeof HOW)[])('the default provider, %s', (how) => {
+    test('a chat of three turns', async () => {
+      const engine = new FakeEngine({ thoughts: ['Hm.'] });
+      const { model, inputs } = await connect(sdk, engine);
+      const messages: ModelMessage[] = [];
+      for (const turn of ['One.', 'Two.', 'Three.']) {
+        messages.push({ role: 'user', content: turn });
+        const reply = await HOW[how](sdk, model, { messages, system: 'Be brief.' });
+        expect(reply.text).toBe('Hello, world!');
+        messages.push(...reply.messages);
+      }
+      expect(promptOf(engine).map(({ role, content }) => [role, content])).toEqual([
+        ['system', 'Be brief.'],
+        ['user', 'One.'],
+        ['assistant', 'Hello, world!'],
+        ['user', 'Two.'],
+        ['assistant', 'Hello, world!'],
+        ['user', 'Three.'],
+      ]);
+      expect(inputs[2]?.filter(({ type }) => type === 'item_reference').length).toBeGreaterThanOrEqual(2);
+    });
+
+    test('a loop with a tool, and a turn after it', async () => {
+      const engine = new FakeEngine(callFirst);
+      const { model, inputs } = await connect(sdk, engine);
+      const given: unknown[] = [];
+      const tools = {
+        light: sdk.tool({
+          description: 'Switches the light.',
+          inputSchema: light,
+          execute: (input) => {
+            given.push(input);
+            return Promise.resolve('The light is on.');
+          },
+        }),
+      };
+      const messages: ModelMessage[] = [{ role: 'user', content: 'Light on.' }];
+      const first = await HOW[how](sdk, model, { messages, tools, stopWhen: sdk.stepCountIs(3) });
+      expect(given).toEqual([{ mode: 'on' }]);
+      expect(first.text).toBe('It is on.');
+      expect(first.steps.map(({ finishReason }) => finishReason)).toEqual(['tool-calls', 'stop']);
+      expect(inputs[1]).toContainEqual(expect.objectContaining({ type: 'item_reference' }));
+      messages.push(...first.messages, { role: 'user', content: 'Thanks.' });
+      engine.reply = () => ({ deltas: ['Any time.'] });
+      const second = await HOW[how](sdk, model, { messages, tools });
+      expect(second.text).toBe('Any time.');
+      expect(promptOf(engine).slice(-5)).toMatchObject([
+        { role: 'user', content: 'Light on.' },
+        { role: 'assistant', toolCalls: [{ name: 'light', arguments: '{"mode":"on"}' }] },
+        { role: 'tool', content: 'The light is on.' },
+        { role: 'assistant', content: 'It is on.' },
+        { role: 'user', content: 'Thanks.' },
+      ]);
+    });
   });
 
-  test('a loop with a tool, and a turn after it', async () => {
-    const engine = new FakeEngine(callFirst);
-    const { model, inputs } = await connect(engine);
-    const given: unknown[] = [];
-    const tools = {
-      light: tool({
-        description: 'Switches the light.',
-        inputSchema: light,
-        execute: (input) => {
-          given.push(input);
-          return Promise.resolve('The light is on.');
-        },
-      }),
-    };
-    const messages: ModelMessage[] = [{ role: 'user', content: 'Light on.' }];
-    const first = await HOW[how](model, { messages, tools, stopWhen: stepCountIs(3) });
-    expect(given).toEqual([{ mode: 'on' }]);
-    expect(first.text).toBe('It is on.');
-    expect(first.steps.map(({ finishReason }) => finishReason)).toEqual(['tool-calls', 'stop']);
-    expect(inputs[1]).toContainEqual(expect.objectContaining({ type: 'item_reference' }));
-    messages.push(...first.messages, { role: 'user', content: 'Thanks.' });
-    engine.reply = () => ({ deltas: ['Any time.'] });
-    const second = await HOW[how](model, { messages, tools });
-    expect(second.text).toBe('Any time.');
-    expect(promptOf(engine).slice(-5)).toMatchObject([
-      { role: 'user', content: 'Light on.' },
-      { role: 'assistant', toolCalls: [{ name: 'light', arguments: '{"mode":"on"}' }] },
-      { role: 'tool', content: 'The light is on.' },
-      { role: 'assistant', content: 'It is on.' },
-      { role: 'user', content: 'Thanks.' },
-    ]);
+  test('the default provider holds an object to its schema', async () => {
+    const { model } = await connect(sdk, new FakeEngine());
+    const { object } = await sdk.generateObject({ model, prompt: 'Light?', schema: light, maxRetries: 0 });
+    expect(object).toEqual({ mode: 'on' });
   });
-});
-
-test('the default provider holds an object to its schema', async () => {
-  const { model } = await connect(new FakeEngine());
-  const { object } = await generateObject({ model, prompt: 'Light?', schema: light, maxRetries: 0 });
-  expect(object).toEqual({ mode: 'on' });
 });

@@ -1,4 +1,6 @@
-import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError } from 'openai';
+import * as six from 'openai';
+import type OpenAI from 'openai';
+import * as seven from 'openai-7';
 import { describe, expect, test } from 'vitest';
 import type { ChatJob } from '../../../src/jobs/chat.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
@@ -7,9 +9,15 @@ import { fakeService } from '../../support/fake-service.ts';
 const model = 'amber-phoenix-4';
 const messages = [{ role: 'user' as const, content: 'Say hello.' }];
 
-async function connect(engine = new FakeEngine()) {
+/** Typed as one: what the tests use is the same in both. */
+const majors = [
+  ['6', six],
+  ['7', seven as unknown as typeof six],
+] as const;
+
+async function connectWith(client: typeof six, engine = new FakeEngine()) {
   const { service, key } = await fakeService({ engine });
-  return new OpenAI({
+  return new client.OpenAI({
     apiKey: key,
     baseURL: 'https://site.example/v1',
     maxRetries: 0,
@@ -17,7 +25,10 @@ async function connect(engine = new FakeEngine()) {
   });
 }
 
-describe('the OpenAI client', () => {
+describe.each(majors)('the OpenAI client %s', (_, library) => {
+  const { APIError, AuthenticationError, BadRequestError, NotFoundError } = library;
+  const connect = (engine?: FakeEngine) => connectWith(library, engine);
+
   test('completes a chat, whole and streamed', async () => {
     const client = await connect();
     const whole = await client.chat.completions.create({ model, messages });
