@@ -94,7 +94,7 @@ const served: ConformanceCase[] = [
   ...ranges.map(({ name, range: [, high] }) => good(`${name} ${high}`, { temperature: 1, [name]: high })),
   good('top_p', { temperature: 1, top_p: 0.5 }),
   good('seed', { seed: 42 }),
-  ...[-(2 ** 63), 2 ** 53, 2 ** 64].map((seed) => good(`seed ${seed}`, { seed })),
+  ...[-(2 ** 63), 2 ** 64].map((seed) => good(`seed ${seed}`, { seed })),
   good('penalties', { presence_penalty: -2, frequency_penalty: 2 }),
   good('logit_bias', { logit_bias: { '100': -100 } }),
   good('stop as a string', { stop: '\n\n\n' }),
@@ -169,22 +169,12 @@ const served: ConformanceCase[] = [
       for (const token of tokens) expect(token.top_logprobs.length).toBe(2);
     }),
   ]),
-  ...(
-    [
-      ['response_format.schema', { response_format: { type: 'json_object', schema: onOrOff } }],
-      ['response_format.value', { response_format: { type: 'json_object', value: onOrOff } }],
-      ['guided_json', { guided_json: onOrOff }],
-      ['json_schema', { json_schema: onOrOff }],
-      ['structured_outputs', { structured_outputs: { json: onOrOff, regex: null } }],
-    ] as const
-  ).map(([name, extra]) =>
-    good(`a JSON schema as ${name}`, { max_tokens: 24, ...extra }, [
-      check((json) => {
-        const reply = JSON.parse(choicesOf(json)[0]?.message.content ?? '') as unknown;
-        expect([{ mode: 'on' }, { mode: 'off' }]).toContainEqual(reply);
-      }),
-    ]),
-  ),
+  good('a JSON schema as vLLM takes it', { max_tokens: 24, guided_json: onOrOff }, [
+    check((json) => {
+      const reply = JSON.parse(choicesOf(json)[0]?.message.content ?? '') as unknown;
+      expect([{ mode: 'on' }, { mode: 'off' }]).toContainEqual(reply);
+    }),
+  ]),
   good('no logprobs', {}, [check((json) => expect(choicesOf(json)[0]?.logprobs).toBeNull())]),
 ];
 

@@ -17,9 +17,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** On the wire a stream of chunks, and what the client adds by itself, are distinguished from its own types. */
 const TYPES: [path: RegExp, whole: string, event: string | null][] = [
-  [/^\/v1\/chat\/completions$/, 'OpenAI.ChatCompletion', 'OpenAI.ChatCompletionChunk'],
+  [/^\/v1\/chat\/completions$/, 'Chat', 'OpenAI.ChatCompletionChunk & Fingerprint'],
   [/^\/v1\/responses$/, 'Whole<OpenAI.Responses.Response>', 'Wire<OpenAI.Responses.ResponseStreamEvent>'],
-  [/^\/v1\/completions$/, 'OpenAI.Completion', 'Wire<OpenAI.Completion>'],
+  [/^\/v1\/completions$/, 'Legacy', 'Wire<OpenAI.Completion> & Fingerprint'],
   [/^\/v1\/embeddings$/, 'Wire<OpenAI.CreateEmbeddingResponse>', null],
   [/^\/v1\/models$/, "{ object: 'list'; data: (OpenAI.Model & ModelFacts)[] }", null],
   [/^\/v1\/models\/.+$/, 'OpenAI.Model & ModelFacts', null],
@@ -28,11 +28,28 @@ const TYPES: [path: RegExp, whole: string, event: string | null][] = [
 const PREAMBLE = `import type OpenAI from 'openai';
 /** Not OpenAI's: docs/compatibility.md. */
 type ModelFacts = { capabilities: string[] };
+/** Optional in the client's types, and part of every answer. */
+type Fingerprint = { system_fingerprint: string };
+type Chat = Required<Omit<OpenAI.ChatCompletion, 'moderation' | 'service_tier'>>;
+type Legacy = Required<Omit<OpenAI.Completion, 'choices'>> & { choices: LegacyChoice<OpenAI.CompletionChoice>[] };
+/** The first token of a prompt has no log probability. */
+type LegacyChoice<T extends OpenAI.CompletionChoice> = Omit<T, 'logprobs'> & {
+  logprobs: null | {
+    tokens: string[];
+    text_offset: number[];
+    token_logprobs: (number | null)[];
+    top_logprobs: (Record<string, number> | null)[];
+  };
+};
+/** Each has an id here. */
+type Called = OpenAI.Responses.ResponseFunctionToolCall & { id: string; status: string };
+type Item<T> = T extends OpenAI.Responses.ResponseFunctionToolCall ? Called : T;
 /** Open Responses requires more than the client's types. */
 type Whole<T extends OpenAI.Responses.Response> = Required<
-  Omit<T, 'conversation' | 'moderation' | 'output_text' | 'prompt' | 'prompt_cache_options' | 'prompt_cache_retention' | 'usage' | 'user'>
+  Omit<T, 'conversation' | 'moderation' | 'output' | 'output_text' | 'prompt' | 'prompt_cache_options' | 'prompt_cache_retention' | 'usage' | 'user'>
 > & {
   frequency_penalty: number;
+  output: Item<T['output'][number]>[];
   max_tool_calls: number | null;
   presence_penalty: number;
   store: boolean;
@@ -42,10 +59,12 @@ type Whole<T extends OpenAI.Responses.Response> = Required<
 /** What the client's types leave out of the wire: reasons that are not there yet, base64, its own additions. */
 type Wire<T> = T extends OpenAI.Responses.Response
   ? Whole<T>
+  : T extends OpenAI.Responses.ResponseFunctionToolCall
+  ? Called
   : T extends OpenAI.Embedding
     ? Omit<T, 'embedding'> & { embedding: number[] | string }
     : T extends OpenAI.CompletionChoice
-      ? Omit<T, 'finish_reason'> & { finish_reason: OpenAI.CompletionChoice['finish_reason'] | null }
+      ? Omit<LegacyChoice<T>, 'finish_reason'> & { finish_reason: OpenAI.CompletionChoice['finish_reason'] | null }
       : T extends OpenAI.Completion
         ? { [K in keyof Omit<T, 'usage'>]: Wire<T[K]> } & { usage?: OpenAI.CompletionUsage | null }
         : T extends object
@@ -104,7 +123,50 @@ function compile(...files: string[]): Promise<string> {
   });
 }
 
-test('every good answer is of the type that the client promises', { timeout: 60_000 }, async () => {
+/** Fields that the client's types leave optional, and values of which any part may be absent. */
+const OPTIONAL = new Set(
+  'tool_calls function_call prompt_tokens_details completion_tokens_details logprobs user reason delta metadata parameters text tools tool_choice reasoning usage'.split(
+    ' ',
+  ),
+);
+
+type Json = Record<string, unknown>;
+
+/** Every copy of it that lacks one field, at any depth. */
+function* withoutOne(value: unknown): Generator<unknown> {
+  if (Array.isArray(value)) {
+    for (const [index, each] of value.slice(0, 1).entries())
+      for (const copy of withoutOne(each)) yield value.with(index, copy);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, inner] of Object.entries(value).filter(([name]) => !OPTIONAL.has(name))) {
+      const { [key]: _, ...rest } = value as Json;
+      yield rest;
+      for (const copy of withoutOne(inner)) yield { ...value, [key]: copy };
+    }
+  }
+}
+
+/** One answer of each type, and one event of each kind, without each of its fields: each must be an error. */
+function incomplete(found: Awaited<ReturnType<typeof literals>>): string {
+  const samples = new Map(
+    found.map(({ type, json }) => {
+      const value = JSON.parse(json) as Json;
+      return [
+        `${type} ${String(value['type'])} ${JSON.stringify(value).includes('function_call')}`,
+        { type, value },
+      ];
+    }),
+  );
+  return [...samples.values()]
+    .flatMap(({ type, value }) => [...withoutOne(value)].map((copy) => ({ type, copy })))
+    .map(
+      ({ type, copy }, index) =>
+        `// @ts-expect-error\nexport const f${index}: ${type} = ${JSON.stringify(copy)};`,
+    )
+    .join('\n');
+}
+
+test('every good answer is of the type that the client promises', { timeout: 120_000 }, async () => {
   const found = await literals();
   expect(new Set(found.map(({ type }) => type)).size).toBe(9);
   const lines = found.map(
@@ -112,7 +174,8 @@ test('every good answer is of the type that the client promises', { timeout: 60_
   );
   const text = lines.join('\n');
   await writeFile(join(folder, 'answers.mts'), `${PREAMBLE}${text}\n`);
-  expect(await compile('answers.mts')).toBe('');
+  await writeFile(join(folder, 'incomplete.mts'), `${PREAMBLE}${incomplete(found)}\n`);
+  expect(await compile('answers.mts', 'incomplete.mts')).toBe('');
   // The compiler would tell: a value that is not allowed, a field that is missing, one that nobody knows.
   const faults = [
     ['"object":"chat.completion"', '"object":"chat"'],

@@ -132,18 +132,11 @@ const legacyStream: Fact = (answer) => {
 
 const legacyCases: ConformanceCase[] = [
   ofLegacy('one by name', { function_call: { name: 'light' } }, status(200), legacyMessage),
-  ofLegacy('n', { function_call: { name: 'light' }, n: 2 }, status(200), legacyMessage),
   ofLegacy('streamed', { function_call: { name: 'light' }, stream: true }, legacyStream),
-  ofLegacy('auto may answer or call', { function_call: 'auto', max_tokens: 8 }, status(200)),
   ofLegacy('none calls nothing', { function_call: 'none', max_tokens: 4 }, completion()),
   ofLegacy(
     'results come back',
     { messages: [user, legacyCall, legacyResult], function_call: 'none', max_tokens: 4 },
-    completion(),
-  ),
-  ofLegacy(
-    'results come back, without functions',
-    { messages: [user, legacyCall, legacyResult], functions: undefined, max_tokens: 4 },
     completion(),
   ),
   badLegacy(
@@ -250,40 +243,30 @@ export const toolCases: ConformanceCase[] = [
     'missing_required_parameter',
   ),
   bad('no function', { tools: [{ type: 'function' }] }, 'tools[0].function', 'missing_required_parameter'),
-  ...[
-    custom,
-    { type: 'web_search' },
-    { type: 'web_search_preview_2025_03_11', search_context_size: 'low' },
-  ].flatMap((other) => [
-    of(
-      `${other.type} beside a function is left out`,
-      { tools: [other, tool('light')], tool_choice: 'required', parallel_tool_calls: false },
-      completion(),
-      calls('light', 1),
-      header('localtext-warning', new RegExp(`${other.type}.*Only functions`)),
-    ),
-    bad(`${other.type} alone`, { tools: [other], tool_choice: 'none' }, 'tools[0].type', 'unsupported_value'),
-    bad(
-      `a choice of ${other.type}`,
-      { tools: [other, tool('light')], tool_choice: other },
-      'tool_choice.type',
-    ),
-    of(
-      `${other.type} among allowed tools is left out`,
-      {
-        tools: [other, tool('light')],
-        parallel_tool_calls: false,
-        tool_choice: allowed(other, named('light')),
-      },
-      calls('light', 1),
-    ),
-    bad(
-      `${other.type} as the only allowed tool`,
-      { tools: [other, tool('light')], tool_choice: allowed(other) },
-      'tool_choice.allowed_tools.tools',
-      'unsupported_value',
-    ),
-  ]),
+  of(
+    'custom beside a function is left out',
+    { tools: [custom, tool('light')], tool_choice: 'required', parallel_tool_calls: false },
+    completion(),
+    calls('light', 1),
+    header('localtext-warning', /custom.*Only functions/),
+  ),
+  bad('custom alone', { tools: [custom], tool_choice: 'none' }, 'tools[0].type', 'unsupported_value'),
+  bad('a choice of custom', { tools: [custom, tool('light')], tool_choice: custom }, 'tool_choice.type'),
+  of(
+    'custom among allowed tools is left out',
+    {
+      tools: [custom, tool('light')],
+      parallel_tool_calls: false,
+      tool_choice: allowed(custom, named('light')),
+    },
+    calls('light', 1),
+  ),
+  bad(
+    'custom as the only allowed tool',
+    { tools: [custom, tool('light')], tool_choice: allowed(custom) },
+    'tool_choice.allowed_tools.tools',
+    'unsupported_value',
+  ),
   of(
     'the type of a tool is no way to write a header',
     { tools: [{ type: 'a\r\nb: ü' }, tool('light')], max_tokens: 4 },

@@ -67,8 +67,9 @@ export async function* scorePrompt(
     return part;
   } catch (error) {
     if (!(error instanceof ServiceError) || error.wire.param !== 'response_format') throw error;
-    const rule = 'cannot be used with `logprobs`, nor with token ids, by this model';
-    throw unsupported('echo', `${rule}: its engine cannot score a prompt`);
+    const rule =
+      'cannot be used with `logprobs` or token ids here: this model’s engine cannot score the prompt';
+    throw unsupported('echo', rule);
   }
 }
 

@@ -6,6 +6,7 @@ import { chat, fakeService } from '../../../support/fake-service.ts';
 import { eventsOf } from '../../../support/server-sent-events.ts';
 
 const PATH = '/v1/chat/completions';
+const onOrOff = { type: 'object', properties: { mode: { enum: ['on', 'off'] } }, required: ['mode'] };
 const completion = async (response: Response) => (await response.json()) as OpenAI.ChatCompletion;
 const chunksOf = (text: string) =>
   eventsOf(text)
@@ -208,6 +209,18 @@ describe('a streamed reply', () => {
     expect(text.slice(text.indexOf('"content":"two"'))).not.toContain(': waiting');
     expect(textOf(chunksOf(text))).toBe('onetwothree');
   });
+});
+
+test.each([
+  { guided_json: onOrOff },
+  { json_schema: onOrOff },
+  { structured_outputs: { json: onOrOff, regex: null, disable_fallback: false } },
+  { response_format: { type: 'json_object', schema: onOrOff } },
+  { response_format: { type: 'json_object', value: onOrOff } },
+])('a JSON schema under the name of another server is enforced: %j', async (extra) => {
+  const { fetch, engine } = await fakeService();
+  expect((await fetch(PATH, chat(extra))).status).toBe(200);
+  expect(engine.jobs).toMatchObject([{ constraint: { kind: 'json_schema', schema: onOrOff } }]);
 });
 
 describe('a prompt that does not fit', () => {
