@@ -11,7 +11,7 @@ const question: DecisionQuestion = {
 };
 const predicate: DecisionQuestion = { type: 'predicate', instructions: 'It is so.', options: [] };
 const textOf = ({ input }: ChatJob): string =>
-  'messages' in input ? (input.messages[0]?.content ?? '') : '';
+  'prompt' in input ? input.prompt : 'messages' in input ? (input.messages[0]?.content ?? '') : '';
 
 /** Says `common` twice as often as `rare`, whatever is asked, and gives `gain` to `rare` where there is an input. */
 function scoring(gain: number) {
