@@ -7,7 +7,7 @@ import { settings, turns } from './chat-state.ts';
 import { picturesOf } from './conversation.ts';
 import { sendProblem } from './send.ts';
 
-/** Of the message being written. Kept while another view is shown. */
+/** Pictures of the message being written. They are kept while another view is shown. */
 export const draftPictures = signal<Picture[]>([]);
 
 /** Why the chosen model takes no pictures, and which one does; null: it takes them. */

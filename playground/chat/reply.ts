@@ -13,7 +13,7 @@ export interface ReplyStats {
   totalMs: number;
   promptTokens: number | null;
   cachedTokens: number | null;
-  /** Of all choices together. */
+  /** Tokens of all choices together. */
   completionTokens: number | null;
   /** After the first token. */
   tokensPerSecond: number | null;

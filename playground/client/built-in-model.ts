@@ -10,7 +10,7 @@ export const builtInReason = computed(() =>
     ?.reasons?.find(({ engine }) => engine === 'built-in'),
 );
 
-/** Of the browser's download, the share that has come, or why it failed; null: none was asked for. */
+/** Progress of the browser's download, or why it failed; null: none was asked for. */
 export const builtInDownload = signal<{ share: number } | { error: string } | null>(null);
 
 /** To be called from a click: browsers allow it then alone. */

@@ -10,7 +10,7 @@ export const catalogModel = (id: string): CatalogModel | undefined =>
     (model) => model.id === id,
   );
 
-/** Of all files; about, where only the model hub knows exactly. */
+/** Bytes of all files. An estimate where only the model hub knows the size. */
 export const weightBytes = ({ files, hub }: Variant): number =>
   files.reduce((sum, file) => sum + file.bytes, hub?.approximateBytes ?? 0);
 

@@ -1,13 +1,13 @@
 /** A picture of a message. */
 export interface Picture {
-  /** Of its file, for people. */
+  /** Name of its file, for display. */
   name: string;
   blob: Blob;
 }
 
 /** What the service takes in a request: a conversation is sent whole. */
 export const MAX_PICTURES = 16;
-/** Of one as it is kept: 16 of them fit into a request in base64. */
+/** Maximum size of a stored picture: 16 of them fit into a request in base64. */
 export const MAX_PICTURE_BYTES = 1_400_000;
 
 /** Of the longer side, as it is kept. The engine shrinks to it, too. */

@@ -4,7 +4,7 @@ import { bytes } from '../format.ts';
 import { MAX_PICTURE_BYTES, MAX_SIDE, PICTURE_TYPES, type Picture } from './picture.ts';
 import type { Shrunk } from './picture-worker.ts';
 
-/** Of a file that is read. */
+/** Maximum size of a file that is read. */
 const MAX_FILE_BYTES = 20_000_000;
 const DECODE_TIMEOUT_MS = 10_000;
 

@@ -5,7 +5,7 @@ import { decodeSound } from './decode-sound.ts';
 
 /** Then it stops by itself. */
 const MAX_MS = 10 * 60_000;
-/** Of full scale: the meter is empty at and below it. */
+/** Level at and below which the meter is empty, relative to full scale. */
 const MIN_DECIBELS = -60;
 
 /** Pages that are not secure have no microphone. */

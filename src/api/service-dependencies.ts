@@ -60,7 +60,7 @@ export interface ModelDirectory {
 export interface ModelDetails extends Pick<ModelStatus, 'state' | 'fingerprint' | 'thinks'> {
   variant: string;
   engine: string;
-  /** Of all weights. */
+  /** Size of all weights. */
   bytes: number;
   /** What the variant adds to each request's sampling. */
   sampling: VariantSampling;

@@ -2,9 +2,9 @@ import type { Catalog, TransformersVariant, WllamaVariant } from './catalog.ts';
 
 /** A model that the user of this browser added, beside those of the site's catalog. */
 export interface AddedModel {
-  /** For `model` in requests. */
+  /** Value of `model` in requests. */
   id: string;
-  /** As the file names it. */
+  /** Name in the model's file. */
   name: string;
   /** `llama`, as llama.cpp calls it; `bert`, as the model's own config does. */
   architecture: string;
@@ -12,7 +12,7 @@ export interface AddedModel {
   quantization: string;
   /** Tokens of prompt and reply together. */
   contextLength: number;
-  /** Of its files. */
+  /** Size of its files. */
   bytes: number;
   /** Estimated bytes of memory while loaded. */
   memoryBytes: number;
@@ -82,6 +82,6 @@ export const isAddedVariant = (name: string): boolean => name.startsWith(VARIANT
 /** Below the models folder: by content, so that no file takes the path of another. */
 export const addedFilePath = (sha256: string): string => `${VARIANT_PREFIX}${sha256}.gguf`;
 
-/** Of a model whose engine finds its files by their names. */
+/** Folder of a model whose engine finds its files by their names. */
 export const addedFolder = (repository: string, commit: string): string =>
   `${VARIANT_PREFIX}${repository}/${commit}`;

@@ -29,7 +29,7 @@ export interface CatalogModel {
   variants: Variant[];
   /** Which side answers when both can. Default: the order of the variants. */
   route?: 'device-first' | 'server-first';
-  /** For requests that name none; default 1 for both, as OpenAI's API has it. */
+  /** Sampling of requests that name none. Default: 1 for both, as in OpenAI's API. */
   defaults?: SamplingDefaults;
 }
 

@@ -60,7 +60,7 @@ export const miniLm = {
   },
 } satisfies Record<string, WeightFile>;
 
-/** Of both its variants. */
+/** Fields of both its variants. */
 const allMiniLm = {
   engine: 'transformers',
   license: 'Apache-2.0',

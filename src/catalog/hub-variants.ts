@@ -11,9 +11,9 @@ const MLC_LIBRARIES =
 const MB = 2 ** 20;
 
 interface MlcBuild {
-  /** As in web-llm's list. */
+  /** Model id in web-llm's list. */
   id: string;
-  /** `vram_required_MB` there. */
+  /** `vram_required_MB` of web-llm's list. */
   memoryMiB: number;
   approximateBytes: number;
   /** Commit of the repository. */

@@ -34,7 +34,7 @@ export function chooseContext(variant: SizedVariant, fits: (memoryBytes: number)
 const GIB = 2 ** 30;
 /** Browsers cap what they tell of memory, so only a device below the cap is known to be too small. */
 const MEMORY_CAP_GIB = 8;
-/** Of a device's memory, the share that a page may take. */
+/** Share of the device's memory that a page may take. */
 const USABLE_SHARE = 0.6;
 
 /**
@@ -61,7 +61,7 @@ export function formatBytes(bytes: number): string {
   return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.round(bytes / 1e6)} MB`;
 }
 
-/** Of llama.cpp's WASM builds, also of the one with 64-bit addresses. */
+/** Maximum memory of llama.cpp's WASM builds, including the one with 64-bit addresses. */
 const MAX_WASM_BYTES = 4 * 2 ** 30;
 /** File positions of the build with 32-bit addresses are signed. */
 const MAX_FILE_BYTES = 2 ** 31 - 1;

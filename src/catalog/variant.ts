@@ -64,7 +64,7 @@ export const hasProjector = (variant: {
   hub?: Pick<HubSource, 'projector'>;
 }): boolean => variant.files.some(({ role }) => role === 'projector') || variant.hub?.projector !== undefined;
 
-/** Of all files; about, where only the model hub knows exactly. */
+/** Bytes of all files. An estimate where only the model hub knows the size. */
 export const weightBytes = ({
   files,
   hub,

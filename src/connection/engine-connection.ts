@@ -25,7 +25,7 @@ import { backoff, Channel } from '../util/async.ts';
 import { trackProgress } from './job-progress.ts';
 
 export interface EngineConnection {
-  /** Of the app whose engine is called. */
+  /** Scope of the app whose engine is called. */
   scope: string;
   transport: EngineTransport;
   locks: LockManager;

@@ -30,7 +30,7 @@ interface Schema extends DBSchema {
 
 type LocaltextDatabase = IDBPDatabase<Schema>;
 
-/** By scope: each app has its own database. */
+/** Databases by scope: each app has its own. */
 const opened = new Map<string, Promise<LocaltextDatabase>>();
 const onDeleted = new Map<string, () => void>();
 
@@ -137,7 +137,7 @@ export interface BucketState {
 
 export interface KeyLimits {
   requestsPerMinute: number;
-  /** Of prompts and replies. An estimate is reserved before a chat runs, and corrected after it. */
+  /** Tokens of prompts and replies in a minute. An estimate is reserved before a job runs, and corrected after it. */
   tokensPerMinute: number;
   /** Chats that may run at once. */
   inFlight: number;
@@ -152,7 +152,7 @@ export interface SiteSettings {
   catalog: Catalog | undefined;
   /** Names of variants. */
   prefer: string[] | undefined;
-  /** By the variant's name. */
+  /** Entries by the variant's name. */
   upstreamKeys: Record<string, string> | undefined;
 }
 
@@ -202,7 +202,7 @@ export async function writeEngineFacts(scope: string, facts: EngineFacts): Promi
   await withDatabase(scope, (database) => database.put('settings', facts, FACTS));
 }
 
-/** In the browser's own time: a database that is being cleared may be opened once more before it goes. */
+/** Pauses before the database is opened again: one that is being cleared may open once more before it is deleted. */
 const RESTORE_PAUSES_MS = [0, 1000, 5000];
 
 /** Writes them, and again when the database is deleted while the page is open: the service worker has no others. */

@@ -3,7 +3,7 @@ import type { WireError } from './wire-error.ts';
 
 /** The prompt is longer than the model's context. */
 export class ContextLengthError extends ServiceError {
-  /** Of the prompt, what fits; about. */
+  /** Estimated share of the prompt that fits. */
   readonly share: number;
 
   constructor(message: string, share: number) {

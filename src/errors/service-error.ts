@@ -14,7 +14,7 @@ const LASTING = new Set<ErrorCode | null>([
 ]);
 
 interface Options {
-  /** Of the response. */
+  /** Headers of the response. */
   headers?: Record<string, string>;
   cause?: unknown;
 }

@@ -1,8 +1,8 @@
 import { type ImageHeader, readImageHeader } from './image-header.ts';
 
-/** Of an encoded image. */
+/** Maximum size of an encoded image. */
 export const MAX_IMAGE_BYTES = 20_000_000;
-/** Of a decoded one. */
+/** Maximum size of a decoded image. */
 const MAX_PIXELS = 40_000_000;
 
 export const IMAGE_TOO_LARGE = `is larger than ${MAX_IMAGE_BYTES / 1e6} MB, the most that an image may have. Send a smaller one`;

@@ -4,7 +4,7 @@ import { checkImage, ImageError, nameOf, tooManyPixels } from './check-image.ts'
 export interface ModelImage {
   /** Portable pixmap: pixels without compression. */
   file: Uint8Array<ArrayBuffer>;
-  /** Of the file, in hex: two images that differ never have the same. */
+  /** SHA-256 of the file in hex: two different images never have the same. */
   digest: string;
 }
 

@@ -19,7 +19,7 @@ export interface ChatImage {
   url: string;
   /** OpenAI's `low`, `high` and the like: for servers. */
   detail?: string;
-  /** Of the request, for errors: `messages[0].content[1]`. */
+  /** Path in the request for errors, such as `messages[0].content[1]`. */
   param: string;
   /** The file at `url`, once the engine's worker has fetched it. */
   file?: Blob;
@@ -85,7 +85,7 @@ export interface Thoughts {
 }
 
 export interface Resume {
-  /** Of the answer, without thoughts. */
+  /** Text of the answer, without thoughts. */
   text: string;
   /** Tokens that thoughts and `text` took, counted already. */
   tokens: number;
@@ -133,7 +133,7 @@ export interface Delta {
   tokens: number;
   /** The text is the model's thoughts, without their tags. */
   isReasoning?: true;
-  /** Of the answer alone. */
+  /** Log probabilities of the answer, without thoughts. */
   logprobs?: TokenLogprob[];
 }
 

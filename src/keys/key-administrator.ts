@@ -20,7 +20,7 @@ export interface IssueOptions {
 }
 
 export interface IssuedKey {
-  /** Of its record: for `rotate` and `revoke`. */
+  /** Id of its record, for `rotate` and `revoke`. */
   id: string;
   /** What a client sends as its API key. */
   key: string;

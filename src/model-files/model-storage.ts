@@ -84,7 +84,7 @@ export class ModelStorage {
     await this.#index.delete(name);
   }
 
-  /** Of the variant, as far as they are known without a network. */
+  /** Returns the variant's files, as far as they are known without a network. */
   async files(name: string): Promise<WeightFile[]> {
     const known = this.#variants.get(name);
     const listed = known ? await this.#options.sources.files(known.variant) : null;

@@ -59,7 +59,7 @@ export class WeightStore {
     return files.filter((_, index) => !stored[index]);
   }
 
-  /** Of these files, the bytes that lie in cross-origin storage, as far as is known without asking it. */
+  /** Returns the bytes of these files in cross-origin storage, as far as they are known without asking it. */
   async sharedBytes(files: readonly WeightFile[]): Promise<number> {
     const shared = await Promise.all(files.map((file) => this.#isShared(file)));
     return files.reduce((sum, { bytes }, at) => sum + (shared[at] ? bytes : 0), 0);

@@ -18,16 +18,16 @@ export interface HubFile {
 export interface HubOffer extends Required<HubFile> {
   /** A chat model in GGUF, or an embedding model in ONNX. */
   kind: 'chat' | 'embedding';
-  /** As the file's name has it, `Q4_K_M`; null: it names none. */
+  /** Quantization in the file's name, such as `Q4_K_M`; null: none. */
   quantization: string | null;
-  /** Of all its files. */
+  /** Size of all its files. */
   bytes: number;
   /** Why it does not fit this device, as far as its size tells; null: nothing is known against it. */
   problem: string | null;
 }
 
 export interface AddOptions {
-  /** For `model` in requests; default: made of the model's name. */
+  /** Value of `model` in requests. Default: derived from the model's name. */
   id?: string;
   /** Keeps what the model's chat template adds by itself, such as a default system message. Default: false. */
   keepTemplateText?: boolean;

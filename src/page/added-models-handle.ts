@@ -55,7 +55,7 @@ export class AddedModels {
     await (await this.#module()).command({ type: 'remove', target: id }, this.#stopped);
   }
 
-  /** In its own chunk: most pages never ask. */
+  /** Loads its own chunk, which most pages never need. */
   #module() {
     return import('./added-models.ts');
   }

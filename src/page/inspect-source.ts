@@ -102,7 +102,7 @@ export const inspectFiles = (given: File | Iterable<File>): Promise<InspectedMod
 export const isFiles = (source: AddSource): source is File | Iterable<File> =>
   source instanceof File || Symbol.iterator in source;
 
-/** As it is sent to the engine worker. */
+/** Converts a source to its message to the engine worker. */
 export function remoteSource(source: Exclude<AddSource, File | Iterable<File>>): RemoteSource {
   if ('url' in source)
     return { type: 'url', url: new URL(source.url, document.baseURI).href, sha256: source.sha256 };

@@ -25,5 +25,5 @@ export function keysOf(scope: () => string): Keys {
   };
 }
 
-/** For `createFetch()`: those of the app at the site's base. */
+/** Keys of the app at the site's base, for `createFetch()`. */
 export const keys: Keys = keysOf(siteScope);

@@ -31,7 +31,7 @@ export interface LocaltextStatus extends EngineStatus {
  * Events: `status` when anything in `status()` may have changed, in every tab; `update` when a new version waits.
  */
 export class Localtext extends EventTarget {
-  /** For `new OpenAI({ baseURL })`. */
+  /** Value for `new OpenAI({ baseURL })`. */
   readonly baseURL = `${location.origin}/v1`;
   /** For `new OpenAI({ fetch })`: aborts reach the engine before the answer begins, and without streaming. */
   readonly fetch: typeof fetch = fetchV1;

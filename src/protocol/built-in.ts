@@ -23,7 +23,7 @@ export interface BuiltInMessage {
   prefix?: true;
 }
 
-/** In the Prompt API's own terms. */
+/** Request in the terms of the Prompt API. */
 export interface BuiltInRequest {
   languages: readonly string[];
   /** Whether any message has one. */
@@ -38,11 +38,11 @@ export interface BuiltInRequest {
   countOnly?: true;
 }
 
-/** In this order: `counted` once, `delta` any number of times, `done` once; or `failed` at any time. */
+/** Events in order: `counted` once, `delta` any number of times, `done` once; or `failed` at any time. */
 export type BuiltInEvent =
   /** A prompt that does not fit ends with it. */
   | { type: 'counted'; promptTokens: number; contextLength: number }
   | { type: 'delta'; text: string; tokens: number }
   | { type: 'done'; finishReason: 'stop' | 'length'; completionTokens: number }
-  /** By the name of its DOMException; `counts` of a `QuotaExceededError`. */
+  /** `name`: that of the DOMException. `counts`: those of a `QuotaExceededError`. */
   | { type: 'failed'; name: string; message: string; counts?: { requested: number; quota: number } };

@@ -8,7 +8,7 @@ import type { WireError } from '../errors/wire-error.ts';
 export interface NeedEngine {
   type: 'localtext:need-engine';
   version: number;
-  /** Of the service worker that asks. Windows of other apps get the message too. */
+  /** Scope of the service worker that asks. Windows of other apps get the message, too. */
   scope: string;
 }
 
@@ -18,7 +18,7 @@ export type PageToServiceWorker =
   | { type: 'localtext:claim' }
   /** Which protocol this service worker speaks. */
   | { type: 'localtext:version' }
-  /** To a waiting version: take over, unless a request runs (then the reply is the error `requests_running`). */
+  /** Tells a waiting version to take over. While a request runs, the reply is the error `requests_running`. */
   | { type: 'localtext:skip-waiting' }
   /** The request with this `CALL_HEADER` is aborted. Has no port, and is not answered. */
   | { type: 'localtext:abort'; id: string };
@@ -56,5 +56,5 @@ export interface CallEngine {
   channel: string;
 }
 
-/** On this BroadcastChannel, a page without a service worker asks the others to link to the broker. */
+/** Name of the BroadcastChannel on which a page without a service worker asks the others to link to the broker. */
 export const brokerChannel = (scope: string): string => `${nameIn(scope)}:broker`;

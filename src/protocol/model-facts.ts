@@ -7,7 +7,7 @@ export interface ModelFacts {
   max_output_tokens?: number;
   /** What it can do for certain. */
   capabilities: Capability[];
-  /** Of all its weights, exactly. */
+  /** Exact size of its weights. */
   size_bytes?: number;
   /** Whether it is in the memory of this device. */
   loaded?: boolean;
@@ -25,8 +25,8 @@ export type Capability =
 
 /** What an engine writes down, so that a service worker knows it without asking. */
 export interface EngineFacts {
-  /** Of the engine: `loaded` is true only while it lives. */
+  /** Id of the engine. `loaded` is true only while it lives. */
   epoch: string;
-  /** By the model's id. */
+  /** Facts by the model's id. */
   models: Record<string, ModelFacts>;
 }

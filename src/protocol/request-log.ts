@@ -13,7 +13,7 @@ export interface RequestLogMessage {
 }
 
 export interface RequestLogEntry {
-  /** As in `x-request-id`. */
+  /** Value of `x-request-id`. */
   id: string;
   /** `running` until the last byte of the answer, or until the client left (`aborted`). */
   state: 'running' | 'done' | 'aborted';

@@ -3,7 +3,7 @@ import * as z from '../util/zod.ts';
 
 const MAX_FILES = 100;
 
-/** Of a model, a variant, a file or a place. */
+/** Name of a model, a variant, a file or a place. */
 const nameSchema = z.string().check(z.minLength(1), z.maxLength(MAX_NAME_LENGTH));
 
 /** A repository of the model hub, `owner/name`. */

@@ -16,11 +16,11 @@ export interface HubModel {
   file: string;
   /** The commit that it was found at. */
   revision: string;
-  /** Of all its files. */
+  /** Size of all its files. */
   bytes: number;
-  /** Of an embedding model, the graph first; of a chat model, its projector last. */
+  /** Files of the model: an embedding model's graph first, a chat model's projector last. */
   files: RemoteFile[];
-  /** Of an embedding model that was chosen. */
+  /** Facts of the chosen embedding model. */
   facts?: EmbeddingFacts;
 }
 
@@ -60,7 +60,7 @@ export type WeightsReply = WeightsReplies[keyof WeightsReplies];
 export interface WeightsOverview {
   /** `opfs`: the origin private file system; `memory`: gone with the tab. */
   kind: 'opfs' | 'cache' | 'memory';
-  /** Of the whole site, as the browser tells; null: it does not. */
+  /** Usage of the whole site, as the browser reports it; null: it does not. */
   usedBytes: number | null;
   quotaBytes: number | null;
   /** Whether the browser keeps it all when the disk runs short; null: it does not tell. */

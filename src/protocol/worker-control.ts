@@ -52,7 +52,7 @@ export type PageAudio = { samples: Int16Array<ArrayBuffer> } | { plays: string[]
 export interface WorkerOptions {
   version: number;
   epoch: string;
-  /** Of the app that this engine serves. */
+  /** Scope of the app that this engine serves. */
   scope: string;
   catalog: Catalog;
   /** Absolute URL of the folder with the weights, ending in `/`. */
@@ -106,7 +106,7 @@ export interface LoadProgress {
    */
   loadedBytes: number;
   totalBytes: number;
-  /** Of a download, over its last seconds; absent until it is known. */
+  /** Speed of the download over its last seconds; absent until it is known. */
   bytesPerSecond?: number;
 }
 
@@ -126,7 +126,7 @@ export interface ModelStatus {
   /** Weights, quantization and backend, once chosen. */
   fingerprint: string | null;
   progress: LoadProgress | null;
-  /** Of all its weights; about, while only the model hub knows. Absent until they are chosen. */
+  /** Size of its weights, estimated while only the model hub knows it. Absent until they are chosen. */
   bytes?: number;
   queued: number;
   running: number;
@@ -153,7 +153,7 @@ export interface VariantEstimate {
   memoryBytes: number;
   /** What saved states of earlier prompts take of it, at most. */
   promptStateBytes: number;
-  /** Of its weights, what is not stored yet. */
+  /** Bytes of its weights that are not stored yet. */
   downloadBytes: number;
   /** Time to download that, by the speed of earlier downloads; absent while the speed is unknown. */
   downloadSeconds?: number;

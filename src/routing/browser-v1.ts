@@ -132,7 +132,7 @@ function warnOfServers({ models }: Catalog): void {
   );
 }
 
-/** To every tab: its status has changed, in what the engine's worker does not know. */
+/** Returns a function that tells every tab of a change that the engine worker does not know of. */
 function announceStatus(scope: string): () => void {
   const channel = new BroadcastChannel(statusChannel(scope));
   return () =>

@@ -1,7 +1,7 @@
 import type { CatalogModel, UpstreamVariant, Variant } from '../catalog/catalog.ts';
 import type { UpstreamServer } from './upstream/upstream-server.ts';
 
-/** Who may answer for a model: a server, or the device by one of these variants. */
+/** A server, or variants of the device, that may answer for a model. */
 export type Target =
   { server: UpstreamServer; variants?: undefined } | { server?: undefined; variants: string[] };
 

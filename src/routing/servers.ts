@@ -16,7 +16,7 @@ export const NO_ENGINE: EngineStatus = { epoch: '', deviceMemoryBytes: null, mod
 export class Servers {
   readonly #scope: string;
   readonly #onChange: () => void;
-  /** By the variant's name. */
+  /** Entries by the variant's name. */
   readonly #known = new Map<string, { made: string; server: UpstreamServer }>();
 
   constructor(scope: string, onChange: () => void) {

@@ -143,7 +143,7 @@ declare const __LOCALTEXT_LARGE_FILES__: readonly SiteFile[] | undefined;
 /** Set where the site's other files are not localtext's to keep. */
 declare const __LOCALTEXT_SMALL_FILES__: readonly SiteFile[] | undefined;
 
-/** Beside the service worker, where another tool than the Vite plugin has bundled that. */
+/** List of files beside a service worker that another tool than the Vite plugin has bundled. */
 const OWN_FILES = 'localtext-sw-files.js';
 
 export interface OwnFiles {

@@ -1,6 +1,6 @@
 import { withTimeout } from './async.ts';
 
-/** Of the Cross-Origin Storage proposal, what is used here. Browsers have it by an extension today. */
+/** The part of the Cross-Origin Storage proposal that is used here. Browsers get it from an extension today. */
 export interface CrossOriginStorageManager {
   requestFileHandle?: RequestHandle<FileHash, SharedHandle>;
   /** An earlier draft's form of the same. */

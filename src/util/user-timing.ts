@@ -4,7 +4,7 @@ export type Span =
 
 /** What a bar is about. */
 export interface SpanDetail {
-  /** As in `x-request-id`; in the engine, the job's. */
+  /** Value of `x-request-id`; in the engine, the job's id. */
   requestId?: string;
   model: string;
 }

@@ -81,7 +81,7 @@ export class EngineHost implements Serving {
       () => this.modelManager.facts((variant) => sources.exactBytes(variant)),
       (known) => writeEngineFacts(scope, known),
     );
-    /** Of the benchmark, by variant. */
+    /** Notes of the benchmark by variant. */
     const notes = new Map<string, string>();
     this.modelManager = new ModelManager({
       catalog: this.#catalog,

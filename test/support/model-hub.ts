@@ -33,7 +33,7 @@ export class ModelHub {
   fails: (answer: number) => boolean = () => false;
   /** What is sent of a file; the list of files goes on describing the one that was published. */
   sends: (content: Content) => Content = (content) => content;
-  /** Of each file. */
+  /** Speed of each file. */
   bytesPerSecond = Infinity;
   #sent = 0;
 

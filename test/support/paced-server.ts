@@ -16,13 +16,13 @@ export interface Pace {
 /** An OpenAI-compatible server that gives the tokens `0 1 2 …`, or others, at a fixed rate. */
 export class PacedServer {
   pace: Pace;
-  /** Of any kind. */
+  /** Number of requests of any kind. */
   requests = 0;
   /** Replies under way. */
   open = 0;
   /** Replies whose client left before their end. */
   left = 0;
-  /** Of the last request for a reply. */
+  /** `Authorization` of the last request for a reply. */
   authorization: string | undefined;
   readonly #token: (index: number) => string;
   readonly #server = createServer((request, response) => this.answer(request, response));

@@ -35,7 +35,7 @@ export async function peakTreeBytes(root: number, work: Promise<unknown>): Promi
   return peak;
 }
 
-/** Of the processes of a group that run one program, counted likewise. */
+/** Sums the memory of the processes of a group that run one program. */
 export async function groupBytes(group: number, program: string): Promise<number> {
   const all = await processes();
   return sumOf(all.filter((each) => each.group === group && each.program === program).map(({ id }) => id));
@@ -95,5 +95,5 @@ async function cpuMs(id: number): Promise<number> {
   return (user + system) * TICK_MS;
 }
 
-/** Of a process that has just ended: nothing. */
+/** Reads a file; empty for a process that has just ended. */
 const read = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');

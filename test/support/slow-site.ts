@@ -14,7 +14,7 @@ export class SlowSite {
   sent = 0;
   /** Answers with weights that are not whole yet. */
   sending = 0;
-  /** Of weights, over all connections together. */
+  /** Speed of weights over all connections together. */
   bytesPerSecond: number;
   readonly #server: Server;
   /** When the line is free again. */

@@ -8,7 +8,7 @@ const TEMPLATE = [
 ].join('');
 
 const KEY = 'tokenizer.chat_template';
-/** Of the tensors, which follow the header. */
+/** Alignment of the tensors, which follow the header. */
 const ALIGNMENT = 32;
 
 /** Copies a GGUF with a chat template that thinks instead of the file’s. */

@@ -14,7 +14,7 @@ export function virtualTime(): void {
   afterEach(() => void vi.useRealTimers());
 }
 
-/** Of virtual time. */
+/** Waits in virtual time. */
 export function sleep(milliseconds: number): Promise<void> {
   if (!vi.isFakeTimers())
     throw new Error('Call virtualTime() in this file: unit tests do not wait in real time.');

@@ -5,7 +5,7 @@ export interface Sent {
   /** `accepted`, `result` and so on, as in src/protocol/engine-port.ts; `engine`: to llama.cpp; `closed`: an abort is through. */
   what: string;
   at: number;
-  /** Of a `result`: how long the embedding engine took. */
+  /** Time of the embedding engine, in a `result`. */
   computeMs?: number;
 }
 

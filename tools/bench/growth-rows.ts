@@ -5,7 +5,7 @@ import type { Stage } from './stage.ts';
 
 const points = (sizes: number[]) => sizes.map((x) => ({ x, values: [] as number[] }));
 
-/** Of a short time one value is the median of this many. */
+/** Number of measurements of a short time whose median is one value. */
 const REPEATED = 3;
 
 /** Messages of a conversation: what is ours of the way to the model. */

@@ -22,7 +22,7 @@ export function describeMachine(browser: string): Machine {
   };
 }
 
-/** Of one row: when and of what it was measured, and what else the machine did. */
+/** When and on what a row was measured, and what else the machine did. */
 export interface Circumstances {
   /** ISO 8601. */
   at: string;

@@ -22,7 +22,7 @@ const PACE = { firstMs: 200, tokenMs: 500, tokens: 16 };
 const MEGABYTE = 1e6;
 
 interface Measured {
-  /** Of all of the browser's processes, for each token. */
+  /** CPU time of all the browser's processes for each token. */
   cpuMs: number;
   /** From the server's token to the page's. */
   delayMs: number;

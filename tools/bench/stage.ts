@@ -15,7 +15,7 @@ export interface Stage {
   rounds: number;
   /** For the row on a GPU; null: none was given. */
   mlc: MlcUrls | null;
-  /** Of the browser. */
+  /** Version of the browser. */
   version: string;
   /** A page in which nothing has happened; its service worker and the stored weights stay. */
   reload(): Promise<void>;

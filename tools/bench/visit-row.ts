@@ -16,7 +16,7 @@ const PHONE = {
 
 interface Visit {
   largestContentfulPaintMs: number;
-  /** Of scripts that had arrived when the page was first painted. */
+  /** Scripts that had arrived when the page was first painted. */
   scripts: string[];
 }
 

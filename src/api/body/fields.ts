@@ -105,11 +105,11 @@ const toFormat = <Schema extends z.ZodMiniObject<{ type: z.ZodMiniLiteral<'json_
   );
 
 const isJsonSchema = z.literal('json_schema');
-/** Of chat completions. */
+/** Response format of chat completions. */
 export const nestedFormat = toFormat(
   z.object({ type: isJsonSchema, json_schema: z.object(schemaFormatFields) }),
 );
-/** Of responses. */
+/** Response format of responses. */
 export const flatFormat = toFormat(z.object({ type: isJsonSchema, ...schemaFormatFields }));
 
 const unset = z.union([z.null(), z.literal(false)], 'must be absent: only `json` can be used');

@@ -2,7 +2,7 @@ import * as z from '../../util/zod.ts';
 import { invalidField } from '../../errors/service-error.ts';
 
 const MAX_INPUTS = 2048;
-/** Of one request; OpenAI's own limit. */
+/** Maximum tokens of one request: OpenAI's limit. */
 const MAX_TOKENS = 300_000;
 /** The tokens, their arrays, and the other fields. */
 const MAX_VALUES = MAX_TOKENS + MAX_INPUTS + 100;

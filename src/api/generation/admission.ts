@@ -190,7 +190,7 @@ export class UsageCounter {
     return promptTokens + completionTokens;
   }
 
-  /** Of the first choice that ended, as its engine has measured; until then, as measured here. */
+  /** Timings of the first choice that ended, as its engine measured them. Until then, as measured here. */
   get timings(): Partial<Timings> {
     if (this.#timings) return this.#timings;
     if (this.#acceptedAt === null) return {};

@@ -35,7 +35,7 @@ export interface ChoiceResult {
 
 /** How one endpoint writes what has been generated. */
 export interface AnswerFormat {
-  /** Of the answer's id: `chatcmpl-`. */
+  /** Prefix of the answer's id: `chatcmpl-`. */
   idPrefix: string;
   stream(head: AnswerHead): StreamEncoder;
   /** The whole answer, to be sent as JSON. */

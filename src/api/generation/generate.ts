@@ -136,7 +136,7 @@ class Reply {
   #reader: ReplyReader;
   #tokens = 0;
   #thoughts = '';
-  /** Of the job before a call; null: the present job is the first. */
+  /** Tokens of the job before a call; null: the present job is the first. */
   #textTokens: number | null = null;
 
   constructor(run: GenerationRun, index: number) {

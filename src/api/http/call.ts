@@ -113,7 +113,7 @@ export class RequestTrace {
     this.#entry.queueMs ??= this.#spent();
   }
 
-  /** Of the first choice; thoughts are not kept. */
+  /** Records a part of the first choice, without thoughts. */
   part(part: ReplyPart): void {
     const text = part.type === 'call' ? `${part.name} ` : part.type === 'reasoning' ? '' : part.text;
     if (this.#text.length <= LOGGED_BODY_CHARACTERS) this.#text += text;

@@ -13,7 +13,7 @@ export interface UpstreamVariant extends VariantBase {
   dimensions?: number;
   /** Statuses of the server that the caller gets, where the next variant would answer: `[401, 429]`. */
   passThrough?: number[];
-  /** From the headers of a reply to its first token, in milliseconds; then the next variant answers. Default: 60,000. */
+  /** Maximum time from the headers of a reply to its first token, in milliseconds. Then the next variant answers. Default: 60,000. */
   firstTokenMs?: number;
 }
 

@@ -21,7 +21,7 @@ export interface GgufFacts {
   tensors: number;
   /** Values that the KV cache holds for each token. */
   kvValues: number;
-  /** Of a model that is split over several files; null: it is whole. */
+  /** Position of the file in a split model; null: the model has one file. */
   split: { index: number; count: number } | null;
 }
 

@@ -28,7 +28,7 @@ interface Part<F> {
   file: F;
   facts: GgufFacts;
   tensorNames: string[];
-  /** Of all parts, as this one says. */
+  /** Number of tensors in all parts, as this part says. */
   tensorCount: unknown;
 }
 

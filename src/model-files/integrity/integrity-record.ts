@@ -58,7 +58,7 @@ export async function hashBlob(
 
 /** Lies as JSON beside each complete file. */
 export interface IntegrityRecord {
-  /** Of the file, which is also its name in the store: a record under another name is not accepted. */
+  /** Hash of the file, which is also its name in the store. A record under another name is not accepted. */
   sha256: string;
   path: string;
   bytes: number;

@@ -13,13 +13,13 @@ export const GATED =
 
 export const DEFAULT_HUB = 'https://huggingface.co';
 
-/** Of an MLC repository, what web-llm reads. */
+/** Files of an MLC repository that web-llm reads. */
 const MLC_FILES =
   /^(mlc-chat-config\.json|tensor-cache\.json|tokenizer\.(json|model)|params_shard_\d+\.bin)$/;
 /** Small files have no SHA-256 on the hub: they are read to be hashed, so they should be small. */
 const MAX_UNHASHED_BYTES = 64 * 2 ** 20;
 
-/** Of a thousand files each. */
+/** Maximum pages of a thousand files each. */
 const MAX_PAGES = 20;
 const MAX_FILES_OF_PAGE = 10_000;
 /** A thousand files take some 300 KB. */
@@ -48,7 +48,7 @@ export const isCommit = (revision: string): boolean => commitHash.safeParse(revi
 
 /** A query for a repository's files. */
 export interface HubQuery {
-  /** Of the model, for errors. */
+  /** Name of the model for errors. */
   name: string;
   repository: string;
   revision: string;
@@ -120,7 +120,7 @@ async function libraryFile(variant: WebLlmVariant, signal: AbortSignal): Promise
   return { path: libraryPath(variant), url, ...(await hashed(url, signal)) };
 }
 
-/** Of a small file, which is read for it. */
+/** Computes the size and hash of a small file, which is fetched. */
 export async function hashed(url: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
   const timeout = new IdleTimeout(signal);
   const hasher = (await createSHA256()).init();

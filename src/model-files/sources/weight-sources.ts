@@ -198,7 +198,7 @@ export class WeightSources {
     return weightBytes({ files }) - (await store.storedBytes(files)) - (await store.sharedBytes(files));
   }
 
-  /** Of all its weights; null: only the hub knows them exactly. */
+  /** Returns the size of all its weights; null: only the hub knows it. */
   async exactBytes(variant: Variant): Promise<number | null> {
     const files = await this.#knownFiles(variant);
     return files && weightBytes({ files });

@@ -41,7 +41,7 @@ export interface LocaltextOptions {
   servers?: boolean;
 }
 
-/** In a clone, the engine worker's sources import them. */
+/** Packages that the engine worker's sources import in a clone. */
 const ENGINES = ['@huggingface/transformers', '@wllama/wllama'];
 
 let ignoresAsked = false;
@@ -74,7 +74,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     : SERVICE_WORKER;
   const { servers = false } = options;
   const own = new OwnChunks();
-  /** Of a build that has just been written. */
+  /** Size of the build that was just written. */
   let siteBytes: number | null = null;
   let config: ResolvedConfig;
   /** The path part of the base, as the dev and preview servers see it. */

@@ -7,11 +7,11 @@ import type { EngineSettings } from './engine-worker.ts';
 /** This tab's part in serving: it takes part in the election, and hands requests' ports to its worker while it leads. */
 export interface Membership {
   leader: ElectionMember;
-  /** To be called once. The tab leaves the election when all who joined have left. */
+  /** Must be called once. The tab leaves the election when all who joined have left. */
   leave(): void;
 }
 
-/** By scope. */
+/** Election members by scope. */
 const joined = new Map<string, { leader: ElectionMember; stop: AbortController; members: number }>();
 
 /** Joins the app's election, once a page: a second caller shares the first one's place and its settings. */

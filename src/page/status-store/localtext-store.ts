@@ -142,5 +142,5 @@ export type { LocaltextStore };
 
 const toError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
-/** To tell whether a state has changed: errors are made for each report. */
+/** Serializes a state for comparison: each report creates a new error. */
 const inText = ({ error, ...state }: ModelState): string => JSON.stringify([state, error?.message]);

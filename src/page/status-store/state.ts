@@ -17,7 +17,7 @@ export interface ModelState {
   readonly progress: LoadProgress | null;
   /** What a load would still download; 0: all of it is stored. Null: unknown, or a server runs it. */
   readonly downloadBytes: number | null;
-  /** Of a download that runs, else of one that would; null: unknown. */
+  /** Estimate for the running download, or for one that would start; null: unknown. */
   readonly secondsLeft: number | null;
   /** Why it failed. */
   readonly error: Error | null;

@@ -9,7 +9,7 @@ const bytes = z.nullish(listOf(z.int().check(z.minimum(0), z.maximum(255)), 1024
 const tokenLogprob = z.object({ token: z.string(), logprob: z.number(), bytes });
 
 const choiceSchema = z.object({
-  /** Of a chat. */
+  /** Part of a chat's message. */
   delta: z.nullish(
     z.object({
       content: text,
@@ -18,7 +18,7 @@ const choiceSchema = z.object({
       reasoning: z.optional(z.unknown()),
     }),
   ),
-  /** Of a completion. */
+  /** Text of a completion. */
   text,
   finish_reason: text,
   logprobs: z.nullish(
@@ -70,14 +70,14 @@ const usageSchema = orElse(
   {},
 );
 
-/** Of what a server does not count, or counts as it cannot be: a key's limit holds for it, too. */
+/** Characters in a token, for replies whose usage a server does not report or reports wrongly. */
 export const CHARACTERS_A_TOKEN = 4;
 const estimateTokens = (characters: number): number => Math.ceil(characters / CHARACTERS_A_TOKEN);
 
-/** Of a character that is encoded in bytes. */
+/** Tokens of a character that is encoded in bytes. */
 const MAX_TOKENS_A_CHARACTER = 4;
 const MAX_CHARACTERS_A_TOKEN = 16;
-/** Of tokens that no text shows, as those that end a reply. */
+/** Tokens that no text shows, such as the end of a reply. */
 const HIDDEN_TOKENS = 16;
 
 /**

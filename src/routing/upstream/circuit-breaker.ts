@@ -5,7 +5,7 @@ const PAUSES = { firstMs: 5000, maxMs: 60_000 };
 /** `failures` in a row: a probe that succeeds does not reset them, an answered request does. */
 type Circuit =
   | { state: 'closed'; failures: number }
-  /** Until then (`performance.now()`) no request is sent to the server. */
+  /** No request is sent to the server until that time (`performance.now()`). */
   | { state: 'open'; failures: number; error: unknown; until: number }
   /** A probe is running. No request is sent to the server yet. */
   | { state: 'half-open'; failures: number; error: unknown };

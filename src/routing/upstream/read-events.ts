@@ -3,10 +3,10 @@ import type { z } from '../../util/zod.ts';
 import { Deadline, readBytes, Turn } from './read-answer.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 
-/** Of one event, with its lines that are not whole yet: a token with 20 alternatives takes some kilobytes. */
+/** Maximum length of one event and its incomplete lines. A token with 20 alternatives takes some kilobytes. */
 const MAX_EVENT_CHARACTERS = 256 * 1024;
 
-/** Of one stream: 128,000 tokens of 500 bytes each. */
+/** Maximum size of one stream: 128,000 tokens of 500 bytes each. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 
 /** Time that a server may take in all for one stream. A reader's own time does not count. */
@@ -14,9 +14,9 @@ const MAX_STREAM_MS = 3_600_000;
 
 /** Bounds in time of a stream of events. */
 interface Pace<Event> {
-  /** Until the first event that is progress. */
+  /** Maximum time until the first event that shows progress. */
   firstMs: number;
-  /** Between two of them. */
+  /** Maximum time between two such events. */
   pauseMs: number;
   /** "token", as in "It sent no further token". */
   noun: string;

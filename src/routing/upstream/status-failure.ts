@@ -12,7 +12,7 @@ const LONG_RETRY_AFTER_MS = 5000;
 /** A longer `retry-after` of the server takes precedence. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** Of the body of an error. */
+/** Maximum size of an error's body. */
 const MAX_ERROR_BYTES = 64 * 1024;
 const MAX_ERROR_MS = 5000;
 const MAX_MESSAGE_CHARACTERS = 1000;

@@ -21,10 +21,10 @@ const SILENCE_MS = 60_000;
 /** That a server may add to a prompt: its template, and a system message. */
 const MAX_TEMPLATE_TOKENS = 2048;
 const MAX_IMAGE_TOKENS = 16_384;
-/** Of thoughts that a server does not send, where the request has no limit. */
+/** Maximum tokens of thoughts that a server does not send, where the request has no limit. */
 const MAX_HIDDEN_REASONING = 32_768;
 
-/** Of a variant that does not name another. */
+/** Default of a variant's `firstTokenMs`. */
 const FIRST_TOKEN_MS = 60_000;
 
 type Chunk = z.output<typeof chunkSchema>;

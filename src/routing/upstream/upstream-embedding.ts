@@ -12,7 +12,7 @@ const SILENCE_MS = 240_000;
 /** They are computed before the first byte, so this is the time to send them. */
 const MAX_BODY_MS = 60_000;
 
-/** Of a vector that the catalog does not tell. */
+/** Maximum length of a vector where the catalog gives none. */
 const MAX_DIMENSIONS = 65_536;
 
 /** A number as JSON, on a separate line. */
@@ -95,6 +95,6 @@ function normalised(vector: unknown[]): Float32Array<ArrayBuffer> {
   return Float32Array.from(numbers, (value) => value / (length || 1));
 }
 
-/** Of tokens, what they are as a text, about. */
+/** Estimates the number of characters of texts and token lists. */
 const charactersOf = (input: readonly (string | readonly number[])[]): number =>
   input.reduce((total, each) => total + each.length * (typeof each === 'string' ? 1 : CHARACTERS_A_TOKEN), 0);

@@ -25,7 +25,10 @@ export function toUpstreamRequest(job: ChatJob, model: string): UpstreamRequest 
   };
   if (!('messages' in input)) {
     if (job.constraint) throw unsupportedFormat();
-    return { path: '/completions', body: { ...common, prompt: 'tokens' in input ? input.tokens : input.prompt } };
+    return {
+      path: '/completions',
+      body: { ...common, prompt: 'tokens' in input ? input.tokens : input.prompt },
+    };
   }
   const { effort, enableThinking } = job.reasoning ?? {};
   return {

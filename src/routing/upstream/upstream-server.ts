@@ -12,7 +12,7 @@ const MAX_PAUSES_TO_HEADERS = 5;
 /** One variant's server: its key, its health, and what is under way. */
 export class UpstreamServer {
   readonly variant: UpstreamVariant;
-  /** As in `system_fingerprint`. */
+  /** Value of `system_fingerprint`. */
   readonly fingerprint: string;
   readonly circuit = new CircuitBreaker();
   /** Requests that it answers now. */
@@ -20,7 +20,7 @@ export class UpstreamServer {
   readonly #key: string | undefined;
   readonly #onChange: () => void;
   readonly #warned = new Set<string>();
-  /** By `performance.now()`; 0: it has not answered yet. */
+  /** Time of its last answer (`performance.now()`); 0: none yet. */
   #heardAt = 0;
   #firstProbe: Promise<unknown> | undefined;
 

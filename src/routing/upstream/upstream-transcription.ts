@@ -9,7 +9,7 @@ import { readEvents } from './read-events.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 
-/** To the headers: most servers transcribe the whole file before them. */
+/** Maximum time until the headers. Most servers transcribe the whole file first. */
 const SILENCE_MS = 240_000;
 const MAX_BODY_MS = 60_000;
 /** Between two events of a stream. */

@@ -28,7 +28,7 @@ export const probeResultSchema = z.object({
   device: z.enum(['wasm', 'webgpu']),
   wasmMs: z.number(),
   gpuMs: z.number(),
-  /** Of the text on which they agree least. */
+  /** Cosine of the text on which they agree least. */
   cosine: z.number(),
 });
 export type ProbeResult = z.output<typeof probeResultSchema>;
@@ -51,7 +51,7 @@ async function probe(
   return { device: better ? 'webgpu' : 'wasm', wasmMs: onWasm.ms, gpuMs: onGpu.ms, cosine };
 }
 
-/** As a phrase that follows the reason for a variant. */
+/** Describes a result as a phrase that follows the reason for a variant. */
 function describe({ device, wasmMs, gpuMs, cosine }: ProbeResult): string {
   const figures = `${Math.round(wasmMs)} ms on WASM, ${Math.round(gpuMs)} ms on the GPU, cosine ${cosine.toFixed(4)}`;
   if (cosine < MIN_COSINE) return `on WASM, as the GPU computes other numbers (measured: ${figures})`;
@@ -77,7 +77,7 @@ async function runOnce(engine: Engine<'embedding'>, signal: AbortSignal): Promis
   throw new Error('the engine gave no vectors');
 }
 
-/** Of normalised vectors: their cosine. NaN, as from a broken kernel, counts as no agreement. */
+/** Computes the cosine of two normalised vectors. NaN, as from a broken kernel, counts as no agreement. */
 function dot(a: Float32Array, b: Float32Array | undefined): number {
   let sum = 0;
   for (const [index, value] of a.entries()) sum += value * (b?.[index] ?? 0);

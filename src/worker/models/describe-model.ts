@@ -14,7 +14,7 @@ type Unstored<V> = Omit<V, 'name' | 'files'>;
 export interface DescribedModel {
   /** In their order. */
   files: SourceFile[];
-  /** Of `files`, the part that sees. */
+  /** The one of `files` that sees. */
   projector?: SourceFile | null;
   model: Omit<AddedModel, 'id' | 'created'>;
   variant: Unstored<WllamaVariant> | Unstored<TransformersVariant>;

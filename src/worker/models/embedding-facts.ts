@@ -8,7 +8,7 @@ import { parseJson } from '../../model-files/formats/check-format.ts';
 import { configSchema } from '../runtimes/onnx/transformers-files.ts';
 
 const MAX_JSON_BYTES = 4 * 2 ** 20;
-/** Of the graph's start: its operators come before its tensors. */
+/** Bytes of the graph's start that are read: its operators come before its tensors. */
 const GRAPH_BYTES = 2 ** 20;
 /** Attention's memory grows with the square of the tokens: 300 MB for these. */
 const MAX_CONTEXT = 2048;

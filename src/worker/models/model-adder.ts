@@ -177,7 +177,7 @@ const isNamed = ({ model, variant }: AddedModelRecord, target: string): boolean 
 
 const hashOf = (file: WeightFile): string => file.sha256;
 
-/** Of all files: models that share one have different names. */
+/** Computes a hash over all files: models that share a file have different names. */
 const contentHash = async (files: readonly WeightFile[]): Promise<string> =>
   files.length === 1 ? files.map(hashOf).join() : sha256(new TextEncoder().encode(files.map(hashOf).join()));
 

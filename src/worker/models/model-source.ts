@@ -44,7 +44,7 @@ export interface SourceFile extends ModelFile {
 
 export interface OpenedSource {
   files: SourceFile[];
-  /** Of an embedding model; a GGUF file has its own. */
+  /** Facts of an embedding model. A GGUF file contains its own. */
   facts?: EmbeddingFacts;
 }
 
@@ -229,7 +229,7 @@ function reportOf({ files, bytes, slug, onProgress }: Storing) {
   return { hashing: counting(hashedBytes), storing: counting(stored) };
 }
 
-/** Of what cannot be read, or is no model. */
+/** Throws a 400 for a file that cannot be read or is no model. */
 export function asInvalidFile(error: unknown): never {
   if (error instanceof ServiceError && error.code === 'weights_corrupt')
     throw requestError(

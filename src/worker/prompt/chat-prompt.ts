@@ -73,7 +73,8 @@ export class ChatPrompt {
       'messages' in input
         ? this.#withoutBos(this.#rendered(input.messages.map(withMarkers(marker)), reasoning))
         : ('prompt' in input && input.prompt) || this.#start;
-    if (!this.#tags || !('messages' in input)) return { prompt: prompt + (resume?.text ?? ''), thinking: null };
+    if (!this.#tags || !('messages' in input))
+      return { prompt: prompt + (resume?.text ?? ''), thinking: null };
     return openReply(prompt, this.#tags, job, this.#canSwitch && asksToThink(reasoning));
   }
 

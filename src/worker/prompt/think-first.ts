@@ -54,7 +54,7 @@ export type Complete = (completion: Completion) => AsyncGenerator<ChatEvent, voi
 
 type Done = Extract<ChatEvent, { type: 'done' }>;
 
-/** Of the tokens that a reply may have: docs/reasoning.md. */
+/** Share of a reply's tokens for thoughts, by effort: docs/reasoning.md. */
 const SHARES = { none: 0, minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 };
 
 /**

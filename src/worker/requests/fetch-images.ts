@@ -2,7 +2,7 @@ import { checkImage, IMAGE_TOO_LARGE, ImageError, MAX_IMAGE_BYTES } from '../../
 import { invalidField, unsupported } from '../../errors/service-error.ts';
 import type { ChatImage } from '../../jobs/chat.ts';
 
-/** In a request. */
+/** Maximum images of a request. */
 const MAX_IMAGES = 16;
 /** For all images of a request. */
 const FETCH_MS = 20_000;

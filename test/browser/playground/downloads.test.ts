@@ -10,7 +10,7 @@ import { SlowSite } from '../../support/slow-site.ts';
 
 const MODEL = 'jade-mole-4';
 const MB = 1_000_000;
-/** Of all its files. */
+/** Size of all its files. */
 const WHOLE = 91.4 * MB;
 
 let site: SlowSite;

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { findProgram } from './find-program.ts';
 
 interface Running {
-  /** Of the process, and of its group. */
+  /** Id of the process and of its group. */
   pid: number;
   stop(): Promise<void>;
 }

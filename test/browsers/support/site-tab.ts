@@ -106,7 +106,7 @@ export class SiteTab {
     await this.#tab.evaluate((run) => window.lifetime.abort(run), name);
   }
 
-  /** Of a GET. */
+  /** Returns the status of a GET. */
   status(path: string, key = this.#key): Promise<number> {
     return this.#tab.evaluate(
       async ([url, apiKey]) => (await fetch(url, { headers: { authorization: `Bearer ${apiKey}` } })).status,
@@ -141,7 +141,7 @@ export class SiteTab {
     return this.#tab.evaluate(() => document.title);
   }
 
-  /** Of a model that is loaded: its weights and its backend. */
+  /** Returns the weights and the backend of a loaded model. */
   fingerprint(model: string): Promise<string | null | undefined> {
     return this.#tab.evaluate(async (id) => {
       const { models } = await window.lifetime.handle().status();

@@ -124,7 +124,7 @@ function weights(): { tensors: Tensors; safetensors: Uint8Array } {
 }
 
 interface TinyGraphOptions {
-  /** Of the file with its tensors. */
+  /** Name of the file with its tensors. */
   location?: string;
   /** Where in that file a tensor is to be. */
   place?: (tensor: SafetensorsTensor) => SafetensorsTensor;

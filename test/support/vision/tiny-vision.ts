@@ -16,7 +16,7 @@ const WIDTH = 64;
 const HEADS = 2;
 const LAYERS = 2;
 const INNER = 128;
-/** Of the encoder of pictures. A tile of 64 × 64 pixels has 16 patches, of which the projector makes 4 tokens. */
+/** Side of a tile in the picture encoder. 64 × 64 pixels have 16 patches, which the projector turns into 4 tokens. */
 const TILE = 64;
 const PATCH = 16;
 const SCALE = 2;

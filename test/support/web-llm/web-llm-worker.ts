@@ -28,7 +28,7 @@ export interface Abort {
   afterMs?: number;
 }
 
-/** By the variant's name. */
+/** Entries by the variant's name. */
 const engines = new Map<string, Engine<'chat'>>();
 
 /** The adapter in a worker, as in the product, without what lies around it there. */

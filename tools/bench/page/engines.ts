@@ -101,7 +101,7 @@ export async function expectVariant(model: string, variant: string): Promise<voi
   if (!fingerprint.startsWith(variant)) throw new Error(`${model} runs on ${fingerprint}, not on ${variant}`);
 }
 
-/** Of our engine, once it is loaded: the raw one gets as many. */
+/** Threads of our engine, once it is loaded. The raw one gets as many. */
 export const engineThreads = once(async (): Promise<number> => {
   const handle = await localtext();
   await handle.ready(CHAT_MODEL);

@@ -1,7 +1,7 @@
 import { quotients, summarize, type Row } from '../row.ts';
 import { CHAT_MODEL, openai } from './engines.ts';
 
-/** Of 4 chats at once, the worst: the longest gap between two tokens ÷ the median gap. */
+/** Measures the worst of 4 chats at once: the longest gap between two tokens ÷ the median gap. */
 export async function gaps(rounds: number): Promise<Row> {
   const client = await openai();
   const gapsOf = async (content: string): Promise<number[]> => {

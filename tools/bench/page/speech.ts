@@ -14,7 +14,7 @@ export interface SpeechFiles {
 }
 
 const SPEECH_MODEL = 'coral-wren-4';
-/** Of the raw pipeline: as long as ours. */
+/** Window of the raw pipeline, as long as ours. */
 const WINDOW_SECONDS = 30;
 
 let ours: Promise<{ handle: Localtext; client: OpenAI }> | null = null;

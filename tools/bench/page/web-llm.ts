@@ -4,7 +4,7 @@ import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { start } from '../../../src/index.ts';
 import { clientOf, generateBy, type Generation, story, timed, tokensPerSecond } from './engines.ts';
 
-/** Of one reply after a first word, when the prompt is in the cache. */
+/** Speed of one reply after its first word, with the prompt in the cache. */
 export interface Speed {
   perSecond: number;
   firstTokenMs: number;

@@ -74,7 +74,7 @@ function answerOf({ url, status, headers, redirected }: Response): Answer {
   return { url: new URL(url), status, headers, type, redirected };
 }
 
-/** In order, a few at a time: a site is examined, not tested for its strength. */
+/** Runs `work` on the items in order, a few at a time, to keep the load on the site low. */
 export async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let at = 0; at < items.length; at += 6)

@@ -94,7 +94,7 @@ class Pull {
     return true;
   }
 
-  /** From the first source that has it, into the cache. */
+  /** Downloads a file from the first source that has it, into the cache. */
   async #fetch(file: WeightFile, kept: string): Promise<void> {
     const { progress } = this.#options;
     const source = this.#options.sources[file.path] ?? {};

@@ -34,7 +34,7 @@ export function recommend(catalog: Catalog, machine: Machine): Variant | null {
   return fitting.filter(isHalf).toSorted((a, b) => rank(b) - rank(a))[0] ?? null;
 }
 
-/** Of two builds of one model for the GPU, the one in half floats: most GPUs can run it, and it takes less memory. */
+/** Whether a GPU build uses half floats, which most GPUs can run and which take less memory. */
 const isHalf = ({ needs }: Variant): boolean =>
   !needs?.webgpu || (needs.features?.includes('shader-f16') ?? false);
 

@@ -15,7 +15,7 @@ export interface FileSource {
 }
 
 export interface Int8Graph {
-  /** In one folder, by the names that `graph` uses; they are downloaded first. */
+  /** Files in one folder, by the names that `graph` uses. They are downloaded first. */
   config: WeightFile;
   weights: WeightFile;
   outliers: OutlierChannels;
@@ -54,10 +54,10 @@ const miniLmFile = (file: string): FileSource => ({
   },
 });
 
-/** Of its 384 dimensions, those whose states are several times as large as others, seen over some hundred texts. */
+/** Dimensions of the 384 whose states are several times as large as the others, measured on some hundred texts. */
 const miniLmOutliers: OutlierChannels = { 63: 2, 99: 4, 157: 2, 223: 2, 338: 2 };
 
-/** By the path in the catalog. */
+/** Sources by the path in the catalog. */
 export const defaultSources: Readonly<Record<string, FileSource>> = {
   'smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf': {
     hub: {

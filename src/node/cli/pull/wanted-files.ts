@@ -39,7 +39,7 @@ function parse(text: string): Manifest | null {
 
 interface WantedFiles {
   files: WeightFile[];
-  /** By repository. */
+  /** Commits by repository. */
   commits: Record<string, string>;
 }
 

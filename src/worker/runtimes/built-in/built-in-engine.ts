@@ -10,7 +10,7 @@ import type { Engine, LoadedFacts, LoadEngine } from '../engine.ts';
 import { builtInFault } from './built-in-fault.ts';
 import { cannot, refuseImages, type SessionFacts, toBuiltInRequest } from './built-in-request.ts';
 
-/** Until the browser has counted a prompt (it may load the model for that), or given the next part of a reply. */
+/** Maximum time until the browser has counted a prompt, which may load the model, or sent the next part of a reply. */
 const SILENCE_MS = 60_000;
 
 export const loadBuiltIn: LoadEngine<BuiltInVariant, 'chat'> = async (variant, { builtIn, signal }) => {

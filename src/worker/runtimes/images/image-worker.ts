@@ -4,7 +4,7 @@ import { ImageError } from '../../../images/check-image.ts';
 import { decodeImage, drawImage, type ModelImage, toPixmap } from '../../../images/draw-image.ts';
 import { bytesOfDataUrl } from './data-url.ts';
 
-/** Of the longer side. Models take less, or cut it into tiles; SmolVLM takes this. */
+/** Maximum length of the longer side. Models take less, or cut the image into tiles; SmolVLM takes this. */
 const MAX_SIDE = 2048;
 
 /** Errors are values: thrown ones lose their class between workers. `fault` follows the image's name. */

@@ -19,7 +19,7 @@ export function runtimeFiles(device: OnnxVariant['device']): { script: string; w
   return { script: `${build}.js`, wasm: `${build}.wasm` };
 }
 
-/** Of the runtime with threads, its download included. Without a limit (0) in browsers that always start them. */
+/** Maximum time to start the runtime with threads, including its download. No limit (0) in browsers that always start them. */
 const THREADS_START_MS = 30_000;
 
 /** What onnxruntime-web is to be started with, as `env.wasm` of the library has it. */

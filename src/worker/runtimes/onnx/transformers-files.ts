@@ -46,7 +46,7 @@ export function dataFilesOf(variant: TransformersVariant): number {
   return parts || (namesOf(variant).includes('model.safetensors') ? 1 : 0);
 }
 
-/** Of the files in the model's folder. */
+/** Returns the names of the files in the model's folder. */
 const namesOf = (variant: OnnxVariant): string[] => {
   const folder = folderOf(variant);
   return variant.files.flatMap(({ path }) => (path.startsWith(folder) ? [path.slice(folder.length)] : []));

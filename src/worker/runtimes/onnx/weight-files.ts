@@ -6,7 +6,7 @@ import { folderOf, graphOf, type OnnxVariant } from './transformers-files.ts';
 /** A file of a model, by its name in the model's folder; null: there is none. */
 export type ReadFile = (name: string) => Promise<Blob | null>;
 
-/** By the name under which a model is asked for. */
+/** Models by the name under which they are requested. */
 const served = new Map<string, ReadFile>();
 
 export interface ModelFiles {

@@ -91,7 +91,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
   readonly slots = 1;
   readonly facts: LoadedFacts;
   readonly fingerprint: string;
-  /** Of the empty thoughts that its replies begin with. */
+  /** Tags of the empty thoughts that its replies begin with. */
   readonly #tags: ThinkTags | null;
   readonly #parts: WebLlmParts;
   readonly #lost: Promise<never>;

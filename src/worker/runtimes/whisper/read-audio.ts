@@ -24,7 +24,7 @@ import { SAMPLE_RATE } from './whisper-model.ts';
 const FORMATS = [WAVE, MP3, MP4, QTFF, OGG, FLAC, WEBM, MATROSKA, ADTS];
 const FORMAT_NAMES = 'flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav and webm';
 export const MAX_SECONDS = 2 * 60 * 60;
-/** Of a whole file's samples as the page's decoder holds them: 11 minutes of stereo at 48 kHz. */
+/** Maximum size of a file's samples in the page's decoder: 11 minutes of stereo at 48 kHz. */
 const MAX_BYTES_IN_PAGE = 256 * 1024 * 1024;
 /** Speech in the codecs of telephones. */
 const MIN_BITS_A_SECOND = 6000;

@@ -20,7 +20,7 @@ export class Resampler {
   readonly #cutoff: number;
   /** Begins `reach` samples before the first piece. */
   #kept: Float32Array;
-  /** Of the next sample, in `kept`. */
+  /** Position of the next sample in `kept`. */
   #at: number;
 
   constructor(rate: number) {

@@ -210,7 +210,7 @@ export async function manyInputs(apiKey: string) {
 type Thought<Message> = Message & { reasoning_content?: string };
 const sea = { role: 'user' as const, content: 'What is the sea?' };
 
-/** Of each choice: its thoughts, its text, and the order in which they came. */
+/** Returns each choice's thoughts, its text, and the order in which they came. */
 export async function thoughts(apiKey: string, id: string, more: object) {
   const stream = await connect(apiKey).chat.completions.create({
     model: id,

@@ -75,10 +75,10 @@ const isNoAnswer = (error: unknown): boolean => error instanceof Error && NO_ANS
 export const isCrowded = (error: unknown): boolean =>
   error instanceof RequestRejectedError && error.message.includes('Context size has been exceeded');
 
-/** Of a step after which no result of this completion waits. */
+/** Result of a step after which no result of this completion waits. */
 const NO_RESULT: StepResult = { chunks: [], more: true };
 
-/** Of a text to embed that is longer than a batch: its tokens. */
+/** Error for a text to embed that is longer than a batch. The group holds its tokens. */
 const TOO_LARGE = /^input \((\d+) tokens\) is too large/;
 
 interface ServerError {
