@@ -213,7 +213,7 @@ takes no token ids.
 
 const STORED = `## Stored responses
 
-A response with \`store\` (the default) is kept for 30 days for its key, and so is its request. The oldest are deleted when there are too many.
+A response with \`store\` (the default) is kept for 30 days for its key, and so is its request. Of more than 1,000 responses or 64 million characters of one key, the oldest are deleted. One that does not fit has \`store: false\`.
 
 | request | answer |
 |---|---|
