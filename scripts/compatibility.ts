@@ -15,6 +15,7 @@ import {
   embeddingsPassedOn,
 } from '../src/api/embeddings/embeddings-request.ts';
 import { DEFAULT_LIMITS as LIMITS } from '../src/database/database.ts';
+import { FORMATS } from '../src/worker/grammar/formats.ts';
 import type { ModelFacts } from '../src/protocol/model-facts.ts';
 import {
   responseAccepted,
@@ -190,9 +191,16 @@ function modelsSection(): string {
 }
 
 export function compatibilityDocument(): string {
-  return [INTRODUCTION, modelsSection(), ...ENDPOINTS.map(section), TOOLS, COMPLETIONS, STORED, SPEECH].join(
-    '\n',
-  );
+  return [
+    INTRODUCTION,
+    modelsSection(),
+    ...ENDPOINTS.map(section),
+    TOOLS,
+    COMPLETIONS,
+    SCHEMAS,
+    STORED,
+    SPEECH,
+  ].join('\n');
 }
 
 const TOOLS = `## Tools
@@ -209,6 +217,34 @@ counts the prompt. An empty \`prompt\` begins with the model's first token. \`ec
 and so does \`echo\` of token ids: llama.cpp generates the prompt token by token under a grammar, as slowly as a reply. Text is then split as the
 model splits it, which may differ from its tokenizer; token ids are scored as they are. The models of web-llm and of servers do not score prompts, and web-llm
 takes no token ids.
+`;
+
+const SCHEMAS = `## JSON schemas
+
+Schemas of \`response_format\`, \`text.format\` and of tools' \`parameters\` become grammars on the device, so replies cannot break these keywords
+(draft 2020-12). With \`strict\`, what cannot be enforced is a 400 that names the place; the rules of OpenAI's strict mode hold, too. Without it, such a keyword
+is left out, and \`localtext-warning\` names it. Upstream servers and the browser's own model get the schema as it is.
+
+| keywords | |
+|---|---|
+| \`type\`, \`enum\`, \`const\` | enforced |
+| \`$ref\`, \`$defs\`, \`definitions\` | enforced, recursion and percent-encoding included, within the schema |
+| \`allOf\`, \`anyOf\`, keywords beside them or beside \`$ref\` | enforced |
+| \`oneOf\` | enforced, where branches that overlap can be negated |
+| \`not\`, \`if\`, \`then\`, \`else\` | enforced for schemas of \`type\`, \`enum\`, \`const\`, \`pattern\`, bounds, \`required\`, \`properties\`, \`items\`, \`anyOf\`, \`allOf\`, \`not\`, \`$ref\` |
+| \`properties\`, \`required\`, \`additionalProperties\`, \`patternProperties\`, \`propertyNames\` | enforced. Members come in their order; others follow only where \`additionalProperties\` or no \`properties\` allow them |
+| \`minProperties\`, \`maxProperties\` | enforced; the former up to one above the named members |
+| \`dependentRequired\`, \`dependentSchemas\`, \`unevaluatedProperties\` (false) | enforced |
+| \`items\`, \`prefixItems\`, \`minItems\`, \`maxItems\`, \`contains\`, \`minContains\` | enforced; \`maxItems\` as 1,024 at most |
+| \`uniqueItems\` | enforced for elements of an \`enum\`, which keep its order |
+| \`minLength\`, \`maxLength\` | enforced; the latter as 4,096 at most, and less with some patterns |
+| \`pattern\` | enforced, but for \`\\b\`, look-behind, back-references and look-ahead within repetitions |
+| \`format\` | enforced: ${Object.keys(FORMATS)
+  .map((format) => `\`${format}\``)
+  .join(', ')} and their synonyms. Another one must have a \`pattern\` |
+| \`minimum\`, \`maximum\`, \`exclusiveMinimum\`, \`exclusiveMaximum\`, \`multipleOf\` | enforced for numbers of up to 15 digits; \`multipleOf\` up to 10,000 |
+| \`maxContains\`, \`unevaluatedItems\`, \`$dynamicRef\` | cannot be enforced |
+| \`title\`, \`description\`, \`default\`, \`examples\` and unknown keywords | no effect |
 `;
 
 const STORED = `## Stored responses

@@ -1,5 +1,5 @@
 import type { CatalogModel, VariantSampling } from '../catalog/catalog.ts';
-import type { Origin, WaitingStage } from '../protocol/engine-port.ts';
+import type { Origin, StageFacts, WaitingStage } from '../protocol/engine-port.ts';
 import type { ChatMessage } from '../jobs/chat.ts';
 import type { EventOf, JobOf, Kind, ModelKind } from '../jobs/kinds.ts';
 import type { ModelFacts } from '../protocol/model-facts.ts';
@@ -27,11 +27,8 @@ export interface EngineClient {
   run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<Waiting | EventOf<K>>;
 }
 
-/**
- * Why nothing has come yet; also in the middle of a reply, when another engine takes over. `servedBy`: with `prefill`,
- * the fingerprint of the variant that computes.
- */
-export type Waiting = { type: 'waiting'; stage: WaitingStage; servedBy?: string };
+/** Why nothing has come yet; also in the middle of a reply, when another engine takes over. */
+export type Waiting = { type: 'waiting'; stage: WaitingStage } & StageFacts;
 export type EngineEvent = Waiting | EventOf<'chat'>;
 
 export interface EngineRequest {

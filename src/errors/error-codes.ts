@@ -38,7 +38,7 @@ const request = {
   },
   invalid_json_schema: {
     status: 400,
-    when: 'A JSON schema of `response_format` or `tools` is invalid or too costly to enforce.',
+    when: 'A JSON schema of `response_format` or `tools` is invalid, or cannot be enforced.',
     remedy: 'Simplify the schema as the message says.',
   },
   context_length_exceeded: {

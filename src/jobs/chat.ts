@@ -40,8 +40,18 @@ export interface ToolCall {
 /** What the text must look like, enforced while decoding. */
 export type Constraint =
   | { kind: 'json_object' }
-  | { kind: 'json_schema'; schema: Record<string, unknown> }
+  | { kind: 'json_schema'; schema: Record<string, unknown>; parts?: SchemaPart[] }
   | { kind: 'grammar'; gbnf: string };
+
+/** A schema of the request within a constraint's. */
+export interface SchemaPart {
+  /** The keys that lead to it. */
+  at: string[];
+  /** Its place in the request, for errors. */
+  param: string;
+  /** Whether what cannot be enforced is an error. Otherwise it is left out. */
+  strict: boolean;
+}
 
 /** The request's reasoning settings. Models that cannot think ignore them. */
 export interface Reasoning {

@@ -40,6 +40,13 @@ export interface Origin {
 /** Why nothing has come yet. `checking`: a prompt that is too long or a refused grammar is not found yet; `prefill`: the engine computes. */
 export type WaitingStage = 'queued' | 'loading' | 'checking' | 'prefill';
 
+export interface StageFacts {
+  /** With `prefill`: the fingerprint of the variant that computes. */
+  servedBy?: string;
+  /** Keywords of schemas that are not enforced, by their place in the request. */
+  loosened?: string[];
+}
+
 /** `K`: the kind of the job that is answered. */
 export type EngineMessage<K extends Kind = Kind> =
   /** The worker has accepted the port; the asker now watches `engineLock(epoch)` to learn of its death. */
@@ -50,8 +57,8 @@ export type EngineMessage<K extends Kind = Kind> =
       /** Takes further ports with `ServePort`, past the page; absent on a port that came this way. */
       link?: MessagePort;
     }
-  /** Nothing has been generated yet, and why. `servedBy`: with `prefill`, the fingerprint of the variant that computes. */
-  | { type: 'waiting'; stage: WaitingStage; servedBy?: string }
+  /** Nothing has been generated yet, and why. */
+  | ({ type: 'waiting'; stage: WaitingStage } & StageFacts)
   | { type: 'event'; event: EventOf<K> }
   /** The job gives way to others: the asker asks again for the rest. */
   | { type: 'paused' }

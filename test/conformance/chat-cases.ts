@@ -381,7 +381,7 @@ const refused: ConformanceCase[] = [
     schema({ type: 'object', properties: {} }, true),
     'response_format.json_schema.schema.additionalProperties',
   ),
-  bad('a schema nested without end', schema(nested(60)), 'response_format.json_schema.schema'),
+  bad('a schema nested without end', schema(nested(60), true), 'response_format.json_schema.schema'),
   bad('audio', { modalities: ['text', 'audio'] }, 'modalities', 'unsupported_value'),
   bad('web_search_options', { web_search_options: {} }, 'web_search_options', 'unsupported_value'),
   bad('metadata with a number', { metadata: { a: 1 } }, 'metadata.a'),

@@ -14,6 +14,7 @@ import {
 } from '../reply-parts.ts';
 import { CallReader, CallOrTextReader } from '../tools/call-reader.ts';
 import { callConstraint, toolCallPrefixes } from '../tools/tool-use.ts';
+import { shortened } from '../body/schema-issues.ts';
 
 /** Choices of one request that are at the engine at once: more would fill its queue for everyone else. */
 export const CONCURRENT_CHOICES = 4;
@@ -158,6 +159,7 @@ class Reply {
     switch (event.type) {
       case 'waiting':
         call.servedBy = event.servedBy ?? call.servedBy;
+        if (event.loosened) warn(call.warnings, event.loosened);
         return [{ index, ...event }];
       case 'accepted':
         if (this.#textTokens !== null) return [];
@@ -213,6 +215,19 @@ class Reply {
     if (index === 0) for (const part of parts) this.#run.call.trace?.part(part);
     return parts.map((part) => ({ index, ...part }));
   }
+}
+
+/** Most places of schemas that a warning names. */
+const MAX_PLACES = 16;
+
+/** Each choice has the same places. */
+function warn(warnings: string[], places: readonly string[]): void {
+  const named = places
+    .slice(0, MAX_PLACES)
+    .map((place) => shortened(place, 200).replaceAll(/[^\x20-\x7e]/g, '?'));
+  if (places.length > MAX_PLACES) named.push('...');
+  const warning = `Not enforced: ${named.join(', ')}.`;
+  if (!warnings.includes(warning)) warnings.push(warning);
 }
 
 function readerFor({ tools, constraint, stop }: Generation): ReplyReader {

@@ -83,8 +83,9 @@ export function toJsonConstraint(format: z.infer<typeof flatFormat>, at = ''): C
   const isObject = format.type === 'json_object';
   const schema = format.schema ?? (isObject ? format.value : null);
   if (schema == null) return { kind: 'json_object' };
-  checkJsonSchema(schema, at, isObject ? false : (format.strict ?? false));
-  return { kind: 'json_schema', schema };
+  const strict = !isObject && (format.strict ?? false);
+  checkJsonSchema(schema, at, strict);
+  return { kind: 'json_schema', schema, parts: [{ at: [], param: at, strict }] };
 }
 
 /** @throws ServiceError 400 */

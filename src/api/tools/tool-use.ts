@@ -18,6 +18,10 @@ export interface ToolFunction {
   description: string | null;
   /** JSON Schema of its arguments. */
   parameters: Record<string, unknown>;
+  /** Place of the schema in the request. */
+  param: string;
+  /** Whether a schema that cannot be enforced is an error. */
+  strict: boolean;
 }
 
 /** What of tools is left once the request has been checked. */
@@ -77,6 +81,8 @@ export function toToolUse(request: ToolFields, warnings: string[]): ToolUse | nu
       name,
       description: description ?? null,
       parameters: parameters == null ? NO_PARAMETERS : { type: 'object', ...parameters },
+      param: `${at}.parameters`,
+      strict: strict ?? false,
     });
   }
   if (mode === 'required' && known.size === 0) {
@@ -189,36 +195,39 @@ type Schema = Record<string, unknown>;
  * `otherwise` the reply may be of that form instead.
  */
 export function callConstraint(use: ToolUse, otherwise: Constraint | null = null): Constraint {
-  const calls = { type: 'array', items: callItems(use), minItems: 1, maxItems: use.most };
-  const $defs = Object.fromEntries(
-    use.functions.flatMap(({ name, parameters }) =>
-      hasReference(parameters) ? [[definition(name), rebase(parameters, reference(name))]] : [],
-    ),
-  );
-  const definitions = Object.keys($defs).length > 0 ? { $defs } : {};
-  if (otherwise === null) return { kind: 'json_schema', schema: { ...calls, ...definitions } };
-  const answer =
-    otherwise.kind === 'json_schema'
-      ? (rebase(otherwise.schema, '#/$defs/answer') as Schema)
-      : { type: 'object' };
-  const schema = { anyOf: [calls, { $ref: '#/$defs/answer' }], $defs: { ...$defs, answer } };
-  return { kind: 'json_schema', schema };
-}
-
-function callItems({ functions }: ToolUse): Schema {
+  const { functions, most } = use;
   const items = functions.map(callItem);
   const [only] = items;
-  return items.length === 1 && only ? only : { anyOf: items };
+  const calls = {
+    type: 'array',
+    items: items.length === 1 && only ? only : { anyOf: items },
+    minItems: 1,
+    maxItems: most,
+  };
+  const $defs = Object.fromEntries(
+    functions.map(({ name, parameters }) => [definition(name), rebase(parameters, reference(name))]),
+  );
+  const parts = functions.map(({ name, param, strict }) => ({
+    at: ['$defs', definition(name)],
+    param,
+    strict,
+  }));
+  if (otherwise === null) return { kind: 'json_schema', schema: { ...calls, $defs }, parts };
+  const isSchema = otherwise.kind === 'json_schema';
+  const answer = isSchema ? rebase(otherwise.schema, '#/$defs/answer') : { type: 'object' };
+  const own = isSchema ? (otherwise.parts ?? []) : [];
+  return {
+    kind: 'json_schema',
+    schema: { anyOf: [calls, { $ref: '#/$defs/answer' }], $defs: { ...$defs, answer } },
+    parts: [...parts, ...own.map((part) => ({ ...part, at: ['$defs', 'answer', ...part.at] }))],
+  };
 }
 
 /** The name first: it is told before the arguments are there. */
-function callItem({ name, parameters }: ToolFunction): Schema {
+function callItem({ name }: ToolFunction): Schema {
   return {
     type: 'object',
-    properties: {
-      name: { const: name },
-      arguments: hasReference(parameters) ? { $ref: reference(name) } : parameters,
-    },
+    properties: { name: { const: name }, arguments: { $ref: reference(name) } },
     required: ['name', 'arguments'],
     additionalProperties: false,
   };
@@ -228,8 +237,6 @@ function callItem({ name, parameters }: ToolFunction): Schema {
 const definition = (name: string): string => `arguments.${name}`;
 
 const reference = (name: string): string => `#/$defs/${definition(name)}`;
-
-const hasReference = (schema: Schema): boolean => JSON.stringify(schema).includes('"$ref"');
 
 /** References point from the root of a schema, which now lies deeper. */
 function rebase(value: unknown, root: string): unknown {

@@ -1,5 +1,5 @@
 import { isContextLengthError } from '../../errors/engine-errors.ts';
-import { type ChatEvent, type ChatJob, imagesOf } from '../../jobs/chat.ts';
+import { type ChatEvent, type ChatJob, type Constraint, imagesOf } from '../../jobs/chat.ts';
 import type { EventOf, JobKinds, JobOf, Kind, ModelKind } from '../../jobs/kinds.ts';
 import { dropOldestTurns, MAX_TRUNCATIONS } from '../prompt/truncate-messages.ts';
 import type { Engine } from '../runtimes/engine.ts';
@@ -11,6 +11,11 @@ interface JobRules<K extends Kind> {
     request: { job: JobOf<K>; imageOrigins: readonly string[] },
     signal: AbortSignal,
   ): Promise<JobOf<K>>;
+  /** Turns the job into what the engine takes. @throws ServiceError 400 */
+  compile?(
+    engine: Engine<JobKinds[K]['model']>,
+    job: JobOf<K>,
+  ): Promise<{ job: JobOf<K>; loosened?: string[] }>;
   run(
     engine: Engine<JobKinds[K]['model']>,
     job: JobOf<K>,
@@ -38,6 +43,7 @@ const RULES: { [K in Kind]: JobRules<K> } = {
       );
       return { ...job, input: { messages } };
     },
+    compile: withGrammar,
     run: (engine, job, signal, onPrefill) =>
       job.truncate ? truncating(engine, job, signal, onPrefill) : engine.run(job, signal, onPrefill),
   },
@@ -58,6 +64,23 @@ const RULES: { [K in Kind]: JobRules<K> } = {
 };
 
 export const rulesOf = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];
+
+const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: { type: 'object' } };
+
+/** Replaces the JSON Schema of a job by its grammar. */
+async function withGrammar(
+  { takesSchemas }: Engine<'chat'>,
+  job: ChatJob,
+): Promise<{ job: ChatJob; loosened?: string[] }> {
+  const constraint = job.constraint?.kind === 'json_object' ? ANY_OBJECT : job.constraint;
+  if (takesSchemas || constraint?.kind !== 'json_schema' || job.countOnly) return { job };
+  const { compileSchema } = await import('../grammar/compile-schema.ts');
+  const { gbnf, loosened } = compileSchema(constraint);
+  return {
+    job: { ...job, constraint: { kind: 'grammar', gbnf } },
+    ...(loosened.length > 0 && { loosened }),
+  };
+}
 
 /** A conversation that does not fit is tried again without its oldest turns. */
 async function* truncating(

@@ -11,7 +11,7 @@ import {
   KINDS,
   limited,
 } from '../../jobs/kinds.ts';
-import type { Origin, WaitingStage } from '../../protocol/engine-port.ts';
+import type { Origin, StageFacts, WaitingStage } from '../../protocol/engine-port.ts';
 import { abortable } from '../../util/async.ts';
 import { showSpan, type SpanDetail } from '../../util/user-timing.ts';
 import type { LoadedModel } from '../models/loaded-model.ts';
@@ -20,8 +20,8 @@ import type { Engine } from '../runtimes/engine.ts';
 import type { Claim } from '../slot-queue.ts';
 import { rulesOf } from './job-rules.ts';
 
-/** Why nothing has come yet; with `prefill`, the fingerprint of the variant that computes. */
-export type OnStage = (stage: WaitingStage, servedBy?: string) => void;
+/** Told why nothing has come yet, and what is known already. */
+export type OnStage = (stage: WaitingStage, facts?: StageFacts) => void;
 
 export interface Reader<K extends Kind> {
   onStage: OnStage;
@@ -82,8 +82,11 @@ async function serveOnce<K extends Kind>(
     const queueMs = performance.now() - began;
     const detail = { requestId: id, model: job.model };
     showSpan('queue', queueMs, detail);
-    const onPrefill = () => onStage('prefill', engine.fingerprint);
-    const events = rulesOf<K>(job.kind).run(engine, job, either, onPrefill);
+    const onPrefill = () => onStage('prefill', { servedBy: engine.fingerprint });
+    const { run, compile } = rulesOf<K>(job.kind);
+    const compiled = (await compile?.(engine, job)) ?? { job };
+    if (compiled.loosened) onStage('checking', { loosened: compiled.loosened });
+    const events = run(engine, compiled.job, either, onPrefill);
     let hasBegun = false;
     for await (const event of events) {
       if (!hasBegun && event.type !== 'accepted') {

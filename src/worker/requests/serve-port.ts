@@ -115,8 +115,7 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
       send({ type: 'loaded' });
     } else {
       const reader: Reader<Kind> = {
-        onStage: (stage, servedBy) =>
-          send({ type: 'waiting', stage, ...(servedBy !== undefined && { servedBy }) }),
+        onStage: (stage, facts) => send({ type: 'waiting', stage, ...facts }),
         async send(event) {
           if (event.type === 'delta') await credit.take(signal);
           send({ type: 'event', event }, transferablesOf(event));

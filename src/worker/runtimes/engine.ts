@@ -25,6 +25,8 @@ export interface Engine<K extends ModelKind = ModelKind> {
   /** Maximum of concurrent jobs. */
   readonly slots: number;
   readonly facts: LoadedFacts;
+  /** It enforces JSON Schemas itself. Other engines get grammars. */
+  readonly takesSchemas?: true;
   /**
    * Runs one job and yields its events, `done` last. A chat or a transcription yields `accepted` once its input is known to be
    * valid; a chat with `countOnly` yields nothing else.

@@ -67,6 +67,18 @@ export class LlamaServer {
     };
   }
 
+  /** A raw completion, by the server's own route. `isWhole` false: its tokens were used up. */
+  async complete(body: object): Promise<{ text: string; isWhole: boolean }> {
+    const response = await fetch(`${this.url}/completion`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(await response.text());
+    const { content, stop_type: stop } = (await response.json()) as { content: string; stop_type: string };
+    return { text: content, isWhole: stop !== 'limit' };
+  }
+
   /** What the server counts, by its own names. */
   async metric(name: 'requests_processing' | 'tokens_predicted_total'): Promise<number> {
     const text = await (await this.get('/metrics')).text();

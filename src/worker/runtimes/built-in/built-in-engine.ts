@@ -28,6 +28,7 @@ type BuiltInFacts = SessionFacts & Pick<BuiltInVariant, 'name' | 'contextLength'
 class BuiltInEngine implements Engine<'chat'> {
   readonly kind = 'chat';
   readonly slots = 1;
+  readonly takesSchemas = true;
   readonly fingerprint: string;
   readonly facts: LoadedFacts & { contextLength: number };
   readonly #page: BuiltInModel;

@@ -66,14 +66,8 @@ function seed32(seed: number): number {
 }
 
 function constrain(constraint: Constraint): Record<string, unknown> {
-  switch (constraint.kind) {
-    case 'json_object':
-      return { json_schema: { type: 'object' } };
-    case 'json_schema':
-      return { json_schema: constraint.schema };
-    case 'grammar':
-      return { grammar: constraint.gbnf };
-  }
+  if (constraint.kind === 'grammar') return { grammar: constraint.gbnf };
+  throw new Error('the schema was not compiled');
 }
 
 /** What llama.cpp's server streams, as far as it is read here. */

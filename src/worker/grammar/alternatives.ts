@@ -1,0 +1,155 @@
+import type { Language } from './language.ts';
+import type { Bound, NumberRange } from './numbers.ts';
+
+export type Schema = boolean | SchemaObject;
+export type SchemaObject = Record<string, unknown>;
+
+export interface StringForm {
+  kind: 'string';
+  min: number;
+  max: number;
+  /** Of marked words; null: any. */
+  language: Language | null;
+}
+
+export interface NumberForm extends NumberRange {
+  kind: 'number';
+}
+
+export interface ArrayForm {
+  kind: 'array';
+  layers: { prefix: readonly Schema[]; items?: Schema }[];
+  min: number;
+  max: number;
+  /** The schema that asks for elements that differ. */
+  unique: SchemaObject | null;
+  contains: { schema: Schema; min: number }[];
+}
+
+interface ObjectLayer {
+  properties: ReadonlyMap<string, Schema>;
+  patterns: (readonly [Language, Schema])[];
+  additional?: Schema;
+}
+
+export interface ObjectForm {
+  kind: 'object';
+  /** What each schema says of its members; all apply. */
+  layers: ObjectLayer[];
+  required: string[];
+  min: number;
+  max: number;
+  /** The schema that `min` is of. */
+  minFrom: SchemaObject | null;
+  /** Schemas of the names. */
+  names: Schema[];
+  /** No members beside those that are named. */
+  closed: boolean;
+}
+
+/** One form that a value may have. Those of a schema are its alternatives. */
+export type Form = { kind: 'literal'; value: unknown } | StringForm | NumberForm | ArrayForm | ObjectForm;
+
+export const anyString: StringForm = { kind: 'string', min: 0, max: Infinity, language: null };
+export const anyNumber: NumberForm = { kind: 'number', integer: false, multiples: [], except: [] };
+export const anyArray: ArrayForm = {
+  kind: 'array',
+  layers: [],
+  min: 0,
+  max: Infinity,
+  unique: null,
+  contains: [],
+};
+export const anyObject: ObjectForm = {
+  kind: 'object',
+  layers: [],
+  required: [],
+  min: 0,
+  max: Infinity,
+  minFrom: null,
+  names: [],
+  closed: false,
+};
+
+export const literals = (...values: unknown[]): Form[] => values.map((value) => ({ kind: 'literal', value }));
+
+/** One text for equal values, whatever the order of their members. */
+export const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+
+/** The values that both allow; null: none. Literals are the caller's. */
+export function meetForms(
+  a: Exclude<Form, { kind: 'literal' }>,
+  b: Exclude<Form, { kind: 'literal' }>,
+  and: (a: Language, b: Language) => Language,
+): Form | null {
+  if (a.kind === 'string' && b.kind === 'string') {
+    const language = a.language && b.language ? and(a.language, b.language) : (a.language ?? b.language);
+    return { kind: 'string', ...meetCounts(a, b), language };
+  }
+  if (a.kind === 'number' && b.kind === 'number') return meetNumbers(a, b);
+  if (a.kind === 'array' && b.kind === 'array') {
+    return {
+      kind: 'array',
+      ...meetCounts(a, b),
+      layers: [...a.layers, ...b.layers],
+      unique: a.unique ?? b.unique,
+      contains: [...a.contains, ...b.contains],
+    };
+  }
+  if (a.kind !== 'object' || b.kind !== 'object') return null;
+  return {
+    kind: 'object',
+    ...meetCounts(a, b),
+    layers: [...a.layers, ...b.layers],
+    required: [...new Set([...a.required, ...b.required])],
+    minFrom: a.min >= b.min ? a.minFrom : b.minFrom,
+    names: [...a.names, ...b.names],
+    closed: a.closed || b.closed,
+  };
+}
+
+type Counts = { min: number; max: number };
+
+const meetCounts = (a: Counts, b: Counts): Counts => ({
+  min: Math.max(a.min, b.min),
+  max: Math.min(a.max, b.max),
+});
+
+function meetNumbers(a: NumberForm, b: NumberForm): NumberForm {
+  const low = narrower(a.low, b.low, 1);
+  const high = narrower(a.high, b.high, -1);
+  return {
+    kind: 'number',
+    integer: a.integer || b.integer,
+    ...(low && { low }),
+    ...(high && { high }),
+    multiples: [...new Set([...a.multiples, ...b.multiples])],
+    except: [...a.except, ...b.except],
+  };
+}
+
+function narrower(a: Bound | undefined, b: Bound | undefined, sign: 1 | -1): Bound | undefined {
+  if (!a || !b) return a ?? b;
+  if (a.value === b.value) return a.open ? a : b;
+  return a.value * sign > b.value * sign ? a : b;
+}
+
+export function numberAccepts(form: NumberForm, value: number): boolean {
+  const { low, high, integer, multiples, except } = form;
+  if (integer && !Number.isInteger(value)) return false;
+  if (low && (value < low.value || (low.open && value === low.value))) return false;
+  if (high && (value > high.value || (high.open && value === high.value))) return false;
+  if (except.includes(value)) return false;
+  return multiples.every((of) => Math.abs(value / of - Math.round(value / of)) < 1e-9);
+}
+
+/** Whether a range has no number. Only bounds are compared. */
+export const isEmptyRange = ({ low, high }: NumberForm): boolean =>
+  low !== undefined &&
+  high !== undefined &&
+  (low.value > high.value || (low.value === high.value && (low.open || high.open)));

@@ -1,0 +1,68 @@
+/** Sets of code points as sorted, disjoint ranges: `[first, last, first, last, …]`. */
+export type Ranges = readonly number[];
+
+const MAX_CODE_POINT = 0x10ffff;
+
+/** What a string may hold: every code point that is not half of a surrogate pair. */
+export const ANY: Ranges = [0, 0xd7ff, 0xe000, MAX_CODE_POINT];
+
+/** Sorts ranges and joins those that meet. */
+export function normalized(ranges: Ranges): Ranges {
+  const pairs: [number, number][] = [];
+  for (let i = 0; i + 1 < ranges.length; i += 2) pairs.push([ranges[i] ?? 0, ranges[i + 1] ?? 0]);
+  pairs.sort(([a], [b]) => a - b);
+  const joined: number[] = [];
+  for (const [first, last] of pairs) {
+    const end = joined.at(-1);
+    if (end !== undefined && first <= end + 1) joined[joined.length - 1] = Math.max(end, last);
+    else joined.push(first, last);
+  }
+  return joined;
+}
+
+export function complement(ranges: Ranges, within: Ranges = ANY): Ranges {
+  const left: number[] = [];
+  for (let i = 0; i < within.length; i += 2) {
+    let from = within[i] ?? 0;
+    const end = within[i + 1] ?? 0;
+    for (let j = 0; j < ranges.length; j += 2) {
+      const [first = 0, last = 0] = [ranges[j], ranges[j + 1]];
+      if (last < from || first > end) continue;
+      if (first > from) left.push(from, first - 1);
+      from = last + 1;
+    }
+    if (from <= end) left.push(from, end);
+  }
+  return left;
+}
+
+export const intersection = (a: Ranges, b: Ranges): Ranges => complement(complement(a, b), b);
+
+export function contains(ranges: Ranges, point: number): boolean {
+  let [low, high] = [0, ranges.length / 2 - 1];
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    if (point < (ranges[2 * middle] ?? 0)) high = middle - 1;
+    else if (point > (ranges[2 * middle + 1] ?? 0)) low = middle + 1;
+    else return true;
+  }
+  return false;
+}
+
+const properties = new Map<string, Ranges>();
+
+/** Code points of a Unicode property, such as `L` or `Script=Greek`. Throws a SyntaxError for an unknown one. */
+export function ofProperty(name: string): Ranges {
+  const known = properties.get(name);
+  if (known) return known;
+  const test = new RegExp(`^\\p{${name}}$`, 'u');
+  const ranges: number[] = [];
+  for (let point = 0; point <= MAX_CODE_POINT; point++) {
+    if (point === 0xd800) point = 0xe000;
+    if (!test.test(String.fromCodePoint(point))) continue;
+    if (ranges.at(-1) === point - 1) ranges[ranges.length - 1] = point;
+    else ranges.push(point, point);
+  }
+  properties.set(name, ranges);
+  return ranges;
+}

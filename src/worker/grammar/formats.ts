@@ -1,0 +1,67 @@
+/** Texts that a `format` asks for, as patterns. Narrower than the standards where those allow what few readers take. */
+const DATE = [
+  String.raw`\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))`,
+  String.raw`(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29`,
+].join('|');
+const TIME = String.raw`(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)`;
+const BYTE = String.raw`(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)`;
+const IPV4 = String.raw`${BYTE}(?:\.${BYTE}){3}`;
+const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,20}[A-Za-z0-9])?';
+const HOST = String.raw`${LABEL}(?:\.${LABEL}){0,5}`;
+const WEB_HOST = String.raw`[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*`;
+const H = '[0-9a-fA-F]{1,4}';
+const IPV6 = [
+  `(?:${H}:){7}${H}`,
+  `(?:${H}:){1,7}:`,
+  ...[1, 2, 3, 4, 5, 6].map((after) => `(?:${H}:){1,${7 - after}}(?::${H}){${after}}`),
+  `:(?:(?::${H}){1,7}|:)`,
+].join('|');
+const ATOM = String.raw`[A-Za-z0-9!#$%&'*+/=?^_{|}~-]+`;
+const PATH = String.raw`[A-Za-z0-9._~!$&'()*+,;=:@/-]`;
+const AFTER_HOST = String.raw`(?:\?${PATH}*)?(?:#${PATH}*)?`;
+const WEB = String.raw`(?:https?|ftp|wss?)://${WEB_HOST}(?::[1-9]\d{0,3})?(?:/${PATH}*)?${AFTER_HOST}`;
+const OPAQUE = String.raw`(?:mailto|urn|tel|data|file|[a-z][a-z0-9+-]{1,15}):[A-Za-z0-9._~@+,;=:-]+`;
+const POINTER = '(?:/(?:[^/~]|~[01])*)*';
+
+export const FORMATS: Record<string, string> = {
+  date: DATE,
+  time: TIME,
+  'date-time': `(?:${DATE})T${TIME}`,
+  duration: String.raw`P(?=.)(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+S)?)?)`,
+  email: String.raw`${ATOM}(?:\.${ATOM})*@(?:[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*\.)+[A-Za-z]{2,}`,
+  hostname: HOST,
+  ipv4: IPV4,
+  ipv6: IPV6,
+  uri: `${WEB}|${OPAQUE}`,
+  // Some readers of addresses take those alone that have a top-level domain and a path.
+  url: String.raw`https?://(?:www\.)?[a-z0-9]+(?:-[a-z0-9]+)*\.[a-z]{2,}(?:/${PATH}*)?`,
+  'uri-reference': `${WEB}|${OPAQUE}|/?${PATH.replace(':', '')}*${AFTER_HOST}`,
+  uuid: '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}',
+  'json-pointer': POINTER,
+  byte: '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?',
+};
+
+/** Names under which the same text is asked for. */
+const ALIASES: Record<string, string> = {
+  'idn-email': 'email',
+  'idn-hostname': 'hostname',
+  iri: 'uri',
+  'iri-reference': 'uri-reference',
+  base64: 'byte',
+  guid: 'uuid',
+  datetime: 'date-time',
+};
+
+/** Formats that restrict no text, and those that zod writes beside a pattern. */
+const FREE = new Set([
+  ...'password binary float double int32 int64 decimal number'.split(' '),
+  ...'starts_with ends_with includes lowercase uppercase'.split(' '),
+]);
+
+/** The pattern of a format; '': it restricts nothing; undefined: it is not known. */
+export function formatPattern(format: string): string | undefined {
+  if (FREE.has(format)) return '';
+  const name = Object.hasOwn(ALIASES, format) ? ALIASES[format] : format;
+  if (name === undefined || !Object.hasOwn(FORMATS, name)) return undefined;
+  return `^(?:${FORMATS[name]})$`;
+}

@@ -1,0 +1,190 @@
+import { complement, intersection, type Ranges } from './code-points.ts';
+import { type AutomatonState, TooCostlyError } from './language.ts';
+
+/** A rule of a grammar: one of its alternatives, each a sequence. */
+export interface Rule {
+  id: number;
+  alternatives: Item[][];
+}
+
+/** Terminals as GBNF writes them, a rule, or a rule several times. */
+type Item = string | Rule | { rule: Rule; min: number; max: number };
+
+const MAX_RULES = 8000;
+const MAX_CHARACTERS = 400_000;
+/** The engine makes a rule of each repetition. */
+const MAX_REPETITIONS = 20_000;
+
+/** Space between tokens of JSON: none, one, or a new line that is indented. */
+const SPACE = String.raw`ws ::= (" " | "\n" [ \t]{0,16})?`;
+const PLAIN = String.raw`char ::= [^"\\\x00-\x1f] | "\\" ["\\bfnrt]`;
+const NUMBER = String.raw`number ::= "-"? ("0" | [1-9] [0-9]{0,14}) ("." [0-9]{1,15})? ([eE] ("+" | "-")? [0-9]{1,2})?`;
+export const WS = 'ws';
+export const CHARACTER = 'char';
+export const ANY_NUMBER = 'number';
+
+export class Grammar {
+  readonly #rules: Rule[] = [];
+  #repetitions = 0;
+
+  rule(alternatives: Item[][] = []): Rule {
+    if (this.#rules.length >= MAX_RULES) throw new TooCostlyError();
+    const rule = { id: this.#rules.length, alternatives };
+    this.#rules.push(rule);
+    return rule;
+  }
+
+  /** `max` Infinity: any number of times. */
+  repeated(item: string, min: number, max: number): string {
+    this.#repetitions += max === Infinity ? min : max;
+    if (this.#repetitions > MAX_REPETITIONS) throw new TooCostlyError();
+    return `${item}{${min},${max === Infinity ? '' : max}}`;
+  }
+
+  repeatedRule(rule: Rule, min: number, max: number): Item {
+    this.repeated('', min, max);
+    return { rule, min, max };
+  }
+
+  /** @param isString the automaton reads the characters of a JSON string, and the quote that ends it is part of the rule */
+  ofAutomaton(states: readonly AutomatonState[], isString: boolean): Rule {
+    const rules = states.map((): Rule | null => null);
+    const end = isString ? ['"\\""'] : [];
+    const open: number[] = [];
+    const ruleOf = (index: number): Rule => {
+      const known = rules[index];
+      if (known) return known;
+      open.push(index);
+      return (rules[index] = this.rule());
+    };
+    /** States that lead to a single other one are part of the sequence. */
+    const follow = (index: number): Item[] => {
+      const items: Item[] = [];
+      const passed = new Set<number>();
+      for (let at = index; ;) {
+        const state = states[at];
+        const [only] = state?.next ?? [];
+        if (!state || passed.has(at)) return [...items, ruleOf(at)];
+        if (state.next.length === 0 && state.accepts) return [...items, ...end];
+        if (state.accepts || state.next.length !== 1 || !only) return [...items, ruleOf(at)];
+        passed.add(at);
+        items.push(terminal(only.ranges, isString));
+        at = only.to;
+      }
+    };
+    const first = ruleOf(0);
+    for (let index = open.pop(); index !== undefined; index = open.pop()) {
+      const state = states[index];
+      const rule = rules[index];
+      if (!state || !rule) continue;
+      for (const { ranges, to } of state.next)
+        rule.alternatives.push([terminal(ranges, isString), ...follow(to)]);
+      if (state.accepts) rule.alternatives.push(end.length > 0 ? end : ['""']);
+    }
+    return first;
+  }
+
+  /** GBNF; null: no text follows the root. Alternatives that no text can complete are left out. @throws TooCostlyError */
+  print(root: Rule): string | null {
+    const productive = this.#productive();
+    if (!productive.has(root)) return null;
+    const lines = [`root ::= ${nameOf(root)}`];
+    const used = new Set([root]);
+    let length = 0;
+    for (const rule of used) {
+      const alternatives = rule.alternatives.filter((items) => completes(items, productive));
+      for (const item of alternatives.flat()) if (ruleIn(item)) used.add(ruleIn(item) as Rule);
+      const line = `${nameOf(rule)} ::= ${alternatives.map((items) => printed(items, productive)).join(' | ')}`;
+      length += line.length;
+      if (length > MAX_CHARACTERS) throw new TooCostlyError();
+      lines.push(line);
+    }
+    return [...lines, SPACE, PLAIN, NUMBER, ''].join('\n');
+  }
+
+  /** The rules that some text completes. */
+  #productive(): Set<Rule> {
+    const productive = new Set<Rule>();
+    for (let size = -1; size !== productive.size;) {
+      size = productive.size;
+      for (const rule of this.#rules.toReversed())
+        if (rule.alternatives.some((items) => completes(items, productive))) productive.add(rule);
+    }
+    return productive;
+  }
+}
+
+const nameOf = ({ id }: Rule): string => `r${id}`;
+
+const ruleIn = (item: Item): Rule | null =>
+  typeof item === 'string' ? null : 'rule' in item ? item.rule : item;
+
+const completes = (items: readonly Item[], productive: ReadonlySet<Rule>): boolean =>
+  items.every((item) => {
+    const rule = ruleIn(item);
+    return !rule || productive.has(rule) || (typeof item === 'object' && 'min' in item && item.min === 0);
+  });
+
+function printed(items: readonly Item[], productive: ReadonlySet<Rule>): string {
+  return items
+    .map((item) => {
+      if (typeof item === 'string') return item;
+      if (!('rule' in item)) return nameOf(item);
+      if (!productive.has(item.rule)) return '""';
+      return `${nameOf(item.rule)}{${item.min},${item.max === Infinity ? '' : item.max}}`;
+    })
+    .join(' ');
+}
+
+/** A text as a terminal. */
+export function literal(text: string): string {
+  return `"${text
+    .replaceAll(/[\\"]/g, String.raw`\$&`)
+    .replaceAll('\n', String.raw`\n`)
+    .replaceAll('\r', String.raw`\r`)}"`;
+}
+
+const CONTROLS: Ranges = [0, 0x1f];
+const QUOTE_AND_BACKSLASH: Ranges = [0x22, 0x22, 0x5c, 0x5c];
+/** Characters that JSON writes as a backslash and a letter. */
+const SHORT_ESCAPES: readonly (readonly [point: number, letter: string])[] = [
+  [0x22, '"'],
+  [0x5c, '\\\\'],
+  [0x08, 'b'],
+  [0x0c, 'f'],
+  [0x0a, 'n'],
+  [0x0d, 'r'],
+  [0x09, 't'],
+];
+
+/** One character of a set. In a string, those that JSON escapes are written so. */
+function terminal(ranges: Ranges, isString: boolean): string {
+  if (!isString) return characterClass(ranges);
+  const raw = complement([...CONTROLS, ...QUOTE_AND_BACKSLASH], ranges);
+  const short = SHORT_ESCAPES.filter(([point]) => intersection(ranges, [point, point]).length > 0);
+  const options: string[] = [];
+  if (raw.length > 0) options.push(characterClass(raw));
+  if (short.length > 0) options.push(`"\\\\" [${short.map(([, letter]) => letter).join('')}]`);
+  if (options.length === 0) {
+    const [point = 0] = ranges;
+    options.push(literal(`\\u${point.toString(16).padStart(4, '0')}`));
+  }
+  return options.length === 1 ? (options[0] ?? '') : `(${options.join(' | ')})`;
+}
+
+function characterClass(ranges: Ranges): string {
+  let text = '';
+  for (let i = 0; i < ranges.length; i += 2) {
+    const [first = 0, last = 0] = [ranges[i], ranges[i + 1]];
+    text += first === last ? escaped(first) : `${escaped(first)}-${escaped(last)}`;
+  }
+  return `[${text}]`;
+}
+
+function escaped(point: number): string {
+  const character = String.fromCodePoint(point);
+  if (/[A-Za-z0-9 ]/.test(character)) return character;
+  const hex = point.toString(16);
+  if (point < 0x100) return `\\x${hex.padStart(2, '0')}`;
+  return point < 0x10000 ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
+}

@@ -1,0 +1,222 @@
+import type { ArrayForm, Form, NumberForm, ObjectForm, Schema, StringForm } from './alternatives.ts';
+import { ANY_NUMBER, CHARACTER, Grammar, literal, type Rule, WS } from './grammar.ts';
+import type { Language, Languages } from './language.ts';
+import { numberLanguage } from './numbers.ts';
+import type { SchemaContext, SchemaForms } from './schema-forms.ts';
+
+/** Digits of an integer without bounds. */
+const ANY_INTEGER = '"-"? ("0" | [1-9] [0-9]{0,14})';
+
+type Alternatives = Rule['alternatives'];
+
+/** What stands between the brackets of an object or an array. */
+interface Member {
+  /** The schemas' value, after its name if it has one. */
+  rule: Rule;
+  required: boolean;
+}
+
+/** Writes the forms of values as rules. */
+export class JsonGrammar {
+  readonly #grammar = new Grammar();
+  readonly #languages: Languages;
+  readonly #forms: SchemaForms;
+  readonly #values = new Map<string, Rule>();
+  readonly #words = new Map<string, Rule>();
+
+  readonly #context: SchemaContext;
+
+  constructor(languages: Languages, forms: SchemaForms, context: SchemaContext) {
+    this.#context = context;
+    this.#languages = languages;
+    this.#forms = forms;
+  }
+
+  /** GBNF of the values of a schema; null: it has none. @throws TooCostlyError */
+  print(schema: Schema): string | null {
+    return this.#grammar.print(this.#value([schema]));
+  }
+
+  #value(schemas: readonly Schema[]): Rule {
+    const key = this.#forms.keyOf(schemas);
+    const known = this.#values.get(key);
+    if (known) return known;
+    const rule = this.#grammar.rule();
+    this.#values.set(key, rule);
+    rule.alternatives = this.#alternatives(this.#forms.of(schemas));
+    return rule;
+  }
+
+  #alternatives(forms: readonly Form[]): Alternatives {
+    const texts = forms.flatMap((form) => (form.kind === 'literal' ? [JSON.stringify(form.value)] : []));
+    const rest = forms.flatMap((form): Alternatives => {
+      if ('min' in form && form.min > form.max) return [];
+      if (form.kind === 'string') return [['"\\""', this.#string(form)]];
+      if (form.kind === 'number') return [this.#number(form)];
+      if (form.kind === 'array') return this.#array(form);
+      return form.kind === 'object' ? this.#object(form) : [];
+    });
+    const [only] = texts;
+    if (texts.length === 0) return rest;
+    if (texts.length === 1 && only !== undefined) return [[literal(only)], ...rest];
+    const { or, text } = this.#languages;
+    return [[this.#automaton(or(...texts.map(text)), 'text')], ...rest];
+  }
+
+  /** What follows the first quote. */
+  #string(form: StringForm): Rule {
+    const { min, max, language } = form;
+    if (language) return this.#automaton(this.#forms.word(form), 'string');
+    return this.#once(`length ${min} ${max}`, () => [[this.#grammar.repeated(CHARACTER, min, max), '"\\""']]);
+  }
+
+  #automaton(language: Language, kind: 'string' | 'text'): Rule {
+    const key = `${kind} ${language.id}`;
+    const known = this.#words.get(key);
+    if (known) return known;
+    const isString = kind === 'string';
+    const rule = this.#grammar.ofAutomaton(this.#languages.automaton(language, isString), isString);
+    this.#words.set(key, rule);
+    return rule;
+  }
+
+  #once(key: string, alternatives: () => Alternatives): Rule {
+    const known = this.#words.get(key);
+    if (known) return known;
+    const rule = this.#grammar.rule();
+    this.#words.set(key, rule);
+    rule.alternatives = alternatives();
+    return rule;
+  }
+
+  #number(form: NumberForm): Alternatives[number] {
+    const { integer, low, high, multiples, except } = form;
+    const isFree = !low && !high && multiples.length === 0 && except.length === 0;
+    if (isFree) return [integer ? ANY_INTEGER : ANY_NUMBER];
+    return [this.#automaton(numberLanguage(this.#languages, form), 'text')];
+  }
+
+  #array(form: ArrayForm): Alternatives {
+    const { layers, min, max } = form;
+    if (min > max) return [];
+    const prefix = Math.max(0, ...layers.map((layer) => layer.prefix.length));
+    const hasRest = prefix === 0 || layers.some(({ items }) => items !== undefined);
+    const restSchemas = this.#forms.item(form, prefix);
+    if (form.unique && max > 1) {
+      const alternatives = this.#uniqueArray(form, prefix, restSchemas);
+      if (alternatives) return alternatives;
+      this.#context.unenforceable(
+        form.unique,
+        'uniqueItems',
+        'can be enforced for elements of an `enum` alone',
+      );
+    }
+    const members = Array.from({ length: Math.min(prefix, max) }, (_, index) =>
+      this.#forms.item(form, index),
+    );
+    for (const { schema, min: count } of form.contains)
+      for (let i = 0; i < count; i++) members.push([...this.#forms.item(form, members.length), schema]);
+    if (members.length > max) return [];
+    const rest = hasRest ? this.#value(restSchemas) : this.#grammar.rule();
+    const left = [Math.max(0, min - members.length), max - members.length] as const;
+    const fixed = members.map((schemas) => this.#value(schemas));
+    const [first, ...others] = fixed;
+    if (first) {
+      const following = others.flatMap((rule) => [literal(','), WS, rule]);
+      return [[literal('['), WS, first, ...following, this.#following(rest, ...left), WS, literal(']')]];
+    }
+    const filled = [
+      literal('['),
+      WS,
+      rest,
+      this.#following(rest, Math.max(0, min - 1), max - 1),
+      WS,
+      literal(']'),
+    ];
+    const empty = [literal('['), WS, literal(']')];
+    return [...(max > 0 ? [filled] : []), ...(min === 0 ? [empty] : [])];
+  }
+
+  /** More elements, each after a comma. */
+  #following(element: Rule, min: number, max: number): Alternatives[number][number] {
+    const rule = this.#once(`following ${element.id}`, () => [[literal(','), WS, element]]);
+    return this.#grammar.repeatedRule(rule, min, Math.max(0, max));
+  }
+
+  /** Elements that differ: those of a list of values, in its order; null: there is no list. */
+  #uniqueArray(form: ArrayForm, prefix: number, schemas: readonly Schema[]): Alternatives | null {
+    const elements = this.#forms.of(schemas);
+    if (prefix > 0 || form.contains.length > 0 || elements.some(({ kind }) => kind !== 'literal'))
+      return null;
+    const members = elements.map((element) => ({
+      rule: this.#grammar.rule(this.#alternatives([element])),
+      required: false,
+    }));
+    return [[literal('['), WS, this.#members(members, [], form, literal(']'))]];
+  }
+
+  #object(form: ObjectForm): Alternatives {
+    const named = [
+      ...new Set([...form.layers.flatMap(({ properties }) => [...properties.keys()]), ...form.required]),
+    ];
+    const members = named.flatMap((name): Member[] => {
+      const required = form.required.includes(name);
+      if (form.names.length > 0 && !this.#forms.accepts(form.names, name))
+        return required ? [{ rule: this.#grammar.rule(), required }] : [];
+      const value = this.#value(this.#forms.member(form, name));
+      const key = `${literal(`${JSON.stringify(name)}:`)} " "?`;
+      return [{ rule: this.#once(`${key} ${value.id}`, () => [[key, value]]), required }];
+    });
+    const others = this.#forms.others(form, named).map(({ names, schemas }) => {
+      const key = names
+        ? this.#automaton(names, 'string')
+        : this.#string({ kind: 'string', min: 0, max: Infinity, language: null });
+      return this.#grammar.rule([['"\\""', key, literal(':'), '" "?', this.#value(schemas)]]);
+    });
+    const most = named.length + Math.min(1, others.length);
+    const { min, max, minFrom } = form;
+    if (min > most && minFrom)
+      this.#context.unenforceable(minFrom, 'minProperties', `cannot be enforced above ${most} here`);
+    const counts = { min: min > most ? 0 : min, max };
+    return [[literal('{'), WS, this.#members(members, others, counts, literal('}'))]];
+  }
+
+  /** Members in their order, then others, then the bracket. They are counted where the schema bounds their number. */
+  #members(
+    members: readonly Member[],
+    others: readonly Rule[],
+    { min, max }: { min: number; max: number },
+    bracket: string,
+  ): Rule {
+    const required = members.filter((member) => member.required).length;
+    const counts = min > required || max < members.length || (max !== Infinity && others.length > 0);
+    const rules = new Map<string, Rule>();
+    const after = (index: number, isFirst: boolean, count: number): Rule => {
+      const key = `${index} ${isFirst} ${count}`;
+      const known = rules.get(key);
+      if (known) return known;
+      const rule = this.#grammar.rule();
+      rules.set(key, rule);
+      const comma = isFirst ? [] : [literal(','), WS];
+      const next = counts ? count + 1 : 0;
+      const member = members[index];
+      if (member) {
+        if (next <= max) rule.alternatives.push([...comma, member.rule, after(index + 1, false, next)]);
+        if (!member.required) rule.alternatives.push([after(index + 1, isFirst, count)]);
+        return rule;
+      }
+      // Names of others may repeat: only the first of them surely adds a member.
+      const hasOthers = index > members.length;
+      const isEnough = hasOthers || !counts || count >= min;
+      if (isEnough) rule.alternatives.push([...(isFirst ? [] : [WS]), bracket]);
+      if (next > Math.min(max, MAX_COUNTED) || !(isEnough || next >= min)) return rule;
+      const rest = after(members.length + 1, false, max === Infinity ? 0 : next);
+      for (const other of others) rule.alternatives.push([...comma, other, rest]);
+      return rule;
+    };
+    return after(0, true, 0);
+  }
+}
+
+/** Members beside the named ones, where they are counted. */
+const MAX_COUNTED = 512;

@@ -1,0 +1,254 @@
+import { ANY, contains, normalized, type Ranges } from './code-points.ts';
+
+/** A grammar would be larger than the engine can take. */
+export class TooCostlyError extends Error {}
+
+/** Words of a language begin and end with these, so that anchors of patterns are ordinary symbols. */
+const BEGIN = 0x110000;
+const END = 0x110001;
+
+const MAX_EXPRESSIONS = 60_000;
+const MAX_STATES = 2500;
+
+type Kind =
+  | { kind: 'never' | 'empty' }
+  | { kind: 'set'; ranges: Ranges }
+  | { kind: 'then'; first: Language; rest: Language }
+  | { kind: 'or' | 'and'; parts: readonly Language[] }
+  | { kind: 'not'; of: Language }
+  | { kind: 'repeat'; of: Language; min: number; max: number }
+  | { kind: 'multiple'; of: number; remainder: number };
+
+/** A regular language as an expression. Equal expressions of one `Languages` are one object. */
+export type Language = Kind & { id: number; nullable: boolean };
+
+/** A deterministic automaton. State 0 is the first. */
+export interface AutomatonState {
+  accepts: boolean;
+  next: { ranges: Ranges; to: number }[];
+}
+
+/** Builds regular languages that are closed under intersection and complement, by Brzozowski's derivatives. */
+export class Languages {
+  readonly #expressions = new Map<string, Language>();
+  readonly #derivatives = new Map<string, Language>();
+
+  #make(key: string, expression: Kind, nullable: boolean): Language {
+    const known = this.#expressions.get(key);
+    if (known) return known;
+    const id = this.#expressions.size;
+    if (id > MAX_EXPRESSIONS) throw new TooCostlyError();
+    const made = { ...expression, id, nullable };
+    this.#expressions.set(key, made);
+    return made;
+  }
+
+  readonly set = (ranges: Ranges): Language => {
+    if (ranges.length === 0) return this.never;
+    const sorted = normalized(ranges);
+    return this.#make(`s${sorted.join()}`, { kind: 'set', ranges: sorted }, false);
+  };
+
+  readonly text = (text: string): Language => {
+    return this.sequence(
+      ...Array.from(text, (character) => {
+        const point = character.codePointAt(0) ?? 0;
+        return this.set([point, point]);
+      }),
+    );
+  };
+
+  readonly sequence = (...parts: Language[]): Language => {
+    return parts.reduceRight((rest, first) => this.#then(first, rest), this.empty);
+  };
+
+  #then(first: Language, rest: Language): Language {
+    if (first === this.never || rest === this.never) return this.never;
+    if (first === this.empty) return rest;
+    if (rest === this.empty) return first;
+    if (first.kind === 'then') return this.#then(first.first, this.#then(first.rest, rest));
+    return this.#make(
+      `t${first.id},${rest.id}`,
+      { kind: 'then', first, rest },
+      first.nullable && rest.nullable,
+    );
+  }
+
+  readonly or = (...parts: Language[]): Language => {
+    return this.#join('or', parts, this.never, this.all);
+  };
+
+  readonly and = (...parts: Language[]): Language => {
+    return this.#join('and', parts, this.all, this.never);
+  };
+
+  /** @param neutral changes nothing @param decisive decides alone */
+  #join(kind: 'or' | 'and', parts: Language[], neutral: Language, decisive: Language): Language {
+    const flat = new Set(parts.flatMap((part) => (part.kind === kind ? part.parts : [part])));
+    flat.delete(neutral);
+    if (flat.has(decisive)) return decisive;
+    if (kind === 'or') this.#joinSets(flat);
+    const sorted = [...flat].toSorted((a, b) => a.id - b.id);
+    if (sorted.length < 2) return sorted[0] ?? neutral;
+    const nullable =
+      kind === 'or' ? sorted.some((part) => part.nullable) : sorted.every((part) => part.nullable);
+    return this.#make(`${kind}${sorted.map(({ id }) => id).join()}`, { kind, parts: sorted }, nullable);
+  }
+
+  #joinSets(parts: Set<Language>): void {
+    const sets = [...parts].filter((part) => part.kind === 'set');
+    if (sets.length < 2) return;
+    for (const set of sets) parts.delete(set);
+    parts.add(this.set(sets.flatMap(({ ranges }) => ranges)));
+  }
+
+  readonly not = (of: Language): Language => {
+    if (of.kind === 'not') return of.of;
+    if (of === this.never) return this.all;
+    if (of === this.all) return this.never;
+    return this.#make(`n${of.id}`, { kind: 'not', of }, !of.nullable);
+  };
+
+  readonly repeat = (of: Language, min: number, max: number): Language => {
+    if (max === 0 || of === this.empty) return this.empty;
+    if (min === 1 && max === 1) return of;
+    if (of === this.never) return min === 0 ? this.empty : this.never;
+    return this.#make(`r${of.id},${min},${max}`, { kind: 'repeat', of, min, max }, min === 0 || of.nullable);
+  };
+
+  /** Digits, points between them ignored, that are a multiple of `of`. */
+  readonly multiple = (of: number, remainder = 0): Language => {
+    return this.#make(`m${of},${remainder}`, { kind: 'multiple', of, remainder }, remainder === 0);
+  };
+
+  /** A whole word between its marks. */
+  readonly word = (of: Language): Language => {
+    return this.sequence(this.begin, of, this.end);
+  };
+
+  readonly never = this.#make('never', { kind: 'never' }, false);
+  readonly empty = this.#make('empty', { kind: 'empty' }, true);
+  /** Any one character. */
+  readonly character = this.set(ANY);
+  readonly begin = this.set([BEGIN, BEGIN]);
+  readonly end = this.set([END, END]);
+  /** Every sequence of symbols, the marks included. */
+  readonly all = this.repeat(this.set([...ANY, BEGIN, END]), 0, Infinity);
+
+  /** What may follow `point` in the words that begin with it. */
+  #derive(from: Language, point: number): Language {
+    const key = `${from.id},${point}`;
+    const known = this.#derivatives.get(key);
+    if (known) return known;
+    const derived = this.#derivative(from, point);
+    this.#derivatives.set(key, derived);
+    return derived;
+  }
+
+  #derivative(from: Language, point: number): Language {
+    switch (from.kind) {
+      case 'set':
+        return contains(from.ranges, point) ? this.empty : this.never;
+      case 'then': {
+        const through = this.#then(this.#derive(from.first, point), from.rest);
+        return from.first.nullable ? this.or(through, this.#derive(from.rest, point)) : through;
+      }
+      case 'or':
+        return this.or(...from.parts.map((part) => this.#derive(part, point)));
+      case 'and':
+        return this.and(...from.parts.map((part) => this.#derive(part, point)));
+      case 'not':
+        return this.not(this.#derive(from.of, point));
+      case 'repeat': {
+        const rest = this.repeat(from.of, Math.max(0, from.min - 1), from.max - 1);
+        return this.#then(this.#derive(from.of, point), rest);
+      }
+      case 'multiple': {
+        if (point === 0x2e) return from;
+        const digit = point - 0x30;
+        if (digit < 0 || digit > 9) return this.never;
+        return this.multiple(from.of, (from.remainder * 10 + digit) % from.of);
+      }
+      default:
+        return this.never;
+    }
+  }
+
+  /** `of`: a language of marked words; `isWord` false: of plain ones. @throws TooCostlyError */
+  automaton(of: Language, isWord = true): AutomatonState[] {
+    const start = isWord ? this.#derive(of, BEGIN) : of;
+    const classes = symbolClasses(start);
+    const indices = new Map([[start, 0]]);
+    const queue = [start];
+    const states: AutomatonState[] = [];
+    for (const language of queue) {
+      const accepts = (isWord ? this.#derive(language, END) : language).nullable;
+      const targets = new Map<number, number[]>();
+      for (const ranges of classes) {
+        const target = this.#derive(language, ranges[0] ?? 0);
+        if (target === this.never) continue;
+        const to = indices.get(target) ?? queue.push(target) - 1;
+        indices.set(target, to);
+        targets.set(to, [...(targets.get(to) ?? []), ...ranges]);
+      }
+      if (queue.length > MAX_STATES) throw new TooCostlyError();
+      states.push({
+        accepts,
+        next: [...targets].map(([to, ranges]) => ({ ranges: normalized(ranges), to })),
+      });
+    }
+    return live(states);
+  }
+
+  accepts(of: Language, text: string): boolean {
+    const points = Array.from(text, (character) => character.codePointAt(0) ?? 0);
+    return [BEGIN, ...points, END].reduce((left, point) => this.#derive(left, point), of).nullable;
+  }
+
+  isNever(of: Language): boolean {
+    const [first] = this.automaton(of);
+    return !first || (!first.accepts && first.next.length === 0);
+  }
+}
+
+/** Sets of symbols that the expression does not distinguish. */
+function symbolClasses(root: Language): Ranges[] {
+  const sets = setsIn(root);
+  const bounds = new Set(ANY.map((bound, index) => bound + (index % 2)));
+  for (const ranges of sets) for (const [index, bound] of ranges.entries()) bounds.add(bound + (index % 2));
+  const sorted = [...bounds].toSorted((a, b) => a - b);
+  const classes = new Map<string, number[]>();
+  for (const [index, first] of sorted.entries()) {
+    const next = sorted[index + 1];
+    if (next === undefined || !contains(ANY, first)) continue;
+    const members = sets.map((ranges) => (contains(ranges, first) ? '1' : '0')).join('');
+    const ranges = classes.get(members) ?? [];
+    ranges.push(first, next - 1);
+    classes.set(members, ranges);
+  }
+  return [...classes.values()];
+}
+
+const DIGITS_AND_POINT = [0x2e, ...Array.from({ length: 10 }, (_, digit) => 0x30 + digit)];
+
+function setsIn(root: Language): Ranges[] {
+  const sets: Ranges[] = [];
+  const seen = new Set([root]);
+  for (const each of seen) {
+    if (each.kind === 'set') sets.push(each.ranges);
+    else if (each.kind === 'multiple') sets.push(...DIGITS_AND_POINT.map((point) => [point, point]));
+    else if (each.kind === 'then') seen.add(each.first).add(each.rest);
+    else if ('parts' in each) for (const part of each.parts) seen.add(part);
+    else if ('of' in each) seen.add(each.of);
+  }
+  return sets;
+}
+
+/** Without the ways into states from which no word can be completed. */
+function live(states: readonly AutomatonState[]): AutomatonState[] {
+  const sources = states.map((): number[] => []);
+  for (const [from, { next }] of states.entries()) for (const { to } of next) sources[to]?.push(from);
+  const alive = new Set(states.flatMap(({ accepts }, index) => (accepts ? [index] : [])));
+  for (const state of alive) for (const source of sources[state] ?? []) alive.add(source);
+  return states.map(({ accepts, next }) => ({ accepts, next: next.filter(({ to }) => alive.has(to)) }));
+}

@@ -1,0 +1,193 @@
+import type { Language, Languages } from './language.ts';
+
+/** Numbers that a schema allows. A bound is open when it is not itself allowed. */
+export interface NumberRange {
+  integer: boolean;
+  low?: Bound;
+  high?: Bound;
+  multiples: readonly number[];
+  except: readonly number[];
+}
+
+export interface Bound {
+  value: number;
+  open: boolean;
+}
+
+/** More digits could not be distinguished by a number of 64 bits. */
+const MAX_INTEGER_DIGITS = 15;
+const MIN_FRACTION_DIGITS = 6;
+const MAX_FRACTION_DIGITS = 12;
+const MAX_INTEGER = 10 ** MAX_INTEGER_DIGITS;
+
+/** Decimal texts of the numbers in a range, without exponents. */
+export function numberLanguage(languages: Languages, range: NumberRange): Language {
+  const { integer, multiples } = range;
+  const build = new NumberTexts(languages);
+  const parts = [build.form(integer, fractionDigits(range))];
+  for (const multiple of multiples) parts.push(build.multiple(multiple));
+  const magnitudes = languages.and(...parts);
+  // No text has that many digits.
+  const low = range.low && range.low.value <= -MAX_INTEGER ? undefined : range.low;
+  const high = range.high && range.high.value >= MAX_INTEGER ? undefined : range.high;
+  const positive = languages.and(magnitudes, build.from(low), build.to(high));
+  const negative = languages.and(magnitudes, build.from(mirrored(high)), build.to(mirrored(low)));
+  const minus = languages.text('-');
+  const without = range.except.map((value) => languages.not(build.equal(value)));
+  return languages.and(
+    languages.or(positive, languages.sequence(minus, languages.and(negative, build.above('0')))),
+    ...without,
+  );
+}
+
+function fractionDigits({ low, high, multiples }: NumberRange): number {
+  const values = [low?.value ?? 0, high?.value ?? 0, ...multiples];
+  const places = Math.max(...values.map((value) => decimal(value).split('.')[1]?.length ?? 0));
+  return Math.min(Math.max(MIN_FRACTION_DIGITS, places), MAX_FRACTION_DIGITS);
+}
+
+const mirrored = (bound: Bound | undefined): Bound | undefined =>
+  bound && { value: -bound.value, open: bound.open };
+
+/** Without an exponent: `0.25`, `-3`. */
+function decimal(value: number): string {
+  const text = String(Math.abs(value));
+  const [mantissa = '', exponent] = text.split('e');
+  if (exponent === undefined) return text;
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  const places = Number(exponent);
+  if (places < 0) return `0.${'0'.repeat(-places - 1)}${whole}${fraction}`;
+  return whole + fraction.padEnd(places, '0');
+}
+
+/** Texts of numbers that are not negative. */
+class NumberTexts {
+  readonly #languages: Languages;
+  readonly #digit: Language;
+  readonly #digits: Language;
+  readonly #zeros: Language;
+  readonly #point: Language;
+
+  constructor(languages: Languages) {
+    this.#languages = languages;
+    this.#digit = this.#between('0', '9');
+    this.#digits = languages.repeat(this.#digit, 0, Infinity);
+    this.#zeros = languages.repeat(this.#between('0', '0'), 0, Infinity);
+    this.#point = languages.text('.');
+  }
+
+  #between(first: string, last: string): Language {
+    return first > last
+      ? this.#languages.never
+      : this.#languages.set([first.charCodeAt(0), last.charCodeAt(0)]);
+  }
+
+  #optional(of: Language): Language {
+    return this.#languages.repeat(of, 0, 1);
+  }
+
+  /** Numbers as JSON writes them. */
+  form(integer: boolean, places: number): Language {
+    const { or, sequence, repeat } = this.#languages;
+    const whole = or(
+      this.#between('0', '0'),
+      sequence(this.#between('1', '9'), repeat(this.#digit, 0, MAX_INTEGER_DIGITS - 1)),
+    );
+    if (integer) return whole;
+    const fraction = sequence(this.#point, repeat(this.#digit, 1, places));
+    return sequence(whole, this.#optional(fraction));
+  }
+
+  /** From a lower bound on; `all` where negative numbers are below it. */
+  from(low: Bound | undefined): Language {
+    if (!low || low.value < 0) return this.#languages.all;
+    const text = decimal(low.value);
+    return low.open ? this.above(text) : this.#languages.not(this.#below(text));
+  }
+
+  /** Up to an upper bound; `never` where only negative numbers are. */
+  to(high: Bound | undefined): Language {
+    if (!high) return this.#languages.all;
+    if (high.value < 0) return this.#languages.never;
+    const text = decimal(high.value);
+    return high.open ? this.#below(text) : this.#languages.not(this.above(text));
+  }
+
+  /** Without leading zeros, the longer number is the larger. */
+  above(text: string): Language {
+    const { or, sequence, repeat } = this.#languages;
+    const [whole = '', fraction = ''] = text.split('.');
+    const longer = sequence(
+      this.#between('1', '9'),
+      repeat(this.#digit, whole.length, Infinity),
+      this.#anyFraction(),
+    );
+    // Of as many digits; then of the same digits and a larger fraction.
+    let same = sequence(this.#point, this.#fractionAbove(fraction));
+    for (let i = whole.length - 1; i >= 0; i--) {
+      const digit = whole.charAt(i);
+      const rest = sequence(
+        repeat(this.#digit, whole.length - 1 - i, whole.length - 1 - i),
+        this.#anyFraction(),
+      );
+      same = or(
+        sequence(this.#between(digit, digit), same),
+        sequence(this.#between(String.fromCharCode(digit.charCodeAt(0) + 1), '9'), rest),
+      );
+    }
+    return or(longer, same);
+  }
+
+  #below(text: string): Language {
+    return this.#languages.not(this.#languages.or(this.above(text), this.#same(text)));
+  }
+
+  #anyFraction(): Language {
+    return this.#optional(this.#languages.sequence(this.#point, this.#digits));
+  }
+
+  /** Digits after the point that make more than these. */
+  #fractionAbove(fraction: string): Language {
+    const { or, sequence } = this.#languages;
+    let more = sequence(this.#zeros, this.#between('1', '9'), this.#digits);
+    for (const digit of [...fraction].toReversed()) {
+      const larger = this.#between(String.fromCharCode(digit.charCodeAt(0) + 1), '9');
+      more = or(sequence(this.#between(digit, digit), more), sequence(larger, this.#digits));
+    }
+    return more;
+  }
+
+  /** The same number, with or without zeros at its end. */
+  #same(text: string): Language {
+    const { sequence, text: literal } = this.#languages;
+    const [whole = '', fraction = ''] = text.split('.');
+    const more =
+      fraction === ''
+        ? this.#optional(sequence(this.#point, this.#zeros))
+        : sequence(this.#point, literal(fraction), this.#zeros);
+    return sequence(literal(whole), more);
+  }
+
+  equal(value: number): Language {
+    const same = this.#same(decimal(value));
+    if (value < 0) return this.#languages.sequence(this.#languages.text('-'), same);
+    return value === 0 ? this.#languages.sequence(this.#optional(this.#languages.text('-')), same) : same;
+  }
+
+  /** Multiples of a decimal: as many places as it has, or none. */
+  multiple(of: number): Language {
+    const { and, or, sequence, repeat, multiple } = this.#languages;
+    const text = decimal(of);
+    const places = text.split('.')[1]?.length ?? 0;
+    const scaled = Math.round(Math.abs(of) * 10 ** places);
+    const common = greatestCommonDivisor(scaled, 10 ** places);
+    const zeros = this.#optional(sequence(this.#point, repeat(this.#between('0', '0'), 1, 1)));
+    const whole = sequence(and(this.#digits, multiple(scaled / common)), zeros);
+    if (places === 0) return whole;
+    const withPlaces = sequence(this.#digits, this.#point, repeat(this.#digit, places, places));
+    return or(whole, and(withPlaces, multiple(scaled)));
+  }
+}
+
+const greatestCommonDivisor = (a: number, b: number): number =>
+  b === 0 ? a : greatestCommonDivisor(b, a % b);
