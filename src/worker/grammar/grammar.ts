@@ -93,7 +93,11 @@ export class Grammar {
     let length = 0;
     for (const rule of used) {
       const alternatives = rule.alternatives.filter((items) => completes(items, productive));
-      for (const item of alternatives.flat()) if (ruleIn(item)) used.add(ruleIn(item) as Rule);
+      for (const item of alternatives.flat()) {
+        const inner = ruleIn(item);
+        // llama.cpp refuses a rule without alternatives.
+        if (inner && productive.has(inner)) used.add(inner);
+      }
       const line = `${nameOf(rule)} ::= ${alternatives.map((items) => printed(items, productive)).join(' | ')}`;
       length += line.length;
       if (length > MAX_CHARACTERS) throw new TooCostlyError();

@@ -15,6 +15,7 @@ export class GbnfSampler {
   constructor(gbnf: string) {
     for (const line of gbnf.split('\n').filter(Boolean)) {
       const [name = '', body = ''] = line.split(/ ::= (.*)/s);
+      if (body.trim() === '') throw new Error(`the rule ${name} is empty`);
       this.#rules.set(name, new Parser(body).parse());
     }
     this.#measure();
