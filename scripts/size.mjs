@@ -17,9 +17,10 @@ const budgets = [
     files: [...new Set([...imported, ...closure(chunk('database'))])],
     kilobytes: 12,
   },
-  { what: 'service worker', files: ['dist/static/localtext-sw.js'], kilobytes: 44 },
+  // It answers seven endpoints. The visitor's browser fetches it after the page has loaded.
+  { what: 'service worker', files: ['dist/static/localtext-sw.js'], kilobytes: 54 },
   // For sites that name servers, whose answers it bounds and checks.
-  { what: 'service worker with servers', files: ['dist/static/localtext-sw-servers.js'], kilobytes: 53 },
+  { what: 'service worker with servers', files: ['dist/static/localtext-sw-servers.js'], kilobytes: 64 },
 ];
 
 const measured = budgets.map(({ what, files, kilobytes }) => ({
