@@ -3,7 +3,7 @@ import { useState } from 'react';
 
 export function Chat({ transport, ready }) {
   const { messages, sendMessage, status, stop, error } = useChat({ transport });
-  const [text, setText] = useState('What is the capital of France?');
+  const [text, setText] = useState('Name the capital of France.');
   const busy = status === 'submitted' || status === 'streaming';
 
   const submit = (event) => {

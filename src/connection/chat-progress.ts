@@ -29,7 +29,8 @@ export class ChatProgress {
 
   /** Every token that was asked for has come; only the engine's last event has not. */
   get #isComplete(): boolean {
-    return this.#job.maxTokens !== undefined && this.#tokens >= this.#job.maxTokens;
+    const { maxTokens, countOnly } = this.#job;
+    return !countOnly && maxTokens !== undefined && this.#tokens >= maxTokens;
   }
 
   /** The job for the next engine; null when every token has come. */

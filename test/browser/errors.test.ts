@@ -141,8 +141,9 @@ const unbalanced = {
   type: 'object',
   properties: { a: { type: 'string', pattern: '^(a$' } },
   required: ['a'],
+  additionalProperties: false,
 };
-const format = { type: 'json_schema', json_schema: { name: 'a', schema: unbalanced } };
+const format = { type: 'json_schema', json_schema: { name: 'a', strict: true, schema: unbalanced } };
 const refusal = { kind: 'BadRequestError', status: 400, requests: 1 };
 const tooLong = { ...refusal, code: 'context_length_exceeded' };
 
@@ -154,7 +155,7 @@ describe.each([{ stream: false }, { stream: true }])('the openai package, stream
     expect(await failure('responses', { model: 'small', input: huge, stream })).toMatchObject(tooLong);
   });
 
-  test('raises a BadRequestError, once, for a grammar that the engine refuses', async () => {
+  test('raises a BadRequestError, once, for a schema that cannot be enforced', async () => {
     const body = { model: 'small', messages, stream, response_format: format, max_tokens: 4 };
     expect(await failure('chat', body)).toMatchObject(refusal);
   });

@@ -72,7 +72,7 @@ document.querySelector('form').addEventListener('submit', async (event) => {
   button.disabled = true;
   const messages = [
     { role: 'system', content: 'You are a helpful assistant.' },
-    { role: 'user', content: 'What is the capital of France?' },
+    { role: 'user', content: 'Name the capital of France.' },
   ];
   const options = { model: 'amber-phoenix-4', max_tokens: 24, temperature: 0 };
   const { choices } = await client.chat.completions.create({ ...options, messages });

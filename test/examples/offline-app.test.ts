@@ -24,7 +24,7 @@ test('offline-chat: installable, and goes on with the conversation after a reloa
   await ask(page);
   const entries = page.locator('li');
   const conversation = await entries.allInnerTexts();
-  expect(conversation).toEqual(['What is the capital of France?', expect.stringMatching(/Paris/)]);
+  expect(conversation).toEqual(['Name the capital of France.', expect.stringMatching(/Paris/)]);
   expect(await installFaults(page)).toEqual([]);
   await server.stop();
   await page.reload();

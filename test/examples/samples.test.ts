@@ -171,7 +171,7 @@ describe("the manual's samples run", () => {
       const { openai } = await (window as unknown as { sample: Promise<Exports> }).sample;
       const messages = [
         { role: 'system', content: 'You are a helpful assistant.' },
-        { role: 'user', content: 'What is the capital of France?' },
+        { role: 'user', content: 'Name the capital of France.' },
       ];
       const reply = await openai.chat.completions.create({
         model: id,

@@ -78,7 +78,7 @@ const chat = (at: Page): Promise<Reply> =>
       model: 'amber-phoenix-4',
       messages: [
         { role: 'system', content: 'You are a helpful assistant.' },
-        { role: 'user', content: 'What is the capital of France?' },
+        { role: 'user', content: 'Name the capital of France.' },
       ],
       temperature: 0,
       max_tokens: 24,
@@ -125,7 +125,7 @@ test('a model says what it is on this device', async () => {
       context_length: 8192,
       max_output_tokens: 8192,
       capabilities: ['chat', 'decisions', 'tools', 'json_schema', 'logprobs'],
-      size_bytes: 144811072,
+      size_bytes: 98362432,
       loaded: true,
     },
     { context_length: 512, capabilities: ['embeddings', 'decisions'], size_bytes: 91377527, loaded: true },

@@ -53,7 +53,7 @@ function Chat() {
       <h1>localtext with Next</h1>
       <ModelLoad model={MODEL} className="model" />
       <form onSubmit={ask}>
-        <input name="prompt" aria-label="Prompt" defaultValue="What is the capital of France?" />
+        <input name="prompt" aria-label="Prompt" defaultValue="Name the capital of France." />
         <button disabled={state !== 'ready' || busy}>Ask</button>
       </form>
       <output>{reply}</output>
