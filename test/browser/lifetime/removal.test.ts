@@ -24,7 +24,8 @@ const left = ({ page }: Tab) =>
     const folder = await navigator.storage.getDirectory();
     return {
       workers: (await navigator.serviceWorker.getRegistrations()).length,
-      files: (await caches.keys()).filter((name) => name.startsWith('localtext-')).length,
+      // The weights have a separate cache, which `caches` keeps.
+      files: (await caches.keys()).filter((name) => /^localtext-(?!weights$)/.test(name)).length,
       databases: (await indexedDB.databases()).filter(({ name }) => name === 'localtext').length,
       weights: await folder.getDirectoryHandle('localtext').then(
         () => true,
