@@ -30,7 +30,7 @@ const entries = [
 
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 
-/** Of the declarations that the documentation is made from, wherever their files are. */
+/** Computes a hash of the declarations that the documentation is made from, wherever their files are. */
 function hashOf(folder) {
   const names = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.d.ts'));
   const texts = names.map((name) =>

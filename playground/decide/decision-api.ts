@@ -11,7 +11,7 @@ export interface Question {
 
 export interface Answer {
   type: Question['type'] | 'refusal';
-  /** Of a predicate. */
+  /** Probability that a predicate is true. */
   probability?: number;
   /** The mean level, counted from 0. */
   score?: number;

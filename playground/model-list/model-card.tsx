@@ -130,7 +130,7 @@ function EstimateFacts({ variant, isAdded, estimates }: Estimated) {
   );
 }
 
-/** Of a model whose variant is not chosen yet, or is not in the catalog. */
+/** Shows the weights of a model whose variant is not chosen yet, or is not in the catalog. */
 function OtherWeights({ id, status }: Facts) {
   const isBuiltIn = status?.reasons?.find(({ chosen }) => chosen)?.engine === 'built-in';
   return (

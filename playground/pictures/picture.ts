@@ -10,7 +10,7 @@ export const MAX_PICTURES = 16;
 /** Maximum size of a stored picture: 16 of them fit into a request in base64. */
 export const MAX_PICTURE_BYTES = 1_400_000;
 
-/** Of the longer side, as it is kept. The engine shrinks to it, too. */
+/** Maximum length of the longer side of a stored picture. The engine shrinks images to it, too. */
 export const MAX_SIDE = 2048;
 
 export const PICTURE_TYPES: readonly string[] = [

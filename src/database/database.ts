@@ -16,7 +16,7 @@ export interface ResponseRecord {
   /** The stored response as JSON, with places in `urls` for its URLs. */
   content: string;
   urls: unknown[];
-  /** Of content and URLs, about the size of all. */
+  /** Characters of content and URLs, roughly the size of the record. */
   characters: number;
 }
 

@@ -2,6 +2,7 @@ import type * as z from 'zod/mini';
 import { invalidField, requestError, ServiceError } from '../../errors/service-error.ts';
 import type { Call } from '../http/call.ts';
 import { abortable } from '../../util/async.ts';
+import { readStream } from '../../util/read-stream.ts';
 import { schemaError } from './schema-issues.ts';
 
 /** Array elements and object members of one body: validation costs about a microsecond for each. */
@@ -158,8 +159,6 @@ export async function readBytes(
   });
 }
 
-const FIRST_BUFFER_BYTES = 64 * 1024;
-
 async function read(
   request: Request,
   maxBytes: number,
@@ -172,29 +171,7 @@ async function read(
     if (bytes.length > maxBytes) throw tooLarge();
     return bytes;
   }
-  const reader = request.body.getReader();
-  let bytes = new Uint8Array(FIRST_BUFFER_BYTES);
-  let length = 0;
-  try {
-    for (;;) {
-      const { done, value } = await abortable(reader.read(), signal);
-      if (done) return bytes.subarray(0, length);
-      if (length + value.length > maxBytes) throw tooLarge();
-      if (length + value.length > bytes.length) bytes = enlarged(bytes, length + value.length);
-      bytes.set(value, length);
-      length += value.length;
-    }
-  } catch (error) {
-    void reader.cancel().catch(() => {});
-    throw error;
-  }
-}
-
-/** Chunks are not kept: a body of single bytes would take a hundred times its size. */
-function enlarged(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(Math.max(length, 2 * bytes.length));
-  larger.set(bytes);
-  return larger;
+  return readStream(request.body, maxBytes, tooLarge, signal);
 }
 
 function decodeUtf8(bytes: Uint8Array): string {

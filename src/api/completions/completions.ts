@@ -98,7 +98,7 @@ const isScored = ({ echo, logprobs, prompt }: CompletionBody): boolean =>
 const isBestOf = ({ n, best_of: best }: Pick<CompletionBody, 'n' | 'best_of'>): boolean =>
   best != null && best > (n ?? 1);
 
-/** Of each prompt's choices the `n` with the highest log probability a token. */
+/** Selects, for each prompt, the `n` choices with the highest log probability a token. */
 function bestOf(choices: readonly ChoiceResult[], { n, best_of: best }: CompletionBody): ChoiceResult[] {
   const size = best ?? 1;
   return Array.from({ length: choices.length / size }, (_, prompt) =>

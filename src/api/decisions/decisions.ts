@@ -48,7 +48,7 @@ export async function createDecision(
       throw renamed(error);
     } finally {
       call.leave();
-      // Of a job that was cut off, no engine counts the tokens.
+      // No engine counts the tokens of a job that was cut off.
       used ??= isComputing ? reserved : 0;
       await dependencies.keys.settle(admitted.keyId, reserved, used).catch(() => {});
     }

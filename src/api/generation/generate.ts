@@ -147,7 +147,7 @@ class Reply {
     this.#reader = readerFor(run.generation);
   }
 
-  /** Of a request for the prompt's log probabilities alone. */
+  /** Ends a request for the prompt's log probabilities alone. */
   scored(promptTokens: number): ReplyEvent {
     this.#run.counter.accepted(this.#index, { promptTokens, fingerprint: '' });
     return { type: 'finished', index: this.#index, reason: 'length' };

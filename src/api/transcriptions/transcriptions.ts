@@ -73,7 +73,7 @@ export const createTranscription =
         wait.end();
         call.leave();
         const began = isAccepted || stage === 'prefill';
-        // Of a transcript that was cut off, no engine counts the tokens.
+        // No engine counts the tokens of a transcript that was cut off.
         used ??= Math.max(Math.ceil(text.length / CHARACTERS_A_TOKEN), began ? RESERVED_TOKENS : 0);
         await dependencies.keys.settle(admitted.keyId, RESERVED_TOKENS, used).catch(() => {});
       }

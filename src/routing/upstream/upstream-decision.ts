@@ -1,4 +1,3 @@
-import { ServiceError } from '../../errors/service-error.ts';
 import {
   charactersOf,
   type DecisionAnswer,
@@ -9,12 +8,9 @@ import {
 import * as z from '../../util/zod.ts';
 import { tokensOfText } from './answer-schemas.ts';
 import { readJson } from './read-answer.ts';
-import { brokeBound, cutShort } from './upstream-failures.ts';
+import { brokeBound } from './upstream-failures.ts';
+import { askWhole, MAX_BODY_MS, SILENCE_MS } from './ask-whole.ts';
 import type { UpstreamServer } from './upstream-server.ts';
-
-/** The answers are computed before the first byte. */
-const SILENCE_MS = 240_000;
-const MAX_BODY_MS = 60_000;
 
 /** A probability with its value, on separate lines. */
 const BYTES_PER_OPTION = 2048;
@@ -54,8 +50,7 @@ export async function* upstreamDecision(
 ): AsyncGenerator<DecisionEvent, void, undefined> {
   const { request, questions, input } = job;
   const began = performance.now();
-  server.running++;
-  try {
+  yield await askWhole(server, signal, async (): Promise<DecisionEvent> => {
     const body = { ...request, model: server.variant.model };
     const response = await server.post('/decisions', body, signal, SILENCE_MS);
     const options = questions.reduce((sum, question) => sum + question.options.length, 0);
@@ -68,18 +63,13 @@ export async function* upstreamDecision(
     const promptTokens = tokensOfText(told ?? undefined, charactersOf(job), hidden);
     const answers = data.answers.map((answer, index) => toProbabilities(answer, questions[index]));
     const cachedTokens = Math.min(details?.cached_tokens ?? 0, promptTokens);
-    yield {
+    return {
       type: 'done',
       progress: { answers, promptTokens, cachedTokens },
       fingerprint: server.fingerprint,
       timings: { queueMs: 0, computeMs: performance.now() - began },
     };
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error instanceof ServiceError ? error : cutShort();
-  } finally {
-    server.running--;
-  }
+  });
 }
 
 /** @throws UpstreamError for an answer to another question */

@@ -1,16 +1,11 @@
 import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
-import { ServiceError, unsupported } from '../../errors/service-error.ts';
+import { unsupported } from '../../errors/service-error.ts';
 import { CHARACTERS_A_TOKEN, embeddingsSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { readJson } from './read-answer.ts';
 import type { z } from '../../util/zod.ts';
-import { brokeBound, cutShort, fault } from './upstream-failures.ts';
+import { brokeBound, fault } from './upstream-failures.ts';
+import { askWhole, MAX_BODY_MS, SILENCE_MS } from './ask-whole.ts';
 import type { UpstreamServer } from './upstream-server.ts';
-
-/** All embeddings must be there before the service gives up. */
-const SILENCE_MS = 240_000;
-
-/** They are computed before the first byte, so this is the time to send them. */
-const MAX_BODY_MS = 60_000;
 
 /** Maximum length of a vector where the catalog gives none. */
 const MAX_DIMENSIONS = 65_536;
@@ -32,8 +27,7 @@ export async function* upstreamEmbedding(
   const input = 'texts' in given ? given.texts : given.tokens;
   // Not every server has base64.
   const body = { model: server.variant.model, input, encoding_format: 'float', dimensions };
-  server.running++;
-  try {
+  yield await askWhole(server, signal, async (): Promise<EmbeddingEvent> => {
     const response = await server.post('/embeddings', body, signal, SILENCE_MS);
     const { variant } = server;
     const longest = Math.max(variant.dimensions ?? MAX_DIMENSIONS, Math.min(dimensions ?? 0, MAX_DIMENSIONS));
@@ -43,19 +37,14 @@ export async function* upstreamEmbedding(
     if (!success) throw brokeBound('sent embeddings that are not as in the OpenAI API');
     const vectors = readVectors(answer.data, input.length, dimensions, variant.dimensions);
     const usage = readUsage(answer.usage, variant.contextLength * input.length);
-    yield {
+    return {
       type: 'done',
       vectors,
       promptTokens: tokensOfText(usage.prompt, charactersOf(input), input.length * HIDDEN_TOKENS),
       fingerprint: server.fingerprint,
       timings: { queueMs: 0, computeMs: performance.now() - began },
     };
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error instanceof ServiceError ? error : cutShort();
-  } finally {
-    server.running--;
-  }
+  });
 }
 
 type Embedding = z.output<ReturnType<typeof embeddingsSchema>>['data'][number];

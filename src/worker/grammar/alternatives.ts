@@ -8,7 +8,7 @@ export interface StringForm {
   kind: 'string';
   min: number;
   max: number;
-  /** Of marked words; null: any. */
+  /** Language of marked words; null: any text. */
   language: Language | null;
 }
 

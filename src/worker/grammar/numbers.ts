@@ -122,7 +122,7 @@ class NumberTexts {
       repeat(this.#digit, whole.length, Infinity),
       this.#anyFraction(),
     );
-    // Of as many digits; then of the same digits and a larger fraction.
+    // Numbers of as many digits; then those of the same digits and a larger fraction.
     let same = sequence(this.#point, this.#fractionAbove(fraction));
     for (let i = whole.length - 1; i >= 0; i--) {
       const digit = whole.charAt(i);

@@ -1,5 +1,6 @@
 import type { Variant } from '../../catalog/catalog.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
+import { printable } from '../../util/printable.ts';
 import { isOutOfMemory, outOfMemory } from '../runtimes/out-of-memory.ts';
 
 /** The smallest module: its header alone. */
@@ -41,7 +42,7 @@ export function loadFailed(variant: Variant, cause: unknown): ServiceError {
   const paths = variant.files.map(({ path }) => path).join(', ');
   return failed(
     variant,
-    `its engine says: ${text.slice(0, MAX_CAUSE)}. Check its files (${paths}), or choose another model.`,
+    `its engine says: ${printable(text, MAX_CAUSE)}. Check its files (${paths}), or choose another model.`,
     cause,
   );
 }

@@ -1,6 +1,7 @@
 import { checkImage, IMAGE_TOO_LARGE, ImageError, MAX_IMAGE_BYTES } from '../../images/check-image.ts';
 import { invalidField, unsupported } from '../../errors/service-error.ts';
 import type { ChatImage } from '../../jobs/chat.ts';
+import { readStream } from '../../util/read-stream.ts';
 
 /** Maximum images of a request. */
 const MAX_IMAGES = 16;
@@ -58,7 +59,7 @@ async function fetchImage(
       await response.body?.cancel();
       throw invalidField(param, `names an image for which its server answered ${response.status}`);
     }
-    return await readBody(response);
+    return await readBody(response, signal);
   } catch (error) {
     if (error instanceof ImageError) throw invalidField(param, error.message);
     if (error instanceof Error && error.name === 'ServiceError') throw error;
@@ -87,21 +88,9 @@ export function imageUrl(
 }
 
 /** @throws ImageError for what is no image within the bounds */
-async function readBody(response: Response): Promise<Blob> {
-  const parts: Uint8Array<ArrayBuffer>[] = [];
-  let length = 0;
-  const reader = response.body?.getReader();
-  for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
-    if (done || !value) break;
-    length += value.length;
-    if (length > MAX_IMAGE_BYTES) {
-      void reader?.cancel().catch(() => {});
-      throw new ImageError(IMAGE_TOO_LARGE);
-    }
-    parts.push(value);
-  }
-  const file = new Blob(parts);
-  checkImage(new Uint8Array(await file.arrayBuffer()));
-  return file;
+async function readBody({ body }: Response, signal: AbortSignal): Promise<Blob> {
+  const tooLarge = (): ImageError => new ImageError(IMAGE_TOO_LARGE);
+  const bytes = body ? await readStream(body, MAX_IMAGE_BYTES, tooLarge, signal) : new Uint8Array();
+  checkImage(bytes);
+  return new Blob([bytes]);
 }

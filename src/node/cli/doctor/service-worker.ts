@@ -65,7 +65,7 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
   return { findings, folder, ...listed(script.text) };
 }
 
-/** Of each list: a site has some dozens. */
+/** Maximum files of each list. A site has some dozens. */
 const MAX_FILES = 1000;
 
 /** The lists that the Vite plugin and `localtext init` put in front of the script. */

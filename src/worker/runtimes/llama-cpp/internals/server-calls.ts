@@ -11,6 +11,7 @@
  */
 import type { Wllama } from '@wllama/wllama';
 
+import { printable } from '../../../../util/printable.ts';
 import type { Chunk, RawLogprob } from '../completion-format.ts';
 import { readable, TextJoiner } from './escaped-text.ts';
 import {
@@ -111,14 +112,13 @@ export class NativeLog {
     for (const part of parts) {
       if (typeof part !== 'string') continue;
       this.#sawBadAlloc ||= part.includes(BAD_ALLOC);
-      this.#loadError = LOAD_ERROR.exec(part)?.[1]?.slice(0, MAX_REASON) ?? this.#loadError;
+      this.#loadError = LOAD_ERROR.exec(part)?.[1] ?? this.#loadError;
     }
   };
 
   /** llama.cpp's reason why it does not load a model, such as a missing tensor. It quotes the file, which may hold anything. */
   get loadError(): string | null {
-    // oxlint-disable-next-line no-control-regex -- they would be printed
-    return this.#loadError?.replaceAll(/[\u0000-\u001F\u007F-\u009F]/g, ' ').trim() ?? null;
+    return this.#loadError === null ? null : printable(this.#loadError, MAX_REASON);
   }
 
   /** Whether an allocation has failed since this was last asked. */
