@@ -9,18 +9,18 @@ typedef struct {
   uint8_t values[4][512] __attribute__((aligned(16)));
   /** Of 16 values each, in a block of 256. */
   int16_t scales[4][16];
-  v128_t scale[4], offset[4], sum[GROUPS + 1][4];
+  v128_t scale[4], offset[4], sum[GROUPS][4];
 } rows4;
 
-/** Products of 32 values of 4 rows with 8 columns, in 16 bits, are added to `s`. */
+/** Products of 32 values of 4 rows with 4 columns, or 8 where `b` is given, in 16 bits, are added to `s`. */
 INLINE void dot_words(const uint8_t *values, const uint8_t *a, const uint8_t *b, v128_t s[8]) {
 #pragma clang loop unroll(full)
   for (int pair = 0; pair < 16; pair++) {
-    const v128_t at = wasm_i16x8_load8x8(a + 8 * pair), bt = wasm_i16x8_load8x8(b + 8 * pair);
+    const v128_t at = wasm_i16x8_load8x8(a + 8 * pair), bt = b ? wasm_i16x8_load8x8(b + 8 * pair) : at;
     for (int r = 0; r < 4; r++) {
       const v128_t w = wasm_v128_load32_splat(values + r * 512 + 4 * pair);
       s[r] = dot_add(s[r], w, at);
-      s[4 + r] = dot_add(s[4 + r], w, bt);
+      if (b) s[4 + r] = dot_add(s[4 + r], w, bt);
     }
   }
 }
@@ -38,42 +38,45 @@ INLINE void dot_fours(int type, const uint8_t *values, const int16_t *scales, co
     v128_t t[8];
 #pragma clang loop unroll(full)
     for (int four = first; four < first + most; four++) {
-      const v128_t at = wasm_v128_load(a + 16 * four), bt = wasm_v128_load(b + 16 * four);
+      const v128_t at = wasm_v128_load(a + 16 * four), bt = b ? wasm_v128_load(b + 16 * four) : at;
       for (int r = 0; r < 4; r++) {
         const v128_t w = wasm_v128_load32_splat(values + r * 512 + 4 * four);
-        const v128_t p = dot_bytes(at, w), q = dot_bytes(bt, w);
+        const v128_t p = dot_bytes(at, w);
         t[r] = four == first ? p : wasm_i16x8_add(t[r], p);
+        if (!b) continue;
+        const v128_t q = dot_bytes(bt, w);
         t[4 + r] = four == first ? q : wasm_i16x8_add(t[4 + r], q);
       }
     }
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < (b ? 8 : 4); i++)
       s[i] = is_k(type) ? dot_add(s[i], t[i], wasm_v128_load16_splat(scales + (i & 3) * 16 + first / 4))
                         : wasm_i32x4_add(s[i], widened(t[i]));
   }
 }
 
-/** Adds the products of a block of 4 rows with 8 columns, a lane for each, to the sums. */
-INLINE void step(int type, rows4 *rows, int parts, const uint8_t *a, const uint8_t *b, const float *scales, const float *offsets, v128_t *sums) {
+/** Adds the products of a block of 4 rows with one or two groups of 4 columns, a lane for each column, to the sums. */
+INLINE void step(int type, int groups, rows4 *rows, int parts, const uint8_t *a, size_t group_size, const float *scales, const float *offsets, v128_t *sums) {
   v128_t s[8];
-  for (int i = 0; i < 8; i++) s[i] = wasm_i32x4_const_splat(0);
+  for (int i = 0; i < 4 * groups; i++) s[i] = wasm_i32x4_const_splat(0);
   const uint8_t *values = rows->values[0];
   const int16_t *part_scales = rows->scales[0];
-  const uint8_t *a_sums = a + 1024, *b_sums = b + 1024;
+  const uint8_t *sums_of_a = a + 1024;
   do {
+    const uint8_t *const b = groups == 2 ? a + group_size : 0;
     if (in_bytes(type)) dot_fours(type, values, part_scales, a, b, s);
     else dot_words(values, a, b, s);
     if (in_bytes(type) && type == Q6_K) {
-      const v128_t at = wasm_v128_load(a_sums), bt = wasm_v128_load(b_sums);
+      const v128_t at = wasm_v128_load(sums_of_a), bt = b ? wasm_v128_load(sums_of_a + group_size) : at;
       for (int r = 0; r < 4; r++) {
         const v128_t zero = wasm_i16x8_mul(wasm_v128_load32_splat(part_scales + 16 * r), wasm_i16x8_const_splat(-32));
         s[r] = dot_add(s[r], at, zero);
-        s[4 + r] = dot_add(s[4 + r], bt, zero);
+        if (b) s[4 + r] = dot_add(s[4 + r], bt, zero);
       }
-      a_sums += 16, b_sums += 16;
+      sums_of_a += 16;
     }
-    a += 128, b += 128, values += in_bytes(type) ? 32 : 64, part_scales += 2;
+    a += 128, values += in_bytes(type) ? 32 : 64, part_scales += 2;
   } while (--parts);
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < groups; k++) {
     const v128_t column_scale = wasm_v128_load(scales + 4 * k);
     for (int r = 0; r < 4; r++) {
       // Offsets are sums of the columns here, times what each weight is less.
@@ -87,8 +90,9 @@ INLINE void step(int type, rows4 *rows, int parts, const uint8_t *a, const uint8
   }
 }
 #define STEP(type) \
-  ALONE void step_##type(rows4 *rows, int parts, const uint8_t *a, const uint8_t *b, const float *scales, const float *offsets, v128_t *sums) { \
-    step(type, rows, parts, a, b, scales, offsets, sums); \
+  ALONE void step_##type(int groups, rows4 *rows, int parts, const uint8_t *a, size_t group_size, const float *scales, const float *offsets, v128_t *sums) { \
+    if (groups == 2) step(type, 2, rows, parts, a, group_size, scales, offsets, sums); \
+    else step(type, 1, rows, parts, a, group_size, scales, offsets, sums); \
   }
 STEP(Q8_0)
 STEP(Q4_0)
@@ -131,7 +135,7 @@ INLINE void unpack_rows(int type, const uint8_t *row, size_t row_size, rows4 *ro
 
 /** The most values in a row that are taken here: scales of columns lie on the stack. */
 #define LONGEST 32768
-#define SCALES (4 * (GROUPS + 1))
+#define SCALES (4 * GROUPS)
 
 /** Of 4 columns' 32 bytes, interleaved by fours. */
 INLINE v128_t sum_of_fours(const uint8_t *values) {
@@ -203,17 +207,16 @@ ALONE void tile(int type, size_t blocks, const uint8_t *row, size_t row_size, co
     } else splat4(rows.scale, four_halves(type == Q6_K ? row + 208 : row, row_size));
     const uint8_t *a = columns + head;
     for (int g = 0; g < groups; g += 2, a += 2 * group_size) {
-      // Where there is no second group, the first is computed twice: its sums are not used.
-      const uint8_t *second = g + 1 < groups ? a + group_size : a;
+      const int count = g + 1 < groups ? 2 : 1;
       switch (type) {
-        case Q8_0: step_Q8_0(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
-        case Q4_0: step_Q4_0(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
-        case Q4_1: step_Q4_1(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
-        case Q5_0: step_Q5_0(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
-        case Q5_1: step_Q5_1(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
-        case Q4_K: step_Q4_K(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
-        case Q5_K: step_Q5_K(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
-        default: step_Q6_K(&rows, parts, a, second, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        case Q8_0: step_Q8_0(count, &rows, parts, a, group_size, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        case Q4_0: step_Q4_0(count, &rows, parts, a, group_size, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        case Q4_1: step_Q4_1(count, &rows, parts, a, group_size, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        case Q5_0: step_Q5_0(count, &rows, parts, a, group_size, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        case Q5_1: step_Q5_1(count, &rows, parts, a, group_size, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        case Q4_K: step_Q4_K(count, &rows, parts, a, group_size, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        case Q5_K: step_Q5_K(count, &rows, parts, a, group_size, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
+        default: step_Q6_K(count, &rows, parts, a, group_size, scales + 4 * g, offsets + 4 * g, rows.sum[g]); break;
       }
     }
     if (shifted)
