@@ -14,7 +14,7 @@ import {
   story,
   tokensPerSecond,
 } from './engines.ts';
-import { longText } from './long-text.ts';
+import { longText, textOfTokens } from './long-text.ts';
 import { besideLoad } from './beside-load.ts';
 import { embedOn } from './on-device.ts';
 import { pictureOurs, pictureRaw, visionFingerprint } from './pictures.ts';
@@ -100,7 +100,7 @@ export const calls = {
 
   /** Milliseconds to the first token of a new prompt of about so many tokens. */
   async prefillOurs(salt: string, tokens: number): Promise<number> {
-    const messages: Messages = [{ role: 'user', content: longText(Math.round(tokens / 7.3), salt) }];
+    const messages: Messages = [{ role: 'user', content: textOfTokens(salt, tokens) }];
     return (await generateThroughV1(messages, 1)).firstTokenMs;
   },
 
