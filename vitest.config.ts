@@ -10,7 +10,7 @@ const SLOW = [
   'test/unit/scripts/test.test.ts',
   'test/unit/node/cli/{cli,pull/pull,pull/pull.variant,pull/wheels}.test.ts',
   'test/unit/model-files/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
-  'test/unit/worker/runtimes/llama-cpp/read-ahead-blob.test.ts',
+  'test/unit/engines/llama-cpp/read-ahead-blob.test.ts',
   'test/fuzz/hostile-{images,templates}.test.ts',
 ];
 

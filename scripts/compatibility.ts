@@ -15,7 +15,7 @@ import {
   embeddingsPassedOn,
 } from '../src/api/embeddings/embeddings-request.ts';
 import { DEFAULT_LIMITS as LIMITS } from '../src/database/database.ts';
-import { FORMATS } from '../src/worker/grammar/formats.ts';
+import { FORMATS } from '../src/grammar/formats.ts';
 import type { ModelFacts } from '../src/protocol/model-facts.ts';
 import {
   responseAccepted,

@@ -8,23 +8,19 @@ import { join, resolve } from 'node:path';
 /** Tests by package: what they check is in the headers of the `internals/` folders. */
 const SENTINELS = {
   '@wllama/wllama': {
-    unit: [
-      'test/unit/worker/runtimes/llama-cpp',
-      'test/unit/node/wllama-worker.test.ts',
-      'test/unit/node/kernels',
-    ],
+    unit: ['test/unit/engines/llama-cpp', 'test/unit/node/wllama-worker.test.ts', 'test/unit/node/kernels'],
     browser: ['test/browser/llama-calls.test.ts'],
     with: ['@wllama/wllama-compat'],
   },
   '@mlc-ai/web-llm': {
-    unit: ['test/unit/worker/runtimes/web-llm'],
+    unit: ['test/unit/engines/web-llm'],
     browser: ['test/browser/web-llm.test.ts'],
   },
   '@huggingface/transformers': {
-    unit: ['test/unit/worker/runtimes/onnx'],
+    unit: ['test/unit/engines/onnx'],
     browser: ['test/browser/embedding-int8.test.ts'],
   },
-  '@huggingface/jinja': { unit: ['test/unit/worker/prompt'], browser: [] },
+  '@huggingface/jinja': { unit: ['test/unit/engines/prompt'], browser: [] },
 };
 
 const [wanted, ...options] = process.argv.slice(2);
@@ -60,7 +56,7 @@ try {
   const installed = JSON.parse(
     readFileSync(join(copy, 'node_modules', name, 'package.json'), 'utf8'),
   ).version;
-  check('types', 'npx', ['tsc', '--noEmit', '-p', 'src/worker']);
+  check('types', 'npx', ['tsc', '--noEmit', '-p', 'src/engines']);
   for (const path of sentinels.unit) check(path, 'npx', ['vitest', 'run', '--project', 'unit', path]);
   if (!options.includes('--no-browser'))
     for (const path of sentinels.browser) check(path, 'npm', ['run', 'test:browser', '--', path]);

@@ -4,7 +4,7 @@ import { rolldown } from 'rolldown';
 const bundles = {
   page: { index: 'src/index.ts' },
   sw: { index: 'src/service-worker/index.ts' },
-  worker: { worker: 'src/worker/worker.ts' },
+  worker: { worker: 'src/engine-host/worker.ts' },
   broker: { broker: 'src/page/election/broker/broker.ts' },
   catalog: { index: 'src/catalog/index.ts' },
   store: { index: 'src/page/status-store/index.ts' },

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 
 import { packageFile } from './package-files.ts';
 
-const ADDITION = 'src/worker/runtimes/llama-cpp/internals/wllama-worker.ts';
+const ADDITION = 'src/engines/llama-cpp/internals/wllama-worker.ts';
 
 /**
  * llama.cpp's worker as a file, in a clone. The package starts the same text from a `blob:` URL, which `worker-src 'self'`

@@ -1,7 +1,7 @@
 /// <reference types="dom-chromium-ai" />
 import type { Catalog } from '../catalog/catalog.ts';
 import type { LoadProgress } from '../protocol/worker-control.ts';
-import { expected, languageModel } from './language-model.ts';
+import { expected, languageModel } from '../page-services/language-model.ts';
 import { LocaltextError } from './localtext-error.ts';
 
 /**

@@ -5,7 +5,7 @@ import {
   loadModel,
   readStatus,
   type EngineConnection,
-} from '../connection/engine-connection.ts';
+} from '../transport/engine-connection.ts';
 import { createKeyStore } from '../keys/key-store.ts';
 import { requestLogChannel, type RequestLogEntry, type RequestLogMessage } from '../protocol/request-log.ts';
 import { showSpan, type Span } from '../util/user-timing.ts';

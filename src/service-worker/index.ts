@@ -4,7 +4,7 @@
  */
 
 import { serverError } from '../errors/service-error.ts';
-import { type EngineConnection, linked } from '../connection/engine-connection.ts';
+import { type EngineConnection, linked } from '../transport/engine-connection.ts';
 import type { NeedEngine, PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
 import { CALL_HEADER } from '../protocol/local-paths.ts';
 import { requestsRun, scopeOf } from '../protocol/locks.ts';

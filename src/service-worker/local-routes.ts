@@ -1,4 +1,4 @@
-import { commandWeights, protocolMismatch, type EngineConnection } from '../connection/engine-connection.ts';
+import { commandWeights, protocolMismatch, type EngineConnection } from '../transport/engine-connection.ts';
 import {
   LOAD_PATH,
   STATUS_PATH,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { BoundedTemplate } from '../../src/worker/prompt/bounded-template.ts';
+import { BoundedTemplate } from '../../src/engines/prompt/bounded-template.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { hostileTemplate } from './hostile-template.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { defaultCatalog } from '../../src/catalog/default-catalog.ts';
-import { compileSchema } from '../../src/worker/grammar/compile-schema.ts';
+import { compileSchema } from '../../src/grammar/compile-schema.ts';
 import { Random } from '../chaos/random.ts';
 import { firstLayers } from '../support/first-layers.ts';
 import { randomSchema } from '../support/grammar/random-schemas.ts';

@@ -57,7 +57,7 @@ export async function spawnEngineWorker(
   ]);
   // Workers do not have it.
   const builtIn = namesBuiltIn(catalog)
-    ? new (await import('./built-in-sessions.ts')).BuiltInSessions()
+    ? new (await import('../../page-services/built-in-sessions.ts')).BuiltInSessions()
     : null;
   signal.throwIfAborted();
   const epoch = crypto.randomUUID();
@@ -67,7 +67,7 @@ export async function spawnEngineWorker(
   // Written out twice, as bundlers look for these very words.
   const worker = withTrustedWorkers(() =>
     workerUrl === null
-      ? new Worker(new URL('../../worker/worker.ts', import.meta.url), {
+      ? new Worker(new URL('../../engine-host/worker.ts', import.meta.url), {
           type: 'module',
           name: 'localtext-engine',
         })
@@ -75,7 +75,7 @@ export async function spawnEngineWorker(
   );
   const control = comlink.wrap<WorkerControl>(worker);
   const decodeAudio: DecodeAudio = async (file) => {
-    const audio = await (await import('./decode-audio.ts')).decodeAudio(file);
+    const audio = await (await import('../../page-services/decode-audio.ts')).decodeAudio(file);
     return 'samples' in audio ? comlink.transfer(audio, [audio.samples.buffer]) : audio;
   };
   try {

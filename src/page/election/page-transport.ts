@@ -2,7 +2,7 @@ import { brokerChannel, type BrokerMessage } from '../../protocol/discovery.ts';
 import { nameIn } from '../../protocol/locks.ts';
 import { withTrustedWorkers } from '../../util/trusted-urls.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import type { EngineTransport } from '../../connection/engine-connection.ts';
+import type { EngineTransport } from '../../transport/engine-connection.ts';
 import type { ElectionMember } from './election-member.ts';
 
 const version = PROTOCOL_VERSION;

@@ -5,10 +5,10 @@ import type { EngineStatus, WorkerControl } from '../../../src/protocol/worker-c
 import type { ServePort } from '../../../src/protocol/discovery.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/util/async.ts';
-import type { Engine } from '../../../src/worker/runtimes/engine.ts';
-import { ModelManager } from '../../../src/worker/models/model-manager.ts';
-import { serveCalls, servePort, type Serving } from '../../../src/worker/requests/serve-port.ts';
-import { StatusChannel } from '../../../src/worker/models/model-status.ts';
+import type { Engine } from '../../../src/engines/engine.ts';
+import { ModelManager } from '../../../src/engine-host/models/model-manager.ts';
+import { serveCalls, servePort, type Serving } from '../../../src/engine-host/requests/serve-port.ts';
+import { StatusChannel } from '../../../src/engine-host/models/model-status.ts';
 
 const TOKEN_MS = 20;
 

@@ -1,7 +1,7 @@
 import {
   RequestRejectedError,
   type ServerCalls,
-} from '../../../src/worker/runtimes/llama-cpp/internals/server-calls.ts';
+} from '../../../src/engines/llama-cpp/internals/server-calls.ts';
 
 /** What is asked of a server: the fake one counts characters, the real one computes tokens. */
 export interface Requests {

@@ -1,10 +1,10 @@
 import { Wllama } from '@wllama/wllama';
 
-import type { LlamaTimings } from '../../../src/worker/runtimes/llama-cpp/completion-format.ts';
-import { NativeLog, serverCalls } from '../../../src/worker/runtimes/llama-cpp/internals/server-calls.ts';
-import { proveTaking, useWorkerFile } from '../../../src/worker/runtimes/llama-cpp/internals/worker-proxy.ts';
-import { noCache } from '../../../src/worker/runtimes/llama-cpp/no-cache.ts';
-import { chooseBuild } from '../../../src/worker/runtimes/llama-cpp/wasm-build.ts';
+import type { LlamaTimings } from '../../../src/engines/llama-cpp/completion-format.ts';
+import { NativeLog, serverCalls } from '../../../src/engines/llama-cpp/internals/server-calls.ts';
+import { proveTaking, useWorkerFile } from '../../../src/engines/llama-cpp/internals/worker-proxy.ts';
+import { noCache } from '../../../src/engines/llama-cpp/no-cache.ts';
+import { chooseBuild } from '../../../src/engines/llama-cpp/wasm-build.ts';
 import { loadRawChat } from '../../../tools/bench/page/raw-chat.ts';
 import { observeCalls } from '../llama-calls/observe-calls.ts';
 

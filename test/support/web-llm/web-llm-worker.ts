@@ -1,10 +1,10 @@
 import { expose } from 'comlink';
 
 import type { WebLlmVariant } from '../../../src/catalog/catalog.ts';
-import { detectDevice } from '../../../src/worker/device/device.ts';
-import type { Engine } from '../../../src/worker/runtimes/engine.ts';
+import { detectDevice } from '../../../src/engines/device.ts';
+import type { Engine } from '../../../src/engines/engine.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
-import { loadWebLlm } from '../../../src/worker/runtimes/web-llm/load-web-llm.ts';
+import { loadWebLlm } from '../../../src/engines/web-llm/load-web-llm.ts';
 import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';
 
 /** Where a file of a model comes from: given here, or by URL. */

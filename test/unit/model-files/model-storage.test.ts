@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 
 import type { Catalog, Variant } from '../../../src/catalog/catalog.ts';
-import { serveWeights } from '../../../src/worker/requests/serve-weights.ts';
+import { serveWeights } from '../../../src/engine-host/requests/serve-weights.ts';
 import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
 import type { WeightsCommand } from '../../../src/protocol/weights-command.ts';
 import { DESCRIPTION_FILE } from '../../../src/protocol/weights-messages.ts';

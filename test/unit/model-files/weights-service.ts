@@ -1,5 +1,5 @@
 import type { Catalog } from '../../../src/catalog/catalog.ts';
-import type { WeightsService } from '../../../src/worker/requests/serve-weights.ts';
+import type { WeightsService } from '../../../src/engine-host/requests/serve-weights.ts';
 import { ModelStorage, type ModelStorageOptions } from '../../../src/model-files/model-storage.ts';
 import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
 import { WeightSources } from '../../../src/model-files/sources/weight-sources.ts';

@@ -1,10 +1,10 @@
 import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
-import { useWorkerFile } from '../../../src/worker/runtimes/llama-cpp/internals/worker-proxy.ts';
+import { useWorkerFile } from '../../../src/engines/llama-cpp/internals/worker-proxy.ts';
 import { once } from './once.ts';
 
 /**
- * `ours`: as src/worker/runtimes/llama-cpp/load-wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.
+ * `ours`: as src/engines/llama-cpp/load-wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.
  * `plain`: its own settings, but for the context's length. `package`: as `ours`, in the package's own WASM.
  */
 export type RawSettings = 'ours' | 'large-batches' | 'plain' | 'package';

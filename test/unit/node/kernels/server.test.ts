@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { withoutEscapes } from '../../../../src/worker/runtimes/llama-cpp/internals/escaped-text.ts';
+import { withoutEscapes } from '../../../../src/engines/llama-cpp/internals/escaped-text.ts';
 import { loadKernels } from './host-module.ts';
 
 const WRITE_TEXT = 'nlohmann::json_abi_v3_12_0::detail::serializer<nlohmann::...>::dump_escaped';

@@ -1,0 +1,232 @@
+import { z } from '../util/full-zod.ts';
+
+import type { Backend, Engine } from '../engines/engine.ts';
+import { type Variant, weightBytes } from '../catalog/catalog.ts';
+import type { DeviceLimits } from '../protocol/worker-control.ts';
+import { delay } from '../util/async.ts';
+import type { Device } from '../engines/device.ts';
+import type { WeightStore } from '../model-files/weight-store.ts';
+
+/** Short and long, so that neither launch costs nor arithmetic alone decide. */
+const TEXTS = [
+  'A lamp.',
+  'The weather is lovely today.',
+  'A boat lay at the quay while the fog came in over the water, and nobody on board had seen the harbour pilot since noon.',
+  'Every text is turned into a vector, and texts that mean alike lie close to each other. '.repeat(2),
+];
+
+const ROUNDS = 2;
+/** Rounding differs from device to device; a wrong kernel gives completely different numbers. */
+const MIN_COSINE = 0.99;
+/** A first run, with its shaders to compile, may take longer; one that takes this long is not run again. */
+const MIN_TIMEOUT_MS = 5000;
+const MAX_RATIO = 20;
+/** A switch costs a load: only a clear gain is worth it. */
+const MAX_SHARE = 0.8;
+
+export const probeResultSchema = z.object({
+  device: z.enum(['wasm', 'webgpu']),
+  wasmMs: z.number(),
+  gpuMs: z.number(),
+  /** Cosine of the text on which they agree least. */
+  cosine: z.number(),
+});
+export type ProbeResult = z.output<typeof probeResultSchema>;
+
+interface Run {
+  ms: number;
+  vectors: Float32Array[];
+}
+
+/** Times both on the same texts, after one run each to warm up, and compares their vectors. */
+async function probe(
+  wasm: Engine<'embedding'>,
+  gpu: Engine<'embedding'>,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  const onWasm = await time(wasm, Number.POSITIVE_INFINITY, signal);
+  const onGpu = await time(gpu, Math.max(MIN_TIMEOUT_MS, MAX_RATIO * onWasm.ms), signal);
+  const cosine = Math.min(...onWasm.vectors.map((vector, index) => dot(vector, onGpu.vectors[index])));
+  const better = cosine >= MIN_COSINE && onGpu.ms < onWasm.ms * MAX_SHARE;
+  return { device: better ? 'webgpu' : 'wasm', wasmMs: onWasm.ms, gpuMs: onGpu.ms, cosine };
+}
+
+/** Describes a result as a phrase that follows the reason for a variant. */
+function describe({ device, wasmMs, gpuMs, cosine }: ProbeResult): string {
+  const figures = `${Math.round(wasmMs)} ms on WASM, ${Math.round(gpuMs)} ms on the GPU, cosine ${cosine.toFixed(4)}`;
+  if (cosine < MIN_COSINE) return `on WASM, as the GPU computes other numbers (measured: ${figures})`;
+  return `on ${device === 'wasm' ? 'WASM' : 'the GPU'}, the faster of the two (measured: ${figures})`;
+}
+
+/** The best of the rounds after the first; the first alone if it takes longer than `timeoutMs`. */
+async function time(engine: Engine<'embedding'>, timeoutMs: number, signal: AbortSignal): Promise<Run> {
+  const warmUp = await runOnce(engine, signal);
+  if (warmUp.ms > timeoutMs) return warmUp;
+  let best = await runOnce(engine, signal);
+  for (let round = 1; round < ROUNDS; round++) {
+    const next = await runOnce(engine, signal);
+    if (next.ms < best.ms) best = next;
+  }
+  return best;
+}
+
+async function runOnce(engine: Engine<'embedding'>, signal: AbortSignal): Promise<Run> {
+  const start = performance.now();
+  const job = { kind: 'embedding', model: '', input: { texts: TEXTS } } as const;
+  for await (const { vectors } of engine.run(job, signal)) return { ms: performance.now() - start, vectors };
+  throw new Error('the engine gave no vectors');
+}
+
+/** Computes the cosine of two normalised vectors. NaN, as from a broken kernel, counts as no agreement. */
+function dot(a: Float32Array, b: Float32Array | undefined): number {
+  let sum = 0;
+  for (const [index, value] of a.entries()) sum += value * (b?.[index] ?? 0);
+  return Number.isNaN(sum) ? -1 : sum;
+}
+
+export interface BenchmarkOptions {
+  device: Promise<Device>;
+  store: Promise<Pick<WeightStore, 'notes'>>;
+  /** Where it writes what it found, by variant: for the reasons of the choice. */
+  notes: Map<string, string>;
+  which: NonNullable<DeviceLimits['probe']>;
+  /** Changes with the browser and with the packages: what was measured before it does not hold. */
+  version: string;
+  /** Loads a second engine beside the one that answers. */
+  load(variant: Variant, backend: Backend, signal: AbortSignal): Promise<Engine<'embedding'>>;
+  /** Whether any request runs. */
+  busy(): boolean;
+  /** The worker must have been idle for this long. Default: 3 s. */
+  idleMs?: number;
+  /** A result has come: the variant should run there from now on. */
+  onResult(variant: Variant, result: ProbeResult): void;
+}
+
+const IDLE_MS = 3000;
+/** Checks per idle period. */
+const POLLS = 6;
+/** A GPU that takes longer than this for the whole measurement is no gain. */
+const MAX_MS = 120_000;
+
+/** A model is in memory twice while it is measured. */
+const MAX_BYTES = 2 ** 30;
+
+/** Measures, once per device and model and while idle, whether a GPU is faster than WASM and correct. */
+export class BackendBenchmark {
+  readonly #options: BenchmarkOptions;
+  readonly #results = new Map<string, ProbeResult>();
+  readonly #tried = new Set<string>();
+  readonly #disabled = new Set<string>();
+
+  constructor(options: BenchmarkOptions) {
+    this.#options = options;
+  }
+
+  /** Where a variant runs: as measured, else on WASM. */
+  async backend(variant: Variant): Promise<Backend> {
+    if (this.#disabled.has(variant.name)) return 'wasm';
+    const result = this.#results.get(variant.name) ?? (await this.#kept(variant));
+    if (!result || (result.device === 'webgpu' && !(await this.#options.device).gpu)) return 'wasm';
+    this.#know(variant, result);
+    return result.device;
+  }
+
+  /** Called after a variant has loaded. Measures it unless that is done, once nothing else runs. */
+  async maybeRun(variant: Variant, engine: Engine<'embedding'>): Promise<void> {
+    const { name } = variant;
+    if (this.#results.has(name) || this.#tried.has(name)) return;
+    this.#tried.add(name);
+    const { which, load, onResult, store } = this.#options;
+    const { gpu } = await this.#options.device;
+    if (!gpu || which === 'off') return;
+    if (gpu.fallback && which !== 'any-gpu') {
+      this.#options.notes.set(name, 'on WASM, as WebGPU runs in software here');
+      return;
+    }
+    if (weightBytes(variant) > MAX_BYTES) {
+      this.#options.notes.set(
+        name,
+        'on WASM: it is too large to be in memory twice, to be measured on the GPU',
+      );
+      return;
+    }
+    const signal = AbortSignal.timeout(MAX_MS + 10 * 60_000);
+    await this.#idle(signal);
+    const other = await load(variant, 'webgpu', signal);
+    try {
+      const result = await this.#measure(engine, other, signal);
+      await (await store).notes.keepNote(noteName(name), JSON.stringify({ key: await this.#key(), result }));
+      this.#know(variant, result);
+      onResult(variant, result);
+    } finally {
+      await other.unload();
+    }
+  }
+
+  /** An arriving request ends the measurement, which restarts once the worker is idle. */
+  async #measure(
+    wasm: Engine<'embedding'>,
+    gpu: Engine<'embedding'>,
+    signal: AbortSignal,
+  ): Promise<ProbeResult> {
+    for (;;) {
+      const interrupted = new AbortController();
+      const look = setInterval(() => {
+        if (this.#options.busy()) interrupted.abort(new Error('a request came'));
+      }, this.#idleMs / POLLS);
+      const ends = AbortSignal.any([signal, interrupted.signal, AbortSignal.timeout(MAX_MS)]);
+      try {
+        return await probe(wasm, gpu, ends);
+      } catch (error) {
+        if (!interrupted.signal.aborted) throw error;
+      } finally {
+        clearInterval(look);
+      }
+      await this.#idle(signal);
+    }
+  }
+
+  /** A measured GPU has failed since: on WASM, until this worker ends. */
+  disable({ name }: Pick<Variant, 'name'>): void {
+    if (this.#results.get(name)?.device !== 'webgpu') return;
+    this.#tried.add(name);
+    this.#results.delete(name);
+    this.#disabled.add(name);
+    this.#options.notes.set(name, 'on WASM, as the GPU that was faster once has failed');
+  }
+
+  #know({ name }: Variant, result: ProbeResult): void {
+    this.#results.set(name, result);
+    this.#options.notes.set(name, describe(result));
+  }
+
+  async #kept({ name }: Variant): Promise<ProbeResult | null> {
+    try {
+      const note = JSON.parse((await (await this.#options.store).notes.note(noteName(name))) ?? '') as {
+        key?: unknown;
+        result?: unknown;
+      };
+      return note.key === (await this.#key()) ? probeResultSchema.parse(note.result) : null;
+    } catch {
+      return null;
+    }
+  }
+
+  async #key(): Promise<string> {
+    const { gpu } = await this.#options.device;
+    return `${this.#options.version} ${gpu?.name ?? ''}`;
+  }
+
+  async #idle(signal: AbortSignal): Promise<void> {
+    for (let since = performance.now(); performance.now() - since < this.#idleMs;) {
+      await delay(this.#idleMs / POLLS, signal);
+      if (this.#options.busy()) since = performance.now();
+    }
+  }
+
+  get #idleMs(): number {
+    return this.#options.idleMs ?? IDLE_MS;
+  }
+}
+
+const noteName = (variant: string): string => `probe-${variant.replaceAll(/[^\w.-]/g, '_')}`;

@@ -1,0 +1,37 @@
+import { serverError, ServiceError } from '../../errors/service-error.ts';
+import type { DecisionEvent, DecisionJob } from '../../jobs/decision.ts';
+import { type Engine, runs } from '../../engines/engine.ts';
+import { decideByLabels, type ScoringEngine } from './label-decisions.ts';
+import { decideBySimilarity } from './similarity-decisions.ts';
+
+/** Answers all questions of one job. @throws ServiceError, which passes on to the next variant where the engine cannot */
+export async function* decide(
+  engine: Engine<'chat' | 'embedding'>,
+  job: DecisionJob,
+  signal: AbortSignal,
+  onPrefill: () => void,
+): AsyncGenerator<DecisionEvent, void, undefined> {
+  const began = performance.now();
+  const { fingerprint } = engine;
+  onPrefill();
+  const progress = scores(engine)
+    ? yield* decideByLabels(engine, job, signal)
+    : await decideBySimilarity(embeddingOf(engine), job, signal);
+  yield {
+    type: 'done',
+    progress,
+    fingerprint,
+    timings: { queueMs: 0, computeMs: performance.now() - began },
+  };
+}
+
+const scores = (engine: Engine): engine is ScoringEngine => engine.score !== undefined;
+
+function embeddingOf(engine: Engine): Engine<'embedding'> {
+  if (runs(engine, 'embedding')) return engine;
+  const { wire } = serverError(
+    'model_unavailable',
+    `The engine behind ${engine.fingerprint} cannot score answers. Use an embedding model, or a model with a variant for WASM.`,
+  );
+  throw new ServiceError({ ...wire, passOn: true });
+}

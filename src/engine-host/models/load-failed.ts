@@ -1,0 +1,51 @@
+import type { Variant } from '../../catalog/catalog.ts';
+import { serverError, type ServiceError } from '../../errors/service-error.ts';
+import { printable } from '../../util/printable.ts';
+import { isOutOfMemory, outOfMemory } from '../../engines/out-of-memory.ts';
+
+/** The smallest module: its header alone. */
+const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+
+/** How Chromium, Firefox and WebKit say that a script of the site did not arrive. */
+const NO_SCRIPT = /dynamically imported module|importing a module script failed/i;
+
+const MAX_CAUSE = 300;
+
+/**
+ * Engines and hashes of downloads need WebAssembly.
+ * @throws ServiceError `model_load_failed` where the site's policy does not allow it
+ */
+export function requireWasm(variant: Variant): void {
+  try {
+    // oxlint-disable-next-line no-new -- it throws
+    new WebAssembly.Module(EMPTY_MODULE);
+  } catch (error) {
+    throw failed(
+      variant,
+      "the site's Content-Security-Policy does not allow WebAssembly. Add 'wasm-unsafe-eval' to its script-src, and reload the page.",
+      error,
+    );
+  }
+}
+
+/** Names the cause of a load that failed with anything but a ServiceError. */
+export function loadFailed(variant: Variant, cause: unknown): ServiceError {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  if (NO_SCRIPT.test(text))
+    return failed(
+      variant,
+      'a script of its engine could not be fetched. The site may have a new version: reload the page.',
+      cause,
+    );
+  if (isOutOfMemory(text)) return outOfMemory(variant.name, cause);
+  console.error(`localtext: ${variant.name} could not be loaded`, cause);
+  const paths = variant.files.map(({ path }) => path).join(', ');
+  return failed(
+    variant,
+    `its engine says: ${printable(text, MAX_CAUSE)}. Check its files (${paths}), or choose another model.`,
+    cause,
+  );
+}
+
+const failed = (variant: Variant, why: string, cause: unknown): ServiceError =>
+  serverError('model_load_failed', `The model ${variant.name} could not be loaded: ${why}`, cause);

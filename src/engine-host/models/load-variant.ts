@@ -1,0 +1,192 @@
+import { hasWeights, type Variant, type VariantBase, type WeightFile } from '../../catalog/catalog.ts';
+import type { LoadVariantOptions } from './loaded-model.ts';
+import type { WeightStore } from '../../model-files/weight-store.ts';
+import { abortable } from '../../util/async.ts';
+import type { PageServices } from '../../protocol/worker-control.ts';
+import {
+  type Backend,
+  type Engine,
+  type EngineContext,
+  type EnginePlugin,
+  type Engines,
+  runs,
+} from '../../engines/engine.ts';
+import { serverError, ServiceError } from '../../errors/service-error.ts';
+import type { ModelStorage } from '../../model-files/model-storage.ts';
+import type { BackendBenchmark } from '../backend-benchmark.ts';
+import { checkFormat, findBrokenJson } from '../../model-files/formats/check-format.ts';
+import { requireWasm } from './load-failed.ts';
+import { loadProgress, onlyForward } from './load-progress.ts';
+import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
+import type { StoredFile } from '../../model-files/stored-file.ts';
+import { FileReplaced } from '../../engines/engine-file.ts';
+
+/** An engine has a script and a WASM file. */
+const MAX_REPLACED = 2;
+
+export interface LoaderOptions {
+  engines: Engines;
+  store: Promise<WeightStore>;
+  sources: WeightSources;
+  modelStorage: Pick<ModelStorage, 'makeRoom' | 'makeMoreRoom' | 'used'>;
+  benchmark: Pick<BackendBenchmark, 'backend' | 'maybeRun' | 'disable'>;
+  /** Absolute URL of the folder with the engines' WASM files, ending in `/`. */
+  wasmUrl: string;
+  page: PageServices;
+}
+
+type Loaded = { engine: Engine; intact: true } | { engine: Engine | null; intact: false };
+
+/** Loads variants by their engines, with their files out of the store. */
+export class VariantLoader {
+  readonly #options: LoaderOptions;
+
+  constructor(options: LoaderOptions) {
+    this.#options = options;
+  }
+
+  async load(unresolved: Variant, given: LoadVariantOptions): Promise<Engine> {
+    const { benchmark, sources, modelStorage } = this.#options;
+    const options = { ...given, onProgress: onlyForward(given.onProgress) };
+    if (hasWeights(unresolved)) requireWasm(unresolved);
+    const variant = await sources.resolve(unresolved, options.signal);
+    const isMeasured = this.#on(variant, 'wasm') !== undefined;
+    const backend = isMeasured ? await benchmark.backend(variant) : null;
+    await modelStorage.makeRoom(variant.files);
+    const engine = await this.#load(variant, backend, options).catch((error: unknown) => {
+      if (backend !== 'webgpu' || options.signal.aborted) throw error;
+      // A GPU that was the faster once, and will not do now.
+      benchmark.disable(variant);
+      return this.#load(variant, 'wasm', options);
+    });
+    // Housekeeping: answers neither wait for it nor fail with it.
+    modelStorage
+      .used(variant)
+      .catch((error: unknown) => console.error('localtext: weights were not tidied', error));
+    if (isMeasured && runs(engine, 'embedding'))
+      benchmark
+        .maybeRun(variant, engine)
+        .catch((error: unknown) => console.warn('localtext: the GPU could not be measured', error));
+    return engine;
+  }
+
+  /** Loads a second engine on that backend, to be measured. */
+  async loadOn(unresolved: Variant, backend: Backend, signal: AbortSignal): Promise<Engine> {
+    const variant = await this.#options.sources.resolve(unresolved, signal);
+    return this.#loadIntact(this.#on(variant, backend) ?? variant, { signal, onProgress: () => undefined });
+  }
+
+  async #load(variant: Variant, backend: Backend | null, options: LoadVariantOptions): Promise<Engine> {
+    const onBackend = (backend && this.#on(variant, backend)) ?? variant;
+    for (let replaced = 0; ;) {
+      try {
+        return await this.#loadIntact(onBackend, options);
+      } catch (error) {
+        if (error instanceof FileReplaced && replaced++ < MAX_REPLACED) continue;
+        const full = error instanceof ServiceError && error.code === 'storage_full';
+        if (!full || options.signal.aborted) throw error;
+        await this.#options.modelStorage.makeMoreRoom(variant.files);
+      }
+    }
+  }
+
+  /** @throws ServiceError `weights_corrupt` when stored files are damaged and cannot be repaired */
+  async #loadIntact(variant: VariantBase, options: LoadVariantOptions): Promise<Engine> {
+    // Damaged chunks of a stored file are dropped by the first load, and downloaded again by the second.
+    for (let tries = 1; tries <= 2; tries++) {
+      const { engine, intact } = await this.#loadOnce(variant, options);
+      if (engine && intact) return engine;
+      await engine?.unload();
+    }
+    throw serverError(
+      'weights_corrupt',
+      `The stored weights of ${variant.name} are damaged and could not be repaired. The device's storage may be failing: free space, or use another device.`,
+    );
+  }
+
+  async #loadOnce(variant: VariantBase, options: LoadVariantOptions): Promise<Loaded> {
+    const store = await this.#options.store;
+    const progress = await loadProgress(store, variant.files, options);
+    const checks: Promise<boolean>[] = [];
+    const fetchFile = async (file: WeightFile): Promise<StoredFile> => {
+      const stored = await store.file(file, {
+        signal: options.signal,
+        onProgress: (...step) => progress.file(file, ...step),
+      });
+      progress.stored(file);
+      options.onFile?.(file.path, stored.from ?? 'unknown');
+      return stored;
+    };
+    const left = new Set(variant.files);
+    const given: { file: WeightFile; blob: Blob }[] = [];
+    const unusable = new AbortController();
+    const give = async (file: WeightFile): Promise<Blob> => {
+      left.delete(file);
+      const stored = await fetchFile(file);
+      checks.push(stored.intact);
+      await checkFormat(file, stored.blob);
+      given.push({ file, blob: stored.blob });
+      return stored.blob;
+    };
+    const context = this.#context(options, async (path) => {
+      const file = variant.files.find((candidate) => candidate.path === path);
+      if (!file) throw unlisted(variant, path);
+      try {
+        return await give(file);
+      } catch (error) {
+        unusable.abort(error);
+        throw error;
+      }
+    });
+    // The bytes are hashed during the load, not before it, so that a warm start does not wait for the check.
+    const loading = this.#engine(variant).load(variant, context);
+    // Not every engine ends its load when a file cannot be fetched: transformers.js may wait forever.
+    const [engine] = await Promise.allSettled([abortable(loading, unusable.signal)]);
+    if (engine.status === 'rejected') loading.then((late) => late.unload()).catch(() => undefined);
+    // What the engine can do without is stored too, so that the model is whole; a failure there is none of the engine's.
+    if (engine.status === 'fulfilled') await Promise.allSettled([...left].map(fetchFile));
+    const intact = (await Promise.all(checks)).every(Boolean);
+    if (engine.status === 'fulfilled') return { engine: engine.value, intact };
+    if (options.signal.aborted || isLacking(unusable.signal.reason)) throw engine.reason;
+    if (intact)
+      throw engine.reason instanceof ServiceError
+        ? engine.reason
+        : ((await findBrokenJson(given)) ?? engine.reason);
+    return { engine: null, intact };
+  }
+
+  #context({ signal, onProgress }: LoadVariantOptions, file: EngineContext['file']): EngineContext {
+    const { wasmUrl, page } = this.#options;
+    return {
+      ...page,
+      signal,
+      file,
+      wasm: (name) => new URL(name, wasmUrl).href,
+      onProgress: (loadedBytes, totalBytes, phase = 'load') => onProgress(phase, loadedBytes, totalBytes),
+    };
+  }
+
+  #on(variant: VariantBase, backend: Backend): VariantBase | undefined {
+    return this.#engine(variant).onBackend?.(variant, backend);
+  }
+
+  #engine({ name, engine }: VariantBase): EnginePlugin {
+    const plugin = this.#options.engines[engine];
+    if (plugin) return plugin;
+    throw serverError(
+      'model_unavailable',
+      `${name} runs on the engine ${engine}, which has no weights to load.`,
+    );
+  }
+}
+
+/** A failed download says nothing about the stored bytes. Damaged ones may look corrupt at first. */
+const isLacking = (reason: unknown): boolean =>
+  reason instanceof ServiceError && reason.code !== 'weights_corrupt';
+
+function unlisted({ name }: VariantBase, path: string): ServiceError {
+  return serverError(
+    'weights_unavailable',
+    `${name} needs the file ${path}, which the catalog does not list.`,
+  );
+}

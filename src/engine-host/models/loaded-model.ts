@@ -1,0 +1,180 @@
+import { type CatalogModel, type Variant, weightBytes } from '../../catalog/catalog.ts';
+import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
+import { showSpan } from '../../util/user-timing.ts';
+import { abortable, backoff } from '../../util/async.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import type { Engine } from '../../engines/engine.ts';
+import { KINDS } from '../../jobs/kinds.ts';
+import { SlotQueue } from '../../engines/slot-queue.ts';
+import { loadFailed } from './load-failed.ts';
+import { RateMeter } from './rate-meter.ts';
+
+export interface LoadVariantOptions {
+  signal: AbortSignal;
+  onProgress(
+    phase: 'download' | 'prepare' | 'load' | 'compile',
+    loadedBytes: number,
+    totalBytes: number,
+  ): void;
+  /** @param from the URL that it was downloaded from, `disk`, `cross-origin-storage` or `unknown` */
+  onFile?(path: string, from: string): void;
+}
+
+export type LoadVariant = (variant: Variant, options: LoadVariantOptions) => Promise<Engine>;
+
+export type Progress = Omit<LoadProgress, 'model'>;
+
+/** Pause before a failed load is retried. */
+const PAUSES = { firstMs: 1000, maxMs: 30_000 };
+
+/** One load, shared by all callers that wait for it. */
+interface Loading {
+  name: 'loading';
+  progress: Progress | null;
+  callers: Set<{ onProgress(progress: Progress): void }>;
+  abort: AbortController;
+  done: Promise<void>;
+}
+
+type State =
+  | { name: 'idle' }
+  | Loading
+  | { name: 'ready'; engine: Engine; progress: Progress }
+  /** Not loaded again before that time, in `performance.now()`. */
+  | { name: 'failed'; error: unknown; retryAt: number };
+
+/** One variant's place in memory: empty, being filled, or holding an engine. */
+export class LoadedModel {
+  readonly variant: Variant;
+  readonly queue: SlotQueue;
+  /** The source of each file, by path. */
+  readonly files = new Map<string, string>();
+  /** By `performance.now()`: when a request last used it. */
+  lastUsed = 0;
+  readonly #loadVariant: LoadVariant;
+  readonly #onChange: () => void;
+  #state: State = { name: 'idle' };
+  /** Failed loads in a row. */
+  #failures = 0;
+
+  constructor(variant: Variant, kind: CatalogModel['kind'], load: LoadVariant, onChange: () => void) {
+    this.variant = variant;
+    this.queue = new SlotQueue('isBatched' in KINDS[kind] ? Number.POSITIVE_INFINITY : 1);
+    this.#loadVariant = load;
+    this.#onChange = onChange;
+  }
+
+  get state(): ModelStatus['state'] {
+    return this.#state.name;
+  }
+
+  get engine(): Engine | null {
+    return this.#state.name === 'ready' ? this.#state.engine : null;
+  }
+
+  get error(): unknown {
+    return this.#state.name === 'failed' ? this.#state.error : null;
+  }
+
+  get progress(): Progress | null {
+    return 'progress' in this.#state ? this.#state.progress : null;
+  }
+
+  /** Resolves when the engine is loaded. All callers share one load, which is cancelled when the last one leaves. */
+  async load(signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<void> {
+    signal.throwIfAborted();
+    const state = this.#state;
+    if (state.name === 'ready') return;
+    if (state.name === 'failed' && performance.now() < state.retryAt) throw state.error;
+    const loading = state.name === 'loading' ? state : this.#begin();
+    const caller = { onProgress };
+    loading.callers.add(caller);
+    if (loading.progress) onProgress(loading.progress);
+    try {
+      await abortable(loading.done, signal);
+    } finally {
+      loading.callers.delete(caller);
+      if (loading.callers.size === 0 && this.#state === loading) {
+        // A new caller starts a new load instead of joining a cancelled one.
+        this.#become({ name: 'idle' });
+        loading.abort.abort(new DOMException('Nobody waits for this model any more.', 'AbortError'));
+      }
+    }
+  }
+
+  /** The engine is of no more use: the next request reloads it. */
+  async drop(engine: Engine): Promise<void> {
+    if (this.engine !== engine) return;
+    this.#become({ name: 'idle' });
+    await engine.unload().catch(() => undefined);
+  }
+
+  /** After a change of circumstances: a failed load may be retried immediately. */
+  resetBackoff(): void {
+    if (this.#state.name === 'failed') this.#state.retryAt = 0;
+  }
+
+  #become(state: State): void {
+    this.#state = state;
+    this.#onChange();
+  }
+
+  #begin(): Loading {
+    const loading: Loading = {
+      name: 'loading',
+      progress: null,
+      callers: new Set(),
+      abort: new AbortController(),
+      done: Promise.resolve(),
+    };
+    this.#become(loading);
+    loading.done = this.#run(loading);
+    loading.done.catch(() => undefined);
+    return loading;
+  }
+
+  async #run(loading: Loading): Promise<void> {
+    const began = performance.now();
+    const { signal } = loading.abort;
+    const report = (progress: Progress) => {
+      for (const { onProgress } of loading.callers) onProgress(progress);
+    };
+    const meter = new RateMeter();
+    try {
+      const engine = await this.#loadVariant(this.variant, {
+        signal,
+        onFile: (path, from) => this.files.set(path, from),
+        onProgress: (phase, loadedBytes, totalBytes) => {
+          if (this.#state !== loading) return;
+          const rate = phase === 'download' ? meter.add(loadedBytes) : null;
+          loading.progress = {
+            phase,
+            loadedBytes,
+            totalBytes,
+            ...(rate !== null && { bytesPerSecond: rate }),
+          };
+          report(loading.progress);
+          this.#onChange();
+        },
+      });
+      if (signal.aborted) {
+        await engine.unload();
+        throw signal.reason as Error;
+      }
+      this.#failures = 0;
+      this.queue.slots = engine.slots;
+      const totalBytes = weightBytes({ files: this.variant.files });
+      const progress: Progress = { phase: 'ready', loadedBytes: totalBytes, totalBytes };
+      this.#become({ name: 'ready', engine, progress });
+      report(progress);
+    } catch (thrown) {
+      if (signal.aborted || this.#state !== loading) throw thrown;
+      const error = thrown instanceof ServiceError ? thrown : loadFailed(this.variant, thrown);
+      const retryAt = performance.now() + backoff(this.#failures++, PAUSES);
+      this.#become({ name: 'failed', error, retryAt });
+      throw error;
+    } finally {
+      showSpan('load', performance.now() - began, { model: this.variant.name });
+    }
+  }
+}

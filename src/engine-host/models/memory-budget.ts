@@ -1,0 +1,110 @@
+import { type Catalog, hasWeights, type Variant, weightBytes } from '../../catalog/catalog.ts';
+import { estimateMemory, usableBytes } from '../../catalog/memory-estimate.ts';
+import type { VariantEstimate } from '../../protocol/worker-control.ts';
+import type { DownloadRate } from '../../model-files/download/download-rate.ts';
+import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
+import { delay, Mutex } from '../../util/async.ts';
+import type { Engines } from '../../engines/engine.ts';
+import type { LoadedModel } from './loaded-model.ts';
+
+/** What each variant takes of this device: memory, and time for what is still to be downloaded. */
+export class Estimates {
+  readonly #sources: Pick<WeightSources, 'downloadBytes'>;
+  readonly #rate: Pick<DownloadRate, 'bytesPerSecond'>;
+  readonly #engines: Engines;
+  /** By the variant's name; none of what runs elsewhere. */
+  readonly known = new Map<string, VariantEstimate>();
+
+  constructor(
+    sources: Pick<WeightSources, 'downloadBytes'>,
+    rate: Pick<DownloadRate, 'bytesPerSecond'>,
+    engines: Engines,
+  ) {
+    this.#sources = sources;
+    this.#rate = rate;
+    this.#engines = engines;
+  }
+
+  /** Looks up what is stored. Never rejects: the estimate is for people. */
+  async refresh({ models }: Pick<Catalog, 'models'>): Promise<void> {
+    const variants = models.flatMap((model) => model.variants);
+    await Promise.all(variants.map((variant) => this.#refresh(variant)));
+  }
+
+  async #refresh(variant: Variant): Promise<void> {
+    if (!hasWeights(variant)) return;
+    const downloadBytes = await this.#sources.downloadBytes(variant).catch(() => weightBytes(variant));
+    const { bytesPerSecond } = this.#rate;
+    this.known.set(variant.name, {
+      ...estimateMemory(variant, this.#engines),
+      downloadBytes,
+      ...(bytesPerSecond !== null && { downloadSeconds: Math.ceil(downloadBytes / bytesPerSecond) }),
+    });
+  }
+}
+
+/** Where the browser does not report memory: a modest device. */
+const UNKNOWN_GIB = 4;
+/** A load waits this long for requests to end, then exceeds the budget, which is an estimate. */
+const ROOM_TIMEOUT_MS = 10_000;
+const POLL_INTERVAL_MS = 50;
+
+export const defaultBudget = (memoryGiB: number | null): number => usableBytes(memoryGiB ?? UNKNOWN_GIB);
+
+/** Which models may be in memory together. The least recently used go first, never under a request. */
+export class MemoryBudget {
+  readonly #bytes: Promise<number>;
+  readonly #loadedModels: () => Iterable<LoadedModel>;
+  readonly #engines: Engines;
+  readonly #turns = new Mutex();
+  /** Have got their room, and may still be loading. */
+  readonly #admitted = new Set<Variant>();
+
+  constructor(bytes: Promise<number>, loadedModels: () => Iterable<LoadedModel>, engines: Engines) {
+    this.#engines = engines;
+    this.#bytes = bytes;
+    this.#loadedModels = loadedModels;
+  }
+
+  /** Runs a load once there is room for it. Loads get room one after another. */
+  async admit<T>(variant: Variant, signal: AbortSignal, load: () => Promise<T>): Promise<T> {
+    await this.#turns.run(() => this.#makeRoom(variant, signal));
+    this.#admitted.add(variant);
+    try {
+      return await load();
+    } catch (error) {
+      this.#admitted.delete(variant);
+      throw error;
+    }
+  }
+
+  /** @returns whether any model was unloaded */
+  async unloadIdle(): Promise<boolean> {
+    const idle = [...this.#loadedModels()].filter(isIdle);
+    await Promise.all(idle.map((loadedModel) => loadedModel.engine && loadedModel.drop(loadedModel.engine)));
+    return idle.length > 0;
+  }
+
+  async #makeRoom(variant: Variant, signal: AbortSignal): Promise<void> {
+    const budget = await this.#bytes;
+    const deadline = performance.now() + ROOM_TIMEOUT_MS;
+    const memoryCost = (each: Variant): number => estimateMemory(each, this.#engines).memoryBytes;
+    const needed = memoryCost(variant);
+    for (;;) {
+      signal.throwIfAborted();
+      const others = [...this.#loadedModels()].filter((each) => each.variant !== variant);
+      const inMemory = others.filter((each) => each.engine && memoryCost(each.variant) > 0);
+      const loading = others.filter((each) => each.state === 'loading' && this.#admitted.has(each.variant));
+      const taken = [...inMemory, ...loading].map((each) => each.variant);
+      const sum = taken.reduce((total, each) => total + memoryCost(each), 0);
+      if (taken.length === 0 || sum + needed <= budget) return;
+      const [oldest] = inMemory.filter(isIdle).toSorted((a, b) => a.lastUsed - b.lastUsed);
+      if (oldest?.engine) await oldest.drop(oldest.engine);
+      else if (performance.now() > deadline) return;
+      else await delay(POLL_INTERVAL_MS, signal);
+    }
+  }
+}
+
+const isIdle = ({ engine, queue }: LoadedModel): boolean =>
+  engine !== null && queue.running === 0 && queue.queued === 0;

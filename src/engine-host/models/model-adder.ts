@@ -1,0 +1,190 @@
+import {
+  type AddedModel,
+  type AddedModelRecord,
+  addedVariantName,
+  hasId,
+  isModelId,
+  toModelId,
+  withAdded,
+} from '../../catalog/added-models.ts';
+import type { Catalog, WeightFile } from '../../catalog/catalog.ts';
+import { requestError } from '../../errors/service-error.ts';
+import { Mutex } from '../../util/async.ts';
+import type { WeightsCommand } from '../../protocol/weights-command.ts';
+import type { LoadProgress } from '../../protocol/worker-control.ts';
+import { sha256 } from '../../util/sha256.ts';
+import type { ModelStorage } from '../../model-files/model-storage.ts';
+import type { Device } from '../../engines/device.ts';
+import { describeAddedModel } from './describe-model.ts';
+import {
+  asInvalidFile,
+  type FileStorage,
+  openSource,
+  type SourceAccess,
+  storeFiles,
+} from './model-source.ts';
+
+export interface ModelAdderOptions extends FileStorage, Omit<SourceAccess, 'store'> {
+  /** The site's own. */
+  catalog: Catalog;
+  added: AddedModelRecord[];
+  save(added: readonly AddedModelRecord[]): Promise<void>;
+  /** Makes a catalog with other added models the one in use. */
+  publish(catalog: Catalog): void;
+  modelStorage: Pick<ModelStorage, 'delete' | 'makeRoom' | 'unfinished'>;
+  device: Promise<Device>;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+}
+
+type AddCommand = Extract<WeightsCommand, { type: 'add' }>;
+
+/** The models that the user adds beside the site's catalog. */
+export class ModelAdder {
+  readonly #options: ModelAdderOptions;
+  #added: readonly AddedModelRecord[];
+  readonly #turns = new Mutex();
+
+  constructor(options: ModelAdderOptions) {
+    this.#options = options;
+    this.#added = options.added;
+    this.#turns
+      .run(() => options.modelStorage.unfinished.dropExpired())
+      .catch((error: unknown) => console.error('localtext: unfinished files were not removed', error));
+  }
+
+  /** One call at a time. Idempotent: the call is repeated on an engine that takes over. @throws ServiceError */
+  add(
+    command: AddCommand,
+    signal: AbortSignal,
+    onProgress: (progress: LoadProgress) => void,
+  ): Promise<AddedModel> {
+    return this.#turns.run(() => this.#add(command, signal, onProgress));
+  }
+
+  /** By its id, or its variant's name. */
+  has(target: string): boolean {
+    return this.#added.some((each) => isNamed(each, target));
+  }
+
+  /** @throws ServiceError 400 */
+  async rename(target: string, id: string): Promise<void> {
+    const record = this.#find(target);
+    if (id === target) return;
+    this.#requireFree(id);
+    await this.#publish(
+      this.#added.map((each) => (each === record ? { ...each, model: { ...each.model, id } } : each)),
+    );
+  }
+
+  /** @throws ServiceError 400, also while requests run on it */
+  async delete(target: string): Promise<void> {
+    const { name } = this.#find(target).variant;
+    await this.#options.modelStorage.delete(name);
+    // Another call may have changed the list in the meantime.
+    await this.#publish(this.#added.filter(({ variant }) => variant.name !== name));
+  }
+
+  async #add(
+    { id: wanted, source, keepTemplateText }: AddCommand,
+    signal: AbortSignal,
+    onProgress: (progress: LoadProgress) => void,
+  ): Promise<AddedModel> {
+    signal.throwIfAborted();
+    const store = await this.#options.store;
+    const opened = await openSource(source, { ...this.#options, store }, signal);
+    const device = await this.#options.device;
+    const described = await describeAddedModel(opened, device, keepTemplateText).catch(asInvalidFile);
+    const { files, projector } = described;
+    const { name, bytes } = described.model;
+    // The same model again is no conflict.
+    const holder = this.#added.find(({ model }) => model.id === wanted);
+    if (wanted !== null && holder?.model.bytes !== bytes) this.#requireFree(wanted);
+    const slug = toModelId(name);
+    const storing = { files, bytes, slug, signal, onProgress };
+    return storeFiles(this.#options, storing, async (stored) => {
+      const weights = stored.map((file, index) =>
+        projector && files[index] === projector ? { ...file, role: 'projector' as const } : file,
+      );
+      const same = this.#added.find(({ variant }) => sameFiles(variant.files, weights));
+      if (same) return requireSameId(same.model, wanted);
+      const id = wanted ?? this.#unusedId(slug);
+      this.#requireFree(id);
+      const created = Math.floor((this.#options.now ?? Date.now)() / 1000);
+      const model: AddedModel = { id, ...described.model, created };
+      const variant = {
+        ...described.variant,
+        name: addedVariantName(slug, await contentHash(weights)),
+        files: weights,
+      };
+      await this.#publish([...this.#added, { model, variant }]);
+      return model;
+    });
+  }
+
+  async #publish(added: readonly AddedModelRecord[]): Promise<void> {
+    await this.#options.save(added);
+    this.#added = added;
+    this.#options.publish(withAdded(this.#options.catalog, added));
+  }
+
+  #find(target: string): AddedModelRecord {
+    const found = this.#added.find((each) => isNamed(each, target));
+    if (found) return found;
+    throw requestError(
+      400,
+      `${target} is no model that was added in this browser. models.list() names those that were.`,
+      'model_not_added',
+      'target',
+    );
+  }
+
+  #isTaken(id: string): boolean {
+    return hasId(this.#options.catalog, id) || this.#added.some(({ model }) => model.id === id);
+  }
+
+  #requireFree(id: string): void {
+    if (!isModelId(id)) throw invalidId(id);
+    if (this.#isTaken(id))
+      throw requestError(
+        400,
+        `The id ${id} is taken by another model. Choose another.`,
+        'model_id_taken',
+        'id',
+      );
+  }
+
+  #unusedId(slug: string): string {
+    let id = slug;
+    for (let number = 2; this.#isTaken(id); number++) id = `${slug}-${number}`;
+    return id;
+  }
+}
+
+/** @throws ServiceError 400 `model_exists` when it is to have another id */
+function requireSameId(model: AddedModel, wanted: string | null): AddedModel {
+  if (wanted === null || wanted === model.id) return model;
+  throw requestError(
+    400,
+    `This model was added before, as ${model.id}. Use that id, or rename or remove the model.`,
+    'model_exists',
+    'source',
+  );
+}
+
+const isNamed = ({ model, variant }: AddedModelRecord, target: string): boolean =>
+  model.id === target || variant.name === target;
+
+const hashOf = (file: WeightFile): string => file.sha256;
+
+/** Computes a hash over all files: models that share a file have different names. */
+const contentHash = async (files: readonly WeightFile[]): Promise<string> =>
+  files.length === 1 ? files.map(hashOf).join() : sha256(new TextEncoder().encode(files.map(hashOf).join()));
+
+const sameFiles = (a: readonly WeightFile[], b: readonly WeightFile[]): boolean =>
+  a.map(hashOf).join() === b.map(hashOf).join();
+
+function invalidId(id: string) {
+  const message = `The id ${JSON.stringify(id.slice(0, 100))} is not allowed. Use 1 to 100 letters, digits and . _ - + : @, and begin with a letter or digit.`;
+  return requestError(400, message, 'invalid_value', 'id');
+}

@@ -1,0 +1,301 @@
+import { type Catalog, type CatalogModel, hasWeights, type Variant } from '../../catalog/catalog.ts';
+import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts';
+import { abortable } from '../../util/async.ts';
+import { answers, type Job, type Kind } from '../../jobs/kinds.ts';
+import type { Engine, Engines } from '../../engines/engine.ts';
+import { ENGINES } from '../../engines/registry.ts';
+import { toWireError } from '../../errors/engine-errors.ts';
+import { requestError } from '../../errors/service-error.ts';
+import { MemoryBudget } from './memory-budget.ts';
+import type { ModelFacts } from '../../protocol/model-facts.ts';
+import { modelFacts } from './model-facts.ts';
+import { modelStatus, noVariant, type VariantFacts } from './model-status.ts';
+import { LoadedModel, type LoadVariant } from './loaded-model.ts';
+import type { Plan, PlanVariants } from './variant-choice.ts';
+
+/** An engine with such an error is of no more use; the next request reloads it, or the variant after it. */
+const FATAL = new Set(['engine_crashed', 'device_lost', 'out_of_memory']);
+
+/** Failures of a load that would be the same a second time. */
+const PERMANENT_FAILURES = new Set(['out_of_memory', 'device_unsupported']);
+
+/** Loads of a variant that ended in the loss of its GPU, before others are tried in its place. */
+const MAX_LOSSES = 2;
+
+/** Which of a model's variants a request may use. */
+type Limit = Pick<Job, 'variants' | 'deviceOnly'>;
+
+type OnProgress = (progress: LoadProgress) => void;
+
+export interface ModelManagerOptions {
+  catalog: Catalog;
+  load: LoadVariant;
+  onChange?: () => void;
+  /** Default: a model's variants in the catalog's order. */
+  plan?: PlanVariants;
+  /** Bytes that models may take in memory together. Default: unlimited. */
+  budgetBytes?: Promise<number>;
+  facts?: VariantFacts;
+  /** Default: those of this package. */
+  engines?: Engines;
+  onDeviceLost?: (variant: Variant) => void;
+  /** Called with each first part of an answer. */
+  onFirstToken?: (variant: Variant) => void;
+}
+
+/** Which models are in memory. Ids that stand on the same weights share one engine and one queue. */
+export class ModelManager {
+  #catalog: Catalog;
+  readonly #load: LoadVariant;
+  readonly #onChange: () => void;
+  readonly #plan: PlanVariants;
+  readonly #loadedModels = new Map<string, LoadedModel>();
+  readonly #plans = new Map<string, Plan>();
+  readonly #losses = new Map<string, number>();
+  readonly #faults = new Map<string, string>();
+  readonly #memory: MemoryBudget;
+  readonly #facts: VariantFacts;
+  readonly #engines: Engines;
+  readonly #onDeviceLost: (variant: Variant) => void;
+  readonly onFirstToken: (variant: Variant) => void;
+
+  constructor({
+    catalog,
+    load,
+    onChange = () => undefined,
+    plan = inOrder,
+    budgetBytes = Promise.resolve(Number.POSITIVE_INFINITY),
+    facts = {},
+    engines = ENGINES,
+    onDeviceLost = () => undefined,
+    onFirstToken = () => undefined,
+  }: ModelManagerOptions) {
+    this.onFirstToken = onFirstToken;
+    this.#onDeviceLost = onDeviceLost;
+    this.#facts = facts;
+    this.#catalog = catalog;
+    this.#engines = engines;
+    this.#memory = new MemoryBudget(budgetBytes, () => this.#loadedModels.values(), engines);
+    this.#load = (variant, options) =>
+      this.#memory.admit(variant, options.signal, () => load(variant, options));
+    this.#onChange = onChange;
+    this.#plan = plan;
+  }
+
+  /** The model that answers for this id: the first variant that has not failed for good. */
+  loadedModel(id: string, kind?: Kind, limit: Limit = {}): LoadedModel {
+    const model = this.#model(id, kind);
+    const plan = this.#plans.get(id);
+    const loadedModels = this.#allowed(model, limit, plan?.candidates);
+    const loadedModel = loadedModels.find(({ state }) => state !== 'failed') ?? loadedModels[0];
+    if (!loadedModel) throw noVariant(id, plan?.reasons ?? [], limit.deviceOnly);
+    return loadedModel;
+  }
+
+  /**
+   * Loads the model unless it is in memory, going through its variants in order. `replan`: the browser may have a model of its
+   * own by now.
+   * @throws the last variant's error, when none could be loaded
+   */
+  async ready(
+    id: string,
+    signal: AbortSignal,
+    { onProgress, replan, ...limit }: { onProgress?: OnProgress; replan?: boolean } & Limit = {},
+  ): Promise<LoadedModel> {
+    const model = this.#model(id);
+    if (replan && (this.#lacksExternal(model) || this.#endedTab(model))) this.#plans.delete(id);
+    const plan = await abortable(this.#planned(model), signal);
+    let failure: unknown = null;
+    const candidates = this.#allowed(model, limit, plan.candidates);
+    for (const [at, loadedModel] of candidates.entries()) {
+      const { variant } = loadedModel;
+      const later = candidates.slice(at + 1);
+      if (loadedModel.state === 'failed' && later.some(({ state }) => state === 'ready')) continue;
+      const load = () =>
+        abortable(
+          loadedModel.load(signal, (progress) => onProgress?.({ model: id, ...progress })),
+          signal,
+        );
+      try {
+        await load().catch(async (error: unknown) => {
+          signal.throwIfAborted();
+          // Unloading other models may free the memory that it lacks.
+          const short = toWireError(error).code === 'out_of_memory';
+          if (!short || !(await this.#memory.unloadIdle())) throw error;
+          loadedModel.resetBackoff();
+          await load();
+        });
+        loadedModel.lastUsed = performance.now();
+        // Includes the variants that failed before, so that the status shows them.
+        await this.#planned(model);
+        return loadedModel;
+      } catch (error) {
+        signal.throwIfAborted();
+        failure = error;
+        if (later.length > 0) this.#giveUp(variant, error);
+      }
+    }
+    throw failure ?? noVariant(id, plan.reasons, limit.deviceOnly);
+  }
+
+  #endedTab({ id }: CatalogModel): boolean {
+    return this.#plans.get(id)?.reasons.some(({ endedTab }) => endedTab) ?? false;
+  }
+
+  /** The model's variants after this one that the request may use, by their names. */
+  after(id: string, { name }: Variant, limit: Limit): string[] {
+    const candidates = this.#allowed(this.#model(id), limit, this.#plans.get(id)?.candidates);
+    const names = candidates.map(({ variant }) => variant.name);
+    return names.slice(names.indexOf(name) + 1);
+  }
+
+  /** Whether a variant that the browser itself runs is not a candidate: it may be available by now. */
+  #lacksExternal({ id, variants }: CatalogModel): boolean {
+    const external = variants.find((variant) => !hasWeights(variant));
+    return external !== undefined && !this.#plans.get(id)?.candidates.includes(external);
+  }
+
+  /** What this device cannot run is not tried a second time. */
+  #giveUp({ name }: Variant, error: unknown): void {
+    const { code, message } = toWireError(error);
+    if (code === null || !PERMANENT_FAILURES.has(code)) return;
+    this.#faults.set(name, `could not be loaded: ${message}`);
+    this.#plans.clear();
+  }
+
+  /** Models were added or removed; what is in memory of the others stays. */
+  setCatalog(catalog: Catalog): void {
+    this.#catalog = catalog;
+    const variants = new Set(catalog.models.flatMap((model) => model.variants.map(({ name }) => name)));
+    for (const id of this.#plans.keys())
+      if (!catalog.models.some((model) => model.id === id)) this.#plans.delete(id);
+    for (const name of this.#loadedModels.keys()) {
+      if (variants.has(name)) continue;
+      this.#loadedModels.delete(name);
+      this.#faults.delete(name);
+    }
+  }
+
+  /** Chooses a variant for every model before the first request, so that the status can show it. */
+  async planAll(): Promise<void> {
+    await Promise.all(this.#catalog.models.map((model) => this.#planned(model)));
+    this.#onChange();
+  }
+
+  /** An engine has failed: with a fatal error it is dropped, and after two lost GPUs, or failures of the browser's own model, its variant is tried no more. */
+  async failed(loadedModel: LoadedModel, engine: Engine, error: unknown): Promise<void> {
+    const { code } = toWireError(error);
+    if (code === null || !FATAL.has(code) || loadedModel.engine !== engine) return;
+    const { variant } = loadedModel;
+    const { name } = variant;
+    if (code === 'device_lost') this.#onDeviceLost(variant);
+    if (code === 'device_lost' || !hasWeights(variant)) {
+      const losses = (this.#losses.get(name) ?? 0) + 1;
+      this.#losses.set(name, losses);
+      const what = hasWeights(variant) ? 'lost the GPU' : 'failed';
+      if (losses >= MAX_LOSSES) this.#faults.set(name, `${what} ${losses} times`);
+    }
+    this.#plans.clear();
+    await loadedModel.drop(engine);
+  }
+
+  /** Name of the variant that answers for a model, or would; undefined: not chosen yet. */
+  chosen(id: string): string | undefined {
+    const candidates = this.#plans.get(id)?.candidates ?? [];
+    const working = candidates.find(({ name }) => {
+      const loadedModel = this.#loadedModels.get(name);
+      return !loadedModel || loadedModel.state !== 'failed';
+    });
+    return (working ?? candidates[0])?.name;
+  }
+
+  /** By id, where a variant has been chosen. `exactBytes`: null where only the hub knows. */
+  async facts(exactBytes: (variant: Variant) => Promise<number | null>): Promise<Record<string, ModelFacts>> {
+    const facts: Record<string, ModelFacts> = {};
+    for (const model of this.#catalog.models) {
+      const chosen = this.chosen(model.id);
+      const variant = model.variants.find(({ name }) => name === chosen);
+      if (!variant) continue;
+      const bytes = await exactBytes(variant);
+      const loadedModel = this.#loadedModels.get(variant.name);
+      facts[model.id] = modelFacts(model, variant, bytes, loadedModel, this.#engines);
+    }
+    return facts;
+  }
+
+  /** Whether a variant is in memory, or on its way there. */
+  inUse(variant: string): boolean {
+    const state = this.#loadedModels.get(variant)?.state;
+    return state === 'ready' || state === 'loading';
+  }
+
+  /** Takes a variant out of memory, unless it is being loaded or answers requests: then false. */
+  async release(variant: string): Promise<boolean> {
+    const loadedModel = this.#loadedModels.get(variant);
+    if (!loadedModel || loadedModel.state === 'idle' || loadedModel.state === 'failed') return true;
+    const { engine, queue } = loadedModel;
+    if (!engine || queue.running + queue.queued > 0) return false;
+    await loadedModel.drop(engine);
+    return true;
+  }
+
+  /** Whether any request runs, or any model is being loaded. */
+  get busy(): boolean {
+    return [...this.#loadedModels.values()].some(
+      ({ state, queue }) => state === 'loading' || queue.running + queue.queued > 0,
+    );
+  }
+
+  /** Reloads a variant, unless requests use it. */
+  async reload(variant: string): Promise<void> {
+    const loadedModel = this.#loadedModels.get(variant);
+    if (!loadedModel?.engine || !(await this.release(variant))) return;
+    await loadedModel.load(new AbortController().signal, () => undefined);
+  }
+
+  /** Kept until something fails: what a model runs on should not change from one request to the next. */
+  async #planned(model: CatalogModel): Promise<Plan> {
+    const known = this.#plans.get(model.id);
+    if (known) return known;
+    const plan = await this.#plan(model, this.#faults);
+    if (plan.candidates.length > 0) this.#plans.set(model.id, plan);
+    return plan;
+  }
+
+  status(): ModelStatus[] {
+    return this.#catalog.models.map((model) => {
+      const plan = this.#plans.get(model.id);
+      const variants = plan?.candidates ?? model.variants;
+      const loadedModels = variants.flatMap(({ name }) => this.#loadedModels.get(name) ?? []);
+      return modelStatus(model, plan, loadedModels, this.#facts);
+    });
+  }
+
+  #model(id: string, kind?: Kind): CatalogModel {
+    const model = this.#catalog.models.find((candidate) => candidate.id === id);
+    if (!model || (kind && !answers(model.kind, kind))) {
+      throw requestError(400, `There is no ${kind ?? ''} model ${id} here.`, 'model_not_found', 'model');
+    }
+    return model;
+  }
+
+  #allowed(
+    { kind, variants }: CatalogModel,
+    { variants: names }: Limit,
+    candidates = variants,
+  ): LoadedModel[] {
+    return candidates.flatMap((variant) =>
+      names && !names.includes(variant.name) ? [] : this.#loadedModelOf(variant, kind),
+    );
+  }
+
+  #loadedModelOf(variant: Variant, kind: CatalogModel['kind']): LoadedModel {
+    const known = this.#loadedModels.get(variant.name);
+    if (known) return known;
+    const loadedModel = new LoadedModel(variant, kind, this.#load, this.#onChange);
+    this.#loadedModels.set(variant.name, loadedModel);
+    return loadedModel;
+  }
+}
+
+const inOrder: PlanVariants = async ({ variants }) => ({ candidates: variants, reasons: [] });

@@ -1,0 +1,128 @@
+import { type CatalogModel, type DeviceNeeds, type Variant } from '../../catalog/catalog.ts';
+import { estimateMemory, formatBytes, memoryShortage } from '../../catalog/memory-estimate.ts';
+import type { VariantReason } from '../../protocol/worker-control.ts';
+import type { Device, Gpu } from '../../engines/device.ts';
+import type { Engines } from '../../engines/engine.ts';
+import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
+
+export interface Plan {
+  /** Variants that this device can run and whose weights can be fetched, best first. */
+  candidates: Variant[];
+  /** Why the first was chosen, and why each one before it was skipped. */
+  reasons: VariantReason[];
+}
+
+/** Which of a model's variants to try, in which order; `faults` of those that have failed for good, by name. */
+export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, string>) => Promise<Plan>;
+
+export interface PlannerOptions {
+  device: Promise<Device>;
+  sources: Pick<WeightSources, 'fault' | 'missingBytes'>;
+  engines: Engines;
+  /** Names of variants that the page prefers, the most wanted first. */
+  prefer?: readonly string[];
+  /** Names of variants with which a tab has ended. Where another can run, they are skipped. */
+  fatal?: () => Promise<readonly string[]>;
+}
+
+/** Orders a model's variants by what the device can do and where its weights are available. */
+export function variantPlanner(options: PlannerOptions): PlanVariants {
+  const { device, sources, engines, prefer = [], fatal = async () => [] } = options;
+  /** Asks a hub, or for a manifest, only for what the device can run. */
+  const faultOf = async (variant: Variant): Promise<string | undefined> =>
+    unmetNeed(variant, await device, await sources.missingBytes(variant), engines) ??
+    (await sources.fault(variant));
+  const reservation = async (variant: Variant): Promise<string | undefined> => {
+    if (!variant.optIn || prefer.includes(variant.name)) return undefined;
+    if (variant.optIn === true) return 'is used only when a page prefers it';
+    const isStored = (await sources.missingBytes(variant)) === 0;
+    return isStored ? undefined : 'is used only where its weights are stored already';
+  };
+  return async ({ variants }, faults) => {
+    let candidates: Variant[] = [];
+    const skipped: VariantReason[] = [];
+    for (const variant of inOrder(variants, prefer)) {
+      const { name, engine } = variant;
+      const reason = (await reservation(variant)) ?? faults.get(name) ?? (await faultOf(variant));
+      if (reason === undefined) candidates.push(variant);
+      else if (candidates.length === 0) skipped.push({ variant: name, engine, chosen: false, reason });
+    }
+    const ended = await fatal();
+    const others = candidates.filter(({ name }) => !ended.includes(name));
+    if (others.length > 0) {
+      for (const { name: variant, engine } of candidates.slice(0, candidates.indexOf(others[0] as Variant)))
+        skipped.push({ variant, engine, chosen: false, reason: ENDED_TAB, endedTab: true });
+      candidates = others;
+    }
+    const [first] = candidates;
+    if (!first) return { candidates, reasons: skipped };
+    const { name, engine } = first;
+    const reason = prefer.includes(name)
+      ? 'preferred, and this device can run it'
+      : describe(needsOf(first, engines), await device);
+    return { candidates, reasons: [{ variant: name, engine, chosen: true, reason }, ...skipped] };
+  };
+}
+
+const ENDED_TAB =
+  'ended its tab the last time it was loaded: it may be too large for this device. ready(id, { retry: true }) tries it again';
+
+/** Variants that the page prefers, then the others, each in their order. */
+function inOrder(variants: readonly Variant[], prefer: readonly string[]): Variant[] {
+  const rank = ({ name }: Variant): number => {
+    const place = prefer.indexOf(name);
+    return place >= 0 ? place : prefer.length;
+  };
+  return variants.toSorted((a, b) => rank(a) - rank(b));
+}
+
+type Needs = Required<Pick<DeviceNeeds, 'webgpu' | 'features' | 'cores'>>;
+
+/** A software GPU is slower than WASM: `webgpu: false` accepts one. */
+function needsOf({ engine, needs = {} }: Variant, engines: Engines): Needs {
+  const { features = [], cores = 1, webgpu = engines[engine]?.needsGpu ?? false } = needs;
+  return { features, cores, webgpu: webgpu || features.length > 0 };
+}
+
+/** As a phrase that follows the variant's name. */
+function unmetNeed(
+  variant: Variant,
+  device: Device,
+  missingBytes: number,
+  engines: Engines,
+): string | undefined {
+  const { webgpu, features, cores } = needsOf(variant, engines);
+  return (
+    (webgpu ? gpuFault(device.gpu, features) : undefined) ??
+    coresFault(cores, device.cores) ??
+    memoryShortage(estimateMemory(variant, engines).memoryBytes, device.memoryGiB) ??
+    downloadFault(missingBytes, device)
+  );
+}
+
+function gpuFault(gpu: Gpu | null, features: readonly string[]): string | undefined {
+  if (!gpu) return 'needs WebGPU, which this browser does not offer here';
+  if (gpu.fallback) return 'needs a GPU, and WebGPU runs in software here';
+  const missing = features.find((feature) => !gpu.features.includes(feature));
+  return missing === undefined ? undefined : `needs ${missing}, which this GPU lacks`;
+}
+
+const coresFault = (needed: number, cores: number): string | undefined =>
+  needed > cores ? `needs ${needed} processor cores, and this device has ${cores}` : undefined;
+
+const SAVE_DATA_BYTES = 256 * 1e6;
+
+function downloadFault(bytes: number, { storage, saveData }: Device): string | undefined {
+  if (bytes === 0) return undefined;
+  const free = storage === null ? null : storage.quotaBytes - storage.usedBytes;
+  if (free !== null && bytes > free)
+    return `needs ${formatBytes(bytes)} of storage, and ${formatBytes(free)} are free`;
+  if (saveData && bytes > SAVE_DATA_BYTES)
+    return `is a download of ${formatBytes(bytes)}, and this device is asked to save data`;
+  return undefined;
+}
+
+function describe({ webgpu }: Needs, { gpu }: Device): string {
+  if (gpu && webgpu) return `the first that this device can run, on its GPU (${gpu.name})`;
+  return 'the first that this device can run';
+}

@@ -1,0 +1,103 @@
+import { isContextLengthError } from '../../errors/engine-errors.ts';
+import { type ChatEvent, type ChatJob, type Constraint, imagesOf } from '../../jobs/chat.ts';
+import type { EventOf, JobKinds, JobOf, Kind, ModelKind } from '../../jobs/kinds.ts';
+import { dropOldestTurns, MAX_TRUNCATIONS } from './truncate-messages.ts';
+import type { Engine } from '../../engines/engine.ts';
+
+/** How a kind of job is run. */
+interface JobRules<K extends Kind> {
+  /** Completes the job before it takes a place in the queue. @throws ServiceError 400 */
+  prepare?(
+    request: { job: JobOf<K>; imageOrigins: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<JobOf<K>>;
+  /** Turns the job into what the engine takes. @throws ServiceError 400 */
+  compile?(
+    engine: Engine<JobKinds[K]['model']>,
+    job: JobOf<K>,
+  ): Promise<{ job: JobOf<K>; loosened?: string[] }>;
+  run(
+    engine: Engine<JobKinds[K]['model']>,
+    job: JobOf<K>,
+    signal: AbortSignal,
+    onPrefill: () => void,
+  ): AsyncIterable<EventOf<K>>;
+}
+
+const alone = <K extends ModelKind>(
+  engine: Engine<K>,
+  job: JobOf<K>,
+  signal: AbortSignal,
+  onPrefill: () => void,
+): AsyncIterable<EventOf<K>> => engine.run(job, signal, onPrefill);
+
+const RULES: { [K in Kind]: JobRules<K> } = {
+  chat: {
+    prepare: async ({ job, imageOrigins }, signal) => {
+      const images = imagesOf(job.input);
+      if (images.length === 0 || !('messages' in job.input)) return job;
+      const { fetchImages } = await import('./fetch-images.ts');
+      const fetched = await fetchImages(images, imageOrigins, signal);
+      const messages = job.input.messages.map((message) =>
+        'images' in message && message.images ? { ...message, images: message.images.map(fetched) } : message,
+      );
+      return { ...job, input: { messages } };
+    },
+    compile: withGrammar,
+    run: (engine, job, signal, onPrefill) =>
+      job.truncate ? truncating(engine, job, signal, onPrefill) : engine.run(job, signal, onPrefill),
+  },
+  embedding: { run: alone },
+  transcription: { run: alone },
+  decision: {
+    prepare: async ({ job, imageOrigins }, signal) => {
+      const { images } = job.input;
+      if (!images) return job;
+      const { fetchImages } = await import('./fetch-images.ts');
+      const fetched = await fetchImages(images, imageOrigins, signal);
+      return { ...job, input: { ...job.input, images: images.map(fetched) } };
+    },
+    async *run(...given) {
+      yield* (await import('../decisions/decide.ts')).decide(...given);
+    },
+  },
+};
+
+export const rulesOf = <K extends Kind>(kind: K): JobRules<K> => RULES[kind];
+
+const ANY_OBJECT: Constraint = { kind: 'json_schema', schema: { type: 'object' } };
+
+/** Replaces the JSON Schema of a job by its grammar. */
+async function withGrammar(
+  { takesSchemas }: Engine<'chat'>,
+  job: ChatJob,
+): Promise<{ job: ChatJob; loosened?: string[] }> {
+  const constraint = job.constraint?.kind === 'json_object' ? ANY_OBJECT : job.constraint;
+  if (takesSchemas || constraint?.kind !== 'json_schema' || job.countOnly) return { job };
+  const { compileSchema } = await import('../../grammar/compile-schema.ts');
+  const { gbnf, loosened } = compileSchema(constraint);
+  return {
+    job: { ...job, constraint: { kind: 'grammar', gbnf } },
+    ...(loosened.length > 0 && { loosened }),
+  };
+}
+
+/** A conversation that does not fit is tried again without its oldest turns. */
+async function* truncating(
+  engine: Engine<'chat'>,
+  job: ChatJob,
+  signal: AbortSignal,
+  onPrefill: () => void,
+): AsyncGenerator<ChatEvent, void, undefined> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return yield* engine.run(job, signal, onPrefill);
+    } catch (error) {
+      if (!isContextLengthError(error) || !('messages' in job.input)) throw error;
+      const share = tries < MAX_TRUNCATIONS ? error.share : 0;
+      const messages = dropOldestTurns(job.input.messages, share);
+      if (!messages) throw error;
+      job = { ...job, input: { messages } };
+    }
+  }
+}

@@ -1,0 +1,182 @@
+import { toWireError } from '../../errors/engine-errors.ts';
+import { serverError } from '../../errors/service-error.ts';
+import {
+  answers,
+  type EventOf,
+  type Job,
+  type JobEvent,
+  type JobKinds,
+  type JobOf,
+  type Kind,
+  KINDS,
+  limited,
+} from '../../jobs/kinds.ts';
+import type { Origin, StageFacts, WaitingStage } from '../../protocol/engine-port.ts';
+import { abortable } from '../../util/async.ts';
+import { showSpan, type SpanDetail } from '../../util/user-timing.ts';
+import type { LoadedModel } from '../models/loaded-model.ts';
+import type { ModelManager } from '../models/model-manager.ts';
+import type { Engine } from '../../engines/engine.ts';
+import type { Claim } from '../../engines/slot-queue.ts';
+import { rulesOf } from './job-rules.ts';
+
+/** Told why nothing has come yet, and what is known already. */
+export type OnStage = (stage: WaitingStage, facts?: StageFacts) => void;
+
+export interface Reader<K extends Kind> {
+  onStage: OnStage;
+  /** Takes the next event. The engine generates no further until it resolves. */
+  send(event: EventOf<K>): Promise<void> | void;
+}
+
+/** Thrown where a job gives way to others: its asker asks again. */
+export class JobPaused extends Error {}
+
+/** Tokens of a reply that is short enough to run to its end. */
+const SHORT_REPLY = 128;
+
+const givesWay = (job: Job, origin: Origin | undefined): boolean =>
+  job.kind === 'chat' && origin?.background === true && !((job.maxTokens ?? Infinity) <= SHORT_REPLY);
+
+export interface JobRequest<K extends Kind> {
+  id: string;
+  job: JobOf<K>;
+  imageOrigins: readonly string[];
+  origin?: Origin;
+  pauses?: number;
+}
+
+/**
+ * Waits for the model and for a slot in it, then passes the engine's events on. A variant that cannot do what the request asks
+ * for leaves it to the next one.
+ */
+export async function serveJob<K extends Kind>(
+  modelManager: ModelManager,
+  request: JobRequest<K>,
+  signal: AbortSignal,
+  reader: Reader<K>,
+): Promise<void> {
+  const { kind } = request.job;
+  for (let job = (await rulesOf<K>(kind).prepare?.(request, signal)) ?? request.job; ;) {
+    const variants = await serveOnce(modelManager, { ...request, job }, signal, reader);
+    if (!variants) return;
+    job = limited(job, { variants });
+  }
+}
+
+/** @returns the model's next variants, which are to run the job; null when it is done */
+async function serveOnce<K extends Kind>(
+  modelManager: ModelManager,
+  { id, job, origin, pauses = 0 }: JobRequest<K>,
+  signal: AbortSignal,
+  { onStage, send }: Reader<K>,
+): Promise<string[] | null> {
+  const began = performance.now();
+  const turn = new AbortController();
+  const pause = (): void => turn.abort(new JobPaused('The job gives way to others.'));
+  const claim = { client: origin?.client ?? '', pauses, ...(givesWay(job, origin) && { onPause: pause }) };
+  const either = AbortSignal.any([signal, turn.signal]);
+  const { loadedModel, engine, leave } = await enterQueue(modelManager, job, either, onStage, claim);
+  try {
+    onStage('checking');
+    const queueMs = performance.now() - began;
+    const detail = { requestId: id, model: job.model };
+    showSpan('queue', queueMs, detail);
+    const onPrefill = () => onStage('prefill', { servedBy: engine.fingerprint });
+    const { run, compile } = rulesOf<K>(job.kind);
+    const compiled = (await compile?.(engine, job)) ?? { job };
+    if (compiled.loosened) onStage('checking', { loosened: compiled.loosened });
+    const events = run(engine, compiled.job, either, onPrefill);
+    let hasBegun = false;
+    for await (const event of events) {
+      if (!hasBegun && event.type !== 'accepted') {
+        hasBegun = true;
+        modelManager.onFirstToken(loadedModel.variant);
+      }
+      if (event.type === 'done') {
+        showTimings(event.timings, detail);
+        event.timings.queueMs = queueMs;
+      }
+      // A reader without credit must not hold a slot that another is to have.
+      await abortable(Promise.resolve(send(event)), either);
+    }
+    return null;
+  } catch (error) {
+    const variants =
+      !either.aborted && toWireError(error).passOn
+        ? modelManager.after(job.model, loadedModel.variant, job)
+        : [];
+    await modelManager.failed(loadedModel, engine, error);
+    either.throwIfAborted();
+    if (variants.length === 0) throw error;
+    return variants;
+  } finally {
+    leave();
+  }
+}
+
+/** The engine has just ended; it spent the time before its prefill on the template and on other jobs. */
+function showTimings(timings: Extract<JobEvent, { type: 'done' }>['timings'], detail: SpanDetail): void {
+  const now = performance.now();
+  if ('computeMs' in timings) return showSpan('compute', timings.computeMs, detail, now);
+  showSpan('prefill', timings.prefillMs, detail, now - timings.decodeMs);
+  showSpan('decode', timings.decodeMs, detail, now);
+}
+
+interface Place<K extends Kind> {
+  loadedModel: LoadedModel;
+  engine: Engine<JobKinds[K]['model']>;
+  leave(): void;
+}
+
+/** Queues first: the queue is bounded during a load too, and a model with queued requests is never unloaded. */
+async function enterQueue<K extends Kind>(
+  modelManager: ModelManager,
+  job: JobOf<K>,
+  signal: AbortSignal,
+  onStage: OnStage,
+  claim: Claim,
+): Promise<Place<K>> {
+  const { model, kind } = job;
+  for (;;) {
+    const loadedModel = modelManager.loadedModel(model, kind, job);
+    const leaveQueue = new AbortController();
+    const queued = loadedModel.queue.enter(AbortSignal.any([signal, leaveQueue.signal]), claim);
+    const giveUp = () => {
+      leaveQueue.abort();
+      queued.then(
+        (leave) => leave(),
+        () => undefined,
+      );
+    };
+    if (loadedModel.state !== 'ready') onStage('loading');
+    const ready = modelManager.ready(model, signal, job);
+    try {
+      // The first to settle: a full queue rejects immediately, whatever the load does.
+      await Promise.race([queued, ready]);
+      const loaded = await ready;
+      if (loaded === loadedModel) {
+        if (loadedModel.queue.busy) onStage('queued');
+        const leave = await queued;
+        const { engine } = loadedModel;
+        if (engine && canRun(engine, kind)) return { loadedModel, engine, leave };
+        if (engine) throw unsuitable(model, kind);
+      }
+      // Another variant answers, or the engine crashed while this job waited: once more.
+      giveUp();
+    } catch (error) {
+      ready.catch(() => undefined);
+      giveUp();
+      throw error;
+    }
+  }
+}
+
+const canRun = <K extends Kind>(engine: Engine, kind: K): engine is Engine<JobKinds[K]['model']> =>
+  answers(engine.kind, kind);
+
+const unsuitable = (model: string, kind: Kind) =>
+  serverError(
+    'model_unavailable',
+    `The model ${model} does not support this. Use ${KINDS[kind].noun} model.`,
+  );

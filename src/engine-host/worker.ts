@@ -1,0 +1,59 @@
+import { expose, proxy } from 'comlink';
+
+import type { AddedModelRecord } from '../catalog/added-models.ts';
+import { readAddedModels } from '../database/database.ts';
+import type { ServePort } from '../protocol/discovery.ts';
+import { engineLock, holdLock } from '../protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { WorkerControl } from '../protocol/worker-control.ts';
+import { hasTrustedTypes, trusting } from '../util/trusted-urls.ts';
+import { EngineHost } from './engine-host.ts';
+import { serveCalls, serveLinked } from './requests/serve-port.ts';
+import type { EnginePlugin } from '../engines/engine.ts';
+import { ENGINES } from '../engines/registry.ts';
+
+// onnxruntime-web starts its threads by a plain URL.
+if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
+
+/** What a worker offers that an engine has started from this script. */
+interface HelperHost {
+  helper(name: string, lock: string): Promise<object>;
+}
+
+const control: WorkerControl & HelperHost = {
+  async start(options, pageFiles, decodeAudio, builtIn, loads) {
+    if (options.version !== PROTOCOL_VERSION) {
+      throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
+    }
+    // The lock first: an asker watches it as soon as its port is accepted.
+    await holdLock(navigator.locks, engineLock(options.epoch));
+    const added = await readAdded(options.scope);
+    const page = { decodeAudio, builtIn, loads };
+    const host = new EngineHost({ ...options, engines: ENGINES, added, page, pageFiles });
+    addEventListener('message', ({ data, ports: [port] }: MessageEvent<ServePort | undefined>) => {
+      if (data?.type === 'localtext:serve' && port) serveLinked(port, host);
+    });
+    serveCalls(host);
+  },
+
+  ping: () => Promise.resolve(),
+
+  async helper(name, lock) {
+    await holdLock(navigator.locks, lock);
+    const helper = Object.values<EnginePlugin>(ENGINES).flatMap(({ helpers }) => helpers?.[name] ?? [])[0];
+    if (!helper) throw new TypeError(`no engine has the helper ${name}`);
+    return proxy(await helper());
+  },
+};
+
+/** Where the browser refuses the database, the site's own models still answer. */
+async function readAdded(scope: string): Promise<AddedModelRecord[]> {
+  try {
+    return await readAddedModels(scope);
+  } catch (error) {
+    console.error('localtext: the added models cannot be read', error);
+    return [];
+  }
+}
+
+expose(control);

@@ -1,0 +1,151 @@
+import { transfer } from 'comlink';
+
+import type { BuiltInVariant } from '../../catalog/catalog.ts';
+import { contextLengthExceeded, engineCrashed, isContextLengthError } from '../../errors/engine-errors.ts';
+import { serverError, ServiceError } from '../../errors/service-error.ts';
+import type { BuiltInEvent, BuiltInModel } from '../../protocol/built-in.ts';
+import { type ChatEvent, type ChatImage, type ChatJob, imagesOf } from '../../jobs/chat.ts';
+import { abortable, Channel, withTimeout } from '../../util/async.ts';
+import type { Engine, LoadedFacts, LoadEngine } from '../engine.ts';
+import { builtInFault } from './built-in-fault.ts';
+import { cannot, refuseImages, type SessionFacts, toBuiltInRequest } from './built-in-request.ts';
+
+/** Maximum time until the browser has counted a prompt, which may load the model, or sent the next part of a reply. */
+const SILENCE_MS = 60_000;
+
+export const loadBuiltIn: LoadEngine<BuiltInVariant, 'chat'> = async (variant, { builtIn, signal }) => {
+  const fault = await abortable(builtInFault(builtIn ?? null, variant), signal);
+  if (!builtIn || fault !== undefined)
+    throw serverError('model_unavailable', `${variant.name} ${fault}. Use another model.`);
+  const { languages = [] } = variant;
+  const { samples, images } = await builtIn.availability(languages);
+  return new BuiltInEngine(builtIn, { ...variant, languages, samples, images });
+};
+
+type BuiltInFacts = SessionFacts & Pick<BuiltInVariant, 'name' | 'contextLength'>;
+
+/** Asks the page's sessions. Which model they are of, the browser does not tell. */
+class BuiltInEngine implements Engine<'chat'> {
+  readonly kind = 'chat';
+  readonly slots = 1;
+  readonly takesSchemas = true;
+  readonly fingerprint: string;
+  readonly facts: LoadedFacts & { contextLength: number };
+  readonly #page: BuiltInModel;
+  readonly #session: BuiltInFacts;
+
+  constructor(page: BuiltInModel, facts: BuiltInFacts) {
+    this.#page = page;
+    this.#session = facts;
+    this.fingerprint = `${facts.name}-${browser()}`;
+    this.facts = { contextLength: facts.contextLength, thinks: false, vision: facts.images };
+  }
+
+  async *run(
+    job: ChatJob,
+    signal: AbortSignal,
+    onPrefill?: () => void,
+  ): AsyncGenerator<ChatEvent, void, undefined> {
+    signal.throwIfAborted();
+    const began = performance.now();
+    refuseImages(job, this.#session);
+    const images = await this.#readImages(job, signal);
+    const request = toBuiltInRequest(job, this.#session, images);
+    const { port1: port, port2 } = new MessageChannel();
+    const events = new Channel<BuiltInEvent>();
+    port.onmessage = ({ data }: MessageEvent<BuiltInEvent>) => events.push(data);
+    const bitmaps = transfer(request, [...images.values()]);
+    this.#page.prompt(bitmaps, transfer(port2, [port2])).catch((error: unknown) => events.fail(error));
+    const next = async (): Promise<Exclude<BuiltInEvent, { type: 'failed' }>> => {
+      const event = await abortable(withTimeout(events.take(), SILENCE_MS), signal);
+      if (!event) throw new Error(`the browser's model was silent for ${SILENCE_MS} ms`);
+      if (event.type === 'failed') throw this.#failure(event, job);
+      return event;
+    };
+    let accepted = false;
+    let promptTokens = 0;
+    let prefillMs = 0;
+    try {
+      for (;;) {
+        const event = await next();
+        if (event.type === 'counted') {
+          ({ promptTokens, contextLength: this.facts.contextLength } = event);
+          if (!job.countOnly && promptTokens >= this.facts.contextLength)
+            throw contextLengthExceeded(promptTokens, this.facts.contextLength);
+          onPrefill?.();
+          // A refused schema is only found with the first part of the reply.
+          if (job.countOnly) return yield this.#accepted(promptTokens);
+          continue;
+        }
+        prefillMs ||= performance.now() - began;
+        if (!accepted) yield this.#accepted(promptTokens);
+        accepted = true;
+        if (event.type === 'delta') {
+          yield { type: 'delta', delta: { text: event.text, tokens: event.tokens } };
+          continue;
+        }
+        const { finishReason, completionTokens } = event;
+        const timings = { queueMs: 0, prefillMs, decodeMs: performance.now() - began - prefillMs };
+        const usage = { promptTokens, cachedTokens: 0, completionTokens };
+        return yield { type: 'done', finishReason, usage, timings };
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isContextLengthError(error)) throw error;
+      const { wire } = error instanceof ServiceError ? error : engineCrashed(error);
+      // Before the reply has begun, another variant may give it.
+      throw new ServiceError({ ...wire, ...(!accepted && { passOn: true }) }, { cause: error });
+    } finally {
+      port.postMessage('abort');
+      port.close();
+    }
+  }
+
+  /** @throws ServiceError 400 */
+  async #readImages({ input }: ChatJob, signal: AbortSignal): Promise<Map<ChatImage, ImageBitmap>> {
+    const images = imagesOf(input);
+    if (images.length === 0) return new Map();
+    const { decodeImages } = await import('../images/decode-images.ts');
+    const read = await decodeImages(images, (decoder, source) => decoder.bitmap(source), signal);
+    return new Map(read.map((bitmap, index) => [images[index] as ChatImage, bitmap]));
+  }
+
+  #accepted(promptTokens: number): ChatEvent {
+    return { type: 'accepted', accepted: { promptTokens, fingerprint: this.fingerprint } };
+  }
+
+  #failure({ name, message, counts }: Extract<BuiltInEvent, { type: 'failed' }>, job: ChatJob): Error {
+    if (name === 'QuotaExceededError') {
+      const { requested, quota } = counts ?? {
+        requested: this.facts.contextLength,
+        quota: this.facts.contextLength,
+      };
+      return contextLengthExceeded(requested, quota);
+    }
+    // The schema is all of a request that the API may not know.
+    if (job.constraint && ['NotSupportedError', 'SyntaxError', 'TypeError'].includes(name))
+      return cannot('response_format', "has a schema that the browser's model cannot follow");
+    if (name === 'NotReadableError')
+      return serverError(
+        'engine_failed',
+        "The browser withheld its model's reply. Change the messages, or use another model.",
+      );
+    return new Error(`${name}: ${message}`);
+  }
+
+  async unload(): Promise<void> {
+    // Each session ends with its request.
+  }
+}
+
+interface BrandedNavigator {
+  userAgentData?: { brands: { brand: string; version: string }[] };
+}
+
+/** `google-chrome-142` */
+function browser(): string {
+  const brands = (navigator as BrandedNavigator).userAgentData?.brands ?? [];
+  const named = brands.filter(({ brand }) => !/not.*brand/i.test(brand));
+  const found = named.find(({ brand }) => brand !== 'Chromium') ?? named[0];
+  return found ? `${found.brand}-${found.version}`.toLowerCase().replaceAll(/[^\w.-]+/g, '-') : 'browser';
+}

@@ -1,0 +1,137 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import type { BuiltInMessage, BuiltInPart, BuiltInRequest } from '../../protocol/built-in.ts';
+import {
+  type ChatImage,
+  type ChatJob,
+  type ChatMessage,
+  type Constraint,
+  imagesOf,
+} from '../../jobs/chat.ts';
+import { engineFields, type EngineSampling } from '../../jobs/sampling.ts';
+import { withToolCalls } from '../prompt/tool-call-text.ts';
+
+/** What the browser's model cannot do: the model's next variant may. */
+export function cannot(param: string, rule: string): ServiceError {
+  return new ServiceError({
+    status: 400,
+    type: 'invalid_request_error',
+    code: 'unsupported_value',
+    param,
+    message: `\`${param}\` ${rule}. Leave it out, or use another model.`,
+    passOn: true,
+  });
+}
+
+/** What this browser's sessions take. */
+export interface SessionFacts {
+  languages: readonly string[];
+  /** `temperature`. */
+  samples: boolean;
+  images: boolean;
+}
+
+/** @throws ServiceError 400 for what the API cannot do */
+export function refuseImages({ input }: ChatJob, { images }: SessionFacts): void {
+  const [image] = imagesOf(input);
+  if (image && !images) throw cannot(image.param, "is an image, which this browser's model does not take");
+}
+
+/**
+ * A job in the Prompt API's terms.
+ * @throws ServiceError 400 for what the API cannot do
+ */
+export function toBuiltInRequest(
+  job: ChatJob,
+  { samples, languages }: SessionFacts,
+  images: ReadonlyMap<ChatImage, ImageBitmap>,
+): BuiltInRequest {
+  const { input, constraint, maxTokens, countOnly, resume } = job;
+  if (!('messages' in input)) throw cannot('prompt', "is not possible: the browser's model has chats alone");
+  if (job.topLogprobs !== undefined)
+    throw cannot('logprobs', "is not possible: the browser's model gives no log probabilities");
+  return {
+    languages,
+    images: images.size > 0,
+    ...toPrompts(input.messages, resume?.text ?? '', images),
+    ...samplingOf(job, samples),
+    ...(constraint && { responseConstraint: toSchema(constraint) }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(countOnly && { countOnly }),
+  };
+}
+
+function samplingOf({ sampling, seeded }: ChatJob, samples: boolean): Pick<BuiltInRequest, 'temperature'> {
+  const none = (param: string) => (): never => {
+    throw cannot(param, "is not possible: the browser's model has no such setting");
+  };
+  const unless = (neutral: number, param: string) => (value: number) =>
+    value === neutral ? {} : none(param)();
+  const fields: EngineSampling = {
+    temperature: samples
+      ? (temperature) => (temperature === 1 ? {} : { temperature })
+      : unless(1, 'temperature'),
+    topP: unless(1, 'top_p'),
+    minP: unless(0, 'min_p'),
+    seed: seeded ? () => ({}) : none('seed'),
+    presencePenalty: unless(0, 'presence_penalty'),
+    frequencyPenalty: unless(0, 'frequency_penalty'),
+    logitBias: (biases) => (Object.keys(biases).length === 0 ? {} : none('logit_bias')()),
+  };
+  return engineFields(sampling, fields);
+}
+
+function toSchema(constraint: Constraint): Record<string, unknown> {
+  if (constraint.kind === 'grammar')
+    throw cannot('response_format', "cannot be a grammar: the browser's model takes a JSON Schema");
+  return constraint.kind === 'json_schema' ? constraint.schema : { type: 'object' };
+}
+
+/** The system's messages joined at the front, then the history; the last turn is the prompt. */
+function toPrompts(
+  messages: readonly ChatMessage[],
+  begun: string,
+  images: ReadonlyMap<ChatImage, ImageBitmap>,
+): Pick<BuiltInRequest, 'initialPrompts' | 'prompt'> {
+  const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
+  const turns = messages.filter(({ role }) => role !== 'system').map((message) => toTurn(message, images));
+  const last = turns.pop() ?? { role: 'user', content: '' };
+  const prompt: BuiltInMessage[] = [];
+  if (last.role === 'assistant')
+    prompt.push({ role: 'assistant', content: last.content + begun, prefix: true });
+  else {
+    prompt.push(last);
+    if (begun !== '') prompt.push({ role: 'assistant', content: begun, prefix: true });
+  }
+  const first: BuiltInMessage[] = system.length > 0 ? [{ role: 'system', content: system.join('\n\n') }] : [];
+  return { initialPrompts: [...first, ...turns], prompt };
+}
+
+function toTurn(message: ChatMessage, images: ReadonlyMap<ChatImage, ImageBitmap>): BuiltInMessage {
+  if (message.role === 'assistant')
+    return { role: 'assistant', content: withToolCalls(message.content, message.toolCalls ?? []) };
+  // The API has no role for what a function answered.
+  const content = message.role === 'tool' ? `Result of the call:\n${message.content}` : message.content;
+  const pictures = ('images' in message && message.images) || [];
+  return { role: 'user', content: pictures.length === 0 ? content : toParts(content, pictures, images) };
+}
+
+/** The images in their places between the texts. */
+function toParts(
+  content: string,
+  pictures: readonly ChatImage[],
+  images: ReadonlyMap<ChatImage, ImageBitmap>,
+): BuiltInPart[] {
+  const parts: BuiltInPart[] = [];
+  let from = 0;
+  const addText = (to: number): void => {
+    if (to > from) parts.push({ type: 'text', value: content.slice(from, to) });
+    from = to;
+  };
+  for (const picture of pictures) {
+    addText(picture.at);
+    const value = images.get(picture);
+    if (value) parts.push({ type: 'image', value });
+  }
+  addText(content.length);
+  return parts;
+}

@@ -1,0 +1,150 @@
+import { reportedMemoryGiB } from '../catalog/memory-estimate.ts';
+import { deviceLost } from '../errors/engine-errors.ts';
+import { withTimeout } from '../util/async.ts';
+import { estimateStorage } from '../util/storage-estimate.ts';
+
+/** What the device's GPU offers through WebGPU; null: nothing, or only a software one. */
+export async function realAdapter(): Promise<GPUAdapter | null> {
+  try {
+    const adapter = (await navigator.gpu?.requestAdapter({ powerPreference: 'high-performance' })) ?? null;
+    return adapter && !adapter.info.isFallbackAdapter ? adapter : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether the browser offers any GPU now: after several losses it may offer none until it is restarted. */
+export async function hasAdapter(): Promise<boolean> {
+  try {
+    return Boolean(await navigator.gpu?.requestAdapter());
+  } catch {
+    return false;
+  }
+}
+
+/** How long the GPU's process may take to answer, in milliseconds: it may be starting again after it has failed. */
+const GPU_DEADLINE_MS = 5000;
+
+/** A GPU that is in use. All devices of a GPU process are lost together: this watches a separate one. */
+export interface WatchedGpu {
+  /** Aborts with `device_lost`. */
+  lost: AbortSignal;
+  stop(): void;
+}
+
+/** Null: the browser offers no GPU now. After several losses it may offer none until it is restarted. */
+export async function watchGpu(): Promise<WatchedGpu | null> {
+  const lost = new AbortController();
+  const opening = navigator.gpu
+    ?.requestAdapter()
+    .then((adapter) => adapter?.requestDevice())
+    .catch(() => undefined);
+  const device = opening && (await withTimeout(opening, GPU_DEADLINE_MS));
+  if (!device) return null;
+  void device.lost.then(({ reason, message }) => reason !== 'destroyed' && lost.abort(deviceLost(message)));
+  return { lost: lost.signal, stop: () => device.destroy() };
+}
+
+/** WebKitGTK is cross-origin isolated, and has no SharedArrayBuffer unless that is switched on. */
+export const hasThreads = (): boolean =>
+  crossOriginIsolated && typeof globalThis.SharedArrayBuffer === 'function';
+
+interface ProcessorNavigator {
+  hardwareConcurrency?: number;
+  deviceMemory?: number;
+}
+
+/**
+ * Logical processors, counted low where the browser hides their number: WebKit, and private windows of Firefox, report 4
+ * for any number below 8. Chromium reports the true number, and is the one that has `deviceMemory`.
+ */
+export function processors(from: ProcessorNavigator = navigator): number {
+  const { hardwareConcurrency = 1, deviceMemory } = from;
+  return hardwareConcurrency === 4 && deviceMemory === undefined ? 2 : hardwareConcurrency;
+}
+
+/**
+ * For llama.cpp: half of the reported processors, which is about the real cores, with one left for the page. Its threads
+ * wait for each other by spinning, some hundred times a token: with one of them off its core, all stand still. A
+ * phone behind a hidden number has six cores and more, so that two threads are right there.
+ */
+export function chatThreads({ hardwareConcurrency = 1 }: ProcessorNavigator = navigator): number {
+  return Math.max(1, Math.floor(hardwareConcurrency / 2));
+}
+
+/** What this device can do: the choice of a variant depends on it. */
+export interface Device {
+  /** null: the browser offers no GPU through WebGPU here. */
+  gpu: Gpu | null;
+  /** Gibibytes as the browser reports them, rounded and at most 8 (Chromium: 32); 1.5 on an iPhone; null: not reported. */
+  memoryGiB: number | null;
+  /** Logical processors. */
+  cores: number;
+  storage: { quotaBytes: number; usedBytes: number } | null;
+  /** The user requested reduced data usage. */
+  saveData: boolean;
+}
+
+export interface Gpu {
+  /** `nvidia ampere`, as far as the browser reports it. */
+  name: string;
+  /** A software implementation on the CPU: correct, and very slow. */
+  fallback: boolean;
+  /** By their names in the WebGPU specification. */
+  features: string[];
+}
+
+/** The parts of `navigator` that not every browser has. */
+export interface DeviceNavigator {
+  gpu?: Pick<GPU, 'requestAdapter'>;
+  deviceMemory?: number;
+  hardwareConcurrency?: number;
+  userAgent?: string;
+  connection?: { saveData?: boolean };
+  storage?: { estimate?(): Promise<{ quota?: number; usage?: number }> };
+}
+
+/** Some drivers never settle a request for an adapter. */
+const ANSWER_TIMEOUT_MS = 3000;
+
+/** Never throws: what the browser does not report is null. */
+export async function detectDevice(
+  navigator: DeviceNavigator = globalThis.navigator as DeviceNavigator,
+): Promise<Device> {
+  const [gpu, storage] = await Promise.all([orNull(() => findGpu(navigator)), estimateStorage(navigator)]);
+  return {
+    gpu,
+    memoryGiB: reportedMemoryGiB(navigator),
+    cores: navigator.hardwareConcurrency ?? 1,
+    storage,
+    saveData: navigator.connection?.saveData === true,
+  };
+}
+
+async function findGpu(navigator: DeviceNavigator): Promise<Gpu | null> {
+  const adapter = await navigator.gpu?.requestAdapter({ powerPreference: 'high-performance' });
+  if (!adapter) return null;
+  const { vendor, architecture, description } = adapter.info;
+  return {
+    name: description || [vendor, architecture].filter(Boolean).join(' ') || 'unnamed',
+    fallback: isFallback(adapter),
+    features: [...adapter.features].toSorted(),
+  };
+}
+
+/** The flag moved from the adapter to its info; Chromium's software adapters can be told by their names as well. */
+function isFallback(adapter: GPUAdapter & { isFallbackAdapter?: boolean }): boolean {
+  return (
+    adapter.info.isFallbackAdapter === true ||
+    adapter.isFallbackAdapter === true ||
+    /swiftshader|llvmpipe|software/i.test(`${adapter.info.architecture} ${adapter.info.description}`)
+  );
+}
+
+async function orNull<T>(ask: () => Promise<T> | undefined): Promise<T | null> {
+  try {
+    return (await withTimeout(Promise.resolve(ask()), ANSWER_TIMEOUT_MS)) ?? null;
+  } catch {
+    return null;
+  }
+}

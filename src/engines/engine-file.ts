@@ -1,0 +1,99 @@
+import { delay } from '../util/async.ts';
+import { serverError, type ServiceError } from '../errors/service-error.ts';
+
+/** URLs whose complete file, or whose beginning, was valid in this worker. */
+const good = new Set<string>();
+const begun = new Set<string>();
+
+/** A cache had a wrong answer under the file's name, which is now replaced: the engine can be started again. */
+export class FileReplaced extends Error {}
+
+/** An engine that has not started by then may be waiting forever. */
+const START_TIMEOUT_MS = 5000;
+
+/**
+ * Watches over the start of an engine that waits forever for a file that is missing or broken: the beginning is looked at
+ * at once; all of it, which keeps this thread, when the start takes long. Abort it when the engine is there.
+ * @throws ServiceError `model_load_failed`
+ */
+export async function watchWasm(url: string, signal: AbortSignal): Promise<void> {
+  if (!begun.has(url)) await pastCaches(signal, (cache) => read(url, signal, cache));
+  begun.add(url);
+  await delay(START_TIMEOUT_MS, signal);
+  await checkWasm(url, signal);
+}
+
+/**
+ * Resolves when the file at the URL is WASM that this browser can run.
+ * @throws ServiceError `model_load_failed`
+ */
+export async function checkWasm(url: string, signal: AbortSignal): Promise<void> {
+  if (good.has(url)) return;
+  await pastCaches(signal, async (cache) => {
+    if (!WebAssembly.validate(await read(url, signal, cache)))
+      throw failed(url, 'is cut short, or too new for this browser');
+  });
+  good.add(url);
+}
+
+/** Fetches a file once more past all caches where it is wrong, as a wrong answer may be stored. @throws FileReplaced when it is right then */
+async function pastCaches<T>(signal: AbortSignal, attempt: (cache: RequestCache) => Promise<T>): Promise<T> {
+  try {
+    return await attempt('default');
+  } catch {
+    signal.throwIfAborted();
+  }
+  await attempt('reload');
+  throw new FileReplaced('A cache had a wrong file of the engine, which has been fetched again.');
+}
+
+async function read(url: string, signal: AbortSignal, cache: RequestCache): Promise<ArrayBuffer> {
+  const bytes = await fetchFile(url, { signal, cache }, (response) => response.arrayBuffer());
+  const [a, b, c, d] = new Uint8Array(bytes, 0, Math.min(4, bytes.byteLength));
+  if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d) throw failed(url, 'is not a WebAssembly file');
+  return bytes;
+}
+
+/** Reads an engine's script. Some servers answer a missing one with a web page. @throws ServiceError `model_load_failed` */
+export async function readScript(url: string, signal: AbortSignal): Promise<string> {
+  return pastCaches(signal, async (cache) => {
+    const text = await fetchFile(url, { signal, cache }, (response) => response.text());
+    if (/^\s*(<|$)/.test(text)) throw failed(url, 'is not a script');
+    return text;
+  });
+}
+
+async function fetchFile<T>(
+  url: string,
+  init: { signal: AbortSignal; cache: RequestCache },
+  readBody: (response: Response) => Promise<T>,
+): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(url, init);
+    if (response.ok) return await readBody(response);
+  } catch (error) {
+    init.signal.throwIfAborted();
+    throw unreachable(url, error);
+  }
+  throw failed(url, `could not be downloaded: the server answered ${response.status}`);
+}
+
+/** What is thrown where no server has answered at all. */
+function unreachable(url: string, cause: unknown): ServiceError {
+  const name = new URL(url).pathname.split('/').at(-1);
+  return serverError(
+    'model_load_failed',
+    `The engine's file ${name} is not stored in this browser, and it could not be fetched: the network or the site's server is not reachable. Connect to the network and try again.`,
+    cause,
+  );
+}
+
+export function failed(url: string, how: string, cause?: unknown): ServiceError {
+  const { pathname } = new URL(url);
+  return serverError(
+    'model_load_failed',
+    `The engine's file ${pathname.split('/').at(-1)} ${how}. Put the files of the wasm folder back in place, or name it by wasmUrl, and reload the page.`,
+    cause,
+  );
+}

@@ -1,0 +1,52 @@
+import { type ProxyMarked, transfer } from 'comlink';
+
+import { ImageError } from '../../images/check-image.ts';
+import { decodeImage, drawImage, type ModelImage, toPixmap } from '../../images/draw-image.ts';
+import { bytesOfDataUrl } from './data-url.ts';
+
+/** Maximum length of the longer side. Models take less, or cut the image into tiles; SmolVLM takes this. */
+const MAX_SIDE = 2048;
+
+/** Errors are values: thrown ones lose their class between workers. `fault` follows the image's name. */
+export type Decoded<Image> = { image: Image; fault: null } | { image: null; fault: string };
+
+/** Decodes images in a separate worker, which can be ended. */
+export const imageWorker = {
+  pixmap: (source: Blob | string): Promise<Decoded<ModelImage>> =>
+    decoded(source, async (bitmap) => {
+      const image = await toPixmap(drawImage(bitmap, MAX_SIDE));
+      return [image, image.file.buffer];
+    }),
+
+  bitmap: (source: Blob | string): Promise<Decoded<ImageBitmap>> =>
+    decoded(source, async (bitmap) => {
+      const image = drawImage(bitmap, MAX_SIDE).canvas.transferToImageBitmap();
+      return [image, image];
+    }),
+};
+
+async function decoded<Image>(
+  source: Blob | string,
+  draw: (bitmap: ImageBitmap) => Promise<[image: Image, transferred: Transferable]>,
+): Promise<Decoded<Image>> {
+  try {
+    const bytes =
+      typeof source === 'string' ? bytesOfDataUrl(source) : new Uint8Array(await source.arrayBuffer());
+    const bitmap = await decodeImage(bytes);
+    try {
+      const [image, transferred] = await draw(bitmap);
+      return transfer({ image, fault: null }, [transferred]);
+    } finally {
+      bitmap.close();
+    }
+  } catch (error) {
+    if (error instanceof ImageError) return { image: null, fault: error.message };
+    throw error;
+  }
+}
+
+/** What an engine's worker offers to one that has started it: `worker.ts`. */
+export interface ImageHost {
+  /** Resolves when the worker holds the lock. */
+  helper(name: 'image', lock: string): Promise<typeof imageWorker & ProxyMarked>;
+}

@@ -1,0 +1,175 @@
+import type { VariantSampling } from '../../catalog/catalog.ts';
+import type { ChatEvent, Constraint, EngineFinishReason, TokenLogprob } from '../../jobs/chat.ts';
+import { engineFields, type EngineSampling, type Sampling } from '../../jobs/sampling.ts';
+import type { Completion } from '../prompt/think-first.ts';
+
+/** A completion as llama.cpp's server takes it, in its own names. */
+export function completionRequest(
+  { prompt, maxTokens, constraint, topLogprobs }: Completion,
+  sampling: Sampling,
+  own: VariantSampling,
+): Record<string, unknown> {
+  return {
+    stream: true,
+    prompt,
+    ...samplers(sampling, own, maxTokens),
+    ...(constraint && constrain(constraint)),
+    ...(maxTokens !== undefined && { n_predict: maxTokens }),
+    // It takes 0 for none at all; the one too many is cut when the chunk is read.
+    ...(topLogprobs !== undefined && { n_probs: Math.max(1, topLogprobs) }),
+    cache_prompt: true,
+    timings_per_token: true,
+  };
+}
+
+/**
+ * Most tokens back that the penalties count. OpenAI counts the reply alone, llama.cpp the prompt's end, too: a window no
+ * longer than the reply may get keeps most of the prompt out of it.
+ */
+const PENALTY_WINDOW = 512;
+
+/** OpenAI's parameters and the variant's own: everything else that llama.cpp does by default is turned off. */
+function samplers(
+  sampling: Sampling,
+  { topK = 0, minP = 0, repeatPenalty = 1 }: VariantSampling,
+  maxTokens: number = PENALTY_WINDOW,
+): Record<string, unknown> {
+  return {
+    // What the model holds improbable is dropped before the temperature flattens its distribution.
+    samplers: ['penalties', 'top_k', 'min_p', 'temperature', 'top_p'],
+    top_k: topK,
+    min_p: minP,
+    repeat_penalty: repeatPenalty,
+    repeat_last_n: Math.min(PENALTY_WINDOW, maxTokens),
+    ...engineFields(sampling, FIELDS),
+  };
+}
+
+const FIELDS: EngineSampling = {
+  temperature: (temperature) => ({ temperature }),
+  topP: (topP) => ({ top_p: topP }),
+  minP: (minP) => ({ min_p: minP }),
+  seed: (seed) => ({ seed: seed32(seed) }),
+  presencePenalty: (penalty) => ({ presence_penalty: penalty }),
+  frequencyPenalty: (penalty) => ({ frequency_penalty: penalty }),
+  logitBias: (biases) => ({
+    logit_bias: Object.entries(biases).map(([token, bias]) => [Number(token), bias]),
+  }),
+};
+
+/** How many there are: llama.cpp's are 32 bits wide, of which the highest means a random one. */
+const SEEDS = 0xffffffff;
+
+/** OpenAI's seeds are 64 bits wide. */
+function seed32(seed: number): number {
+  return ((seed % SEEDS) + SEEDS) % SEEDS;
+}
+
+function constrain(constraint: Constraint): Record<string, unknown> {
+  if (constraint.kind === 'grammar') return { grammar: constraint.gbnf };
+  throw new Error('the schema was not compiled');
+}
+
+/** What llama.cpp's server streams, as far as it is read here. */
+export interface Chunk {
+  choices?: {
+    text?: string;
+    finish_reason?: string | null;
+    logprobs?: { content?: RawLogprob[] | null } | null;
+  }[];
+  timings?: {
+    cache_n: number;
+    prompt_n: number;
+    prompt_ms: number;
+    predicted_n: number;
+    predicted_ms: number;
+  };
+}
+
+export type LlamaTimings = NonNullable<Chunk['timings']>;
+
+export interface RawLogprob {
+  token: string;
+  logprob: number;
+  bytes?: number[] | null;
+  top_logprobs?: RawLogprob[];
+}
+
+/** Turns the chunks of one reply into events. */
+export class LlamaReplyReader {
+  readonly #topLogprobs: number | undefined;
+  readonly #fingerprint: string;
+  #accepted: { promptTokens: number; cachedTokens: number } | null = null;
+  #text = '';
+  /** Came before the reply was accepted. */
+  #held = '';
+  #tokens = 0;
+  /** Tokens of earlier attempts at this reply. */
+  #before = 0;
+  #finishReason: EngineFinishReason = 'stop';
+  #timings: LlamaTimings | undefined;
+
+  constructor(topLogprobs: number | undefined, fingerprint: string) {
+    this.#topLogprobs = topLogprobs;
+    this.#fingerprint = fingerprint;
+  }
+
+  /** What has come so far, for another attempt to go on from; its chunks are read as a continuation. */
+  again(): { text: string; tokens: number } {
+    this.#before = this.#tokens;
+    return { text: this.#text, tokens: this.#tokens };
+  }
+
+  *read(chunk: Chunk): Generator<ChatEvent, void, undefined> {
+    if (chunk.timings) this.#timings = chunk.timings;
+    const choice = chunk.choices?.[0];
+    if (!choice) return;
+    if (choice.finish_reason) this.#finishReason = choice.finish_reason === 'length' ? 'length' : 'stop';
+    const text = this.#held + (choice.text ?? '');
+    const logprobs = this.#logprobs(choice.logprobs?.content);
+    if (!text && !logprobs) return;
+    // The counts of `accepted` come with the timings, which a result that could not be read lacks.
+    this.#held = this.#accepted || chunk.timings ? '' : text;
+    if (this.#held) return;
+    if (chunk.timings)
+      yield* this.#accept(chunk.timings.cache_n + chunk.timings.prompt_n, chunk.timings.cache_n);
+    const predicted = chunk.timings ? this.#before + chunk.timings.predicted_n : this.#tokens + 1;
+    const tokens = Math.max(0, predicted - this.#tokens);
+    this.#tokens = Math.max(this.#tokens, predicted);
+    this.#text += text;
+    yield { type: 'delta', delta: { text, tokens, ...(logprobs && { logprobs }) } };
+  }
+
+  *end(): Generator<ChatEvent, void, undefined> {
+    const timings = this.#timings;
+    if (!timings) throw new Error('the reply ended without its timings');
+    yield* this.#accept(timings.cache_n + timings.prompt_n, timings.cache_n);
+    yield {
+      type: 'done',
+      finishReason: this.#finishReason,
+      usage: {
+        promptTokens: this.#accepted?.promptTokens ?? 0,
+        cachedTokens: this.#accepted?.cachedTokens ?? 0,
+        completionTokens: this.#before + timings.predicted_n,
+      },
+      timings: { queueMs: 0, prefillMs: timings.prompt_ms, decodeMs: timings.predicted_ms },
+    };
+  }
+
+  *#accept(promptTokens: number, cachedTokens: number): Generator<ChatEvent, void, undefined> {
+    if (this.#accepted) return;
+    this.#accepted = { promptTokens, cachedTokens };
+    yield { type: 'accepted', accepted: { ...this.#accepted, fingerprint: this.#fingerprint } };
+  }
+
+  #logprobs(content: RawLogprob[] | null | undefined): TokenLogprob[] | undefined {
+    const wanted = this.#topLogprobs;
+    if (wanted === undefined || !content) return undefined;
+    return content.map((raw) => ({
+      ...one(raw),
+      top: (raw.top_logprobs ?? []).slice(0, wanted).map(one),
+    }));
+  }
+}
+
+const one = ({ token, logprob, bytes }: RawLogprob) => ({ token, logprob, bytes: bytes ?? null });

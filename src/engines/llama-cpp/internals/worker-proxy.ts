@@ -1,0 +1,203 @@
+/**
+ * The package's own link to its worker, which its public methods go through, too. The worker starts from a file of this origin:
+ * the package's own way is a `blob:` URL, which a Content-Security-Policy with `worker-src 'self'` refuses.
+ *
+ * @remarks
+ * - Relies on: the private members in `WorkerProxy`; that `Wllama` assigns `proxy` once for each load, then calls `moduleInit()`; its `mediaMarker`.
+ * - Read in: @wllama/wllama 3.8.1, `src/worker.ts`, `src/wllama.ts`.
+ * - Notices: a member is missing.
+ * - Then: the load fails with an error that names the version.
+ */
+import type { Wllama } from '@wllama/wllama';
+
+import { engineCrashed } from '../../../errors/engine-errors.ts';
+import { ServiceError } from '../../../errors/service-error.ts';
+import { BLOCKED_WORKER } from '../../../util/policy-violations.ts';
+import { openWorker, workerBlocked } from '../../open-worker.ts';
+import { FIND_SLOTS, KERNELS_VERSION, type RunOptions, TAKE_RESULT } from './worker-verbs.ts';
+
+interface Task {
+  reject(error: unknown): void;
+}
+
+interface ModelFile {
+  name: string;
+  blob: Blob;
+}
+
+export interface WorkerProxy {
+  resources: { wasmPath: string; compat: boolean; noWebGPU?: boolean };
+  nbThread: number;
+  useAsyncFile: boolean;
+  taskId: number;
+  taskQueue: Task[];
+  resultQueue: Task[];
+  fileBlobs: Map<string, Blob>;
+  worker?: Worker;
+  moduleInit(files: ModelFile[]): Promise<void>;
+  onRecvMsg(event: MessageEvent): void;
+  pushTask(task: { verb: string; args: unknown[]; callbackId: number }): Promise<unknown>;
+  fileAlloc(name: string, bytes: number, inMemory: boolean): Promise<number>;
+  fileWrite(id: number, blob: Blob): Promise<void>;
+  wllamaAction(action: 'completion', body: object): Promise<{ success: boolean; req_id: number }>;
+  wllamaAction(action: 'embedding', body: object): Promise<{ success: boolean; req_id: number }>;
+  wllamaAction(action: 'get_result', body: object): Promise<ResultAnswer>;
+  wllamaAction(action: 'cancel', body: object): Promise<unknown>;
+}
+
+/** `data_json`: empty when no result waits. */
+export interface ResultAnswer {
+  has_more: boolean;
+  data_json: string;
+  is_error: boolean;
+}
+
+/** That of a model that is loaded. */
+export const proxyOf = (wllama: Wllama): WorkerProxy => (wllama as unknown as { proxy: WorkerProxy }).proxy;
+
+const METHODS = ['onRecvMsg', 'pushTask', 'fileAlloc', 'fileWrite', 'wllamaAction'] as const;
+
+/** @throws Error naming a member that this version of the package lacks */
+function checkMembers(proxy: WorkerProxy): void {
+  const missing = METHODS.find((name) => typeof proxy[name] !== 'function');
+  const hasQueues = Array.isArray(proxy.taskQueue) && Array.isArray(proxy.resultQueue);
+  if (missing === undefined && hasQueues && typeof proxy.taskId === 'number') return;
+  throw new Error(
+    `@wllama/wllama has changed: its ProxyToWorker has no ${missing ?? 'queues'}. Install version 3.8.1.`,
+  );
+}
+
+const kernels = new WeakMap<WorkerProxy, string>();
+
+/** Version of the kernels in the WASM of a loaded `Wllama`: its worker says so before it answers. */
+export const kernelsOf = (wllama: Wllama): string | undefined => kernels.get(proxyOf(wllama));
+
+/** Makes a `Wllama` start its worker, and that its threads, from a file of this origin. */
+export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string): void {
+  let current: WorkerProxy | null = null;
+  Object.defineProperty(wllama, 'proxy', {
+    get: () => current,
+    set(proxy: WorkerProxy | null) {
+      current = proxy;
+      if (!proxy) return;
+      checkMembers(proxy);
+      proxy.moduleInit = (files) => start(proxy, files, urlOf);
+    },
+  });
+}
+
+/** What the package's `moduleInit` does, but for where the script comes from. */
+async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: string) => string): Promise<void> {
+  const { compat, wasmPath, noWebGPU = false } = proxy.resources;
+  const options: RunOptions = {
+    pathConfig: { 'wllama.wasm': wasmPath },
+    nbThread: proxy.nbThread,
+    compat,
+    noWebGPU,
+  };
+  const url = urlOf(compat ? 'wllama-compat.js' : 'wllama-worker.js');
+  const fail = (error: Error): void => {
+    for (const { reject } of [...proxy.resultQueue.splice(0), ...proxy.taskQueue.splice(0)]) reject(error);
+  };
+  proxy.worker = openWorker(url, { type: 'module', name: JSON.stringify(options) }, fail);
+  proxy.worker.onmessage = (event: MessageEvent<{ verb: string; args: string[] }>) => {
+    if (event.data.verb === BLOCKED_WORKER) fail(workerBlocked(url, event.data.args[0] ?? ''));
+    else if (event.data.verb === KERNELS_VERSION) kernels.set(proxy, event.data.args[0] ?? '');
+    else proxy.onRecvMsg(event);
+  };
+  await runTask(proxy, 'module.init', [url, proxy.useAsyncFile]);
+  const ids: number[] = [];
+  for (const { name, blob } of files) {
+    ids.push(await proxy.fileAlloc(name, blob.size, !proxy.useAsyncFile));
+    if (proxy.useAsyncFile) proxy.fileBlobs.set(name, blob);
+  }
+  if (proxy.useAsyncFile) return;
+  await Promise.all(files.map(({ blob }, index) => proxy.fileWrite(ids[index] ?? 0, blob)));
+}
+
+/** Sends the worker one message. @returns its answer */
+const runTask = (proxy: WorkerProxy, verb: string, args: unknown[]): Promise<unknown> =>
+  proxy.pushTask({ verb, args, callbackId: proxy.taskId++ });
+
+/** Once something was not as expected: no engine of this worker writes into llama.cpp's memory any more. */
+let isDoubted = false;
+
+export function doubtTaking(why: string): void {
+  if (!isDoubted)
+    console.warn(`localtext: of replies that run at once, one streams at a time from now on: ${why}.`);
+  isDoubted = true;
+}
+
+/** Computes a step; then takes one result of this completion. */
+export const getResult = (proxy: WorkerProxy, id: number): Promise<ResultAnswer> =>
+  proxy.wllamaAction('get_result', { _name: 'gres_req', req_id: id });
+
+/** As `getResult()`, without a step (`slot-list.ts`). */
+export function takeResult(proxy: WorkerProxy, id: number): Promise<ResultAnswer> {
+  const taking: WorkerProxy = Object.create(proxy);
+  taking.pushTask = (task) => proxy.pushTask({ ...task, verb: TAKE_RESULT, callbackId: proxy.taskId++ });
+  return getResult(taking, id);
+}
+
+/** What stands for an image in a prompt; null: the model has no eyes. */
+export const mediaMarkerOf = (wllama: Wllama): string | null =>
+  wllama.supportInputModality('image')
+    ? ((wllama as unknown as { mediaMarker?: string }).mediaMarker ?? null)
+    : null;
+
+export const beginCompletion = async (
+  proxy: WorkerProxy,
+  fields: Record<string, unknown>,
+  files: readonly Uint8Array[] = [],
+): Promise<number> => {
+  const body = { _name: 'cmpl_req', is_chat: false, data_json: JSON.stringify(fields), files };
+  return (await proxy.wllamaAction('completion', body)).req_id;
+};
+
+export async function beginEmbedding(proxy: WorkerProxy, input: string): Promise<number> {
+  const body = { _name: 'embd_req', data_json: JSON.stringify({ input }), files: [] };
+  return (await proxy.wllamaAction('embedding', body)).req_id;
+}
+
+export async function cancelCompletion(proxy: WorkerProxy, id: number): Promise<void> {
+  await proxy.wllamaAction('cancel', { _name: 'cncl_req', req_id: id });
+}
+
+/**
+ * Whether results can be taken without a step. Finds the server's list of slots, and tries it on a request of one letter.
+ * @param count slots of the server
+ * @throws ServiceError when the server did not survive the trial: the next load does without
+ */
+export async function proveTaking(wllama: Wllama, count: number): Promise<boolean> {
+  if (isDoubted) return false;
+  const proxy = proxyOf(wllama);
+  const found = await runTask(proxy, FIND_SLOTS, [count]);
+  const why = found === 1 ? await trial(proxy) : `${String(found)} places in memory look like it`;
+  if (why !== null) doubtTaking(`llama.cpp's list of slots was not found: ${why}`);
+  return why === null;
+}
+
+/** @returns what was not as expected; null: nothing */
+async function trial(proxy: WorkerProxy): Promise<string | null> {
+  try {
+    const id = await beginCompletion(proxy, {
+      stream: true,
+      prompt: 'a',
+      n_predict: 8,
+      ignore_eos: true,
+      cache_prompt: false,
+    });
+    // The first result is empty, and a token waits behind it.
+    await getResult(proxy, id);
+    const waiting = await takeResult(proxy, id);
+    const none = await takeResult(proxy, id);
+    const computed = await getResult(proxy, id);
+    await cancelCompletion(proxy, id);
+    if (waiting.data_json === '') return 'a result that waited was not taken';
+    if (none.data_json !== '' || !none.has_more) return 'a result was computed';
+    return computed.data_json === '' ? 'no result was computed after it' : null;
+  } catch (error) {
+    doubtTaking("the trial of llama.cpp's list of slots failed");
+    throw error instanceof ServiceError ? error : engineCrashed(error);
+  }
+}

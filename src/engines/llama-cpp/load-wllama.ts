@@ -1,0 +1,187 @@
+import { type LoadModelParams, Wllama } from '@wllama/wllama';
+
+import { type WllamaVariant, weightBytes } from '../../catalog/catalog.ts';
+import { abortable, withTimeout } from '../../util/async.ts';
+import type { EngineContext, LoadEngine } from '../engine.ts';
+import { serverError, type ServiceError } from '../../errors/service-error.ts';
+import { chatThreads, hasThreads, realAdapter } from '../device.ts';
+import { PromptRenderer } from '../template/prompt-renderer.ts';
+import { halvedLengths } from '../../catalog/memory-estimate.ts';
+import { noCache } from './no-cache.ts';
+import { ReadAheadBlob } from './read-ahead-blob.ts';
+import { specialTokens } from './special-tokens.ts';
+import { chooseBuild } from './wasm-build.ts';
+import { watchWasm } from '../engine-file.ts';
+import { isLackOfMemory, isOutOfMemory, loadFitting } from '../out-of-memory.ts';
+import { NativeLog, serverCalls } from './internals/server-calls.ts';
+import { kernelsOf, mediaMarkerOf, proveTaking, useWorkerFile } from './internals/worker-proxy.ts';
+import { asLoadFailure, WllamaEngine } from './wllama-engine.ts';
+
+/** As many as llama.cpp decodes in one batch; more wait in the scheduler. */
+const SLOTS = 4;
+
+/**
+ * Tokens of a prompt computed in one step, on the CPU: an abort, and other slots, wait for one step to end.
+ */
+const CPU_BATCH = 16;
+const GPU_BATCH = 512;
+const batchOf = (gpu: boolean): number => (gpu ? GPU_BATCH : CPU_BATCH);
+
+/** To end a load that failed, in milliseconds. */
+const EXIT_MS = 2000;
+
+export const loadWllama: LoadEngine<WllamaVariant, 'chat'> = async (variant, context) => {
+  const looking = hasGpu();
+  const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
+  await checkGguf(variant, blobs);
+  const gpu = await looking;
+  const totalBytes = weightBytes({ files: variant.files });
+  context.onProgress(totalBytes, totalBytes);
+
+  return loadFitting(
+    halvedLengths(variant.contextLength),
+    async (contextLength) => {
+      try {
+        return await loadOnce({ ...variant, contextLength }, context, blobs, gpu);
+      } catch (error) {
+        context.signal.throwIfAborted();
+        throw asLoadFailure(error, variant.name);
+      }
+    },
+    (error) => isLackOfMemory(error) || error instanceof NotLoaded,
+  );
+};
+
+async function loadOnce(
+  variant: WllamaVariant,
+  context: EngineContext,
+  blobs: Blob[],
+  gpu: boolean,
+): Promise<WllamaEngine> {
+  const log = new NativeLog();
+  const wllama = await start(variant, context, blobs, gpu, log);
+  const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
+  const language = blobs[variant.files.findIndex(({ role }) => role === undefined)];
+  const prompt = await chatPrompt(wllama, language, variant.keepTemplateText);
+  const imageMarker = mediaMarkerOf(wllama);
+  const kernels = kernelsOf(wllama);
+  const engine = kernels ? `wllama-k${kernels}` : 'wllama';
+  const canTake = await prepare(wllama);
+  return new WllamaEngine(wllama, serverCalls(wllama, log, canTake, gpu), prompt, {
+    fingerprint: `${variant.name}-${engine}-${backend}`,
+    slots: SLOTS,
+    batch: batchOf(gpu),
+    sampling: variant.sampling ?? {},
+    imageMarker,
+    detokenize: async (ids) => {
+      // llama.cpp puts it before every prompt by itself.
+      const hasBos = wllama.mustAddBosToken() && ids[0] === wllama.getBOS();
+      const { detokenize } = await import('./detokenize.ts');
+      return detokenize(language ?? new Blob(), hasBos ? ids.slice(1) : ids);
+    },
+  });
+}
+
+/** llama.cpp refused the file, or had no memory for the context: it does not say which. */
+class NotLoaded extends Error {}
+
+/** A smaller context does not help here. */
+const unusableFile = (variant: string, reason: string): ServiceError =>
+  serverError(
+    'model_load_failed',
+    `The model ${variant} could not be loaded. llama.cpp says of its file: ${reason}. Use a file that this version of llama.cpp can read.`,
+  );
+
+/** Also of a file whose hash is right: a catalog may name something else. */
+async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void> {
+  for (const [index, blob] of blobs.entries()) {
+    if ((await blob.slice(0, 4).text()) === 'GGUF') continue;
+    const message = `The file ${files[index]?.path ?? ''} is not a GGUF. Correct the catalog, or put the right file in place.`;
+    throw serverError('weights_corrupt', message);
+  }
+}
+
+async function start(
+  variant: WllamaVariant,
+  context: EngineContext,
+  blobs: Blob[],
+  gpu: boolean,
+  log: NativeLog,
+): Promise<Wllama> {
+  const { wasm, compat } = await chooseBuild(context);
+  const wllama = new Wllama(
+    { default: wasm },
+    { cacheManager: noCache(), logger: log, suppressNativeLog: false },
+  );
+  // Unset, it would take its compatibility build from a CDN.
+  wllama.setCompat(compat);
+  useWorkerFile(wllama, context.wasm);
+  const there = new AbortController();
+  try {
+    const ahead = blobs.map((blob) => new ReadAheadBlob(blob));
+    const loaded = wllama.loadModel(ahead, loadParameters(variant, gpu, hasThreads() ? chatThreads() : 1));
+    const watch = watchWasm(wasm, AbortSignal.any([context.signal, there.signal]));
+    await abortable(Promise.race([loaded, watch.then(() => loaded)]), context.signal);
+    // It keeps the blobs for as long as it lives.
+    for (const blob of ahead) blob.forget();
+    // It resolves all the same when llama.cpp would not have the file, or had no memory for the context.
+    if (!(wllama.getLoadedContextInfo().n_vocab > 0)) throw new NotLoaded('llama.cpp loaded no model');
+    return wllama;
+  } catch (error) {
+    // One that has not started does not answer that either.
+    await withTimeout(wllama.exit(), EXIT_MS);
+    const { loadError } = log;
+    throw loadError === null || isOutOfMemory(loadError) ? error : unusableFile(variant.name, loadError);
+  } finally {
+    there.abort();
+  }
+}
+
+/** @returns whether results can be taken without a step */
+async function prepare(wllama: Wllama): Promise<boolean> {
+  try {
+    return await proveTaking(wllama, SLOTS);
+  } catch (error) {
+    await withTimeout(wllama.exit(), EXIT_MS);
+    throw error;
+  }
+}
+
+async function chatPrompt(
+  wllama: Wllama,
+  gguf: Blob | undefined,
+  keepsAddedText: boolean | undefined,
+): Promise<PromptRenderer> {
+  const tokens = gguf
+    ? await specialTokens(gguf, wllama.getBOS(), wllama.getEOS())
+    : { bos: null, eos: null };
+  return new PromptRenderer({
+    source: wllama.getChatTemplate(),
+    tokens,
+    addsBos: wllama.mustAddBosToken(),
+    keepsAddedText,
+  });
+}
+
+function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): LoadModelParams {
+  return {
+    n_ctx: variant.contextLength,
+    n_threads: threads,
+    n_gpu_layers: gpu ? 99_999 : 0,
+    n_parallel: SLOTS,
+    kv_unified: true,
+    // States are copied where they are worth it (`ReplyScheduler`); this would move them out of every slot, each time.
+    cache_idle_slots: false,
+    n_batch: batchOf(gpu),
+    n_ubatch: batchOf(gpu),
+    // Half the bytes of half floats, which WASM has no instructions for.
+    ...(!gpu && { cache_type_k: 'q8_0', cache_type_v: 'q8_0', flash_attn: true }),
+    warmup: false,
+  };
+}
+
+/** Its kernels want half floats; without them it would only try, and come back to the CPU. */
+async function hasGpu(): Promise<boolean> {
+  const adapter = await realAdapter();
+  return adapter?.features.has('shader-f16') ?? false;
+}

@@ -1,0 +1,15 @@
+import { llamaCpp as rules, type WllamaVariant } from '../../catalog/engines/llama-cpp.ts';
+import type { EnginePlugin } from '../engine.ts';
+
+export const llamaCpp: EnginePlugin<WllamaVariant> = {
+  ...rules,
+  capabilities: ({ completionsOnly = false }, chats = !completionsOnly) =>
+    chats
+      ? ['chat', 'decisions', 'tools', 'json_schema', 'logprobs']
+      : ['completions', 'decisions', 'logprobs'],
+  helpers: {
+    template: async () => (await import('../template/template-worker.ts')).templateWorker,
+    image: async () => (await import('../images/image-worker.ts')).imageWorker,
+  },
+  load: async (variant, context) => (await import('./load-wllama.ts')).loadWllama(variant, context),
+};

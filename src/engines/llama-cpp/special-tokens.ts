@@ -1,0 +1,23 @@
+import { FormatError, readHeader, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
+import { hasChatMl, TOKENS_KEY } from '../../model-files/gguf/chat-ml.ts';
+import { readGguf, readTexts } from '../../model-files/gguf/read-gguf.ts';
+import type { SpecialTokens } from '../prompt/chat-prompt.ts';
+
+/** Reads the texts of two token ids from a GGUF file, and whether it has those of ChatML; null where the file has none. */
+export async function specialTokens(gguf: Blob, bosId: number, eosId: number): Promise<SpecialTokens> {
+  try {
+    return await readHeader(startOfBlob(gguf), (cursor) => {
+      const header = readGguf(cursor);
+      const tokens = header.metadata.get(TOKENS_KEY);
+      const texts = tokens && readTexts(cursor, tokens.at, new Set([bosId, eosId]));
+      return {
+        bos: texts?.get(bosId) ?? null,
+        eos: texts?.get(eosId) ?? null,
+        chatMl: hasChatMl(header, cursor),
+      };
+    });
+  } catch (error) {
+    if (error instanceof FormatError) return { bos: null, eos: null };
+    throw error;
+  }
+}

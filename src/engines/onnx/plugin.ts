@@ -1,0 +1,11 @@
+import { transformers as rules, type TransformersVariant } from '../../catalog/engines/transformers.ts';
+import type { EnginePlugin } from '../engine.ts';
+
+export const transformers: EnginePlugin<TransformersVariant> = {
+  ...rules,
+  capabilities: () => ['embeddings', 'decisions'],
+  onBackend: (variant, device) => (variant.device ? undefined : { ...variant, device }),
+  helpers: { onnx: async () => (await import('./onnx-worker.ts')).onnxWorker },
+  load: async (variant, context) =>
+    (await import('./load-transformers.ts')).loadTransformers(variant, context),
+};

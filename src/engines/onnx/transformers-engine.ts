@@ -1,0 +1,285 @@
+import type { TransformersVariant } from '../../catalog/catalog.ts';
+import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
+import type { Engine } from '../engine.ts';
+import { engineCrashed } from '../../errors/engine-errors.ts';
+import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
+import { withTimeout } from '../../util/async.ts';
+import { MAX_CHARACTERS } from '../prompt/prompt-bounds.ts';
+import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
+
+/**
+ * Tokens of a batch, padding included. On the CPU padding costs as much as text, and 512 were quickest. On a GPU each
+ * batch costs its launches: docs/decisions/gpu.md.
+ */
+const BATCH_TOKENS = { wasm: 512, webgpu: 2048 };
+
+export interface Sequence {
+  readonly ids: readonly number[];
+}
+
+export interface BatchLimits {
+  /** Padding included. */
+  tokens?: number;
+  sequences?: number;
+}
+
+/**
+ * Takes the next batch out of the waiting sequences: around the one at `seed`, those of the most alike length, so
+ * that there is little padding. At least one; more only while the padded batch stays within the limits.
+ */
+export function takeBatch<S extends Sequence>(
+  waiting: S[],
+  seed: S,
+  { tokens = BATCH_TOKENS.wasm, sequences = Number.POSITIVE_INFINITY }: BatchLimits = {},
+): S[] {
+  const distance = ({ ids }: S) => Math.abs(ids.length - seed.ids.length);
+  const candidates = waiting.filter((each) => each !== seed).toSorted((a, b) => distance(a) - distance(b));
+  const batch = [seed];
+  let longest = seed.ids.length;
+  for (const candidate of candidates) {
+    const padded = Math.max(longest, candidate.ids.length) * (batch.length + 1);
+    if (padded > tokens || batch.length >= sequences) break;
+    batch.push(candidate);
+    longest = Math.max(longest, candidate.ids.length);
+  }
+  const taken = new Set(batch);
+  const rest = waiting.filter((each) => !taken.has(each));
+  waiting.splice(0, waiting.length, ...rest);
+  return batch;
+}
+
+/**
+ * How long a batch that no request waits for any more may go on: the graph of a hostile model may loop without an end. The
+ * next request then loads the model again.
+ */
+const ABANDONED_MS = 30_000;
+
+/** The model itself, as far as batching needs it. */
+export interface Embedder {
+  /** Token ids with the special ones that the model expects. */
+  tokenize(text: string): number[];
+  /** The same for ids from a client; null when one of them is no token of this model. */
+  wrap(ids: readonly number[]): number[] | null;
+  /** One L2-normalised vector for each sequence. */
+  run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]>;
+  dispose(): Promise<void>;
+}
+
+/** Tokenizing runs on this thread: it yields to other requests after this many milliseconds. */
+const TOKENIZE_MS = 20;
+
+type Vector = Float32Array<ArrayBuffer>;
+
+type EmbeddingFacts = Pick<TransformersVariant, 'contextLength' | 'device' | 'dimensions' | 'maxBatchSize'>;
+
+interface Item {
+  ids: number[];
+  index: number;
+  request: Request;
+}
+
+interface Request {
+  vectors: Vector[];
+  left: number;
+  settled: boolean;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Embeds the texts of all requests under way together: in one batch after another. Each begins with a text of
+ * the request whose turn it is, and is filled with the texts, of any request, that fit it best.
+ */
+export class TransformersEngine implements Engine<'embedding'> {
+  readonly kind = 'embedding';
+  readonly fingerprint: string;
+  /** The texts of all requests share batches. */
+  readonly slots = Number.POSITIVE_INFINITY;
+  readonly facts = {};
+  readonly #embedder: Embedder;
+  readonly #variant: EmbeddingFacts;
+  readonly #limits: BatchLimits;
+  readonly #waiting: Item[] = [];
+  /** Requests with texts waiting, the next one's turn first. */
+  readonly #turns: Request[] = [];
+  #running: Promise<void> | null = null;
+  /** The batch under way. */
+  #batch: readonly Item[] = [];
+  #abandoned: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(embedder: Embedder, variant: EmbeddingFacts, fingerprint: string) {
+    this.#embedder = embedder;
+    this.#variant = variant;
+    const { device = 'wasm', maxBatchSize: sequences } = variant;
+    this.#limits = { tokens: BATCH_TOKENS[device], ...(sequences !== undefined && { sequences }) };
+    this.fingerprint = fingerprint;
+  }
+
+  async *run(
+    job: EmbeddingJob,
+    signal: AbortSignal,
+    onPrefill?: () => void,
+  ): AsyncGenerator<EmbeddingEvent, void, undefined> {
+    signal.throwIfAborted();
+    const began = performance.now();
+    onPrefill?.();
+    this.#checkDimensions(job.dimensions);
+    const sequences = await this.#sequences(job, signal);
+    const promptTokens = sequences.reduce((sum, { length }) => sum + length, 0);
+    const vectors = await this.#enqueue(sequences, signal);
+    const timings = { queueMs: 0, computeMs: performance.now() - began };
+    yield { type: 'done', vectors, promptTokens, fingerprint: this.fingerprint, timings };
+  }
+
+  async unload(): Promise<void> {
+    if (this.#running) await withTimeout(this.#running, ABANDONED_MS);
+    await this.#embedder.dispose();
+  }
+
+  #enqueue(sequences: number[][], signal: AbortSignal): Promise<Vector[]> {
+    return new Promise((resolve, reject) => {
+      const request: Request = {
+        vectors: Array.from({ length: sequences.length }),
+        left: sequences.length,
+        settled: false,
+        resolve: () => {
+          request.settled = true;
+          signal.removeEventListener('abort', onAbort);
+          resolve(request.vectors);
+        },
+        reject: (error) => {
+          request.settled = true;
+          signal.removeEventListener('abort', onAbort);
+          this.#forget(request);
+          reject(error);
+        },
+      };
+      const onAbort = () => {
+        request.reject(signal.reason);
+        this.#endAbandoned();
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#turns.push(request);
+      this.#waiting.push(...sequences.map((ids, index) => ({ ids, index, request })));
+      // Requests that arrive in the same task share the first batch.
+      setTimeout(() => {
+        this.#running ??= this.#runAll().finally(() => {
+          this.#running = null;
+        });
+      });
+    });
+  }
+
+  async #runAll(): Promise<void> {
+    for (let batch = this.#nextBatch(); batch; batch = this.#nextBatch()) await this.#runBatch(batch);
+  }
+
+  #nextBatch(): Item[] | null {
+    for (let turn = this.#turns.shift(); turn; turn = this.#turns.shift()) {
+      const seed = this.#waiting.find(({ request }) => request === turn);
+      if (!seed) continue;
+      const batch = takeBatch(this.#waiting, seed, this.#limits);
+      if (this.#waiting.some(({ request }) => request === turn)) this.#turns.push(turn);
+      return batch;
+    }
+    return null;
+  }
+
+  async #runBatch(batch: Item[]): Promise<void> {
+    this.#batch = batch;
+    try {
+      const vectors = await this.#embedder.run(batch.map(({ ids }) => ids));
+      batch.forEach(({ request, index }, row) => {
+        const vector = vectors[row];
+        if (!vector) throw new Error('the model gave fewer vectors than it was given texts');
+        if (!this.#isSound(vector)) return request.reject(notAVector(this.#variant));
+        request.vectors[index] = vector;
+        if (--request.left === 0) request.resolve();
+      });
+    } catch (error) {
+      console.error('localtext: an embedding batch failed', error);
+      // The worker's end has its own reason: a lost GPU.
+      const failure = error instanceof ServiceError ? error : engineCrashed(error);
+      for (const request of new Set(batch.map((item) => item.request))) request.reject(failure);
+    } finally {
+      this.#batch = [];
+      clearTimeout(this.#abandoned);
+      this.#abandoned = undefined;
+    }
+  }
+
+  /** What the graph of a hostile model computes may be anything. */
+  #isSound(vector: Vector): boolean {
+    return vector.length === this.#variant.dimensions && vector.every((value) => Number.isFinite(value));
+  }
+
+  #endAbandoned(): void {
+    if (this.#batch.length === 0 || !this.#batch.every(({ request }) => request.settled)) return;
+    this.#abandoned ??= setTimeout(() => void this.#embedder.dispose(), ABANDONED_MS);
+  }
+
+  #forget(request: Request): void {
+    const rest = this.#waiting.filter((item) => item.request !== request);
+    this.#waiting.splice(0, this.#waiting.length, ...rest);
+  }
+
+  async #sequences({ input }: EmbeddingJob, signal: AbortSignal): Promise<number[][]> {
+    const { contextLength } = this.#variant;
+    const sequences: number[][] = [];
+    let since = performance.now();
+    for (const [index, given] of ('texts' in input ? input.texts : input.tokens).entries()) {
+      if (given.length > contextLength * MAX_CHARACTERS) {
+        throw tooLong(
+          index,
+          `${given.length} characters, more than ${MAX_CHARACTERS} for each`,
+          contextLength,
+        );
+      }
+      const ids = typeof given === 'string' ? this.#embedder.tokenize(given) : this.#wrap(given, index);
+      if (ids.length > contextLength) throw tooLong(index, String(ids.length), contextLength);
+      sequences.push(ids);
+      if (performance.now() - since < TOKENIZE_MS) continue;
+      await yieldToEventLoop();
+      signal.throwIfAborted();
+      since = performance.now();
+    }
+    return sequences;
+  }
+
+  #wrap(ids: readonly number[], index: number): number[] {
+    const wrapped = this.#embedder.wrap(ids);
+    if (wrapped) return wrapped;
+    throw requestError(
+      400,
+      `\`input[${index}]\` holds a number that is no token of this model.`,
+      null,
+      `input[${index}]`,
+    );
+  }
+
+  #checkDimensions(asked: number | undefined): void {
+    const { dimensions } = this.#variant;
+    if (asked === undefined || asked === dimensions) return;
+    throw requestError(
+      400,
+      `\`dimensions\` must be omitted or ${dimensions}: this model's vectors cannot be shortened.`,
+      'unsupported_value',
+      'dimensions',
+    );
+  }
+}
+
+const notAVector = ({ dimensions }: EmbeddingFacts): ServiceError =>
+  serverError(
+    'engine_failed',
+    `The model gave something else than a vector of ${dimensions} finite numbers. Its graph may be damaged: use another model.`,
+  );
+
+function tooLong(index: number, length: string, contextLength: number): ServiceError {
+  return requestError(
+    400,
+    `This model's context holds ${contextLength} tokens, and input[${index}] has ${length}. Split or shorten it.`,
+    'context_length_exceeded',
+    `input[${index}]`,
+  );
+}

@@ -1,0 +1,142 @@
+import { z } from '../../util/full-zod.ts';
+
+import type { TransformersVariant, WhisperVariant } from '../../catalog/catalog.ts';
+import type { EngineContext } from '../engine.ts';
+import { corruptFile } from '../../errors/engine-errors.ts';
+import { serverError, ServiceError } from '../../errors/service-error.ts';
+import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
+
+/** A variant that onnxruntime runs. */
+export type OnnxVariant = TransformersVariant | WhisperVariant;
+
+const CONFIG = 'config.json';
+const TOKENIZER_FILES = ['tokenizer_config.json', 'tokenizer.json'];
+const GRAPH = /^onnx\/([\w.-]+)\.onnx$/;
+
+/** transformers.js loops up to these numbers; no model exceeds them. */
+const layers = z.int().positive().max(4096).optional();
+const size = z.int().positive().max(16_777_216).optional();
+export const configSchema = z.looseObject({
+  model_type: z.string().min(1),
+  vocab_size: size,
+  hidden_size: size,
+  head_dim: size,
+  num_hidden_layers: layers,
+  num_attention_heads: layers,
+  num_key_value_heads: layers,
+  n_layer: layers,
+  layer_types: z.array(z.string()).max(4096).optional(),
+});
+
+/** Folder of the model's files, ending in `/`; ''. */
+export function folderOf({ files }: OnnxVariant): string {
+  const config = files.find(({ path }) => /(^|\/)config\.json$/.test(path));
+  return config ? config.path.slice(0, -CONFIG.length) : '';
+}
+
+/** Name of the graph's file without its extension. The catalog's file list alone decides which quantization is loaded. */
+export function graphOf(variant: OnnxVariant): string {
+  return namesOf(variant).flatMap((name) => GRAPH.exec(name)?.[1] ?? [])[0] ?? 'model';
+}
+
+/** The number of files beside the graph that hold its tensors. */
+export function dataFilesOf(variant: TransformersVariant): number {
+  const start = `onnx/${graphOf(variant)}.onnx_data`;
+  const parts = namesOf(variant).filter((name) => name.startsWith(start)).length;
+  return parts || (namesOf(variant).includes('model.safetensors') ? 1 : 0);
+}
+
+/** Returns the names of the files in the model's folder. */
+const namesOf = (variant: OnnxVariant): string[] => {
+  const folder = folderOf(variant);
+  return variant.files.flatMap(({ path }) => (path.startsWith(folder) ? [path.slice(folder.length)] : []));
+};
+
+/**
+ * Runs before transformers.js: a config with absurd numbers would keep it busy without end.
+ * @throws ServiceError `weights_corrupt` naming the file, `weights_unavailable` naming one that the catalog lacks
+ */
+export async function checkConfig(variant: TransformersVariant, context: EngineContext): Promise<void> {
+  requireFiles(variant, [CONFIG, ...TOKENIZER_FILES]);
+  if (!namesOf(variant).some((name) => GRAPH.test(name))) requireFiles(variant, ['onnx/model.onnx']);
+  const path = folderOf(variant) + CONFIG;
+  const parsed = configSchema.safeParse(await readJson(path, context));
+  if (parsed.success) return;
+  const [issue] = parsed.error.issues;
+  throw corruptFile(path, `is no model's config: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+}
+
+/**
+ * Each name of a graph stands for its quantized builds too.
+ * @throws ServiceError `weights_unavailable` naming a file that the catalog lacks
+ */
+export function requireFiles(variant: OnnxVariant, needed: readonly string[]): void {
+  const names = namesOf(variant);
+  const isListed = (name: string): boolean => {
+    const stem = name.replace(/\.onnx$/, '');
+    return names.some(
+      (each) => each === name || (stem !== name && each.startsWith(stem) && GRAPH.test(each)),
+    );
+  };
+  const missing = needed.find((name) => !isListed(name));
+  if (missing === undefined) return;
+  const message = `${variant.name} needs the file ${folderOf(variant)}${missing}, which the catalog does not list.`;
+  throw serverError('weights_unavailable', message);
+}
+
+/** Why no tokenizer could be made from the files. */
+export async function tokenizerFailure(
+  error: unknown,
+  variant: TransformersVariant,
+  context: EngineContext,
+): Promise<ServiceError> {
+  if (error instanceof ServiceError) return error;
+  const folder = folderOf(variant);
+  try {
+    for (const name of TOKENIZER_FILES) await readJson(folder + name, context);
+  } catch (cause) {
+    if (cause instanceof ServiceError) return cause;
+    throw cause;
+  }
+  return corruptFile(`${folder}tokenizer.json`, 'is no tokenizer that transformers.js can use', error);
+}
+
+const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementation|unsupported|adapter/i;
+
+/** After several losses, a browser may offer its GPU no more. */
+export function noGpu({ name }: OnnxVariant): ServiceError {
+  const message = `${name} runs on WebGPU alone, and the browser offers no GPU now. Restart the browser if its GPU has failed, or leave \`device\` out of the variant.`;
+  return serverError('device_unsupported', message);
+}
+
+/** Why the runtime could not load the graph. */
+export function graphFailure(error: unknown, variant: OnnxVariant): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const said = error instanceof Error ? error.message : String(error);
+  if (isOutOfMemory(said)) return outOfMemory(variant.name, error);
+  if (UNSUPPORTED.test(said)) {
+    const message = `${variant.name} uses what ONNX Runtime cannot run on ${variant.device ?? 'wasm'} here: ${brief(said)}`;
+    return serverError('device_unsupported', message, error);
+  }
+  const path = `${folderOf(variant)}onnx/${graphOf(variant)}.onnx`;
+  return corruptFile(path, `cannot be loaded by ONNX Runtime (${brief(said)})`, error);
+}
+
+const brief = (message: string): string =>
+  message
+    .replace(/^.*ERROR_MESSAGE: /s, '')
+    .replaceAll(/\s+/g, ' ')
+    .slice(0, 200)
+    .trim();
+
+async function readJson(path: string, context: EngineContext): Promise<unknown> {
+  const text = await (await context.file(path)).text();
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw corruptFile(path, 'is not JSON, or cut short', error);
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw corruptFile(path, 'is not a JSON object');
+}

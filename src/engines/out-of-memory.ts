@@ -1,0 +1,39 @@
+import { serverError, ServiceError } from '../errors/service-error.ts';
+
+/** What the runtimes and the browsers say; ONNX Runtime throws a bare number, too. */
+const OUT_OF_MEMORY =
+  /out.of.memory|bad_alloc|could not allocate|alloc(ate|ation)?\b.*fail|fail.*\balloc|memory access|memory.*(exceed|limit)|maxBufferSize|too large|^\d+$/i;
+
+/** Whether a load failed for want of memory. */
+export const isOutOfMemory = (message: string): boolean => OUT_OF_MEMORY.test(message);
+
+export const outOfMemory = (variant: string, cause: unknown): ServiceError =>
+  serverError(
+    'out_of_memory',
+    `There is too little memory for ${variant}. Close other tabs, or choose a smaller model.`,
+    cause,
+  );
+
+export const isLackOfMemory = (error: unknown): boolean =>
+  error instanceof ServiceError && error.code === 'out_of_memory';
+
+/**
+ * Loads with the first context length for which there is memory.
+ * @throws what the last try failed with
+ */
+export async function loadFitting<Length, T>(
+  lengths: readonly Length[],
+  load: (contextLength: Length) => Promise<T>,
+  isShort: (error: unknown) => boolean = isLackOfMemory,
+): Promise<T> {
+  let failure: unknown;
+  for (const contextLength of lengths) {
+    try {
+      return await load(contextLength);
+    } catch (error) {
+      failure = error;
+      if (!isShort(error)) throw error;
+    }
+  }
+  throw failure;
+}

@@ -1,0 +1,18 @@
+import type { Variant } from '../catalog/catalog.ts';
+import { builtIn } from './built-in/plugin.ts';
+import type { EnginePlugin } from './engine.ts';
+import { llamaCpp } from './llama-cpp/plugin.ts';
+import { transformers } from './onnx/plugin.ts';
+import { webLlm } from './web-llm/plugin.ts';
+import { whisper } from './whisper/plugin.ts';
+
+type DeviceEngine = Exclude<Variant['engine'], 'upstream'>;
+
+/** The engines of this package. The code of each is loaded with the first variant that names it. */
+export const ENGINES: { [E in DeviceEngine]: EnginePlugin<Extract<Variant, { engine: E }>> } = {
+  wllama: llamaCpp,
+  transformers,
+  whisper,
+  'web-llm': webLlm,
+  'built-in': builtIn,
+};

@@ -1,0 +1,151 @@
+import type { Remote } from 'comlink';
+
+import { requestError, ServiceError } from '../../errors/service-error.ts';
+import type { ChatJob, ChatMessage } from '../../jobs/chat.ts';
+import { abortable, withTimeout } from '../../util/async.ts';
+import { ModelWorker } from '../model-worker.ts';
+import { SlotQueue } from '../slot-queue.ts';
+import type { Opened, PromptFormat, TemplateHost, templateWorker } from './template-worker.ts';
+import type { ChatOpening } from '../prompt/think-first.ts';
+import { thinkTags } from '../prompt/thought-splitter.ts';
+
+type Worker = ModelWorker<TemplateHost, Remote<typeof templateWorker>>;
+
+/** To start the worker and to parse the template. */
+const LOAD_TIMEOUT_MS = 20_000;
+const RENDER_TIMEOUT_MS = 10_000;
+
+/** Renders a model's prompts in a worker, which ends with a template that does not come to an end. */
+export class PromptRenderer {
+  readonly #format: PromptFormat;
+  /** One after another: the deadline of each is its own. */
+  readonly #turns = new SlotQueue(1);
+  #worker: Promise<Worker> | null = null;
+  readonly #ended = new AbortController();
+
+  constructor(format: PromptFormat) {
+    this.#format = format;
+    this.#start().catch(() => undefined);
+  }
+
+  /** One token wherever it stands; null: none is known. */
+  get specialText(): string | null {
+    return this.#format.tokens.eos;
+  }
+
+  /** False: the model continues text (`/v1/completions`) and cannot chat. */
+  get chats(): boolean {
+    return this.#format.source !== null || this.#format.tokens.chatMl === true;
+  }
+
+  get thinks(): boolean {
+    return thinkTags(this.#format.source ?? '') !== null;
+  }
+
+  /**
+   * @param marker stands for an image in the prompt
+   * @throws ServiceError 400 when the model's template refuses the conversation, or exceeds its bounds
+   */
+  async open(job: ChatJob, marker: string | null, signal: AbortSignal): Promise<ChatOpening> {
+    const leave = await this.#turns.enter(signal);
+    try {
+      const worker = await abortable(this.#start(), signal);
+      const opened = await withTimeout(
+        worker.call((template): Promise<Opened> => template.open(withoutImageUrls(job), marker)),
+        RENDER_TIMEOUT_MS,
+      ).catch((error: unknown) => this.#fail(worker, error));
+      if (!opened) return this.#fail(worker, null);
+      if (opened.error) throw new ServiceError(opened.error);
+      return opened.opening;
+    } finally {
+      leave();
+    }
+  }
+
+  end(): void {
+    this.#ended.abort(new Error('the model was unloaded'));
+    this.#worker?.then(
+      (worker) => worker.end(),
+      () => undefined,
+    );
+  }
+
+  #fail(worker: Worker, cause: unknown): never {
+    worker.end();
+    this.#worker = null;
+    this.#ended.signal.throwIfAborted();
+    throw templateError(
+      cause === null
+        ? `it takes longer than ${RENDER_TIMEOUT_MS / 1000} s`
+        : 'its worker has ended, as for a lack of memory',
+    );
+  }
+
+  /** The worker of this model, with its template parsed. */
+  #start(): Promise<Worker> {
+    const opening = (this.#worker ??= this.#open());
+    opening.catch(() => {
+      if (this.#worker === opening) this.#worker = null;
+    });
+    return opening;
+  }
+
+  async #open(): Promise<Worker> {
+    let fault: string | null = null;
+    const timeout = AbortSignal.timeout(LOAD_TIMEOUT_MS);
+    try {
+      const worker = await ModelWorker.open(
+        (host: Remote<TemplateHost>, lock) => host.helper('template', lock),
+        async (template) => {
+          fault = await template.load(this.#format);
+        },
+        AbortSignal.any([this.#ended.signal, timeout]),
+      );
+      if (fault === null) return worker;
+      worker.end();
+    } catch (error) {
+      if (!timeout.aborted) throw error;
+      fault = `it was not parsed within ${LOAD_TIMEOUT_MS / 1000} s`;
+    }
+    throw templateError(fault);
+  }
+}
+
+const templateError = (why: string): ServiceError =>
+  requestError(
+    400,
+    `This model's chat template does not take these messages: ${why.slice(0, 300)}.`,
+    null,
+    'messages',
+  );
+
+/** Their bytes are not for the template. */
+function withoutImageUrls(job: ChatJob): ChatJob {
+  if (!('messages' in job.input)) return job;
+  const messages = job.input.messages.map((message): ChatMessage =>
+    message.role === 'user' && message.images
+      ? { ...message, images: message.images.map((image) => ({ ...image, url: '' })) }
+      : message,
+  );
+  return { ...job, input: { messages } };
+}
+
+/** Why a model's template cannot be used, as a phrase that follows its name; undefined: it renders a plain message. */
+export async function templateFault(source: string): Promise<string | undefined> {
+  const renderer = new PromptRenderer({ source, tokens: { bos: null, eos: null }, addsBos: false });
+  const job: ChatJob = {
+    kind: 'chat',
+    model: '',
+    input: { messages: [{ role: 'user', content: 'Hello' }] },
+    sampling: { temperature: 1, topP: 1 },
+  };
+  try {
+    await renderer.open(job, null, new AbortController().signal);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.wire.status !== 400) throw error;
+    return `has a chat template that cannot be used: ${error.message.split(': ').slice(1).join(': ')}`;
+  } finally {
+    renderer.end();
+  }
+}

@@ -1,0 +1,106 @@
+import type { AppConfig, InitProgressReport } from '@mlc-ai/web-llm';
+
+import type { WebLlmVariant } from '../../catalog/catalog.ts';
+import type { Engine, EngineContext, LoadEngine } from '../engine.ts';
+import { abortable } from '../../util/async.ts';
+import { loadFitting } from '../out-of-memory.ts';
+import { serveArtifacts } from './internals/artifact-cache.ts';
+import { WebLlmChatEngine } from './web-llm-engine.ts';
+import { halvedLengths, MIN_CONTEXT } from '../../catalog/memory-estimate.ts';
+import { asLoadFailure, lacksFeature, noGpu } from './web-llm-failures.ts';
+import { withGpuDevice } from './internals/gpu-device.ts';
+import { LIBRARY, type ModelFiles, openModelFiles } from './web-llm-files.ts';
+import { libraryPath } from '../../model-files/sources/mlc-paths.ts';
+import { PipelineWatch, watchedEngine } from './internals/pipeline-watch.ts';
+
+/** Loads an MLC model from the weight store, with as much context as the GPU's memory allows. */
+export const loadWebLlm: LoadEngine<WebLlmVariant, 'chat'> = async (variant, context) => {
+  const gpu = 'gpu' in navigator ? navigator.gpu : null;
+  if (!gpu) throw noGpu(variant.name);
+  await checkFeatures(gpu, variant);
+  const files = await openModelFiles(variant, context);
+  return loadFitting(contextLengths(variant, files), (contextLength) =>
+    loadOnce(gpu, variant, files, context, contextLength),
+  );
+};
+
+/** Before anything is downloaded for a GPU that cannot run it. */
+async function checkFeatures(gpu: GPU, variant: WebLlmVariant): Promise<void> {
+  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
+  if (!adapter) throw noGpu(variant.name);
+  const missing = variant.needs?.features?.find((feature) => !adapter.features.has(feature));
+  if (missing !== undefined) throw lacksFeature(variant.name, missing);
+}
+
+/** null: as the model's own sliding window has it. */
+function contextLengths(variant: WebLlmVariant, { chatConfig }: ModelFiles): (number | null)[] {
+  if (chatConfig.sliding_window_size > 0) return [null];
+  return halvedLengths(
+    Math.min(variant.contextLength, Math.max(chatConfig.context_window_size, MIN_CONTEXT)),
+  );
+}
+
+async function loadOnce(
+  gpu: GPU,
+  variant: WebLlmVariant,
+  files: ModelFiles,
+  context: EngineContext,
+  contextLength: number | null,
+): Promise<Engine<'chat'>> {
+  const webLlm = await import('@mlc-ai/web-llm');
+  const watch = new PipelineWatch();
+  const artifacts = serveArtifacts(files.read);
+  const appConfig: AppConfig = {
+    cacheBackend: 'cache',
+    model_list: [
+      { model_id: variant.name, model: artifacts.baseUrl, model_lib: artifacts.baseUrl + LIBRARY },
+    ],
+  };
+  const initProgressCallback = ({ progress, text }: InitProgressReport): void => {
+    // Others are about downloads, which the store reports itself.
+    const phase = text.startsWith('Loading model')
+      ? 'load'
+      : text.startsWith('Loading GPU shader modules')
+        ? 'compile'
+        : null;
+    if (phase) context.onProgress(progress * files.weightBytes, files.weightBytes, phase);
+  };
+  const engine = watchedEngine(webLlm, watch, { appConfig, initProgressCallback, logLevel: 'SILENT' });
+  const devices: GPUDevice[] = [];
+  const lost = new AbortController();
+  const onDevice = (device: GPUDevice): void => {
+    devices.push(device);
+    // web-llm itself destroys a device on which a buffer could not be allocated.
+    void device.lost.then(({ message }) => lost.abort(new Error(`out of memory: ${message}`)));
+  };
+  const stop = (): void => void engine.unload();
+  context.signal.addEventListener('abort', stop, { once: true });
+  try {
+    const options = contextLength === null ? {} : { context_window_size: contextLength };
+    await withGpuDevice(gpu, onDevice, () =>
+      abortable(engine.reload(variant.name, options), AbortSignal.any([context.signal, lost.signal])),
+    );
+    // A cancelled load ends without an error.
+    context.signal.throwIfAborted();
+    const device = devices.at(-1);
+    if (!device) throw new Error('web-llm opened no GPU device');
+    const fits = contextLength ?? variant.contextLength;
+    return new WebLlmChatEngine({
+      engine,
+      watch,
+      chatConfig: files.chatConfig,
+      fingerprint: `${variant.name}-web-llm-webgpu-${fits}`,
+      contextLength: fits,
+      ...(variant.replyPrefix !== undefined && { replyPrefix: variant.replyPrefix }),
+      keepTemplateText: variant.keepTemplateText ?? false,
+      lost: device.lost,
+    });
+  } catch (error) {
+    for (const device of devices) device.destroy();
+    context.signal.throwIfAborted();
+    throw asLoadFailure(error, variant.name, libraryPath(variant), devices.length > 0);
+  } finally {
+    context.signal.removeEventListener('abort', stop);
+    artifacts.close();
+  }
+}

@@ -1,0 +1,227 @@
+import type { ChatCompletionChunk, Completion, MLCEngine } from '@mlc-ai/web-llm';
+
+import type { ChatEvent, ChatJob, Delta, TokenLogprob } from '../../jobs/chat.ts';
+import {
+  CountedError,
+  type Pipeline,
+  type PipelineWatch,
+  type PromptCount,
+} from './internals/pipeline-watch.ts';
+import type { Engine, LoadedFacts } from '../engine.ts';
+import { createDeferred } from '../../util/async.ts';
+import { deviceLost } from '../../errors/engine-errors.ts';
+import { refuseOversized } from '../prompt/prompt-bounds.ts';
+import { asksToThink, type Complete, openReply, ThinkFirst, toCompletion } from '../prompt/think-first.ts';
+import { thinkTags, type ThinkTags } from '../prompt/thought-splitter.ts';
+import { asJobFailure } from './web-llm-failures.ts';
+import type { MlcChatConfig } from './web-llm-files.ts';
+import { toWebLlmRequest } from './web-llm-request.ts';
+
+type Entry = ReturnType<Pipeline['getTokenLogprobArray']>[number];
+
+/** The part of the pipeline's state that a reply is read from. */
+export type ReplyState = Pick<
+  Pipeline,
+  'getMessage' | 'getTokenLogprobArray' | 'getCurRoundCompletionTotalTokens' | 'stopped'
+>;
+
+/** JSON has no -Infinity. OpenAI gives this for a token of probability 0. */
+const MIN_LOGPROB = -9999;
+
+/** Reads deltas from the text so far: web-llm's own chunks lose log probabilities where a character spans tokens. */
+class WebLlmReplyReader {
+  readonly #topLogprobs: number | undefined;
+  #text = 0;
+  #tokens = 0;
+
+  constructor(topLogprobs: number | undefined) {
+    this.#topLogprobs = topLogprobs;
+  }
+
+  /** What is new since the last call; null: nothing that can be shown. */
+  read(state: ReplyState, finish: 'stop' | 'length'): Delta | null {
+    // Bytes that end inside a character decode to replacement characters: they wait for the rest.
+    const text = state.getMessage().replace(/�+$/, '');
+    const fresh = text.slice(this.#text);
+    const sampled = state.getCurRoundCompletionTotalTokens();
+    const ended = state.stopped();
+    // The token that ends a turn is counted by it, but is no part of the reply.
+    const shown = ended && finish === 'stop' ? sampled - 1 : sampled;
+    if (fresh === '' && !(ended && shown > this.#tokens)) return null;
+    const tokens = Math.max(0, shown - this.#tokens);
+    const delta: Delta = { text: fresh, tokens };
+    if (this.#topLogprobs !== undefined) {
+      delta.logprobs = state
+        .getTokenLogprobArray()
+        .slice(this.#tokens, shown)
+        .map((entry) => this.#logprob(entry));
+    }
+    this.#text = Math.max(this.#text, text.length);
+    this.#tokens += tokens;
+    return delta;
+  }
+
+  #logprob(entry: Entry): TokenLogprob {
+    return { ...plain(entry), top: entry.top_logprobs.slice(0, this.#topLogprobs).map(plain) };
+  }
+}
+
+function plain({ token, logprob, bytes }: Pick<Entry, 'token' | 'logprob' | 'bytes'>) {
+  return { token, logprob: Math.max(MIN_LOGPROB, logprob), bytes };
+}
+
+type Chunk = ChatCompletionChunk | Completion;
+
+export interface WebLlmParts {
+  engine: MLCEngine;
+  watch: PipelineWatch;
+  chatConfig: MlcChatConfig;
+  fingerprint: string;
+  /** As it was loaded. */
+  contextLength: number;
+  replyPrefix?: string;
+  keepTemplateText?: boolean;
+  /** Resolves when the GPU is lost. */
+  lost: Promise<unknown>;
+}
+
+/** Adapts web-llm to `Engine`. */
+export class WebLlmChatEngine implements Engine<'chat'> {
+  readonly kind = 'chat';
+  readonly slots = 1;
+  readonly facts: LoadedFacts;
+  readonly fingerprint: string;
+  /** Tags of the empty thoughts that its replies begin with. */
+  readonly #tags: ThinkTags | null;
+  readonly #parts: WebLlmParts;
+  readonly #lost: Promise<never>;
+  #isLost = false;
+
+  constructor(parts: WebLlmParts) {
+    this.#parts = parts;
+    this.fingerprint = parts.fingerprint;
+    this.#tags = thinkTags(parts.replyPrefix ?? '');
+    this.facts = { contextLength: parts.contextLength, thinks: this.#tags !== null };
+    this.#lost = parts.lost.then(() => {
+      this.#isLost = true;
+      throw deviceLost();
+    });
+    this.#lost.catch(() => undefined);
+  }
+
+  /** In place of the empty thoughts the model has its own, where the request asks for them. */
+  run(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+    const { kind, model, input, sampling, reasoning, thoughts, countOnly } = job;
+    const count = countOnly && { countOnly };
+    const begins = 'messages' in input && input.messages.at(-1)?.role !== 'assistant';
+    if (!this.#tags || !begins || !(thoughts || asksToThink(reasoning))) {
+      return this.#generate(job, this.#parts.replyPrefix, signal);
+    }
+    const complete: Complete = ({ prompt: replyStart, ...part }) =>
+      this.#generate({ kind, model, input, sampling, ...count, ...part }, replyStart, signal);
+    const { prompt, thinking } = openReply('', this.#tags, job, true);
+    if (!thinking) return complete(toCompletion(job, prompt));
+    const { context_window_size: contextLength } = this.#parts.chatConfig;
+    return new ThinkFirst(job, prompt, thinking, complete).events(
+      contextLength > 0 ? contextLength : Infinity,
+    );
+  }
+
+  async *#generate(
+    job: ChatJob,
+    replyPrefix: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<ChatEvent, void, undefined> {
+    signal.throwIfAborted();
+    if (this.#isLost) throw deviceLost();
+    const { context_window_size: contextLength } = this.#parts.chatConfig;
+    if (contextLength && contextLength > 0) refuseOversized(job.input, contextLength);
+    const { engine, watch } = this.#parts;
+    const { input, replyStart } = toWebLlmRequest(job, this.#parts.chatConfig, {
+      ...(replyPrefix !== undefined && { replyPrefix }),
+      keepTemplateText: this.#parts.keepTemplateText ?? false,
+    });
+
+    let prompt: PromptCount = { whole: 0, cached: 0 };
+    const counted = createDeferred();
+    const onPrompt = (count: PromptCount): void => {
+      prompt = count;
+      counted.resolve();
+    };
+    watch.begin({ replyStart, signal, countOnly: job.countOnly === true, onPrompt });
+    const interrupt = (): void => void engine.interruptGenerate();
+    signal.addEventListener('abort', interrupt, { once: true });
+    const stream: AsyncIterable<Chunk> =
+      'chat' in input
+        ? await engine.chat.completions.create(input.chat)
+        : await engine.completions.create(input.completion);
+    const chunks = stream[Symbol.asyncIterator]();
+    let ended = false;
+    const next = async (): Promise<IteratorResult<Chunk>> => {
+      const result = await Promise.race([chunks.next(), this.#lost]);
+      ended = result.done === true;
+      return result;
+    };
+
+    try {
+      const first = next();
+      // A grammar that cannot be compiled is only found after the prompt was computed.
+      await (job.constraint || job.countOnly ? first : Promise.race([counted.promise, first]));
+      const { whole: promptTokens, cached: cachedTokens } = prompt;
+      yield { type: 'accepted', accepted: { promptTokens, cachedTokens, fingerprint: this.fingerprint } };
+
+      const reader = new WebLlmReplyReader(job.topLogprobs);
+      let finish: 'stop' | 'length' = 'stop';
+      let completionTokens = 0;
+      for (let result = await first; !result.done; result = await next()) {
+        if (signal.aborted) continue;
+        const chunk = result.value;
+        if (chunk.usage) completionTokens = chunk.usage.completion_tokens;
+        if (chunk.choices[0]?.finish_reason === 'length') finish = 'length';
+        const pipeline = watch.pipeline;
+        const delta = pipeline && chunk.choices.length > 0 ? reader.read(pipeline, finish) : null;
+        if (delta) yield { type: 'delta', delta };
+      }
+      signal.throwIfAborted();
+      yield {
+        type: 'done',
+        finishReason: finish,
+        usage: { promptTokens: prompt.whole, cachedTokens: prompt.cached, completionTokens },
+        timings: this.#timings(),
+      };
+    } catch (error) {
+      ended = true;
+      signal.throwIfAborted();
+      if (this.#isLost) throw deviceLost(error);
+      if (!(error instanceof CountedError)) throw asJobFailure(error, prompt.cached);
+      yield { type: 'accepted', accepted: { promptTokens: prompt.whole, fingerprint: this.fingerprint } };
+    } finally {
+      signal.removeEventListener('abort', interrupt);
+      if (!ended) await this.#drain(chunks);
+    }
+  }
+
+  /** Until the iterator has ended, web-llm holds the model's lock. */
+  async #drain(chunks: AsyncIterator<Chunk>): Promise<void> {
+    await this.#parts.engine.interruptGenerate();
+    try {
+      while (!(await Promise.race([chunks.next(), this.#lost])).done);
+    } catch {
+      // The lock is free after a failure as well.
+    }
+  }
+
+  #timings(): { queueMs: number; prefillMs: number; decodeMs: number } {
+    const pipeline: Pipeline | null = this.#parts.watch.pipeline;
+    return {
+      queueMs: 0,
+      prefillMs: (pipeline?.getCurRoundPrefillTotalTime() ?? 0) * 1000,
+      decodeMs: (pipeline?.getCurRoundDecodingTotalTime() ?? 0) * 1000,
+    };
+  }
+
+  async unload(): Promise<void> {
+    // web-llm unloads a model itself when its GPU is lost, and fails when it is to do so again.
+    if (!this.#isLost) await this.#parts.engine.unload();
+  }
+}

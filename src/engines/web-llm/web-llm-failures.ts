@@ -1,0 +1,89 @@
+import { contextLengthExceeded, deviceLost } from '../../errors/engine-errors.ts';
+import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
+import { isOutOfMemory } from '../out-of-memory.ts';
+
+const NUMBERS = /prompt tokens: (\d+)[^]*window size: (\d+)/;
+
+/** An error of web-llm's during a job, for the client. Its classes are not exported; their names are stable. */
+export function asJobFailure(error: unknown, cachedTokens: number): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  switch (name) {
+    case 'ContextWindowSizeExceededError': {
+      const [, prompt = '0', limit = '0'] = NUMBERS.exec(message) ?? [];
+      return contextLengthExceeded(Number(prompt) + cachedTokens, Number(limit));
+    }
+    case 'GrammarMatcherInitError':
+      return requestError(
+        400,
+        'The output format cannot be enforced by this model: its schema or grammar uses what the grammar compiler does not know. Simplify it.',
+        'unsupported_value',
+        'response_format',
+      );
+    case 'ModelNotLoadedError':
+    case 'DeviceLostError':
+      return deviceLost(error);
+    default:
+      return serverError(
+        'engine_failed',
+        'The model failed on this request. Try again, or use another model.',
+        error,
+      );
+  }
+}
+
+/** An error of web-llm's during a load: one that lets the next variant be tried. */
+export function asLoadFailure(
+  error: unknown,
+  name: string,
+  library: string,
+  deviceOpened = true,
+): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const thrown = error instanceof Error ? error : new Error(String(error));
+  const { message } = thrown;
+  if (thrown.name === 'DeviceLostError' || isOutOfMemory(message)) {
+    return serverError(
+      'out_of_memory',
+      `The GPU has too little memory for ${name}, also with its smallest context. Close other pages, or use a smaller model.`,
+      error,
+    );
+  }
+  if (thrown.name === 'ShaderF16SupportError') return lacksFeature(name, 'shader-f16', error);
+  if (thrown.name === 'FeatureSupportError')
+    return lacksFeature(name, /feature ([\w-]+)/.exec(message)?.[1] ?? 'a feature', error);
+  if (thrown.name === 'WebGPUNotAvailableError' || /compatible GPU|Cannot initialize runtime/.test(message))
+    return noGpu(name, error);
+  const fault = libraryFault(thrown, name, library, deviceOpened);
+  if (fault !== undefined) return serverError('weights_corrupt', fault, error);
+  const why = message.replaceAll(/\s+/g, ' ').slice(0, 200);
+  return serverError('engine_failed', `${name} could not be loaded on this GPU: ${why}`, error);
+}
+
+function libraryFault(
+  error: Error,
+  name: string,
+  library: string,
+  deviceOpened: boolean,
+): string | undefined {
+  if (error instanceof WebAssembly.CompileError || error instanceof WebAssembly.LinkError)
+    return `The model library ${library} cannot be run: it is cut short, or built for another version of web-llm.`;
+  if (/Cannot find (function|parameter|param)|VMFunction|required function|_metadata/i.test(error.message))
+    return `The model library ${library} does not belong to the weights of ${name}.`;
+  // The library runs before a GPU is opened: what fails so early is not MLC's.
+  return deviceOpened ? undefined : `The model library ${library} is none that web-llm can run.`;
+}
+
+export const noGpu = (name: string, cause?: unknown): ServiceError =>
+  serverError(
+    'device_unsupported',
+    `${name} needs WebGPU with a GPU that can run it, and this browser offers none.`,
+    cause,
+  );
+
+export const lacksFeature = (name: string, feature: string, cause?: unknown): ServiceError =>
+  serverError(
+    'device_unsupported',
+    `${name} needs ${feature}, which this GPU lacks. Its f32 build runs without.`,
+    cause,
+  );

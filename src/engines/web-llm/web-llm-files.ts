@@ -1,0 +1,78 @@
+import { z } from '../../util/full-zod.ts';
+
+import type { WebLlmVariant } from '../../catalog/catalog.ts';
+import type { EngineContext } from '../engine.ts';
+import { corruptFile } from '../../errors/engine-errors.ts';
+import { parseJson } from '../../model-files/formats/check-format.ts';
+import type { ReadArtifact } from './internals/artifact-cache.ts';
+import { CHAT_CONFIG, folderOf, libraryPath } from '../../model-files/sources/mlc-paths.ts';
+
+const TENSORS = 'tensor-cache.json';
+
+/** The parts of `mlc-chat-config.json` that are used here; web-llm reads the rest. */
+const chatConfigSchema = z.object({
+  vocab_size: z.int().positive(),
+  context_window_size: z.int(),
+  sliding_window_size: z.int().default(-1),
+  tokenizer_files: z.array(z.string()).min(1),
+  conv_template: z.object({
+    roles: z.record(z.string(), z.string()),
+    role_templates: z.record(z.string(), z.string()).optional(),
+    seps: z.array(z.string()).min(1),
+    stop_token_ids: z.array(z.int()),
+  }),
+});
+
+/** The list of weight shards that MLC writes; `dataPath` is a name in the same folder. */
+const tensorCacheSchema = z.object({
+  records: z
+    .array(
+      z.object({
+        dataPath: z.string().regex(/^[\w.-]+$/, 'must be a plain file name'),
+        nbytes: z.int().positive(),
+      }),
+    )
+    .min(1),
+});
+
+export type MlcChatConfig = z.output<typeof chatConfigSchema>;
+
+export interface ModelFiles {
+  chatConfig: MlcChatConfig;
+  /** Bytes of all shards. */
+  weightBytes: number;
+  read: ReadArtifact;
+}
+
+/** Name under which the model library is read, beside the model's own files. */
+export const LIBRARY = 'model-library.wasm';
+
+/** Checks what can be checked before a GPU is touched: the two JSON files, the library's first bytes, shard sizes. */
+export async function openModelFiles(variant: WebLlmVariant, context: EngineContext): Promise<ModelFiles> {
+  const folder = folderOf(variant);
+  const opened = new Map<string, Promise<Blob>>();
+  const sizes = new Map<string, number>();
+  const read = async (name: string): Promise<Blob> => {
+    context.signal.throwIfAborted();
+    const path = name === LIBRARY ? libraryPath(variant) : `${folder}/${name}`;
+    let blob = opened.get(name);
+    if (!blob) opened.set(name, (blob = context.file(path)));
+    const { size } = await blob;
+    const expected = sizes.get(name);
+    if (expected !== undefined && expected !== size) {
+      throw corruptFile(path, `has ${size} bytes, but ${TENSORS} says ${expected}`);
+    }
+    return blob;
+  };
+
+  const chatConfig = await parse(`${folder}/${CHAT_CONFIG}`, await read(CHAT_CONFIG), chatConfigSchema);
+  const { records } = await parse(`${folder}/${TENSORS}`, await read(TENSORS), tensorCacheSchema);
+  for (const { dataPath, nbytes } of records) sizes.set(dataPath, nbytes);
+  const start = new Uint8Array(await (await read(LIBRARY)).slice(0, 4).arrayBuffer());
+  if (String.fromCharCode(...start) !== '\0asm')
+    throw corruptFile(libraryPath(variant), 'is not a WebAssembly file');
+  return { chatConfig, weightBytes: records.reduce((sum, { nbytes }) => sum + nbytes, 0), read };
+}
+
+const parse = async <T>(path: string, blob: Blob, schema: z.ZodType<T>): Promise<T> =>
+  parseJson(await blob.text(), schema, 'is not what MLC writes', (fault) => corruptFile(path, fault));

@@ -1,0 +1,164 @@
+import type {
+  ChatCompletionMessageParam,
+  ChatCompletionRequestStreaming,
+  CompletionCreateParamsStreaming,
+  ResponseFormat,
+} from '@mlc-ai/web-llm';
+import type { ChatJob, ChatMessage, Constraint } from '../../jobs/chat.ts';
+import { engineFields, type EngineSampling } from '../../jobs/sampling.ts';
+import { invalidField, requestError, unsupported } from '../../errors/service-error.ts';
+import { withToolCalls } from '../prompt/tool-call-text.ts';
+import type { MlcChatConfig } from './web-llm-files.ts';
+
+/** A job in web-llm's terms. */
+export interface WebLlmRequest {
+  input: { chat: ChatCompletionRequestStreaming } | { completion: CompletionCreateParamsStreaming };
+  /** The text that the reply already starts with. It is not generated or sent again. */
+  replyStart: string;
+}
+
+/** More alternatives a token than these are refused by web-llm. */
+const MAX_TOP_LOGPROBS = 5;
+
+/** web-llm refuses 0. With this one, it takes the most probable token. */
+const MIN_TOP_P = 1e-5;
+
+export function toWebLlmRequest(
+  job: ChatJob,
+  config: MlcChatConfig,
+  { replyPrefix = '', keepTemplateText = false }: { replyPrefix?: string; keepTemplateText?: boolean } = {},
+): WebLlmRequest {
+  const common = sampling(job, config);
+  const partial = job.resume?.text ?? '';
+  if ('tokens' in job.input)
+    throw unsupported('prompt', 'must be text for this model: it cannot take token ids');
+  if ('prompt' in job.input) {
+    if (job.input.prompt === '') throw invalidField('prompt', 'must not be empty for this model');
+    if (job.constraint) {
+      throw requestError(
+        400,
+        'This model cannot constrain a raw completion: use chat completions.',
+        null,
+        'response_format',
+      );
+    }
+    return { input: { completion: { ...common, prompt: job.input.prompt + partial } }, replyStart: '' };
+  }
+  const { messages, replyStart } = arrange(job.input.messages, config, keepTemplateText);
+  const format = job.constraint && responseFormat(job.constraint);
+  return {
+    input: { chat: { ...common, messages, ...(format && { response_format: format }) } },
+    replyStart: replyPrefix + replyStart + partial,
+  };
+}
+
+/** Sets every parameter: web-llm fills in missing ones from the model's configuration. */
+function sampling(job: ChatJob, config: MlcChatConfig) {
+  const top = job.topLogprobs;
+  const greedy = job.sampling.temperature === 0;
+  if (top !== undefined && top > MAX_TOP_LOGPROBS) {
+    throw requestError(
+      400,
+      `This model gives at most ${MAX_TOP_LOGPROBS} top_logprobs.`,
+      'unsupported_value',
+      'top_logprobs',
+    );
+  }
+  const fields: EngineSampling = {
+    // It computes log probabilities after the temperature: at 0 they would be 0 and -Infinity.
+    temperature: (temperature) => ({ temperature: greedy && top !== undefined ? 1 : temperature }),
+    topP: (topP) => ({ top_p: greedy ? MIN_TOP_P : Math.max(topP, MIN_TOP_P) }),
+    minP: () => {
+      throw requestError(
+        400,
+        'This model runs on web-llm, which has no `min_p`. Use `top_p`, or leave it out.',
+        'unsupported_value',
+        'min_p',
+      );
+    },
+    seed: (seed) => ({ seed }),
+    presencePenalty: (penalty) => ({ presence_penalty: penalty }),
+    frequencyPenalty: (penalty) => ({ frequency_penalty: penalty }),
+    logitBias: (biases) => ({ logit_bias: knownTokens(biases, config) }),
+  };
+  return {
+    stream: true as const,
+    stream_options: { include_usage: true },
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    repetition_penalty: 1,
+    ...engineFields(job.sampling, fields),
+    ...(job.maxTokens !== undefined && { max_tokens: job.maxTokens }),
+    // With 0 alternatives it keeps no log probabilities at all.
+    ...(top !== undefined && { logprobs: true, top_logprobs: Math.max(1, top) }),
+  };
+}
+
+function knownTokens(biases: Record<string, number>, config: MlcChatConfig): Record<string, number> {
+  const unknown = Object.keys(biases).find((token) => Number(token) >= config.vocab_size);
+  if (unknown === undefined) return biases;
+  throw requestError(
+    400,
+    `This model has no token ${unknown}: its ids end at ${config.vocab_size - 1}.`,
+    null,
+    'logit_bias',
+  );
+}
+
+function responseFormat(constraint: Constraint): ResponseFormat {
+  switch (constraint.kind) {
+    case 'json_object':
+      // Without a schema it tries to compile `undefined`.
+      return { type: 'json_object', schema: '{"type":"object"}' };
+    case 'json_schema':
+      return { type: 'json_object', schema: JSON.stringify(constraint.schema) };
+    case 'grammar':
+      return { type: 'grammar', grammar: toEbnf(constraint.gbnf) };
+  }
+}
+
+/**
+ * GBNF (llama.cpp) in the EBNF of xgrammar: the same but for `.`, any character, which xgrammar lacks.
+ * Strings, character classes and comments stay as they are.
+ */
+function toEbnf(gbnf: string): string {
+  return gbnf.replace(/"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*|\./g, (part) =>
+    part === '.' ? '[\\u0000-\\U0010FFFF]' : part,
+  );
+}
+
+/** System messages joined at the front, a user or tool message at the end, no empty conversation. */
+function arrange(messages: ChatMessage[], config: MlcChatConfig, keepTemplateText: boolean) {
+  const { roles, role_templates: templates } = config.conv_template;
+  const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
+  const turns = messages.filter(({ role }) => role !== 'system');
+  // A reply that has begun is continued.
+  const last = turns.at(-1);
+  const begun = last?.role === 'assistant' && !last.toolCalls?.length;
+  const replyStart = begun ? last.content : '';
+  if (begun) turns.pop();
+
+  const literal = (role: string, text: string): string =>
+    templates?.[role] === undefined ? text : escape(text);
+  const arranged: ChatCompletionMessageParam[] = turns.map((message) => {
+    const text =
+      'toolCalls' in message && message.toolCalls
+        ? withToolCalls(message.content, message.toolCalls)
+        : message.content;
+    // `name` is dropped: web-llm would write it in the place of the role's own marker.
+    if (message.role === 'assistant') return { role: 'assistant', content: literal('assistant', text) };
+    if (message.role === 'tool' && 'tool' in roles) {
+      return { role: 'tool', content: literal('tool', text), tool_call_id: message.toolCallId };
+    }
+    return { role: 'user', content: literal('user', text) };
+  });
+  const end = arranged.at(-1)?.role;
+  if (end !== 'user' && end !== 'tool') arranged.push({ role: 'user', content: '' });
+  // Without a system message, web-llm puts in the one of the model's configuration.
+  if (system.length > 0 || !keepTemplateText)
+    arranged.unshift({ role: 'system', content: escape(system.join('\n\n')) });
+  return { messages: arranged, replyStart };
+}
+
+/** web-llm fills its templates by `String.replace`, which gives `$$`, `$&` and the like a meaning. */
+const escape = (text: string): string => text.replaceAll('$', '$$$$');

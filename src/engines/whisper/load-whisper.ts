@@ -1,0 +1,64 @@
+import { proxy, type Remote, transfer } from 'comlink';
+
+import type { WhisperVariant } from '../../catalog/catalog.ts';
+import type { DecodeAudio } from '../../protocol/worker-control.ts';
+import { hasAdapter, hasThreads, processors } from '../device.ts';
+import type { LoadEngine } from '../engine.ts';
+import { ModelWorker } from '../model-worker.ts';
+import { isStartFailure, runtimeFiles, startFailure, withThreads } from '../onnx/runtime-files.ts';
+import { graphFailure, noGpu, requireFiles } from '../onnx/transformers-files.ts';
+import { filesOf } from '../onnx/weight-files.ts';
+import { WhisperEngine } from './whisper-engine.ts';
+import type { WhisperAbilities, WhisperHost, whisperWorker } from './whisper-worker.ts';
+
+const NEEDED = [
+  'config.json',
+  'generation_config.json',
+  'preprocessor_config.json',
+  'tokenizer.json',
+  'tokenizer_config.json',
+  'onnx/encoder_model.onnx',
+  'onnx/decoder_model_merged.onnx',
+];
+/** More gain nothing for a model of this size. */
+const MAX_THREADS = 4;
+
+export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (variant, context) => {
+  requireFiles(variant, NEEDED);
+  const { name, device = 'wasm' } = variant;
+  if (device === 'webgpu' && !(await hasAdapter())) throw noGpu(variant);
+  const files = filesOf(variant, context);
+  const { wasm, signal, decodeAudio } = context;
+  const { script, wasm: binary } = runtimeFiles(device);
+  const wanted = hasThreads() ? Math.min(processors(), MAX_THREADS) : 1;
+  const dtype = variant.files.some(({ path }) => path.endsWith('_quantized.onnx')) ? 'q8' : 'fp32';
+  let abilities: WhisperAbilities = { languages: [], timesWords: false };
+  try {
+    const open = (count: number) =>
+      ModelWorker.open<WhisperHost, Remote<typeof whisperWorker>>(
+        (host, lock) => host.helper('whisper', lock),
+        async (model) => {
+          abilities = await model.load(
+            { name, device, dtype },
+            { script: wasm(script), wasm: wasm(binary), threads: count },
+            proxy(files.read),
+            proxy(inPage(decodeAudio)),
+          );
+        },
+        AbortSignal.any([signal, files.failed]),
+      );
+    const { opened: worker, threads } = await withThreads(wanted, open);
+    const backend = device === 'wasm' ? `wasm-${threads}t` : 'webgpu';
+    return new WhisperEngine(worker, abilities, `${name}-transformers-${backend}`);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw isStartFailure(error) ? await startFailure(error, variant, context) : graphFailure(error, variant);
+  }
+};
+
+const inPage =
+  (decode: DecodeAudio = async () => ({ plays: [] })): DecodeAudio =>
+  async (file) => {
+    const audio = await decode(file);
+    return 'samples' in audio ? transfer(audio, [audio.samples.buffer]) : audio;
+  };

@@ -1,0 +1,206 @@
+import {
+  AutoModelForSpeechSeq2Seq,
+  AutoTokenizer,
+  type DynamicCache,
+  LogitsProcessorList,
+  type PreTrainedModel,
+  type PreTrainedTokenizer,
+  Tensor,
+  WhisperFeatureExtractor,
+} from '@huggingface/transformers';
+
+import type { TranscriptionJob } from '../../jobs/transcription.ts';
+import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
+import { logSumExp, WindowScores } from './window-scores.ts';
+
+export const SAMPLE_RATE = 16_000;
+/** Length of the windows that the model takes; it pads shorter ones with silence. */
+export const WINDOW_SECONDS = 30;
+/** Seconds of sound for each frame of the encoder, and between two timestamp tokens. */
+export const FRAME_SECONDS = 0.02;
+/** Half of the decoder's positions: the other half is for the text before the window. */
+const MAX_WINDOW_TOKENS = 224;
+export const MAX_PREVIOUS_TOKENS = 223;
+const MAX_POSITIONS = 448;
+
+/** Fields of generation_config.json that this module reads itself. */
+interface GenerationConfig {
+  decoder_start_token_id: number;
+  eos_token_id: number;
+  no_timestamps_token_id: number;
+  is_multilingual?: boolean;
+  lang_to_id?: Record<string, number>;
+  task_to_id?: Record<string, number>;
+  alignment_heads?: unknown[];
+}
+
+export interface DecodedWindow {
+  /** Text and timestamps, without the prompt and the end. */
+  tokens: number[];
+  /** Second at which each token begins, and the end of the last one; empty unless words are timed. */
+  starts: number[];
+  /** Mean log probability of the tokens. */
+  averageLogprob: number;
+  noSpeechProbability: number;
+}
+
+export interface DecodeOptions {
+  /** Tokens of the text before the window. */
+  previous: readonly number[];
+  /** Language code, such as `en`. Models of one language ignore it. */
+  language: string;
+  task: TranscriptionJob['task'];
+  /** 0 is greedy. */
+  temperature: number;
+  /** Seconds of the window that are sound. */
+  seconds: number;
+  /** Whether to time the tokens. */
+  words: boolean;
+  signal: AbortSignal;
+}
+
+/** What `generate()` returns when it times tokens. */
+interface TimedSequences {
+  sequences: Tensor;
+  token_timestamps: Tensor;
+  past_key_values: DynamicCache;
+}
+
+/** Whisper by transformers.js, one window of sound at a time. */
+export class WhisperModel {
+  readonly firstTimestamp: number;
+  readonly isMultilingual: boolean;
+  /** Codes of the languages that it knows. */
+  readonly languages: string[];
+  /** Whether its files give the attention that words are timed by. */
+  readonly timesWords: boolean;
+  readonly #model: PreTrainedModel;
+  readonly #extractor: WhisperFeatureExtractor;
+  readonly #tokenizer: PreTrainedTokenizer;
+  readonly #config: GenerationConfig;
+  #signal: AbortSignal | null = null;
+  /** Scores after each token of the prompt. */
+  #promptLogits: Tensor | null = null;
+
+  private constructor(
+    model: PreTrainedModel,
+    extractor: WhisperFeatureExtractor,
+    tokenizer: PreTrainedTokenizer,
+  ) {
+    this.#model = model;
+    this.#extractor = extractor;
+    this.#tokenizer = tokenizer;
+    const config = model.generation_config as unknown as GenerationConfig;
+    this.#config = config;
+    this.firstTimestamp = config.no_timestamps_token_id + 1;
+    this.isMultilingual = config.is_multilingual === true;
+    const { lang_to_id: ids = {}, alignment_heads: heads = [] } = config;
+    this.languages = this.isMultilingual ? Object.keys(ids).map((token) => token.slice(2, -2)) : [];
+    const sessions: Record<string, { outputNames: readonly string[] }> = model.sessions;
+    const outputs = Object.values(sessions).flatMap(({ outputNames }) => outputNames);
+    this.timesWords = heads.length > 0 && outputs.some((name) => name.startsWith('cross_attentions'));
+    const forward = model.forward.bind(model);
+    model.forward = async (inputs: unknown) => {
+      // generate() takes no signal, and its steps would keep messages out.
+      await yieldToEventLoop();
+      this.#signal?.throwIfAborted();
+      const outputsOfStep = (await forward(inputs)) as { logits: Tensor };
+      this.#promptLogits ??= outputsOfStep.logits;
+      return outputsOfStep;
+    };
+  }
+
+  /** @throws what transformers.js fails with */
+  static async load(
+    name: string,
+    options: { device: 'wasm' | 'webgpu'; dtype: 'fp32' | 'q8' },
+  ): Promise<WhisperModel> {
+    const tokenizer = await AutoTokenizer.from_pretrained(name);
+    const extractor = (await WhisperFeatureExtractor.from_pretrained(name)) as WhisperFeatureExtractor;
+    return new WhisperModel(
+      await AutoModelForSpeechSeq2Seq.from_pretrained(name, options),
+      extractor,
+      tokenizer,
+    );
+  }
+
+  tokenize(text: string): number[] {
+    return this.#tokenizer.encode(text, { add_special_tokens: false });
+  }
+
+  /** Leaves out special tokens and times. */
+  textOf(tokens: readonly number[]): string {
+    const text = tokens.filter((token) => token < this.#config.eos_token_id);
+    return text.length === 0 ? '' : this.#tokenizer.decode(text);
+  }
+
+  /** Features of at most 30 s at 16 kHz. */
+  async features(samples: Float32Array): Promise<Tensor> {
+    return ((await this.#extractor(samples)) as { input_features: Tensor }).input_features;
+  }
+
+  /** Code of the language that is spoken. */
+  async language(features: Tensor, signal: AbortSignal): Promise<string> {
+    this.#signal = signal;
+    const ids = new Tensor('int64', [BigInt(this.#config.decoder_start_token_id)], [1, 1]);
+    const inputs = { input_features: features, decoder_input_ids: ids };
+    const { logits } = (await this.#model.forward(inputs)) as { logits: Tensor };
+    const { lang_to_id: languages = {} } = this.#config;
+    const scores = logits.data as Float32Array;
+    const [best] = Object.entries(languages).toSorted(([, a], [, b]) => (scores[b] ?? 0) - (scores[a] ?? 0));
+    return best?.[0].slice(2, -2) ?? 'en';
+  }
+
+  /** Stops within one step of the decoder when the signal aborts. */
+  async decode(features: Tensor, options: DecodeOptions): Promise<DecodedWindow> {
+    const { previous, temperature, seconds, words, signal } = options;
+    const startOfPrevious = this.firstTimestamp - 3;
+    const before = previous.length > 0 ? [startOfPrevious, ...previous.slice(-MAX_PREVIOUS_TOKENS)] : [];
+    const prompt = [...before, ...this.#startTokens(options)];
+    const scores = new WindowScores(prompt.length, this.firstTimestamp, temperature);
+    const processors = new LogitsProcessorList();
+    processors.push(scores);
+    this.#signal = signal;
+    this.#promptLogits = null;
+    const output = await this.#model.generate({
+      inputs: features,
+      decoder_input_ids: prompt,
+      // With this limit, generate() decodes one window and leaves the next to the caller.
+      max_new_tokens: Math.min(MAX_WINDOW_TOKENS, MAX_POSITIONS - prompt.length),
+      return_timestamps: true,
+      logits_processor: processors,
+      ...(temperature > 0 && { do_sample: true, temperature }),
+      ...(words && { return_token_timestamps: true, num_frames: Math.ceil(seconds / FRAME_SECONDS) }),
+    });
+    const timed = output instanceof Tensor ? null : (output as unknown as TimedSequences);
+    await timed?.past_key_values.dispose();
+    const sequences = output instanceof Tensor ? output : (output as unknown as TimedSequences).sequences;
+    const tokens = Array.from(sequences.data as BigInt64Array, Number).slice(prompt.length);
+    scores.note(tokens.at(-1));
+    if (tokens.at(-1) === this.#config.eos_token_id) tokens.pop();
+    // The attention of each step follows the token that comes next.
+    const starts = timed ? [0, ...(timed.token_timestamps.data as Float32Array).slice(prompt.length)] : [];
+    return {
+      tokens,
+      starts,
+      averageLogprob: scores.logprobs / (tokens.length + 1),
+      noSpeechProbability: this.#noSpeech(before.length),
+    };
+  }
+
+  #startTokens({ language, task }: DecodeOptions): number[] {
+    const { lang_to_id: languages = {}, task_to_id: tasks = {} } = this.#config;
+    const codes = this.isMultilingual ? [languages[`<|${language}|>`], tasks[task]] : [];
+    return [this.#config.decoder_start_token_id, ...codes.filter((code) => code !== undefined)];
+  }
+
+  /** @param position of the start token */
+  #noSpeech(position: number): number {
+    if (!this.#promptLogits) throw new Error('the decoder gave no scores');
+    const { data, dims } = this.#promptLogits;
+    const width = dims.at(-1) ?? 0;
+    const scores = (data as Float32Array).slice(position * width, (position + 1) * width);
+    const noSpeech = this.firstTimestamp - 2;
+    return Math.exp((scores[noSpeech] ?? -Infinity) - logSumExp(scores));
+  }
+}

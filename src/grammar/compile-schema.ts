@@ -1,0 +1,139 @@
+import { invalidField } from '../errors/service-error.ts';
+import type { Constraint, SchemaPart } from '../jobs/chat.ts';
+import type { Schema, SchemaObject } from './alternatives.ts';
+import { JsonGrammar } from './json-grammar.ts';
+import { Languages, TooCostlyError } from './language.ts';
+import { type SchemaContext, SchemaForms } from './schema-forms.ts';
+
+type JsonSchema = Extract<Constraint, { kind: 'json_schema' }>;
+
+interface CompiledSchema {
+  gbnf: string;
+  /** Keywords that the grammar does not enforce, by their place in the request. */
+  loosened: string[];
+}
+
+/**
+ * Writes the grammar of a JSON Schema. What it cannot enforce is refused in `strict` parts, and left out of the others; so
+ * is what would cost too much.
+ * @throws ServiceError 400
+ */
+export function compileSchema({ schema, parts = [WHOLE] }: JsonSchema): CompiledSchema {
+  for (const looseness of LOOSENESS) {
+    const context = new Context(schema, parts, looseness);
+    const gbnf = attempt(schema, context);
+    if (gbnf !== null) return { gbnf, loosened: [...context.loosenedPlaces] };
+  }
+  const { param } = parts.find((part) => part.strict) ?? parts[0] ?? WHOLE;
+  const rule = 'cannot be enforced: no value fits it, or its grammar would be too large. Simplify the schema';
+  throw invalidField(param, rule, 'invalid_json_schema');
+}
+
+const WHOLE: SchemaPart = { at: [], param: 'response_format', strict: true };
+
+function attempt(schema: SchemaObject, context: Context): string | null {
+  const languages = new Languages();
+  try {
+    return new JsonGrammar(languages, new SchemaForms(languages, context), context).print(schema);
+  } catch (error) {
+    // A pattern may be nested too deeply for the stack.
+    if (error instanceof TooCostlyError || error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/** What is left out of parts that are not strict: nothing at first, then bounds, then everything but types. */
+const LOOSENESS = ['none', 'bounds', 'all'] as const;
+
+const BOUNDS = (
+  'minLength maxLength pattern format multipleOf minItems maxItems uniqueItems minimum maximum exclusiveMinimum ' +
+  'exclusiveMaximum minProperties maxProperties not if contains propertyNames patternProperties dependentSchemas'
+).split(' ');
+
+interface Place {
+  path: string;
+  strict: boolean;
+}
+
+class Context implements SchemaContext {
+  readonly loosenedPlaces = new Set<string>();
+  readonly #root: SchemaObject;
+  readonly #places = new Map<object, Place>();
+  readonly #looseness: (typeof LOOSENESS)[number];
+  readonly #loosened = new Map<SchemaObject, SchemaObject>();
+
+  constructor(root: SchemaObject, parts: readonly SchemaPart[], looseness: (typeof LOOSENESS)[number]) {
+    this.#root = root;
+    this.#looseness = looseness;
+    for (const { at, param, strict } of parts) this.#name(valueAt(root, at), param, strict);
+  }
+
+  #name(value: unknown, path: string, strict: boolean): void {
+    const open: [value: unknown, path: string][] = [[value, path]];
+    for (let next = open.pop(); next; next = open.pop()) {
+      const [inner, at] = next;
+      if (typeof inner !== 'object' || inner === null) continue;
+      this.#places.set(inner, { path: at, strict });
+      const isList = Array.isArray(inner);
+      for (const [key, child] of Object.entries(inner))
+        open.push([child, isList ? `${at}[${key}]` : `${at}.${key}`]);
+    }
+  }
+
+  target(reference: string): Schema | undefined {
+    let pointer = reference.slice(1);
+    try {
+      pointer = decodeURIComponent(pointer);
+    } catch {
+      // A `%` that begins no escape.
+    }
+    const keys = pointer.split('/').slice(1);
+    const found = valueAt(
+      this.#root,
+      keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~')),
+    );
+    return typeof found === 'boolean' || (typeof found === 'object' && found !== null)
+      ? (found as Schema)
+      : undefined;
+  }
+
+  loosened(schema: SchemaObject): SchemaObject {
+    const place = this.#places.get(schema);
+    if (this.#looseness === 'none' || !place || place.strict) return schema;
+    const known = this.#loosened.get(schema);
+    if (known) return known;
+    const kept =
+      this.#looseness === 'bounds' ? this.#withoutBounds(schema, place) : this.#typeOf(schema, place);
+    this.#loosened.set(schema, kept);
+    this.#places.set(kept, place);
+    return kept;
+  }
+
+  #withoutBounds(schema: SchemaObject, { path }: Place): SchemaObject {
+    const dropped = BOUNDS.filter((key) => schema[key] !== undefined);
+    for (const key of dropped) this.loosenedPlaces.add(`${path}.${key}`);
+    return Object.fromEntries(Object.entries(schema).filter(([key]) => !dropped.includes(key)));
+  }
+
+  #typeOf({ type }: SchemaObject, { path }: Place): SchemaObject {
+    this.loosenedPlaces.add(path);
+    return type === undefined ? {} : { type };
+  }
+
+  unenforceable(schema: SchemaObject, keyword: string, rule: string): void {
+    const { path, strict } = this.#places.get(schema) ?? { path: WHOLE.param, strict: true };
+    const param = `${path}.${keyword}`;
+    if (!strict) this.loosenedPlaces.add(param);
+    else
+      throw invalidField(param, `${rule}: leave it out, or set \`strict\` to false`, 'invalid_json_schema');
+  }
+}
+
+function valueAt(root: unknown, keys: readonly string[]): unknown {
+  let value = root;
+  for (const key of keys) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<string, unknown>)[key];
+  }
+  return value;
+}

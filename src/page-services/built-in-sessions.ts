@@ -1,0 +1,132 @@
+/// <reference types="dom-chromium-ai" />
+import type {
+  BuiltInAvailability,
+  BuiltInEvent,
+  BuiltInModel,
+  BuiltInRequest,
+} from '../protocol/built-in.ts';
+import { expected, languageModel } from './language-model.ts';
+
+type Api = typeof LanguageModel;
+
+/** The sessions of the browser's own model that this page's engine worker asks for: one for each request. */
+export class BuiltInSessions implements BuiltInModel {
+  readonly #stop = new AbortController();
+
+  /** Ends all sessions: the worker is gone. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async availability(languages: readonly string[]): Promise<BuiltInAvailability> {
+    const api = languageModel();
+    if (!api) return { state: 'absent', samples: false, images: false };
+    const state = await api.availability(expected(languages));
+    const images = state === 'available' && (await takesImages(api, languages));
+    return { state, samples: takesSampling(api), images };
+  }
+
+  async prompt(request: BuiltInRequest, port: MessagePort): Promise<void> {
+    const abort = new AbortController();
+    port.onmessage = () => abort.abort();
+    const signal = AbortSignal.any([abort.signal, this.#stop.signal]);
+    const send = (event: BuiltInEvent): void => port.postMessage(event);
+    let session: LanguageModel | null = null;
+    try {
+      const api = languageModel();
+      if (!api) throw new DOMException('The Prompt API is gone.', 'NotSupportedError');
+      session = await api.create({ ...(await sessionOptions(api, request)), signal });
+      signal.addEventListener('abort', () => session?.destroy());
+      signal.throwIfAborted();
+      await answer(session, request, signal, send);
+    } catch (error) {
+      send(failure(error));
+    } finally {
+      session?.destroy();
+    }
+  }
+}
+
+/** Where they are not shown to pages, sessions ignore the parameters. */
+const takesSampling = (api: Api): boolean => typeof api.params === 'function';
+
+/** Browsers without them have refused the question, too. */
+const takesImages = (api: Api, languages: readonly string[]): Promise<boolean> =>
+  api.availability(expected(languages, true)).then(
+    (state) => state === 'available',
+    () => false,
+  );
+
+async function sessionOptions(
+  api: Api,
+  { languages, images, initialPrompts, temperature }: BuiltInRequest,
+): Promise<LanguageModelCreateOptions> {
+  const options = {
+    ...expected(languages, images),
+    initialPrompts: initialPrompts as LanguageModelMessage[],
+  };
+  if (temperature === undefined || !takesSampling(api)) return options;
+  const { maxTemperature, defaultTopK } = await api.params();
+  // The API takes both or neither.
+  const topK = temperature === 0 ? 1 : defaultTopK;
+  return { ...options, temperature: Math.min(temperature, maxTemperature), topK };
+}
+
+async function answer(
+  session: LanguageModel,
+  { prompt, responseConstraint, maxTokens = Infinity, countOnly }: BuiltInRequest,
+  signal: AbortSignal,
+  send: (event: BuiltInEvent) => void,
+): Promise<void> {
+  const input = prompt as LanguageModelPrompt;
+  const options = { signal, ...(responseConstraint && { responseConstraint }) };
+  const contextLength = session.contextWindow ?? session.inputQuota;
+  const promptTokens = usage(session) + (await measure(session, input, options));
+  send({ type: 'counted', promptTokens, contextLength });
+  // The API itself would leave out the oldest messages.
+  if (countOnly || promptTokens >= contextLength) return;
+  const overhead = maxTokens === Infinity ? 0 : await measure(session, '', { signal }).catch(() => 0);
+  const reader = session.promptStreaming(input, options).getReader();
+  let completionTokens = 0;
+  for (;;) {
+    const { done, value: text } = await reader.read();
+    if (done) break;
+    // Chunks are tokens as a rule, so they are counted only where the count decides.
+    const counted = maxTokens === Infinity ? 1 : (await measure(session, text, { signal })) - overhead;
+    const tokens = Math.max(1, counted);
+    const left = maxTokens - completionTokens;
+    const share = Math.min(1, left / tokens);
+    send({
+      type: 'delta',
+      text: share < 1 ? text.slice(0, Math.floor(text.length * share)) : text,
+      tokens: Math.min(tokens, left),
+    });
+    completionTokens += Math.min(tokens, left);
+    if (completionTokens < maxTokens) continue;
+    send({ type: 'done', finishReason: 'length', completionTokens });
+    return;
+  }
+  const all = usage(session) - promptTokens;
+  send({ type: 'done', finishReason: 'stop', completionTokens: all > 0 ? all : completionTokens });
+}
+
+/** The specification has renamed it; browsers of 2025 have the former name. */
+const usage = (session: LanguageModel): number => session.contextUsage ?? session.inputUsage;
+
+const measure = (
+  session: LanguageModel,
+  input: LanguageModelPrompt,
+  options: LanguageModelPromptOptions,
+): Promise<number> =>
+  typeof session.measureContextUsage === 'function'
+    ? session.measureContextUsage(input, options)
+    : session.measureInputUsage(input, options);
+
+function failure(thrown: unknown): BuiltInEvent {
+  const error =
+    thrown instanceof Error || thrown instanceof DOMException ? thrown : new Error(String(thrown));
+  const { name, message } = error;
+  const { requested, quota } = error as { requested?: unknown; quota?: unknown };
+  const counts = typeof requested === 'number' && typeof quota === 'number' ? { requested, quota } : null;
+  return { type: 'failed', name, message, ...(counts && { counts }) };
+}

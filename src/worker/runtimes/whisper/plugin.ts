@@ -1,9 +1,0 @@
-import { whisper as rules, type WhisperVariant } from '../../../catalog/engines/whisper.ts';
-import type { EnginePlugin } from '../engine.ts';
-
-export const whisper: EnginePlugin<WhisperVariant> = {
-  ...rules,
-  capabilities: () => ['transcription'],
-  helpers: { whisper: async () => (await import('./whisper-worker.ts')).whisperWorker },
-  load: async (variant, context) => (await import('./load-whisper.ts')).loadWhisper(variant, context),
-};

@@ -1,0 +1,158 @@
+import { expect, test } from 'vitest';
+
+import type { TransformersVariant } from '../../../src/catalog/catalog.ts';
+import type { Device } from '../../../src/engines/device.ts';
+import type { Engine } from '../../../src/engines/engine.ts';
+import { BackendBenchmark, type BenchmarkOptions } from '../../../src/engine-host/backend-benchmark.ts';
+import { MemoryBackend } from '../../../src/model-files/backends/open-backend.ts';
+import { openStore } from '../model-files/open-store.ts';
+import { plainDevice } from '../engines/plain-device.ts';
+import { sleep, virtualTime } from '../../support/virtual-time.ts';
+
+virtualTime();
+
+const variant: TransformersVariant = {
+  engine: 'transformers',
+  name: 'v',
+  license: 'MIT',
+  contextLength: 9,
+  files: [],
+  dimensions: 2,
+  pooling: 'mean',
+};
+const device = (fallback: boolean): Device => ({
+  ...plainDevice,
+  gpu: { ...plainDevice.gpu, fallback },
+});
+
+/** Takes that long for each call, and gives the same vector for each text. */
+const embedder = (ms: number, vector: [number, number] = [1, 0]): Engine<'embedding'> => ({
+  kind: 'embedding',
+  fingerprint: 'v',
+  slots: Infinity,
+  facts: {},
+  async *run({ input }) {
+    await sleep(ms);
+    const vectors = ('texts' in input ? input.texts : []).map(() => Float32Array.from(vector));
+    yield {
+      type: 'done',
+      vectors,
+      promptTokens: 1,
+      fingerprint: 'v',
+      timings: { queueMs: 0, computeMs: ms },
+    };
+  },
+  unload: async () => undefined,
+});
+
+function setUp(gpu: Engine<'embedding'>, options: Partial<BenchmarkOptions> = {}) {
+  const results: string[] = [];
+  const notes = new Map<string, string>();
+  const store = openStore(new MemoryBackend(), 'http://127.0.0.1:9/');
+  const given: BenchmarkOptions = {
+    device: Promise.resolve(device(false)),
+    store: Promise.resolve(store),
+    which: 'real-gpu',
+    notes,
+    version: '1',
+    load: async () => gpu,
+    busy: () => false,
+    idleMs: 120,
+    onResult: (_, result) => void results.push(result.device),
+    ...options,
+  };
+  return { benchmark: new BackendBenchmark(given), results, notes, given };
+}
+
+test('a GPU that is faster and agrees is kept, also for the next worker; not for another version', async () => {
+  const { benchmark, results, notes, given } = setUp(embedder(2));
+  expect(await benchmark.backend(variant)).toBe('wasm');
+  await benchmark.maybeRun(variant, embedder(60));
+  expect(results).toEqual(['webgpu']);
+  expect(notes.get('v')).toMatch(
+    /^on the GPU, the faster of the two \(measured: \d+ ms on WASM, \d+ ms on the GPU/,
+  );
+  expect(await new BackendBenchmark(given).backend(variant)).toBe('webgpu');
+  expect(await new BackendBenchmark({ ...given, version: '2' }).backend(variant)).toBe('wasm');
+});
+
+test('a GPU that is slower is not', async () => {
+  const { benchmark, results, notes } = setUp(embedder(60));
+  await benchmark.maybeRun(variant, embedder(2));
+  expect(results).toEqual(['wasm']);
+  expect(notes.get('v')).toMatch(/^on WASM, the faster/);
+});
+
+test.each<[string, [number, number]]>([
+  ['other vectors', [0.6, 0.8]],
+  ['no numbers', [Number.NaN, 0]],
+])('a GPU that is faster and computes %s is not trusted', async (_, vector) => {
+  const { benchmark, results, notes } = setUp(embedder(1, vector));
+  await benchmark.maybeRun(variant, embedder(60));
+  expect(results).toEqual(['wasm']);
+  expect(notes.get('v')).toMatch(/^on WASM, as the GPU computes other numbers/);
+});
+
+test('a GPU in software is not measured, and the reason says so', async () => {
+  const { benchmark, results, notes } = setUp(embedder(1), { device: Promise.resolve(device(true)) });
+  await benchmark.maybeRun(variant, embedder(60));
+  expect(results).toEqual([]);
+  expect(notes.get('v')).toBe('on WASM, as WebGPU runs in software here');
+});
+
+test('a measured GPU that fails later is left alone', async () => {
+  const { benchmark, notes } = setUp(embedder(1));
+  await benchmark.maybeRun(variant, embedder(60));
+  benchmark.disable(variant);
+  expect(await benchmark.backend(variant)).toBe('wasm');
+  expect(notes.get('v')).toBe('on WASM, as the GPU that was faster once has failed');
+});
+
+test('the loss of a GPU that another engine uses changes nothing for what runs on WASM', async () => {
+  const { benchmark, notes } = setUp(embedder(1));
+  benchmark.disable(variant);
+  expect(notes.has('v')).toBe(false);
+});
+
+test('nothing is measured while requests run', async () => {
+  let busy = true;
+  const { benchmark, results } = setUp(embedder(1), { busy: () => busy });
+  const considered = benchmark.maybeRun(variant, embedder(60));
+  await sleep(400);
+  expect(results).toEqual([]);
+  busy = false;
+  await considered;
+  expect(results).toEqual(['webgpu']);
+});
+
+test('what is too large to be in memory twice is not measured', async () => {
+  const { benchmark, results, notes } = setUp(embedder(1));
+  const files = [{ path: 'v/onnx/model.onnx', bytes: 2e9, sha256: 'a'.repeat(64) }];
+  await benchmark.maybeRun({ ...variant, files }, embedder(60));
+  expect(results).toEqual([]);
+  expect(notes.get('v')).toMatch(/^on WASM: it is too large/);
+});
+
+test('a request ends the measurement, which restarts when all is quiet', async () => {
+  let busy = false;
+  let runs = 0;
+  const slow: Engine<'embedding'> = {
+    ...embedder(0),
+    async *run(job, signal) {
+      busy = ++runs === 1;
+      for await (const event of embedder(100).run(job, signal)) {
+        signal.throwIfAborted();
+        yield event;
+      }
+    },
+  };
+  const { benchmark, results } = setUp(embedder(1), { busy: () => busy });
+  const considered = benchmark.maybeRun(variant, slow);
+  await expect.poll(() => runs, { timeout: 6000 }).toBe(1);
+  await sleep(300);
+  expect(results).toEqual([]);
+  busy = false;
+  await considered;
+  expect(results).toEqual(['webgpu']);
+  expect(runs).toBe(4);
+});

@@ -1,0 +1,94 @@
+// oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
+import 'fake-indexeddb/auto';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
+import type { JobEvent } from '../../../src/jobs/kinds.ts';
+import { EngineHost } from '../../../src/engine-host/engine-host.ts';
+import { serveJob } from '../../../src/engine-host/requests/serve-job.ts';
+import { ENGINES } from '../../../src/engines/registry.ts';
+import { sha256 } from '../../../src/util/sha256.ts';
+import { FakeLocks } from '../../support/fake-locks.ts';
+import { serveFile } from '../model-files/file-server.ts';
+import { toy } from './toy-engine.ts';
+
+const never = new AbortController().signal;
+const engines = { ...ENGINES, toy };
+
+beforeEach(() => {
+  vi.stubGlobal('navigator', { locks: new FakeLocks().manager, userAgent: 'test' });
+  vi.stubGlobal('location', { href: 'http://127.0.0.1/worker.js' });
+});
+afterEach(() => vi.unstubAllGlobals());
+
+const text = 'hello from a file';
+
+async function catalogOf(more: object = {}) {
+  const bytes = new TextEncoder().encode(text);
+  const file = { path: 'toy/words.txt', bytes: bytes.length, sha256: await sha256(bytes) };
+  const common = { engine: 'toy', license: 'MIT', contextLength: 8, files: [file] };
+  const variants = [
+    { ...common, name: 'loud', shouts: true },
+    { ...common, name: 'soft', ...more },
+  ];
+  return { ownedBy: 'us', models: [{ id: 'parrot', kind: 'chat', created: 0, variants }] };
+}
+
+/** A page that keeps the loads of its engine. */
+function fakePage(fatal: string[] = []) {
+  const begun: (readonly string[])[] = [];
+  const loads = {
+    begun: async (variants: readonly string[]) => void begun.push(variants),
+    fatal: async () => fatal,
+  };
+  return { begun, page: { decodeAudio: async () => ({ plays: [] }), builtIn: null, loads } };
+}
+
+test('an engine that is registered in one place is chosen, loaded from stored weights, and answers', async () => {
+  const { begun, page } = fakePage();
+  const site = await serveFile({ body: Buffer.from(text) });
+  const host = new EngineHost({
+    version: 1,
+    epoch: 'e',
+    scope: '/',
+    catalog: parseCatalog(await catalogOf(), engines),
+    modelsUrl: `${site.url}/models/`,
+    wasmUrl: `${site.url}/wasm/`,
+    engines,
+    added: [],
+    page,
+    pageFiles: null,
+  });
+  const events: JobEvent[] = [];
+  const input = { messages: [] };
+  const job = { kind: 'chat', model: 'parrot', input, sampling: { temperature: 1, topP: 1 } } as const;
+  const send = (event: JobEvent) => void events.push(event);
+  await serveJob(host.modelManager, { id: 'r', imageOrigins: [], job }, never, {
+    onStage: () => undefined,
+    send,
+  });
+  expect(
+    events.map((event) => (event.type === 'delta' && 'delta' in event ? event.delta.text : event.type)),
+  ).toEqual(['accepted', text, 'done']);
+  const [model] = host.status().models;
+  expect(model).toMatchObject({ state: 'ready', fingerprint: 'soft' });
+  // A tab that ends in between has ended on this load.
+  expect(begun).toEqual([['soft'], []]);
+  expect(model?.reasons).toMatchObject([
+    { variant: 'soft', chosen: true },
+    { variant: 'loud', chosen: false, reason: 'needs a quiet room' },
+  ]);
+  await expect
+    .poll(() => host.status().models[0]?.estimates)
+    .toMatchObject({
+      soft: { memoryBytes: 1000 + 2 * text.length },
+    });
+  site.close();
+});
+
+test('the catalog checks the fields of a registered engine, and names it among the engines', async () => {
+  const wrong = await catalogOf({ shouts: 'yes' });
+  expect(() => parseCatalog(wrong, engines)).toThrow(/models\[0\]\.variants\[1\]\.shouts/);
+  const ofTheOthers = await catalogOf();
+  expect(() => parseCatalog(ofTheOthers)).toThrow(/must be one of the engines .*built-in and upstream/);
+});

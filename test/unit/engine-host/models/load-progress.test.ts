@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { expect, test, vi } from 'vitest';
+import { loadProgress, onlyForward } from '../../../../src/engine-host/models/load-progress.ts';
+import { MemoryBackend } from '../../../../src/model-files/backends/open-backend.ts';
+import { openStore } from '../../model-files/open-store.ts';
+
+const file = (path: string, bytes: number) => ({
+  path,
+  bytes,
+  sha256: createHash('sha256').update(path).digest('hex'),
+});
+
+test('progress never steps back, though a file is fetched after the load began', async () => {
+  const seen: [string, number][] = [];
+  const options = {
+    signal: new AbortController().signal,
+    onProgress: onlyForward((phase, loaded) => seen.push([phase, loaded])),
+  };
+  const [first, late] = [file('a', 100), file('b', 10)];
+  const store = openStore(new MemoryBackend(), 'http://site.test/');
+  const progress = await loadProgress(store, [first, late], options);
+  progress.file(first, 60, 100, 'download');
+  progress.file(first, 100, 100, 'download');
+  progress.stored(first);
+  options.onProgress('load', 50, 110);
+  progress.file(late, 5, 10, 'download');
+  progress.stored(late);
+  options.onProgress('load', 110, 110);
+  options.onProgress('compile', 0, 110);
+  // A damaged file is fetched, and the engine loads again.
+  const again = await loadProgress(store, [first, late], options);
+  again.file(first, 100, 100, 'download');
+  options.onProgress('load', 50, 110);
+  expect(seen).toEqual([
+    ['download', 0],
+    ['download', 60],
+    ['download', 100],
+    ['download', 100],
+    ['load', 50],
+    ['load', 50],
+    ['load', 110],
+    ['compile', 0],
+    ['load', 50],
+  ]);
+});
+
+test('the download counts what comes over the network, and checking a file of another site is another phase', async () => {
+  const seen: unknown[] = [];
+  const options = {
+    signal: new AbortController().signal,
+    onProgress: onlyForward((...progress) => seen.push(progress)),
+  };
+  const model = file('a', 100);
+  const stored = file('tokenizer', 8);
+  const store = openStore(new MemoryBackend(), 'http://site.test/');
+  vi.spyOn(store, 'missing').mockResolvedValue([model]);
+  const progress = await loadProgress(store, [model, stored], options);
+  progress.file(model, 50, 100, 'prepare');
+  progress.file(model, 100, 100, 'prepare');
+  // It was another file.
+  progress.file(model, 40, 100, 'download');
+  progress.file(model, 100, 100, 'download');
+  progress.stored(model);
+  expect(seen).toEqual([
+    ['download', 8, 108],
+    ['prepare', 50, 100],
+    ['prepare', 100, 100],
+    ['download', 48, 108],
+    ['download', 108, 108],
+    ['load', 0, 108],
+  ]);
+});

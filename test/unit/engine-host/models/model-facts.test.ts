@@ -1,0 +1,83 @@
+import { expect, test, vi } from 'vitest';
+import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
+import type { EngineFacts } from '../../../../src/protocol/model-facts.ts';
+import { FactsWriter } from '../../../../src/engine-host/models/facts-writer.ts';
+import { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
+import type { Engine } from '../../../../src/engines/engine.ts';
+
+const never = new AbortController().signal;
+const id = 'amber-phoenix-4';
+
+/** Plans the variants of that engine alone, and loads an engine that thinks. */
+function manager(engine: string, onChange = () => undefined): ModelManager {
+  const loaded: Engine<'chat'> = {
+    fingerprint: 'f',
+    kind: 'chat',
+    slots: 1,
+    facts: { thinks: true },
+    async *run() {},
+    unload: async () => undefined,
+  };
+  return new ModelManager({
+    catalog: defaultCatalog,
+    load: async () => loaded,
+    onChange,
+    plan: async ({ variants }) => ({
+      candidates: variants.filter(
+        (variant) => variant.engine === engine || variant.engine === 'transformers',
+      ),
+      reasons: [],
+    }),
+  });
+}
+
+const bytesOf = async ({ files }: { files: readonly { bytes: number }[] }): Promise<number | null> =>
+  files.length === 0 ? null : files.reduce((sum, { bytes }) => sum + bytes, 0);
+
+test('facts are of the variant that was chosen, and of none before', async () => {
+  const models = manager('wllama');
+  expect(await models.facts(bytesOf)).toEqual({});
+  await models.planAll();
+  const facts = await models.facts(bytesOf);
+  expect(facts[id]).toEqual({
+    context_length: 8192,
+    max_output_tokens: 8192,
+    capabilities: ['chat', 'decisions', 'tools', 'json_schema', 'logprobs'],
+    size_bytes: 144811072,
+    loaded: false,
+  });
+  expect(facts['jade-mole-4']).toEqual({
+    context_length: 512,
+    capabilities: ['embeddings', 'decisions'],
+    size_bytes: 91377527,
+    loaded: false,
+  });
+});
+
+test('a size that only the hub knows is left out; what an engine in memory knows is added', async () => {
+  const models = manager('web-llm');
+  await models.ready(id, never, { onProgress: () => undefined });
+  const { size_bytes: bytes, ...facts } = (await models.facts(bytesOf))[id] ?? {};
+  expect(bytes).toBeUndefined();
+  expect(facts).toMatchObject({
+    context_length: 4096,
+    loaded: true,
+    capabilities: ['chat', 'tools', 'json_schema', 'logprobs', 'reasoning'],
+  });
+});
+
+test('facts are written when they change, and only then', async () => {
+  const written: EngineFacts[] = [];
+  let length = 1;
+  const writer = new FactsWriter(
+    'e',
+    async () => ({ m: { context_length: length, capabilities: [] } }),
+    async (facts) => void written.push(facts),
+  );
+  for (let i = 0; i < 10; i++) writer.changed();
+  await vi.waitFor(() => expect(written).toHaveLength(1));
+  length = 2;
+  writer.changed();
+  await vi.waitFor(() => expect(written).toHaveLength(2));
+  expect(written[1]).toEqual({ epoch: 'e', models: { m: { context_length: 2, capabilities: [] } } });
+});

@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import type { ChatImage } from '../../../../src/jobs/chat.ts';
+import type { DecisionJob } from '../../../../src/jobs/decision.ts';
+import { rulesOf } from '../../../../src/engine-host/requests/job-rules.ts';
+import { bytesOfDataUrl } from '../../../../src/engines/images/data-url.ts';
+import { fetchImages, imageUrl } from '../../../../src/engine-host/requests/fetch-images.ts';
+import { createDeferred } from '../../../../src/util/async.ts';
+import { dataUrl, PICTURES, pngOf } from '../../../support/vision/pictures.ts';
+
+const [picture = Buffer.alloc(0)] = PICTURES;
+const never = new AbortController().signal;
+
+beforeEach(() => vi.stubGlobal('location', { origin: 'https://site.example' }));
+afterEach(() => vi.unstubAllGlobals());
+
+const imagesAt = (...urls: string[]): ChatImage[] =>
+  urls.map((url, index) => ({ at: 0, url, param: `part ${index}` }));
+
+test('a request has 16 images at most', async () => {
+  const images = imagesAt(...Array.from({ length: 17 }, () => 'data:,'));
+  await expect(fetchImages(images, [], never)).rejects.toThrow(/`part 16` is one image too many/);
+});
+
+test('all images are fetched at once, and data URLs stay as they are', async () => {
+  const all = createDeferred();
+  let asked = 0;
+  vi.stubGlobal('fetch', async () => {
+    if (++asked === 3) all.resolve();
+    await all.promise;
+    return new Response(new Uint8Array(picture));
+  });
+  const data = dataUrl(picture);
+  const images = imagesAt('/a.png', data, '/b.png', '/c.png');
+  const files = images.map(await fetchImages(images, [], never)).map(({ file }) => file?.size);
+  expect(files).toEqual([picture.length, undefined, picture.length, picture.length]);
+});
+
+test('those of a decision are fetched, too', async () => {
+  vi.stubGlobal('fetch', async () => new Response(new Uint8Array(picture)));
+  const job: DecisionJob = {
+    kind: 'decision',
+    model: 'm',
+    input: { text: '', images: imagesAt('/a.png') },
+    questions: [],
+  };
+  const prepared = await rulesOf('decision').prepare?.({ job, imageOrigins: [] }, never);
+  expect(prepared?.input.images?.map(({ file }) => file?.size)).toEqual([picture.length]);
+});
+
+test('an image that cannot be decoded ends the fetches of the others', async () => {
+  const signals: AbortSignal[] = [];
+  vi.stubGlobal('fetch', async (url: URL, { signal }: { signal: AbortSignal }) => {
+    signals.push(signal);
+    if (url.pathname === '/bomb.png')
+      return new Response(new Uint8Array(pngOf(60_000, 60_000, Buffer.alloc(9))));
+    return new Promise<Response>((_, reject) =>
+      signal.addEventListener('abort', () => reject(new Error('aborted'))),
+    );
+  });
+  await expect(fetchImages(imagesAt('/slow.png', '/bomb.png'), [], never)).rejects.toMatchObject({
+    wire: { status: 400, param: 'part 1' },
+    message: expect.stringContaining('60000 × 60000 pixels') as string,
+  });
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+});
+
+test('a data URL is an image in base64', () => {
+  const refusal = (url: string) => () => bytesOfDataUrl(url);
+  expect(Buffer.from(bytesOfDataUrl(dataUrl(picture)))).toEqual(picture);
+  expect(bytesOfDataUrl('data:image/png;charset=x;BASE64,AQI=')).toEqual(Uint8Array.of(1, 2));
+  expect(refusal('data:,')).toThrow(/not in base64/);
+  expect(refusal('data:image/svg+xml,<svg/>')).toThrow(/not in base64/);
+  expect(refusal('data:text/plain;base64,AQI=')).toThrow(/"text\/plain", which is no image/);
+  expect(refusal('data:image/png;base64,%%%')).toThrow(/base64 is damaged/);
+  expect(refusal(`data:image/png;base64,${'A'.repeat(26_700_000)}`)).toThrow(/larger than 20 MB/);
+});
+
+test('a URL is of the site, or of an origin that it names', () => {
+  const own = 'https://site.example';
+  const urlOf = (url: string, origins: string[] = []) =>
+    imageUrl(url, 'messages[0].content[0]', origins, own).href;
+  expect(urlOf('/a.png')).toBe('https://site.example/a.png');
+  expect(urlOf('https://site.example/a.png')).toBe('https://site.example/a.png');
+  expect(() => urlOf('https://other.example/a.png')).toThrow(/is at https:\/\/other\.example.*origins/);
+  expect(() => urlOf('//other.example/a.png')).toThrow(/is at https:\/\/other\.example/);
+  expect(() => urlOf('http://site.example/a.png')).toThrow(/is at http:\/\/site\.example/);
+  expect(urlOf('https://other.example/a.png', ['no origin', 'https://other.example/'])).toContain('other');
+  for (const url of [
+    'blob:https://site.example/1',
+    'file:///a.png',
+    'javascript:0',
+    'https://a:b@site.example/',
+  ])
+    expect(() => urlOf(url)).toThrow(/must have a `data:` URL, or one that begins with/);
+});

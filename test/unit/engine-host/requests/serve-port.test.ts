@@ -1,0 +1,247 @@
+import { afterEach, expect, test, vi } from 'vitest';
+
+import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
+import type { Engine } from '../../../../src/engines/engine.ts';
+import { contextLengthExceeded, engineCrashed } from '../../../../src/errors/engine-errors.ts';
+import { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
+import { servePort } from '../../../../src/engine-host/requests/serve-port.ts';
+import { CREDIT_WINDOW, type EngineMessage } from '../../../../src/protocol/engine-port.ts';
+import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
+import { requestLock } from '../../../../src/protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
+import { weightsService } from '../../model-files/weights-service.ts';
+import { sleep, virtualTime } from '../../../support/virtual-time.ts';
+
+virtualTime();
+
+const job: ChatJob = {
+  kind: 'chat',
+  model: 'm',
+  input: { prompt: 'hello' },
+  sampling: { temperature: 0, topP: 1 },
+};
+const variant: Variant = { engine: 'wllama', name: 'v', license: 'MIT', contextLength: 9, files: [] };
+const catalog: Catalog = {
+  ownedBy: 'us',
+  models: [{ id: 'm', kind: 'chat', created: 0, variants: [variant] }],
+};
+const done: ChatEvent = {
+  type: 'done',
+  finishReason: 'stop',
+  usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1 },
+  timings: { queueMs: 0, prefillMs: 0, decodeMs: 0 },
+};
+
+/** Yields tokens until it is aborted or has given as many as it was made for. */
+class FakeEngine implements Engine<'chat'> {
+  readonly kind = 'chat';
+  readonly fingerprint = 'fake';
+  readonly slots = 1;
+  readonly facts = {};
+  given = 0;
+  aborted = false;
+  unloaded = false;
+  readonly #tokens: number;
+  readonly #fails: boolean;
+
+  constructor(tokens: number, fails = false) {
+    this.#tokens = tokens;
+    this.#fails = fails;
+  }
+
+  async *run(_job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+    if (this.#fails) throw engineCrashed('test');
+    yield { type: 'accepted', accepted: { promptTokens: 1, fingerprint: this.fingerprint } };
+    signal.addEventListener('abort', () => (this.aborted = true));
+    for (; this.given < this.#tokens; this.given++) {
+      await sleep(0);
+      signal.throwIfAborted();
+      yield { type: 'delta', delta: { text: 't', tokens: 1 } };
+    }
+    yield done;
+  }
+
+  async unload(): Promise<void> {
+    this.unloaded = true;
+  }
+}
+
+/** The asker holds every lock until it is released. */
+class AskersLocks {
+  readonly #waiting = new Map<string, () => void>();
+
+  request(name: string, { signal }: { signal: AbortSignal }, work: () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+      this.#waiting.set(name, () => resolve(work()));
+    });
+  }
+
+  release(name: string): void {
+    this.#waiting.get(name)?.();
+  }
+}
+
+let ports: MessagePort[] = [];
+afterEach(() => {
+  for (const port of ports) port.close();
+  ports = [];
+});
+
+function serve(engines: FakeEngine[]) {
+  const locks = new AskersLocks();
+  const loads = [...engines];
+  const modelManager = new ModelManager({
+    catalog,
+    load: async () => {
+      const engine = loads.shift();
+      if (!engine) throw new Error('no engine is left');
+      return engine;
+    },
+  });
+  let running = 0;
+  let begun = 0;
+  const serving = {
+    epoch: 'e',
+    scope: '/',
+    modelManager,
+    imageOrigins: [],
+    // The only call of a LockManager's that is made here.
+    locks: locks as unknown as LockManager,
+    weights: weightsService(catalog),
+    status: () => ({ epoch: 'e', deviceMemoryBytes: null, models: modelManager.status() }),
+    onRequest: () => {
+      running++;
+      begun++;
+      return () => running--;
+    },
+  };
+  const ask = (question: object) => {
+    const { port1, port2 } = new MessageChannel();
+    ports.push(port1, port2);
+    const messages: EngineMessage[] = [];
+    port1.onmessage = ({ data }: MessageEvent<EngineMessage>) => messages.push(data);
+    servePort(port2, serving);
+    port1.postMessage({ version: PROTOCOL_VERSION, id: 'r1', ...question });
+    return { messages, port: port1 };
+  };
+  return { ask, locks, running: () => running, begun: () => begun };
+}
+
+const errorOf = (messages: EngineMessage[]) =>
+  messages.find((message) => message.type === 'error')?.error.code;
+const ended = (messages: EngineMessage[]) =>
+  messages.some((message) => message.type === 'event' && message.event.type === 'done');
+const deltas = (messages: EngineMessage[]) =>
+  messages.filter((message) => message.type === 'event' && message.event.type === 'delta').length;
+
+test('sends what there is credit for, and goes on when more is given', async () => {
+  const { ask, running } = serve([new FakeEngine(CREDIT_WINDOW + 8)]);
+  const { messages, port } = ask({ type: 'job', job });
+  await expect.poll(() => deltas(messages)).toBe(CREDIT_WINDOW);
+  await sleep(20);
+  expect(deltas(messages)).toBe(CREDIT_WINDOW);
+  port.postMessage({ type: 'credit', count: 16 });
+  await expect.poll(() => ended(messages)).toBe(true);
+  expect(deltas(messages)).toBe(CREDIT_WINDOW + 8);
+  expect(messages[0]).toEqual({ type: 'accepted', version: PROTOCOL_VERSION, epoch: 'e' });
+  expect(running()).toBe(0);
+});
+
+test('an asker that cancels, or dies, frees the engine, also while it waits for credit', async () => {
+  for (const leave of ['cancel', 'die']) {
+    const engine = new FakeEngine(1000);
+    const { ask, locks, running } = serve([engine]);
+    const { messages, port } = ask({ type: 'job', job });
+    await expect.poll(() => deltas(messages)).toBe(CREDIT_WINDOW);
+    if (leave === 'cancel') port.postMessage({ type: 'cancel' });
+    else locks.release(requestLock('/', 'r1'));
+    await expect.poll(() => running()).toBe(0);
+    expect(engine.aborted).toBe(true);
+  }
+});
+
+test('a question for the status is no change of it: tabs that hear of changes would ask forever', async () => {
+  const { ask, begun } = serve([]);
+  const { messages } = ask({ type: 'status' });
+  await expect.poll(() => messages.some(({ type }) => type === 'status')).toBe(true);
+  expect(begun()).toBe(0);
+});
+
+test("shows a chat's stages to the browser's profiler, once each, and the load of its model", async () => {
+  const measure = vi.spyOn(performance, 'measure');
+  const { ask } = serve([new FakeEngine(3)]);
+  const { messages } = ask({ type: 'job', job });
+  await expect.poll(() => ended(messages)).toBe(true);
+  const shown = measure.mock.calls.map(([name, options]) => ({
+    name,
+    ...(options as PerformanceMeasureOptions),
+  }));
+  measure.mockRestore();
+  expect(shown.map(({ name }) => name)).toEqual(
+    ['load', 'queue', 'prefill', 'decode'].map((span) => `localtext ${span}`),
+  );
+  expect(shown[0]?.detail).toMatchObject({ model: 'v' });
+  for (const { detail } of shown.slice(1)) expect(detail).toMatchObject({ requestId: 'r1', model: 'm' });
+});
+
+test('a request of another version is refused', async () => {
+  const { ask } = serve([]);
+  const { messages } = ask({ type: 'status', version: PROTOCOL_VERSION + 1 });
+  await expect.poll(() => errorOf(messages)).toBe('protocol_mismatch');
+});
+
+test('a crashed engine is dropped, and the next request gets a new one', async () => {
+  const broken = new FakeEngine(1, true);
+  const { ask } = serve([broken, new FakeEngine(1)]);
+  const first = ask({ type: 'job', job });
+  await expect.poll(() => errorOf(first.messages)).toBe('engine_crashed');
+  expect(broken.unloaded).toBe(true);
+  const second = ask({ type: 'job', job, id: 'r2' });
+  await expect.poll(() => ended(second.messages)).toBe(true);
+});
+
+test('a long job that is not streamed gives way to another, and keeps what it has', async () => {
+  const { ask } = serve([new FakeEngine(CREDIT_WINDOW + 1)]);
+  const origin = { client: 'page', request: 'r1', background: true };
+  const long = ask({ type: 'job', job, origin });
+  await expect.poll(() => deltas(long.messages)).toBe(CREDIT_WINDOW);
+  const short = ask({
+    type: 'job',
+    id: 'r2',
+    job: { ...job, maxTokens: 5 },
+    origin: { ...origin, request: 'r2' },
+  });
+  await expect.poll(() => ended(short.messages)).toBe(true);
+  expect(long.messages.at(-1)).toEqual({ type: 'paused' });
+  expect(deltas(long.messages)).toBe(CREDIT_WINDOW);
+});
+
+/** Holds as many messages as it says. */
+class SmallEngine extends FakeEngine {
+  readonly tried: number[] = [];
+
+  override async *run(asked: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
+    const count = 'messages' in asked.input ? asked.input.messages.length : 0;
+    this.tried.push(count);
+    if (count > 3) throw contextLengthExceeded(count * 100, 300);
+    yield* super.run(asked, signal);
+  }
+}
+
+const conversation = (turns: number): ChatJob => ({
+  ...job,
+  input: { messages: Array.from({ length: turns }, () => ({ role: 'user', content: 'x'.repeat(100) })) },
+});
+
+test('a conversation that does not fit is tried without its oldest turns, where the job asks for it', async () => {
+  const engine = new SmallEngine(1);
+  const { ask } = serve([engine]);
+  const refused = ask({ type: 'job', job: conversation(9) });
+  await expect.poll(() => errorOf(refused.messages)).toBe('context_length_exceeded');
+  const { messages } = ask({ type: 'job', job: { ...conversation(9), truncate: true } });
+  await expect.poll(() => ended(messages)).toBe(true);
+  expect(engine.tried.slice(0, 2)).toEqual([9, 9]);
+  expect(engine.tried.length).toBeLessThan(5);
+  expect(engine.tried.at(-1)).toBeLessThanOrEqual(3);
+});

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+
+import { completionRequest } from '../../../../src/engines/llama-cpp/completion-format.ts';
+
+const completion = { prompt: 'Once' };
+const sampling = { temperature: 1, topP: 1 };
+
+test('a variant without settings gets nothing beyond OpenAI’s parameters', () => {
+  expect(completionRequest(completion, sampling, {})).toMatchObject({
+    temperature: 1,
+    top_p: 1,
+    top_k: 0,
+    min_p: 0,
+    repeat_penalty: 1,
+  });
+});
+
+test('a variant’s settings reach llama.cpp, before the temperature', () => {
+  const request = completionRequest(completion, sampling, { topK: 20, minP: 0.2, repeatPenalty: 1.1 });
+  expect(request).toMatchObject({ top_k: 20, min_p: 0.2, repeat_penalty: 1.1 });
+  expect(request['samplers']).toEqual(['penalties', 'top_k', 'min_p', 'temperature', 'top_p']);
+});

@@ -1,0 +1,275 @@
+import { expect, test } from 'vitest';
+
+import { ReplyScheduler } from '../../../../src/engines/llama-cpp/reply-scheduler.ts';
+import type { Chunk } from '../../../../src/engines/llama-cpp/completion-format.ts';
+import { RequestRejectedError } from '../../../../src/engines/llama-cpp/internals/server-calls.ts';
+import { FakeLlamaServer } from '../../../support/llama-calls/fake-llama-server.ts';
+import { sleep, virtualTime } from '../../../support/virtual-time.ts';
+
+virtualTime();
+
+const never = new AbortController().signal;
+
+const ask = (length: number, tokens: number) => ({ prompt: 'x'.repeat(length), n_predict: tokens });
+
+/** Calls back for each token: the last chunk of a reply has none. */
+const tokens =
+  (onToken: () => unknown) =>
+  ({ choices }: Chunk): void => {
+    if (choices?.[0]?.text) onToken();
+  };
+
+/** Three replies at once. @returns whose each token was */
+async function runThree(server: FakeLlamaServer, count: number): Promise<string[]> {
+  const scheduler = new ReplyScheduler(server, 4, false);
+  const order: string[] = [];
+  await Promise.all(
+    ['a', 'b', 'c'].map((name) =>
+      scheduler.run(
+        ask(100, count),
+        tokens(() => order.push(name)),
+        never,
+      ),
+    ),
+  );
+  return order;
+}
+
+test('replies that run together have a token each of every step', async () => {
+  const order = await runThree(new FakeLlamaServer(), 20);
+  expect(order).toHaveLength(60);
+  for (let step = 0; step < 20; step++)
+    expect(order.slice(3 * step, 3 * step + 3).toSorted()).toEqual(['a', 'b', 'c']);
+});
+
+test('where no result can be taken, replies that run together come one after another', async () => {
+  const fake = new FakeLlamaServer();
+  fake.take = async () => null;
+  expect(await runThree(fake, 2)).toEqual(['a', 'a', 'b', 'b', 'c', 'c']);
+});
+
+test('a reply whose refusal waits behind the step of another one fails alone', async () => {
+  const fake = new FakeLlamaServer();
+  const take = fake.take.bind(fake);
+  fake.take = async (id) => {
+    if (id === 2) throw new RequestRejectedError('too long', 1000, 10);
+    return take(id);
+  };
+  const server = new ReplyScheduler(fake, 4, true);
+  let count = 0;
+  const good = server.run(
+    ask(100, 9),
+    tokens(() => count++),
+    never,
+  );
+  await expect(server.run(ask(100, 9), () => undefined, never)).rejects.toThrow('too long');
+  await good;
+  expect(count).toBe(9);
+});
+
+test('puts a long prompt aside for a short one, and comes back to it', async () => {
+  const fake = new FakeLlamaServer();
+  const server = new ReplyScheduler(fake, 4, false);
+  const order: string[] = [];
+  const long = server.run(
+    ask(5000, 1),
+    tokens(() => order.push('long')),
+    never,
+  );
+  while (fake.log.length === 0) await Promise.resolve();
+  const short = server.run(
+    { prompt: 'y'.repeat(100), n_predict: 1 },
+    tokens(() => order.push('short')),
+    never,
+  );
+  await Promise.all([long, short]);
+  expect(order).toEqual(['short', 'long']);
+  expect(fake.log.slice(0, 4)).toEqual(['begin 5000', 'cancel 1', 'begin 100', 'begin 5000']);
+});
+
+test('computes a long prompt once, and hands its state on from each that begins alike to the next', async () => {
+  const fake = new FakeLlamaServer();
+  const server = new ReplyScheduler(fake, 4, false);
+  const order: string[] = [];
+  const prompts = ['a', 'b', 'c'].map((name) => ({ name, prompt: 'x'.repeat(1000) + name, n_predict: 2 }));
+  await Promise.all(
+    prompts.map(({ name, ...fields }) =>
+      server.run(
+        fields,
+        tokens(() => order.push(name)),
+        never,
+      ),
+    ),
+  );
+  const begins = fake.log.map((line) => (line === 'begin 0' ? 'copy' : line));
+  // Ahead, then all idle slots are saved, then the reply itself; the last one finds a state, and nobody waits for its own.
+  const first = ['begin 1001', 'copy', 'copy', 'copy', 'copy', 'begin 1001'];
+  const second = first;
+  expect(begins).toEqual([...first, ...second, 'begin 1001']);
+  expect(order.toSorted()).toEqual(['a', 'a', 'b', 'b', 'c', 'c']);
+});
+
+test('a short prompt does not wait for a much longer one that begins alike', async () => {
+  const fake = new FakeLlamaServer();
+  const server = new ReplyScheduler(fake, 4, false);
+  const order: string[] = [];
+  const long = server.run(
+    ask(5000, 1),
+    tokens(() => order.push('long')),
+    never,
+  );
+  while (fake.log.length === 0) await Promise.resolve();
+  const short = server.run(
+    ask(300, 1),
+    tokens(() => order.push('short')),
+    never,
+  );
+  await Promise.all([long, short]);
+  expect(order).toEqual(['short', 'long']);
+});
+
+test('copies nothing where no prompt can be empty', async () => {
+  const fake = new FakeLlamaServer();
+  const server = new ReplyScheduler(fake, 4, true);
+  await Promise.all([1, 2].map(() => server.run(ask(1000, 2), () => undefined, never)));
+  expect(fake.log).toEqual(['begin 1000', 'begin 1000']);
+});
+
+test('says what was found in the cache when the prompt was computed, not what was found after', async () => {
+  const fake = new FakeLlamaServer();
+  const timings = { prompt_ms: 5, predicted_n: 1, predicted_ms: 1 };
+  fake.timings = (begun) =>
+    begun === 1 ? { ...timings, cache_n: 10, prompt_n: 90 } : { ...timings, cache_n: 99, prompt_n: 1 };
+  const server = new ReplyScheduler(fake, 4, false);
+  const chunks: unknown[] = [];
+  await server.run(ask(1000, 1), ({ timings: each }) => chunks.push(each), never);
+  expect(chunks[0]).toEqual({ ...timings, cache_n: 10, prompt_n: 90, prompt_ms: 10 });
+});
+
+test('a prompt that is refused when computed ahead fails its reply, once', async () => {
+  const fake = new FakeLlamaServer();
+  fake.step = async () => {
+    throw new RequestRejectedError('too long', 1000, 10);
+  };
+  const server = new ReplyScheduler(fake, 4, false);
+  await expect(server.run(ask(1000, 1), () => undefined, never)).rejects.toThrow('too long');
+  expect(fake.log).toEqual(['begin 1000']);
+});
+
+test('a reply is accepted with its first step, long before its first token, and a refused one never', async () => {
+  const fake = new FakeLlamaServer();
+  const server = new ReplyScheduler(fake, 4, true);
+  const order: string[] = [];
+  const accept = () => order.push('accepted');
+  const long = server.run(
+    ask(2000, 1),
+    tokens(() => order.push('token')),
+    never,
+    accept,
+  );
+  await expect.poll(() => order).toContain('accepted');
+  await long;
+  expect(order).toEqual(['accepted', 'token']);
+  fake.step = async () => {
+    throw new RequestRejectedError('too long', 1000, 10);
+  };
+  await expect(server.run(ask(1000, 1), () => undefined, never, accept)).rejects.toThrow('too long');
+  expect(order).toEqual(['accepted', 'token']);
+});
+
+test('a reply beside another one is accepted with the first step of both', async () => {
+  const server = new ReplyScheduler(new FakeLlamaServer(), 4, true);
+  const order: string[] = [];
+  let later: Promise<void> | undefined;
+  const beginLater = (): Promise<void> =>
+    server.run(
+      ask(250, 1),
+      tokens(() => order.push('token')),
+      never,
+      () => order.push('accepted'),
+    );
+  await server.run(
+    ask(100, 9),
+    tokens(() => {
+      order.push('beside');
+      later ??= beginLater();
+    }),
+    never,
+  );
+  await later;
+  expect(order.slice(1, 6).toSorted()).toEqual(['accepted', 'beside', 'beside', 'beside', 'token']);
+  expect(order.indexOf('accepted')).toBeLessThan(3);
+});
+
+test('an abort frees the slot before it rejects, and leaves the others alone', async () => {
+  const fake = new FakeLlamaServer();
+  const server = new ReplyScheduler(fake, 4, false);
+  const abort = new AbortController();
+  const leaving = server.run(
+    ask(100, 1000),
+    tokens(() => abort.abort(new Error('gone'))),
+    abort.signal,
+  );
+  let count = 0;
+  const staying = server.run(
+    ask(100, 20),
+    tokens(() => count++),
+    never,
+  );
+  await expect(leaving).rejects.toThrow('gone');
+  expect(fake.log).toContain('cancel 1');
+  await staying;
+  expect(count).toBe(20);
+});
+
+test('a refused request fails alone; a dead server fails all', async () => {
+  const fake = new FakeLlamaServer();
+  const server = new ReplyScheduler(fake, 4, false);
+  const good = server.run(ask(100, 2), () => undefined, never);
+  await expect(server.run({ prompt: 'bad' }, () => undefined, never)).rejects.toBeInstanceOf(
+    RequestRejectedError,
+  );
+  await good;
+  const first = server.run(
+    ask(100, 9),
+    tokens(() => (fake.dead = true)),
+    never,
+  );
+  const second = server.run(
+    ask(100, 9),
+    tokens(() => (fake.dead = true)),
+    never,
+  );
+  await expect(first).rejects.toThrow('out of bounds');
+  await expect(second).rejects.toThrow('out of bounds');
+});
+
+test('what runs when the server is stopped fails, though its call never settles', async () => {
+  const fake = new FakeLlamaServer();
+  fake.step = () => new Promise(() => undefined);
+  const server = new ReplyScheduler(fake, 4, false);
+  const running = server.run(ask(100, 1), () => undefined, never);
+  await sleep(0);
+  server.stop(new Error('unloaded'));
+  await expect(running).rejects.toThrow('unloaded');
+});
+
+test('a prompt is counted beside replies, which lose nothing', async () => {
+  const server = new FakeLlamaServer();
+  const scheduler = new ReplyScheduler(server, 4, false);
+  let given = 0;
+  const running = scheduler.run(
+    ask(100, 10),
+    tokens(() => given++),
+    never,
+  );
+  expect(await scheduler.count('x'.repeat(30), '<eos>', 16)).toBe(30);
+  await running;
+  expect(given).toBe(10);
+});
+
+test('a count fails with the server', async () => {
+  const server = new FakeLlamaServer();
+  server.dead = true;
+  await expect(new ReplyScheduler(server, 4, false).count('x', '<eos>', 16)).rejects.toThrow('memory access');
+});

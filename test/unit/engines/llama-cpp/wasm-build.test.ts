@@ -1,0 +1,65 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { afterEach, expect, test } from 'vitest';
+
+import { chatThreads, processors } from '../../../../src/engines/device.ts';
+import { chooseBuild } from '../../../../src/engines/llama-cpp/wasm-build.ts';
+
+const { signal } = new AbortController();
+const stops: (() => void)[] = [];
+afterEach(() => stops.splice(0).forEach((stop) => stop()));
+
+/** Answers every request alike, and counts them. */
+async function serve(status: number, body: string) {
+  const asked: string[] = [];
+  const server = createServer(({ url }, answer) => {
+    asked.push(url ?? '');
+    answer.writeHead(status).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  stops.push(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  return { asked, wasm: (name: string) => `http://127.0.0.1:${port}/${name}` };
+}
+
+test('the compatibility build of wllama is fetched only without 64-bit memory or relaxed SIMD', async () => {
+  const { asked, wasm } = await serve(200, 'var Module;');
+  expect(await chooseBuild({ wasm, signal }, true)).toEqual({ wasm: wasm('wllama.wasm'), compat: null });
+  expect(asked).toEqual([]);
+  const compatWasm = wasm('wllama-compat.wasm');
+  expect(await chooseBuild({ wasm, signal }, false)).toEqual({
+    wasm: compatWasm,
+    compat: { worker: { code: 'var Module;' }, wasm: compatWasm },
+  });
+});
+
+test.each([
+  [404, 'not found', 'could not be downloaded: the server answered 404'],
+  [200, '<!doctype html>', 'is not a script'],
+])('a missing compatibility build (%s) is named, with the package to install', async (status, body, why) => {
+  const { wasm } = await serve(status, body);
+  await expect(chooseBuild({ wasm, signal }, false)).rejects.toMatchObject({
+    code: 'device_unsupported',
+    message: expect.stringMatching(
+      new RegExp(`memory64.*wllama-compat\\.js ${why}\\. Put the files of the wasm folder back`),
+    ),
+  });
+});
+
+test('a number of processors that hides the true one is counted low', () => {
+  expect(processors({ hardwareConcurrency: 4 })).toBe(2);
+  expect(processors({ hardwareConcurrency: 4, deviceMemory: 8 })).toBe(4);
+  expect(processors({ hardwareConcurrency: 2 })).toBe(2);
+  expect(processors({ hardwareConcurrency: 8 })).toBe(8);
+});
+
+test.each([
+  [undefined, 1],
+  [1, 1],
+  [2, 1],
+  [4, 2],
+  [8, 4],
+])('of %s reported processors, llama.cpp gets %s threads', (hardwareConcurrency, threads) => {
+  expect(chatThreads(hardwareConcurrency === undefined ? {} : { hardwareConcurrency })).toBe(threads);
+});

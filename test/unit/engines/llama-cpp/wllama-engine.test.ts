@@ -1,0 +1,85 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test, vi } from 'vitest';
+import { ServiceError } from '../../../../src/errors/service-error.ts';
+import { halvedLengths } from '../../../../src/catalog/memory-estimate.ts';
+import { asLoadFailure } from '../../../../src/engines/llama-cpp/wllama-engine.ts';
+import { checkWasm, watchWasm } from '../../../../src/engines/engine-file.ts';
+
+/** The smallest module. */
+const MODULE = Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
+const never = new AbortController().signal;
+
+let server: Server | null = null;
+afterEach(() => server?.close());
+
+async function serve(status: number, body: Buffer): Promise<string> {
+  server = createServer((_, response) => response.writeHead(status).end(body));
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/wasm/wllama.wasm`;
+}
+
+test('a WASM file is good', async () => {
+  await checkWasm(await serve(200, MODULE), never);
+});
+
+test.each<[string, number, Buffer, RegExp]>([
+  ['missing', 404, Buffer.from('not found'), /wllama\.wasm could not be downloaded: the server answered 404/],
+  ['a page', 200, Buffer.from('<!doctype html>'), /wllama\.wasm is not a WebAssembly file/],
+  ['empty', 200, Buffer.alloc(0), /wllama\.wasm is not a WebAssembly file/],
+  ['cut short', 200, Buffer.concat([MODULE, Buffer.from([1, 9])]), /wllama\.wasm is cut short/],
+])('a WASM file that is %s is an error that names it', async (_, status, body, message) => {
+  await expect(checkWasm(await serve(status, body), never)).rejects.toMatchObject({
+    message: expect.stringMatching(message) as string,
+    wire: { code: 'model_load_failed' },
+  });
+});
+
+test('a file that is missing is told of as an engine starts, and one that is broken when it does not come up', async () => {
+  await expect(watchWasm(await serve(404, MODULE), never)).rejects.toThrow(/the server answered 404/);
+  await expect(watchWasm(await serve(200, Buffer.from('<html>')), never)).rejects.toThrow(
+    /not a WebAssembly/,
+  );
+  const url = await serve(200, Buffer.concat([MODULE, Buffer.from([1, 9])]));
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    vi.setTimerTickMode('nextTimerAsync');
+    await expect(watchWasm(url, never)).rejects.toThrow(/cut short/);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('the watch over an engine that has come up ends with it', async () => {
+  const there = new AbortController();
+  const watch = expect(watchWasm(await serve(200, MODULE), there.signal)).rejects.toThrow('there');
+  there.abort(new Error('there'));
+  await watch;
+});
+
+test('a server that is away, likewise', async () => {
+  await expect(checkWasm('http://127.0.0.1:9/wllama.wasm', never)).rejects.toThrow(
+    /wllama\.wasm is not stored in this browser.*the network or the site's server is not reachable/,
+  );
+});
+
+test('the context is halved down to what a chat needs', () => {
+  expect(halvedLengths(8192)).toEqual([8192, 4096, 2048, 1024]);
+  expect(halvedLengths(512)).toEqual([512]);
+});
+
+test.each([
+  new RangeError('WebAssembly.Memory(): could not allocate memory'),
+  new Error('std::bad_alloc'),
+  new Error('failed to allocate buffer for kv cache'),
+  new WebAssembly.RuntimeError('memory access out of bounds'),
+])('%s means too little memory', (error) => {
+  expect(asLoadFailure(error, 'v')).toMatchObject({ wire: { code: 'out_of_memory' } });
+});
+
+test('other failures stay as they are', () => {
+  const other = new Error('invalid magic characters');
+  expect(asLoadFailure(other, 'v')).toBe(other);
+  const ours = new ServiceError({ message: 'x' });
+  expect(asLoadFailure(ours, 'v')).toBe(ours);
+});

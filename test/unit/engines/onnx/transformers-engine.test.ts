@@ -1,0 +1,274 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+
+import {
+  type Embedder,
+  takeBatch,
+  TransformersEngine,
+} from '../../../../src/engines/onnx/transformers-engine.ts';
+import { lastOf } from '../../../support/last-of.ts';
+import type { EmbeddingJob } from '../../../../src/jobs/embedding.ts';
+
+const never = new AbortController().signal;
+const job = (...texts: string[]): EmbeddingJob => ({ kind: 'embedding', model: 'm', input: { texts } });
+
+/** A token a word; the vector tells the text's length and first letter, so that a mix-up shows. */
+class FakeEmbedder implements Embedder {
+  readonly batches: number[][] = [];
+  fails = false;
+  /** Batches under way, and the most that were. */
+  running = 0;
+  most = 0;
+
+  tokenize(text: string): number[] {
+    return text.split(' ').map((word) => word.charCodeAt(0));
+  }
+
+  wrap(ids: readonly number[]): number[] | null {
+    return ids.every((id) => id < 1000) ? [...ids] : null;
+  }
+
+  async run(batch: readonly (readonly number[])[]): Promise<Float32Array<ArrayBuffer>[]> {
+    this.batches.push(batch.map(({ length }) => length));
+    this.running++;
+    this.most = Math.max(this.most, this.running);
+    // Longer texts take longer: batches end in another order than they began.
+    await new Promise((resolve) => setTimeout(resolve, batch[0]?.length));
+    this.running--;
+    if (this.fails) throw new Error('out of memory');
+    return batch.map((ids) => Float32Array.of(ids.length, ids[0] ?? 0));
+  }
+
+  async dispose(): Promise<void> {}
+}
+
+const make = (embedder: Embedder) =>
+  new TransformersEngine(embedder, { contextLength: 40, dimensions: 2 }, 'fake');
+
+test('requests that come together share batches, and each gets its own vectors in order', async () => {
+  const embedder = new FakeEmbedder();
+  const engine = make(embedder);
+  const [first, second] = await Promise.all([
+    lastOf(engine.run(job('a b c', 'd', 'e e'), never)),
+    lastOf(engine.run(job('f', 'g h i'), never)),
+  ]);
+  expect(first.vectors.map((vector) => [...vector])).toEqual([
+    [3, 97],
+    [1, 100],
+    [2, 101],
+  ]);
+  expect(second.vectors.map((vector) => [...vector])).toEqual([
+    [1, 102],
+    [3, 103],
+  ]);
+  expect([first.promptTokens, second.promptTokens]).toEqual([6, 4]);
+  expect(embedder.batches).toHaveLength(1);
+});
+
+test('a model whose texts would change each other gets them one by one', async () => {
+  const embedder = new FakeEmbedder();
+  const engine = new TransformersEngine(
+    embedder,
+    { contextLength: 40, dimensions: 2, maxBatchSize: 1 },
+    'fake',
+  );
+  const [{ vectors }] = await Promise.all([
+    lastOf(engine.run(job('a b c', 'd', 'e e'), never)),
+    lastOf(engine.run(job('f'), never)),
+  ]);
+  expect(vectors.map((vector) => [...vector])).toEqual([
+    [3, 97],
+    [1, 100],
+    [2, 101],
+  ]);
+  expect(embedder.batches.toSorted()).toEqual([[1], [1], [2], [3]]);
+});
+
+test('runs one batch at a time; vectors come in order, and an end waits for the batch under way', async () => {
+  const embedder = new FakeEmbedder();
+  const facts = { contextLength: 40, dimensions: 2, maxBatchSize: 1 };
+  const engine = new TransformersEngine(embedder, facts, 'fake');
+  const texts = Array.from({ length: 9 }, (_, at) => 'x '.repeat(9 - at) + 'x');
+  const { vectors } = await lastOf(engine.run(job(...texts), never));
+  expect(vectors.map(([length]) => length)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2]);
+  expect(embedder.most).toBe(1);
+
+  const long = lastOf(engine.run(job('x '.repeat(30)), never));
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(embedder.running).toBe(1);
+
+  let runningAtEnd = -1;
+  embedder.dispose = async () => {
+    runningAtEnd = embedder.running;
+  };
+  await engine.unload();
+  expect(runningAtEnd).toBe(0);
+  await long;
+});
+
+test('answers requests that follow each other without a pause', async () => {
+  const engine = make(new FakeEmbedder());
+  for (let i = 0; i < 20; i++) await lastOf(engine.run(job('a'), never));
+});
+
+test('a small request does not wait for all of a large one', async () => {
+  const embedder = new FakeEmbedder();
+  const engine = make(embedder);
+  const order: string[] = [];
+  const texts = Array.from({ length: 100 }, () => Array.from({ length: 40 }, () => 'x').join(' '));
+  const large = lastOf(engine.run(job(...texts), never)).then(() => order.push('large'));
+  await new Promise((resolve) => setTimeout(resolve, 3));
+  await lastOf(engine.run(job('y'), never)).then(() => order.push('small'));
+  await large;
+  expect(order).toEqual(['small', 'large']);
+});
+
+test('an abort rejects at once and drops what was waiting; the next request is answered', async () => {
+  const embedder = new FakeEmbedder();
+  const engine = make(embedder);
+  const abort = new AbortController();
+  const texts = Array.from({ length: 100 }, () => Array.from({ length: 40 }, () => 'x').join(' '));
+  const leaving = lastOf(engine.run(job(...texts), abort.signal));
+  await new Promise((resolve) => setTimeout(resolve, 3));
+  abort.abort(new Error('gone'));
+  await expect(leaving).rejects.toThrow('gone');
+  const batches = embedder.batches.length;
+  await lastOf(engine.run(job('y'), never));
+  expect(embedder.batches.length).toBeLessThanOrEqual(batches + 1);
+});
+
+test('names the input that is too long or holds no token, and the dimensions it has', async () => {
+  const engine = make(new FakeEmbedder());
+  const long = Array.from({ length: 41 }, () => 'x').join(' ');
+  await expect(lastOf(engine.run(job('ok', long), never))).rejects.toMatchObject({
+    wire: { status: 400, param: 'input[1]', code: 'context_length_exceeded' },
+  });
+  const tokens: EmbeddingJob = { kind: 'embedding', model: 'm', input: { tokens: [[1], [5000]] } };
+  await expect(lastOf(engine.run(tokens, never))).rejects.toMatchObject({ wire: { param: 'input[1]' } });
+  await expect(lastOf(engine.run({ ...job('a'), dimensions: 1 }, never))).rejects.toMatchObject({
+    wire: { param: 'dimensions' },
+  });
+});
+
+test('a batch that breaks the model fails its requests as a crash', async () => {
+  const embedder = new FakeEmbedder();
+  embedder.fails = true;
+  await expect(lastOf(make(embedder).run(job('a'), never))).rejects.toMatchObject({ code: 'engine_crashed' });
+});
+
+test.each([
+  ['NaN', [Number.NaN, 1]],
+  ['an infinite number', [Infinity, 0]],
+  ['too few numbers', [1]],
+  ['too many numbers', [1, 0, 0]],
+])('a graph that gives %s fails that request, and the model stays', async (_, vector) => {
+  const embedder = new FakeEmbedder();
+  const { run } = embedder;
+  embedder.run = async (batch) => batch.map(() => Float32Array.from(vector));
+  const engine = make(embedder);
+  await expect(lastOf(engine.run(job('a'), never))).rejects.toMatchObject({
+    wire: {
+      code: 'engine_failed',
+      message: expect.stringContaining('a vector of 2 finite numbers') as string,
+    },
+  });
+  embedder.run = run;
+  await lastOf(engine.run(job('a'), never));
+});
+
+async function asking(engine: TransformersEngine, signal: AbortSignal): Promise<unknown> {
+  const asked = lastOf(engine.run(job('a'), signal)).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(1);
+  return asked;
+}
+
+describe('a graph that never ends', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  class EndlessEmbedder extends FakeEmbedder {
+    #end: ((reason: Error) => void) | null = null;
+    ended = false;
+
+    override run(): Promise<never> {
+      if (this.ended) return Promise.reject(new Error('the model was unloaded'));
+      return new Promise((_, reject) => (this.#end = reject));
+    }
+
+    override async dispose(): Promise<void> {
+      this.ended = true;
+      this.#end?.(new Error('the model was unloaded'));
+    }
+  }
+
+  test('goes on for those that wait, and half a minute for nobody; the next request reloads the model', async () => {
+    const embedder = new EndlessEmbedder();
+    const engine = make(embedder);
+    const abort = new AbortController();
+    const first = asking(engine, abort.signal);
+    await vi.advanceTimersByTimeAsync(100_000);
+    abort.abort(new Error('gone'));
+    expect(await first).toMatchObject({ message: 'gone' });
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect(embedder.ended).toBe(false);
+    const next = asking(engine, never);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(embedder.ended).toBe(true);
+    expect(await next).toMatchObject({ code: 'engine_crashed' });
+  });
+
+  test('does not keep a model from being unloaded', async () => {
+    const embedder = new EndlessEmbedder();
+    const engine = make(embedder);
+    void asking(engine, never);
+    await vi.advanceTimersByTimeAsync(10);
+    const unloaded = engine.unload();
+    await vi.advanceTimersByTimeAsync(30_000);
+    await unloaded;
+    expect(embedder.ended).toBe(true);
+  });
+});
+
+test('a batch is filled with what is nearest in length, within its limit', () => {
+  const waiting = [300, 10, 290, 12, 200, 11].map((length) => ({ ids: Array.from({ length }, () => 1) }));
+  const [, seed] = waiting;
+  if (!seed) throw new Error('no seed');
+  expect(takeBatch(waiting, seed, { tokens: 60 }).map(({ ids }) => ids.length)).toEqual([10, 11, 12]);
+  expect(waiting.map(({ ids }) => ids.length)).toEqual([300, 290, 200]);
+});
+
+test('a batch on a GPU holds 2,048 tokens, as its launches cost more than padding', async () => {
+  const longest = async (device?: 'wasm' | 'webgpu'): Promise<number> => {
+    const embedder = new FakeEmbedder();
+    const variant = { contextLength: 40, dimensions: 2, ...(device && { device }) };
+    const engine = new TransformersEngine(embedder, variant, 'fake');
+    const text = Array.from({ length: 32 }, () => 'a').join(' ');
+    await lastOf(engine.run(job(...Array.from({ length: 80 }, () => text)), never));
+    return Math.max(...embedder.batches.map(({ length }) => length));
+  };
+  expect(await longest()).toBe(16);
+  expect(await longest('wasm')).toBe(16);
+  expect(await longest('webgpu')).toBe(64);
+});
+
+test('a text that is far too long is not tokenized, and other work goes on between long ones', async () => {
+  const embedder = new FakeEmbedder();
+  const engine = make(embedder);
+  let tokenized = 0;
+  const { tokenize } = embedder;
+  embedder.tokenize = (text) => {
+    tokenized++;
+    const until = performance.now() + 10;
+    while (performance.now() < until);
+    return tokenize.call(embedder, text);
+  };
+  await expect(lastOf(engine.run(job('a '.repeat(4000)), never))).rejects.toMatchObject({
+    wire: { code: 'context_length_exceeded', param: 'input[0]' },
+  });
+  expect(tokenized).toBe(0);
+
+  let turns = 0;
+  const others = setInterval(() => ++turns);
+  await lastOf(engine.run(job(...Array.from({ length: 20 }, () => 'a b')), never));
+  clearInterval(others);
+  expect(turns).toBeGreaterThan(3);
+});

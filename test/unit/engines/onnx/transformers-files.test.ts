@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+
+import type { TransformersVariant } from '../../../../src/catalog/catalog.ts';
+import type { EngineContext } from '../../../../src/engines/engine.ts';
+import {
+  checkConfig,
+  dataFilesOf,
+  graphFailure,
+  graphOf,
+  requireFiles,
+  tokenizerFailure,
+} from '../../../../src/engines/onnx/transformers-files.ts';
+
+const variantOf = (...names: string[]): TransformersVariant => ({
+  engine: 'transformers',
+  name: 'tiny',
+  license: 'CC0-1.0',
+  contextLength: 64,
+  dimensions: 8,
+  pooling: 'mean',
+  files: names.map((name) => ({ path: `a/tiny/${name}`, bytes: 1, sha256: 'a'.repeat(64) })),
+});
+const whole = ['config.json', 'tokenizer.json', 'tokenizer_config.json', 'onnx/model_q4f16.onnx'];
+
+/** A store with these texts, all others being `{}`. */
+const contextOf = (texts: Record<string, string>): EngineContext => ({
+  file: async (path) => new Blob([texts[path.replace('a/tiny/', '')] ?? '{}']),
+  wasm: (name) => name,
+  onProgress: () => undefined,
+  signal: new AbortController().signal,
+});
+
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => expect.fail('nothing was thrown'),
+    (error: unknown) => error,
+  );
+
+test.each([
+  ['{"model_type":"lla', /a\/tiny\/config\.json is not JSON, or cut short/],
+  ['[]', /config\.json is not a JSON object/],
+  ['{}', /config\.json is no model's config: model_type/],
+  ['{"model_type":"llama","num_hidden_layers":1e9}', /: num_hidden_layers: /],
+  ['{"model_type":"llama","num_hidden_layers":-1}', /: num_hidden_layers: /],
+  ['{"model_type":"llama","vocab_size":"many"}', /: vocab_size: /],
+])('a config that is %s', async (text, says) => {
+  const error = await failure(checkConfig(variantOf(...whole), contextOf({ 'config.json': text })));
+  expect(error).toMatchObject({ wire: { status: 500, code: 'weights_corrupt' } });
+  expect(String(error)).toMatch(says);
+});
+
+test('a config of the usual kind is accepted, with unknown fields', async () => {
+  const context = contextOf({ 'config.json': '{"model_type":"llama","num_hidden_layers":2,"more":[1]}' });
+  await expect(checkConfig(variantOf(...whole), context)).resolves.toBeUndefined();
+});
+
+test.each([['config.json'], ['tokenizer.json'], ['tokenizer_config.json'], ['onnx/model_q4f16.onnx']])(
+  'a catalog that lacks %s is told so',
+  async (name) => {
+    const error = await failure(
+      checkConfig(variantOf(...whole.filter((each) => each !== name)), contextOf({})),
+    );
+    expect(error).toMatchObject({ wire: { code: 'weights_unavailable' } });
+    expect(String(error)).toContain(name.replace('model_q4f16', 'model'));
+  },
+);
+
+test('of a tokenizer that cannot be made, the file at fault is named', async () => {
+  const variant = variantOf(...whole);
+  const why = async (texts: Record<string, string>) =>
+    String(await tokenizerFailure(new TypeError('x is undefined'), variant, contextOf(texts)));
+  expect(await why({ 'tokenizer.json': '{"model":{' })).toMatch(/tokenizer\.json is not JSON, or cut short/);
+  expect(await why({ 'tokenizer_config.json': 'null' })).toMatch(
+    /tokenizer_config\.json is not a JSON object/,
+  );
+  expect(await why({})).toMatch(/tokenizer\.json is no tokenizer/);
+});
+
+test('what the runtime says is distinguished', () => {
+  const variant = variantOf(...whole);
+  const of = (message: string) => graphFailure(new Error(message), variant).wire;
+  const prefix = "Can't create a session. ERROR_CODE: 7, ERROR_MESSAGE: ";
+  expect(of(`${prefix}Failed to load model because protobuf parsing failed.`)).toMatchObject({
+    code: 'weights_corrupt',
+    message: expect.stringMatching(
+      /^The weight file a\/tiny\/onnx\/model_q4f16\.onnx cannot be loaded by ONNX Runtime \(Failed to load/,
+    ) as string,
+  });
+  expect(of('std::bad_alloc').code).toBe('out_of_memory');
+  expect(of('12345678').code).toBe('out_of_memory');
+  expect(of('ERROR_CODE: 9, ERROR_MESSAGE: Could not find an implementation for X(1)').code).toBe(
+    'device_unsupported',
+  );
+});
+
+test('the catalog’s list says which graph is loaded, and in how many files its tensors lie', () => {
+  expect(graphOf(variantOf(...whole))).toBe('model_q4f16');
+  expect(dataFilesOf(variantOf(...whole))).toBe(0);
+  const parts = ['onnx/model_q4f16.onnx_data', 'onnx/model_q4f16.onnx_data_1'];
+  expect(dataFilesOf(variantOf(...whole, ...parts))).toBe(2);
+  expect(dataFilesOf(variantOf(...whole, 'model.safetensors'))).toBe(1);
+});
+
+test('a file that the catalog lacks is named; a graph may be quantized', () => {
+  const needed = ['config.json', 'onnx/encoder_model.onnx'];
+  expect(() =>
+    requireFiles(variantOf('config.json', 'onnx/encoder_model_quantized.onnx'), needed),
+  ).not.toThrow();
+  for (const [missing, listed] of [
+    ['config.json', 'onnx/encoder_model.onnx'],
+    ['onnx/encoder_model.onnx', 'config.json'],
+  ] as const)
+    expect(() => requireFiles(variantOf(listed), needed)).toThrow(
+      `${missing}, which the catalog does not list`,
+    );
+});

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+
+import { BoundedTemplate } from '../../../../src/engines/prompt/bounded-template.ts';
+import { findAfterSystemOpening } from '../../../../src/engines/prompt/added-text.ts';
+
+const hello = { messages: [{ role: 'user', content: 'Hello' }] };
+
+test('a template renders as it would without bounds', () => {
+  const source =
+    '{% macro twice(text) %}{{ text }}{{ text }}{% endmacro %}{% for m in messages %}{{ loop.index }}{{ twice(m.content) }}{% else %}none{% endfor %}{% for i in range(5, 0, -2) %}{{ i }}{% endfor %}';
+  const template = new BoundedTemplate(source);
+  const messages = [{ content: 'a' }, { content: 'b' }];
+  expect(template.render({ messages })).toBe('1aa2bb531');
+  expect(template.render({ messages: [] })).toBe('none531');
+  expect(new BoundedTemplate('{{ me.range }}').render({ messages, me: { range: 7 } })).toBe('7');
+});
+
+test('a long conversation is within the bounds', () => {
+  const messages = Array.from({ length: 5000 }, () => ({ role: 'user', content: 'x' }));
+  const source = '{% for i in range(5) %}{% for m in messages %}{{ m.content }}{% endfor %}{% endfor %}';
+  expect(new BoundedTemplate(source).render({ messages })).toHaveLength(25_000);
+});
+
+const MANY = '{% for i in range(9999) %}';
+const END = '{% endfor %}';
+/** Arrays in arrays, each twice: small in memory, and 2 ** 24 as a text. */
+const doubled = "{% set a = ['x'] %}" + '{% set a = [a, a] %}'.repeat(24);
+const objects = Array.from({ length: 24 }, (_, i) => i);
+/** The same, by objects that are filled after the arrays around them were made. */
+const filled =
+  objects.map((i) => `{% set o${i} = namespace(x=1) %}{% set a${i} = [o${i}, o${i}] %}`).join('') +
+  objects.map((i) => (i > 0 ? `{% set o${i - 1}.x = a${i} %}` : '')).join('');
+test.each([
+  ['loops', `${MANY.repeat(3)}x${END.repeat(3)}`, /more than the steps/],
+  ['makes ranges', `${MANY}{% set x = range(9999) %}${END}`, /more than the steps/],
+  ['counts', '{% for i in range(10 ** 12) %}x{% endfor %}', /range\(\) has more than/],
+  ['counts down', '{% for i in range(0, -1000000000, -1) %}x{% endfor %}', /range\(\) has more than/],
+  ['counts by nothing', '{% for i in range(0, 5, 0) %}x{% endfor %}', /range\(\) has more than/],
+  [
+    'calls itself',
+    '{% macro f(n) %}{% if n > 0 %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}',
+    /more than the steps/,
+  ],
+  ['doubles a text', `{% set x = 'x' %}${'{% set x = x ~ x %}'.repeat(40)}`, /more than/],
+  ['doubles an array', doubled, /more than/],
+  ['writes what it filled later', `${filled}{{ a0 | string }}`, /more than/],
+  ['shows what it filled later', `${filled}{{ a0 }}`, /more than/],
+  ['joins what it filled later', `${filled}{% set x = 'a' ~ a0 %}`, /more than/],
+  ['keeps large arrays', `${MANY}{% set x = range(5000) | sort %}${END}`, /more than the steps/],
+  ['waits for a word', `{% if 'Hello' in messages[-1].content %}${doubled}{% endif %}`, /more than/],
+  ['is no template', '{% for %}', /./],
+  ['has many spaces', `{{ messages[0].content }}${' '.repeat(100_000)}x`, /spaces in a row/],
+  ['is long', 'x'.repeat(2 ** 20 + 1), /more than 1048576 characters/],
+  ['refuses', "{{ raise_exception('no users') }}", /no users/],
+])('a template that %s is refused', (_, source, why) => {
+  expect(() => new BoundedTemplate(source).render(hello)).toThrow(why);
+});
+
+test('the search for added text reads only the end of what opens a message', () => {
+  let reads = 0;
+  const long = 'ab'.repeat(2 ** 16);
+  const found = findAfterSystemOpening((turns) => {
+    reads++;
+    return turns.map(({ content }) => `${long}${content}`).join('');
+  }, '');
+  expect(reads).toBe(2);
+  // The first message begins as each other: 1,000 characters of it are distinguished from what was added.
+  expect(found.at).toBe(1000);
+});
+
+test('a template that takes parts alone gets the texts as parts', () => {
+  const source =
+    "{% for m in messages %}{{ m.role }}:{% for part in m['content'] %}{% if part['type'] == 'text' %}{{ part['text'] }}{% endif %}{% endfor %};{% endfor %}";
+  const messages = [{ role: 'user', content: 'Hello' }];
+  expect(new BoundedTemplate(source).render({ messages })).toBe('user:Hello;');
+  // One that takes both gets texts.
+  const both =
+    '{% for m in messages %}{{ m.content if m.content is string else m.content[0].text }}{% endfor %}';
+  expect(new BoundedTemplate(`${both}.`).render({ messages })).toBe('Hello.');
+});

@@ -1,0 +1,257 @@
+import { describe, expect, test } from 'vitest';
+
+import { ChatPrompt } from '../../../../src/engines/prompt/chat-prompt.ts';
+import type { ChatJob, ChatMessage } from '../../../../src/jobs/chat.ts';
+
+const none = { bos: null, eos: null };
+const chatMl = { ...none, chatMl: true };
+const user: ChatMessage = { role: 'user', content: 'Hello' };
+
+const open = (prompt: ChatPrompt, messages: ChatMessage[], more: Partial<ChatJob> = {}) =>
+  prompt.open({
+    kind: 'chat',
+    model: 'm',
+    input: { messages },
+    sampling: { temperature: 1, topP: 1 },
+    ...more,
+  });
+
+test('answers an assistant message with a new one, and goes on only from a partial reply', () => {
+  const prompt = new ChatPrompt(null, chatMl, false);
+  const messages: ChatMessage[] = [user, { role: 'assistant', content: 'Hi' }];
+  expect(open(prompt, messages).prompt).toBe(
+    '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\nHi<|im_end|>\n<|im_start|>assistant\n',
+  );
+  expect(open(prompt, [user], { resume: { text: 'Hi th', tokens: 2 } }).prompt).toBe(
+    '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\nHi th',
+  );
+});
+
+test('a model without a template and without the tokens of ChatML continues text, and cannot chat', () => {
+  const prompt = new ChatPrompt(null, none, false);
+  expect(prompt.chats).toBe(false);
+  expect(() => open(prompt, [user])).toThrow(/no chat template.*\/v1\/completions/);
+  expect(open(prompt, [], { input: { prompt: 'Once' } }).prompt).toBe('Once');
+});
+
+test('gives ids of nine letters and digits to a template that requires them', () => {
+  const mistral = `{% for m in messages %}{% for c in m.tool_calls or [] %}{% if c.id|length != 9 %}{{ raise_exception('ids have length 9') }}{% endif %}{{ c.id }} {% endfor %}{% if m.role == 'tool' %}{{ m.tool_call_id }}={{ m.content }}{% endif %}{% endfor %}`;
+  const turns = (id: string): ChatMessage[] => [
+    { role: 'assistant', content: '', toolCalls: [{ id, name: 'weather', arguments: '{}' }] },
+    { role: 'tool', content: 'rain', toolCallId: id },
+  ];
+  const prompt = new ChatPrompt(mistral, none, false);
+  expect(open(prompt, turns('aB3dE6gH9')).prompt).toBe('aB3dE6gH9 aB3dE6gH9=rain');
+  expect(open(prompt, turns('call_1')).prompt).toBe('call00000 call00000=rain');
+});
+
+const turn = `{{ m.role + ':' + m.content + ';' }}`;
+const turns = `{% for m in messages %}${turn}{% endfor %}`;
+const leading =
+  "{% if messages[0].role == 'system' %}{{ 'S=' + messages[0].content + ';' }}{% set rest = messages[1:] %}{% else %}{% set rest = messages %}{% endif %}";
+const several: ChatMessage[] = [
+  { role: 'system', content: 'A' },
+  { role: 'system', content: 'B ' },
+  user,
+  { role: 'assistant', content: 'Hi' },
+  { role: 'system', content: 'C' },
+  user,
+];
+const late: ChatMessage[] = [user, { role: 'system', content: 'A' }, user];
+
+test.each([
+  [
+    'refuses others',
+    `${leading}{% for m in rest %}{% if m.role == 'system' %}{{ raise_exception('must be first') }}{% endif %}${turn}{% endfor %}`,
+  ],
+  [
+    'leaves others out',
+    `${leading}{% for m in rest %}{% if m.role != 'system' %}${turn}{% endif %}{% endfor %}`,
+  ],
+])('joins system messages at the front for a template that %s', (_, source) => {
+  const prompt = new ChatPrompt(source, none, false);
+  expect(open(prompt, several).prompt).toBe('S=A\n\nB \n\nC;user:Hello;assistant:Hi;user:Hello;');
+  expect(open(prompt, late).prompt).toBe('S=A;user:Hello;user:Hello;');
+});
+
+test('leaves system messages where they are for a template that takes them there', () => {
+  const prompt = new ChatPrompt(turns, none, false);
+  expect(open(prompt, several).prompt).toBe(
+    'system:A;system:B ;user:Hello;assistant:Hi;system:C;user:Hello;',
+  );
+  expect(open(prompt, late).prompt).toBe('user:Hello;system:A;user:Hello;');
+});
+
+test('an empty text begins with the first token, or with the last one of a model without', () => {
+  const start = (tokens: typeof none | { bos: string | null; eos: string }, addsBos = false) =>
+    open(new ChatPrompt(null, tokens, addsBos), [], { input: { prompt: '' } }).prompt;
+  expect(start({ bos: '<s>', eos: '</s>' })).toBe('<s>');
+  expect(start({ bos: null, eos: '</s>' })).toBe('</s>');
+  expect(start({ bos: '<s>', eos: '</s>' }, true)).toBe('');
+});
+
+test('leaves the first token to the engine that adds it', () => {
+  const source = '{{ bos_token }}{% for m in messages %}{{ m.content + eos_token }}{% endfor %}';
+  const tokens = { bos: '<s>', eos: '</s>' };
+  expect(open(new ChatPrompt(source, tokens, true), [user]).prompt).toBe('Hello</s>');
+  expect(open(new ChatPrompt(source, tokens, false), [user]).prompt).toBe('<s>Hello</s>');
+});
+
+test('gives calls to a template that knows them, and puts them into the text for one that does not', () => {
+  const call: ChatMessage = {
+    role: 'assistant',
+    content: '',
+    toolCalls: [{ id: 'c1', name: 'weather', arguments: '{"city":"Oslo"}' }],
+  };
+  const result: ChatMessage = { role: 'tool', content: 'rain', toolCallId: 'c1' };
+  const source =
+    '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.name }}({{ c.function.arguments.city }}){% endfor %}{% if m.role == "tool" %} -> {{ m.content }}{% endif %}{% endfor %}';
+  expect(open(new ChatPrompt(source, none, false), [call, result]).prompt).toBe('weather(Oslo) -> rain');
+  const plain = open(new ChatPrompt(null, chatMl, false), [call, result]).prompt;
+  expect(plain).toContain('<tool_call>\n{"name": "weather", "arguments": {"city":"Oslo"}}\n</tool_call>');
+  expect(plain).toContain('<|im_start|>user\n<tool_response>\nrain\n</tool_response>');
+});
+
+test('tells the client why its template refuses the messages', () => {
+  const refusing = new ChatPrompt("{{ raise_exception('roles must alternate') }}", none, false);
+  expect(() => open(refusing, [user])).toThrow(/roles must alternate/);
+});
+
+describe('a template that thinks', () => {
+  const tags = { open: '<think>', close: '</think>' };
+  const inside = { tags, isInside: true };
+  /** As Qwen3's: the model opens the tag itself. */
+  const left = new ChatPrompt(
+    "A:{% if enable_thinking is defined and enable_thinking is false %}{{ '<think>\n\n</think>\n\n' }}{% endif %}",
+    none,
+    false,
+  );
+  /** As Qwen3.5's. */
+  const opened = new ChatPrompt(
+    "A:{{ '<think>\n' if enable_thinking else '<think>\n\n</think>\n\n' }}",
+    none,
+    false,
+  );
+  /** As DeepSeek-R1's: it cannot be told not to. */
+  const always = new ChatPrompt("A:{{ '<think>\n' }}{# </think> #}", none, false);
+
+  test('thinks when asked, and is within its thoughts from the first token', () => {
+    for (const reasoning of [{ effort: 'low' }, { enableThinking: true }] as const) {
+      const thinking = { prompt: 'A:<think>\n', thinking: inside };
+      expect(open(left, [user], { reasoning })).toEqual(thinking);
+      expect(open(opened, [user], { reasoning })).toEqual(thinking);
+      expect(open(always, [user], { reasoning })).toEqual(thinking);
+    }
+  });
+
+  test('does not think unless it is asked to, or does always', () => {
+    for (const reasoning of [undefined, { effort: 'none' }, { enableThinking: false }] as const) {
+      const job = reasoning ? { reasoning } : {};
+      const closed = { prompt: 'A:<think>\n\n</think>\n\n', thinking: { tags, isInside: false } };
+      expect(open(left, [user], job)).toEqual(closed);
+      expect(open(opened, [user], job)).toEqual(closed);
+      expect(open(always, [user], job)).toEqual({ prompt: 'A:<think>\n', thinking: inside });
+    }
+  });
+
+  test('continues its thoughts, or answers where they have ended', () => {
+    const job = { reasoning: { effort: 'low' } } as const;
+    const thoughts = { text: 'I add', ended: false };
+    expect(open(opened, [user], { ...job, thoughts, resume: { text: '', tokens: 2 } })).toEqual({
+      prompt: 'A:<think>\nI add',
+      thinking: inside,
+    });
+    const ended = { ...thoughts, ended: true };
+    expect(open(left, [user], { ...job, thoughts: ended, resume: { text: 'Fo', tokens: 9 } })).toEqual({
+      prompt: 'A:<think>\nI add\n</think>\n\nFo',
+      thinking: null,
+    });
+    expect(open(opened, [user], { ...job, resume: { text: 'Fo', tokens: 1 } }).thinking).toBeNull();
+    // Begun by the model, unasked.
+    const never = new ChatPrompt('A:{# </think> #}', none, false);
+    expect(open(never, [user], { thoughts, resume: { text: '', tokens: 2 } })).toEqual({
+      prompt: 'A:<think>\nI add',
+      thinking: inside,
+    });
+  });
+
+  test('gives the template the effort; a template without tags ignores it', () => {
+    const shown = new ChatPrompt('{{ reasoning_effort }}', none, false);
+    expect(open(shown, [user], { reasoning: { effort: 'high' } })).toEqual({
+      prompt: 'high',
+      thinking: null,
+    });
+  });
+});
+
+describe('text that the caller did not write', () => {
+  const CHATML_TURNS =
+    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
+  const withDefault = (text: string): string =>
+    `{% if messages[0].role != 'system' %}{{ '<|im_start|>system\n${text}<|im_end|>\n' }}{% endif %}${CHATML_TURNS}`;
+  /** As Llama 3.2's: a date in the system message, with the caller's text and without. */
+  const dated =
+    "{{ bos_token }}{% if messages[0].role == 'system' %}{% set own = messages[0].content %}{% set turns = messages[1:] %}{% else %}{% set own = '' %}{% set turns = messages %}{% endif %}" +
+    "{{ '<|head|>system<|end|>\n\n' + 'Today Date: ' + today + '\n\n' + own + '<|eot|>' }}" +
+    "{% for m in turns %}{{ '<|head|>' + m.role + '<|end|>\n\n' + m.content + '<|eot|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|head|>assistant<|end|>\n\n' }}{% endif %}";
+  /** As Gemma's: no system role. */
+  const gemma =
+    "{{ bos_token }}{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system role') }}{% endif %}{{ '<turn>' + ('model' if m.role == 'assistant' else m.role) + '\n' + m.content + '<end>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<turn>model\n' }}{% endif %}";
+  /** As Mistral's: no generation prompt. */
+  const mistral =
+    "{{ bos_token }}{% for m in messages %}{% if m.role == 'user' %}{{ '[INST] ' + m.content + ' [/INST]' }}{% else %}{{ m.content + eos_token }}{% endif %}{% endfor %}";
+
+  const tokens = { bos: '<s>', eos: '</s>' };
+  const system: ChatMessage = { role: 'system', content: 'Be brief.' };
+  const bare = '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n';
+
+  test.each([
+    ['SmolLM2', withDefault('You are a helpful AI assistant named SmolLM, trained by Hugging Face'), bare],
+    ['Qwen2.5', withDefault('You are Qwen, created by Alibaba Cloud. You are a helpful assistant.'), bare],
+    ['ChatML', CHATML_TURNS, bare],
+    [
+      'Llama 3.2',
+      dated.replace('today', "'26 Jul 2024'"),
+      '<s><|head|>user<|end|>\n\nHello<|eot|><|head|>assistant<|end|>\n\n',
+    ],
+    ['Gemma', gemma, '<s><turn>user\nHello<end>\n<turn>model\n'],
+    ['Mistral', mistral, '<s>[INST] Hello [/INST]'],
+  ])('%s: a conversation without a system message begins with the user', (_, source, expected) => {
+    const prompt = new ChatPrompt(source, tokens, false);
+    expect(open(prompt, [user]).prompt).toBe(expected);
+    // The second prompt takes what the first has found.
+    expect(open(prompt, [user]).prompt).toBe(expected);
+  });
+
+  test("the caller's own system message stays, and nothing is put before it", () => {
+    const smol = new ChatPrompt(withDefault('You are SmolLM'), tokens, false);
+    expect(open(smol, [system, user]).prompt).toBe(`<|im_start|>system\nBe brief.<|im_end|>\n${bare}`);
+    const again = { role: 'system', content: 'You are SmolLM' } as const;
+    expect(open(smol, [again, user]).prompt).toBe(`<|im_start|>system\nYou are SmolLM<|im_end|>\n${bare}`);
+    const llama = new ChatPrompt(`{% set today = '26 Jul' %}${dated}`, tokens, false);
+    expect(open(llama, [system, user]).prompt).toBe(
+      '<s><|head|>system<|end|>\n\nBe brief.<|eot|><|head|>user<|end|>\n\nHello<|eot|><|head|>assistant<|end|>\n\n',
+    );
+  });
+
+  test('a variant may keep what its template adds', () => {
+    const kept = new ChatPrompt(withDefault('You are SmolLM'), tokens, false, true);
+    expect(open(kept, [user]).prompt).toBe(`<|im_start|>system\nYou are SmolLM<|im_end|>\n${bare}`);
+  });
+});
+
+test('puts a marker into the place of each image', () => {
+  const images = [
+    { at: 0, url: '/a', param: '' },
+    { at: 3, url: '/b', param: '' },
+    { at: 3, url: '/c', param: '' },
+  ];
+  const prompt = new ChatPrompt('{% for m in messages %}{{ m.content }};{% endfor %}', none, false);
+  const job: ChatJob = {
+    kind: 'chat',
+    model: 'm',
+    input: { messages: [{ role: 'user', content: 'onetwo', images }, user] },
+    sampling: { temperature: 1, topP: 1 },
+  };
+  expect(prompt.open(job, '<image>').prompt).toBe('<image>one<image><image>two;Hello;');
+});

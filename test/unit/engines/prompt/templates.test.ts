@@ -1,0 +1,102 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+
+import type { ChatMessage } from '../../../../src/jobs/chat.ts';
+import { BoundedTemplate } from '../../../../src/engines/prompt/bounded-template.ts';
+import { ChatPrompt } from '../../../../src/engines/prompt/chat-prompt.ts';
+
+const folder = new URL('templates/', import.meta.url);
+const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
+
+interface Recorded {
+  /** By template and conversation: without thinking, and with it; null: the template refuses it. */
+  prompts: Record<string, Record<string, [string | null, string | null]>>;
+}
+
+/** What Python's Jinja makes of each template: templates/record.py. */
+const { prompts } = JSON.parse(read('expected.json')) as Recorded;
+
+const call = { id: 'aB3dE6gH9', name: 'weather', arguments: '{"city":"Oslo"}' };
+const conversations: Record<string, ChatMessage[]> = {
+  plain: [{ role: 'user', content: ' Hello ' }],
+  system: [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'Hello' },
+  ],
+  turns: [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: 'Hello!' },
+    { role: 'user', content: 'And now?' },
+  ],
+  tool: [
+    { role: 'user', content: 'Rain?' },
+    { role: 'assistant', content: '', toolCalls: [call] },
+    { role: 'tool', content: 'yes', toolCallId: call.id },
+  ],
+};
+
+function render(
+  source: string,
+  messages: ChatMessage[],
+  enableThinking = false,
+  keeps = true,
+): string | null {
+  const prompt = new ChatPrompt(source, { bos: '<s>', eos: '</s>' }, false, keeps);
+  const sampling = { temperature: 1, topP: 1 };
+  try {
+    const job = { kind: 'chat', model: 'm', input: { messages }, sampling } as const;
+    return prompt.open({ ...job, reasoning: { enableThinking } }).prompt;
+  } catch {
+    return null;
+  }
+}
+
+const templates = readdirSync(folder).filter((name) => name.endsWith('.jinja'));
+
+describe.each(templates)('%s', (name) => {
+  const source = read(name);
+  // A template without tool calls gets them as text, which Python's Jinja knows nothing of.
+  const compared = Object.entries(conversations).filter(([of]) => of !== 'tool' || /tool_calls/.test(source));
+
+  test('is accepted', () => {
+    const messages = [{ role: 'user', content: 'Hello' }];
+    const template = new BoundedTemplate(source);
+    expect(template.render({ messages, add_generation_prompt: true, bos_token: '' })).toMatch(/H[ae]llo/);
+  });
+
+  test.each(compared)("%s: the prompt is that of Python's Jinja", (of, messages) => {
+    const [plain, thinking] = prompts[name]?.[of] ?? [];
+    expect(render(source, messages)).toBe(plain);
+    // A template without tags has no switch for thoughts.
+    if (/<think>/.test(source)) expect(render(source, messages, true)).toContain(thinking);
+  });
+
+  test('line ends of Windows change nothing', () => {
+    const windows = source.replaceAll('\n', '\r\n');
+    for (const messages of Object.values(conversations))
+      expect(render(windows, messages)).toBe(render(source, messages));
+  });
+});
+
+test('control tokens at the start of a prompt stay', () => {
+  const source = read('control-start.jinja');
+  for (const of of ['plain', 'system', 'turns'])
+    expect(render(source, conversations[of] ?? [], false, false)).toBe(
+      prompts['control-start.jinja']?.[of]?.[0],
+    );
+  const withDefault = source.replace(
+    '[gMASK]<sop>',
+    '[gMASK]<sop>{% if messages[0].role != "system" %}<|system|>\nBe kind.{% endif %}',
+  );
+  expect(render(withDefault, conversations['plain'] ?? [], false, false)).toBe(
+    '[gMASK]<sop><|user|>\n Hello <|assistant|>\n',
+  );
+});
+
+test('a line about the mode of reasoning stays', () => {
+  const source = read('reasoning-line.jinja');
+  for (const of of ['plain', 'system'])
+    expect(render(source, conversations[of] ?? [], false, false)).toBe(
+      prompts['reasoning-line.jinja']?.[of]?.[0],
+    );
+});

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+
+import {
+  thinkTags,
+  ThoughtSplitter,
+  type SplitText,
+} from '../../../../src/engines/prompt/thought-splitter.ts';
+
+const tags = { open: '<think>', close: '</think>' };
+
+function split(pieces: readonly string[], isInside: boolean): SplitText & { inside: boolean } {
+  const splitter = new ThoughtSplitter(tags, isInside);
+  const parts = [...pieces.map((piece) => splitter.push(piece)), splitter.flush()];
+  return {
+    reasoning: parts.map(({ reasoning }) => reasoning).join(''),
+    text: parts.map(({ text }) => text).join(''),
+    inside: splitter.isInside,
+  };
+}
+
+/** The reply cut at every place, at every two places, and into characters. */
+function* cuts(reply: string): Generator<string[]> {
+  for (let first = 0; first <= reply.length; first++) {
+    for (let second = first; second <= reply.length; second++) {
+      yield [reply.slice(0, first), reply.slice(first, second), reply.slice(second)];
+    }
+  }
+  yield [...reply];
+}
+
+const whole = { inside: false };
+test.each([
+  // Inside from the start: the prompt has opened the tag.
+  [
+    'a thought, then an answer',
+    'I add.\n</think>\n\nFour.',
+    true,
+    { reasoning: 'I add.', text: 'Four.', ...whole },
+  ],
+  ['no space at all', 'x</think>y', true, { reasoning: 'x', text: 'y', ...whole }],
+  ['an empty thought', '\n\n</think>\n\nFour.', true, { reasoning: '', text: 'Four.', ...whole }],
+  ['space within both', '\n a\n\nb \n</think>\n c \n', true, { reasoning: 'a\n\nb', text: 'c \n', ...whole }],
+  [
+    'what resembles the tag',
+    'a < b </thin </thing> </</think>!',
+    true,
+    { reasoning: 'a < b </thin </thing> </', text: '!', ...whole },
+  ],
+  ['a second closing tag', 'a</think>b</think>c', true, { reasoning: 'a', text: 'b</think>c', ...whole }],
+  ['thoughts closed twice', 'a</think>\n\n</think>\n\nb', true, { reasoning: 'a', text: 'b', ...whole }],
+  [
+    'what resembles a second closing',
+    'a</think>\n</thin',
+    true,
+    { reasoning: 'a', text: '</thin', ...whole },
+  ],
+  [
+    'an opening tag in the thoughts',
+    'a<think>b</think>c',
+    true,
+    { reasoning: 'a<think>b', text: 'c', ...whole },
+  ],
+  ['no closing tag', 'I add.\n', true, { reasoning: 'I add.', text: '', inside: true }],
+  ['cut within the closing tag', 'I add.</thi', true, { reasoning: 'I add.</thi', text: '', inside: true }],
+  ['nothing after the closing tag', 'I add.</think>\n', true, { reasoning: 'I add.', text: '', ...whole }],
+  ['characters of two code units', '🧮</think>🍀', true, { reasoning: '🧮', text: '🍀', ...whole }],
+  // The model may open the tag itself.
+  [
+    'a tag that the model opens',
+    '\n<think>\nI add.</think>Four.',
+    false,
+    { reasoning: 'I add.', text: 'Four.', ...whole },
+  ],
+  [
+    'an answer alone',
+    ' Four. <think>x</think>',
+    false,
+    { reasoning: '', text: ' Four. <think>x</think>', ...whole },
+  ],
+  ['what begins like the tag', '\n<thin air', false, { reasoning: '', text: '\n<thin air', ...whole }],
+  ['cut within the opening tag', '<thi', false, { reasoning: '', text: '<thi', ...whole }],
+  ['nothing', '', false, { reasoning: '', text: '', ...whole }],
+])('splits %s wherever tokens end', (_, reply, isInside, expected) => {
+  for (const pieces of cuts(reply)) expect(split(pieces, isInside), JSON.stringify(pieces)).toEqual(expected);
+});
+
+test('withholds no more than what may be a tag, or the space before one', () => {
+  const splitter = new ThoughtSplitter(tags, true);
+  expect(splitter.push('I add').reasoning).toBe('I add');
+  expect(splitter.push(' two ').reasoning).toBe(' two');
+  expect(splitter.push('and two </th').reasoning).toBe(' and two');
+  expect(splitter.withheld).toBe(' </th');
+  expect(splitter.push('e').reasoning).toBe(' </the');
+});
+
+test.each([
+  ['a thought without an end', 'I add. '.repeat(100_000), { text: '', inside: true }],
+  ['tags within each other', '<think>'.repeat(20_000), { text: '', inside: true }],
+  ['20,000 closing tags', '</think>'.repeat(20_000), { reasoning: '', text: '', inside: false }],
+  ['closing tags that never end', '</thin'.repeat(20_000), { text: '', inside: true }],
+  ['white space alone', ' '.repeat(5000), { reasoning: '', text: '' }],
+])('%s is split in pieces and at once', (_, reply, expected) => {
+  const pieces = reply.match(/[^]{1,5}/g) ?? [];
+  expect(split(pieces, true)).toMatchObject(expected);
+  expect(split([reply], true)).toMatchObject(expected);
+});
+
+test('takes the tags from the template', () => {
+  expect(thinkTags("{{ '<think>\n' }}{{ content.split('</think>')[-1] }}")).toEqual(tags);
+  expect(thinkTags("{{ '</thinking>' }}")).toEqual({ open: '<thinking>', close: '</thinking>' });
+  expect(thinkTags("{{ '<think of a number' }}")).toBeNull();
+});

@@ -1,0 +1,108 @@
+import { expect, test, vi } from 'vitest';
+
+import { SlotQueue } from '../../../src/engines/slot-queue.ts';
+
+const { signal } = new AbortController();
+
+test('lets in as many as there are slots, then in order of coming', async () => {
+  const queue = new SlotQueue(1);
+  const leave = await queue.enter(signal);
+  const order: string[] = [];
+  const second = queue.enter(signal).then((leaveSlot) => (order.push('second'), leaveSlot()));
+  const third = queue.enter(signal).then((leaveSlot) => (order.push('third'), leaveSlot()));
+  expect([queue.running, queue.queued]).toEqual([1, 2]);
+  leave();
+  await Promise.all([second, third]);
+  expect(order).toEqual(['second', 'third']);
+  expect([queue.running, queue.queued]).toEqual([0, 0]);
+});
+
+test('refuses with 429 and a time to wait when the line is full', async () => {
+  const queue = new SlotQueue(1, 1);
+  await queue.enter(signal);
+  void queue.enter(signal);
+  await expect(queue.enter(signal)).rejects.toMatchObject({
+    wire: { status: 429, code: 'rate_limit_exceeded', retryAfterMs: expect.any(Number) },
+  });
+});
+
+test('an abort in line leaves no trace', async () => {
+  const queue = new SlotQueue(1);
+  const leave = await queue.enter(signal);
+  const abort = new AbortController();
+  const waiting = queue.enter(abort.signal);
+  abort.abort(new Error('gone'));
+  await expect(waiting).rejects.toThrow('gone');
+  leave();
+  expect([queue.running, queue.queued]).toEqual([0, 0]);
+});
+
+/** Enters, and notes the name once it runs. */
+function entering(queue: SlotQueue) {
+  const order: string[] = [];
+  const leaves = new Map<string, () => void>();
+  const paused: string[] = [];
+  const enter = async (name: string, client: string, { yields = false, pauses = 0 } = {}): Promise<void> => {
+    const onPause = (): void => {
+      paused.push(name);
+      leaves.get(name)?.();
+    };
+    leaves.set(name, await queue.enter(signal, { client, pauses, ...(yields && { onPause }) }));
+    order.push(name);
+  };
+  return { order, leaves, paused, enter };
+}
+
+test('clients take turns, also with one that has many jobs in line', async () => {
+  const queue = new SlotQueue(1);
+  const { order, leaves, enter } = entering(queue);
+  for (const name of ['a1', 'a2', 'a3', 'a4']) void enter(name, 'a');
+  for (const name of ['b1', 'b2']) void enter(name, 'b');
+  for (let ran = 1; ran <= 6; ran++) {
+    await vi.waitFor(() => expect(order.length).toBe(ran));
+    leaves.get(order.at(-1) ?? '')?.();
+  }
+  expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
+});
+
+test('a full line drops the last of the client that has most in it, for another client', async () => {
+  const queue = new SlotQueue(1, 2);
+  await queue.enter(signal, { client: 'a' });
+  const second = queue.enter(signal, { client: 'a' });
+  const third = queue.enter(signal, { client: 'a' });
+  const refused = expect(third).rejects.toMatchObject({ wire: { status: 429 } });
+  void queue.enter(signal, { client: 'b' });
+  await refused;
+  expect(queue.queued).toBe(2);
+  void second;
+});
+
+test('jobs that give way leave their slots to others, but for one', async () => {
+  const queue = new SlotQueue(4, 4);
+  const { order, leaves, paused, enter } = entering(queue);
+  for (const name of ['l1', 'l2', 'l3', 'l4']) await enter(name, 'a', { yields: true });
+  void enter('l5', 'a', { yields: true });
+  await enter('short', 'a');
+  await vi.waitFor(() => expect(paused).toEqual(['l4', 'l3', 'l2']));
+  expect(order.at(-1)).toBe('short');
+  expect([queue.running, queue.queued]).toEqual([2, 1]);
+  leaves.get('short')?.();
+  await vi.waitFor(() => expect(order.at(-1)).toBe('l5'));
+});
+
+test('a job that has given way keeps its slot for longer the next time', async () => {
+  vi.useFakeTimers();
+  try {
+    const queue = new SlotQueue(1);
+    const { order, paused, enter } = entering(queue);
+    await enter('long', 'a', { yields: true, pauses: 2 });
+    const short = enter('short', 'b');
+    await vi.advanceTimersByTimeAsync(1900);
+    expect(paused).toEqual([]);
+    await vi.advanceTimersByTimeAsync(200);
+    await short;
+    expect(order).toEqual(['long', 'short']);
+  } finally {
+    vi.useRealTimers();
+  }
+});

@@ -1,0 +1,367 @@
+import { describe, expect, test } from 'vitest';
+import type { ChatEvent, ChatJob, ChatMessage } from '../../../../src/jobs/chat.ts';
+import { fakeWebLlm } from './fake-pipeline.ts';
+
+type Fake = ReturnType<typeof fakeWebLlm>;
+const never = new AbortController().signal;
+
+const job = (messages: ChatMessage[], more: Partial<ChatJob> = {}): ChatJob => ({
+  kind: 'chat',
+  model: 'm',
+  input: { messages },
+  sampling: { temperature: 0, topP: 1 },
+  ...more,
+});
+const user = (content: string): ChatMessage => ({ role: 'user', content });
+const ask = (content: string, more: Partial<ChatJob> = {}) => job([user(content)], more);
+
+async function run(fake: Fake, chatJob: ChatJob, signal = never) {
+  const events: ChatEvent[] = [];
+  for await (const event of fake.chat.run(chatJob, signal)) events.push(event);
+  const deltas = events.flatMap((event) => (event.type === 'delta' ? [event.delta] : []));
+  const done = events.find((event) => event.type === 'done');
+  return { events, deltas, done, text: deltas.map(({ text }) => text).join('') };
+}
+
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => expect.fail('nothing was thrown'),
+    (error: unknown) => error,
+  );
+
+test('accepted, deltas, done: tokens and times are told in the contract’s units', async () => {
+  const fake = fakeWebLlm();
+  fake.pipeline.answer = () => 'hello';
+  const { events, text, deltas, done } = await run(fake, ask('hi'));
+  expect(events[0]).toEqual({
+    type: 'accepted',
+    accepted: { promptTokens: 1 + '<user> hi|<bot> '.length, cachedTokens: 0, fingerprint: 'fake' },
+  });
+  expect(text).toBe('hello');
+  expect(deltas.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(5);
+  expect(done).toMatchObject({
+    finishReason: 'stop',
+    usage: { promptTokens: 17, cachedTokens: 0, completionTokens: 6 },
+    timings: { queueMs: 0, prefillMs: 250, decodeMs: 500 },
+  });
+  expect(fake.lock.held).toBe(false);
+});
+
+test('accepted comes before the prompt is computed', async () => {
+  const fake = fakeWebLlm();
+  const gate = new AbortController();
+  fake.pipeline.onForward = () =>
+    new Promise((resolve) => gate.signal.addEventListener('abort', () => resolve(), { once: true }));
+  const events = fake.chat.run(ask('hi'), never);
+  expect((await events.next()).value).toMatchObject({ type: 'accepted' });
+  expect(fake.pipeline.pieces).toBe(0);
+  fake.pipeline.onForward = () => undefined;
+  gate.abort();
+  expect((await events.next()).value).toMatchObject({ type: 'delta', delta: { text: 'o' } });
+  await events.return();
+});
+
+test('the second turn counts its whole prompt, and says what the cache had of it', async () => {
+  const fake = fakeWebLlm();
+  const first = await run(fake, ask('hi'));
+  const before = fake.pipeline.seen.length;
+  const second = await run(fake, job([user('hi'), { role: 'assistant', content: first.text }, user('and?')]));
+  expect(second.done).toMatchObject({
+    usage: { promptTokens: before + '<user> and?|<bot> '.length, cachedTokens: before },
+  });
+});
+
+test('another conversation starts from an empty cache', async () => {
+  const fake = fakeWebLlm();
+  await run(fake, ask('hi'));
+  const { done } = await run(fake, job([user('no'), { role: 'assistant', content: 'other' }, user('and?')]));
+  expect(done).toMatchObject({ usage: { cachedTokens: 0 } });
+});
+
+test('max_tokens is exact, also with an empty thinking block before the reply', async () => {
+  const fake = fakeWebLlm('<think>\n\n</think>\n\n');
+  fake.pipeline.answer = () => 'abcdefgh';
+  const { text, done } = await run(fake, ask('hi', { maxTokens: 3 }));
+  expect(text).toBe('abc');
+  expect(done).toMatchObject({ finishReason: 'length', usage: { completionTokens: 3 } });
+  expect(fake.pipeline.prompt).toContain('<bot> <think>\n\n</think>\n\n');
+});
+
+describe('thoughts, for a model whose replies begin with empty ones', () => {
+  const reasoning = { effort: 'medium' } as const;
+  const thinker = () => fakeWebLlm('<think>\n\n</think>\n\n');
+  const kinds = ({ deltas }: Awaited<ReturnType<typeof run>>) => ({
+    thoughts: deltas
+      .filter((delta) => delta.isReasoning)
+      .map(({ text }) => text)
+      .join(''),
+    answer: deltas
+      .filter((delta) => !delta.isReasoning)
+      .map(({ text }) => text)
+      .join(''),
+  });
+
+  test('come when asked for, in the place of the empty ones', async () => {
+    const fake = thinker();
+    fake.pipeline.answer = () => 'I add.\n</think>\n\nFour.';
+    const reply = await run(fake, ask('hi', { reasoning }));
+    expect(kinds(reply)).toEqual({ thoughts: 'I add.', answer: 'Four.' });
+    expect(reply.done).toMatchObject({ finishReason: 'stop' });
+    expect(fake.pipeline.prompt).toContain('<bot> <think>\nI add.');
+    expect([fake.chat.facts.thinks, fakeWebLlm().chat.facts.thinks]).toEqual([true, false]);
+  });
+
+  test('are ended by their budget, and the answer has the form', async () => {
+    const fake = thinker();
+    fake.pipeline.answer = (prompt) => (prompt.endsWith('</think>\n\n') ? '{}' : 'abcdefghijkl');
+    const formed = ask('hi', { reasoning, maxTokens: 12, constraint: { kind: 'json_object' } });
+    const reply = await run(fake, formed);
+    expect(kinds(reply)).toEqual({ thoughts: 'abcdef', answer: '{}' });
+    expect(fake.pipeline.prompt).toContain('<bot> <think>\nabcdef\n</think>\n\n{}');
+    expect(fake.pipeline.generation?.response_format?.type).toBe('json_object');
+    expect(fake.lock.held).toBe(false);
+  });
+
+  test('are continued, and answered once', async () => {
+    const fake = thinker();
+    fake.pipeline.answer = () => 'd.</think>ok';
+    const thoughts = { text: 'I ad', ended: false };
+    const reply = await run(fake, ask('hi', { reasoning, thoughts, resume: { text: '', tokens: 4 } }));
+    expect(kinds(reply)).toEqual({ thoughts: 'd.', answer: 'ok' });
+    fake.pipeline.answer = () => 'ur.';
+    const ended = { text: 'I add.', ended: true };
+    const rest = await run(
+      fake,
+      ask('hi', { reasoning, thoughts: ended, resume: { text: 'Fo', tokens: 9 } }),
+    );
+    expect(kinds(rest)).toEqual({ thoughts: '', answer: 'ur.' });
+    expect(fake.pipeline.prompt).toMatch(/<bot> <think>\nI add\.\n<\/think>\n\nFour\.$/);
+  });
+
+  test('do not come unasked, nor where the client has begun the reply', async () => {
+    const fake = thinker();
+    await run(fake, ask('hi'));
+    expect(fake.pipeline.prompt).toContain('<think>\n\n</think>\n\nok');
+    await run(fake, job([user('hi'), { role: 'assistant', content: 'Fo' }], { reasoning }));
+    expect(fake.pipeline.prompt).toContain('<think>\n\n</think>\n\nFook');
+  });
+});
+
+test('the end of the context is a length, too', async () => {
+  const fake = fakeWebLlm();
+  fake.pipeline.answer = () => 'x'.repeat(1000);
+  const { done } = await run(fake, ask('hi'));
+  expect(done).toMatchObject({ finishReason: 'length', usage: { completionTokens: 400 - 17 + 1 } });
+});
+
+test('a prompt over the context fails before accepted, with both numbers', async () => {
+  const fake = fakeWebLlm();
+  const error = await failure(run(fake, ask('x'.repeat(500))));
+  expect(error).toMatchObject({ wire: { status: 400, code: 'context_length_exceeded', param: 'messages' } });
+  expect(String(error)).toMatch(/400 tokens.* takes 514/);
+  expect((await run(fake, ask('hi'))).text).toBe('ok');
+});
+
+test('a prompt is counted, also one over the context, and nothing is computed', async () => {
+  const fake = fakeWebLlm();
+  const count = async (content: string) => (await run(fake, ask(content, { countOnly: true }))).events;
+  const accepted = (promptTokens: number) => [
+    { type: 'accepted', accepted: { promptTokens, fingerprint: 'fake' } },
+  ];
+  expect(await count('hi')).toEqual(accepted(17));
+  expect(await count('x'.repeat(500))).toEqual(accepted(515));
+  expect(fake.pipeline.pieces).toBe(0);
+  expect(fake.lock.held).toBe(false);
+  expect((await run(fake, ask('hi'))).done).toMatchObject({ usage: { promptTokens: 17 } });
+  expect(String(await failure(run(fake, ask('x'.repeat(500)))))).toMatch(/takes 514: 115 too many/);
+});
+
+test('system messages go to the front from wherever they are; names and dollar signs do no harm', async () => {
+  const fake = fakeWebLlm();
+  await run(
+    fake,
+    job([
+      { role: 'user', content: 'pay $$5 or $& or $1', name: 'bob' },
+      { role: 'system', content: "be $'brief" },
+      { role: 'assistant', content: 'why $$?' },
+      { role: 'system', content: 'and kind' },
+      user('end'),
+    ]),
+  );
+  expect(fake.pipeline.prompt).toBe(
+    "<sys>be $'brief\n\nand kind|<user> pay $$5 or $& or $1|<bot> why $$?|<user> end|<bot> ok".replace(
+      /ok$/,
+      '',
+    ) + 'ok',
+  );
+});
+
+test("the configuration's own system message is used only where the variant keeps it", async () => {
+  const fake = fakeWebLlm();
+  await run(fake, job([user('hi')]));
+  expect(fake.pipeline.prompt).toBe('<user> hi|<bot> ok');
+  const kept = fakeWebLlm(undefined, true);
+  await run(kept, job([user('hi')]));
+  expect(kept.pipeline.prompt).toBe('<sys>the default|<user> hi|<bot> ok');
+});
+
+test('a partial reply is continued: only what is new comes, and counts', async () => {
+  const fake = fakeWebLlm();
+  fake.pipeline.answer = () => 'cd';
+  const { text, done } = await run(fake, ask('hi', { resume: { text: 'ab', tokens: 2 }, maxTokens: 2 }));
+  expect(fake.pipeline.prompt).toMatch(/<bot> abc$/);
+  expect(text).toBe('cd');
+  expect(done).toMatchObject({ finishReason: 'length', usage: { promptTokens: 19, completionTokens: 2 } });
+});
+
+test('a last message of the assistant is continued; a conversation without a user is answered', async () => {
+  const fake = fakeWebLlm();
+  await run(fake, job([user('hi'), { role: 'assistant', content: 'Well,' }]));
+  expect(fake.pipeline.prompt).toBe('<user> hi|<bot> Well,ok');
+  await run(fake, job([{ role: 'system', content: 'speak' }]));
+  expect(fake.pipeline.prompt).toContain('<sys>speak|<user> |<bot> ');
+});
+
+test('a raw prompt has no template', async () => {
+  const fake = fakeWebLlm();
+  fake.pipeline.answer = () => ' time';
+  const { text, done } = await run(fake, { ...ask(''), input: { prompt: 'Once upon a' } });
+  expect(fake.pipeline.prompt).toContain('Once upon a');
+  expect(fake.pipeline.prompt).not.toContain('<user>');
+  expect(text).toBe(' time');
+  expect(done).toMatchObject({ usage: { promptTokens: 11 } });
+});
+
+test('characters of several tokens come whole, with all their log probabilities', async () => {
+  const fake = fakeWebLlm();
+  fake.pipeline.answer = () => 'a👋é!';
+  const { deltas, text } = await run(fake, ask('hi', { topLogprobs: 0 }));
+  expect(text).toBe('a👋é!');
+  expect(deltas.map((delta) => [delta.text, delta.tokens, delta.logprobs?.length])).toEqual([
+    ['a', 1, 1],
+    ['👋', 4, 4],
+    ['é', 2, 2],
+    ['!', 1, 1],
+  ]);
+  expect(deltas[0]?.logprobs?.[0]).toEqual({ token: 'a', bytes: [97], logprob: -9999, top: [] });
+});
+
+test('alternatives: as many as asked for, more than five refused by name', async () => {
+  const fake = fakeWebLlm();
+  const { deltas } = await run(fake, ask('hi', { topLogprobs: 3 }));
+  expect(deltas[0]?.logprobs?.[0]?.top).toHaveLength(3);
+  expect(await failure(run(fake, ask('hi', { topLogprobs: 6 })))).toMatchObject({
+    wire: { status: 400, param: 'top_logprobs' },
+  });
+});
+
+test('log probabilities at temperature 0 are computed at temperature 1, from the most probable token alone', async () => {
+  const fake = fakeWebLlm();
+  await run(fake, ask('hi', { topLogprobs: 1 }));
+  expect(fake.pipeline.generation).toMatchObject({ temperature: 1, top_p: 1e-5 });
+  await run(fake, ask('hi'));
+  expect(fake.pipeline.generation).toMatchObject({ temperature: 0, top_p: 1e-5 });
+});
+
+test('sampling is passed on whole, and limits are ours to name', async () => {
+  const fake = fakeWebLlm();
+  await run(
+    fake,
+    ask('hi', {
+      sampling: {
+        temperature: 0.5,
+        topP: 0,
+        seed: 7,
+        presencePenalty: 1,
+        frequencyPenalty: -1,
+        logitBias: { '97': 5 },
+      },
+    }),
+  );
+  expect(fake.pipeline.generation).toMatchObject({
+    temperature: 0.5,
+    top_p: 1e-5,
+    presence_penalty: 1,
+    frequency_penalty: -1,
+    repetition_penalty: 1,
+    logit_bias: { '97': 5 },
+  });
+  expect(fake.pipeline.seeds[0]).toBe(7);
+  const unknown = ask('hi', { sampling: { temperature: 0, topP: 1, logitBias: { '256': 1 } } });
+  expect(await failure(run(fake, unknown))).toMatchObject({ wire: { status: 400, param: 'logit_bias' } });
+});
+
+test('output formats, and a grammar that cannot be compiled', async () => {
+  const fake = fakeWebLlm();
+  const format = async (constraint: ChatJob['constraint']) => {
+    await run(fake, ask('hi', constraint ? { constraint } : {}));
+    return fake.pipeline.generation?.response_format;
+  };
+  expect(await format({ kind: 'json_object' })).toEqual({ type: 'json_object', schema: '{"type":"object"}' });
+  const schema = { type: 'object', properties: { a: { type: 'string' } } };
+  expect(await format({ kind: 'json_schema', schema })).toEqual({
+    type: 'json_object',
+    schema: JSON.stringify(schema),
+  });
+  expect(await format({ kind: 'grammar', gbnf: 'root ::= "a.b" [.] . # any.\n' })).toEqual({
+    type: 'grammar',
+    grammar: 'root ::= "a.b" [.] [\\u0000-\\U0010FFFF] # any.\n',
+  });
+
+  const events: string[] = [];
+  const bad = async () => {
+    const constraint = { kind: 'grammar' as const, gbnf: 'bad' };
+    for await (const event of fake.chat.run(ask('hi', { constraint }), never)) events.push(event.type);
+  };
+  expect(await failure(bad())).toMatchObject({ wire: { status: 400, param: 'response_format' } });
+  expect(events).toEqual([]);
+  expect((await run(fake, ask('hi'))).text).toBe('ok');
+});
+
+test('an abort stops the tokens, ends the iterator and frees the lock', async () => {
+  const fake = fakeWebLlm();
+  fake.pipeline.answer = () => 'x'.repeat(100);
+  const controller = new AbortController();
+  const events = fake.chat.run(ask('hi'), controller.signal);
+  await events.next();
+  await events.next();
+  controller.abort(new Error('gone'));
+  expect(await failure(events.next())).toMatchObject({ message: 'gone' });
+  expect(fake.lock.held).toBe(false);
+  expect(fake.pipeline.decoded).toBeLessThan(4);
+  fake.pipeline.answer = () => 'next';
+  expect((await run(fake, ask('hi'))).text).toBe('next');
+});
+
+test('an abort in a long prompt does not wait for its end', async () => {
+  const fake = fakeWebLlm();
+  const controller = new AbortController();
+  fake.pipeline.onForward = () => {
+    if (fake.pipeline.pieces === 2) controller.abort(new Error('gone'));
+  };
+  expect(await failure(run(fake, ask('x'.repeat(300)), controller.signal))).toMatchObject({
+    message: 'gone',
+  });
+  expect(fake.pipeline.pieces).toBe(3);
+  expect(fake.lock.held).toBe(false);
+  fake.pipeline.onForward = () => undefined;
+  expect((await run(fake, ask('hi'))).done).toMatchObject({ usage: { promptTokens: 17 } });
+});
+
+test('a reader that leaves frees the engine', async () => {
+  const fake = fakeWebLlm();
+  fake.pipeline.answer = () => 'x'.repeat(100);
+  for await (const event of fake.chat.run(ask('hi'), never)) if (event.type === 'delta') break;
+  expect(fake.lock.held).toBe(false);
+  expect((await run(fake, ask('hi'))).text).toHaveLength(100);
+});
+
+test('a lost GPU ends the job at once, and every later one', async () => {
+  const fake = fakeWebLlm();
+  fake.pipeline.onForward = () => {
+    fake.loseDevice();
+    return new Promise(() => undefined);
+  };
+  expect(await failure(run(fake, ask('hi')))).toMatchObject({ wire: { status: 500, code: 'device_lost' } });
+  expect(await failure(run(fake, ask('hi')))).toMatchObject({ wire: { code: 'device_lost' } });
+});

@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { ServiceError } from '../../../src/errors/service-error.ts';
+import { compileSchema } from '../../../src/grammar/compile-schema.ts';
+import { Random } from '../../chaos/random.ts';
+import { randomSchema } from '../../support/grammar/random-schemas.ts';
+import { GbnfSampler } from '../../support/grammar/sample-gbnf.ts';
+import { validator } from '../../support/grammar/validate.ts';
+
+type Schema = Record<string, unknown>;
+
+const SEED = 20_261_125;
+const SCHEMAS = 120;
+const DRAWS = 25;
+
+const compile = (schema: Schema, strict = true) =>
+  compileSchema({ kind: 'json_schema', schema, parts: [{ at: [], param: 'schema', strict }] });
+
+function draws(schema: Schema, random: Random, count: number, strict = true): string[] {
+  const sampler = new GbnfSampler(compile(schema, strict).gbnf);
+  return Array.from({ length: count }, () => sampler.draw(random)).filter((text) => text !== null);
+}
+
+/** The first text of a grammar that its schema does not allow. */
+function invalidDraw(schema: Schema, random: Random, count: number): { drawn: number; fault: string | null } {
+  const texts = draws(schema, random, count);
+  const faultOf = validator(schema);
+  const text = texts.find((drawn) => faultOf(drawn) !== null);
+  return { drawn: texts.length, fault: text === undefined ? null : `${text}: ${faultOf(text)}` };
+}
+
+test(`what the grammars of ${SCHEMAS} generated schemas allow is valid`, { timeout: 240_000 }, () => {
+  const random = new Random(SEED);
+  const faults: object[] = [];
+  let total = 0;
+  for (let index = 0; index < SCHEMAS; index++) {
+    const schema = randomSchema(random);
+    const { drawn, fault } = invalidDraw(schema, random, DRAWS);
+    total += drawn;
+    if (fault !== null) faults.push({ index, fault, schema: JSON.stringify(schema) });
+  }
+  expect(faults).toEqual([]);
+  expect(total).toBeGreaterThan(SCHEMAS * DRAWS * 0.9);
+});
+
+/** As zod 4 writes them. */
+const ZOD: Record<string, z.ZodType> = {
+  email: z.email(),
+  uuid: z.uuid(),
+  date: z.iso.date(),
+  time: z.iso.time(),
+  datetime: z.iso.datetime(),
+  duration: z.iso.duration(),
+  ipv4: z.ipv4(),
+  ipv6: z.ipv6(),
+  url: z.url(),
+  'nanoid, ULID and base64': z.object({ a: z.nanoid(), b: z.ulid(), c: z.base64() }),
+  'parts of strings': z.string().startsWith('a"b').endsWith('z').includes('m'),
+  'lower case': z.string().lowercase().min(2).max(40),
+  'a template': z.templateLiteral(['v', z.int().min(0).max(99)]),
+  numbers: z.object({
+    a: z.int(),
+    b: z.int32().positive(),
+    c: z.number().gt(0).lt(1),
+    d: z.int().multipleOf(5),
+  }),
+  'a record': z.record(z.string().regex(/^[a-z]{2}$/), z.number()),
+  'a tuple': z.tuple([z.string(), z.boolean()]).rest(z.int()),
+  'a discriminated union': z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('a'), x: z.string() }),
+    z.object({ kind: z.literal('b'), y: z.nullable(z.int()) }),
+  ]),
+  'an intersection': z.intersection(z.looseObject({ a: z.string() }), z.looseObject({ b: z.int() })),
+  'a long string': z.string().max(2000),
+  'an enum of 300': z.enum(Array.from({ length: 300 }, (_, index) => `value ${index}`)),
+  'optional properties': z.object(
+    Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`p${index}`, z.optional(z.int())])),
+  ),
+};
+
+test.each(Object.entries(ZOD))('zod: %s', (_, type) => {
+  const schema = z.toJSONSchema(type) as Schema;
+  const texts = draws(schema, new Random(SEED), 40);
+  expect(texts.length).toBeGreaterThan(20);
+  for (const text of texts) expect(type.safeParse(JSON.parse(text)).error?.message, text).toBeUndefined();
+});
+
+/** As pydantic writes them. */
+const PYDANTIC: Record<string, Schema> = {
+  'an optional field': {
+    anyOf: [{ type: 'string', maxLength: 5 }, { type: 'null' }],
+    default: null,
+    title: 'A',
+  },
+  'a decimal': {
+    anyOf: [{ type: 'number' }, { pattern: String.raw`^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$`, type: 'string' }],
+  },
+  'a union with a discriminator': {
+    discriminator: { mapping: { cat: '#/$defs/Cat', dog: '#/$defs/Dog' }, propertyName: 'kind' },
+    oneOf: [{ $ref: '#/$defs/Cat' }, { $ref: '#/$defs/Dog' }],
+    $defs: {
+      Cat: { type: 'object', properties: { kind: { const: 'cat', type: 'string' } }, required: ['kind'] },
+      Dog: { type: 'object', properties: { kind: { const: 'dog', type: 'string' } }, required: ['kind'] },
+    },
+  },
+  'a dictionary': { additionalProperties: { type: 'integer' }, type: 'object', minProperties: 1 },
+  'a set of an enum': {
+    type: 'array',
+    uniqueItems: true,
+    items: { $ref: '#/$defs/E' },
+    $defs: { E: { enum: ['a', 'b'] } },
+  },
+};
+
+test.each(Object.entries(PYDANTIC))('pydantic: %s', (_, schema) => {
+  expect(invalidDraw(schema, new Random(SEED), 60)).toMatchObject({ fault: null });
+});
+
+/** What cannot be enforced, and the place that is named. */
+const UNENFORCEABLE: Record<string, [Schema, string]> = {
+  'elements that differ, of any text': [
+    { type: 'array', items: { type: 'string' }, uniqueItems: true },
+    '.uniqueItems',
+  ],
+  'a word boundary': [{ type: 'string', pattern: String.raw`\bword\b` }, '.pattern'],
+  'a back-reference': [{ type: 'string', pattern: String.raw`^(a|b)\1$` }, '.pattern'],
+  'a pattern that is not one': [{ type: 'string', pattern: '^(a$' }, '.pattern'],
+  'an unknown format': [{ type: 'string', format: 'colour' }, '.format'],
+  'several names of a record': [
+    { type: 'object', additionalProperties: true, minProperties: 3 },
+    '.minProperties',
+  ],
+  'a negation of what is not read': [{ type: 'object', not: { additionalProperties: false } }, '.not'],
+  'repetitions of repetitions': [{ type: 'string', pattern: '^((a{1,100}b){1,100}c){1,100}$' }, '.pattern'],
+  'a length past all replies': [{ type: 'string', minLength: 100_000 }, '.minLength'],
+  'a condition that is not read': [{ type: 'object', if: { additionalProperties: false } }, '.if'],
+};
+
+describe.each(Object.entries(UNENFORCEABLE))('%s', (_, [schema, at]) => {
+  const nested = { type: 'object', properties: { value: schema }, required: ['value'] };
+
+  test('is refused by its place with strict', () => {
+    expect(() => compile(nested)).toThrow(ServiceError);
+    const place = `schema.properties.value${at}`;
+    expect(() => compile(nested)).toThrow(
+      expect.objectContaining({ message: expect.stringContaining(place) }),
+    );
+  });
+
+  test('is left out without strict, and named', () => {
+    const { gbnf, loosened } = compile(nested, false);
+    expect(loosened).toEqual([`schema.properties.value${at}`]);
+    expect(JSON.parse(new GbnfSampler(gbnf).draw(new Random(1)) ?? '')).toHaveProperty('value');
+  });
+});
+
+test('a schema without strict whose grammar is too large keeps its types alone', () => {
+  const wide = Object.fromEntries(
+    Array.from({ length: 200 }, (_, i) => [`p${i}`, { type: 'string', minLength: i }]),
+  );
+  const schema = {
+    type: 'object',
+    properties: { a: { type: 'object', properties: wide, maxProperties: 100 } },
+    required: ['a'],
+  };
+  expect(() => compile(schema)).toThrow(ServiceError);
+  const { gbnf, loosened } = compile(schema, false);
+  expect(loosened.length).toBeGreaterThan(0);
+  expect(JSON.parse(new GbnfSampler(gbnf).draw(new Random(1)) ?? '')).toHaveProperty('a');
+});
+
+test('a schema without values is refused', () => {
+  const schema = { type: 'object', properties: { next: { $ref: '#' } }, required: ['next'] };
+  expect(() => compile(schema)).toThrow('no value fits');
+});
+
+test('a strict part keeps its bounds beside one that is loosened', () => {
+  const strict = { type: 'string', pattern: '^a+$' };
+  const loose = { type: 'string', pattern: String.raw`\bx` };
+  const { gbnf, loosened } = compileSchema({
+    kind: 'json_schema',
+    schema: { type: 'array', prefixItems: [strict, loose], items: false },
+    parts: [
+      { at: ['prefixItems', '0'], param: 'tools[0]', strict: true },
+      { at: ['prefixItems', '1'], param: 'tools[1]', strict: false },
+    ],
+  });
+  expect(loosened).toEqual(['tools[1].pattern']);
+  const sampler = new GbnfSampler(gbnf);
+  for (let i = 0; i < 20; i++) expect(sampler.draw(new Random(i))).toMatch(/^\[\s*"a+"/);
+});
