@@ -13,9 +13,12 @@ export interface ResponseRecord {
   keyId: string;
   /** Milliseconds since 1970. */
   created: number;
-  /** The stored response as JSON, with places in `urls` for its URLs. */
-  content: string;
-  urls: unknown[];
+  /**
+   * The stored response as JSON, with places in `urls` for its URLs. Absent in records of version 2, which have the fields of
+   * the response beside these.
+   */
+  content?: string;
+  urls?: unknown[];
   /** Characters of content and URLs, roughly the size of the record. */
   characters: number;
 }
@@ -72,17 +75,20 @@ function open(scope: string): Promise<LocaltextDatabase> {
   const before = opened.get(scope);
   if (before) return before;
   const connection: Promise<LocaltextDatabase> = openDB<Schema>(nameIn(scope), VERSION, {
-    upgrade(database, from) {
+    upgrade(database, from, _to, transaction) {
       if (from < 1) {
         const keys = database.createObjectStore('keys', { keyPath: 'id' });
         keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
         database.createObjectStore('settings');
       }
       if (from < 3) {
-        // Answers of version 2 have another shape.
-        if (from === 2) database.deleteObjectStore('responses');
-        const responses = database.createObjectStore('responses', { keyPath: 'id' });
+        const responses =
+          from === 2
+            ? transaction.objectStore('responses')
+            : database.createObjectStore('responses', { keyPath: 'id' });
         responses.createIndex('owner', ['keyId', 'created', 'characters']);
+        // An index of version 2, which nothing reads.
+        if (from === 2) responses.deleteIndex('age' as never);
       }
     },
     blocking(_current, wanted, event) {

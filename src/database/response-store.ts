@@ -3,7 +3,7 @@ import { type ResponseRecord, withDatabase, withTransaction } from './database.t
 
 /** How long an answer is kept, as OpenAI's service keeps them. */
 export const RESPONSE_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
-/** For each key: one app cannot drive out another's. */
+/** Limits of each key: one app cannot drive out another's answers. */
 const BOUNDS = { responses: 1000, characters: 64_000_000 };
 
 /** Answers of /v1/responses, in the browser's own database. */
@@ -48,11 +48,14 @@ function pack(stored: StoredResponse): ResponseRecord {
   return { id, keyId, created, content, urls: unique, characters };
 }
 
-const unpack = ({ content, urls }: ResponseRecord): StoredResponse =>
-  // Written by `pack` alone.
-  JSON.parse(content, (name, value: unknown) =>
+function unpack({ characters: _characters, ...record }: ResponseRecord): StoredResponse {
+  const { content, urls = [] } = record;
+  // Written by `pack`, or in version 2 of the database as it is.
+  if (content === undefined) return record as StoredResponse;
+  return JSON.parse(content, (name, value: unknown) =>
     isUrl(name) && typeof value === 'number' ? urls[value] : value,
   ) as StoredResponse;
+}
 
 /** Only keys of the index are read: they tell owner, age and size. */
 function prune(scope: string, now: number, bounds: typeof BOUNDS): Promise<void> {

@@ -1,6 +1,7 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
 import 'fake-indexeddb/auto';
 import { forceCloseDatabase } from 'fake-indexeddb';
+import { openDB } from 'idb';
 import { expect, test, vi } from 'vitest';
 
 import {
@@ -11,6 +12,8 @@ import {
   withTransaction,
   type KeyRecord,
 } from '../../../src/database/database.ts';
+import { createResponseStore } from '../../../src/database/response-store.ts';
+import { nameIn } from '../../../src/protocol/locks.ts';
 
 const settings = {
   catalog: { ownedBy: 'site', models: [] },
@@ -56,4 +59,33 @@ test('a transaction that fails rejects with its own error, and leaves none unhan
   });
   await expect(failing).rejects.toMatchObject({ name: 'ConstraintError' });
   await expect(withTransaction('/', 'keys', 'relaxed', (store) => store.count())).resolves.toBe(0);
+});
+
+test('a response that version 2 stored is there after the upgrade, and counts among its key’s', async () => {
+  const scope = '/version-2/';
+  const stored = {
+    id: 'resp_1',
+    keyId: 'key_1',
+    created: 1_000,
+    response: { id: 'resp_1', object: 'response', output: [] },
+    input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:image/png;base64,AA' }] }],
+    messages: [{ role: 'user' as const, content: 'Name a colour.' }],
+  };
+  const before = await openDB(nameIn(scope), 2, {
+    upgrade(database) {
+      const keys = database.createObjectStore('keys', { keyPath: 'id' });
+      keys.createIndex('hashes', 'hashes', { multiEntry: true, unique: true });
+      database.createObjectStore('settings');
+      const responses = database.createObjectStore('responses', { keyPath: 'id' });
+      responses.createIndex('age', ['created', 'characters']);
+    },
+  });
+  await before.put('responses', { ...stored, characters: 200 });
+  before.close();
+
+  const store = createResponseStore(scope, () => 2_000, { responses: 1, characters: 1e6 });
+  expect(await store.get('resp_1')).toEqual(stored);
+  await store.put({ ...stored, id: 'resp_2', created: 1_500 });
+  await vi.waitFor(async () => expect(await store.get('resp_1')).toBeNull());
+  expect(await store.get('resp_2')).toMatchObject({ input: stored.input });
 });
