@@ -87,7 +87,7 @@ function dot(a: Float32Array, b: Float32Array | undefined): number {
 export interface BenchmarkOptions {
   device: Promise<Device>;
   store: Promise<Pick<WeightStore, 'notes'>>;
-  /** Where it writes what it found, by variant: for the reasons of the choice. */
+  /** Results by variant, for the reasons of the choice. */
   notes: Map<string, string>;
   which: NonNullable<DeviceLimits['probe']>;
   /** Changes with the browser and with the packages: what was measured before it does not hold. */
@@ -122,7 +122,7 @@ export class BackendBenchmark {
     this.#options = options;
   }
 
-  /** Where a variant runs: as measured, else on WASM. */
+  /** Backend of a variant: the measured one, else WASM. */
   async backend(variant: Variant): Promise<Backend> {
     if (this.#disabled.has(variant.name)) return 'wasm';
     const result = this.#results.get(variant.name) ?? (await this.#kept(variant));

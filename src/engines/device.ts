@@ -64,7 +64,7 @@ export function processors(from: ProcessorNavigator = navigator): number {
 }
 
 /**
- * For llama.cpp: half of the reported processors, which is about the real cores, with one left for the page. Its threads
+ * Threads of llama.cpp: half of the reported processors, which is about the real cores, with one left for the page. Its threads
  * wait for each other by spinning, some hundred times a token: with one of them off its core, all stand still. A
  * phone behind a hidden number has six cores and more, so that two threads are right there.
  */
@@ -90,7 +90,7 @@ export interface Gpu {
   name: string;
   /** A software implementation on the CPU: correct, and very slow. */
   fallback: boolean;
-  /** By their names in the WebGPU specification. */
+  /** Names as in the WebGPU specification. */
   features: string[];
 }
 

@@ -85,5 +85,5 @@ export interface EnginePlugin<V extends VariantBase = VariantBase> extends Engin
   load(variant: V, context: EngineContext): Promise<Engine>;
 }
 
-/** By the name that variants have for them. */
+/** Plug-ins by the name that variants have for them. */
 export type Engines = Readonly<Record<string, EnginePlugin>>;

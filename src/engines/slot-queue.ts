@@ -46,7 +46,7 @@ export class SlotQueue {
   readonly #limit: number;
   readonly #waiting: Waiter[] = [];
   readonly #runners = new Set<Runner>();
-  /** By client: the turn of its job that came last. */
+  /** Turn of each client's latest job. */
   readonly #lastTurns = new Map<string, number>();
   #turn = 0;
   #slots: number;

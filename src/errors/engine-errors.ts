@@ -13,7 +13,7 @@ export class ContextLengthError extends ServiceError {
   }
 }
 
-/** Not by `instanceof`: see `ServiceError`. */
+/** Avoids `instanceof`: see `ServiceError`. */
 export const isContextLengthError = (error: unknown): error is ContextLengthError =>
   error instanceof ServiceError && error.code === 'context_length_exceeded' && 'share' in error;
 

@@ -313,7 +313,7 @@ const page = {
   },
 } as const satisfies Record<string, ErrorDocumentation>;
 
-/** By where the errors arise; `docs/errors.md` has a table for each. */
+/** Groups by origin; `docs/errors.md` has a table for each. */
 export const ERROR_GROUPS: Record<string, Record<string, ErrorDocumentation>> = {
   'The request': request,
   'The engine and the model': engine,

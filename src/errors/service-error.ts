@@ -97,7 +97,7 @@ export const rateLimited = (message: string, retryAfterMs: number): ServiceError
 export const serverError = (code: ErrorCode, message: string, cause?: unknown): ServiceError =>
   new ServiceError({ code, message }, { cause });
 
-/** In private windows and on full disks. The browser's own error is not shown: it may name files of the user. */
+/** Error of private windows and full disks. The browser's own is not shown: it may name files of the user. */
 export const storageUnavailable = (): ServiceError =>
   serverError(
     'storage_unavailable',

@@ -9,7 +9,7 @@ export interface WireError {
   param: string | null;
   /** What was wrong, what is allowed, what to do next. Never engine internals, paths or keys. */
   message: string;
-  /** For a 429: how long until a retry may succeed, in milliseconds. */
+  /** Time until a retry may succeed after a 429, in milliseconds. */
   retryAfterMs?: number;
   /** Nothing was sent, and another variant of the model may answer in the same call. */
   passOn?: true;

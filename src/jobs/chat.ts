@@ -13,9 +13,9 @@ export type ChatMessage =
 
 /** A picture in a message, as the request has it: the engine or the server fetches and decodes it. */
 export interface ChatImage {
-  /** Where it stands in the message's `content`, in characters. */
+  /** Position in the message's `content`, in characters. */
   at: number;
-  /** `data:`, or of a place that pictures may be fetched from. */
+  /** A `data:` URL, or a URL whose origin is allowed for images. */
   url: string;
   /** OpenAI's `low`, `high` and the like: for servers. */
   detail?: string;

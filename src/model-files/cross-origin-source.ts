@@ -15,9 +15,9 @@ export const CROSS_ORIGIN_STORAGE = 'cross-origin-storage';
 /** Cross-origin storage as a source and a sink of weights. Its bytes count only once they were hashed here. */
 export class CrossOriginSource {
   readonly #shared: SharedFiles;
-  /** By hash: it had wrong bytes, and is not asked again in this worker's life. */
+  /** Hashes of files that had wrong bytes: they are not asked for again in this worker's life. */
   readonly #excluded = new Set<string>();
-  /** By hash: it may be written, as it was asked for and was not there. */
+  /** Hashes of files that were asked for and missing: they may be written. */
   readonly #absent = new Set<string>();
 
   constructor(shared: SharedFiles) {

@@ -16,7 +16,7 @@ export interface ModelStorageOptions {
   evict: boolean;
   /** Name of the variant chosen for a model. */
   chosen(model: string): string | undefined;
-  /** In memory, or being loaded. */
+  /** Whether it is in memory or being loaded. */
   inUse(variant: string): boolean;
   /** Takes it out of memory; false while requests run or it is being loaded. */
   release(variant: string): Promise<boolean>;
@@ -143,7 +143,7 @@ export class ModelStorage {
     await this.#deleteOutdated(name, models, before?.files ?? []);
   }
 
-  /** Not in use, and without a file in common with these; the least recently used first. */
+  /** Variants that are not in use and share no file with these, the least recently used first. */
   async #deletable(files: readonly WeightFile[]): Promise<StoredVariant[]> {
     const wanted = new Set(files.map(({ sha256 }) => sha256));
     const others: StoredVariant[] = [];

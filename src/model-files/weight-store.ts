@@ -28,7 +28,7 @@ export class WeightStore {
   readonly #locks: LockManager;
   readonly #downloader: FileDownloader;
   readonly #shared: CrossOriginSource | null;
-  /** By hash: the checks of this worker's life that run, or found the file intact. */
+  /** Checks by hash that run, or found the file intact, in this worker's life. */
   readonly #checks = new Map<string, Promise<boolean>>();
   readonly #downloads = new PausableDownloads();
 

@@ -28,7 +28,7 @@ export const SERVICE_WORKER = 'localtext-sw.js';
 export const OWN_FILES = 'localtext-sw-files.js';
 export const SERVICE_WORKER_IMPORT = 'localtext-sw-import.js';
 
-/** In `STATIC_FOLDER`: takes the place of a service worker that is no longer wanted. */
+/** Script in `STATIC_FOLDER` that replaces a service worker that is no longer needed. */
 export const REMOVAL_WORKER = 'localtext-sw-remove.js';
 
 /** The built service worker, in `STATIC_FOLDER`: the one that can call upstream servers, or the smaller one. */

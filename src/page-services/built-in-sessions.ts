@@ -47,7 +47,7 @@ export class BuiltInSessions implements BuiltInModel {
   }
 }
 
-/** Where they are not shown to pages, sessions ignore the parameters. */
+/** Whether pages see the sampling parameters; elsewhere sessions ignore them. */
 const takesSampling = (api: Api): boolean => typeof api.params === 'function';
 
 /** Browsers without them have refused the question, too. */

@@ -95,7 +95,7 @@ async function embeddingDetails(
   };
 }
 
-/** Also before files are sent, so that no unreadable one becomes a request that fails without a reason. */
+/** Reads the files' headers before they are sent: a file that cannot be read would become a request that fails without a reason. */
 export const inspectFiles = (given: File | Iterable<File>): Promise<InspectedModel<LocalFile>> =>
   readHeaders(localFiles(given));
 

@@ -52,7 +52,7 @@ export interface StartOptions {
   isolation?: 'next-visit' | 'reload' | 'off';
 }
 
-/** With every URL absolute: the worker that gets them has another base. */
+/** Makes every URL absolute: the worker that gets them has another base. */
 export function engineSettings(options: StartOptions): EngineSettings {
   const base = folderUrl(options.base ?? siteBase);
   return {

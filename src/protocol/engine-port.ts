@@ -25,7 +25,7 @@ export type Question =
   /** Answered with `weights`, or `error`. */
   | { type: 'weights'; command: WeightsCommand };
 
-/** Where a job comes from: in which order jobs run depends on it. */
+/** Sender of a job: the order in which jobs run depends on it. */
 export interface Origin {
   /** The page or worker that sent the request. */
   client: string;
@@ -41,7 +41,7 @@ export interface Origin {
 export type WaitingStage = 'queued' | 'loading' | 'checking' | 'prefill';
 
 export interface StageFacts {
-  /** With `prefill`: the fingerprint of the variant that computes. */
+  /** Fingerprint of the variant that computes, with `prefill`. */
   servedBy?: string;
   /** Keywords of schemas that are not enforced, by their place in the request. */
   loosened?: string[];

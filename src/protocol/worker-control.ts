@@ -7,7 +7,7 @@ import { nameIn } from './locks.ts';
 /** What the leader page calls in its engine worker, over Comlink. Everything else goes by `engine-port.ts`. */
 export interface WorkerControl {
   /**
-   * To be called once. Resolves when the worker holds `engineLock(epoch)` and accepts ports.
+   * Starts the engine; called once. Resolves when the worker holds `engineLock(epoch)` and accepts ports.
    * @param shared the page's cross-origin storage, for a worker that has none
    * @param decodeAudio decodes what the worker cannot
    * @param builtIn the browser's own model; null: the catalog does not name it

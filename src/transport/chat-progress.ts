@@ -110,7 +110,7 @@ export class ChatProgress {
 const repeats = ({ constraint, topLogprobs }: ChatJob): boolean =>
   constraint !== undefined || topLogprobs !== undefined;
 
-/** So that it can be made again: above temperature 0 only the same seed gives the same text. */
+/** Gives the job a seed, so that it can be repeated: above temperature 0 only the same seed gives the same text. */
 function withSeed(job: ChatJob): ChatJob {
   const { sampling } = job;
   if (sampling.temperature === 0 || sampling.seed !== undefined) return job;

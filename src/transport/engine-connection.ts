@@ -227,7 +227,7 @@ interface FoundEngine {
   dismiss(): void;
 }
 
-/** Both ends of a BroadcastChannel with a random name are as those of a port; nothing can be transferred on it. */
+/** A port, or a BroadcastChannel with a random name in its place, on which nothing can be transferred. */
 type Port = MessagePort | BroadcastChannel;
 
 /** Pauses between the offers of one call. */

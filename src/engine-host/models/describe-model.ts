@@ -12,7 +12,7 @@ type Unstored<V> = Omit<V, 'name' | 'files'>;
 
 /** A model before its files are stored. */
 export interface DescribedModel {
-  /** In their order. */
+  /** Files in their order. */
   files: SourceFile[];
   /** The one of `files` that sees. */
   projector?: SourceFile | null;

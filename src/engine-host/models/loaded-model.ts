@@ -40,7 +40,7 @@ type State =
   | { name: 'idle' }
   | Loading
   | { name: 'ready'; engine: Engine; progress: Progress }
-  /** Not loaded again before that time, in `performance.now()`. */
+  /** Failed: not loaded again before `retryAt`, a value of `performance.now()`. */
   | { name: 'failed'; error: unknown; retryAt: number };
 
 /** One variant's place in memory: empty, being filled, or holding an engine. */
@@ -49,7 +49,7 @@ export class LoadedModel {
   readonly queue: SlotQueue;
   /** The source of each file, by path. */
   readonly files = new Map<string, string>();
-  /** By `performance.now()`: when a request last used it. */
+  /** Time of the last request that used it, by `performance.now()`. */
   lastUsed = 0;
   readonly #loadVariant: LoadVariant;
   readonly #onChange: () => void;

@@ -12,7 +12,7 @@ export class Estimates {
   readonly #sources: Pick<WeightSources, 'downloadBytes'>;
   readonly #rate: Pick<DownloadRate, 'bytesPerSecond'>;
   readonly #engines: Engines;
-  /** By the variant's name; none of what runs elsewhere. */
+  /** Estimates by the variant's name; variants that run elsewhere have none. */
   readonly known = new Map<string, VariantEstimate>();
 
   constructor(
@@ -43,7 +43,7 @@ export class Estimates {
   }
 }
 
-/** Where the browser does not report memory: a modest device. */
+/** Memory of a modest device, for browsers that report none. */
 const UNKNOWN_GIB = 4;
 /** A load waits this long for requests to end, then exceeds the budget, which is an estimate. */
 const ROOM_TIMEOUT_MS = 10_000;

@@ -62,7 +62,7 @@ export class ModelAdder {
     return this.#turns.run(() => this.#add(command, signal, onProgress));
   }
 
-  /** By its id, or its variant's name. */
+  /** Whether a model has this id or variant. */
   has(target: string): boolean {
     return this.#added.some((each) => isNamed(each, target));
   }

@@ -209,7 +209,7 @@ export class ModelManager {
     return (working ?? candidates[0])?.name;
   }
 
-  /** By id, where a variant has been chosen. `exactBytes`: null where only the hub knows. */
+  /** Facts by id of the models that have a chosen variant. `exactBytes`: null where only the hub knows. */
   async facts(exactBytes: (variant: Variant) => Promise<number | null>): Promise<Record<string, ModelFacts>> {
     const facts: Record<string, ModelFacts> = {};
     for (const model of this.#catalog.models) {

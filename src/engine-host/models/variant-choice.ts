@@ -84,7 +84,7 @@ function needsOf({ engine, needs = {} }: Variant, engines: Engines): Needs {
   return { features, cores, webgpu: webgpu || features.length > 0 };
 }
 
-/** As a phrase that follows the variant's name. */
+/** Describes the first need that is not met, as a phrase that follows the variant's name. */
 function unmetNeed(
   variant: Variant,
   device: Device,

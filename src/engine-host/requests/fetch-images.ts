@@ -5,7 +5,7 @@ import { readStream } from '../../util/read-stream.ts';
 
 /** Maximum images of a request. */
 const MAX_IMAGES = 16;
-/** For all images of a request. */
+/** Time limit of all images of a request. */
 const FETCH_MS = 20_000;
 
 /**

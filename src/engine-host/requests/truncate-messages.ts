@@ -33,7 +33,7 @@ export function dropOldestTurns(messages: readonly ChatMessage[], share: number)
 /** What the tokens of an image would be as text, about. */
 const IMAGE_CHARACTERS = 2000;
 
-/** In characters, with some for each message's role. */
+/** Size in characters, with some for each message's role. */
 const sizeOf = (messages: readonly ChatMessage[]): number =>
   messages.reduce((sum, message) => {
     const calls = 'toolCalls' in message ? (message.toolCalls ?? []) : [];

@@ -7,7 +7,7 @@ import { ModelWorker } from '../model-worker.ts';
 import type { Decoded, ImageHost, imageWorker } from './image-worker.ts';
 
 const START_TIMEOUT_MS = 20_000;
-/** For one image. */
+/** Time limit of one image. */
 const DECODE_TIMEOUT_MS = 10_000;
 /** The memory of a decoder without work is freed. */
 const IDLE_MS = 10_000;

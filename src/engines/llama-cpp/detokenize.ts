@@ -3,7 +3,7 @@ import { readHeader, startOfBlob } from '../../model-files/gguf/byte-cursor.ts';
 import { TOKENS_KEY } from '../../model-files/gguf/chat-ml.ts';
 import { readGguf, readTexts } from '../../model-files/gguf/read-gguf.ts';
 
-/** By `tokenizer.ggml.model`: the bytes of a token's text in the vocabulary. */
+/** Readers of the bytes of a token's text in the vocabulary, by `tokenizer.ggml.model`. */
 const BYTES: Record<string, ((text: string) => number[]) | undefined> = {
   gpt2: byteLevel,
   llama: sentencePiece,

@@ -17,7 +17,7 @@ import { NativeLog, serverCalls } from './internals/server-calls.ts';
 import { kernelsOf, mediaMarkerOf, proveTaking, useWorkerFile } from './internals/worker-proxy.ts';
 import { asLoadFailure, WllamaEngine } from './wllama-engine.ts';
 
-/** As many as llama.cpp decodes in one batch; more wait in the scheduler. */
+/** Replies that llama.cpp decodes in one batch; more wait in the scheduler. */
 const SLOTS = 4;
 
 /**
@@ -27,7 +27,7 @@ const CPU_BATCH = 16;
 const GPU_BATCH = 512;
 const batchOf = (gpu: boolean): number => (gpu ? GPU_BATCH : CPU_BATCH);
 
-/** To end a load that failed, in milliseconds. */
+/** Time limit for ending a load that failed, in milliseconds. */
 const EXIT_MS = 2000;
 
 export const loadWllama: LoadEngine<WllamaVariant, 'chat'> = async (variant, context) => {
@@ -92,7 +92,7 @@ const unusableFile = (variant: string, reason: string): ServiceError =>
     `The model ${variant} could not be loaded. llama.cpp says of its file: ${reason}. Use a file that this version of llama.cpp can read.`,
   );
 
-/** Also of a file whose hash is right: a catalog may name something else. */
+/** Checks a file whose hash is right, too: a catalog may name something else. */
 async function checkGguf({ files }: WllamaVariant, blobs: Blob[]): Promise<void> {
   for (const [index, blob] of blobs.entries()) {
     if ((await blob.slice(0, 4).text()) === 'GGUF') continue;

@@ -9,7 +9,7 @@ const KEPT_CHUNKS = 6;
  */
 export class ReadAheadBlob extends Blob {
   readonly #blob: Blob;
-  /** By when they were last read, the latest at the end. */
+  /** Ordered by their last use, the latest at the end. */
   readonly #chunks = new Map<number, Promise<Uint8Array>>();
 
   constructor(blob: Blob) {

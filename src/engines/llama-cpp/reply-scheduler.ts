@@ -18,7 +18,7 @@ type ReplyState =
 
 /** The images of a prompt. */
 export interface PromptImages {
-  /** In the order of their markers. */
+  /** Files in the order of their markers. */
   files: readonly Uint8Array[];
   /** The prompt with what tells its images apart in place of their markers. */
   key: string;
@@ -36,7 +36,7 @@ export interface Reply {
   /** Characters of prompt to compute, about. */
   size: number;
   text: string;
-  /** Once its prompt was computed ahead: the figures of that, if there were any. */
+  /** Figures of a prompt that was computed ahead, if there were any. */
   computedAhead: { timings: LlamaTimings | undefined } | null;
   /** How often a shorter prompt has gone before it. */
   yielded: number;
@@ -263,7 +263,7 @@ export class ReplyScheduler {
     return this.#slots.uncached(prompt) >= WORTH_SHARING || this.#replies.some(waitsForIt);
   }
 
-  /** As its own reply, so that an abort or a shorter prompt need not wait for it. */
+  /** Computes a prompt as its own reply, so that an abort or a shorter prompt need not wait for it. */
   #computeAhead(reply: Reply): Reply {
     reply.state = { name: 'ahead' };
     let timings: LlamaTimings | undefined;

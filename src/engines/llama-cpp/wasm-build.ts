@@ -8,7 +8,7 @@ import { serverError, type ServiceError } from '../../errors/service-error.ts';
 export interface WasmBuild {
   /** URL of the build's WASM file. */
   wasm: string;
-  /** For `setCompat()`; null: the main build. */
+  /** Argument of `setCompat()`; null: the main build. */
   compat: WllamaCompat | null;
 }
 

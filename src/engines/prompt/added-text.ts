@@ -63,7 +63,7 @@ export function findAddedText(
 
 type RenderTold = (messages: readonly Turn[], addGenerationPrompt: boolean) => string;
 
-/** In front of a conversation without a system message: a default one, with its markers. */
+/** Finds the default system message, with its markers, before a conversation that has none. */
 function findBeforeMessages(render: RenderTold, bos: string): AddedText {
   const text = attempt(() => render([user, assistant, last], true));
   const unopened = attempt(() => render([user, assistant, last], false));
@@ -106,7 +106,7 @@ export function findAfterSystemOpening(render: RenderTold, bos: string): AddedTe
   return NOTHING;
 }
 
-/** Where each of the control tokens ends that a text begins with. */
+/** Ends of the control tokens that a text begins with. */
 function controlTokenEnds(text: string): number[] {
   const ends: number[] = [];
   CONTROL_TOKEN.lastIndex = 0;

@@ -6,7 +6,7 @@ import { asksToThink, type ChatOpening, openReply } from './think-first.ts';
 import { thinkTags, type ThinkTags } from './thought-splitter.ts';
 import { withToolCalls } from './tool-call-text.ts';
 
-/** For models that have its tokens and no template: the notation that most are trained on. */
+/** Notation that most models are trained on, for those that have its tokens and no template. */
 const CHATML =
   "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}{% endfor %}{{ '<|im_start|>assistant\n' }}";
 

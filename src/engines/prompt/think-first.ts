@@ -67,7 +67,7 @@ export class ThinkFirst {
   readonly #tags: ThinkTags;
   readonly #splitter: ThoughtSplitter;
   readonly #complete: Complete;
-  /** As generated, with tags. */
+  /** Text as generated, with tags. */
   #raw = '';
   #tokens = 0;
   /** Came with text that may still prove to be an opening tag. */

@@ -11,7 +11,7 @@ import { thinkTags } from '../prompt/thought-splitter.ts';
 
 type Worker = ModelWorker<TemplateHost, Remote<typeof templateWorker>>;
 
-/** To start the worker and to parse the template. */
+/** Time limit for starting the worker and parsing the template. */
 const LOAD_TIMEOUT_MS = 20_000;
 const RENDER_TIMEOUT_MS = 10_000;
 

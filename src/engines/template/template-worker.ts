@@ -14,7 +14,7 @@ export interface PromptFormat {
   tokens: SpecialTokens;
   /** llama.cpp puts the first token before every prompt by itself. */
   addsBos: boolean;
-  /** For a model that answers badly without its template's own system message. */
+  /** Set for a model that answers badly without its template's own system message. */
   keepsAddedText?: boolean | undefined;
 }
 

@@ -77,7 +77,7 @@ export interface WebLlmParts {
   watch: PipelineWatch;
   chatConfig: MlcChatConfig;
   fingerprint: string;
-  /** As it was loaded. */
+  /** Context length that the model was loaded with. */
   contextLength: number;
   replyPrefix?: string;
   keepTemplateText?: boolean;
@@ -109,7 +109,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     this.#lost.catch(() => undefined);
   }
 
-  /** In place of the empty thoughts the model has its own, where the request asks for them. */
+  /** Leaves the empty thoughts out where the request asks for reasoning: the model then writes its own. */
   run(job: ChatJob, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
     const { kind, model, input, sampling, reasoning, thoughts, countOnly } = job;
     const count = countOnly && { countOnly };

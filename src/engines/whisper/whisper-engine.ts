@@ -9,7 +9,7 @@ import type { ModelWorker } from '../model-worker.ts';
 import type { Finished, Step, WhisperAbilities, WhisperHost, whisperWorker } from './whisper-worker.ts';
 
 /**
- * For the worker to give the next second of sound, or to stop after an abort. The library that reads a damaged file and the
+ * Time in which the worker must give the next second of sound, or stop after an abort. The library that reads a damaged file and the
  * browser's decoder may never come to an end; computing may take any time.
  */
 const READ_TIMEOUT_MS = 60_000;

@@ -11,7 +11,7 @@ import { freeBytes } from '../../util/storage-estimate.ts';
 /** The last resort: the weights are gone with the tab. */
 export class MemoryBackend implements StorageBackend {
   readonly kind = 'memory';
-  /** By name, the chunks by where they begin. */
+  /** Files by name, their chunks by the offset of their first byte. */
   readonly files = new Map<string, Map<number, Blob>>();
   readonly #entries: ChunkEntries = {
     get: async (name, at) => this.files.get(name)?.get(at),
@@ -65,7 +65,7 @@ async function openCacheBackend(): Promise<StorageBackend | null> {
   };
 }
 
-/** For the service worker, which only reads. */
+/** Reads a file for the service worker, which never writes. */
 export async function readCached(name: string): Promise<Blob | null> {
   const cache = await openCache();
   return readEntries({ get: (_, at) => getChunk(cache, name, at) }, name);

@@ -19,7 +19,7 @@ export class DownloadRate {
     this.#navigator = navigator;
   }
 
-  /** As measured; before the first download as the browser reports it; null: unknown. */
+  /** Measured rate; before the first download the one that the browser reports; null: unknown. */
   get bytesPerSecond(): number | null {
     if (this.#ms > 0) return (this.#bytes / this.#ms) * 1000;
     const { downlink = 0 } = this.#navigator.connection ?? {};

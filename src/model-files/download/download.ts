@@ -13,7 +13,7 @@ import {
 import { discardPartial, PartialFile } from './partial-file.ts';
 import { IdleTimeout, isTransient, TransientStatusError, withRetries, WrongRangeError } from './retry.ts';
 
-/** For a file of many chunks: one connection often carries less than the line can. */
+/** Connections for a file of many chunks: one often carries less than the line can. */
 const CONNECTIONS = 4;
 
 export interface DownloadOptions {

@@ -123,7 +123,7 @@ export class PartialFile {
     });
   }
 
-  /** Once all chunks are stored and hashed. */
+  /** Digest of the file, once all chunks are stored and hashed. */
   digest(): Promise<Digest> {
     return this.#parts.hash.digest();
   }

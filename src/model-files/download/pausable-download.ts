@@ -56,10 +56,10 @@ class PausableDownload {
 
 /** The files that are waited for. */
 export class PausableDownloads {
-  /** By hash. */
+  /** Downloads by hash. */
   readonly #waiting = new Map<string, PausableDownload>();
 
-  /** As one of all who wait for the file. @throws what `work` throws; the signals' reasons */
+  /** Runs as one of all callers that wait for the file. @throws what `work` throws; the signals' reasons */
   async run<T>(
     { sha256 }: WeightFile,
     signal: AbortSignal,

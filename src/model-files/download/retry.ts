@@ -72,7 +72,7 @@ export class IdleTimeoutError extends Error {}
 
 /** Ends a connection without data; the browser itself would wait forever. Pauses of the reader do not count. */
 export class IdleTimeout {
-  /** For `fetch()`. */
+  /** Signal for `fetch()`. */
   readonly signal: AbortSignal;
   readonly #stop = new AbortController();
   readonly #ms: number;

@@ -149,7 +149,7 @@ function requireTensorTypes({ tensors }: Gguf): void {
   );
 }
 
-/** As llama.cpp requires it: names differ, no shape is empty, and each tensor follows the one before it. */
+/** Checks what llama.cpp requires: names differ, no shape is empty, and each tensor follows the one before it. */
 function requireTensorLayout({ tensors, alignment }: Gguf): void {
   const names = new Set<string>();
   let expected = 0;

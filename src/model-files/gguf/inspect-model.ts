@@ -15,9 +15,9 @@ export const isProjector = (name: string): boolean => /mmproj[^/]*\.gguf$/i.test
 export interface InspectedModel<F> {
   /** Those of the first file; tensors are those of all. */
   facts: GgufFacts;
-  /** As the file names it, else made of the file's own name. */
+  /** Name in the file's metadata, else made of the file's own name. */
   name: string;
-  /** In the order of the parts; then the projector. */
+  /** Parts in their order, then the projector. */
   files: F[];
   /** The part that sees; null: the model has none. */
   projector: F | null;
@@ -110,7 +110,7 @@ function partOf(gguf: Gguf, cursor: ByteCursor): Omit<Part<unknown>, 'file'> {
   };
 }
 
-/** As llama.cpp requires it: no two parts have a tensor of one name, and together they have as many as the first says. */
+/** Checks what llama.cpp requires: no two parts have a tensor of one name, and together they have as many as the first says. */
 function countTensors(parts: readonly Part<ModelFile>[]): number {
   const names = new Set<string>();
   for (const { file, tensorNames } of parts) {

@@ -62,7 +62,7 @@ export async function listModels(
 
 type Found = Pick<HubModel, 'kind' | 'file' | 'files'>;
 
-/** With the smallest projector of the repository, where it has one. */
+/** Lists the GGUF models, with the smallest projector of the repository where it has one. */
 function ggufModels(files: readonly RemoteFile[]): Found[] {
   const models = new Map<string, RemoteFile[]>();
   const projectors: RemoteFile[] = [];

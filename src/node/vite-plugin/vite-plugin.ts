@@ -47,8 +47,8 @@ const ENGINES = ['@huggingface/transformers', '@wllama/wllama'];
 let ignoresAsked = false;
 
 /**
- * For Workbox's `globIgnores`, also in vite-plugin-pwa: the files that `addLocaltext()` keeps when they are first used,
- * and the weights. Workbox would have every visitor download them, or fail the build for their size.
+ * Patterns for Workbox's `globIgnores`, also in vite-plugin-pwa: the files that `addLocaltext()` keeps when they are first
+ * used, and the weights. Workbox would have every visitor download them, or fail the build for their size.
  * @example
  * import { globIgnores } from 'localtext/vite';
  * const workbox = { globIgnores: globIgnores() };

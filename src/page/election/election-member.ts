@@ -8,7 +8,7 @@ import type { EngineSettings, EngineWorker } from './engine-worker.ts';
 
 /** After a shorter life than this, the next worker is started only after a pause. */
 const SHORT_LIFE_MS = 5000;
-/** So long a worker that was terminated may take to let go of its lock. */
+/** How long a terminated worker may hold its lock. */
 const RELEASE_MS = 5000;
 const PAUSES = { firstMs: 250, maxMs: 10_000 };
 const FAILURES_TO_REPORT = 2;

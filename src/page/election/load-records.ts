@@ -39,7 +39,7 @@ export class StoredLoads implements LoadRecords {
   }
 }
 
-/** Where the browser refuses storage, nothing is remembered. */
+/** Reads names from the storage; empty where the browser refuses it. */
 function read(key: string): string[] {
   try {
     const names: unknown = JSON.parse(localStorage.getItem(key) ?? '[]');

@@ -6,7 +6,7 @@ import { redirected, timedOut, unreachable, type UpstreamError } from './upstrea
 /** A server that does not list its models in this time counts as down, and the next variant is tried. */
 const PROBE_MS = 3000;
 
-/** Also of a server that answers others meanwhile: in pauses that it may make. */
+/** Pauses that a server may make before its headers, even while it answers other requests. */
 const MAX_PAUSES_TO_HEADERS = 5;
 
 /** One variant's server: its key, its health, and what is under way. */

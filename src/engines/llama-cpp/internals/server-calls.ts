@@ -27,7 +27,7 @@ import {
 
 /** The server rejected this request and remains usable. */
 export class RequestRejectedError extends Error {
-  /** Both given when it is that the prompt is longer than the context; the first alone of a count. */
+  /** Present with `contextLength` where the prompt is longer than the context, and without it for a count. */
   readonly promptTokens: number | undefined;
   readonly contextLength: number | undefined;
 

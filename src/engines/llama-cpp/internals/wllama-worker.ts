@@ -25,7 +25,7 @@ interface WorkerMessage {
   callbackId: number;
 }
 
-/** In TypeScript's library, these two are not there yet. */
+/** Names that TypeScript's library lacks. */
 interface Suspending {
   Suspending?: unknown;
   promising?: unknown;

@@ -119,7 +119,7 @@ async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: strin
 const runTask = (proxy: WorkerProxy, verb: string, args: unknown[]): Promise<unknown> =>
   proxy.pushTask({ verb, args, callbackId: proxy.taskId++ });
 
-/** Once something was not as expected: no engine of this worker writes into llama.cpp's memory any more. */
+/** Whether something was not as expected: no engine of this worker then writes into llama.cpp's memory any more. */
 let isDoubted = false;
 
 export function doubtTaking(why: string): void {
@@ -132,7 +132,7 @@ export function doubtTaking(why: string): void {
 export const getResult = (proxy: WorkerProxy, id: number): Promise<ResultAnswer> =>
   proxy.wllamaAction('get_result', { _name: 'gres_req', req_id: id });
 
-/** As `getResult()`, without a step (`slot-list.ts`). */
+/** Takes a result as `getResult()` does, without a step (`slot-list.ts`). */
 export function takeResult(proxy: WorkerProxy, id: number): Promise<ResultAnswer> {
   const taking: WorkerProxy = Object.create(proxy);
   taking.pushTask = (task) => proxy.pushTask({ ...task, verb: TAKE_RESULT, callbackId: proxy.taskId++ });

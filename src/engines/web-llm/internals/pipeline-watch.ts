@@ -26,7 +26,7 @@ export interface Round {
   onPrompt(count: PromptCount): void;
 }
 
-/** In the place of web-llm's own error for a prompt that is too long: it leaves its state alike. */
+/** Replaces web-llm's own error for a prompt that is too long, and leaves its state alike. */
 export class CountedError extends Error {}
 
 /** Private members of the package, for which there is no public one. The version is pinned in package.json. */
