@@ -50,6 +50,7 @@ export const measurements: Record<string, Measurement> = {
   turns: inPage('turns'),
   interleaved: inPage('interleaved'),
   choices: inPage('choices'),
+  decisions: inPage('decisions'),
   embeddings: inPage('short'),
   'embeddings-mixed': inPage('mixed'),
   'embeddings-mixed-int8': inPage('mixedInt8'),

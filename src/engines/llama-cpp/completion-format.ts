@@ -93,6 +93,8 @@ export interface RawLogprob {
   logprob: number;
   bytes?: number[] | null;
   top_logprobs?: RawLogprob[];
+  /** In place of `top_logprobs`, after the sampler. */
+  top_probs?: { token: string; prob: number; bytes?: number[] | null }[];
 }
 
 /** Turns the chunks of one reply into events. */

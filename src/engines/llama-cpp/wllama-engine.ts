@@ -132,13 +132,14 @@ export class WllamaEngine implements Engine<'chat'> {
       const { prompt } = await this.#renderer.open(job, this.#imageMarker, signal);
       refuseOversizedText(prompt, this.facts.contextLength);
       this.#checkMarkers(prompt, images);
-      const promptImages = this.#promptImages(prompt, images);
-      const complete: CompleteWhole = async (fields) => {
+      const complete: CompleteWhole = async (after, fields) => {
         const chunks: Chunk[] = [];
-        await this.#scheduler.run(fields, (chunk) => chunks.push(chunk), signal, undefined, promptImages);
+        const request = { ...fields, prompt: prompt + after };
+        const promptImages = this.#promptImages(request.prompt, images);
+        await this.#scheduler.run(request, (chunk) => chunks.push(chunk), signal, undefined, promptImages);
         return chunks;
       };
-      return await scoreLabels(complete, prompt, labels);
+      return await scoreLabels(complete, labels);
     } catch (error) {
       signal.throwIfAborted();
       throw this.#translate(error, job);

@@ -2,6 +2,7 @@ import type { Row } from '../row.ts';
 import { calls } from './calls.ts';
 import { decode, decodePackage, decodePlain, firstToken, prefill, prefillPackage } from './chat-rows.ts';
 import { batching, besidePrefill, choices, interleaved, turns } from './concurrency-rows.ts';
+import { decisions } from './decision-rows.ts';
 import { concurrent, mixed, mixedInt8, short } from './embedding-rows.ts';
 import { gaps } from './gaps-row.ts';
 import { inFlight } from './in-flight.ts';
@@ -21,6 +22,7 @@ const measurements = {
   turns,
   interleaved,
   choices,
+  decisions,
   short,
   mixed,
   mixedInt8,

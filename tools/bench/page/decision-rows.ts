@@ -1,0 +1,158 @@
+import { quotients, type Row } from '../row.ts';
+import { CHAT_MODEL, EMBEDDING_MODEL, openai } from './engines.ts';
+
+/** About 20 tokens; `salt` keeps it out of the prompt cache. */
+const note = (salt: string): string =>
+  `Ticket ${salt}. The cups that I ordered came broken. I want my money back.`;
+/** About 200 tokens. */
+const mail = (salt: string): string => `Ticket ${salt}. Hello, two weeks ago I ordered a coffee machine and a
+set of four cups in your shop. The parcel came on Tuesday, but one of the cups was broken, and the machine makes a loud
+noise as soon as I switch it on. I have tried another socket, cleaned the tank and read the manual from the first page to
+the last, without any success. Your hotline kept me waiting for forty minutes, and then the line went dead. I have been a
+customer for six years and have never had such trouble before. I need the machine for a family party on Saturday, when
+about twenty guests are coming to our house. Could you please send me a new one before then, or give me my money back?
+If the driver comes in the morning, he can take the broken machine with him. I am at home until eleven, and my neighbour
+Mrs Miller is there all day. Please let me know by mail what you are going to do. Kind regards, Paul`;
+
+interface Question {
+  type: 'predicate' | 'choice' | 'score';
+  instructions: string;
+  choices?: { value: string }[];
+  levels?: { label: string }[];
+}
+
+const choice = (instructions: string, ...values: string[]): Question => ({
+  type: 'choice',
+  instructions,
+  choices: values.map((value) => ({ value })),
+});
+const predicate = (instructions: string): Question => ({ type: 'predicate', instructions });
+const score = (instructions: string, ...labels: string[]): Question => ({
+  type: 'score',
+  instructions,
+  levels: labels.map((label) => ({ label })),
+});
+const QUESTIONS = [
+  choice('What is this mail about?', 'delivery', 'payment', 'repair', 'praise'),
+  choice('What is the sentiment of this mail?', 'positive', 'negative'),
+  choice('In which language is this mail written?', 'English', 'German', 'French', 'Spanish'),
+  choice('Who should answer this mail?', 'customer service', 'sales', 'the workshop'),
+  predicate('The writer asks for a refund.'),
+  predicate('The writer is a new customer.'),
+  predicate('Something is broken.'),
+  predicate('The mail names a date.'),
+  score('How urgent is this mail?', 'low', 'normal', 'high'),
+  score('How angry is the writer?', 'calm', 'annoyed', 'furious'),
+];
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+async function timeDecisions(model: string, input: string, questions: Question[]): Promise<number> {
+  const client = await openai();
+  return timed(() => client.post('/decisions', { body: { model, input, questions } }));
+}
+
+const labelsOf = ({ choices, levels }: Question): string[] =>
+  choices?.map(({ value }) => value) ?? levels?.map(({ label }) => label) ?? ['true', 'false'];
+
+/** One field a question, each an enum. */
+async function timeChat(input: string, questions: Question[]): Promise<number> {
+  const client = await openai();
+  const names = questions.map((_, index) => `q${index + 1}`);
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(
+      questions.map((question, index) => [names[index], { enum: labelsOf(question) }]),
+    ),
+    required: names,
+    additionalProperties: false,
+  };
+  const asked = questions.map(
+    (question, index) =>
+      `${names[index]}: ${question.instructions} Answer with one of: ${labelsOf(question).join(', ')}.`,
+  );
+  return timed(() =>
+    client.chat.completions.create({
+      model: CHAT_MODEL,
+      messages: [{ role: 'user', content: `${input}\n\n${asked.join('\n')}` }],
+      temperature: 0,
+      response_format: { type: 'json_schema', json_schema: { name: 'labels', schema, strict: true } },
+    }),
+  );
+}
+
+export async function decisions(rounds: number): Promise<Row[]> {
+  const times: Record<string, number[]> = {};
+  const add = async (name: string, timing: Promise<number>): Promise<void> => {
+    (times[name] ??= []).push(await timing);
+  };
+  const of = (name: string): number[] => times[name] ?? [];
+  const detail = (...names: string[]) => Object.fromEntries(names.map((name) => [`${name}, ms`, of(name)]));
+  const [first] = QUESTIONS;
+  if (!first) throw new Error('there are no questions');
+
+  await timeDecisions(CHAT_MODEL, 'warm', QUESTIONS);
+  await timeDecisions(EMBEDDING_MODEL, 'warm', [first]);
+  await timeChat('warm', [first]);
+  for (let round = 0; round < rounds; round++) {
+    const at = round % QUESTIONS.length;
+    const question = QUESTIONS.slice(at, at + 1);
+    const unknown = (salt: string): Question[] =>
+      QUESTIONS.map((each) => ({ ...each, instructions: `${salt} ${round}: ${each.instructions}` }));
+    await add('one', timeDecisions(CHAT_MODEL, mail(`a${round}`), question));
+    await add('ten', timeDecisions(CHAT_MODEL, mail(`b${round}`), QUESTIONS));
+    await add('one new', timeDecisions(CHAT_MODEL, mail(`c${round}`), unknown('First').slice(at, at + 1)));
+    await add('ten new', timeDecisions(CHAT_MODEL, mail(`d${round}`), unknown('Second')));
+    await add('chat of ten', timeChat(mail(`e${round}`), QUESTIONS));
+    await add('chat', timeChat(note(`f${round}`), [first]));
+    await add('decision', timeDecisions(CHAT_MODEL, note(`g${round}`), [first]));
+    await add('by embeddings', timeDecisions(EMBEDDING_MODEL, note(`h${round}`), [first]));
+  }
+  return [
+    {
+      name: 'ten decisions about a text of 200 tokens ÷ one',
+      measures:
+        'Four choices, four predicates and two scores in one request, against one of them. Each text is a new one; the questions have been asked about another text before.',
+      unit: 'ratio',
+      values: quotients(of('ten'), of('one')),
+      goal: { atMost: 2.5 },
+      detail: detail('ten', 'one'),
+    },
+    {
+      name: 'ten decisions that are asked for the first time ÷ one',
+      measures: 'The same with new questions: their labels are scored without an input, too.',
+      unit: 'ratio',
+      values: quotients(of('ten new'), of('one new')),
+      goal: { atMost: 2.5 },
+      detail: detail('ten new', 'one new'),
+    },
+    {
+      name: 'a chat with a schema ÷ a decision',
+      measures:
+        'A choice of four labels about a text of 20 tokens by SmolLM2: as JSON from a chat with an `enum`, against a decision.',
+      unit: 'ratio',
+      values: quotients(of('chat'), of('decision')),
+      goal: { atLeast: 3 },
+      detail: detail('chat', 'decision'),
+    },
+    {
+      name: 'a chat with a schema ÷ a decision by embeddings',
+      measures: 'The same, against a decision of the embedding model.',
+      unit: 'ratio',
+      values: quotients(of('chat'), of('by embeddings')),
+      goal: { atLeast: 3 },
+      detail: detail('chat', 'by embeddings'),
+    },
+    {
+      name: 'a chat with a schema of ten fields ÷ ten decisions',
+      measures: 'The ten questions about the text of 200 tokens, in one chat and in one decision of SmolLM2.',
+      unit: 'ratio',
+      values: quotients(of('chat of ten'), of('ten')),
+      detail: detail('chat of ten', 'ten'),
+    },
+  ];
+}
