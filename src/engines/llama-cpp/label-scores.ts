@@ -4,6 +4,9 @@ import type { Chunk, LlamaTimings } from './completion-format.ts';
 /** Added to the logits of the labels' tokens: all other tokens come after them. */
 const BIAS = 100;
 
+/** Log probability of a token whose probability is too small for llama.cpp's numbers. */
+const LEAST = -100;
+
 /** Runs one request that is not streamed, for the prompt and `after`. */
 export type CompleteWhole = (after: string, fields: Record<string, unknown>) => Promise<Chunk[]>;
 
@@ -26,7 +29,7 @@ export async function scoreLabels(complete: CompleteWhole, labels: readonly stri
   const tokens = (tokensOf(read)[0]?.top_probs ?? []).map(({ token, bytes, prob }) => ({
     bytes: bytes ?? [...encoder.encode(token)],
     // Of the labels' tokens alone, whose sum is the same for all labels.
-    logprob: Math.log(prob),
+    logprob: Math.max(LEAST, Math.log(prob)),
   }));
   const firsts = labels.map((label) => longestStart(tokens, encoder.encode(label)));
   const isComplete = firsts.every((first) => first !== undefined);
@@ -83,7 +86,7 @@ async function scoreRest(complete: CompleteWhole, label: string, at: number): Pr
     for (const { token, bytes: own, logprob } of tokensOf(forced)) {
       end += (own ?? encoder.encode(token)).length;
       if (end <= at) continue;
-      sum += logprob;
+      sum += Math.max(LEAST, logprob);
       at = end;
       break;
     }

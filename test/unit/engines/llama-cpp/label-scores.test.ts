@@ -93,6 +93,14 @@ test('where the first token of a label is unknown, all tokens of all labels are 
   expect(await scored(complete, 'ab', 'b')).toEqual([-3, -2]);
 });
 
+test('a token whose probability is zero has a finite score', async () => {
+  const { complete } = server([
+    [' yes', -1],
+    [' no', -Infinity],
+  ]);
+  expect(await scored(complete, ' yes', ' no')).toEqual([-1, -100]);
+});
+
 test('a label is escaped in the grammar', async () => {
   const grammar = String.raw`root ::= "a\"\\\x0ab"`;
   const { complete } = server([], { [`|${grammar}`]: [['a"\\\nb', -3]] });
