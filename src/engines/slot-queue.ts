@@ -133,7 +133,8 @@ export class SlotQueue {
     const [first] = this.#waiting;
     if (!first || this.busy) return undefined;
     const others = [...this.#runners].some(({ claim }) => !claim.onPause);
-    return first.claim.onPause && others && this.#yielding.length > 0 ? undefined : first;
+    const mustWait = first.claim.onPause && others && this.#yielding.length > 0;
+    return mustWait && this.#slots < Infinity ? undefined : first;
   }
 
   /** Running jobs that give way, the one that began first at the end. */
@@ -143,6 +144,7 @@ export class SlotQueue {
 
   /** Jobs to pause: beside others all that give way but one, and that one too where it has the last slot. */
   get #excess(): Runner[] {
+    if (this.#slots === Infinity) return [];
     const isWaiting = this.#waiting.some(({ claim }) => !claim.onPause);
     if (!isWaiting && ![...this.#runners].some(({ claim }) => !claim.onPause)) return [];
     return isWaiting && this.#yielding.length <= 1 ? this.#yielding : this.#yielding.slice(0, -1);

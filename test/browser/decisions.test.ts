@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
+import { crash, engineOf } from './lifetime/support/kill.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
 
@@ -30,8 +31,8 @@ interface Decision {
   usage: { input_tokens: number; input_tokens_details: { cached_tokens: number } };
 }
 
-const decide = (body: Record<string, unknown>): Promise<Decision> =>
-  page.evaluate(
+const decide = (body: Record<string, unknown>, tab = page): Promise<Decision> =>
+  tab.evaluate(
     async ([apiKey, request]) => {
       const response = await fetch('/v1/decisions', {
         method: 'POST',
@@ -92,4 +93,77 @@ test('an embedding model compares the input with the choices', async () => {
   ];
   const { answers } = await decide({ model: 'jade-mole-4', input: 'Fry the onions in butter.', questions });
   expect(answers[0]?.choice).toBe('food');
+});
+
+const many = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    type: 'choice',
+    instructions: `Which of these is number ${index}?`,
+    choices: ['first one', 'second one', 'third one'].map((value) => ({ value })),
+  }));
+
+test('four large decisions leave room for a short chat', async () => {
+  const ended: string[] = [];
+  const large = ['a', 'b', 'c', 'd'].map(async (name) => {
+    await decide({ input: `${name}: ${input}`, questions: many(9) });
+    ended.push(name);
+  });
+  await expect.poll(runningJobs).toBe(4);
+  await page.evaluate(async (apiKey) => {
+    const messages = [{ role: 'user' as const, content: 'Hi' }];
+    await window
+      .client(apiKey)
+      .chat.completions.create({ model: 'amber-phoenix-4', messages, max_tokens: 2 });
+  }, key);
+  expect(ended).toEqual([]);
+  await Promise.all(large);
+});
+
+const runningJobs = (): Promise<number> =>
+  page.evaluate(async () => {
+    const { models } = await (await window.localtext).status();
+    return models.find(({ id }) => id === 'amber-phoenix-4')?.running ?? 0;
+  });
+
+/** Counts the answered questions that the engine of a tab tells of. */
+const countAnswers = async (leader: Page): Promise<() => Promise<number>> => {
+  const engine = engineOf(leader);
+  if (!engine) throw new Error('this tab has no engine');
+  await engine.evaluate(() => {
+    const counting = self as unknown as { answered: number };
+    counting.answered = 0;
+    const { postMessage } = MessagePort.prototype;
+    MessagePort.prototype.postMessage = function (this: MessagePort, ...given: unknown[]) {
+      const [message] = given as [{ type?: string; event?: { type: string } }];
+      if (message.type === 'event' && message.event?.type === 'delta') counting.answered++;
+      Reflect.apply(postMessage, this, given);
+    };
+  });
+  return () => engine.evaluate(() => (self as unknown as { answered: number }).answered);
+};
+
+test('the next tab continues with the first question without an answer, where the leading one crashes', async () => {
+  const { page: leader } = await openPage(context, siteUrl);
+  const { page: heir } = await openPage(context, siteUrl);
+  // The first tab's process has the service worker, which a crash would end, too.
+  await page.close();
+  const leads = (tab: Page): Promise<boolean> =>
+    tab.evaluate(async () => (await (await window.localtext).status()).leader);
+  await expect.poll(() => leads(leader)).toBe(true);
+  const questions = many(12);
+  const whole = await decide({ input, questions }, heir);
+  const answered = await countAnswers(leader);
+  const deciding = decide({ input, questions }, heir);
+  await expect.poll(answered, { interval: 20 }).toBeGreaterThan(3);
+  const counting = heir
+    .waitForEvent('worker', (worker) => engineOf(heir) === worker)
+    .then(() => countAnswers(heir));
+  await crash(leader);
+  const { answers, usage } = await deciding;
+  const chosen = (decision: Decision) => decision.answers.map(({ choice: value }) => value);
+  expect(chosen({ answers, usage })).toEqual(chosen(whole));
+  expect(usage.input_tokens).toBe(whole.usage.input_tokens);
+  const computed = await (await counting)();
+  expect(computed).toBeGreaterThan(0);
+  expect(computed).toBeLessThanOrEqual(questions.length - 3);
 });

@@ -35,8 +35,15 @@ export class JobPaused extends Error {}
 /** Tokens of a reply that is short enough to run to its end. */
 const SHORT_REPLY = 128;
 
-const givesWay = (job: Job, origin: Origin | undefined): boolean =>
-  job.kind === 'chat' && origin?.background === true && !((job.maxTokens ?? Infinity) <= SHORT_REPLY);
+/** Questions and answers of a decision that is short enough. */
+const SHORT_DECISION = 32;
+
+/** Whether the job lets others go first. A decision loses only the question under way. */
+function givesWay(job: Job, origin: Origin | undefined): boolean {
+  if (job.kind === 'decision')
+    return job.questions.reduce((sum, { options }) => sum + 1 + options.length, 0) > SHORT_DECISION;
+  return job.kind === 'chat' && origin?.background === true && !((job.maxTokens ?? Infinity) <= SHORT_REPLY);
+}
 
 export interface JobRequest<K extends Kind> {
   id: string;

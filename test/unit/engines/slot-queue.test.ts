@@ -106,3 +106,18 @@ test('a job that has given way keeps its slot for longer the next time', async (
     vi.useRealTimers();
   }
 });
+
+test('where all jobs run at once, none gives way', async () => {
+  vi.useFakeTimers();
+  try {
+    const queue = new SlotQueue(Infinity);
+    const { order, paused, enter } = entering(queue);
+    for (const name of ['a1', 'a2']) await enter(name, 'a', { yields: true });
+    await enter('b1', 'b');
+    await enter('a3', 'a', { yields: true });
+    await vi.runAllTimersAsync();
+    expect([order, paused]).toEqual([['a1', 'a2', 'b1', 'a3'], []]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
