@@ -1,12 +1,16 @@
+import { useId } from 'preact/hooks';
 import type { Answer, Question } from './decision-api.ts';
 
 /** Probabilities of one question's answers, as bars. */
 export function AnswerCard({ question, answer }: { question: Question; answer: Answer }) {
+  const id = useId();
   const rows = rowsOf(answer);
   const best = Math.max(...rows.map(({ probability }) => probability));
   return (
-    <section class="card stack">
-      <h2 class="decide-asked">{question.instructions}</h2>
+    <section class="card stack" aria-labelledby={id}>
+      <h2 class="decide-asked" id={id}>
+        {question.instructions}
+      </h2>
       {answer.type === 'refusal' && <p>The model declined to answer.</p>}
       <ul class="decide-bars">
         {rows.map(({ label, probability }) => (

@@ -1,13 +1,13 @@
 import './decide.css';
 import { useSignal } from '@preact/signals';
-import { announce } from '../announce.ts';
+import { useRef } from 'preact/hooks';
 import { chatModels } from '../client/model-facts.ts';
 import { EMBEDDING_MODEL, hueOf } from '../client/models.ts';
 import { SelectField, TextField } from '../components/field.tsx';
-import { LoadCard } from '../components/load-card.tsx';
-import { duration, messageOf, plural } from '../format.ts';
+import { RunRow, useRun } from '../components/run-row.tsx';
+import { duration, plural } from '../format.ts';
 import { AnswerCard } from './answer-card.tsx';
-import { decide, type Decided } from './decision-api.ts';
+import { decide } from './decision-api.ts';
 import { type Draft, draft, isComplete, toQuestion } from './drafts.ts';
 import { EXAMPLES } from './examples.ts';
 import { QuestionEditor } from './question-editor.tsx';
@@ -16,26 +16,12 @@ export function DecideView() {
   const model = useSignal(EMBEDDING_MODEL);
   const text = useSignal(EXAMPLES[0].text);
   const drafts = useSignal<Draft[]>(EXAMPLES[0].questions());
-  const busy = useSignal<AbortController | null>(null);
-  const problem = useSignal<string | null>(null);
-  const result = useSignal<Decided | null>(null);
-  const decided = result.value;
-
-  const run = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    const controller = new AbortController();
-    busy.value = controller;
-    problem.value = null;
-    try {
-      const questions = drafts.value.map(toQuestion);
-      result.value = await decide(model.value, text.value, questions, controller.signal);
-      announce(`${plural(questions.length, 'question')} answered.`);
-    } catch (error) {
-      if (!controller.signal.aborted) problem.value = messageOf(error);
-    } finally {
-      busy.value = null;
-    }
-  };
+  const run = useRun(
+    (signal) => decide(model.value, text.value, drafts.value.map(toQuestion), signal),
+    ({ questions }) => `${plural(questions.length, 'question')} answered.`,
+  );
+  const adder = useRef<HTMLButtonElement>(null);
+  const decided = run.result.value;
   const replace = (changed: Draft): void => {
     drafts.value = drafts.value.map((each) => (each.id === changed.id ? changed : each));
   };
@@ -55,14 +41,14 @@ export function DecideView() {
             onClick={() => {
               text.value = sample;
               drafts.value = questions();
-              result.value = null;
+              run.result.value = null;
             }}
           >
             {name}
           </button>
         ))}
       </div>
-      <form class="card stack" onSubmit={(event) => void run(event)}>
+      <form class="card stack" onSubmit={(event) => void run.start(event)}>
         <SelectField
           label="Model"
           value={model.value}
@@ -70,7 +56,7 @@ export function DecideView() {
           hint={
             model.value === EMBEDDING_MODEL
               ? 'Compares the text with the choices and their descriptions.'
-              : ''
+              : 'Scores each choice as the answer, without its description.'
           }
           onChange={(id) => (model.value = id)}
         />
@@ -83,39 +69,31 @@ export function DecideView() {
             onChange={replace}
             onRemove={
               drafts.value.length > 1
-                ? () => (drafts.value = drafts.value.filter(({ id }) => id !== each.id))
+                ? () => {
+                    drafts.value = drafts.value.filter(({ id }) => id !== each.id);
+                    // The button that had the focus is gone.
+                    adder.current?.focus();
+                  }
                 : undefined
             }
           />
         ))}
-        <div class="row">
-          <button type="submit" class="button button-primary" disabled={busy.value !== null || !ready}>
-            Decide
-          </button>
+        <RunRow
+          run={run}
+          model={model.value}
+          label="Decide"
+          disabled={!ready}
+          figures={decided && `${plural(decided.tokens, 'token')} · ${duration(decided.ms)}`}
+        >
           <button
             type="button"
             class="button"
+            ref={adder}
             onClick={() => (drafts.value = [...drafts.value, draft('choice')])}
           >
             Add a question
           </button>
-          {busy.value && (
-            <button type="button" class="button" onClick={() => busy.value?.abort()}>
-              Stop
-            </button>
-          )}
-          {decided && !busy.value && (
-            <span class="figures">
-              {plural(decided.tokens, 'token')} · {duration(decided.ms)}
-            </span>
-          )}
-        </div>
-        <LoadCard model={model.value} />
-        {problem.value !== null && (
-          <p role="alert" class="error-text">
-            {problem.value}
-          </p>
-        )}
+        </RunRow>
       </form>
       {decided?.questions.map((question, index) => {
         const answer = decided.answers[index];

@@ -11,6 +11,11 @@ politics: Governments, elections, parties and laws
 technology: Computers, software, phones and the internet
 food: Cooking, recipes, meals and restaurants`;
 
+const URGENCY = `low: No answer is needed soon
+normal: An answer within some days is fine
+high: An answer is needed today
+critical: An emergency that cannot wait a minute`;
+
 const TOOL = `weather: Weather forecast and temperature
 calendar: Appointments and meetings
 translator: Translate words into another language
@@ -33,14 +38,14 @@ export const EXAMPLES: readonly [Example, ...Example[]] = [
     text: 'Fry the onions in butter until they are golden, then add the mushrooms and a glass of white wine.',
     questions: () => [
       draft('choice', 'What is the topic of this text?', TOPIC),
-      draft('choice', 'In which language is this text written?', 'English\nGerman\nFrench\nSpanish'),
+      draft('predicate', 'This text is a recipe.'),
     ],
   },
   {
     name: 'Message',
     text: 'The whole site is down and we lose thousands every minute. Help immediately!',
     questions: () => [
-      draft('score', 'How urgent is this message?', 'low\nnormal\nhigh\ncritical'),
+      draft('score', 'How urgent is this message?', URGENCY),
       draft('predicate', 'The writer asks for help.'),
     ],
   },

@@ -1,0 +1,70 @@
+import { type Signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { announce } from '../announce.ts';
+import { messageOf } from '../format.ts';
+import { LoadCard } from './load-card.tsx';
+
+export interface Run<T> {
+  busy: Signal<AbortController | null>;
+  problem: Signal<string | null>;
+  result: Signal<T | null>;
+  start(event: Event): Promise<void>;
+}
+
+/** State of a form that sends one request at a time. `done`: what is announced about its result. */
+export function useRun<T>(send: (signal: AbortSignal) => Promise<T>, done: (result: T) => string): Run<T> {
+  const busy = useSignal<AbortController | null>(null);
+  const problem = useSignal<string | null>(null);
+  const result = useSignal<T | null>(null);
+  const start = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const controller = new AbortController();
+    busy.value = controller;
+    problem.value = null;
+    try {
+      result.value = await send(controller.signal);
+      announce(done(result.value));
+    } catch (error) {
+      if (!controller.signal.aborted) problem.value = messageOf(error);
+    } finally {
+      busy.value = null;
+    }
+  };
+  return { busy, problem, result, start };
+}
+
+interface Props {
+  run: Pick<Run<unknown>, 'busy' | 'problem'>;
+  model: string;
+  label: string;
+  disabled: boolean;
+  figures: string | null;
+  /** More buttons. */
+  children?: ComponentChildren;
+}
+
+/** The buttons of such a form, and what becomes of its request. */
+export function RunRow({ run: { busy, problem }, model, label, disabled, figures, children }: Props) {
+  return (
+    <>
+      <div class="row">
+        <button type="submit" class="button button-primary" disabled={busy.value !== null || disabled}>
+          {label}
+        </button>
+        {children}
+        {busy.value && (
+          <button type="button" class="button" onClick={() => busy.value?.abort()}>
+            Stop
+          </button>
+        )}
+        {figures !== null && !busy.value && <span class="figures">{figures}</span>}
+      </div>
+      <LoadCard model={model} />
+      {problem.value !== null && (
+        <p role="alert" class="error-text">
+          {problem.value}
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,90 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { violations } from '../../support/axe.ts';
+import { launchWithWeights } from '../../support/stored-weights.ts';
+
+/** The playground's view for decisions, on real weights. */
+
+let context: BrowserContext;
+let page: Page;
+const pageErrors: string[] = [];
+
+beforeAll(async () => {
+  context = await launchWithWeights();
+  page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  page.on('pageerror', (error) => pageErrors.push(error.message));
+  await page.goto(`${inject('siteUrl')}/#/decide`);
+});
+
+afterAll(async () => {
+  await context.close();
+  expect(pageErrors).toEqual([]);
+});
+
+const button = (name: string) => page.getByRole('button', { name, exact: true });
+const answers = () => page.getByRole('region');
+const shares = async (): Promise<number[]> =>
+  (await answers().getByRole('listitem').allInnerTexts()).map((text) => Number(/(\d+) %/.exec(text)?.[1]));
+
+/** Behind an example, which removes earlier answers. */
+async function decide(): Promise<void> {
+  await button('Decide').click();
+  await answers().first().waitFor();
+}
+
+test('an example is answered with a bar for each choice, and axe finds no fault', async () => {
+  await button('Topic').click();
+  await decide();
+  await expect
+    .poll(() => page.locator('[role=status]').first().textContent())
+    .toContain('2 questions answered');
+  await expect(answers().count()).resolves.toBe(2);
+  const topic = page.getByRole('region', { name: 'What is the topic of this text?' });
+  await expect(topic.getByRole('listitem').first().innerText()).resolves.toMatch(/^sports\s+\d+ %$/);
+  await expect(topic.locator('.decide-best').innerText()).resolves.toMatch(/^food\s/);
+  const sum = (await shares()).reduce((total, share) => total + share, 0);
+  expect(Math.abs(sum - 200)).toBeLessThan(8);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    expect(await violations(page)).toEqual([]);
+  }
+});
+
+test('questions are added, removed and changed by the keyboard alone', async () => {
+  await button('Message').focus();
+  await page.keyboard.press('Enter');
+  // The answers belonged to another text.
+  await expect(answers().count()).resolves.toBe(0);
+  await button('Remove question 1').focus();
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('group', { name: /^Question \d/ }).count()).resolves.toBe(1);
+  await expect(page.evaluate(() => document.activeElement?.tagName)).resolves.not.toBe('BODY');
+  await button('Add a question').focus();
+  await page.keyboard.press('Enter');
+  const added = page.getByRole('group', { name: 'Question 2' });
+  await expect(button('Decide').isDisabled()).resolves.toBe(true);
+  await added.getByLabel('Type').selectOption('True or false');
+  await added.getByLabel('Statement').fill('The writer is calm.');
+  await added.getByLabel('Statement').press('Enter');
+  await page.getByRole('region', { name: 'The writer is calm.' }).waitFor();
+  await expect(answers().count()).resolves.toBe(2);
+});
+
+test('a chat model answers, too, and a score has its mean', async () => {
+  await button('Message').click();
+  await page.getByLabel('Model').selectOption('amber-phoenix-4');
+  await decide();
+  const urgency = page.getByRole('region', { name: 'How urgent is this message?' });
+  await expect(urgency.getByRole('listitem').count()).resolves.toBe(4);
+  await expect(urgency.getByText(/^mean [\d.]+ of 3$/).count()).resolves.toBe(1);
+  expect(await violations(page)).toEqual([]);
+});
+
+test('a choice twice is told as an error beside the button', async () => {
+  await button('Review').click();
+  await page.getByLabel('Choices').fill('same\nsame');
+  await button('Decide').click();
+  await expect(page.getByRole('alert').innerText()).resolves.toContain('questions[0].choices[1].value');
+});
