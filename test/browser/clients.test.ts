@@ -58,6 +58,40 @@ describe('the openai package', () => {
     expect(seen).toEqual({ chat: light, response: light });
   });
 
+  test('decisions.create of its version 7 answers typed questions', async () => {
+    const { answers, usage, model } = await page.evaluate(
+      (apiKey) => window.clients.openai7.decide(apiKey),
+      key,
+    );
+    expect(model).toBe('jade-mole-4');
+    expect(answers).toEqual([
+      {
+        type: 'choice',
+        name: 'topic',
+        choice: 'food',
+        confidence: expect.closeTo(1, 0) as number,
+        probabilities: [
+          { value: 'sports', probability: expect.any(Number) as number },
+          { value: 'food', probability: expect.any(Number) as number },
+        ],
+      },
+      { type: 'predicate', name: null, probability: expect.any(Number) as number },
+      {
+        type: 'score',
+        name: null,
+        score: expect.any(Number) as number,
+        confidence: expect.any(Number) as number,
+        probabilities: [
+          { label: 'low', value: 0, probability: expect.any(Number) as number },
+          { label: 'high', value: 1, probability: expect.any(Number) as number },
+        ],
+      },
+    ]);
+    expect(usage).toMatchObject({ output_tokens: 0, input_tokens: expect.any(Number) as number });
+    const refused = await page.evaluate((apiKey) => window.clients.openai7.refused(apiKey), key);
+    expect(refused).toEqual({ status: 400, param: 'questions[0].choices' });
+  });
+
   test('responses are streamed, gone on from, retrieved and deleted', async () => {
     const seen = await page.evaluate((apiKey) => window.clients.openai.responses(apiKey), key);
     expect(seen.types.slice(0, 4)).toEqual([

@@ -19,6 +19,7 @@ const PUBLISHED = [0.666, 0.1046, 0.1411];
 /** Of the first browser; the others are compared with it. */
 let firstText: string | null = null;
 let firstVectors: number[][] | null = null;
+let firstShares: number[] | null = null;
 
 const dot = (a: number[], b: number[]): number =>
   a.reduce((sum, value, index) => sum + value * (b[index] ?? NaN), 0);
@@ -74,6 +75,22 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     const [a = [], b = [], c = []] = vectors;
     for (const [index, similarity] of [dot(a, b), dot(a, c), dot(b, c)].entries())
       expect(similarity).toBeCloseTo(PUBLISHED[index] ?? NaN, 3);
+  });
+
+  test('decisions: the same probabilities of labels of one token and of several, by both models', async () => {
+    const choices = ['English', 'German', 'Brazilian Portuguese', 'Übersetzung', '客服'].map((value) => ({
+      value,
+    }));
+    const questions = [{ type: 'choice', instructions: 'In which language is this text written?', choices }];
+    const input = 'Die Kinder spielen im Garten hinter dem Haus.';
+    const shares: number[] = [];
+    for (const model of [CHAT, EMBEDDING]) {
+      const [found = []] = await tab.decide({ model, input, questions });
+      if (model === CHAT) expect(Math.max(...found)).toBe(found[1]);
+      shares.push(...found);
+    }
+    firstShares ??= shares;
+    for (const [index, share] of shares.entries()) expect(share).toBeCloseTo(firstShares[index] ?? NaN, 2);
   });
 
   test('after a reload both answer, and nothing is downloaded again', async () => {

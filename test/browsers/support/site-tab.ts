@@ -114,6 +114,24 @@ export class SiteTab {
     );
   }
 
+  /** Posts a decision. @returns the probabilities of its choices, a list a question */
+  decide(body: object): Promise<number[][]> {
+    return this.#tab.evaluate(
+      async ([apiKey, request]) => {
+        const response = await fetch('/v1/decisions', {
+          method: 'POST',
+          headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+          body: JSON.stringify(request),
+        });
+        const text = await response.text();
+        if (!response.ok) throw new Error(text);
+        const { answers } = JSON.parse(text) as { answers: { probabilities: { probability: number }[] }[] };
+        return answers.map(({ probabilities }) => probabilities.map(({ probability }) => probability));
+      },
+      [this.#key, body] as const,
+    );
+  }
+
   epoch(): Promise<string> {
     return this.#tab.evaluate(async () => (await window.lifetime.handle().status()).epoch);
   }
