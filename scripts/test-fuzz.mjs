@@ -1,4 +1,5 @@
-// The long run of test/fuzz: npm run test:fuzz -- --requests 10000 --answers 2000 --forms 2000 --parts 2000 --images 5000 --templates 2000 --seed 1; --only <index> sends one request of it.
+// The long run of test/fuzz: npm run test:fuzz -- --requests 10000 --answers 2000 --forms 2000 --parts 2000 --images 5000 --templates 2000 --seed 1; --only <index> sends one request of it,
+// --kind decision those of one kind.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,6 +14,7 @@ const { values } = parseArgs({
     templates: { type: 'string', default: '2000' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string' },
+    kind: { type: 'string' },
   },
 });
 const vitest = join('node_modules', '.bin', 'vitest');
@@ -33,6 +35,7 @@ const { status } = spawnSync(
       LOCALTEXT_FUZZ_SEED: values.seed,
       LOCALTEXT_FUZZ_MAX_P99_MS: '250',
       ...(values.only === undefined ? {} : { LOCALTEXT_FUZZ_ONLY: values.only }),
+      ...(values.kind === undefined ? {} : { LOCALTEXT_FUZZ_KIND: values.kind }),
     },
   },
 );

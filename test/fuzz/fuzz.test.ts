@@ -7,6 +7,7 @@ import { judge, MAX_P99_MS, MAX_WAIT_MS, percentile, type Outcome } from './outc
 const requests = Number(process.env['LOCALTEXT_FUZZ_REQUESTS'] ?? 100);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 const only = process.env['LOCALTEXT_FUZZ_ONLY'];
+const onlyKind = process.env['LOCALTEXT_FUZZ_KIND'];
 
 const LANES = 4;
 const BATCH = 100;
@@ -45,9 +46,8 @@ async function sendAll(key: string): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (let at = 0; at < chosen.length; at += BATCH) {
     const batch = chosen.slice(at, at + BATCH);
-    const run = ([apiKey, from, indices, lanes]: readonly [string, number, number[], number]) =>
-      window.fuzz.run(apiKey, from, indices, lanes);
-    outcomes.push(...(await page.evaluate(run, [key, seed, batch, LANES] as const)));
+    const args = [key, seed, batch, LANES, onlyKind] as const;
+    outcomes.push(...(await page.evaluate((given) => window.fuzz.run(...given), args)));
     if (outcomes.length % 1000 === 0) console.log(`${outcomes.length} requests`);
   }
   return outcomes;

@@ -1,5 +1,6 @@
 import { SAMPLING } from '../../src/jobs/sampling.ts';
 import { Random } from '../chaos/random.ts';
+import { hostileDecision } from './hostile-decision.ts';
 import { hostileSchema } from './hostile-schemas.ts';
 import { array, hostileValue, nested, poisoned, record, text, times } from './hostile-values.ts';
 
@@ -242,6 +243,13 @@ const KINDS: Record<string, { weight: number; make(random: Random, kind: string)
       return post(kind, CHAT, json({ ...baseOf(CHAT), tools, tool_choice: choice }));
     },
   },
+  decision: {
+    weight: 4,
+    make(random) {
+      const { kind, body } = hostileDecision(random);
+      return post(kind, DECISIONS, body);
+    },
+  },
   'long prompt': {
     weight: 2,
     make(random, kind) {
@@ -282,9 +290,10 @@ const KINDS: Record<string, { weight: number; make(random: Random, kind: string)
 
 const WEIGHT = Object.values(KINDS).reduce((sum, { weight }) => sum + weight, 0);
 
-/** The same for the same seed and index, whatever came before. */
-export function hostileRequest(seed: number, index: number): HostileRequest {
+/** The same for the same seed and index, whatever came before. @param only of this kind */
+export function hostileRequest(seed: number, index: number, only?: string): HostileRequest {
   const random = new Random(Math.imul(seed, 0x9e3779b1) + Math.imul(index, 0x85ebca6b));
+  if (only !== undefined && KINDS[only]) return KINDS[only].make(random, only);
   let at = random.below(WEIGHT);
   for (const [kind, { weight, make }] of Object.entries(KINDS)) {
     if (at < weight) return make(random, kind);

@@ -40,9 +40,9 @@ const fuzz = {
   runForms: (key: string, seed: number, indices: number[], lanes: number): Promise<Outcome[]> =>
     sendEach(key, indices, lanes, (index) => hostileForm(seed, index, clips)),
 
-  /** The requests of these indices, so many at once. */
-  run: (key: string, seed: number, indices: number[], lanes: number): Promise<Outcome[]> =>
-    sendEach(key, indices, lanes, (index) => hostileRequest(seed, index)),
+  /** The requests of these indices, so many at once; of one kind, where it is given. */
+  run: (key: string, seed: number, indices: number[], lanes: number, kind?: string): Promise<Outcome[]> =>
+    sendEach(key, indices, lanes, (index) => hostileRequest(seed, index, kind)),
 
   /** How long `GET /v1/models` took, asked every `interval` milliseconds until `stop` is set. */
   async watch(key: string, interval: number): Promise<number[]> {
