@@ -1,44 +1,22 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { ServerResponse } from 'node:http';
+import { beforeEach, expect, test } from 'vitest';
 
-// oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
-import 'fake-indexeddb/auto';
 import type { EngineClient } from '../../../../src/api/service-dependencies.ts';
-import type { CatalogModel } from '../../../../src/catalog/catalog.ts';
-import { parseCatalog } from '../../../../src/catalog/parse-catalog.ts';
-import { writeSettings } from '../../../../src/database/database.ts';
 import type { DecisionEvent, DecisionJob } from '../../../../src/jobs/decision.ts';
 import type { Job } from '../../../../src/jobs/kinds.ts';
-import { routedEngine } from '../../../../src/routing/routed-engine.ts';
-import { Servers } from '../../../../src/routing/servers.ts';
+import { upstreamModel } from '../../../support/upstream-model.ts';
 
-let server: Server;
-let answer: (response: ServerResponse) => void;
-let asked: { path: string; body: unknown }[];
+const upstream = upstreamModel({
+  kind: 'chat',
+  engine: 'wllama',
+  path: 'a.gguf',
+  theirName: 'gpt-6-luna',
+  read: (path, _, sent) => ({ path, body: JSON.parse(sent.toString()) as unknown }),
+});
 let onDevice: DecisionJob[];
 
-beforeEach(async () => {
-  await writeSettings('/', { catalog: undefined, prefer: undefined, upstreamKeys: undefined });
-  vi.spyOn(console, 'warn').mockReturnValue();
-  asked = [];
+beforeEach(() => {
   onDevice = [];
-  server = createServer(async (request, response) => {
-    const { url = '' } = request;
-    if (url === '/v1/models') return response.end('{}');
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    asked.push({ path: url, body: JSON.parse(Buffer.concat(chunks).toString()) });
-    return answer(response);
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-  server.closeAllConnections();
-  server.close();
 });
 
 const device: EngineClient = {
@@ -66,29 +44,7 @@ const job: DecisionJob = {
 
 /** Asks a model on a server, behind which there is one on the device. */
 async function decide(extra: Partial<DecisionJob> = {}): Promise<Extract<DecisionEvent, { type: 'done' }>> {
-  const { port } = server.address() as AddressInfo;
-  const common = { license: 'MIT', contextLength: 2048 };
-  const theirs = {
-    ...common,
-    engine: 'upstream',
-    name: 'theirs',
-    model: 'gpt-6-luna',
-    baseUrl: `http://127.0.0.1:${port}/v1`,
-    files: [],
-  };
-  const ours = {
-    ...common,
-    engine: 'wllama',
-    name: 'ours',
-    files: [{ path: 'a.gguf', bytes: 1, sha256: 'a'.repeat(64) }],
-  };
-  const catalog = parseCatalog({
-    ownedBy: 'us',
-    models: [{ id: 'm', kind: 'chat', created: 0, variants: [theirs, ours] }],
-  });
-  const [catalogModel] = catalog.models as [CatalogModel];
-  const servers = new Servers('/', () => undefined);
-  const engine = routedEngine(device, () => servers.targetsOf(catalogModel));
+  const { model: catalogModel, engine } = upstream.connect(device);
   const model = { id: 'm', kind: 'chat' as const, created: 0, ownedBy: 'us', defaults: {}, catalogModel };
   const request = { id: 'r', signal: new AbortController().signal, model };
   for await (const event of engine.run({ ...job, ...extra }, request))
@@ -100,7 +56,7 @@ const send = (told: unknown) => (response: ServerResponse) =>
   response.setHeader('content-type', 'application/json').end(JSON.stringify(told));
 
 test('a server gets the request as it is, under its own name of the model', async () => {
-  answer = send({
+  upstream.answer = send({
     model: 'gpt-6-luna',
     answers: [{ type: 'predicate', name: 'a', probability: 0.75 }],
     usage: { input_tokens: 9, input_tokens_details: { cached_tokens: 2 }, output_tokens: 0 },
@@ -110,11 +66,11 @@ test('a server gets the request as it is, under its own name of the model', asyn
     progress: { answers: [[0.75]], promptTokens: 9, cachedTokens: 2 },
     fingerprint: 'theirs-upstream',
   });
-  expect(asked).toEqual([{ path: '/v1/decisions', body: { ...body, model: 'gpt-6-luna' } }]);
+  expect(upstream.asked).toEqual([{ path: '/v1/decisions', body: { ...body, model: 'gpt-6-luna' } }]);
 });
 
 test('a refusal of the server is one', async () => {
-  answer = send({ answers: [{ type: 'refusal', name: 'a' }] });
+  upstream.answer = send({ answers: [{ type: 'refusal', name: 'a' }] });
   const { progress } = await decide();
   expect(progress.answers).toEqual([null]);
   expect(progress.promptTokens).toBeGreaterThan(0);
@@ -126,13 +82,13 @@ test.each([
   ['a probability above 1', { answers: [{ type: 'predicate', probability: 2 }] }],
   ['another shape', { choices: [] }],
 ])('the device answers after a server that sends %s', async (_, sent) => {
-  answer = send(sent);
+  upstream.answer = send(sent);
   expect((await decide()).fingerprint).toBe('device');
   expect(onDevice).toHaveLength(1);
 });
 
 test('a request for the device alone is sent to no server', async () => {
-  answer = send({});
+  upstream.answer = send({});
   expect((await decide({ deviceOnly: true })).fingerprint).toBe('device');
-  expect(asked).toEqual([]);
+  expect(upstream.asked).toEqual([]);
 });

@@ -1,52 +1,32 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { ServerResponse } from 'node:http';
+import { beforeEach, expect, test } from 'vitest';
 
-// oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
-import 'fake-indexeddb/auto';
 import type { EngineClient } from '../../../../src/api/service-dependencies.ts';
-import type { Job } from '../../../../src/jobs/kinds.ts';
-import type { CatalogModel } from '../../../../src/catalog/catalog.ts';
-import { parseCatalog } from '../../../../src/catalog/parse-catalog.ts';
-import { writeSettings } from '../../../../src/database/database.ts';
-import type { TranscriptionEvent, TranscriptionJob } from '../../../../src/jobs/transcription.ts';
-import { routedEngine } from '../../../../src/routing/routed-engine.ts';
 import { textOf } from '../../../../src/api/transcriptions/transcript-formats.ts';
-import { Servers } from '../../../../src/routing/servers.ts';
+import type { CatalogModel } from '../../../../src/catalog/catalog.ts';
+import type { Job } from '../../../../src/jobs/kinds.ts';
+import type { TranscriptionEvent, TranscriptionJob } from '../../../../src/jobs/transcription.ts';
+import { upstreamModel } from '../../../support/upstream-model.ts';
 
 type Answer = (response: ServerResponse) => void;
 
 const SOUND = new Uint8Array([82, 73, 70, 70, 0, 255, 13, 10]);
 const file = new File([SOUND], 'a.wav', { type: 'audio/wav' });
 
-let server: Server;
-let answer: Answer;
-let asked: { path: string; authorization: string | undefined; form: FormData }[];
+const upstream = upstreamModel({
+  kind: 'transcription',
+  engine: 'whisper',
+  path: 'a/b',
+  theirName: 'whisper-1',
+  async read(path, { authorization, 'content-type': type = '' }, body) {
+    const form = await new Response(body, { headers: { 'content-type': type } }).formData();
+    return { path, authorization, form };
+  },
+});
 let onDevice: TranscriptionJob[];
 
-beforeEach(async () => {
-  await writeSettings('/', { catalog: undefined, prefer: undefined, upstreamKeys: { theirs: 'secret' } });
-  vi.spyOn(console, 'warn').mockReturnValue();
-  asked = [];
+beforeEach(() => {
   onDevice = [];
-  server = createServer(async (request, response) => {
-    const { url = '', headers } = request;
-    if (url === '/v1/models') return response.end('{}');
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const type = { 'content-type': headers['content-type'] ?? '' };
-    const form = await new Response(Buffer.concat(chunks), { headers: type }).formData();
-    asked.push({ path: url, authorization: headers.authorization, form });
-    return answer(response);
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-  server.closeAllConnections();
-  server.close();
 });
 
 const device: EngineClient = {
@@ -62,40 +42,8 @@ const device: EngineClient = {
 
 const entry = { id: 'm', kind: 'transcription' as const, created: 0, ownedBy: 'us', defaults: {} };
 
-/** A model on a server, and behind it one on the device. */
-function models(route?: NonNullable<CatalogModel['route']>): EngineClient {
-  const { port } = server.address() as AddressInfo;
-  const common = { license: 'MIT', contextLength: 448 };
-  const catalog = parseCatalog({
-    ownedBy: 'us',
-    models: [
-      {
-        id: 'm',
-        kind: 'transcription',
-        created: 0,
-        ...(route && { route }),
-        variants: [
-          {
-            ...common,
-            engine: 'upstream',
-            name: 'theirs',
-            model: 'whisper-1',
-            baseUrl: `http://127.0.0.1:${port}/v1`,
-            files: [],
-          },
-          {
-            ...common,
-            engine: 'whisper',
-            name: 'ours',
-            files: [{ path: 'a/b', bytes: 1, sha256: 'a'.repeat(64) }],
-          },
-        ],
-      },
-    ],
-  });
-  const known = new Servers('/', () => undefined);
-  return routedEngine(device, ({ id }) => known.targetsOf(catalog.models.find((each) => each.id === id)));
-}
+const models = (route?: NonNullable<CatalogModel['route']>): EngineClient =>
+  upstream.connect(device, route).engine;
 
 interface Asked {
   deltas: string[];
@@ -144,7 +92,7 @@ const events =
 test('the form is forwarded, with the key and the model’s name there', async () => {
   const segments = [{ start: 0, end: 1, text: 'Hello there.' }];
   const whole = { text: 'Hello there.', segments, usage: { input_tokens: 50, output_tokens: 4 }, x: 1 };
-  answer = json(whole);
+  upstream.answer = json(whole);
   const { last } = await ask(models(), {
     language: 'de',
     temperature: 0.5,
@@ -155,7 +103,7 @@ test('the form is forwarded, with the key and the model’s name there', async (
     transcript: { answer: whole },
     usage: { promptTokens: 50, completionTokens: 4 },
   });
-  const [{ path, authorization, form } = { form: new FormData() }] = asked;
+  const [{ path, authorization, form } = { form: new FormData() }] = upstream.asked;
   expect([path, authorization]).toEqual(['/v1/audio/transcriptions', 'Bearer secret']);
   expect([...form].filter(([, value]) => typeof value === 'string')).toEqual([
     ['language', 'de'],
@@ -169,12 +117,12 @@ test('the form is forwarded, with the key and the model’s name there', async (
   const sent = form.get('file') as File;
   expect([sent.name, new Uint8Array(await sent.arrayBuffer())]).toEqual(['a.wav', SOUND]);
   await ask(models(), { task: 'translate' });
-  expect(asked[1]?.path).toBe('/v1/audio/translations');
-  expect(asked[1]?.form.get('response_format')).toBe('json');
+  expect(upstream.asked[1]?.path).toBe('/v1/audio/translations');
+  expect(upstream.asked[1]?.form.get('response_format')).toBe('json');
 });
 
 test('a stream is passed on as its events come', async () => {
-  answer = events(
+  upstream.answer = events(
     { type: 'transcript.text.delta', delta: 'Hello' },
     { type: 'something.else' },
     { type: 'transcript.text.delta', delta: ' there.' },
@@ -187,7 +135,7 @@ test('a stream is passed on as its events come', async () => {
 });
 
 test('a server that does not stream gives the whole text', async () => {
-  answer = json({ text: 'Hello.' });
+  upstream.answer = json({ text: 'Hello.' });
   expect(await ask(models(), { stream: true })).toMatchObject({ deltas: [], text: 'Hello.' });
 });
 
@@ -199,12 +147,12 @@ test.each<[string, Answer, Partial<TranscriptionJob>]>([
   ['sends no times', json({ text: 'Hello.' }), { times: ['segment'] }],
   ['ends its stream before any text', events({ type: 'something.else' }), { stream: true }],
 ])('where the server %s, the device answers, and the next file too', async (_, fault, more) => {
-  answer = fault;
+  upstream.answer = fault;
   const engine = models();
   expect((await ask(engine, more)).text).toBe('by the device');
   expect((await ask(engine, more)).text).toBe('by the device');
   // The second request had not to ask the server.
-  expect(asked).toHaveLength(1);
+  expect(upstream.asked).toHaveLength(1);
   expect(onDevice.map(({ variants }) => variants)).toEqual([['ours'], ['ours']]);
 });
 
@@ -213,26 +161,29 @@ test.each([
   ['more than the text has', 1_000_000],
 ])('a usage that tells %s is estimated', async (_, output) => {
   const text = 'word '.repeat(5000);
-  answer = json({ text: output === 0 ? text : 'hi', usage: { input_tokens: 1, output_tokens: output } });
+  upstream.answer = json({
+    text: output === 0 ? text : 'hi',
+    usage: { input_tokens: 1, output_tokens: output },
+  });
   const { last } = await ask(models());
   expect(last).toMatchObject({ usage: { completionTokens: output === 0 ? 6250 : 1 } });
 });
 
 test('deltas without text are no answer: the deadline goes on, and the device may answer', async () => {
   const empty = Array.from({ length: 50 }, () => ({ type: 'transcript.text.delta', delta: '' }));
-  answer = events(...empty);
+  upstream.answer = events(...empty);
   expect((await ask(models(), { stream: true })).text).toBe('by the device');
 });
 
 test('a 400 of the server is passed on', async () => {
-  answer = json({ error: { message: 'language is not known', param: 'language' } }, 400);
+  upstream.answer = json({ error: { message: 'language is not known', param: 'language' } }, 400);
   await expect(ask(models())).rejects.toMatchObject({
     wire: { status: 400, param: 'language', message: 'language is not known' },
   });
 });
 
 test('a stream that breaks off after its first text is an error', async () => {
-  answer = events({ type: 'transcript.text.delta', delta: 'Hello' });
+  upstream.answer = events({ type: 'transcript.text.delta', delta: 'Hello' });
   await expect(ask(models(), { stream: true })).rejects.toMatchObject({
     wire: { code: 'upstream_failed' },
   });
@@ -240,8 +191,8 @@ test('a stream that breaks off after its first text is an error', async () => {
 });
 
 test('no server gets a file that must stay on the device, or that the device is asked for first', async () => {
-  answer = json({ text: 'Hello.' });
+  upstream.answer = json({ text: 'Hello.' });
   expect((await ask(models(), { deviceOnly: true })).text).toBe('by the device');
   expect((await ask(models('device-first'))).text).toBe('by the device');
-  expect(asked).toEqual([]);
+  expect(upstream.asked).toEqual([]);
 });

@@ -1,0 +1,78 @@
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, vi } from 'vitest';
+
+// oxlint-disable-next-line import/no-unassigned-import -- gives Node a database
+import 'fake-indexeddb/auto';
+import type { EngineClient } from '../../src/api/service-dependencies.ts';
+import type { CatalogModel } from '../../src/catalog/catalog.ts';
+import { parseCatalog } from '../../src/catalog/parse-catalog.ts';
+import { writeSettings } from '../../src/database/database.ts';
+import { routedEngine } from '../../src/routing/routed-engine.ts';
+import { Servers } from '../../src/routing/servers.ts';
+
+interface Options<A> {
+  kind: CatalogModel['kind'];
+  /** Engine of the variant on the device, and the path of its file. */
+  engine: string;
+  path: string;
+  /** The model's name on the server. */
+  theirName: string;
+  /** What `asked` keeps of a request. */
+  read(path: string, headers: IncomingHttpHeaders, body: Buffer<ArrayBuffer>): A | Promise<A>;
+}
+
+export interface UpstreamModel<A> {
+  asked: A[];
+  answer(response: ServerResponse): void;
+  /** The model, and an engine that asks the server first, unless `route` says otherwise. */
+  connect(
+    device: EngineClient,
+    route?: NonNullable<CatalogModel['route']>,
+  ): { model: CatalogModel; engine: EngineClient };
+}
+
+/** For the tests of one file: the model `m` on a server, with the key `secret`, and behind it on the device. */
+export function upstreamModel<A>({ kind, engine, path, theirName, read }: Options<A>): UpstreamModel<A> {
+  let server: Server;
+  const lent: UpstreamModel<A> = {
+    asked: [],
+    answer: (response) => response.end(),
+    connect(device, route) {
+      const { port } = server.address() as AddressInfo;
+      const common = { license: 'MIT', contextLength: 2048 };
+      const baseUrl = `http://127.0.0.1:${port}/v1`;
+      const theirs = { ...common, engine: 'upstream', name: 'theirs', model: theirName, baseUrl, files: [] };
+      const ours = { ...common, engine, name: 'ours', files: [{ path, bytes: 1, sha256: 'a'.repeat(64) }] };
+      const { models } = parseCatalog({
+        ownedBy: 'us',
+        models: [{ id: 'm', kind, created: 0, ...(route && { route }), variants: [theirs, ours] }],
+      });
+      const [model] = models as [CatalogModel];
+      const servers = new Servers('/', () => undefined);
+      return { model, engine: routedEngine(device, () => servers.targetsOf(model)) };
+    },
+  };
+  beforeEach(async () => {
+    await writeSettings('/', { catalog: undefined, prefer: undefined, upstreamKeys: { theirs: 'secret' } });
+    vi.spyOn(console, 'warn').mockReturnValue();
+    lent.asked = [];
+    server = createServer(async (request, response) => {
+      const { url = '', headers } = request;
+      if (url === '/v1/models') return response.end('{}');
+      const chunks: Buffer<ArrayBuffer>[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer<ArrayBuffer>);
+      lent.asked.push(await read(url, headers, Buffer.concat(chunks)));
+      return lent.answer(response);
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+    server.closeAllConnections();
+    server.close();
+  });
+  return lent;
+}
