@@ -1,6 +1,7 @@
 // How often the smallest chat model answers correctly, with and without its template's own text; `-- --weights q8_0` for
 // the file of earlier versions. `-- --speech`: word errors of the speech model, beside faster-whisper's; it needs Python 3.11 and espeak-ng.
-// `-- --decisions`: /v1/decisions on labelled texts; `--texts 3` takes a third of them.
+// `-- --decisions`: /v1/decisions on labelled texts; `--texts 3` takes a third of them, `--methods chat` those whose names begin
+// so, and `--gguf model.gguf` a larger model of yours instead of the smallest one.
 import { parseArgs } from 'node:util';
 import { runnerImport } from 'vite';
 
@@ -10,11 +11,14 @@ const { values } = parseArgs({
     speech: { type: 'boolean', default: false },
     decisions: { type: 'boolean', default: false },
     texts: { type: 'string', default: '1' },
+    methods: { type: 'string', default: '' },
+    gguf: { type: 'string' },
   },
 });
 const load = async (path) =>
   (await runnerImport(`/tools/bench/quality/${path}.ts`, { configFile: false, logLevel: 'warn' })).module;
 if (values.speech) await (await load('speech/run')).measureSpeech();
-else if (values.decisions) await (await load('decisions/run')).measureDecisions(Number(values.texts));
+else if (values.decisions)
+  await (await load('decisions/run')).measureDecisions({ ...values, step: Number(values.texts) });
 else await (await load('run')).measureQuality(values.weights);
 process.exit(0);

@@ -1,10 +1,6 @@
-import { build } from 'vite';
-
 import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
-import { launch } from '../../../test/support/launch.ts';
-import { pullTestWeights } from '../../../test/support/pull-test-weights.ts';
-import { StaticSite } from '../../../test/support/static-site.ts';
+import { withQualityPage } from './quality-page.ts';
 import { cities, moods, questions } from './questions.ts';
 
 /** The smallest chat model alone, in the weights that are asked for, twice: as it is, and with its template's own text. */
@@ -24,14 +20,7 @@ function catalogOf(weights: string): Catalog {
 
 /** Greedy answers of both, and how many are correct. */
 export async function measureQuality(weights: string): Promise<void> {
-  await pullTestWeights();
-  await build({ mode: 'browser-tests', logLevel: 'warn' });
-  const site = await StaticSite.start();
-  const context = await launch({ extraArgs: ['--disable-blink-features=WebGPU'] });
-  try {
-    const page = await context.newPage();
-    const options = encodeURIComponent(JSON.stringify({ catalog: catalogOf(weights) }));
-    await page.goto(`${site.url}/test-page.html#options=${options}`);
+  await withQualityPage(catalogOf(weights), async (page) => {
     const ask = (model: string, contents: readonly string[], more: object): Promise<string[]> =>
       page.evaluate(
         async ([id, texts, extra]) => {
@@ -99,8 +88,5 @@ export async function measureQuality(weights: string): Promise<void> {
       for (const [index, [question, answer]] of questions.entries())
         if (!answer.test(plain[index] ?? '')) console.log(`  ${question} ${JSON.stringify(plain[index])}`);
     }
-  } finally {
-    await context.close();
-    await site.stop();
-  }
+  });
 }

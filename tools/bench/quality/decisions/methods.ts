@@ -70,6 +70,6 @@ const chat = (name: string, model: string): Method => ({
 
 export const METHODS: readonly Method[] = [
   decisions('decisions', 'amber-phoenix-4'),
-  decisions('decisions by embeddings', 'jade-mole-4'),
+  decisions('embeddings', 'jade-mole-4'),
   chat('chat with a schema', 'amber-phoenix-4'),
 ];
