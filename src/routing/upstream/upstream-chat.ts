@@ -7,10 +7,11 @@ import {
   type TokenLogprob,
 } from '../../jobs/chat.ts';
 import type { EngineEvent } from '../../api/service-dependencies.ts';
-import { ServiceError, unsupported } from '../../errors/service-error.ts';
+import { unsupported } from '../../errors/service-error.ts';
 import { chunkSchema, readUsage, tokensOfText } from './answer-schemas.ts';
 import { readEvents } from './read-events.ts';
 import type { z } from '../../util/zod.ts';
+import { runOnServer } from './run-on-server.ts';
 import { cutShort } from './upstream-failures.ts';
 import { toUpstreamRequest } from './upstream-request.ts';
 import type { UpstreamServer } from './upstream-server.ts';
@@ -31,16 +32,8 @@ type Chunk = z.output<typeof chunkSchema>;
 type Choice = NonNullable<Chunk['choices']>[number];
 type Logprobs = NonNullable<NonNullable<Choice['logprobs']>['content']>;
 
-/**
- * One chat on a server. `accepted` comes with the first token: until then the next variant can answer unseen.
- * @throws ServiceError; the signal's reason when aborted
- */
-export async function* upstreamChat(
-  server: UpstreamServer,
-  job: ChatJob,
-  signal: AbortSignal,
-): AsyncGenerator<EngineEvent, void, undefined> {
-  signal.throwIfAborted();
+/** One chat on a server. `accepted` comes with the first token: until then the next variant can answer unseen. */
+export const upstreamChat = runOnServer<ChatJob, EngineEvent>(async function* (server, job, signal) {
   if (job.countOnly)
     throw unsupported(
       'model',
@@ -48,27 +41,16 @@ export async function* upstreamChat(
     );
   const { path, body } = toUpstreamRequest(job, server.variant.model);
   const { firstTokenMs = FIRST_TOKEN_MS } = server.variant;
-  const left = new AbortController();
   const reply = new ReplyReader(server, job);
-  server.running++;
-  try {
-    yield { type: 'waiting', stage: 'checking' };
-    const response = await server.post(path, body, AbortSignal.any([signal, left.signal]), SILENCE_MS);
-    yield { type: 'waiting', stage: 'prefill', servedBy: server.fingerprint };
-    const pace = { firstMs: firstTokenMs, pauseMs: SILENCE_MS, noun: 'token', isProgress: hasToken };
-    for await (const chunk of readEvents(response, chunkSchema, pace, () => server.heard()))
-      yield* reply.read(chunk);
-    signal.throwIfAborted();
-    yield* reply.end();
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error instanceof ServiceError ? error : cutShort();
-  } finally {
-    server.running--;
-    // Leaving the loop early ends the server's work as well.
-    left.abort();
-  }
-}
+  yield { type: 'waiting', stage: 'checking' };
+  const response = await server.post(path, body, signal, SILENCE_MS);
+  yield { type: 'waiting', stage: 'prefill', servedBy: server.fingerprint };
+  const pace = { firstMs: firstTokenMs, pauseMs: SILENCE_MS, noun: 'token', isProgress: hasToken };
+  for await (const chunk of readEvents(response, chunkSchema, pace, () => server.heard()))
+    yield* reply.read(chunk);
+  signal.throwIfAborted();
+  yield* reply.end();
+});
 
 /** Turns a server's chunks into events, and counts what they hold. */
 class ReplyReader {

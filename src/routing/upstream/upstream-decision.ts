@@ -9,8 +9,7 @@ import * as z from '../../util/zod.ts';
 import { tokensOfText } from './answer-schemas.ts';
 import { readJson } from './read-answer.ts';
 import { brokeBound } from './upstream-failures.ts';
-import { askWhole, MAX_BODY_MS, SILENCE_MS } from './ask-whole.ts';
-import type { UpstreamServer } from './upstream-server.ts';
+import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 
 /** A probability with its value, on separate lines. */
 const BYTES_PER_OPTION = 2048;
@@ -39,18 +38,11 @@ const decisionSchema = z.object({
   ),
 });
 
-/**
- * Sends the request as the client wrote it, under the server's name of the model.
- * @throws ServiceError; the signal's reason when aborted
- */
-export async function* upstreamDecision(
-  server: UpstreamServer,
-  job: DecisionJob,
-  signal: AbortSignal,
-): AsyncGenerator<DecisionEvent, void, undefined> {
-  const { request, questions, input } = job;
-  const began = performance.now();
-  yield await askWhole(server, signal, async (): Promise<DecisionEvent> => {
+/** Sends the request as the client wrote it, under the server's name of the model. */
+export const upstreamDecision = runOnServer<DecisionJob, DecisionEvent>(
+  async function* (server, job, signal) {
+    const { request, questions, input } = job;
+    const began = performance.now();
     const body = { ...request, model: server.variant.model };
     const response = await server.post('/decisions', body, signal, SILENCE_MS);
     const options = questions.reduce((sum, question) => sum + question.options.length, 0);
@@ -63,14 +55,14 @@ export async function* upstreamDecision(
     const promptTokens = tokensOfText(told ?? undefined, charactersOf(job), hidden);
     const answers = data.answers.map((answer, index) => toProbabilities(answer, questions[index]));
     const cachedTokens = Math.min(details?.cached_tokens ?? 0, promptTokens);
-    return {
+    yield {
       type: 'done',
       progress: { answers, promptTokens, cachedTokens },
       fingerprint: server.fingerprint,
       timings: { queueMs: 0, computeMs: performance.now() - began },
     };
-  });
-}
+  },
+);
 
 /** @throws UpstreamError for an answer to another question */
 function toProbabilities(

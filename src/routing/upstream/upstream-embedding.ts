@@ -4,8 +4,7 @@ import { CHARACTERS_A_TOKEN, embeddingsSchema, readUsage, tokensOfText } from '.
 import { readJson } from './read-answer.ts';
 import type { z } from '../../util/zod.ts';
 import { brokeBound, fault } from './upstream-failures.ts';
-import { askWhole, MAX_BODY_MS, SILENCE_MS } from './ask-whole.ts';
-import type { UpstreamServer } from './upstream-server.ts';
+import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 
 /** Maximum length of a vector where the catalog gives none. */
 const MAX_DIMENSIONS = 65_536;
@@ -17,17 +16,13 @@ const BYTES_PER_VECTOR = 1024;
 const HIDDEN_TOKENS = 64;
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
 
-/** @throws ServiceError; the signal's reason when aborted */
-export async function* upstreamEmbedding(
-  server: UpstreamServer,
-  { input: given, dimensions }: EmbeddingJob,
-  signal: AbortSignal,
-): AsyncGenerator<EmbeddingEvent, void, undefined> {
-  const began = performance.now();
-  const input = 'texts' in given ? given.texts : given.tokens;
-  // Not every server has base64.
-  const body = { model: server.variant.model, input, encoding_format: 'float', dimensions };
-  yield await askWhole(server, signal, async (): Promise<EmbeddingEvent> => {
+export const upstreamEmbedding = runOnServer<EmbeddingJob, EmbeddingEvent>(
+  async function* (server, job, signal) {
+    const { input: given, dimensions } = job;
+    const began = performance.now();
+    const input = 'texts' in given ? given.texts : given.tokens;
+    // Not every server has base64.
+    const body = { model: server.variant.model, input, encoding_format: 'float', dimensions };
     const response = await server.post('/embeddings', body, signal, SILENCE_MS);
     const { variant } = server;
     const longest = Math.max(variant.dimensions ?? MAX_DIMENSIONS, Math.min(dimensions ?? 0, MAX_DIMENSIONS));
@@ -37,15 +32,15 @@ export async function* upstreamEmbedding(
     if (!success) throw brokeBound('sent embeddings that are not as in the OpenAI API');
     const vectors = readVectors(answer.data, input.length, dimensions, variant.dimensions);
     const usage = readUsage(answer.usage, variant.contextLength * input.length);
-    return {
+    yield {
       type: 'done',
       vectors,
       promptTokens: tokensOfText(usage.prompt, charactersOf(input), input.length * HIDDEN_TOKENS),
       fingerprint: server.fingerprint,
       timings: { queueMs: 0, computeMs: performance.now() - began },
     };
-  });
-}
+  },
+);
 
 type Embedding = z.output<ReturnType<typeof embeddingsSchema>>['data'][number];
 

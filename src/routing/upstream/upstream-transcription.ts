@@ -1,5 +1,4 @@
 import type { Waiting } from '../../api/service-dependencies.ts';
-import { ServiceError } from '../../errors/service-error.ts';
 import type { ChatUsage } from '../../jobs/chat.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../jobs/transcription.ts';
 import { catch as orElse, z } from '../../util/zod.ts';
@@ -7,11 +6,8 @@ import { tokensOfText } from './answer-schemas.ts';
 import { readText } from './read-answer.ts';
 import { readEvents } from './read-events.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
-import type { UpstreamServer } from './upstream-server.ts';
+import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 
-/** Maximum time until the headers. Most servers transcribe the whole file first. */
-const SILENCE_MS = 240_000;
-const MAX_BODY_MS = 60_000;
 /** Between two events of a stream. */
 const MAX_PAUSE_MS = 60_000;
 /** Two hours of speech with the times of all words are some megabytes. */
@@ -44,63 +40,46 @@ const DONE = 'transcript.text.done';
 const isProgress = ({ type, delta }: z.output<typeof eventSchema>): boolean =>
   type === DONE || (type === DELTA && !!delta);
 
-/**
- * One file on a server. `accepted` comes with the first text: until then the next variant can answer unseen.
- * @throws ServiceError; the signal's reason when aborted
- */
-export async function* upstreamTranscription(
-  server: UpstreamServer,
-  job: TranscriptionJob,
-  signal: AbortSignal,
-): AsyncGenerator<Waiting | TranscriptionEvent, void, undefined> {
-  const { fingerprint } = server;
-  const accepted: TranscriptionEvent = { type: 'accepted', fingerprint };
-  const path = job.task === 'translate' ? '/audio/translations' : '/audio/transcriptions';
-  const left = new AbortController();
-  const began = performance.now();
-  const done = (answer: Answer, characters: number): TranscriptionEvent => ({
-    type: 'done',
-    transcript: { answer },
-    usage: usageOf(answer.usage, characters),
-    timings: { queueMs: 0, computeMs: performance.now() - began },
-  });
-  server.running++;
-  try {
+/** One file on a server. `accepted` comes with the first text: until then the next variant can answer unseen. */
+export const upstreamTranscription = runOnServer<TranscriptionJob, Waiting | TranscriptionEvent>(
+  async function* (server, job, signal) {
+    const { fingerprint } = server;
+    const accepted: TranscriptionEvent = { type: 'accepted', fingerprint };
+    const path = job.task === 'translate' ? '/audio/translations' : '/audio/transcriptions';
+    const began = performance.now();
+    const done = (answer: Answer, characters: number): TranscriptionEvent => ({
+      type: 'done',
+      transcript: { answer },
+      usage: usageOf(answer.usage, characters),
+      timings: { queueMs: 0, computeMs: performance.now() - began },
+    });
     yield { type: 'waiting', stage: 'checking' };
-    const form = formOf(job, server.variant.model);
-    const response = await server.post(path, form, AbortSignal.any([signal, left.signal]), SILENCE_MS);
+    const response = await server.post(path, formOf(job, server.variant.model), signal, SILENCE_MS);
     yield { type: 'waiting', stage: 'prefill', servedBy: fingerprint };
-    if (job.stream && response.headers.get('content-type')?.includes(EVENT_STREAM)) {
-      const pace = { firstMs: MAX_PAUSE_MS, pauseMs: MAX_PAUSE_MS, noun: 'text', isProgress };
-      let isAccepted = false;
-      let characters = 0;
-      for await (const event of readEvents(response, eventSchema, pace, () => server.heard())) {
-        if (!isProgress(event)) continue;
-        if (!isAccepted) yield accepted;
-        isAccepted = true;
-        const { type, delta = '', text = '', usage } = event;
-        characters += delta.length;
-        if (type === DONE) {
-          yield done({ text, usage }, Math.max(characters, text.length));
-          return;
-        }
-        yield { type: 'delta', text: delta };
-      }
-      throw cutShort();
+    if (!job.stream || !response.headers.get('content-type')?.includes(EVENT_STREAM)) {
+      const answer = parseAnswer(await readText(response, MAX_BODY_BYTES, MAX_BODY_MS), job);
+      yield accepted;
+      yield done(answer, answer.text.length);
+      return;
     }
-    const body = await readText(response, MAX_BODY_BYTES, MAX_BODY_MS);
-    const answer = parseAnswer(body, job);
-    yield accepted;
-    yield done(answer, answer.text.length);
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error instanceof ServiceError ? error : cutShort();
-  } finally {
-    server.running--;
-    // Leaving early ends the server's work as well.
-    left.abort();
-  }
-}
+    const pace = { firstMs: MAX_PAUSE_MS, pauseMs: MAX_PAUSE_MS, noun: 'text', isProgress };
+    let characters = 0;
+    let isAccepted = false;
+    for await (const event of readEvents(response, eventSchema, pace, () => server.heard())) {
+      if (!isProgress(event)) continue;
+      if (!isAccepted) yield accepted;
+      isAccepted = true;
+      const { type, delta = '', text = '', usage } = event;
+      characters += delta.length;
+      if (type === DONE) {
+        yield done({ text, usage }, Math.max(characters, text.length));
+        return;
+      }
+      yield { type: 'delta', text: delta };
+    }
+    throw cutShort();
+  },
+);
 
 /** The caller's form with the server's model, in the format that has what the answer needs. */
 function formOf(job: TranscriptionJob, model: string): FormData {
