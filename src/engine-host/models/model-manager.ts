@@ -3,7 +3,6 @@ import type { LoadProgress, ModelStatus } from '../../protocol/worker-control.ts
 import { abortable } from '../../util/async.ts';
 import { answers, type Job, type Kind } from '../../jobs/kinds.ts';
 import type { Engine, Engines } from '../../engines/engine.ts';
-import { ENGINES } from '../../engines/registry.ts';
 import { toWireError } from '../../errors/engine-errors.ts';
 import { requestError } from '../../errors/service-error.ts';
 import { MemoryBudget } from './memory-budget.ts';
@@ -29,6 +28,7 @@ type OnProgress = (progress: LoadProgress) => void;
 
 export interface ModelManagerOptions {
   catalog: Catalog;
+  engines: Engines;
   load: LoadVariant;
   onChange?: () => void;
   /** Default: a model's variants in the catalog's order. */
@@ -36,8 +36,6 @@ export interface ModelManagerOptions {
   /** Bytes that models may take in memory together. Default: unlimited. */
   budgetBytes?: Promise<number>;
   facts?: VariantFacts;
-  /** Default: those of this package. */
-  engines?: Engines;
   onDeviceLost?: (variant: Variant) => void;
   /** Called with each first part of an answer. */
   onFirstToken?: (variant: Variant) => void;
@@ -61,12 +59,12 @@ export class ModelManager {
 
   constructor({
     catalog,
+    engines,
     load,
     onChange = () => undefined,
     plan = inOrder,
     budgetBytes = Promise.resolve(Number.POSITIVE_INFINITY),
     facts = {},
-    engines = ENGINES,
     onDeviceLost = () => undefined,
     onFirstToken = () => undefined,
   }: ModelManagerOptions) {

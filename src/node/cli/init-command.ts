@@ -106,7 +106,7 @@ of localtext.
 
   --offline   the service worker keeps the folder's other files too (pages, styles, scripts, images; no weights), so
               that the site opens without a network. Run it again whenever they change.
-  --servers   the service worker can call the upstream servers of a catalog, and is 4 KB larger.
+  --servers   the service worker can call the upstream servers of a catalog, and is 9 KB larger.
   --remove    removes localtext from a site: deletes its files from the folder, and writes a service worker that deletes
               the site's files from visitors' browsers, unregisters itself and reloads their pages once. --remove=all:
               weights, keys and conversations too.

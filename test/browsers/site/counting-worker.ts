@@ -6,6 +6,7 @@ import type { ServePort } from '../../../src/protocol/discovery.ts';
 import { engineLock, holdLock } from '../../../src/protocol/locks.ts';
 import { delay } from '../../../src/util/async.ts';
 import type { Engine } from '../../../src/engines/engine.ts';
+import { ENGINES } from '../../../src/engines/registry.ts';
 import { ModelManager } from '../../../src/engine-host/models/model-manager.ts';
 import { serveCalls, servePort, type Serving } from '../../../src/engine-host/requests/serve-port.ts';
 import { StatusChannel } from '../../../src/engine-host/models/model-status.ts';
@@ -42,6 +43,7 @@ const control: WorkerControl = {
     const status = (): EngineStatus => ({ epoch, deviceMemoryBytes: null, models: modelManager.status() });
     const channel = new StatusChannel(scope, status);
     const modelManager = new ModelManager({
+      engines: ENGINES,
       catalog,
       load: async () => countingEngine,
       onChange: () => channel.changed(),

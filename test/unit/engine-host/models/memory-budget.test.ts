@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
 import type { ErrorCode } from '../../../../src/errors/error-codes.ts';
+import { ENGINES } from '../../../../src/engines/registry.ts';
 import { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
 import type { Engine } from '../../../../src/engines/engine.ts';
 import { sleep, virtualTime } from '../../../support/virtual-time.ts';
@@ -46,7 +47,12 @@ function setUp(budget: number, variants: Record<string, Variant[]> = {}) {
       unload: async () => void loaded.delete(name),
     };
   };
-  const modelManager = new ModelManager({ catalog, load, budgetBytes: Promise.resolve(budget) });
+  const modelManager = new ModelManager({
+    engines: ENGINES,
+    catalog,
+    load,
+    budgetBytes: Promise.resolve(budget),
+  });
   return {
     modelManager,
     inMemory: () => [...loaded].toSorted(),

@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { defaultCatalog } from '../../../../src/catalog/default-catalog.ts';
 import type { EngineFacts } from '../../../../src/protocol/model-facts.ts';
 import { FactsWriter } from '../../../../src/engine-host/models/facts-writer.ts';
+import { ENGINES } from '../../../../src/engines/registry.ts';
 import { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
 import type { Engine } from '../../../../src/engines/engine.ts';
 
@@ -19,6 +20,7 @@ function manager(engine: string, onChange = () => undefined): ModelManager {
     unload: async () => undefined,
   };
   return new ModelManager({
+    engines: ENGINES,
     catalog: defaultCatalog,
     load: async () => loaded,
     onChange,

@@ -64,6 +64,7 @@ test('the status has the estimates of all variants, and where the files of a loa
     run: () => Promise.reject(new Error('not here')),
   };
   const manager = new ModelManager({
+    engines: ENGINES,
     catalog,
     load: async ({ files }, { onFile }) => {
       for (const { path } of files) onFile?.(path, 'disk');

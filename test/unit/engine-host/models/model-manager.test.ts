@@ -180,7 +180,7 @@ function modelManager(
   const catalog: Catalog = { ownedBy: 'o', models: [model(...variants)] };
   const sources = { fault: async () => undefined, missingBytes: async () => 1 };
   const plan = variantPlanner({ device: Promise.resolve(plainDevice), sources, engines: ENGINES });
-  return new ModelManager({ catalog, load, plan, ...(onDeviceLost && { onDeviceLost }) });
+  return new ModelManager({ engines: ENGINES, catalog, load, plan, ...(onDeviceLost && { onDeviceLost }) });
 }
 
 const engine = ({ name }: Variant): Engine<'chat'> => ({
@@ -224,7 +224,7 @@ test('a request that names variants gets one of them, or an error', async () => 
 
 test('where only servers run a model, a request limited to the device is told so', async () => {
   const catalog = { ownedBy: 'o', models: [model()] };
-  const models = new ModelManager({ catalog, load: async (variant) => engine(variant) });
+  const models = new ModelManager({ engines: ENGINES, catalog, load: async (variant) => engine(variant) });
   await expect(models.ready('m', never, { deviceOnly: true })).rejects.toThrow(
     /limited to this device.*only servers run it/,
   );

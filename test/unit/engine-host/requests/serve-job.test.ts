@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest';
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
 import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
+import { ENGINES } from '../../../../src/engines/registry.ts';
 import { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
 import type { Plan } from '../../../../src/engine-host/models/variant-choice.ts';
 import { serveJob } from '../../../../src/engine-host/requests/serve-job.ts';
@@ -45,6 +46,7 @@ function manager(variants: Variant[], error = refused('unsupported_value')) {
     return { candidates, reasons: [] };
   };
   const models = new ModelManager({
+    engines: ENGINES,
     catalog,
     load: async (variant) => {
       loaded.push(variant.name);

@@ -3,6 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { Catalog, Variant } from '../../../../src/catalog/catalog.ts';
 import type { Engine } from '../../../../src/engines/engine.ts';
 import { contextLengthExceeded, engineCrashed } from '../../../../src/errors/engine-errors.ts';
+import { ENGINES } from '../../../../src/engines/registry.ts';
 import { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
 import { servePort } from '../../../../src/engine-host/requests/serve-port.ts';
 import { CREDIT_WINDOW, type EngineMessage } from '../../../../src/protocol/engine-port.ts';
@@ -92,6 +93,7 @@ function serve(engines: FakeEngine[]) {
   const locks = new AskersLocks();
   const loads = [...engines];
   const modelManager = new ModelManager({
+    engines: ENGINES,
     catalog,
     load: async () => {
       const engine = loads.shift();
