@@ -12,6 +12,9 @@ type Input = Pick<DecisionJob, 'model' | 'input'>;
 /** Scores without an input are kept for so many questions of one engine: forms and inboxes ask the same again. */
 const MAX_PRIORS = 512;
 
+/** Questions that are scored without the input in a row. What is lost when the engine dies is no more. */
+const PART = 32;
+
 const priors = new WeakMap<ScoringEngine, Map<string, LabelScores>>();
 
 /** Continues with the first question that has no answer. */
@@ -21,17 +24,19 @@ export async function* decideByLabels(
   signal: AbortSignal,
 ): AsyncGenerator<DecisionEvent, DecisionProgress, undefined> {
   let { answers, promptTokens, cachedTokens } = progress ?? { answers: [], promptTokens: 0, cachedTokens: 0 };
-  const open: { question: DecisionQuestion; prior: LabelScores }[] = [];
-  // All before the input: between two questions they would push its state out of the cache.
-  for (const question of questions.slice(answers.length))
-    open.push({ question, prior: await priorOf(engine, model, question, signal) });
-  for (const { question, prior } of open) {
-    const scored = await engine.score(toChatJob({ model, input }, question), labelsOf(question), signal);
-    if (answers.length === 0) ({ promptTokens, cachedTokens } = scored);
-    // The input is counted once: the prompt without it is what this question adds.
-    else promptTokens += prior.promptTokens;
-    answers = [...answers, toProbabilities(question, scored, prior)];
-    yield { type: 'delta', progress: { answers, promptTokens, cachedTokens } };
+  while (answers.length < questions.length) {
+    const part: { question: DecisionQuestion; prior: LabelScores }[] = [];
+    // Before the input: between two questions they would push its state out of the cache.
+    for (const question of questions.slice(answers.length, answers.length + PART))
+      part.push({ question, prior: await priorOf(engine, model, question, signal) });
+    for (const { question, prior } of part) {
+      const scored = await engine.score(toChatJob({ model, input }, question), labelsOf(question), signal);
+      if (answers.length === 0) ({ promptTokens, cachedTokens } = scored);
+      // The input is counted once: the prompt without it is what this question adds.
+      else promptTokens += prior.promptTokens;
+      answers = [...answers, toProbabilities(question, scored, prior)];
+      yield { type: 'delta', progress: { answers, promptTokens, cachedTokens } };
+    }
   }
   return { answers, promptTokens, cachedTokens };
 }

@@ -60,6 +60,15 @@ test('the probability without the input is computed once for a question', async 
   expect(asked.map((text) => text.startsWith('input'))).toEqual([false, true, true]);
 });
 
+test('of many questions, the first are answered before the last are scored without the input', async () => {
+  const { engine, asked } = scoring(0);
+  const many = Array.from({ length: 70 }, (_, index) => ({ ...question, instructions: `Which ${index}?` }));
+  const { answers } = await ask(engine, many);
+  expect(answers).toHaveLength(70);
+  const kinds = asked.map((text) => (text.startsWith('input') ? 'i' : '-')).join('');
+  expect(kinds).toBe([32, 32, 6].map((count) => '-'.repeat(count) + 'i'.repeat(count)).join(''));
+});
+
 test('the input stands before the question, and no label stands in the prompt', async () => {
   const { engine, asked } = scoring(0);
   await ask(engine, [question]);
