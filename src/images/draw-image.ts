@@ -1,3 +1,4 @@
+import { sha256 } from '../util/sha256.ts';
 import { checkImage, ImageError, nameOf, tooManyPixels } from './check-image.ts';
 
 /** An image as llama.cpp takes it. */
@@ -51,6 +52,5 @@ export async function toPixmap({ canvas, context }: Drawn): Promise<ModelImage> 
     file[to + 1] = data[from + 1] ?? 0;
     file[to + 2] = data[from + 2] ?? 0;
   }
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', file));
-  return { file, digest: Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('') };
+  return { file, digest: await sha256(file) };
 }
