@@ -1,8 +1,6 @@
 import { delay, withTimeout } from '../util/async.ts';
 import { LocaltextError } from './localtext-error.ts';
-import type { Registered } from './registration.ts';
 import { applyUpdate, REPLY_MS, tellServiceWorker } from './update.ts';
-import type { LifecycleEvents } from './watch-registration.ts';
 
 /** How long requests of the older version may keep a newer one waiting, in milliseconds. */
 const TAKE_OVER_MS = 60_000;
@@ -33,11 +31,10 @@ const stateChange = (worker: ServiceWorker): Promise<unknown> =>
  * Has a worker of this page's version control it, without a reload: on a first visit, and after Shift+reload. Where an
  * older one is active and the one that belongs to this page waits, that one takes over, once no request runs.
  */
-export async function takeControl(registered: Registered): Promise<void> {
-  const { registration } = registered;
+export async function takeControl(registration: ServiceWorkerRegistration): Promise<void> {
   const worker = await activeWorker(registration);
   try {
-    await control(worker, registered);
+    await control(worker, registration);
   } catch (error) {
     if (!(error instanceof LocaltextError) || error.code !== 'protocol_mismatch') throw error;
     await registration.update().catch(() => {});
@@ -45,16 +42,15 @@ export async function takeControl(registered: Registered): Promise<void> {
     if (!next) throw error;
     if (next.state === 'installing') await stateChange(next);
     await applyUpdate(registration, AbortSignal.timeout(TAKE_OVER_MS));
-    await control(next, registered);
+    await control(next, registration);
   }
 }
 
-async function control(worker: ServiceWorker, { registration, events }: Registered): Promise<void> {
+async function control(worker: ServiceWorker, registration: ServiceWorkerRegistration): Promise<void> {
   const { serviceWorker } = navigator;
   if (serviceWorker.controller === worker) return tellServiceWorker(worker, { type: 'localtext:version' });
-  // Not Workbox's promise `controlling`: after Shift+reload, it takes the worker for another page's.
   const controlled = new Promise<true>((resolve) => {
-    events.addEventListener('controlling', () => resolve(true));
+    serviceWorker.addEventListener('controllerchange', () => resolve(true), { once: true });
   });
   await tellServiceWorker(worker, { type: 'localtext:claim' });
   if (serviceWorker.controller === worker || (await withTimeout(controlled, REPLY_MS))) return;
@@ -68,11 +64,7 @@ async function control(worker: ServiceWorker, { registration, events }: Register
  * When the user clears the site's data, the service worker of an open page is gone at once, and the host answers `/v1`.
  * Has it installed again then, however often that takes.
  */
-export function onControlLost(
-  events: LifecycleEvents,
-  stopped: AbortSignal,
-  install: () => Promise<void>,
-): void {
+export function onControlLost(stopped: AbortSignal, install: () => Promise<void>): void {
   const { serviceWorker } = navigator;
   const renew = async (): Promise<void> => {
     while (!serviceWorker.controller && !stopped.aborted) {
@@ -84,5 +76,5 @@ export function onControlLost(
       }
     }
   };
-  events.addEventListener('controlling', () => void renew());
+  serviceWorker.addEventListener('controllerchange', () => void renew(), { signal: stopped });
 }

@@ -1,5 +1,3 @@
-import { messageSW } from 'workbox-window';
-
 import type { PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
 import { requestsRun, scopeOf } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -10,7 +8,11 @@ export const REPLY_MS = 10_000;
 
 /** @throws LocaltextError when it refuses, speaks another version, or does not answer in 10 s. */
 export async function tellServiceWorker(worker: ServiceWorker, message: PageToServiceWorker): Promise<void> {
-  const answered = messageSW(worker, message) as Promise<ServiceWorkerReply>;
+  const { port1, port2 } = new MessageChannel();
+  const answered = new Promise<ServiceWorkerReply>((resolve) => {
+    port1.onmessage = ({ data }: MessageEvent<ServiceWorkerReply>) => resolve(data);
+  });
+  worker.postMessage(message, [port2]);
   const reply = await withTimeout(answered, REPLY_MS);
   if (!reply) {
     throw new LocaltextError(
