@@ -90,6 +90,28 @@ test('what the worker cannot decode, its page does', async () => {
   }
 });
 
+test('a file that is never read through is refused, and the model stays loaded', async () => {
+  const site = await AlteredSite.start(siteUrl);
+  // As a decoder that a damaged file has driven into a loop.
+  site.workerPrefix = 'AudioDecoder.prototype.decode = () => { for (;;); };';
+  const tab = await open(site.url);
+  const state = () =>
+    tab.page.evaluate(async () => (await (await window.localtext).status()).models[0]?.state);
+  try {
+    expect(await transcribe('sentence.wav', tab.page, tab.key)).toBe(SENTENCE);
+    for (let round = 0; round < 2; round++) {
+      await expect(transcribe('sentence.ogg', tab.page, tab.key)).rejects.toThrow(
+        /400 .*gave no sound for 10 s/,
+      );
+      expect(await state()).toBe('ready');
+    }
+    expect(await transcribe('sentence.wav', tab.page, tab.key)).toBe(SENTENCE);
+  } finally {
+    await tab.page.close();
+    await site.stop();
+  }
+});
+
 test('a wav file', async () => {
   await fetchClip('sentence.wav');
   const seen = await page.evaluate(async (apiKey) => {

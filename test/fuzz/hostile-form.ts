@@ -1,5 +1,6 @@
 import { Random } from '../chaos/random.ts';
 import type { HostileRequest } from './hostile-request.ts';
+import { hostileSound } from './hostile-sound.ts';
 
 export const SPEECH_MODEL = 'coral-wren-4';
 const BOUNDARY = '----boundary';
@@ -190,13 +191,8 @@ const KINDS: Record<string, { weight: number; make(random: Random, clips: Uint8A
   'damaged file': {
     weight: 12,
     make(random, clips) {
-      const clip = random.pick(clips).slice();
-      const made = random.below(3) === 0 ? clip.subarray(0, random.below(clip.length)) : clip;
-      // Most damage is in the headers: what can still be heard is computed.
-      const end = random.below(4) === 0 ? made.length : Math.min(made.length, 600);
-      for (let left = 1 + random.below(200); left > 0; left--)
-        if (end > 0) made[random.below(end)] = random.below(256);
-      return { body: write([model, sound(made, random.pick(['a.mp3', 'a.wav', '', 'a.txt']))]) };
+      const { file } = hostileSound(random.below(2 ** 31), 0, clips);
+      return { body: write([model, sound(file, random.pick(['a.mp3', 'a.wav', '', 'a.txt']))]) };
     },
   },
 };

@@ -40,6 +40,7 @@ test(
       const began = performance.now();
       const found = await page.evaluate((given) => window.fuzz.runForms(...given), args);
       outcomes.push(...found);
+      expect(await page.evaluate(() => window.fuzz.state()), 'no file unloads the model').toBe('ready');
       // A run that is cut short tells how far it came.
       const slow = found
         .filter(({ ms }) => ms > 10_000)

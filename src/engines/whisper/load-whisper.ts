@@ -1,13 +1,13 @@
-import { proxy, type Remote, transfer } from 'comlink';
+import { proxy, type Remote } from 'comlink';
 
 import type { WhisperVariant } from '../../catalog/catalog.ts';
-import type { DecodeAudio } from '../../protocol/worker-control.ts';
 import { hasAdapter, hasThreads, processors } from '../device.ts';
 import type { LoadEngine } from '../engine.ts';
 import { ModelWorker } from '../model-worker.ts';
 import { isStartFailure, runtimeFiles, startFailure, withThreads } from '../onnx/runtime-files.ts';
 import { graphFailure, noGpu, requireFiles } from '../onnx/transformers-files.ts';
 import { filesOf } from '../onnx/weight-files.ts';
+import { SoundReader } from './sound-reader.ts';
 import { WhisperEngine } from './whisper-engine.ts';
 import type { WhisperAbilities, WhisperHost, whisperWorker } from './whisper-worker.ts';
 
@@ -42,23 +42,20 @@ export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (v
             { name, device, dtype },
             { script: wasm(script), wasm: wasm(binary), threads: count },
             proxy(files.read),
-            proxy(inPage(decodeAudio)),
           );
         },
         AbortSignal.any([signal, files.failed]),
       );
     const { opened: worker, threads } = await withThreads(wanted, open);
     const backend = device === 'wasm' ? `wasm-${threads}t` : 'webgpu';
-    return new WhisperEngine(worker, abilities, `${name}-transformers-${backend}`);
+    return new WhisperEngine(
+      worker,
+      new SoundReader(decodeAudio),
+      abilities,
+      `${name}-transformers-${backend}`,
+    );
   } catch (error) {
     signal.throwIfAborted();
     throw isStartFailure(error) ? await startFailure(error, variant, context) : graphFailure(error, variant);
   }
 };
-
-const inPage =
-  (decode: DecodeAudio = async () => ({ plays: [] })): DecodeAudio =>
-  async (file) => {
-    const audio = await decode(file);
-    return 'samples' in audio ? transfer(audio, [audio.samples.buffer]) : audio;
-  };

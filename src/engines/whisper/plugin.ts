@@ -4,6 +4,9 @@ import type { EnginePlugin } from '../engine.ts';
 export const whisper: EnginePlugin<WhisperVariant> = {
   ...rules,
   capabilities: () => ['transcription'],
-  helpers: { whisper: async () => (await import('./whisper-worker.ts')).whisperWorker },
+  helpers: {
+    whisper: async () => (await import('./whisper-worker.ts')).whisperWorker,
+    sound: async () => (await import('./sound-worker.ts')).soundWorker,
+  },
   load: async (variant, context) => (await import('./load-whisper.ts')).loadWhisper(variant, context),
 };

@@ -16,14 +16,12 @@ import {
   WEBM,
 } from 'mediabunny';
 
-import { invalidField, type ServiceError, unsupported } from '../../errors/service-error.ts';
-import type { DecodeAudio } from '../../protocol/worker-control.ts';
-import { Resampler } from './resampler.ts';
-import { SAMPLE_RATE } from './whisper-model.ts';
+import { invalidField, type ServiceError } from '../../errors/service-error.ts';
+import { Resampler, SAMPLE_RATE } from './resampler.ts';
 
 const FORMATS = [WAVE, MP3, MP4, QTFF, OGG, FLAC, WEBM, MATROSKA, ADTS];
 const FORMAT_NAMES = 'flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav and webm';
-export const MAX_SECONDS = 2 * 60 * 60;
+const MAX_SECONDS = 2 * 60 * 60;
 /** Maximum size of a file's samples in the page's decoder: 11 minutes of stereo at 48 kHz. */
 const MAX_BYTES_IN_PAGE = 256 * 1024 * 1024;
 /** Speech in the codecs of telephones. */
@@ -35,17 +33,28 @@ const MAX_CHANNELS = 32;
 const MIN_RATE = 1000;
 const MAX_RATE = 384_000;
 
-/** Sound at 16 kHz in one channel, in pieces of any length up to a second or so. */
+/** Reads of the file for a packet of sound, or before the first, whatever the file's size. Sound takes 1 in 3 bytes. */
+const MIN_READS = 100_000;
+const READS_A_BYTE = 4;
+
+/** Sound at 16 kHz in one channel, a second at a time. */
 export type Sound = AsyncGenerator<Float32Array<ArrayBuffer>, void, undefined>;
 
+/** The worker's browser cannot decode the file, and decodes these codecs. */
+export interface ForPage {
+  codec: string;
+  decodes: string[];
+}
+
 /**
- * The sound of a file, in one channel at 16 kHz, decoded as it is read: at most a second of it is in memory, and what the
- * browser's decoder holds. What the worker cannot decode, the page does, as a whole and within a bound.
- * @throws ServiceError 400: no sound, too long, or a codec that this browser lacks
+ * Opens a file, which is decoded as it is read: at most a second of it is in memory, and what the browser's decoder holds.
+ * @returns the codec, where the page must decode the file as a whole, which is within the bound
+ * @throws ServiceError 400: no sound, too long, or out of bounds
  */
-export async function readAudio(file: Blob, decodeInPage: DecodeAudio): Promise<Sound> {
+export async function openSound(file: Blob): Promise<Sound | ForPage> {
   if (file.size === 0) throw refuse('is empty. Send a file of sound');
-  const input = new Input({ source: new BlobSource(file), formats: FORMATS });
+  const source = new BoundedSource(file);
+  const input = new Input({ source, formats: FORMATS });
   const track = await input.getPrimaryAudioTrack().catch(() => {
     throw refuse(`is damaged, or no sound in a format that can be read: ${FORMAT_NAMES}`);
   });
@@ -56,8 +65,10 @@ export async function readAudio(file: Blob, decodeInPage: DecodeAudio): Promise<
   }
   // A format without an index is decoded to see: the limit holds there too.
   const seconds = await track.computeDuration().catch(() => 0);
+  if (source.exceeded) throw refuse('is damaged: its packets have no end');
   if (seconds > MAX_SECONDS) throw tooLong();
-  if ((isPcm(track.codec) || !isWebKitGtk()) && (await track.canDecode())) return decode(track, input);
+  if ((isPcm(track.codec) || !isWebKitGtk()) && (await track.canDecode()))
+    return inSeconds(decode(track, input, source));
   input.dispose();
   const codec = track.codec ?? 'an unknown codec';
   const most = MAX_BYTES_IN_PAGE / (Float32Array.BYTES_PER_ELEMENT * numberOfChannels * sampleRate);
@@ -67,9 +78,31 @@ export async function readAudio(file: Blob, decodeInPage: DecodeAudio): Promise<
     const rule = `is in ${codec}, of which this browser decodes at most ${minutes} minutes. Split it`;
     throw refuse(rule);
   }
-  const audio = await decodeInPage(file);
-  if ('samples' in audio) return pieces(audio.samples);
-  throw await undecodable(codec, audio.plays);
+  return { codec, decodes: isWebKitGtk() ? [] : await getDecodableAudioCodecs() };
+}
+
+/** In damaged files of some formats, mediabunny looks for the next packet without end: each round passes here. */
+class BoundedSource extends BlobSource {
+  exceeded = false;
+  #reads = 0;
+  readonly #size: number;
+
+  constructor(file: Blob) {
+    super(file);
+    this.#size = file.size;
+  }
+
+  /** Starts the count again. */
+  advance(): void {
+    this.#reads = 0;
+  }
+
+  /** Called before each read by mediabunny, also before one past the end. */
+  _getFileSize(): number {
+    this.exceeded ||= ++this.#reads > MIN_READS + READS_A_BYTE * this.#size;
+    if (this.exceeded) throw new Error('the file is read without end');
+    return this.#size;
+  }
 }
 
 const isPcm = (codec: string | null): boolean => codec !== null && /^pcm|law$/.test(codec);
@@ -77,31 +110,37 @@ const isPcm = (codec: string | null): boolean => codec !== null && /^pcm|law$/.t
 /** It reports that it decodes mp3 in a worker, and then its process ends, and with it the page. */
 const isWebKitGtk = (): boolean => /Linux.*AppleWebKit\/(?!.*Chrom)/.test(navigator.userAgent);
 
-async function undecodable(codec: string, playsInPage: readonly string[]): Promise<ServiceError> {
-  const able = isWebKitGtk() ? [] : await getDecodableAudioCodecs();
-  const others = able.filter((each) => !each.startsWith('pcm') && !each.endsWith('law'));
-  const known = [...new Set(['wav', ...others, ...playsInPage])].join(', ');
-  const rule = `is in ${codec}, and damaged, or of a kind that this browser cannot decode. It decodes ${known}`;
-  return unsupported('file', rule);
-}
-
 const refuse = (rule: string): ServiceError => invalidField('file', rule);
 
-export const tooLong = (): ServiceError => refuse('is longer than 2 hours. Split it');
+const tooLong = (): ServiceError => refuse('is longer than 2 hours. Split it');
 
-/** Sound that the page has decoded, a second at a time. */
-async function* pieces(samples: Int16Array): Sound {
-  for (let at = 0; at < samples.length; at += SAMPLE_RATE)
-    yield Float32Array.from(samples.subarray(at, at + SAMPLE_RATE), (sample) => sample / 32_768);
+async function* inSeconds(sound: Sound): Sound {
+  let samples = new Float32Array(SAMPLE_RATE);
+  let length = 0;
+  let seconds = 0;
+  for await (const piece of sound) {
+    for (let at = 0; at < piece.length;) {
+      const part = piece.subarray(at, at + SAMPLE_RATE - length);
+      samples.set(part, length);
+      at += part.length;
+      length += part.length;
+      if (length < SAMPLE_RATE) continue;
+      if (++seconds > MAX_SECONDS) throw tooLong();
+      yield samples;
+      [samples, length] = [new Float32Array(SAMPLE_RATE), 0];
+    }
+  }
+  if (length > 0) yield samples.slice(0, length);
 }
 
-async function* decode(track: InputAudioTrack, input: Input): Sound {
+async function* decode(track: InputAudioTrack, input: Input, source: BoundedSource): Sound {
   const resampler = new Resampler(track.sampleRate);
   /** Timestamp of the first sample: files need not begin at 0. */
   let origin: number | null = null;
   let position = 0;
   try {
     for await (const sample of new AudioSampleSink(track).samples()) {
+      source.advance();
       const { timestamp, duration, sampleRate } = sample;
       const samples = mono(sample);
       sample.close();

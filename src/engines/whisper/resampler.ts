@@ -1,5 +1,5 @@
-import { SAMPLE_RATE } from './whisper-model.ts';
-
+/** Whisper's. */
+export const SAMPLE_RATE = 16_000;
 /** Zero crossings of the filter on each side. */
 const CROSSINGS = 12;
 /** Values of the filter between two zero crossings. */

@@ -1,12 +1,8 @@
 import { abortable } from '../../util/async.ts';
-import { MAX_SECONDS, type Sound, tooLong } from './read-audio.ts';
-import { SAMPLE_RATE, WINDOW_SECONDS } from './whisper-model.ts';
+import type { Sound } from './read-audio.ts';
+import { SAMPLE_RATE } from './resampler.ts';
+import { WINDOW_SECONDS } from './whisper-model.ts';
 
-/** `read`: the window is whole. */
-export type Reading = 'reading' | 'read';
-
-/** Between two reports of a long read. */
-const REPORT_MS = 1000;
 const WINDOW_SAMPLES = WINDOW_SECONDS * SAMPLE_RATE;
 
 /** The next 30 s of a sound. Only the window and one piece of the sound are in memory. */
@@ -14,16 +10,15 @@ export class SampleWindow {
   /** Samples before the window. */
   position = 0;
   readonly #sound: Sound;
-  readonly #onReading: (reading: Reading) => void;
+  readonly #onRead: () => void;
   #samples = new Float32Array(0);
   #ended = false;
   #read = 0;
-  #reportedAt = -Infinity;
 
-  /** @param onReading called at intervals while the sound is read: its decoder may never answer */
-  constructor(sound: Sound, onReading: (reading: Reading) => void) {
+  /** @param onRead called when a window is whole */
+  constructor(sound: Sound, onRead: () => void) {
     this.#sound = sound;
-    this.#onReading = onReading;
+    this.#onRead = onRead;
   }
 
   /** Seconds that have been read. */
@@ -41,8 +36,7 @@ export class SampleWindow {
       length += piece?.length ?? 0;
     }
     if (pieces.length > 1) this.#samples = joined(pieces, length);
-    this.#reportedAt = -Infinity;
-    this.#onReading('read');
+    this.#onRead();
     return this.#samples.subarray(0, WINDOW_SAMPLES);
   }
 
@@ -60,15 +54,9 @@ export class SampleWindow {
   }
 
   async #next(signal: AbortSignal): Promise<Float32Array<ArrayBuffer> | null> {
-    const now = performance.now();
-    if (now - this.#reportedAt >= REPORT_MS) {
-      this.#reportedAt = now;
-      this.#onReading('reading');
-    }
     const { value, done } = await abortable(this.#sound.next(), signal);
     this.#ended = done === true;
     this.#read += value?.length ?? 0;
-    if (this.seconds > MAX_SECONDS) throw tooLong();
     return value ?? null;
   }
 }

@@ -4,12 +4,12 @@ import type {
   TranscriptionSegment,
 } from '../../jobs/transcription.ts';
 import { cutWindow } from './cut-window.ts';
+import { SAMPLE_RATE } from './resampler.ts';
 import type { SampleWindow } from './sample-window.ts';
 import {
   type DecodedWindow,
   type DecodeOptions,
   MAX_PREVIOUS_TOKENS,
-  SAMPLE_RATE,
   type WhisperModel,
 } from './whisper-model.ts';
 import { timeWords } from './word-times.ts';

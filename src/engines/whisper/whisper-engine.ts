@@ -1,24 +1,24 @@
-import { proxy, type Remote } from 'comlink';
+import { proxy, type Remote, transfer } from 'comlink';
 
 import { engineCrashed } from '../../errors/engine-errors.ts';
-import { invalidField, ServiceError, unsupported } from '../../errors/service-error.ts';
+import { ServiceError, unsupported } from '../../errors/service-error.ts';
 import type { TranscriptionEvent, TranscriptionJob } from '../../jobs/transcription.ts';
 import { Channel } from '../../util/async.ts';
 import type { Engine } from '../engine.ts';
 import type { ModelWorker } from '../model-worker.ts';
-import type { Finished, Step, WhisperAbilities, WhisperHost, whisperWorker } from './whisper-worker.ts';
+import type { SoundReader } from './sound-reader.ts';
+import type { Finished, Pull, Step, WhisperAbilities, WhisperHost, whisperWorker } from './whisper-worker.ts';
 
-/**
- * Time in which the worker must give the next second of sound, or stop after an abort. The library that reads a damaged file and the
- * browser's decoder may never come to an end; computing may take any time.
- */
-const READ_TIMEOUT_MS = 60_000;
+/** Time in which the worker must stop after an abort; computing may take any time. */
+const STOP_TIMEOUT_MS = 60_000;
 
 /** The encoder's states for a second of sound. OpenAI does not say what it counts as the tokens of sound. */
 const AUDIO_TOKENS = 50;
 
 /** The parts of the worker that a transcription uses. */
 type Calls = Pick<ModelWorker<WhisperHost, Remote<typeof whisperWorker>>, 'call' | 'end'>;
+
+type Reader = Pick<SoundReader, 'read' | 'end'>;
 
 /** Whisper in a worker. */
 export class WhisperEngine implements Engine<'transcription'> {
@@ -27,10 +27,12 @@ export class WhisperEngine implements Engine<'transcription'> {
   readonly slots = 1;
   readonly facts = {};
   readonly #worker: Calls;
+  readonly #reader: Reader;
   readonly #abilities: WhisperAbilities;
 
-  constructor(worker: Calls, abilities: WhisperAbilities, fingerprint: string) {
+  constructor(worker: Calls, reader: Reader, abilities: WhisperAbilities, fingerprint: string) {
     this.#worker = worker;
+    this.#reader = reader;
     this.#abilities = abilities;
     this.fingerprint = fingerprint;
   }
@@ -44,7 +46,7 @@ export class WhisperEngine implements Engine<'transcription'> {
     this.#check(job);
     signal.throwIfAborted();
     const steps = new Channel<Step | { seconds: number }>();
-    const { run, stop } = this.#start(job, steps);
+    const { run, stop } = this.#start(job, steps, signal);
     signal.addEventListener('abort', stop, { once: true });
     let sent = job.progress?.segments.length ?? 0;
     let progress = job.progress ?? null;
@@ -90,6 +92,7 @@ export class WhisperEngine implements Engine<'transcription'> {
   }
 
   async unload(): Promise<void> {
+    this.#reader.end();
     this.#worker.end();
   }
 
@@ -97,35 +100,41 @@ export class WhisperEngine implements Engine<'transcription'> {
   #start(
     job: TranscriptionJob,
     steps: Channel<Step | { seconds: number }>,
+    signal: AbortSignal,
   ): { run: Promise<void>; stop: () => void } {
+    const { file, task, language = null, prompt = '', temperature = 0, times, progress = null } = job;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let stopped = false;
-    const startTimer = () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => {
-        steps.fail(unreadable());
-        // No message reaches a worker whose thread is busy. The next request loads the model again.
-        this.#worker.end(engineCrashed('a file of sound was not read to its end'));
-      }, READ_TIMEOUT_MS);
-    };
+    let unread = false;
     const onStep = async (step: Step) => {
-      if (stopped) return;
-      if (step === 'reading') startTimer();
-      else clearTimeout(timer);
-      steps.push(step);
+      if (!stopped) steps.push(step);
     };
     const stop = () => {
       stopped = true;
-      startTimer();
+      timer ??= setTimeout(
+        () => this.#worker.end(engineCrashed('a transcription did not stop')),
+        STOP_TIMEOUT_MS,
+      );
       void this.#worker.call((model) => model.stop()).catch(() => undefined);
     };
-    startTimer();
-    const { file, task, language = null, prompt = '', temperature = 0, times, progress = null } = job;
+    const sound = this.#reader.read(file, signal);
+    const pull: Pull = async () => {
+      try {
+        const { value } = await sound.next();
+        return value ? transfer(value, [value.buffer]) : null;
+      } catch (error) {
+        // The worker fails with it too, and loses its fields.
+        unread = true;
+        steps.fail(error);
+        throw error;
+      }
+    };
     const options = { language, task, prompt, temperature, words: times.includes('word'), progress };
     const run = this.#worker
-      .call<Finished>((model) => model.transcribe(file, options, proxy(onStep)))
+      .call<Finished>((model) => model.transcribe(proxy(pull), options, proxy(onStep)))
       .then((finished) => {
         if (!('error' in finished)) return steps.push(finished);
+        if (unread) return;
         const { error } = finished;
         return steps.fail(error.status < 500 ? new ServiceError(error) : engineCrashed(error));
       })
@@ -133,6 +142,7 @@ export class WhisperEngine implements Engine<'transcription'> {
       .finally(() => {
         clearTimeout(timer);
         steps.end();
+        void sound.return();
       });
     return { run, stop };
   }
@@ -164,9 +174,3 @@ const REFUSED = new Map([
   ['known_speaker_names[]', 'speakers are not distinguished'],
   ['known_speaker_references[]', 'speakers are not distinguished'],
 ]);
-
-const unreadable = (): ServiceError =>
-  invalidField(
-    'file',
-    `gave no sound for ${READ_TIMEOUT_MS / 1000} s. It is damaged, or in a format that this browser decodes slowly. Send it as wav`,
-  );

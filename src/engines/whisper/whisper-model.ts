@@ -13,7 +13,6 @@ import type { TranscriptionJob } from '../../jobs/transcription.ts';
 import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 import { logSumExp, WindowScores } from './window-scores.ts';
 
-export const SAMPLE_RATE = 16_000;
 /** Length of the windows that the model takes; it pads shorter ones with silence. */
 export const WINDOW_SECONDS = 30;
 /** Seconds of sound for each frame of the encoder, and between two timestamp tokens. */

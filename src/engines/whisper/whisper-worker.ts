@@ -4,11 +4,10 @@ import type { ProxyMarked } from 'comlink';
 import { toWireError } from '../../errors/engine-errors.ts';
 import type { WireError } from '../../errors/wire-error.ts';
 import type { TranscriptionProgress } from '../../jobs/transcription.ts';
-import type { DecodeAudio } from '../../protocol/worker-control.ts';
 import { type Runtime, wasmOptions } from '../onnx/runtime-files.ts';
 import { type ReadFile, serveFiles } from '../onnx/weight-files.ts';
-import { readAudio } from './read-audio.ts';
-import { type Reading, SampleWindow } from './sample-window.ts';
+import type { Sound } from './read-audio.ts';
+import { SampleWindow } from './sample-window.ts';
 import { transcribe, type TranscribeOptions } from './transcribe.ts';
 import { WhisperModel } from './whisper-model.ts';
 
@@ -24,28 +23,28 @@ export interface WhisperAbilities {
   timesWords: boolean;
 }
 
-/** What the worker does now, or has done. */
-export type Step = Reading | TranscriptionProgress;
+/** `read`: a window of sound is whole. */
+export type Step = 'read' | TranscriptionProgress;
+
+/** The next second of sound; null: its end. Rejects when it cannot be read. */
+export type Pull = () => Promise<Float32Array<ArrayBuffer> | null>;
 
 export type Finished = { seconds: number } | { error: WireError };
 
 let loaded: WhisperModel | null = null;
-let decodeAudio: DecodeAudio;
 let running = new AbortController();
 
-/** Transcribes files, one at a time, in a separate worker: decoding and computing would block the engine's. */
+/** Transcribes sound, one file at a time, in a separate worker: computing would block the engine's. */
 export const whisperWorker = {
   /** @throws what the runtime failed with */
   async load(
     { name, device, dtype }: WhisperFiles,
     runtime: Runtime,
     read: ReadFile,
-    decodeInPage: DecodeAudio,
   ): Promise<WhisperAbilities> {
     Object.assign(env.backends.onnx.wasm ?? {}, wasmOptions(runtime));
     env.logLevel = LogLevel.ERROR;
     serveFiles(name, read);
-    decodeAudio = decodeInPage;
     loaded = await WhisperModel.load(name, { device, dtype });
     const { languages, timesWords } = loaded;
     return { languages, timesWords };
@@ -53,7 +52,7 @@ export const whisperWorker = {
 
   /** Returns errors as values: thrown ones lose their fields on the way. */
   async transcribe(
-    file: Blob,
+    pull: Pull,
     options: Omit<TranscribeOptions, 'signal'>,
     onStep: (step: Step) => Promise<void>,
   ): Promise<Finished> {
@@ -61,17 +60,12 @@ export const whisperWorker = {
     running = new AbortController();
     const { signal } = running;
     try {
-      const sound = await readAudio(file, decodeAudio);
-      try {
-        const window = new SampleWindow(sound, (step) => void onStep(step));
-        for await (const progress of transcribe(loaded, window, { ...options, signal })) {
-          await onStep(progress);
-          signal.throwIfAborted();
-        }
-        return { seconds: window.seconds };
-      } finally {
-        void sound.return();
+      const window = new SampleWindow(pulled(pull), () => void onStep('read'));
+      for await (const progress of transcribe(loaded, window, { ...options, signal })) {
+        await onStep(progress);
+        signal.throwIfAborted();
       }
+      return { seconds: window.seconds };
     } catch (error) {
       if (!signal.aborted) console.error('localtext: a transcription failed', error);
       return { error: toWireError(error) };
@@ -83,6 +77,10 @@ export const whisperWorker = {
     running.abort(new DOMException('The transcription was stopped.', 'AbortError'));
   },
 };
+
+async function* pulled(pull: Pull): Sound {
+  for (let samples = await pull(); samples; samples = await pull()) yield samples;
+}
 
 /** What an engine's worker offers to one that has started it: `worker.ts`. */
 export interface WhisperHost {

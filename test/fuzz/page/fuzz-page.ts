@@ -28,6 +28,11 @@ const fuzz = {
     return (await (await handle).status()).epoch;
   },
 
+  /** Of the first model. */
+  async state(): Promise<string | undefined> {
+    return (await (await handle).status()).models[0]?.state;
+  },
+
   /** Loads the speech model, and files of sound for `runForms()`. Resolves to a key. */
   async setUpSpeech(clipUrls: string[]): Promise<string> {
     const localtext = await handle;

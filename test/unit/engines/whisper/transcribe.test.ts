@@ -144,22 +144,17 @@ test('an abort ends it', async () => {
 test.each([
   ['at the start', []],
   ['in mid-file', [1, 2, 3]],
-])(
-  'a decoder that never answers is reported to be read from, and an abort ends it: %s',
-  async (_, seconds) => {
-    const reports: string[] = [];
-    const stuck = createDeferred();
-    async function* silent() {
-      yield* pieces(seconds);
-      stuck.resolve();
-      await new Promise(() => undefined);
-    }
-    const abort = new AbortController();
-    const window = new SampleWindow(silent(), (reading) => reports.push(reading));
-    const stopped = collect(transcribe(listener([]), window, { ...options(), signal: abort.signal }));
-    await stuck.promise;
-    abort.abort(new Error('stopped'));
-    await expect(stopped).rejects.toThrow('stopped');
-    expect(reports).toEqual(['reading']);
-  },
-);
+])('an abort ends a transcription whose sound never comes: %s', async (_, seconds) => {
+  const stuck = createDeferred();
+  async function* silent() {
+    yield* pieces(seconds);
+    stuck.resolve();
+    await new Promise(() => undefined);
+  }
+  const abort = new AbortController();
+  const window = new SampleWindow(silent(), () => undefined);
+  const stopped = collect(transcribe(listener([]), window, { ...options(), signal: abort.signal }));
+  await stuck.promise;
+  abort.abort(new Error('stopped'));
+  await expect(stopped).rejects.toThrow('stopped');
+});

@@ -1,15 +1,23 @@
 import { expect, test, vi } from 'vitest';
 
+import { invalidField } from '../../../../src/errors/service-error.ts';
 import type { TranscriptionJob } from '../../../../src/jobs/transcription.ts';
 import { delay } from '../../../../src/util/async.ts';
 import { WhisperEngine } from '../../../../src/engines/whisper/whisper-engine.ts';
-import type { Step } from '../../../../src/engines/whisper/whisper-worker.ts';
+import type { Pull, Step } from '../../../../src/engines/whisper/whisper-worker.ts';
 import { virtualTime } from '../../../support/virtual-time.ts';
 
 virtualTime();
 
 const job = { task: 'transcribe', times: [], others: [] } as unknown as TranscriptionJob;
 const idle = { call: () => Promise.reject(new Error('called')), end: () => undefined };
+const abilities = { languages: [], timesWords: false };
+
+type Reader = ConstructorParameters<typeof WhisperEngine>[1];
+type Sound = ReturnType<Reader['read']>;
+
+const readerOf = (read: () => Sound): Reader => ({ read, end: () => undefined });
+const silent = readerOf(async function* () {});
 
 test.for([
   [{ language: 'de' }, 'language', /de is not known .* It knows en\.$/],
@@ -18,7 +26,7 @@ test.for([
   [{ others: [['include[]', 'logprobs']] }, 'include[]', /are in `verbose_json`\.$/],
   [{ others: [['known_speaker_names[]', 'Ann']] }, 'known_speaker_names[]', /speakers are not distinguished/],
 ] as const)('%j is a 400 where the model is not able to', async ([asked, param, message]) => {
-  const engine = new WhisperEngine(idle, { languages: [], timesWords: false }, 'tiny');
+  const engine = new WhisperEngine(idle, silent, abilities, 'tiny');
   const answer = engine.run({ ...job, ...asked } as unknown as TranscriptionJob, AbortSignal.abort());
   await expect(answer.next()).rejects.toMatchObject({
     wire: {
@@ -32,20 +40,16 @@ test.for([
 
 type Calls = ConstructorParameters<typeof WhisperEngine>[0];
 type Model = Parameters<Parameters<Calls['call']>[0]>[0];
-type Report = (step: Step) => Promise<void>;
+type Transcribe = Model['transcribe'];
 
-/** A worker that reports the given steps and is then busy: no message reaches it until it is ended. */
-function busyWorker(steps: readonly Step[]) {
+/** A worker that runs this. */
+function workerOf(transcribe: Transcribe) {
   let reject: (reason: unknown) => void = () => undefined;
   const gone = new Promise<never>((_, fail) => (reject = fail));
   gone.catch(() => undefined);
-  const transcribe = async (_file: unknown, _options: unknown, report: Report) => {
-    for (const step of steps) await report(step);
-    return gone;
-  };
   const model = { transcribe, stop: () => gone } as unknown as Model;
   const worker = {
-    call: (call: (model: Model) => Promise<unknown>) => call(model),
+    call: (call: (model: Model) => Promise<unknown>) => Promise.race([call(model), gone]),
     end: vi.fn((reason: unknown) => reject(reason)),
   };
   return { worker: worker as unknown as Calls, end: worker.end };
@@ -53,27 +57,39 @@ function busyWorker(steps: readonly Step[]) {
 
 const readJob = { ...job, file: new Blob(['fLaC']) };
 
-test.each([
-  ['opened', []],
-  ['read on', ['read', 'reading']],
-] as const)('a file that is never %s is a 400 after a minute, and its worker is ended', async (_, steps) => {
-  const { worker, end } = busyWorker(steps);
-  const engine = new WhisperEngine(worker, { languages: [], timesWords: false }, 'tiny');
-  const began = performance.now();
-  const read = async () => {
-    for await (const event of engine.run(readJob, new AbortController().signal))
-      expect(event.type).toBe('accepted');
-  };
-  await expect(read()).rejects.toMatchObject({
-    wire: { status: 400, param: 'file', message: expect.stringMatching(/gave no sound for 60 s/) as string },
+test('what is wrong with a file is told in its own words, and the model stays', async () => {
+  const { worker, end } = workerOf((async (pull: Pull) => {
+    try {
+      await pull();
+      return { seconds: 0 };
+    } catch {
+      return {
+        error: { status: 500, type: 'server_error', code: 'engine_failed', message: '', param: null },
+      };
+    }
+  }) as unknown as Transcribe);
+  // oxlint-disable-next-line require-yield
+  const damaged = readerOf(async function* () {
+    throw invalidField('file', 'is damaged');
   });
-  expect(performance.now() - began).toBe(60_000);
-  expect(end).toHaveBeenCalledOnce();
+  const engine = new WhisperEngine(worker, damaged, abilities, 'tiny');
+  const events = engine.run(readJob, new AbortController().signal);
+  await expect(events.next()).rejects.toMatchObject({
+    wire: { status: 400, param: 'file', message: '`file` is damaged.' },
+  });
+  expect(end).not.toHaveBeenCalled();
 });
 
 test('a step of the model may take any time; after an abort it has a minute', async () => {
-  const { worker, end } = busyWorker(['reading', 'read']);
-  const engine = new WhisperEngine(worker, { languages: [], timesWords: false }, 'tiny');
+  const { worker, end } = workerOf((async (
+    _pull: Pull,
+    _options: unknown,
+    report: (step: Step) => Promise<void>,
+  ) => {
+    await report('read');
+    return new Promise(() => undefined);
+  }) as unknown as Transcribe);
+  const engine = new WhisperEngine(worker, silent, abilities, 'tiny');
   const abort = new AbortController();
   const events = engine.run(readJob, abort.signal);
   expect(await events.next()).toMatchObject({ value: { type: 'accepted' } });

@@ -1,0 +1,52 @@
+import { type ProxyMarked, transfer } from 'comlink';
+
+import { toWireError } from '../../errors/engine-errors.ts';
+import type { WireError } from '../../errors/wire-error.ts';
+import { type ForPage, openSound, type Sound } from './read-audio.ts';
+
+/** Errors are values: thrown ones lose their fields between workers. */
+export interface Refused {
+  error: WireError;
+}
+
+/** The end of the sound is null. */
+export interface NextSamples {
+  samples: Float32Array<ArrayBuffer> | null;
+}
+
+let sound: Sound | null = null;
+
+/** Reads and decodes one file of sound at a time, in a separate worker, which can be ended. */
+export const soundWorker = {
+  async open(file: Blob): Promise<Refused | { forPage: ForPage | null }> {
+    try {
+      await soundWorker.close();
+      const opened = await openSound(file);
+      if ('codec' in opened) return { forPage: opened };
+      sound = opened;
+      return { forPage: null };
+    } catch (error) {
+      return { error: toWireError(error) };
+    }
+  },
+
+  async next(): Promise<Refused | NextSamples> {
+    try {
+      const { value } = (await sound?.next()) ?? {};
+      return value ? transfer({ samples: value }, [value.buffer]) : { samples: null };
+    } catch (error) {
+      return { error: toWireError(error) };
+    }
+  },
+
+  async close(): Promise<void> {
+    await sound?.return();
+    sound = null;
+  },
+};
+
+/** What an engine's worker offers to one that has started it: `worker.ts`. */
+export interface SoundHost {
+  /** Resolves when the worker holds the lock. */
+  helper(name: 'sound', lock: string): Promise<typeof soundWorker & ProxyMarked>;
+}

@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+
+import { ServiceError } from '../../src/errors/service-error.ts';
+import { openSound } from '../../src/engines/whisper/read-audio.ts';
+import { cpuTime } from '../support/cpu-time.ts';
+import { clipPath, FORMATS } from '../support/speech/speech-model.ts';
+import { hostileSound } from './hostile-sound.ts';
+
+const sounds = Number(process.env['LOCALTEXT_FUZZ_SOUNDS'] ?? 500);
+const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
+
+/** The engine ends a worker that takes longer. */
+const MAX_MS = 10_000;
+const clips: Uint8Array[] = [];
+
+beforeAll(async () => {
+  // Node has no WebCodecs: only wav is decoded, and of other formats all packets are found.
+  vi.stubGlobal('navigator', { userAgent: 'Node' });
+  for (const format of FORMATS) clips.push(await readFile(clipPath(`sentence.${format}`)));
+});
+afterAll(() => vi.unstubAllGlobals());
+
+async function read(file: Uint8Array<ArrayBuffer>): Promise<'decoded' | 'for the page' | 'refused'> {
+  try {
+    const sound = await openSound(new Blob([file]));
+    if ('codec' in sound) return 'for the page';
+    for await (const samples of sound) expect(samples.length).toBeLessThanOrEqual(16_000);
+    return 'decoded';
+  } catch (error) {
+    if (error instanceof ServiceError && error.wire.status === 400) return 'refused';
+    throw error;
+  }
+}
+
+test(
+  `a file of sound is read to its end or refused (${sounds}, seed ${seed})`,
+  { timeout: 60_000 + sounds * 100 },
+  async () => {
+    const counts = { decoded: 0, 'for the page': 0, refused: 0 };
+    let slowest = { ms: 0, index: -1 };
+    for (let index = 0; index < sounds; index++) {
+      const { file } = hostileSound(seed, index, clips);
+      const ms = await cpuTime(async () => {
+        counts[await read(file)]++;
+      });
+      if (ms > slowest.ms) slowest = { ms, index };
+    }
+    console.log(`${sounds} files of sound, seed ${seed}: ${JSON.stringify({ ...counts, slowest })}`);
+    expect(slowest.ms, `file ${slowest.index} of seed ${seed}`).toBeLessThan(MAX_MS);
+    // Otherwise the files are not what they are to be.
+    expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
+  },
+);
