@@ -35,7 +35,7 @@ export class TextJoiner {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   #isPartial = false;
 
-  next(text: string): string {
+  join(text: string): string {
     if (!this.#isPartial && !ESCAPED.test(text)) return text;
     this.#isPartial = true;
     return this.#decoder.decode(withoutEscapes(text), { stream: true });

@@ -186,7 +186,7 @@ function withText(chunk: Chunk, joiner: TextJoiner): Chunk {
   if (!chunk.choices) return chunk;
   const choices = chunk.choices.map(({ text, logprobs, ...choice }) => ({
     ...choice,
-    ...(text !== undefined && { text: joiner.next(text) }),
+    ...(text !== undefined && { text: joiner.join(text) }),
     ...(logprobs && { logprobs: { content: logprobs.content?.map(withToken) ?? null } }),
   }));
   return { ...chunk, choices };
