@@ -1,4 +1,5 @@
 import type { Accepted, EngineFinishReason, TokenLogprob } from '../jobs/chat.ts';
+import { TokenTexts } from '../util/token-texts.ts';
 import type { Waiting } from './service-dependencies.ts';
 
 /** A piece of a reply, in the order in which the model writes. */
@@ -59,36 +60,42 @@ export class TextReader implements ReplyReader {
 const toParts = (text: string, logprobs: TokenLogprob[]): ReplyPart[] =>
   text === '' && logprobs.length === 0 ? [] : [{ type: 'text', text, logprobs }];
 
-/** Log probabilities of tokens whose text is withheld. They are sent or dropped with that text. */
+/** Log probabilities of tokens whose text is withheld, or has a character that is not complete. They are sent or dropped with it. */
 class LogprobQueue {
-  readonly #waiting: TokenLogprob[] = [];
+  readonly #texts = new TokenTexts();
+  /** `size`: characters that the token completes; null: it is the beginning of one. */
+  readonly #waiting: { logprob: TokenLogprob; size: number | null }[] = [];
   /** Characters shown beyond the tokens taken so far. */
   #surplus = 0;
 
   push(logprobs: readonly TokenLogprob[]): void {
-    this.#waiting.push(...logprobs);
+    for (const logprob of logprobs) {
+      const size = this.#texts.next(logprob).length;
+      this.#waiting.push({ logprob, size: size === 0 && logprob.bytes?.length ? null : size });
+    }
   }
 
-  /**
-   * The tokens whose whole text has been shown. Lengths are compared only while there is `more` to show: a token that
-   * is part of a character has no length.
-   */
+  /** The tokens whose whole text has been shown. Lengths are compared only while there is `more` to show. */
   take(text: string, more: boolean): TokenLogprob[] {
-    if (!more) return this.rest();
     let room = this.#surplus + text.length;
     let count = 0;
-    for (const { token } of this.#waiting) {
-      if (token.length > room) break;
-      room -= token.length;
-      count++;
+    for (const [index, { size }] of this.#waiting.entries()) {
+      if (size === null) continue;
+      if (more && size > room) break;
+      room -= size;
+      count = index + 1;
     }
-    this.#surplus = room;
-    return this.#waiting.splice(0, count);
+    this.#surplus = more ? room : 0;
+    return this.#splice(count);
   }
 
   rest(): TokenLogprob[] {
     this.#surplus = 0;
-    return this.#waiting.splice(0);
+    return this.#splice();
+  }
+
+  #splice(count = this.#waiting.length): TokenLogprob[] {
+    return this.#waiting.splice(0, count).map(({ logprob }) => logprob);
   }
 }
 

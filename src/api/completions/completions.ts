@@ -18,6 +18,7 @@ import type { CompletionBody } from './completion-schema.ts';
 import type { ChatUsage, TokenLogprob } from '../../jobs/chat.ts';
 import { toUsage } from '../chat/chat-objects.ts';
 import type { FinishReason } from '../reply-parts.ts';
+import { TokenTexts } from '../../util/token-texts.ts';
 
 /** OpenAI's default, older than its endpoint for chats. */
 const DEFAULT_MAX_TOKENS = 16;
@@ -147,27 +148,35 @@ function completion(head: AnswerHead, choices: Choice[], usage: ChatUsage | null
 /** This endpoint has no tools. */
 const toReason = (reason: FinishReason): Choice['finish_reason'] => (reason === 'length' ? 'length' : 'stop');
 
+/** The name of a token in this endpoint, which has no `bytes`: OpenAI marks one with part of a character. */
+const nameOf = ({ token, bytes }: TokenLogprob['top'][number]): string =>
+  bytes && encoder.encode(token).join() !== bytes.join() ? `bytes:${token}` : token;
+
+const encoder = new TextEncoder();
+
 /**
  * This endpoint's parallel arrays; `offset`: characters before the first token. `isPrompt`: the first token has nothing
- * before it, and no log probability.
+ * before it, and no log probability. The token itself is among the alternatives.
  */
 function toLegacyLogprobs(
   logprobs: readonly TokenLogprob[],
   offset: number,
   isPrompt: boolean,
 ): Choice['logprobs'] {
+  const texts = new TokenTexts();
   let at = offset;
   const isFirst = (index: number): boolean => isPrompt && offset === 0 && index === 0;
-  const offsets = logprobs.map(({ token }) => {
-    at += token.length;
-    return at - token.length;
+  const offsets = logprobs.map((logprob) => {
+    const start = at;
+    at += texts.next(logprob).length;
+    return start;
   });
   return {
-    tokens: logprobs.map(({ token }) => token),
+    tokens: logprobs.map(nameOf),
     // The client's types have no null.
     token_logprobs: logprobs.map(({ logprob }, index) => (isFirst(index) ? null : logprob)) as number[],
-    top_logprobs: logprobs.map(({ top }, index) =>
-      isFirst(index) ? null : Object.fromEntries(top.map(({ token, logprob }) => [token, logprob])),
+    top_logprobs: logprobs.map((own, index) =>
+      isFirst(index) ? null : Object.fromEntries([...own.top, own].map((one) => [nameOf(one), one.logprob])),
     ) as Record<string, number>[],
     text_offset: offsets,
   };

@@ -78,6 +78,7 @@ export class CallReader implements ReplyReader {
 export class CallOrTextReader implements ReplyReader {
   readonly #stop: readonly string[];
   #beginning = '';
+  readonly #logprobs: TokenLogprob[] = [];
   #reader: ReplyReader | null = null;
 
   constructor(stop: readonly string[]) {
@@ -88,13 +89,14 @@ export class CallOrTextReader implements ReplyReader {
     return this.#reader?.ended ?? null;
   }
 
-  push(text: string, logprobs?: readonly TokenLogprob[]): ReplyPart[] {
+  push(text: string, logprobs: readonly TokenLogprob[] = []): ReplyPart[] {
     if (this.#reader) return this.#reader.push(text, logprobs);
     this.#beginning += text;
+    this.#logprobs.push(...logprobs);
     const first = this.#beginning.trimStart().charAt(0);
     if (first === '') return [];
     this.#reader = first === '[' ? new CallReader() : new TextReader(this.#stop);
-    return this.#reader.push(this.#beginning, logprobs);
+    return this.#reader.push(this.#beginning, this.#logprobs);
   }
 
   flush(): ReplyPart[] {

@@ -1,4 +1,5 @@
 import type { Accepted, ChatEvent, ChatJob, Delta, Reasoning, TokenLogprob } from '../../jobs/chat.ts';
+import { TokenTexts } from '../../util/token-texts.ts';
 import { ThoughtSplitter, type ThinkTags } from './thought-splitter.ts';
 
 /** A rendered prompt, and how the reply after it begins. */
@@ -58,8 +59,8 @@ type Done = Extract<ChatEvent, { type: 'done' }>;
 const SHARES = { none: 0, minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 };
 
 /**
- * A reply that may begin with thoughts. Where the answer has a form or log probabilities, or the thoughts have used up their
- * tokens, the answer is a second completion, after the closing tag.
+ * A reply that may begin with thoughts. Where the answer has a form, or the thoughts have used up their tokens, the answer is
+ * a second completion, after the closing tag.
  */
 export class ThinkFirst {
   readonly #job: ChatJob;
@@ -96,7 +97,7 @@ export class ThinkFirst {
     if (this.#splitter.isInside && budget < 1) return yield* this.#answer(null);
 
     const thought = new ThoughtMeter();
-    for await (const event of this.#complete(this.#splitter.isInside ? plain : whole)) {
+    for await (const event of this.#complete(constraint ? plain : whole)) {
       if (event.type === 'accepted') {
         thought.accept(event.accepted);
         budget = this.#budget(contextLength - event.accepted.promptTokens);
@@ -118,7 +119,7 @@ export class ThinkFirst {
 
   /** Whether the answer is to be a second completion: the thoughts have used up their tokens, or have ended before a form. */
   #isAnswerNext(wasInside: boolean, budget: number, whole: Completion): boolean {
-    return this.#splitter.isInside ? this.#tokens >= budget : wasInside && hasForm(whole);
+    return this.#splitter.isInside ? this.#tokens >= budget : wasInside && whole.constraint !== undefined;
   }
 
   /** Text that might have been the start of a tag. */
@@ -145,14 +146,14 @@ export class ThinkFirst {
     const split = this.#splitter.push(text);
     const isThought = wasInside || this.#splitter.isInside || split.reasoning !== '';
     if (isThought) {
-      this.#logprobs = [];
+      this.#logprobs = split.text === '' ? [] : [...(logprobs ?? [])];
       yield { type: 'delta', delta: { text: split.reasoning, tokens, isReasoning: true } };
     }
     if (split.text !== '' || !isThought) yield this.#answerDelta(split.text, isThought ? 0 : tokens);
   }
 
   #answerDelta(text: string, tokens: number): ChatEvent {
-    const logprobs = text === '' ? [] : this.#logprobs.splice(0);
+    const logprobs = text === '' ? [] : tokensOf(text, this.#logprobs.splice(0));
     return { type: 'delta', delta: { text, tokens, ...(logprobs.length > 0 && { logprobs }) } };
   }
 
@@ -165,7 +166,7 @@ export class ThinkFirst {
     this.#splitter.close();
     for await (const event of this.#complete({ ...part, ...(left < Infinity && { maxTokens: left }) })) {
       if (event.type === 'accepted' && !thought) yield event;
-      if (event.type === 'delta') yield hasForm(part) ? event : this.#answered(event.delta);
+      if (event.type === 'delta') yield part.constraint ? event : this.#answered(event.delta);
       if (event.type !== 'done') continue;
       const { text } = this.#splitter.flush();
       if (text) yield this.#answerDelta(text, 0);
@@ -173,7 +174,8 @@ export class ThinkFirst {
     }
   }
 
-  #answered({ text, tokens }: Delta): ChatEvent {
+  #answered({ text, tokens, logprobs = [] }: Delta): ChatEvent {
+    this.#logprobs.push(...logprobs);
     return this.#answerDelta(this.#splitter.push(text).text, tokens);
   }
 
@@ -211,8 +213,15 @@ class ThoughtMeter {
   }
 }
 
-const hasForm = ({ constraint, topLogprobs }: Completion): boolean =>
-  constraint !== undefined || topLogprobs !== undefined;
+/** Those of the tokens that `text` is the end of: the others are tags, and the space beside them. */
+function tokensOf(text: string, logprobs: readonly TokenLogprob[]): TokenLogprob[] {
+  const texts = new TokenTexts();
+  const ends: number[] = [];
+  for (const logprob of logprobs) ends.push((ends.at(-1) ?? 0) + texts.next(logprob).length);
+  const start = (ends.at(-1) ?? 0) - text.length;
+  const last = ends.findLastIndex((end, index) => end <= start && end > (ends[index - 1] ?? 0));
+  return logprobs.slice(last + 1);
+}
 
 function afterThoughts({ usage, timings }: Done, answer: Done): Done {
   return {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { StopSequences } from '../../../src/api/reply-parts.ts';
+import type { TokenLogprob } from '../../../src/jobs/chat.ts';
+import { StopSequences, TextReader } from '../../../src/api/reply-parts.ts';
 
 function run(sequences: string[], deltas: string[]): { text: string; stopped: boolean } {
   const stops = new StopSequences(sequences);
@@ -30,4 +31,39 @@ test('withholds no more than may begin a sequence', () => {
   const stops = new StopSequences(['END']);
   expect(stops.push('abcE')).toEqual({ text: 'abc', stop: null });
   expect(stops.push('x')).toEqual({ text: 'Ex', stop: null });
+});
+
+/** A token of these bytes, with the characters that it completes. */
+const token = (text: string, ...bytes: number[]): [string, [TokenLogprob]] => [
+  text,
+  [{ token: bytes.join(), logprob: -1, bytes, top: [] }],
+];
+
+test.each([
+  // The beginning of a character waits for its end.
+  [[], ['a', '', '😀', 'b'], ['97', '240,159 152,128', '98']],
+  [['zz'], ['a', '', '😀', 'b'], ['97', '240,159 152,128', '98']],
+  [['😀'], ['a', '', '😀', 'b'], ['97']],
+  [['b'], ['a', '', '😀', 'b'], ['97', '240,159 152,128']],
+  // The reply ends within a character.
+  [[], ['a', ''], ['97', '240,159']],
+])('stop %j, %j: tokens come with the text that they are of', (stop, texts, expected) => {
+  const reader = new TextReader(stop);
+  const bytes = [[97], [240, 159], [152, 128], [98]];
+  const parts = texts.flatMap((text, index) =>
+    reader.ended ? [] : reader.push(...token(text, ...(bytes[index] ?? []))),
+  );
+  const told = [...parts, ...(reader.ended ? [] : reader.flush())].map((part) =>
+    part.type === 'text' ? part.logprobs.map((one) => one.token).join(' ') : part,
+  );
+  expect(told.filter((each) => each !== '')).toEqual(expected);
+});
+
+test('tokens without bytes count by their text', () => {
+  const reader = new TextReader(['END']);
+  const [logprob] = token('')[1];
+  expect(reader.push('abE', [{ ...logprob, token: 'abE', bytes: null }])).toEqual([
+    { type: 'text', text: 'ab', logprobs: [] },
+  ]);
+  expect(reader.flush()).toMatchObject([{ text: 'E', logprobs: [{ token: 'abE' }] }]);
 });

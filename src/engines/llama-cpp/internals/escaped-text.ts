@@ -26,9 +26,9 @@ export function withoutEscapes(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(parts.flatMap((part) => [...part]));
 }
 
-/** A text that is complete by itself: what is not a character becomes U+FFFD. */
+/** The text of one token, for people: as OpenAI writes it, bytes that are no character are `\\xf0`. */
 export const readable = (text: string): string =>
-  ESCAPED.test(text) ? new TextDecoder().decode(withoutEscapes(text)) : text;
+  text.replaceAll(/[\uFDD0-\uFDDF]{2}/g, (pair) => `\\x${byteOf(pair, 0).toString(16).padStart(2, '0')}`);
 
 /** Joins the texts of one reply: a character may be spread over several. */
 export class TextJoiner {

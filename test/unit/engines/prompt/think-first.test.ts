@@ -156,7 +156,7 @@ test('a turn that ends in thought is answered, and a context that is full ends t
 test('a tag that the model opens by itself is found, with the answer’s log probabilities', async () => {
   const plain = engine('<think>x</think>Four.');
   expect(await run(job, plain, false)).toMatchObject({ reasoning: 'x', text: 'Four.' });
-  const counted = engine('<think>x</think>', '4');
+  const counted = engine('<think>x</think>\n4');
   expect(await run({ ...job, topLogprobs: 0 }, counted, false)).toMatchObject({
     reasoning: 'x',
     text: '4',
@@ -164,4 +164,19 @@ test('a tag that the model opens by itself is found, with the answer’s log pro
   });
   const none = engine('<4');
   expect(await run({ ...job, topLogprobs: 0 }, none, false)).toMatchObject({ text: '<4', logprobs: '<4' });
+});
+
+test('log probabilities change nothing: one completion, whose answer has them', async () => {
+  const text = 'I add.\n</think>\n\n</think>\n Four, \n4.';
+  const [plain, scored] = [engine(text), engine(text)];
+  const expected = await run(job, plain);
+  const reply = await run({ ...job, topLogprobs: 0 }, scored);
+  expect(reply).toEqual({ ...expected, logprobs: 'Four, \n4.' });
+  expect(scored.prompts).toEqual([{ prompt: 'P<think>\n', topLogprobs: 0 }]);
+  const budget = { ...job, maxTokens: 30 };
+  const again = () => engine('abcdefghijklmnopqrst', '\n</think>\n\nFour.');
+  expect(await run({ ...budget, topLogprobs: 0 }, again())).toEqual({
+    ...(await run(budget, again())),
+    logprobs: 'Four',
+  });
 });

@@ -66,7 +66,7 @@ test('a character that is spread over tokens is joined, and each token has its s
     tokens.push(...result.chunks.map(({ choices }) => choices?.[0]?.logprobs?.content?.[0]?.token));
   }
   expect(texts).toEqual(['a', '', '😀b']);
-  expect(tokens).toEqual(['a\ufffd', '\ufffd', '\ufffdb']);
+  expect(tokens).toEqual(['a\\xf0\\x9f', '\\x98', '\\x80b']);
 });
 
 test('bytes that are no character are replaced; replies are joined each by itself', async () => {
