@@ -100,7 +100,7 @@ for (const [path, endpoints] of Object.entries(ROUTES)) router.add('ALL', path, 
 
 /** A fault of path or method is the route's answer: the key is checked before it is told. */
 function findRoute(method: string, path: string): ServiceRoute {
-  const [match] = router.match('ALL', path)[0];
+  const [match] = router.match('ALL', path.replace(/\/$/, ''))[0];
   if (!match) return failing(unknownPath(path));
   const [endpoints, groups] = match;
   const allow = allowed(endpoints);
