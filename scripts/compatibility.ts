@@ -217,6 +217,8 @@ counts the prompt. An empty \`prompt\` begins with the model's first token. \`ec
 and so does \`echo\` of token ids: llama.cpp generates the prompt token by token under a grammar, as slowly as a reply. Text is then split as the
 model splits it, which may differ from its tokenizer; token ids are scored as they are. The models of web-llm and of servers do not score prompts, and web-llm
 takes no token ids.
+Log probabilities change no text. A token that holds part of a character is named by its bytes (\`bytes:\\xf0\\x9f\`; \`\\xf0\\x9f\` on the other endpoints,
+which have \`bytes\`), has the \`text_offset\` of that character, and comes with the token that completes it. \`top_logprobs\` includes the token itself.
 `;
 
 const SCHEMAS = `## JSON schemas
@@ -235,14 +237,16 @@ is left out, and \`localtext-warning\` names it. Upstream servers and the browse
 | \`properties\`, \`required\`, \`additionalProperties\`, \`patternProperties\`, \`propertyNames\` | enforced. Members come in their order; others follow only where \`additionalProperties\` or no \`properties\` allow them |
 | \`minProperties\`, \`maxProperties\` | enforced; the former up to one above the named members |
 | \`dependentRequired\`, \`dependentSchemas\`, \`unevaluatedProperties\` (false) | enforced |
-| \`items\`, \`prefixItems\`, \`minItems\`, \`maxItems\`, \`contains\`, \`minContains\` | enforced; \`maxItems\` as 1,024 at most |
+| \`items\` (a list as in draft 7, too), \`additionalItems\`, \`prefixItems\`, \`minItems\`, \`maxItems\`, \`contains\`, \`minContains\` | enforced; \`maxItems\` as 1,024 at most |
 | \`uniqueItems\` | enforced for elements of an \`enum\`, which keep its order |
 | \`minLength\`, \`maxLength\` | enforced; the latter as 4,096 at most, and less with some patterns |
 | \`pattern\` | enforced, but for \`\\b\`, look-behind, back-references and look-ahead within repetitions |
 | \`format\` | enforced: ${Object.keys(FORMATS)
   .map((format) => `\`${format}\``)
-  .join(', ')} and their synonyms. Another one must have a \`pattern\` |
-| \`minimum\`, \`maximum\`, \`exclusiveMinimum\`, \`exclusiveMaximum\`, \`multipleOf\` | enforced for numbers of up to 15 digits; \`multipleOf\` up to 10,000 |
+  .join(
+    ', ',
+  )} and their synonyms; of numbers \`int32\`, \`uint8\` and the like. Another one must have a \`pattern\` |
+| \`minimum\`, \`maximum\`, \`exclusiveMinimum\`, \`exclusiveMaximum\`, \`multipleOf\` | enforced for numbers of up to 15 digits; \`multipleOf\` up to 10,000, zeros at its end aside |
 | \`maxContains\`, \`unevaluatedItems\`, \`$dynamicRef\` | cannot be enforced |
 | \`title\`, \`description\`, \`default\`, \`examples\` and unknown keywords | no effect |
 `;

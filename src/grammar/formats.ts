@@ -54,7 +54,8 @@ const ALIASES: Record<string, string> = {
 
 /** Formats that restrict no text, and those that zod writes beside a pattern. */
 const FREE = new Set([
-  ...'password binary float double int32 int64 decimal number'.split(' '),
+  ...'password binary float double decimal number int uint'.split(' '),
+  ...[8, 16, 32, 64].flatMap((bits) => [`int${bits}`, `uint${bits}`]),
   ...'starts_with ends_with includes lowercase uppercase'.split(' '),
 ]);
 

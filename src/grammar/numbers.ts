@@ -18,7 +18,7 @@ export interface Bound {
 const MAX_INTEGER_DIGITS = 15;
 const MIN_FRACTION_DIGITS = 6;
 const MAX_FRACTION_DIGITS = 12;
-const MAX_INTEGER = 10 ** MAX_INTEGER_DIGITS;
+export const MAX_INTEGER = 10 ** MAX_INTEGER_DIGITS;
 
 /** Decimal texts of the numbers in a range, without exponents. */
 export function numberLanguage(languages: Languages, range: NumberRange): Language {
@@ -182,11 +182,28 @@ class NumberTexts {
     const scaled = Math.round(Math.abs(of) * 10 ** places);
     const common = greatestCommonDivisor(scaled, 10 ** places);
     const zeros = this.#optional(sequence(this.#point, repeat(this.#between('0', '0'), 1, 1)));
-    const whole = sequence(and(this.#digits, multiple(scaled / common)), zeros);
+    const whole = sequence(this.#wholeMultiple(scaled / common), zeros);
     if (places === 0) return whole;
     const withPlaces = sequence(this.#digits, this.#point, repeat(this.#digit, places, places));
     return or(whole, and(withPlaces, multiple(scaled)));
   }
+
+  /** The zeros at its end are digits of each multiple: an automaton counts the rest alone. */
+  #wholeMultiple(of: number): Language {
+    const { and, or, sequence, multiple, text } = this.#languages;
+    const significant = withoutZeros(of);
+    const multiples = and(this.#digits, multiple(significant));
+    return significant === of
+      ? multiples
+      : or(text('0'), sequence(multiples, text(String(of / significant).slice(1))));
+  }
+}
+
+/** Without the zeros at its end. */
+export function withoutZeros(value: number): number {
+  let left = value;
+  while (left >= 10 && left % 10 === 0) left /= 10;
+  return left;
 }
 
 const greatestCommonDivisor = (a: number, b: number): number =>

@@ -10,6 +10,7 @@ import {
   literals,
   meetForms,
   numberAccepts,
+  type NumberForm,
   type ObjectForm,
   type Schema,
   type SchemaObject,
@@ -17,6 +18,7 @@ import {
 } from './alternatives.ts';
 import { formatPattern } from './formats.ts';
 import { type Language, type Languages, TooCostlyError } from './language.ts';
+import { MAX_INTEGER, withoutZeros } from './numbers.ts';
 import { patternLanguage, UnknownPatternError } from './pattern.ts';
 
 /** A keyword that cannot be enforced, and why. */
@@ -229,26 +231,34 @@ export class SchemaForms {
   #number(schema: SchemaObject, integer: boolean): Form {
     const form = { ...anyNumber, integer };
     const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
+    for (const [keyword, sign] of LIMITS)
+      if (Number(schema[keyword]) * sign >= MAX_INTEGER) {
+        const rule = `cannot be enforced ${sign > 0 ? 'from' : 'to'} ${sign * MAX_INTEGER} on`;
+        this.#context.unenforceable(schema, keyword, rule);
+        return form;
+      }
     const bound = (value: unknown, open: boolean) =>
       typeof value === 'number' ? { value, open } : undefined;
-    const parts: Form[] = [form];
+    const parts: Form[] = [{ ...form, ...boundsOfFormat(schema['format']) }];
     for (const [low, high] of [
       [bound(minimum, exclusiveMinimum === true), bound(maximum, exclusiveMaximum === true)],
       [bound(exclusiveMinimum, true), bound(exclusiveMaximum, true)],
     ])
       parts.push({ ...form, ...(low && { low }), ...(high && { high }) });
     if (typeof multipleOf === 'number') {
-      if (multipleOf > 0 && multipleOf <= 1e4) parts.push({ ...form, multiples: [multipleOf] });
+      if (multipleOf > 0 && withoutZeros(multipleOf) <= 1e4) parts.push({ ...form, multiples: [multipleOf] });
       else this.#context.unenforceable(schema, 'multipleOf', 'is too costly to enforce above 10,000');
     }
     return parts.reduce((left, part) => this.meet([left], [part])[0] ?? left, form as Form);
   }
 
   #array(schema: SchemaObject): ArrayForm {
-    const { items, prefixItems, uniqueItems, contains, minContains } = schema;
+    const { items, prefixItems, additionalItems, uniqueItems, contains, minContains } = schema;
+    // Before draft 2020-12 the elements of a tuple were `items`, and the others `additionalItems`.
+    const [prefix, others] = Array.isArray(items) ? [items, additionalItems] : [prefixItems, items];
     const layer = {
-      prefix: (Array.isArray(prefixItems) ? prefixItems : []) as Schema[],
-      ...(items !== undefined && { items: items as Schema }),
+      prefix: (Array.isArray(prefix) ? prefix : []) as Schema[],
+      ...(others !== undefined && { items: others as Schema }),
     };
     const atLeast = typeof minContains === 'number' ? minContains : 1;
     return {
@@ -392,6 +402,7 @@ export class SchemaForms {
       case 'maxItems':
         return [{ ...anyArray, min: Number(value) + 1 }];
       case 'items':
+        if (Array.isArray(value)) break;
         return [{ ...anyArray, contains: [{ schema: this.#negation(value as Schema), min: 1 }] }];
       case 'required':
         return (value as string[]).map(without);
@@ -563,6 +574,23 @@ export class SchemaForms {
       ),
     );
   }
+}
+
+/** Bounds past which a number has more digits than grammars allow. */
+const LIMITS = [
+  ['minimum', 1],
+  ['exclusiveMinimum', 1],
+  ['maximum', -1],
+  ['exclusiveMaximum', -1],
+] as const;
+
+/** Integers of a number of bits: `int32`, `uint8`. */
+function boundsOfFormat(format: unknown): Pick<NumberForm, 'low' | 'high'> {
+  const [name, unsigned, bits = 64] = /^(u?)int(8|16|32|64)?$/.exec(String(format)) ?? [];
+  if (name === undefined) return {};
+  const values = 2 ** Number(bits);
+  const low = unsigned ? 0 : -values / 2;
+  return { low: { value: low, open: false }, high: { value: low + values, open: true } };
 }
 
 const IS_STRING: Schema = { type: 'string' };

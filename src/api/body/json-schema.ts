@@ -7,7 +7,9 @@ const MAX_REFERENCE = 1024;
 
 const SCHEMA_MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
 const SCHEMA_LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
-const SCHEMAS = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'];
+const SCHEMAS = 'items additionalItems additionalProperties not if then else contains propertyNames'.split(
+  ' ',
+);
 
 interface Node {
   schema: unknown;
@@ -99,13 +101,15 @@ function addChildren({ at, depth, via }: Node, schema: Schema, open: Node[]): vo
     if (!isObject(map)) throw wrongValue(`${at}.${key}`, 'must be an object', map);
     for (const [name, child] of Object.entries(map)) add(child, `${key}.${name}`);
   }
-  for (const key of SCHEMA_LISTS) {
+  // Draft 7 has the elements of a tuple in `items`.
+  const lists = Array.isArray(schema['items']) ? [...SCHEMA_LISTS, 'items'] : SCHEMA_LISTS;
+  for (const key of lists) {
     if (schema[key] === undefined) continue;
     const list = requireList(schema[key], `${at}.${key}`);
     for (const [index, child] of list.entries()) add(child, `${key}[${index}]`);
   }
   for (const key of SCHEMAS) {
-    if (schema[key] !== undefined) add(schema[key], key);
+    if (schema[key] !== undefined && !lists.includes(key)) add(schema[key], key);
   }
 }
 

@@ -50,6 +50,7 @@ const nameOf = (index: number): string =>
 
 const KINDS: ((random: Random, depth: number) => Schema)[] = [
   () => ({ type: 'boolean' }),
+  () => ({ type: 'integer', format: 'int32' }),
   () => ({ type: ['string', 'null'] }),
   (random) => ({ type: 'string', minLength: random.below(4), maxLength: 4 + random.below(6) }),
   (random) => ({ type: 'string', pattern: random.pick(PATTERNS) }),
@@ -66,7 +67,12 @@ const KINDS: ((random: Random, depth: number) => Schema)[] = [
   }),
   (random) => ({ const: random.pick(['a "b"', 3, { x: [1, null] }, true, 'é\n']) }),
   number,
-  (random) => ({ type: 'integer', multipleOf: random.pick([1, 2, 3, 7, 10]), minimum: -40, maximum: 400 }),
+  (random) => ({
+    type: 'integer',
+    multipleOf: random.pick([1, 2, 3, 7, 10, 50]),
+    minimum: -40,
+    maximum: 400,
+  }),
   (random) => ({ type: 'number', multipleOf: random.pick([0.5, 0.25, 0.01, 5]) }),
   (random) => ({
     type: 'string',
@@ -166,7 +172,7 @@ const CONDITIONS = [
   `{${DUTCH}}`,
   `{${DUTCH}, "else": {"properties": {"code": {"minLength": 7, "maxLength": 9}}}}`,
 ];
-const LEAVES = 14;
+const LEAVES = 15;
 
 function number(random: Random): Schema {
   const low = random.below(2000) / random.pick([1, 1, 10, 1000]) - random.pick([0, 0, 500]);

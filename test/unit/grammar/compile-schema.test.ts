@@ -117,6 +117,52 @@ test.each(Object.entries(PYDANTIC))('pydantic: %s', (_, schema) => {
   expect(invalidDraw(schema, new Random(SEED), 60)).toMatchObject({ fault: null });
 });
 
+/** As generators for earlier drafts and for OpenAPI write them. */
+const OTHER_DRAFTS: Record<string, [Schema, (value: unknown) => boolean]> = {
+  'a tuple of draft 7': [
+    { type: 'array', items: [{ const: 1 }, { type: 'boolean' }], additionalItems: false, minItems: 2 },
+    (value) => Array.isArray(value) && value.length === 2 && value[0] === 1 && typeof value[1] === 'boolean',
+  ],
+  'a tuple of draft 7 with others after it': [
+    { type: 'array', items: [{ const: 1 }], additionalItems: { type: 'null' }, minItems: 1 },
+    (value) => Array.isArray(value) && value[0] === 1 && value.slice(1).every((item) => item === null),
+  ],
+  'a bound of draft 4': [
+    { type: 'number', minimum: 0, exclusiveMinimum: true, maximum: 1 },
+    (value) => Number(value) > 0 && Number(value) <= 1,
+  ],
+  ...Object.fromEntries(
+    (
+      [
+        ['int8', -128, 127],
+        ['uint8', 0, 255],
+        ['int32', -(2 ** 31), 2 ** 31 - 1],
+        ['uint', 0, 2 ** 64],
+      ] as const
+    ).map(([format, low, high]) => [
+      format,
+      [{ type: 'integer', format }, (value: unknown) => Number(value) >= low && Number(value) <= high],
+    ]),
+  ),
+};
+
+test.each(Object.entries(OTHER_DRAFTS))('%s', (_, [schema, isValid]) => {
+  const texts = draws(schema, new Random(SEED), 60);
+  expect(texts.filter((text) => !isValid(JSON.parse(text)))).toEqual([]);
+  expect(texts.length).toBeGreaterThan(30);
+});
+
+test.each([
+  { multipleOf: 100, minimum: -350, maximum: 1050 },
+  { multipleOf: 1_000_000 },
+  { multipleOf: 250, exclusiveMinimum: 0, maximum: 100_000 },
+])('multiples that end in zeros: %j', (bounds) => {
+  expect(invalidDraw({ type: 'integer', ...bounds }, new Random(SEED), 60)).toEqual({
+    drawn: 60,
+    fault: null,
+  });
+});
+
 /** What cannot be enforced, and the place that is named. */
 const UNENFORCEABLE: Record<string, [Schema, string]> = {
   'elements that differ, of any text': [
@@ -131,6 +177,8 @@ const UNENFORCEABLE: Record<string, [Schema, string]> = {
     { type: 'object', additionalProperties: true, minProperties: 3 },
     '.minProperties',
   ],
+  'a bound past all numbers': [{ type: 'number', minimum: 1e20 }, '.minimum'],
+  'a negative bound past all numbers': [{ type: 'integer', exclusiveMaximum: -1e15 }, '.exclusiveMaximum'],
   'a negation of what is not read': [{ type: 'object', not: { additionalProperties: false } }, '.not'],
   'repetitions of repetitions': [{ type: 'string', pattern: '^((a{1,100}b){1,100}c){1,100}$' }, '.pattern'],
   'a length past all replies': [{ type: 'string', minLength: 100_000 }, '.minLength'],
