@@ -1,54 +1,43 @@
-import { delay } from '../util/async.ts';
+import { Workbox } from 'workbox-window';
+
 import { trustedScriptUrl } from '../util/trusted-urls.ts';
 import { serviceWorkerName, siteBase } from './site.ts';
 import { folderUrl, type StartOptions } from './start-options.ts';
+import type { LifecycleEvents } from './watch-registration.ts';
 
-/** How long a version that calls `skipWaiting()` in `install` waits at most, in milliseconds. */
-const SKIP_MS = 200;
+export interface Registered {
+  registration: ServiceWorkerRegistration;
+  events: LifecycleEvents;
+}
 
 /** Registers the service worker; `onWaiting` is called when a new version waits to take over. */
-export async function register(
-  options: StartOptions,
-  onWaiting: () => void,
-): Promise<ServiceWorkerRegistration> {
+export async function register(options: StartOptions, onWaiting: () => void): Promise<Registered> {
   if (!('serviceWorker' in navigator)) {
     throw (await import('./start-errors.ts')).noServiceWorkers();
   }
   const { serviceWorker = {} } = options;
   if (serviceWorker instanceof ServiceWorkerRegistration) {
-    watchVersions(serviceWorker, onWaiting);
-    return serviceWorker;
+    const { watchRegistration } = await import('./watch-registration.ts');
+    return { registration: serviceWorker, events: watchRegistration(serviceWorker, onWaiting) };
   }
   const url = scriptUrl(serviceWorker.url, options);
   const { scope } = serviceWorker;
   await refuseForeign(scope ?? new URL('./', url).href, url);
   try {
-    const registration = await navigator.serviceWorker.register(trustedScriptUrl(url), {
+    const workbox = new Workbox(trustedScriptUrl(url), {
       updateViaCache: 'none',
       ...(scope !== undefined && { scope }),
     });
-    watchVersions(registration, onWaiting);
+    workbox.addEventListener('waiting', onWaiting);
+    const registration = await workbox.register({ immediate: true });
+    // Undefined only for a second call, in Workbox's development build.
+    if (!registration) throw new Error('no registration');
     registration.addEventListener('updatefound', () => void warnOfForeign(registration, url));
-    return registration;
+    return { registration, events: workbox };
   } catch (error) {
     // The messages are fetched when one is needed.
     throw (await import('./start-errors.ts')).registrationFailed(error, url);
   }
-}
-
-/** Calls `onWaiting` for a version that waits or installs now, and for each later one. */
-function watchVersions(registration: ServiceWorkerRegistration, onWaiting: () => void): void {
-  const watch = (): void => {
-    const worker = registration.installing;
-    worker?.addEventListener('statechange', async () => {
-      if (worker.state !== 'installed') return;
-      await delay(SKIP_MS);
-      if (registration.waiting === worker) onWaiting();
-    });
-  };
-  registration.addEventListener('updatefound', watch);
-  watch();
-  if (registration.waiting) onWaiting();
 }
 
 function scriptUrl(path: string | undefined, { base = siteBase, isolation }: StartOptions): string {

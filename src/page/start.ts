@@ -3,7 +3,7 @@ import { joinElection } from './election/join.ts';
 import { Localtext } from './localtext.ts';
 import { onControlLost, takeControl } from './take-control.ts';
 import { requireBrowser, requireCache, withStorage } from './requirements.ts';
-import { register } from './registration.ts';
+import { register, type Registered } from './registration.ts';
 import { engineSettings, type StartOptions } from './start-options.ts';
 
 const TRIED = 'localtext:reloaded-for-isolation';
@@ -39,14 +39,14 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
     updateWaits = true;
     localtext?.announceUpdate();
   };
-  const install = async (): Promise<ServiceWorkerRegistration> => {
+  const install = async (): Promise<Registered> => {
     const registered = await register(options, onWaiting);
     await requireCache();
-    await withStorage(() => storeSettings(scopeOf(registered.scope), options));
+    await withStorage(() => storeSettings(scopeOf(registered.registration.scope), options));
     await takeControl(registered);
     return registered;
   };
-  const registration = await install();
+  const { registration, events } = await install();
   reloadForIsolation(options);
   const membership = joinElection(scopeOf(registration.scope), engineSettings(options));
   const handle = new Localtext(membership, registration, options.catalog);
@@ -55,7 +55,7 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   if (updateWaits && registration.waiting) setTimeout(() => handle.announceUpdate());
   // A registration of the site's own is the site's to renew.
   if (!(options.serviceWorker instanceof ServiceWorkerRegistration)) {
-    onControlLost(handle.stopped, async () => handle.renew(await install()));
+    onControlLost(events, handle.stopped, async () => handle.renew((await install()).registration));
   }
   return handle;
 }

@@ -1,6 +1,8 @@
 import { delay, withTimeout } from '../util/async.ts';
 import { LocaltextError } from './localtext-error.ts';
+import type { Registered } from './registration.ts';
 import { applyUpdate, REPLY_MS, tellServiceWorker } from './update.ts';
+import type { LifecycleEvents } from './watch-registration.ts';
 
 /** How long requests of the older version may keep a newer one waiting, in milliseconds. */
 const TAKE_OVER_MS = 60_000;
@@ -31,10 +33,11 @@ const stateChange = (worker: ServiceWorker): Promise<unknown> =>
  * Has a worker of this page's version control it, without a reload: on a first visit, and after Shift+reload. Where an
  * older one is active and the one that belongs to this page waits, that one takes over, once no request runs.
  */
-export async function takeControl(registration: ServiceWorkerRegistration): Promise<void> {
+export async function takeControl(registered: Registered): Promise<void> {
+  const { registration } = registered;
   const worker = await activeWorker(registration);
   try {
-    await control(worker, registration);
+    await control(worker, registered);
   } catch (error) {
     if (!(error instanceof LocaltextError) || error.code !== 'protocol_mismatch') throw error;
     await registration.update().catch(() => {});
@@ -42,15 +45,16 @@ export async function takeControl(registration: ServiceWorkerRegistration): Prom
     if (!next) throw error;
     if (next.state === 'installing') await stateChange(next);
     await applyUpdate(registration, AbortSignal.timeout(TAKE_OVER_MS));
-    await control(next, registration);
+    await control(next, registered);
   }
 }
 
-async function control(worker: ServiceWorker, registration: ServiceWorkerRegistration): Promise<void> {
+async function control(worker: ServiceWorker, { registration, events }: Registered): Promise<void> {
   const { serviceWorker } = navigator;
   if (serviceWorker.controller === worker) return tellServiceWorker(worker, { type: 'localtext:version' });
+  // Not Workbox's promise `controlling`: after Shift+reload, it takes the worker for another page's.
   const controlled = new Promise<true>((resolve) => {
-    serviceWorker.addEventListener('controllerchange', () => resolve(true), { once: true });
+    events.addEventListener('controlling', () => resolve(true));
   });
   await tellServiceWorker(worker, { type: 'localtext:claim' });
   if (serviceWorker.controller === worker || (await withTimeout(controlled, REPLY_MS))) return;
@@ -64,7 +68,11 @@ async function control(worker: ServiceWorker, registration: ServiceWorkerRegistr
  * When the user clears the site's data, the service worker of an open page is gone at once, and the host answers `/v1`.
  * Has it installed again then, however often that takes.
  */
-export function onControlLost(stopped: AbortSignal, install: () => Promise<void>): void {
+export function onControlLost(
+  events: LifecycleEvents,
+  stopped: AbortSignal,
+  install: () => Promise<void>,
+): void {
   const { serviceWorker } = navigator;
   const renew = async (): Promise<void> => {
     while (!serviceWorker.controller && !stopped.aborted) {
@@ -76,5 +84,5 @@ export function onControlLost(stopped: AbortSignal, install: () => Promise<void>
       }
     }
   };
-  serviceWorker.addEventListener('controllerchange', () => void renew(), { signal: stopped });
+  events.addEventListener('controlling', () => void renew());
 }

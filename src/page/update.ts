@@ -1,3 +1,5 @@
+import { messageSW } from 'workbox-window';
+
 import type { PageToServiceWorker, ServiceWorkerReply } from '../protocol/discovery.ts';
 import { requestsRun, scopeOf } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -8,11 +10,7 @@ export const REPLY_MS = 10_000;
 
 /** @throws LocaltextError when it refuses, speaks another version, or does not answer in 10 s. */
 export async function tellServiceWorker(worker: ServiceWorker, message: PageToServiceWorker): Promise<void> {
-  const { port1, port2 } = new MessageChannel();
-  const answered = new Promise<ServiceWorkerReply>((resolve) => {
-    port1.onmessage = ({ data }: MessageEvent<ServiceWorkerReply>) => resolve(data);
-  });
-  worker.postMessage(message, [port2]);
+  const answered = messageSW(worker, message) as Promise<ServiceWorkerReply>;
   const reply = await withTimeout(answered, REPLY_MS);
   if (!reply) {
     throw new LocaltextError(

@@ -90,12 +90,19 @@ test.each(['own script', 'registration of the site'])(
     registration.active = container.controller = new FakeWorker();
     const given = registration as unknown as ServiceWorkerRegistration;
     const onWaiting = vi.fn<() => void>();
-    await register(whose === 'own script' ? { base: '/app/' } : { serviceWorker: given }, onWaiting);
+    const onControlling = vi.fn<() => void>();
+    const { events } = await register(
+      whose === 'own script' ? { base: '/app/' } : { serviceWorker: given },
+      onWaiting,
+    );
     expect(container.calls).toHaveLength(whose === 'own script' ? 1 : 0);
+    events.addEventListener('controlling', onControlling);
     expect(onWaiting).not.toHaveBeenCalled();
     update(registration);
     await vi.advanceTimersByTimeAsync(1000);
     expect(onWaiting).toHaveBeenCalledTimes(1);
+    container.dispatchEvent(new Event('controllerchange'));
+    expect(onControlling).toHaveBeenCalledTimes(1);
   },
 );
 
@@ -112,36 +119,6 @@ test.each(['own script', 'registration of the site'])(
     expect(onWaiting).toHaveBeenCalledTimes(1);
   },
 );
-
-test.each(['own script', 'registration of the site'])(
-  '%s: a version that installs already is told once it waits',
-  async (whose) => {
-    const { registration } = container;
-    registration.active = container.controller = new FakeWorker();
-    const worker = (registration.installing = new FakeWorker());
-    const given = registration as unknown as ServiceWorkerRegistration;
-    const onWaiting = vi.fn<() => void>();
-    await register(whose === 'own script' ? { base: '/app/' } : { serviceWorker: given }, onWaiting);
-    registration.installing = null;
-    registration.waiting = worker;
-    worker.become('installed');
-    await vi.advanceTimersByTimeAsync(1000);
-    expect(onWaiting).toHaveBeenCalledTimes(1);
-  },
-);
-
-test('a version that skips waiting is not told', async () => {
-  const { registration } = container;
-  registration.active = container.controller = new FakeWorker();
-  const onWaiting = vi.fn<() => void>();
-  await register({ base: '/app/' }, onWaiting);
-  update(registration);
-  registration.active = registration.waiting;
-  registration.waiting = null;
-  registration.active?.become('activating');
-  await vi.advanceTimersByTimeAsync(1000);
-  expect(onWaiting).not.toHaveBeenCalled();
-});
 
 test('a service worker that does not answer is an error after 10 s', async () => {
   const told = tellServiceWorker(new FakeWorker() as unknown as ServiceWorker, { type: 'localtext:claim' });
