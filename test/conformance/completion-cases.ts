@@ -78,11 +78,15 @@ export const completionCases: ConformanceCase[] = [
       const {
         tokens = [],
         token_logprobs = [],
+        top_logprobs = [],
         text_offset = [],
       } = (json['choices'] as Choice[])[0]?.logprobs ?? {};
       expect(tokens.length).toBeGreaterThan(0);
       expect(token_logprobs).toHaveLength(tokens.length);
       expect(text_offset[0]).toBe(0);
+      // The token that was drawn is always among them.
+      for (const [index, top] of top_logprobs.entries())
+        expect(top?.[tokens[index] ?? '']).toBe(token_logprobs[index]);
     }),
   ),
   of(

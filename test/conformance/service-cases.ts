@@ -93,6 +93,7 @@ const models: ConformanceCase[] = [
     status(200),
     body({ id: 'jade-mole-4', object: 'model' }),
   ),
+  of('models: one, with a slash at the end', { path: '/v1/models/jade-mole-4/' }, status(200)),
   of('models: one that there is not', { path: '/v1/models/gpt-99' }, modelNotFound),
   of('models: one with slashes', { path: '/v1/models/org/name%20x' }, modelNotFound),
   of('models: one with a broken escape', { path: '/v1/models/%E0%A4%A' }, modelNotFound),
