@@ -4,6 +4,7 @@ import { CopyButton } from '../components/copy-button.tsx';
 import { IconButton } from '../components/icon-button.tsx';
 import { Markdown } from '../markdown/markdown.tsx';
 import { BranchSwitch } from './branch-switch.tsx';
+import { ContinueButton } from './continue-button.tsx';
 import type { AssistantTurn } from './conversation.ts';
 import { LogprobText } from './logprob-text.tsx';
 import { ReplyStatsLine } from './reply-stats-line.tsx';
@@ -27,6 +28,7 @@ export function AssistantItem({ turn, last }: { turn: AssistantTurn; last: boole
       {shaded.value ? <LogprobText tokens={turn.logprobs} /> : <Markdown text={turn.content} />}
       {turn.toolCalls.length > 0 && <ToolCalls turn={turn} open={last && !live} />}
       {!live && <Ending turn={turn} />}
+      {last && <ContinueButton turn={turn} live={live} />}
       {!live && (
         <div class="turn-actions">
           <BranchSwitch turn={turn} />
@@ -59,7 +61,7 @@ function Ending({ turn }: { turn: AssistantTurn }) {
   if (turn.problem === 'stopped') return <p class="quiet small">You stopped it here.</p>;
   if (turn.problem !== null) return <p class="error-text small">{turn.problem}</p>;
   if (turn.finishReason === 'length') {
-    return <p class="quiet small">Cut at the most tokens that the settings allow.</p>;
+    return <p class="quiet small">The reply reached the maximum length of the settings.</p>;
   }
   if (turn.content === '' && turn.toolCalls.length === 0)
     return <p class="quiet small">The model said nothing.</p>;

@@ -35,7 +35,7 @@ export const DEFAULT_SETTINGS: ChatSettings = {
   system: '',
   temperature: 0.2,
   topP: 1,
-  maxTokens: 512,
+  maxTokens: 300,
   seed: null,
   reasoning: 'default',
   presencePenalty: 0,

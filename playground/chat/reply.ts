@@ -46,3 +46,14 @@ export const emptyReply = (): Reply => ({
     fingerprint: null,
   },
 });
+
+/** A reply after its beginning, if there was one. The figures are those of the latest request. */
+export const continued = (beginning: Reply | undefined, reply: Reply): Reply =>
+  beginning
+    ? {
+        ...reply,
+        reasoning: (beginning.reasoning ?? '') + (reply.reasoning ?? ''),
+        content: beginning.content + reply.content,
+        logprobs: [...beginning.logprobs, ...reply.logprobs],
+      }
+    : reply;

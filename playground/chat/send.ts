@@ -2,15 +2,15 @@ import { signal } from '@preact/signals';
 import { announce } from '../announce.ts';
 import { load } from '../client/downloads.ts';
 import { replaceRoute } from '../router.ts';
-import { requestBody, SettingsError } from './chat-settings.ts';
+import { type ChatSettings, requestBody, SettingsError } from './chat-settings.ts';
 import { conversation, putTurn, settings, turns } from './chat-state.ts';
 import type { Picture } from '../pictures/picture.ts';
 import { toMessages, type AssistantTurn, type Conversation, type Turn } from './conversation.ts';
-import { emptyReply, type Reply } from './reply.ts';
+import { continued, emptyReply, type Reply } from './reply.ts';
 import { streamReplies } from './stream-replies.ts';
 import { messageOf } from '../format.ts';
 
-/** The turns being written, if any, and how to stop them. */
+/** The turns being written, if any, and how to stop them. The turns of a reply that is continued are there already. */
 export const writing = signal<{ turnIds: string[]; stop: () => void } | null>(null);
 export const sendProblem = signal<string | null>(null);
 
@@ -50,13 +50,19 @@ export async function retry(turn: AssistantTurn): Promise<void> {
   await ask((target) => target, turn.parent);
 }
 
+/** Continues a reply that was cut or stopped, in its own turn. */
+export async function continueReply(turn: AssistantTurn): Promise<void> {
+  await ask((target) => target, turn.parent, turn);
+}
+
 async function ask(
   prepare: (target: Conversation) => Conversation,
   parentId?: string | null,
+  beginning?: AssistantTurn,
 ): Promise<boolean> {
   if (writing.value) return false;
   sendProblem.value = null;
-  const used = settings.value;
+  const used = settingsFor(beginning);
   try {
     // Before anything is added: what is wrong in the settings leaves the conversation as it was.
     requestBody(used, []);
@@ -72,7 +78,7 @@ async function ask(
   const end = parentId === undefined ? shown.length : shown.findIndex(({ id }) => id === parentId) + 1;
   const asked = shown.slice(0, end);
   const parent = asked.at(-1)?.id ?? null;
-  const blank = Array.from({ length: used.choices }, (_, index) => blankTurn(parent, used.model, index));
+  const blank = beginning ? [beginning] : blankTurns(parent, used);
   for (const turn of blank.toReversed()) target = putTurn(target, turn, { save: false, show: true });
 
   const controller = new AbortController();
@@ -82,11 +88,11 @@ async function ask(
   // Shows the progress of a download that the request itself would only wait for.
   void load(used.model);
   try {
-    const body = requestBody(used, await toMessages(asked));
+    const body = await bodyOf(used, asked, beginning);
     await streamReplies(body, controller.signal, (replies) => {
-      latest = replies;
+      latest = replies.map((reply) => continued(beginning, reply));
       for (const [index, turn] of blank.entries()) {
-        target = putTurn(target, { ...turn, ...replies[index] }, { save: false, show: false });
+        target = putTurn(target, { ...turn, problem: null, ...latest[index] }, { save: false, show: false });
       }
     });
   } catch (error) {
@@ -97,13 +103,36 @@ async function ask(
       target = putTurn(target, { ...turn, ...latest[index], problem }, { save: true, show: false });
     }
   }
-  announce(problem === null ? `Reply: ${latest[0]?.content ?? ''}` : `The reply ended early: ${problem}`);
+  announceReply(latest[0], beginning, problem);
   return true;
+}
+
+/** A reply is continued by its own model. */
+const settingsFor = (beginning: AssistantTurn | undefined): ChatSettings =>
+  beginning ? { ...settings.value, model: beginning.model, choices: 1 } : settings.value;
+
+/** Reads the new part of the reply to a screen reader. */
+function announceReply(
+  reply: Reply | undefined,
+  beginning: AssistantTurn | undefined,
+  problem: string | null,
+): void {
+  const text = reply?.content.slice(beginning?.content.length) ?? '';
+  announce(problem === null ? `Reply: ${text}` : `The reply ended early: ${problem}`);
+}
+
+async function bodyOf(used: ChatSettings, asked: Turn[], beginning: AssistantTurn | undefined) {
+  if (!beginning) return requestBody(used, await toMessages(asked));
+  const body = requestBody(used, await toMessages([...asked, beginning]));
+  return { ...body, continue_final_message: true };
 }
 
 function newTurn(parent: string | null): { id: string; parent: string | null; createdAt: number } {
   return { id: crypto.randomUUID(), parent, createdAt: Date.now() };
 }
+
+const blankTurns = (parent: string | null, { choices, model }: ChatSettings): AssistantTurn[] =>
+  Array.from({ length: choices }, (_, index) => blankTurn(parent, model, index));
 
 function blankTurn(parent: string | null, model: string, index: number): AssistantTurn {
   const base = newTurn(parent);

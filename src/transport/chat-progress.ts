@@ -50,7 +50,7 @@ export class ChatProgress {
     const job: ChatJob = {
       ...this.#job,
       ...(this.#thoughts !== '' && { thoughts }),
-      resume: { text: this.#text, tokens: this.#tokens },
+      resume: { text: (this.#job.resume?.text ?? '') + this.#text, tokens: this.#tokens },
     };
     if (job.maxTokens !== undefined) job.maxTokens -= this.#tokens;
     return job;

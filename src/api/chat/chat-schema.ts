@@ -84,6 +84,7 @@ export const chatEnforced = {
   parallel_tool_calls: flag,
   ...foreignSchemas,
   modalities: z.nullish(z.array(z.enum(['text', 'audio'])).check(z.maxLength(2))),
+  continue_final_message: flag,
 };
 
 export const chatPassedOn = {

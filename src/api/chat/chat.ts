@@ -43,7 +43,7 @@ function toGeneration(call: Call, request: ChatBody): Generation {
   }
   const tools = toToolUse(request, call.warnings);
   const messages = toChatMessages(request.messages);
-  return {
+  const generation: Generation = {
     model: request.model,
     inputs: [{ messages: tools ? withToolPrompt(messages, tools) : messages }],
     choices: request.n ?? 1,
@@ -56,6 +56,28 @@ function toGeneration(call: Call, request: ChatBody): Generation {
     reasoning: toReasoning(request),
     params: { messages: 'messages', responseFormat: 'response_format' },
   };
+  return request.continue_final_message ? continueFinalMessage(generation) : generation;
+}
+
+/**
+ * With `continue_final_message`, as vLLM has it, the last message is the beginning of the reply.
+ * @throws ServiceError 400
+ */
+function continueFinalMessage(generation: Generation): Generation {
+  const { inputs, constraint, tools } = generation;
+  const [input] = inputs;
+  const messages = input && 'messages' in input ? input.messages : [];
+  const last = messages.at(-1);
+  if (messages.length < 2 || last?.role !== 'assistant' || last.toolCalls) {
+    const rule =
+      'must end with an assistant message, without tool calls, after another message where `continue_final_message` is true';
+    throw invalidField('messages', rule);
+  }
+  if (constraint || tools?.mustCall) {
+    const rule = 'continues free text: leave out the schema, and let `tool_choice` be "auto" or "none"';
+    throw conflicting('continue_final_message', rule);
+  }
+  return { ...generation, inputs: [{ messages: messages.slice(0, -1) }], partial: last.content };
 }
 
 function toMaxTokens(request: ChatBody): number | null {

@@ -114,8 +114,9 @@ function estimateReplies(generation: Generation): number {
 }
 
 /** Tokens of the prompts, estimated before the engine counts them. */
-export const estimatePrompts = ({ inputs }: Generation): number =>
-  inputs.reduce((total, input) => total + Math.min(estimatePrompt(input), MAX_TOKENS), 0);
+export const estimatePrompts = ({ inputs, partial = '' }: Generation): number =>
+  inputs.reduce((total, input) => total + Math.min(estimatePrompt(input), MAX_TOKENS), 0) +
+  Math.ceil(partial.length / CHARACTERS_PER_TOKEN);
 
 function estimatePrompt(input: ChatJob['input']): number {
   if ('tokens' in input) return input.tokens.length;

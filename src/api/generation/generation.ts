@@ -29,6 +29,8 @@ export interface Generation {
   reasoning: Reasoning | null;
   /** A conversation that does not fit loses its oldest turns. */
   truncate?: boolean;
+  /** Beginning of the reply, which the client has; the answer is what follows it. */
+  partial?: string;
   /** The endpoint's names of the fields that engines refuse. */
   params: { messages: string; responseFormat: string };
 }
@@ -48,6 +50,7 @@ export function toChatJob(generation: Generation, model: string, index: number):
     input: inputs[inputOf(generation, index)] ?? { messages: [] },
     sampling: { ...OPENAI_DEFAULTS, ...sampling, ...seed },
     ...(generation.truncate && { truncate: true }),
+    ...(generation.partial && { resume: { text: generation.partial, tokens: 0 } }),
     // Nothing to generate: the prompt is counted for `usage`.
     ...(maxTokens === 0 && { countOnly: true }),
     ...given({ maxTokens, constraint: toConstraint(generation), topLogprobs, reasoning }),

@@ -37,12 +37,17 @@ export function toUpstreamRequest(job: ChatJob, model: string): UpstreamRequest 
       ...common,
       ...(effort !== undefined && { reasoning_effort: effort }),
       ...(enableThinking !== undefined && { chat_template_kwargs: { enable_thinking: enableThinking } }),
-      messages: input.messages.map(toMessage),
+      messages: [...input.messages.map(toMessage), ...beginning(job)],
+      ...(job.resume && { continue_final_message: true, add_generation_prompt: false }),
       ...(topLogprobs !== undefined && { logprobs: true, top_logprobs: topLogprobs }),
       ...responseFormat(job),
     },
   };
 }
+
+/** vLLM continues the last message where the request says so, llama.cpp's server wherever it is the assistant's. */
+const beginning = ({ resume }: ChatJob): ChatCompletionMessageParam[] =>
+  resume ? [{ role: 'assistant', content: resume.text }] : [];
 
 /** All are passed on: a server that cannot do one says so. */
 const withApiNames = (sampling: Sampling): object =>

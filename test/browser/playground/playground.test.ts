@@ -78,6 +78,21 @@ describe('chat', () => {
     await page.getByRole('button', { name: 'Settings' }).click();
   });
 
+  test('continues a reply that was stopped, in its own turn, and keeps the focus', async () => {
+    const markdown = page.locator('.turn-assistant .markdown').last();
+    const before = (await markdown.textContent()) ?? '';
+    const status = page.locator('[role=status]').first();
+    await page.getByRole('button', { name: 'Continue', exact: true }).focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => status.textContent(), { timeout: 120_000 }).toMatch(/^Reply: /);
+    const after = (await markdown.textContent()) ?? '';
+    expect(after.slice(0, before.length - 1)).toBe(before.slice(0, -1));
+    expect(after.length).toBeGreaterThan(before.length);
+    expect(await page.locator('.turn-assistant').count()).toBe(1);
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toMatch(/^(BUTTON|TEXTAREA)$/);
+    await expect(status.textContent()).resolves.not.toContain(before.trim().slice(0, 20));
+  });
+
   test('issues itself another key when its own is revoked', async () => {
     await page.evaluate(async () => {
       const { keys } = await window.localtext;

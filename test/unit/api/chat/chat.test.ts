@@ -371,3 +371,38 @@ describe('a client that leaves', () => {
     expect(engine.running).toBe(0);
   });
 });
+
+describe('continue_final_message', () => {
+  const started = [
+    { role: 'user', content: 'Count.' },
+    { role: 'assistant', content: 'One, two' },
+  ];
+
+  test('makes the last message the beginning of the reply', async () => {
+    const { fetch, engine } = await fakeService();
+    await fetch(PATH, chat({ messages: started, continue_final_message: true }));
+    expect(engine.jobs[0]).toMatchObject({
+      input: { messages: [{ role: 'user', content: 'Count.' }] },
+      resume: { text: 'One, two', tokens: 0 },
+    });
+  });
+
+  test('an assistant message is followed by a new one without it', async () => {
+    const { fetch, engine } = await fakeService();
+    await fetch(PATH, chat({ messages: started, continue_final_message: false }));
+    expect(engine.jobs[0]).toMatchObject({ input: { messages: started } });
+    expect(engine.jobs[0]).not.toHaveProperty('resume');
+  });
+
+  test.each([
+    [{ messages: started.slice(0, 1) }, 'messages'],
+    [{ messages: started.slice(1) }, 'messages'],
+    [{ messages: started, response_format: { type: 'json_object' } }, 'continue_final_message'],
+    [{ messages: started, guided_json: onOrOff }, 'continue_final_message'],
+  ])('is refused with %j', async (body, param) => {
+    const { fetch } = await fakeService();
+    const response = await fetch(PATH, chat({ ...body, continue_final_message: true }));
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param } });
+  });
+});

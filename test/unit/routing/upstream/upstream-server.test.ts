@@ -148,6 +148,14 @@ test('a server hears of reasoning only what the request says', async () => {
   expect(Object.keys(asked[0]?.body ?? {})).not.toContain('chat_template_kwargs');
 });
 
+test('a partial reply is the last message, which the server is told to continue', async () => {
+  const { asked, baseUrl } = await serve((response) => stream(response, [delta('a'), last('stop'), usage]));
+  await run(baseUrl, job({ resume: { text: 'One, two', tokens: 0 } }));
+  const body = asked[0]?.body as { messages: unknown[] };
+  expect(body).toMatchObject({ continue_final_message: true, add_generation_prompt: false });
+  expect(body.messages.at(-1)).toEqual({ role: 'assistant', content: 'One, two' });
+});
+
 test('a streamed chat: the request in the server’s names, the reply as events, its usage exact', async () => {
   const logprobs = {
     content: [{ token: 'a', logprob: -0.1, top_logprobs: [{ token: 'a', logprob: -0.1 }] }],
