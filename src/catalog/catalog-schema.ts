@@ -30,6 +30,7 @@ const hub = z.strictObject({
   folder: weightPath,
   files: z.array(weightPath).min(1).optional(),
   projector: weightPath.optional(),
+  sha256: z.record(weightPath, sha256Hex).optional(),
   approximateBytes: byteCount,
 });
 

@@ -5,7 +5,7 @@ import type { WebLlmVariant, WllamaVariant } from './catalog.ts';
  * web-llm's list of prebuilt models (package 0.2.86); download sizes are approximate. A repository's commit is pinned where
  * it is known. For `main` and for the libraries, the hashes of the first download are recorded: docs/weights.md.
  */
-const MLC_LIBRARIES =
+export const MLC_LIBRARIES =
   'https://raw.githubusercontent.com/mlc-ai/binary-mlc-llm-libs/main/web-llm-models/v0_2_86/base';
 
 const MB = 2 ** 20;

@@ -23,5 +23,6 @@ export { defaultCatalog } from './default-catalog.ts';
 export { extendCatalog, type CatalogExtension } from './parse-catalog.ts';
 export { withBuiltIn, type BuiltInOptions } from './with-built-in.ts';
 export { parseCatalog } from './parse-catalog.ts';
+export { hubModels } from './hub-models.ts';
 export { speech } from './speech-models.ts';
 export { vision } from './vision-models.ts';

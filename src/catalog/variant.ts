@@ -42,6 +42,8 @@ export interface HubSource {
   files?: string[];
   /** Which of `files` is the projector of a GGUF model that sees. Experimental. */
   projector?: string;
+  /** Hex SHA-256 of `files`, by name: a repository that has something else under a name is refused. */
+  sha256?: Record<string, string>;
   /** Bytes of all files together, about: for the quota check before anything is downloaded. */
   approximateBytes: number;
 }

@@ -103,6 +103,12 @@ export async function listHubFiles(
   if (missing !== undefined || entries.length === 0) {
     throw unavailable(variant.name, `${repository} has no ${missing ?? 'MLC model'} at ${revision}`);
   }
+  const changed = entries.find(({ path, lfs }) => (hub.sha256?.[path] ?? lfs?.oid) !== lfs?.oid);
+  if (changed)
+    throw unavailable(
+      variant.name,
+      `${changed.path} of ${repository} is not the file whose SHA-256 the catalog names`,
+    );
   const files = entries.map(async ({ path, lfs }): Promise<WeightFile> => {
     const url = `${endpoint}/${repository}/resolve/${revision}/${path}`;
     const place = { path: weightPath.parse(`${folder}/${path}`), url };

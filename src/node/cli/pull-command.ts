@@ -1,4 +1,5 @@
 import { defaultCatalog } from '../../catalog/default-catalog.ts';
+import { hubModels as small } from '../../catalog/hub-models.ts';
 import { extendCatalog } from '../../catalog/parse-catalog.ts';
 import { speech } from '../../catalog/speech-models.ts';
 import { vision } from '../../catalog/vision-models.ts';
@@ -15,10 +16,10 @@ import { wasmSizes } from '../wasm-files.ts';
 export const DEFAULT_FOLDER = 'public/models';
 
 /** What can be asked for by name. */
-const catalog = [speech, vision].reduce(extendCatalog, defaultCatalog);
+const catalog = [speech, vision, small].reduce(extendCatalog, defaultCatalog);
 
 /** These models have no pinned weights: their names stand for their variants'. */
-const hubModels = [speech, vision].flatMap(({ models = [] }) => models);
+const hubModels = [speech, vision, small].flatMap(({ models = [] }) => models);
 const namesOf = (id: string): string[] =>
   hubModels.find((model) => model.id === id)?.variants.map(({ name }) => name) ?? [id];
 

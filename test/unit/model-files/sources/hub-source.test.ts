@@ -2,6 +2,8 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
+import type { WllamaVariant } from '../../../../src/catalog/catalog.ts';
+import { listHubFiles } from '../../../../src/model-files/sources/hub-source.ts';
 import { listModels } from '../../../../src/model-files/sources/weight-sources.ts';
 
 /** A mirror of the model hub whose answers are not to be trusted. */
@@ -90,6 +92,32 @@ test.each([[{ sha: '../../other' }], [{ sha: 5 }], [null], ['text']])(
     await expect(list()).rejects.toMatchObject({ wire: { code: 'weights_unavailable' } });
   },
 );
+
+test.each([
+  ['has another SHA-256 than the catalog names', 'b'.repeat(64), false],
+  ['has the SHA-256 that the catalog names', HASH, true],
+])('a file of a variant that %s', async (_, sha256, isListed) => {
+  tree = answering([file('model.gguf')]);
+  const hub = {
+    repository: 'owner/name',
+    revision: COMMIT,
+    folder: 'model',
+    files: ['model.gguf'],
+    sha256: { 'model.gguf': sha256 },
+    approximateBytes: 100,
+  };
+  const variant: WllamaVariant = {
+    engine: 'wllama',
+    name: 'model',
+    license: 'MIT',
+    contextLength: 8192,
+    files: [],
+    hub,
+  };
+  const listed = listHubFiles(variant, hub, endpoint, never);
+  if (isListed) expect(await listed).toMatchObject([{ sha256: HASH, bytes: 100 }]);
+  else await expect(listed).rejects.toMatchObject({ wire: { code: 'weights_unavailable' } });
+});
 
 test('pages that lead to each other end, and none is asked of another host', async () => {
   tree = (response) => {

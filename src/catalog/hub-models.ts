@@ -1,0 +1,117 @@
+import type { CatalogModel, WebLlmVariant, WllamaVariant } from './catalog.ts';
+import { MLC_LIBRARIES } from './hub-variants.ts';
+import type { CatalogExtension } from './parse-catalog.ts';
+
+interface GgufBuild {
+  /** Value of `model` in requests. */
+  id: string;
+  license: string;
+  repository: string;
+  /** Commit of the repository. */
+  revision: string;
+  file: string;
+  bytes: number;
+  sha256: string;
+}
+
+/** Day on which the files were listed. */
+const created = 1795564800;
+
+/** llama.cpp's own defaults. */
+const SAMPLING = { topK: 40, minP: 0.05 };
+
+function gguf({ id, license, repository, revision, file, bytes, sha256 }: GgufBuild): CatalogModel {
+  const variant: WllamaVariant = {
+    engine: 'wllama',
+    name: `${id}-q4_k_m`,
+    license,
+    contextLength: 8192,
+    sampling: SAMPLING,
+    files: [],
+    hub: {
+      repository,
+      revision,
+      folder: id,
+      files: [file],
+      sha256: { [file]: sha256 },
+      approximateBytes: bytes,
+    },
+    // Not measured: a generous figure.
+    needs: { memoryBytes: 2 * bytes },
+  };
+  return { id, kind: 'chat', created, variants: [variant] };
+}
+
+/** `vram_required_MB` of web-llm's list. */
+const GEMMA_MIB = 3387.37;
+
+const gemma4: WebLlmVariant = {
+  engine: 'web-llm',
+  name: 'gemma-4-e2b-it-q4f16_1',
+  license: 'Apache-2.0',
+  contextLength: 4096,
+  files: [],
+  library: `${MLC_LIBRARIES}/gemma-4-E2B-it-q4f16_1_cs512-webgpu.wasm`,
+  hub: {
+    repository: 'mlc-ai/gemma-4-E2B-it-q4f16_1-MLC',
+    revision: 'main',
+    folder: 'mlc/gemma-4-E2B-it-q4f16_1-MLC',
+    approximateBytes: 2.9e9,
+  },
+  needs: { webgpu: true, features: ['shader-f16'], memoryBytes: Math.round(GEMMA_MIB * 2 ** 20) },
+};
+
+/**
+ * Small chat models of the model hub, which the default catalog does not have: for `extendCatalog()`. None of them has been
+ * run by localtext's tests. Commits, sizes and hashes are those that several public projects pin.
+ */
+export const hubModels: CatalogExtension = {
+  models: [
+    gguf({
+      id: 'lfm2.5-350m',
+      license: 'LicenseRef-LFM1.0',
+      repository: 'LiquidAI/LFM2.5-350M-GGUF',
+      revision: 'bb7ee58b243e4cede04187e323e760b04f8a0091',
+      file: 'LFM2.5-350M-Q4_K_M.gguf',
+      bytes: 229312224,
+      sha256: '7e6f72643caafc9a68256686638c4d7916f2cec76d1df478d4c3ddcd95a6aed4',
+    }),
+    gguf({
+      id: 'granite-4.0-350m',
+      license: 'Apache-2.0',
+      repository: 'ibm-granite/granite-4.0-350m-GGUF',
+      revision: 'b8208a86a58427e1739265318028eb5895b74bf2',
+      file: 'granite-4.0-350m-Q4_K_M.gguf',
+      bytes: 236985760,
+      sha256: '771c588a49607f274a2bba3185733607ebe6f74b996ab90e2d6bee0d98bcec52',
+    }),
+    gguf({
+      id: 'smollm2-360m-instruct',
+      license: 'Apache-2.0',
+      repository: 'bartowski/SmolLM2-360M-Instruct-GGUF',
+      revision: 'ab928a97ee49f3a015f35194879f68211291d6ca',
+      file: 'SmolLM2-360M-Instruct-Q4_K_M.gguf',
+      bytes: 270590880,
+      sha256: '2fa3f013dcdd7b99f9b237717fa0b12d75bbb89984cc1274be1471a465bac9c2',
+    }),
+    gguf({
+      id: 'qwen3.5-0.8b',
+      license: 'Apache-2.0',
+      repository: 'unsloth/Qwen3.5-0.8B-GGUF',
+      revision: '6ab461498e2023f6e3c1baea90a8f0fe38ab64d0',
+      file: 'Qwen3.5-0.8B-Q4_K_M.gguf',
+      bytes: 532517120,
+      sha256: 'bd258782e35f7f458f8aced1adc053e6e92e89bc735ba3be89d38a06121dc517',
+    }),
+    gguf({
+      id: 'qwen3.5-2b',
+      license: 'Apache-2.0',
+      repository: 'unsloth/Qwen3.5-2B-GGUF',
+      revision: 'f6d5376be1edb4d416d56da11e5397a961aca8ae',
+      file: 'Qwen3.5-2B-Q4_K_M.gguf',
+      bytes: 1280835840,
+      sha256: 'aaf42c8b7c3cab2bf3d69c355048d4a0ee9973d48f16c731c0520ee914699223',
+    }),
+    { id: 'gemma-4-e2b', kind: 'chat', created, variants: [gemma4] },
+  ],
+};
