@@ -26,9 +26,9 @@ export function SourceForm() {
   return (
     <>
       <p class="small">
-        Add a chat model from a GGUF file of this device: drop it here, paste it, or choose it. All files of a
-        split model go together. It is copied into this browser’s storage and sent nowhere. Embedding models
-        (ONNX) come from the model hub.
+        Add a chat or embedding model from a GGUF file of this device: drop it here, paste it, or choose it.
+        All files of a split model go together. It is copied into this browser’s storage and sent nowhere.
+        Embedding models in ONNX come from the model hub.
       </p>
       <div class="row">
         <button type="button" class="button" onClick={() => input.current?.click()}>

@@ -43,10 +43,10 @@ export const embeddingQuantization = (quantized: boolean): string => (quantized 
 export function withAdded(catalog: Catalog, added: readonly AddedModelRecord[]): Catalog {
   const models = added
     .filter(({ model }) => !hasId(catalog, model.id))
-    .map(({ model: { id, created }, variant }) => ({
-      id,
-      kind: variant.engine === 'transformers' ? ('embedding' as const) : ('chat' as const),
-      created,
+    .map(({ model, variant }) => ({
+      id: model.id,
+      kind: model.embedding ? ('embedding' as const) : ('chat' as const),
+      created: model.created,
       variants: [variant],
     }));
   return models.length === 0 ? catalog : { ...catalog, models: [...catalog.models, ...models] };

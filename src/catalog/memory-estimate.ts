@@ -4,6 +4,8 @@ import { ENGINE_RULES } from './engines/index.ts';
 
 /** A longer context costs memory from the start, and a prompt that fills it takes minutes without a GPU. */
 const MAX_CONTEXT = 8192;
+/** An embedding model computes a text in one step, whose buffers grow with it. */
+const MAX_TEXT_TOKENS = 2048;
 /** Below this a chat is of little use, and the next variant of more. */
 export const MIN_CONTEXT = 1024;
 
@@ -80,22 +82,31 @@ interface Fit {
   shortage: string | undefined;
 }
 
-export interface ChatModelSize {
-  facts: { contextLength: number; kvValues: number };
+export interface GgufSize {
+  facts: { contextLength: number; kvValues: number; embedding: { dimensions: number } | null };
   bytes: number;
   files: readonly { size: number }[];
   /** The part that sees, counted in `bytes`. */
   projector?: object | null;
 }
 
-/** A model in GGUF, with the longest context that fits. */
-export function fitChat(
-  { facts, bytes, files, projector }: ChatModelSize,
+/** A model in GGUF, with the longest context that fits. A GPU holds no weights of an embedding model. */
+export function fitGguf(
+  { facts, bytes, files, projector }: GgufSize,
   limits: EngineLimits,
 ): Fit & { contextLength: number } {
   const role = projector ? { role: 'projector' as const } : {};
-  const sized = { ...facts, engine: 'wllama' as const, files: [{ bytes, ...role }] };
-  const shortageOf = (needed: number): string | undefined => engineShortage(needed, files, limits);
+  const { contextLength: trained, kvValues, embedding } = facts;
+  const sized = {
+    engine: 'wllama' as const,
+    files: [{ bytes, ...role }],
+    kvValues,
+    contextLength: embedding ? Math.min(trained, MAX_TEXT_TOKENS) : trained,
+    ...(embedding && { dimensions: embedding.dimensions }),
+  };
+  const gpu = limits.gpu && !embedding;
+  const shortageOf = (needed: number): string | undefined =>
+    engineShortage(needed, files, { ...limits, gpu });
   const contextLength = chooseContext(sized, (needed) => shortageOf(needed) === undefined);
   const { memoryBytes } = estimateMemory({ ...sized, contextLength });
   return { contextLength, memoryBytes, shortage: shortageOf(memoryBytes) };

@@ -1,7 +1,7 @@
 import type { EmbeddingShape } from '../catalog/added-models.ts';
 import type { LoadProgress } from '../protocol/worker-control.ts';
 
-/** A chat model as a GGUF file, or all files of a split one; or a URL and its SHA-256; or a model of a repository of the model hub. */
+/** A chat or embedding model as a GGUF file, or all files of a split one; or a URL and its SHA-256; or a model of a repository of the model hub. */
 export type AddSource = File | Iterable<File> | { url: string; sha256: string } | HubFile;
 
 /** A model of a repository of the model hub. */
@@ -16,7 +16,7 @@ export interface HubFile {
 
 /** A model that a repository offers; it can be given to `inspect()` and `add()`. */
 export interface HubOffer extends Required<HubFile> {
-  /** A chat model in GGUF, or an embedding model in ONNX. */
+  /** `chat`: a GGUF, whose header tells whether it is an embedding model. `embedding`: one in ONNX. */
   kind: 'chat' | 'embedding';
   /** Quantization in the file's name, such as `Q4_K_M`; null: none. */
   quantization: string | null;

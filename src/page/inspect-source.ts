@@ -2,7 +2,7 @@ import { embeddingQuantization, toModelId } from '../catalog/added-models.ts';
 import {
   type EngineLimits,
   engineShortage,
-  fitChat,
+  fitGguf,
   fitEmbedding,
   formatBytes,
   reportedMemoryGiB,
@@ -56,7 +56,7 @@ export async function inspectSource(source: AddSource, signal: AbortSignal): Pro
   if (opened.facts) return embeddingDetails(opened.facts, opened.files, limits);
   const inspected = await readHeaders(opened.files);
   const { facts, name, bytes } = inspected;
-  const { contextLength, memoryBytes, shortage } = fitChat(inspected, limits);
+  const { contextLength, memoryBytes, shortage } = fitGguf(inspected, limits);
   return {
     suggestedId: toModelId(name),
     name,
@@ -69,6 +69,7 @@ export async function inspectSource(source: AddSource, signal: AbortSignal): Pro
     tensors: facts.tensors,
     bytes,
     memoryBytes,
+    ...(facts.embedding && { embedding: facts.embedding }),
     problem: shortage ?? (await storageShortage(bytes)),
   };
 }

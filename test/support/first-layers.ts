@@ -5,10 +5,17 @@ import { align, readGguf, tensorBytes, type GgufTensor } from '../../src/model-f
 
 /** Where a file has the number of its tensors. */
 const COUNT_AT = 8;
+/** And that of its metadata's entries. */
+const ENTRIES_AT = 16;
+/** GGUF's number for the type of a value. */
+const U32 = 4;
 const LAYER = /^blk\.(\d+)\./;
 
-/** The GGUF of a Llama with its first layers alone: it loads and answers sooner, and what it says makes no sense. */
-export async function firstLayers(path: string, layers: number): Promise<Buffer> {
+/**
+ * The GGUF of a Llama with its first layers alone: it loads and answers sooner, and what it says makes no sense. `pooling`:
+ * llama.cpp's number for one, which makes it an embedding model.
+ */
+export async function firstLayers(path: string, layers: number, pooling?: number): Promise<Buffer> {
   const file = await readFile(path);
   const gguf = readGguf(new ByteCursor(file, file.length));
   const count = gguf.metadata.get('llama.block_count');
@@ -28,7 +35,13 @@ export async function firstLayers(path: string, layers: number): Promise<Buffer>
     data.push(file.subarray(start, start + length));
     offset += length;
   }
-  const header = Buffer.concat([head, ...infos]);
+  const more: Buffer[] = [];
+  if (pooling !== undefined) {
+    head.writeBigUInt64LE(head.readBigUInt64LE(ENTRIES_AT) + 1n, ENTRIES_AT);
+    const key = 'llama.pooling_type';
+    more.push(u64(key.length), Buffer.from(key), u32(U32), u32(pooling));
+  }
+  const header = Buffer.concat([head, ...more, ...infos]);
   const padding = Buffer.alloc(align(header.length, gguf.alignment) - header.length);
   return Buffer.concat([header, padding, ...data]);
 }

@@ -6,6 +6,8 @@ import { type VariantBase, weightBytes } from '../variant.ts';
 export interface SizedVariant extends Pick<VariantBase, 'engine' | 'contextLength' | 'hub' | 'needs'> {
   files: readonly Pick<VariantBase['files'][number], 'bytes' | 'role'>[];
   kvValues?: number;
+  /** Embedding models only. */
+  dimensions?: number;
 }
 
 export interface MemoryEstimate {
@@ -40,4 +42,5 @@ export const httpUrl = z.url({
   protocol: /^https?$/,
   error: 'must be a URL that begins with https:// or http://',
 });
+export const pooling = z.enum(['mean', 'cls', 'last_token'], 'must be mean, cls or last_token');
 export const vectorLength = z.int().positive().max(65_536);

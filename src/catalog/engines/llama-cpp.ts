@@ -1,6 +1,6 @@
 import { z } from '../../util/full-zod.ts';
 import { hasProjector, type VariantBase, weightBytes } from '../variant.ts';
-import type { EngineRules } from './engine-rules.ts';
+import { type EngineRules, pooling, type SizedVariant, vectorLength } from './engine-rules.ts';
 
 /** Sampling settings that OpenAI's API does not have, applied to every request. */
 export interface VariantSampling {
@@ -10,9 +10,11 @@ export interface VariantSampling {
   minP?: number;
   /** Divides the scores of recent tokens; 1 (the default) changes nothing. */
   repeatPenalty?: number;
+  /** OpenAI's `frequency_penalty` (-2 to 2) of requests for free text that name none. Default 0. */
+  frequencyPenalty?: number;
 }
 
-/** Chat from a GGUF by llama.cpp compiled to WASM. */
+/** Chat, or embeddings, from a GGUF by llama.cpp compiled to WASM. */
 export interface WllamaVariant extends VariantBase {
   engine: 'wllama';
   sampling?: VariantSampling;
@@ -25,6 +27,15 @@ export interface WllamaVariant extends VariantBase {
   completionsOnly?: boolean;
   /** Values that the KV cache holds for each token, for the estimate of memory: layers × key-value heads × (key + value size). */
   kvValues?: number;
+  /** Embedding models only, and what makes it one: the length of a vector. */
+  dimensions?: number;
+  /** Embedding models only. Default: as the file says. */
+  pooling?: 'mean' | 'cls' | 'last_token';
+  /**
+   * Shortest vector that a request may ask for with `dimensions`: of a model that was trained for shorter vectors
+   * (Matryoshka). Default: none may be shortened.
+   */
+  minDimensions?: number;
 }
 
 /** Code, buffers and vocabulary, whatever the model. Measured: docs/decisions/memory-budget.md. */
@@ -36,6 +47,16 @@ const UNKNOWN_KV_SHARE = 0.2;
 /** Memory to cut the images of a prompt into tiles: up to 90 MB each, for five of them. */
 const IMAGE_BYTES = 450e6;
 
+/** A value of an embedding model's KV cache: half floats. */
+const EMBEDDER_KV_BYTES = 2;
+/** Buffers to compute a whole text in one step, for each of its tokens. */
+const EMBEDDER_TOKEN_BYTES = 100e3;
+
+const embedderBytes = (variant: SizedVariant): number =>
+  BASE_BYTES +
+  weightBytes(variant) +
+  variant.contextLength * (EMBEDDER_TOKEN_BYTES + EMBEDDER_KV_BYTES * (variant.kvValues ?? 0));
+
 export const llamaCpp: EngineRules<WllamaVariant> = {
   fields: {
     sampling: z
@@ -43,6 +64,7 @@ export const llamaCpp: EngineRules<WllamaVariant> = {
         topK: z.int().positive().optional(),
         minP: z.number().min(0).max(1).optional(),
         repeatPenalty: z.number().positive().max(2).optional(),
+        frequencyPenalty: z.number().min(-2).max(2).optional(),
       })
       .optional(),
     keepTemplateText: z.boolean().optional(),
@@ -52,11 +74,15 @@ export const llamaCpp: EngineRules<WllamaVariant> = {
       .positive()
       .max(2 ** 31)
       .optional(),
+    dimensions: vectorLength.optional(),
+    pooling: pooling.optional(),
+    minDimensions: vectorLength.optional(),
   },
-  kinds: () => ['chat'],
+  kinds: ({ dimensions }) => [dimensions === undefined ? 'chat' : 'embedding'],
   memory(variant) {
     const weights = weightBytes(variant);
-    const { kvValues, contextLength } = variant;
+    const { kvValues, contextLength, dimensions } = variant;
+    if (dimensions !== undefined) return { memoryBytes: embedderBytes(variant), promptStateBytes: 0 };
     const kvCache = kvValues === undefined ? weights * UNKNOWN_KV_SHARE : kvValues * KV_BYTES * contextLength;
     // llama.cpp keeps states of as many tokens as its context holds.
     const promptStateBytes = Math.round(kvCache);

@@ -1,6 +1,6 @@
 import { z } from '../../util/full-zod.ts';
 import type { VariantBase } from '../variant.ts';
-import { backend, type EngineRules, proportional, vectorLength } from './engine-rules.ts';
+import { backend, type EngineRules, pooling, proportional, vectorLength } from './engine-rules.ts';
 
 /** Embeddings by transformers.js on onnxruntime-web. */
 export interface TransformersVariant extends VariantBase {
@@ -20,7 +20,7 @@ export interface TransformersVariant extends VariantBase {
 export const transformers: EngineRules<TransformersVariant> = {
   fields: {
     dimensions: vectorLength,
-    pooling: z.enum(['mean', 'cls', 'last_token'], 'must be mean, cls or last_token'),
+    pooling,
     maxBatchSize: z.int().positive('must be at least 1 text').optional(),
     device: backend.optional(),
   },

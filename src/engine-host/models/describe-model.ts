@@ -1,6 +1,6 @@
 import { type AddedModel, embeddingQuantization } from '../../catalog/added-models.ts';
 import type { TransformersVariant, WllamaVariant } from '../../catalog/catalog.ts';
-import { fitChat, fitEmbedding } from '../../catalog/memory-estimate.ts';
+import { fitEmbedding, fitGguf } from '../../catalog/memory-estimate.ts';
 import { type InspectedModel, inspectModel } from '../../model-files/gguf/inspect-model.ts';
 import { requestError } from '../../errors/service-error.ts';
 import { runsMainWasm } from '../../util/main-wasm.ts';
@@ -31,23 +31,24 @@ export async function describeAddedModel(
 ): Promise<DescribedModel> {
   return facts
     ? describeEmbedding(files, facts, device)
-    : describeChat(await inspectModel(files), device, keepTemplateText);
+    : describeGguf(await inspectModel(files), device, keepTemplateText);
 }
 
-async function describeChat(
+async function describeGguf(
   inspected: InspectedModel<SourceFile>,
   { memoryGiB, gpu }: Pick<Device, 'gpu' | 'memoryGiB'>,
   keepTemplateText: boolean,
 ): Promise<DescribedModel> {
   const { facts, name, bytes, files, projector } = inspected;
   await requireTemplate(inspected);
-  const { architecture, quantization, kvValues } = facts;
-  const { contextLength, memoryBytes, shortage } = fitChat(inspected, {
+  const { architecture, quantization, kvValues, embedding } = facts;
+  const { contextLength, memoryBytes, shortage } = fitGguf(inspected, {
     memoryGiB,
     gpu: gpu !== null && !gpu.fallback && gpu.features.includes('shader-f16'),
     memory64: runsMainWasm(),
   });
   requireFit(name, shortage);
+  const completionsOnly = !facts.canChat && !embedding && { completionsOnly: true };
   const license = facts.license?.slice(0, 100) ?? 'unknown';
   return {
     files,
@@ -59,15 +60,16 @@ async function describeChat(
       contextLength,
       bytes,
       memoryBytes,
-      ...(!facts.canChat && { completionsOnly: true }),
+      ...completionsOnly,
+      ...(embedding && { embedding }),
     },
     variant: {
       engine: 'wllama',
       license,
       contextLength,
-      kvValues,
-      sampling: SAMPLING,
-      ...(!facts.canChat && { completionsOnly: true }),
+      ...(kvValues > 0 && { kvValues }),
+      ...(embedding ?? { sampling: SAMPLING }),
+      ...completionsOnly,
       ...(keepTemplateText && { keepTemplateText }),
     },
   };
@@ -92,14 +94,14 @@ function describeEmbedding(
       license: 'unknown',
       contextLength,
       ...embedding,
-      ...(quantized && { device: 'wasm', maxBatchSize: 1 }),
+      ...(quantized && { device: 'wasm' as const, maxBatchSize: 1 }),
     },
   };
 }
 
 /** @throws ServiceError 400 `unsupported_model` */
 async function requireTemplate({ name, facts }: InspectedModel<SourceFile>): Promise<void> {
-  if (facts.chatTemplate === null) return;
+  if (facts.chatTemplate === null || facts.embedding) return;
   const { templateFault } = await import('../../engines/template/prompt-renderer.ts');
   const fault = await templateFault(facts.chatTemplate);
   if (fault === undefined) return;

@@ -12,7 +12,8 @@ export function completionRequest(
   return {
     stream: true,
     prompt,
-    ...samplers(sampling, own, maxTokens),
+    // What a schema or a tool repeats, it must.
+    ...samplers(sampling, constraint ? { ...own, frequencyPenalty: 0 } : own, maxTokens),
     ...(constraint && constrain(constraint)),
     ...(maxTokens !== undefined && { n_predict: maxTokens }),
     // It takes 0 for none at all; the one too many is cut when the chunk is read.
@@ -31,7 +32,7 @@ const PENALTY_WINDOW = 512;
 /** OpenAI's parameters and the variant's own: everything else that llama.cpp does by default is turned off. */
 function samplers(
   sampling: Sampling,
-  { topK = 0, minP = 0, repeatPenalty = 1 }: VariantSampling,
+  { topK = 0, minP = 0, repeatPenalty = 1, frequencyPenalty = 0 }: VariantSampling,
   maxTokens: number = PENALTY_WINDOW,
 ): Record<string, unknown> {
   return {
@@ -40,6 +41,7 @@ function samplers(
     top_k: topK,
     min_p: minP,
     repeat_penalty: repeatPenalty,
+    frequency_penalty: frequencyPenalty,
     repeat_last_n: Math.min(PENALTY_WINDOW, maxTokens),
     ...engineFields(sampling, FIELDS),
   };
@@ -77,6 +79,9 @@ export interface Chunk {
     finish_reason?: string | null;
     logprobs?: { content?: RawLogprob[] | null } | null;
   }[];
+  /** Of an embedding. */
+  data?: { embedding: number[] }[];
+  usage?: { prompt_tokens: number };
   timings?: {
     cache_n: number;
     prompt_n: number;

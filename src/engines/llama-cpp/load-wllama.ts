@@ -2,7 +2,7 @@ import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
 import { type WllamaVariant, weightBytes } from '../../catalog/catalog.ts';
 import { abortable, withTimeout } from '../../util/async.ts';
-import type { EngineContext, LoadEngine } from '../engine.ts';
+import type { Engine, EngineContext, LoadEngine } from '../engine.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { chatThreads, hasThreads, realAdapter } from '../device.ts';
 import { PromptRenderer } from '../template/prompt-renderer.ts';
@@ -30,11 +30,12 @@ const batchOf = (gpu: boolean): number => (gpu ? GPU_BATCH : CPU_BATCH);
 /** Time limit for ending a load that failed, in milliseconds. */
 const EXIT_MS = 2000;
 
-export const loadWllama: LoadEngine<WllamaVariant, 'chat'> = async (variant, context) => {
+export const loadWllama: LoadEngine<WllamaVariant, 'chat' | 'embedding'> = async (variant, context) => {
   const looking = hasGpu();
   const blobs = await Promise.all(variant.files.map(({ path }) => context.file(path)));
   await checkGguf(variant, blobs);
-  const gpu = await looking;
+  // Vectors must be the same on every device, and GPUs have been wrong without an error.
+  const gpu = (await looking) && variant.dimensions === undefined;
   const totalBytes = weightBytes({ files: variant.files });
   context.onProgress(totalBytes, totalBytes);
 
@@ -57,18 +58,25 @@ async function loadOnce(
   context: EngineContext,
   blobs: Blob[],
   gpu: boolean,
-): Promise<WllamaEngine> {
+): Promise<Engine<'chat'> | Engine<'embedding'>> {
   const log = new NativeLog();
   const wllama = await start(variant, context, blobs, gpu, log);
   const backend = gpu ? 'webgpu' : `wasm-${wllama.getNumThreads()}t`;
+  const kernels = kernelsOf(wllama);
+  const engine = kernels ? `wllama-k${kernels}` : 'wllama';
+  const fingerprint = `${variant.name}-${engine}-${backend}`;
+  const { dimensions, minDimensions, contextLength } = variant;
+  if (dimensions !== undefined) {
+    const { LlamaEmbedder } = await import('./llama-embedder.ts');
+    const options = { fingerprint, dimensions, minDimensions, contextLength };
+    return new LlamaEmbedder(wllama, serverCalls(wllama, log, false), options);
+  }
   const language = blobs[variant.files.findIndex(({ role }) => role === undefined)];
   const prompt = await chatPrompt(wllama, language, variant.keepTemplateText);
   const imageMarker = mediaMarkerOf(wllama);
-  const kernels = kernelsOf(wllama);
-  const engine = kernels ? `wllama-k${kernels}` : 'wllama';
   const canTake = await prepare(wllama);
   return new WllamaEngine(wllama, serverCalls(wllama, log, canTake, gpu), prompt, {
-    fingerprint: `${variant.name}-${engine}-${backend}`,
+    fingerprint,
     slots: SLOTS,
     batch: batchOf(gpu),
     sampling: variant.sampling ?? {},
@@ -164,6 +172,28 @@ async function chatPrompt(
 }
 
 function loadParameters(variant: WllamaVariant, gpu: boolean, threads: number): LoadModelParams {
+  return variant.dimensions === undefined
+    ? chatParameters(variant, gpu, threads)
+    : embeddingParameters(variant, threads);
+}
+
+/** llama.cpp computes a text to embed in one step. */
+const embeddingParameters = (
+  { contextLength, pooling }: WllamaVariant,
+  threads: number,
+): LoadModelParams => ({
+  embeddings: true,
+  n_ctx: contextLength,
+  n_batch: contextLength,
+  n_ubatch: contextLength,
+  n_threads: threads,
+  n_gpu_layers: 0,
+  n_parallel: 1,
+  ...(pooling && { pooling_type: pooling === 'last_token' ? 'last' : pooling }),
+  warmup: false,
+});
+
+function chatParameters(variant: WllamaVariant, gpu: boolean, threads: number): LoadModelParams {
   return {
     n_ctx: variant.contextLength,
     n_threads: threads,

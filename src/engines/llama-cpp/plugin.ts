@@ -3,10 +3,12 @@ import type { EnginePlugin } from '../engine.ts';
 
 export const llamaCpp: EnginePlugin<WllamaVariant> = {
   ...rules,
-  capabilities: ({ completionsOnly = false }, chats = !completionsOnly) =>
-    chats
+  capabilities: ({ dimensions, completionsOnly = false }, chats = !completionsOnly) => {
+    if (dimensions !== undefined) return ['embeddings', 'decisions'];
+    return chats
       ? ['chat', 'decisions', 'tools', 'json_schema', 'logprobs']
-      : ['completions', 'decisions', 'logprobs'],
+      : ['completions', 'decisions', 'logprobs'];
+  },
   helpers: {
     template: async () => (await import('../template/template-worker.ts')).templateWorker,
     image: async () => (await import('../images/image-worker.ts')).imageWorker,

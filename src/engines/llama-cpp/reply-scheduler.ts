@@ -211,7 +211,7 @@ export class ReplyScheduler {
       const { text, images } = count;
       const id = images
         ? await this.#calls.begin({ prompt: text, n_predict: 0 }, images.files)
-        : await this.#calls.beginCount(text);
+        : await this.#calls.beginEmbedding(text);
       // Its slot may be given to it in a later step than the first.
       for (let more = true; more;) ({ more } = await this.#calls.step(id));
       throw new RequestRejectedError('counted no tokens');

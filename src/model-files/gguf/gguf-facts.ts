@@ -18,6 +18,8 @@ export interface GgufFacts {
   chatTemplate: string | null;
   /** It has a chat template, or the tokens of ChatML. Otherwise it is for `/v1/completions` alone. */
   canChat: boolean;
+  /** null: not an embedding model. */
+  embedding: { dimensions: number; pooling: 'mean' | 'cls' | 'last_token' } | null;
   tensors: number;
   /** Values that the KV cache holds for each token. */
   kvValues: number;
@@ -50,7 +52,7 @@ const DEFAULT_CONTEXT = 2048;
 /** Their files give 0 heads: they have no attention. */
 const WITHOUT_HEADS = /^(mamba|a?rwkv)/;
 
-/** @throws FormatError for a model that the chat engine cannot run */
+/** @throws FormatError for a model that llama.cpp, or localtext, cannot run */
 export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   const { metadata, tensors } = gguf;
   const text = (key: string): string | null => {
@@ -69,10 +71,11 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
   if (split && index >= count) throw new FormatError(`is part ${index + 1} of ${count}`);
   const architecture = text('general.architecture') ?? '';
   // Of a split model, the first file alone describes it.
-  if (index === 0) requireChat(architecture, otherPurpose(gguf, architecture));
+  if (index === 0) requireKnown(architecture, gguf);
   requireTensors(gguf);
   const of = (key: string, max: number): number => number(`${architecture}.${key}`, max) ?? 0;
   requireSizes(gguf, architecture);
+  const vectors = embedding(architecture, of);
   return {
     architecture,
     name: printable(text('general.name') ?? '') || null,
@@ -80,9 +83,10 @@ export function ggufFacts(gguf: Gguf, cursor: ByteCursor): GgufFacts {
     contextLength: of('context_length', MAX_CONTEXT) || DEFAULT_CONTEXT,
     quantization: fileTypes.get(number('general.file_type', 2 ** 31) ?? -1) ?? mostBytes(gguf),
     chatTemplate: chatTemplate(metadata.get(TEMPLATE_KEY)?.value),
-    canChat: metadata.has(TEMPLATE_KEY) || hasChatMl(gguf, cursor),
+    canChat: vectors === null && (metadata.has(TEMPLATE_KEY) || hasChatMl(gguf, cursor)),
     tensors: tensors.length,
-    kvValues: kvValues(of),
+    kvValues: ENCODERS.has(architecture) ? 0 : kvValues(of),
+    embedding: vectors,
     split,
   };
 }
@@ -112,24 +116,34 @@ function chatTemplate(value: GgufValue['value'] | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** llama.cpp's number for a pooling that scores a pair of texts. */
+/** llama.cpp's numbers for how the vectors of a text's tokens become one; 0: not at all. */
+const POOLINGS = new Map([
+  [1, 'mean' as const],
+  [2, 'cls' as const],
+  [3, 'last_token' as const],
+]);
+/** A pooling that scores a pair of texts. */
 const RANK_POOLING = 4;
 /** Weights behind the last layer that turn a text into a score. */
 const CLASSIFIER = /^cls\./;
 
-/** What a model of a chat architecture was trained for in place of chat; undefined: for text. */
-function otherPurpose({ metadata, tensors }: Gguf, architecture: string): string | undefined {
-  const pooling = metadata.get(`${architecture}.pooling_type`)?.value;
-  if (pooling === RANK_POOLING || tensors.some(({ name }) => CLASSIFIER.test(name))) return RERANKER;
-  return typeof pooling === 'number' && pooling > 0 ? EMBEDDER : undefined;
+/** null: the model generates text. Encoders whose files name no pooling take the mean, as most were trained. */
+function embedding(architecture: string, of: (key: string, max: number) => number): GgufFacts['embedding'] {
+  const pooling = POOLINGS.get(of('pooling_type', 2 ** 31)) ?? (ENCODERS.has(architecture) ? 'mean' : null);
+  if (pooling === null) return null;
+  const dimensions = of('embedding_length_out', MAX_WIDTH) || of('embedding_length', MAX_WIDTH);
+  return { dimensions, pooling };
 }
 
-function requireChat(architecture: string, purpose: string | undefined): void {
+function requireKnown(architecture: string, { metadata, tensors }: Gguf): void {
   if (architecture === '') throw new FormatError('names no architecture: it is no language model');
-  const other = OTHER_ARCHITECTURES.get(architecture) ?? purpose;
+  const ranks =
+    metadata.get(`${architecture}.pooling_type`)?.value === RANK_POOLING ||
+    tensors.some(({ name }) => CLASSIFIER.test(name));
+  const other = OTHER_ARCHITECTURES.get(architecture) ?? (ranks ? RERANKER : undefined);
   if (other !== undefined)
-    throw new FormatError(`is no chat model, but ${other} (architecture ${architecture})`);
-  if (CHAT_ARCHITECTURES.has(architecture)) return;
+    throw new FormatError(`is no chat or embedding model, but ${other} (architecture ${architecture})`);
+  if (CHAT_ARCHITECTURES.has(architecture) || ENCODERS.has(architecture)) return;
   throw new FormatError(
     `has the architecture ${architecture.slice(0, 40)}, which this version of llama.cpp does not have`,
   );
@@ -196,15 +210,18 @@ export const CHAT_ARCHITECTURES: ReadonlySet<string> = new Set(
   ),
 );
 
-const EMBEDDER = 'an embedding model; localtext takes those as ONNX files';
+/** Architectures that read a text as a whole, and have no KV cache: embedding models, as far as the package has them. */
+export const ENCODERS: ReadonlySet<string> = new Set(
+  `bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2 jina-bert-v3 eurobert gemma-embedding llama-embed`.split(
+    ' ',
+  ),
+);
+
 const RERANKER = 'a reranking model, which scores pairs of texts';
 
 /** What a file of another architecture is, for those that are often confused with chat models. */
 export const OTHER_ARCHITECTURES: ReadonlyMap<string, string> = new Map([
   ['clip', 'the image or audio part of a model, which is added together with it'],
   ['t5', 'a translation model'],
-  ...`t5encoder gemma-embedding llama-embed bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2
-  jina-bert-v3 eurobert`
-    .split(/\s+/)
-    .map((name): [string, string] => [name, EMBEDDER]),
+  ['t5encoder', 'the encoder of a translation model'],
 ]);

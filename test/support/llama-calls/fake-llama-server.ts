@@ -28,7 +28,7 @@ export class FakeLlamaServer implements ServerCalls {
   }
 
   /** A character is a token, and `<eos>` is one. */
-  async beginCount(text: string): Promise<number> {
+  async beginEmbedding(text: string): Promise<number> {
     const [prompt = '', ...special] = text.split('<eos>');
     this.#counts.set(++this.#ids, prompt.length + special.length);
     return this.#ids;

@@ -66,7 +66,7 @@ export async function observeCalls(
   const ahead = await readAll(calls, await calls.begin({ ...long(0), cache_prompt: true }));
 
   const counted = await calls
-    .beginCount(String(long(1)['prompt']))
+    .beginEmbedding(String(long(1)['prompt']))
     .then((id) => readAll(calls, id))
     .then(
       () => undefined,

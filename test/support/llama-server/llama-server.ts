@@ -25,12 +25,26 @@ export class LlamaServer {
     this.#child = child;
   }
 
-  /** Needs Python 3.10 with pip, as `localtext pull` may. `projector`: the file of one, for a model that sees. */
-  static async start(model: string, key: string, projector: string[] = []): Promise<LlamaServer> {
+  /**
+   * Needs Python 3.10 with pip, as `localtext pull` may. `projector`: the file of one, for a model that sees. `parallel`:
+   * requests that it answers at once. `pooling`: for an embedding model.
+   */
+  static async start(
+    model: string,
+    key: string,
+    projector: string[] = [],
+    { parallel = 2, pooling = '' } = {},
+  ): Promise<LlamaServer> {
     const { python, packages } = await install();
     const [command = '', ...args] = python;
     const child = spawn(command, [...args, join(HERE, 'serve.py'), model, ...projector], {
-      env: { ...process.env, PYTHONPATH: packages, LLAMA_KEY: key },
+      env: {
+        ...process.env,
+        PYTHONPATH: packages,
+        LLAMA_KEY: key,
+        LLAMA_PARALLEL: String(parallel),
+        LLAMA_POOLING: pooling,
+      },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     let log = '';
@@ -65,6 +79,18 @@ export class LlamaServer {
       promptTokens: usage.prompt_tokens,
       completionTokens: usage.completion_tokens,
     };
+  }
+
+  /** The vectors of texts, in their order. */
+  async embed(input: readonly string[]): Promise<number[][]> {
+    const response = await fetch(`${this.url}/v1/embeddings`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ input }),
+    });
+    if (!response.ok) throw new Error(await response.text());
+    const { data } = (await response.json()) as { data: { embedding: number[] }[] };
+    return data.map(({ embedding }) => embedding);
   }
 
   /** A raw completion, by the server's own route. `isWhole` false: its tokens were used up. */

@@ -43,10 +43,10 @@ export interface ServerCalls {
   /** Queues a completion. `files`: of the images, in the order of their markers in the prompt. @returns its id */
   begin(fields: Record<string, unknown>, files?: readonly Uint8Array[]): Promise<number>;
   /**
-   * Queues a text that is longer than a batch, which a step then refuses with its `promptTokens`.
+   * Queues a text to embed. A step refuses one that is longer than a batch with its `promptTokens`: a chat model counts so.
    * @returns its id
    */
-  beginCount(text: string): Promise<number>;
+  beginEmbedding(text: string): Promise<number>;
   /**
    * Computes one step for all slots; then takes one result of this completion, if it has one. An exception in the step
    * leaves the slots in an unknown state; one in writing the result does not.
@@ -161,17 +161,15 @@ export function serverCalls(
     else joiners.delete(id);
     return { chunks: chunks.map((chunk) => withText(chunk, joiner)), more: answer.has_more };
   };
+  const queued = (id: Promise<number>): Promise<number> =>
+    id.catch((error: unknown) => {
+      if (!isNoAnswer(error)) throw error;
+      if (log.takeBadAlloc()) throw new ServerMemoryError('at its begin', { cause: error });
+      throw new RequestRejectedError('not understood');
+    });
   return {
-    async begin(fields, files) {
-      try {
-        return await beginCompletion(proxy, fields, files);
-      } catch (error) {
-        if (!isNoAnswer(error)) throw error;
-        if (log.takeBadAlloc()) throw new ServerMemoryError('at its begin', { cause: error });
-        throw new RequestRejectedError('not understood');
-      }
-    },
-    beginCount: (text) => beginEmbedding(proxy, text),
+    begin: (fields, files) => queued(beginCompletion(proxy, fields, files)),
+    beginEmbedding: (text) => queued(beginEmbedding(proxy, text)),
     step: async (id) => (await read(id, getResult(proxy, id))) ?? NO_RESULT,
     take: async (id) => (canTake ? read(id, takeResult(proxy, id)) : null),
     cancel(id) {

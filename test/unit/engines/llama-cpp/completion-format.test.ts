@@ -20,3 +20,12 @@ test('a variant’s settings reach llama.cpp, before the temperature', () => {
   expect(request).toMatchObject({ top_k: 20, min_p: 0.2, repeat_penalty: 1.1 });
   expect(request['samplers']).toEqual(['penalties', 'top_k', 'min_p', 'temperature', 'top_p']);
 });
+
+test('the variant’s frequency penalty is for free text, and gives way to the request’s own', () => {
+  const own = { frequencyPenalty: 0.5 };
+  expect(completionRequest(completion, sampling, own)).toMatchObject({ frequency_penalty: 0.5 });
+  const asked = completionRequest(completion, { ...sampling, frequencyPenalty: 0 }, own);
+  expect(asked).toMatchObject({ frequency_penalty: 0 });
+  const constrained = { ...completion, constraint: { kind: 'grammar' as const, gbnf: 'root ::= "a"' } };
+  expect(completionRequest(constrained, sampling, own)).toMatchObject({ frequency_penalty: 0 });
+});

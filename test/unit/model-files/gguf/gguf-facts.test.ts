@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 
 import {
   CHAT_ARCHITECTURES,
+  ENCODERS,
   ggufFacts,
   type GgufFacts,
   OTHER_ARCHITECTURES,
@@ -29,7 +30,28 @@ test('the header tells what a model is', async () => {
     tensors: 1,
     // Two layers, two heads for keys and values, each of 16 numbers.
     kvValues: 2 * 2 * 32,
+    embedding: null,
     split: null,
+  });
+});
+
+test.each<[string, Record<string, number | string>, object]>([
+  ['the pooling that its file names', { 'llama.pooling_type': 3 }, { dimensions: 64, pooling: 'last_token' }],
+  ['the first token', { 'llama.pooling_type': 2 }, { dimensions: 64, pooling: 'cls' }],
+  [
+    'another length than its layers',
+    { 'llama.pooling_type': 1, 'llama.embedding_length_out': 32 },
+    { dimensions: 32, pooling: 'mean' },
+  ],
+])('an embedding model of a chat architecture: %s', async (_, metadata, embedding) => {
+  expect(await factsOf(withMetadata(metadata))).toMatchObject({ embedding, canChat: false });
+});
+
+test('an encoder is an embedding model without a KV cache, by the mean where its file names no pooling', async () => {
+  const bert = { 'general.architecture': 'bert', 'bert.embedding_length': 64, 'bert.block_count': 2 };
+  expect(await factsOf(withMetadata(bert))).toMatchObject({
+    embedding: { dimensions: 64, pooling: 'mean' },
+    kvValues: 0,
   });
 });
 
@@ -58,12 +80,6 @@ test('a part of a split model tells which it is, and needs no architecture', asy
 test.each<[string, Record<string, number | string>, RegExp]>([
   ['of an unknown architecture', { 'general.architecture': 'nonsense' }, /architecture nonsense, which/],
   ['of no architecture', { 'general.architecture': '' }, /names no architecture/],
-  [
-    'of an embedding model',
-    { 'general.architecture': 'bert' },
-    /is no chat model, but an embedding model; .* ONNX files \(architecture bert\)/,
-  ],
-  ['of a chat architecture that makes vectors', { 'llama.pooling_type': 3 }, /but an embedding model/],
   ['of a chat architecture that ranks', { 'llama.pooling_type': 4 }, /but a reranking model/],
   ['of an image projector', { 'general.architecture': 'clip' }, /but the image or audio part/],
   ['with a context without end', { 'llama.context_length': 2 ** 31 }, /gives 2147483648 as llama\.context/],
@@ -141,7 +157,7 @@ test('a quantization that llama.cpp does not have is refused', async () => {
 
 test('a model with the weights of a classifier is a reranker', async () => {
   const bytes = withTensors(norm, { ...norm, name: 'cls.output.weight' });
-  await expect(factsOf(bytes)).rejects.toThrow('is no chat model, but a reranking model');
+  await expect(factsOf(bytes)).rejects.toThrow('is no chat or embedding model, but a reranking model');
 });
 
 test.each([
@@ -188,6 +204,6 @@ test('a header of more than 128 MiB is not read on', async () => {
 
 test('the pinned llama.cpp has every architecture that is allowed or named', () => {
   const wasm = readFileSync('node_modules/@wllama/wllama/esm/wasm/wllama.wasm');
-  const names = [...CHAT_ARCHITECTURES, ...OTHER_ARCHITECTURES.keys()];
+  const names = [...CHAT_ARCHITECTURES, ...ENCODERS, ...OTHER_ARCHITECTURES.keys()];
   expect(names.filter((name) => !wasm.includes(`${name}\0`))).toEqual([]);
 });

@@ -1,0 +1,122 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import { firstLayers } from '../support/first-layers.ts';
+import { LlamaServer } from '../support/llama-server/llama-server.ts';
+import { miniLmGguf } from '../support/mini-lm-gguf.ts';
+import { openPage } from '../support/open-page.ts';
+import { launchWithWeights } from '../support/stored-weights.ts';
+import { removeFolder, tempFolder } from '../support/temp-folder.ts';
+
+const siteUrl = inject('siteUrl');
+const SMOLLM2 = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
+/** llama.cpp's number for the pooling of the last token. */
+const LAST = 3;
+const TEXTS = [
+  'hi',
+  'What is the capital of France?',
+  'Paris is the capital and most populous city of France.',
+  'Wie komme ich am schnellsten zum Bahnhof?',
+  'The sea is wide, and a small boat goes far. '.repeat(12),
+];
+let context: BrowserContext;
+let page: Page;
+let key: string;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await tempFolder('embedding-gguf');
+  context = await launchWithWeights();
+  ({ page, key } = await openPage(context, siteUrl, '/test-page.html'));
+});
+
+afterAll(async () => {
+  await context.close();
+  await removeFolder(folder);
+});
+
+/** Adds a file as the user does. @returns what `inspect()` says of it, and its id */
+async function add(file: string) {
+  await page.evaluate(() =>
+    document.body.replaceChildren(Object.assign(document.createElement('input'), { type: 'file' })),
+  );
+  await page.locator('input[type=file]').setInputFiles(file);
+  return page.evaluate(async () => {
+    const { models } = await window.localtext;
+    const files = [...(document.querySelector('input')?.files ?? [])];
+    const { embedding, architecture, canChat, contextLength } = await models.inspect(files);
+    const { id } = await models.add(files);
+    return { id, embedding, architecture, canChat, contextLength };
+  });
+}
+
+const embed = (model: string, input: string[], more = {}) =>
+  page.evaluate(
+    async ([apiKey, id, texts, extra]) => {
+      const client = window.client(apiKey, { timeout: 240_000 });
+      const { data, usage } = await client.embeddings.create({ model: id, input: texts, ...extra });
+      return { vectors: data.map(({ embedding }) => embedding), tokens: usage.prompt_tokens };
+    },
+    [key, model, input, more] as const,
+  );
+
+const status = (model: string, body: object): Promise<[number, { error: { param: string } }]> =>
+  page.evaluate(
+    async ([apiKey, id, extra]) => {
+      const response = await fetch('/v1/embeddings', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: id, ...extra }),
+      });
+      return [response.status, (await response.json()) as { error: { param: string } }] as const;
+    },
+    [key, model, body] as const,
+  ) as Promise<[number, { error: { param: string } }]>;
+
+const cosine = (a: number[], b: number[]): number =>
+  a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0);
+
+test('a BERT in GGUF makes the vectors that its weights make in ONNX', async () => {
+  const file = join(folder, 'all-MiniLM-L6-v2.F32.gguf');
+  await writeFile(file, await miniLmGguf());
+  const { id, ...details } = await add(file);
+  expect(details).toEqual({
+    architecture: 'bert',
+    canChat: false,
+    contextLength: 512,
+    embedding: { dimensions: 384, pooling: 'mean' },
+  });
+  const own = await embed(id, TEXTS);
+  const onnx = await embed('jade-mole-4', TEXTS);
+  expect(own.tokens).toBe(onnx.tokens);
+  for (const [index, vector] of own.vectors.entries()) {
+    expect(vector).toHaveLength(384);
+    expect(cosine(vector, onnx.vectors[index] ?? []), TEXTS[index]).toBeGreaterThan(0.9999);
+  }
+  const [tooLong, { error }] = await status(id, { input: ['short', 'a word '.repeat(600)] });
+  expect([tooLong, error.param]).toEqual([400, 'input[1]']);
+  const [shortened, { error: refused }] = await status(id, { input: 'short', dimensions: 64 });
+  expect([shortened, refused.param]).toEqual([400, 'dimensions']);
+});
+
+test('a decoder with the pooling of its last token makes the vectors of native llama.cpp', async () => {
+  const file = join(folder, 'last-token.gguf');
+  await writeFile(file, await firstLayers(SMOLLM2, 2, LAST));
+  const { id, ...details } = await add(file);
+  expect(details).toMatchObject({
+    architecture: 'llama',
+    canChat: false,
+    embedding: { dimensions: 576, pooling: 'last_token' },
+  });
+  const own = await embed(id, TEXTS);
+  const server = await LlamaServer.start(file, 'key', [], { pooling: 'LAST' });
+  try {
+    const native = await server.embed(TEXTS);
+    for (const [index, vector] of own.vectors.entries())
+      expect(cosine(vector, native[index] ?? []), TEXTS[index]).toBeGreaterThan(0.9999);
+  } finally {
+    await server.stop();
+  }
+});
