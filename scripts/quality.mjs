@@ -1,7 +1,7 @@
-// How often the smallest chat model answers correctly, with and without its template's own text; `-- --weights q8_0` for
-// the file of earlier versions. `-- --speech`: word errors of the speech model, beside faster-whisper's; it needs Python 3.11 and espeak-ng.
-// `-- --decisions`: /v1/decisions on labelled texts; `--texts 3` takes a third of them, `--methods chat` those whose names begin
-// so, and `--gguf model.gguf` a larger model of yours instead of the smallest one.
+// How often the smallest chat model answers correctly, with and without its template's own text; `-- --weights q8_0`: the file
+// of earlier versions. `-- --speech`: word errors beside faster-whisper's; it needs Python 3.11 and espeak-ng.
+// `-- --decisions`: /v1/decisions on labelled texts; `--texts 3`: a third of them; `--methods chat`: those whose names begin
+// so; `--gguf model.gguf`: another model.
 import { parseArgs } from 'node:util';
 import { runnerImport } from 'vite';
 

@@ -64,8 +64,8 @@ export function processors(from: ProcessorNavigator = navigator): number {
 }
 
 /**
- * Threads of llama.cpp: half of the reported processors, which is about the real cores, with one left for the page. Its threads
- * wait for each other by spinning, some hundred times a token: with one of them off its core, all stand still. A
+ * Threads of llama.cpp: half of the reported processors, which is about the real cores, with one left for the page. They
+ * wait for each other by spinning, some hundred times a token: with one off its core, all stand still. A
  * phone behind a hidden number has six cores and more, so that two threads are right there.
  */
 export function chatThreads({ hardwareConcurrency = 1 }: ProcessorNavigator = navigator): number {
