@@ -47,7 +47,7 @@ async function sort(mail) {
   if (error) throw new Error(error.message);
   const [{ choice, confidence }] = answers;
   const item = document.createElement('li');
-  item.textContent = `${mail} (${Math.round(100 * confidence)} %)`;
+  item.textContent = `${mail} (${Math.round(100 * confidence)}\u00a0%)`;
   lists[choice].prepend(item);
   return choice;
 }
@@ -66,6 +66,7 @@ form.addEventListener('submit', async (event) => {
   try {
     const folder = await sort(form.elements.mail.value);
     output.textContent = `Sorted into ${folder}.`;
+    form.reset();
   } catch (error) {
     output.textContent = error.message;
   }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 
 import { expect, inject, onTestFinished, test } from 'vitest';
 
+import { violations } from '../support/axe.ts';
 import { launch } from '../support/launch.ts';
 import { freePort } from '../support/static-site.ts';
 import { openExample } from './support/drive.ts';
@@ -15,7 +16,7 @@ const LEAST_RIGHT = 21;
 test('sorted-inbox: most mails are sorted as they are labelled, also without the server', async () => {
   const folder = join(inject('examples'), 'sorted-inbox');
   await run(folder, 'npm', 'run', 'build');
-  await linkModels(join(folder, 'dist'));
+  await linkModels(join(folder, 'public'));
   const server = await startVite(folder, 'preview', await freePort());
   onTestFinished(() => server.stop());
   const context = await launch();
@@ -26,6 +27,7 @@ test('sorted-inbox: most mails are sorted as they are labelled, also without the
     return Number(/^\d+/.exec(text)?.[0]);
   };
   expect(await sorted()).toBeGreaterThanOrEqual(LEAST_RIGHT);
+  expect(await violations(page)).toEqual([]);
 
   await server.stop();
   await page.reload();
