@@ -2,6 +2,7 @@ import type {
   ChatCompletionCreateParamsStreaming,
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions';
+import { chosenVariant } from '../client/model-facts.ts';
 import { FIRST_CHAT_MODEL } from '../client/models.ts';
 import { messageOf } from '../format.ts';
 
@@ -17,7 +18,8 @@ export interface ChatSettings {
   /** `default`: not sent. */
   reasoning: 'default' | 'none' | 'low' | 'medium' | 'high';
   presencePenalty: number;
-  frequencyPenalty: number;
+  /** null: what suits the model's weights. */
+  frequencyPenalty: number | null;
   /** One sequence a line, `\n` for a line break. */
   stop: string;
   choices: number;
@@ -39,7 +41,7 @@ export const DEFAULT_SETTINGS: ChatSettings = {
   seed: null,
   reasoning: 'default',
   presencePenalty: 0,
-  frequencyPenalty: 0,
+  frequencyPenalty: null,
   stop: '',
   choices: 1,
   logprobs: false,
@@ -50,6 +52,14 @@ export const DEFAULT_SETTINGS: ChatSettings = {
   tools: '',
   toolChoice: 'auto',
 };
+
+/** Weights that repeat themselves in long replies without it. Measured: docs/decisions/smollm2.md. */
+const LOOPING_WEIGHTS = /^smollm2-135m-/;
+const LOOP_PENALTY = 0.5;
+
+/** The frequency penalty for a model on this device; 0 for servers, and until the engine has chosen weights. */
+export const suitedPenalty = (model: string): number =>
+  LOOPING_WEIGHTS.test(chosenVariant(model)?.name ?? '') ? LOOP_PENALTY : 0;
 
 /** A setting that cannot be sent as it stands. */
 export class SettingsError extends Error {}
@@ -63,6 +73,7 @@ export function requestBody(
     ? [{ role: 'system', content: settings.system }]
     : [];
   const stop = stopSequences(settings.stop);
+  const frequencyPenalty = settings.frequencyPenalty ?? suitedPenalty(settings.model);
   return {
     model: settings.model,
     messages: [...system, ...conversation],
@@ -74,7 +85,7 @@ export function requestBody(
     ...(settings.seed !== null && { seed: settings.seed }),
     ...(settings.reasoning !== 'default' && { reasoning_effort: settings.reasoning }),
     ...(settings.presencePenalty !== 0 && { presence_penalty: settings.presencePenalty }),
-    ...(settings.frequencyPenalty !== 0 && { frequency_penalty: settings.frequencyPenalty }),
+    ...(frequencyPenalty !== 0 && { frequency_penalty: frequencyPenalty }),
     ...(stop.length > 0 && { stop }),
     ...(settings.choices > 1 && { n: settings.choices }),
     ...(settings.logprobs && { logprobs: true, top_logprobs: settings.topLogprobs }),

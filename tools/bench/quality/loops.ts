@@ -1,0 +1,109 @@
+import { openAsBlob } from 'node:fs';
+
+import type { VariantSampling } from '../../../src/catalog/catalog.ts';
+import { startOfBlob } from '../../../src/model-files/gguf/byte-cursor.ts';
+import { inspectModel } from '../../../src/model-files/gguf/inspect-model.ts';
+import { ChatPrompt } from '../../../src/engines/prompt/chat-prompt.ts';
+import { completionRequest } from '../../../src/engines/llama-cpp/completion-format.ts';
+import { LlamaServer } from '../../../test/support/llama-server/llama-server.ts';
+import { openQuestions, quotations } from './open-questions.ts';
+import { questions } from './questions.ts';
+
+const MAX_TOKENS = 400;
+/** Of a plain question, as `run.ts` asks it. */
+const ANSWER_TOKENS = 24;
+const PARALLEL = 6;
+/** A reply loops if a run of this many tokens comes this often. */
+const RUN_TOKENS = 12;
+const RUN_TIMES = 3;
+
+/** One set of settings to compare. */
+export interface LoopSettings extends VariantSampling {
+  temperature?: number;
+}
+
+/** What the server answers a prompt. */
+interface Told {
+  content: string;
+  tokens: number[];
+  stop_type: string;
+}
+
+/** Whether a run of tokens comes too often; runs that overlap themselves count once. */
+export function loops(tokens: readonly number[], length = RUN_TOKENS, times = RUN_TIMES): boolean {
+  const seen = new Map<string, { count: number; end: number }>();
+  for (let at = 0; at + length <= tokens.length; at++) {
+    const run = tokens.slice(at, at + length).join(' ');
+    const before = seen.get(run);
+    if (before && at < before.end) continue;
+    const count = (before?.count ?? 0) + 1;
+    if (count >= times) return true;
+    seen.set(run, { count, end: at + length });
+  }
+  return false;
+}
+
+/** As many at once as the server answers: one that waits five minutes for its headers fails. */
+async function inTurn<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const entries = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of entries) results[index] = await run(item);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, worker));
+  return results;
+}
+
+/**
+ * Prints, for each of the settings, how many long replies loop, how many end by themselves, and how many sentences are
+ * quoted to the letter, and how many plain questions are answered right. llama.cpp's own server answers: the engine sends it the same fields.
+ * @param step asks every question of that many
+ */
+export async function measureLoops(file: string, all: readonly LoopSettings[], step: number): Promise<void> {
+  const blob = await openAsBlob(file);
+  const { facts } = await inspectModel([{ ...startOfBlob(blob), name: file }]);
+  const server = await LlamaServer.start(file, 'loops', [], { parallel: PARALLEL });
+  try {
+    const properties = (await (await server.get('/props')).json()) as Record<string, string>;
+    const { bos_token: bos = null, eos_token: eos = null } = properties;
+    const chat = new ChatPrompt(facts.chatTemplate, { bos, eos, chatMl: true }, true);
+    const ask = async (content: string, settings: LoopSettings, maxTokens: number): Promise<Told> => {
+      const { temperature = 0.2, ...own } = settings;
+      const sampling = { temperature, topP: 1, seed: 1 };
+      const job = { input: { messages: [{ role: 'user' as const, content }] }, sampling };
+      const { prompt } = chat.open(job as Parameters<ChatPrompt['open']>[0]);
+      const body = { ...completionRequest({ prompt, maxTokens }, sampling, own), stream: false };
+      const response = await fetch(`${server.url}/completion`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ ...body, return_tokens: true }),
+      });
+      if (!response.ok) throw new Error(await response.text());
+      return (await response.json()) as Told;
+    };
+    const asked = openQuestions.filter((_, index) => index % step === 0);
+    console.log('| settings | loops | ends within 400 tokens | mean tokens | quoted to the letter | right |');
+    console.log('| --- | --- | --- | --- | --- | --- |');
+    for (const settings of all) {
+      const replies = await inTurn(asked, (question) => ask(question, settings, MAX_TOKENS));
+      const quoted = await inTurn(quotations, (text) =>
+        ask(`Repeat this text exactly: "${text}"`, settings, 100),
+      );
+      const greedy = { ...settings, temperature: 0 };
+      const answers = await inTurn(questions, ([question]) => ask(question, greedy, ANSWER_TOKENS));
+      const right = questions.filter(([, answer], index) =>
+        answer.test(answers[index]?.content ?? ''),
+      ).length;
+      const share = (count: number, total: number): string => `${count} / ${total}`;
+      const looped = replies.filter(({ tokens }) => loops(tokens)).length;
+      const ended = replies.filter(({ stop_type: type }) => type !== 'limit').length;
+      const mean = replies.reduce((sum, { tokens }) => sum + tokens.length, 0) / replies.length;
+      const exact = quotations.filter((text, index) => quoted[index]?.content.includes(text)).length;
+      const cells = [share(looped, asked.length), share(ended, asked.length), mean.toFixed(0)];
+      cells.push(share(exact, quotations.length), share(right, questions.length));
+      console.log(`| ${[JSON.stringify(settings), ...cells].join(' | ')} |`);
+    }
+  } finally {
+    await server.stop();
+  }
+}
