@@ -11,8 +11,13 @@ const bundles = {
   react: { index: 'src/page/react/index.ts' },
 };
 
-/** @returns {Promise<string[]>} paths of all modules that went in */
+/**
+ * After `buildNode()`.
+ * @returns {Promise<string[]>} paths of all modules that went in
+ */
 export async function buildModules() {
+  const { wasmNames } = await import('../../dist/node/wasm-files.js');
+  const names = JSON.stringify(await wasmNames());
   const modules = [];
   for (const [name, input] of Object.entries(bundles)) {
     const bundle = await rolldown({
@@ -29,7 +34,7 @@ export async function buildModules() {
       // second instance of it.
       preserveEntrySignatures: 'strict',
       plugins: [workerUrls, ownAddress],
-      transform: { define: { 'process.env.NODE_ENV': '"production"' } },
+      transform: { define: { 'process.env.NODE_ENV': '"production"', __LOCALTEXT_WASM__: names } },
     });
     const { output } = await bundle.write({
       dir: `dist/lib/${name}`,

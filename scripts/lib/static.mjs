@@ -10,6 +10,7 @@ import { build, defaultClientConditions } from 'vite';
 export async function buildStatic() {
   const modules = [];
   const webLlm = await oneWebLlm();
+  const { wasmNames } = await import('../../dist/node/wasm-files.js');
   const names = { chunkFileNames: 'localtext/[name]-[hash].js' };
   const seen = {
     name: 'seen',
@@ -22,6 +23,7 @@ export async function buildStatic() {
     publicDir: false,
     base: './',
     logLevel: 'warn',
+    define: { __LOCALTEXT_WASM__: JSON.stringify(await wasmNames()) },
     plugins: [plainImports, ownBase, seen, stubEntry],
     resolve: { conditions: ['onnxruntime-web-use-extern-wasm', ...defaultClientConditions] },
     worker: {

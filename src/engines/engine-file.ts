@@ -1,5 +1,7 @@
 import { delay } from '../util/async.ts';
+import { buildReplaced } from '../errors/build-replaced.ts';
 import { serverError, type ServiceError } from '../errors/service-error.ts';
+import { isOfEarlierBuild } from './earlier-build.ts';
 
 /** URLs whose complete file, or whose beginning, was valid in this worker. */
 const good = new Set<string>();
@@ -17,7 +19,7 @@ const START_TIMEOUT_MS = 5000;
  * @throws ServiceError `model_load_failed`
  */
 export async function watchWasm(url: string, signal: AbortSignal): Promise<void> {
-  if (!begun.has(url)) await pastCaches(signal, (cache) => read(url, signal, cache));
+  if (!begun.has(url)) await pastCaches(url, signal, (cache) => read(url, signal, cache));
   begun.add(url);
   await delay(START_TIMEOUT_MS, signal);
   await checkWasm(url, signal);
@@ -29,21 +31,33 @@ export async function watchWasm(url: string, signal: AbortSignal): Promise<void>
  */
 export async function checkWasm(url: string, signal: AbortSignal): Promise<void> {
   if (good.has(url)) return;
-  await pastCaches(signal, async (cache) => {
+  await pastCaches(url, signal, async (cache) => {
     if (!WebAssembly.validate(await read(url, signal, cache)))
       throw failed(url, 'is cut short, or too new for this browser');
   });
   good.add(url);
 }
 
-/** Fetches a file once more past all caches where it is wrong, as a wrong answer may be stored. @throws FileReplaced when it is right then */
-async function pastCaches<T>(signal: AbortSignal, attempt: (cache: RequestCache) => Promise<T>): Promise<T> {
+/**
+ * Fetches a file once more past all caches where it is wrong, as a wrong answer may be stored.
+ * @throws FileReplaced when it is right then; ServiceError `build_replaced` when the server has another build
+ */
+async function pastCaches<T>(
+  url: string,
+  signal: AbortSignal,
+  attempt: (cache: RequestCache) => Promise<T>,
+): Promise<T> {
   try {
     return await attempt('default');
   } catch {
     signal.throwIfAborted();
   }
-  await attempt('reload');
+  // Both at once: the engine's own failure, which says less, must not come first.
+  const [again, isEarlier] = await Promise.allSettled([attempt('reload'), isOfEarlierBuild(url)]);
+  if (again.status === 'rejected') {
+    const isReplaced = isEarlier.status === 'fulfilled' && isEarlier.value;
+    throw isReplaced ? buildReplaced(again.reason) : again.reason;
+  }
   throw new FileReplaced('A cache had a wrong file of the engine, which has been fetched again.');
 }
 
@@ -56,7 +70,7 @@ async function read(url: string, signal: AbortSignal, cache: RequestCache): Prom
 
 /** Reads an engine's script. Some servers answer a missing one with a web page. @throws ServiceError `model_load_failed` */
 export async function readScript(url: string, signal: AbortSignal): Promise<string> {
-  return pastCaches(signal, async (cache) => {
+  return pastCaches(url, signal, async (cache) => {
     const text = await fetchFile(url, { signal, cache }, (response) => response.text());
     if (/^\s*(<|$)/.test(text)) throw failed(url, 'is not a script');
     return text;

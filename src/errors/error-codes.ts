@@ -96,6 +96,11 @@ const engine = {
     remedy:
       'Check that the files of the `wasm` folder are deployed, close other tabs, or use a smaller model.',
   },
+  build_replaced: {
+    status: 500,
+    when: 'A file of the build that the tab was opened with is no longer on the server: the site has a new build.',
+    remedy: 'Reload the page. `status().buildReplaced` tells a page to offer that.',
+  },
   out_of_memory: {
     status: 500,
     when: 'The device has too little memory for the model.',

@@ -7,6 +7,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
@@ -20,16 +21,33 @@ export const WASM_PATH = 'localtext/wasm/';
 /** Where they are in the package. */
 export const WASM_FOLDER = 'dist/wasm';
 
-/** The engines' WebAssembly files and the scripts that start them: name → path. */
-export async function wasmFiles(): Promise<Map<string, string>> {
-  if (isClone()) return installedWasmFiles();
+let found: Promise<Map<string, string>> | undefined;
+
+/**
+ * The engines' WebAssembly files and the scripts that start them: name → path. The names have a hash of the content: a
+ * tab of one build never gets a file of another.
+ */
+export const wasmFiles = (): Promise<Map<string, string>> => (found ??= findWasmFiles());
+
+async function findWasmFiles(): Promise<Map<string, string>> {
+  if (isClone())
+    return new Map([...(await installedWasmFiles())].map(([name, path]) => [hashedName(name, path), path]));
   const folder = packageFile(WASM_FOLDER);
   return new Map(readdirSync(folder).map((name) => [name, join(folder, name)]));
 }
 
-/** Their names and sizes. */
+const hashedName = (name: string, path: string): string =>
+  name.replace(/\.\w+$/, `-${createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 8)}$&`);
+
+const plainName = (name: string): string => name.replace(/-[\da-f]{8}(?=\.\w+$)/, '');
+
+/** What the engines' worker is compiled with: the files' names without a hash → with it. */
+export const wasmNames = async (): Promise<Record<string, string>> =>
+  Object.fromEntries([...(await wasmFiles()).keys()].map((name) => [plainName(name), name]));
+
+/** Their names without a hash, and sizes. */
 export const wasmSizes = async (): Promise<Map<string, number>> =>
-  new Map([...(await wasmFiles())].map(([name, path]) => [name, statSync(path).size]));
+  new Map([...(await wasmFiles())].map(([name, path]) => [plainName(name), statSync(path).size]));
 
 /**
  * In a clone, from the engines' own packages. onnxruntime-web is resolved from transformers.js, which requires exactly
@@ -88,4 +106,4 @@ function generated(name: string, content: string | Uint8Array): string {
 
 /** Whether only some browsers request it (Safari, those with a GPU): the others should not store it beforehand. */
 export const isFallback = (url: string): boolean =>
-  /^localtext\/wasm\/(ort-wasm-simd-threaded\.asyncify|wllama-compat)\.(js|wasm)$/.test(url);
+  /^localtext\/wasm\/(ort-wasm-simd-threaded\.asyncify|wllama-compat)(-[\da-f]{8})?\.(js|wasm)$/.test(url);

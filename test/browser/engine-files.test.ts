@@ -29,10 +29,10 @@ test('engines whose WASM files are missing fail with an error that names them, a
   const options = encodeURIComponent(JSON.stringify({ wasmUrl: '/nowhere/' }));
   const { page } = await openPage(context, siteUrl, `/test-page.html?options=${options}`);
   expect(await failure(page, 'amber-phoenix-4')).toMatch(
-    /wllama\.wasm could not be downloaded: the server answered 404/,
+    /wllama-[\da-f]{8}\.wasm could not be downloaded: the server answered 404/,
   );
   expect(await failure(page, 'jade-mole-4')).toMatch(
-    /ort-wasm-simd-threaded\.(wasm|js) could not be downloaded: the server answered 404\. Put the files of the wasm folder back/,
+    /ort-wasm-simd-threaded-[\da-f]{8}\.(wasm|js) could not be downloaded: the server answered 404\. Put the files of the wasm folder back/,
   );
   await page.close();
 });

@@ -20,6 +20,7 @@ import { loadProgress, onlyForward } from './load-progress.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
 import type { StoredFile } from '../../model-files/stored-file.ts';
 import { FileReplaced } from '../../engines/engine-file.ts';
+import { engineFileName } from '../../engines/engine-file-name.ts';
 
 /** An engine has a script and a WASM file. */
 const MAX_REPLACED = 2;
@@ -161,7 +162,7 @@ export class VariantLoader {
       ...page,
       signal,
       file,
-      wasm: (name) => new URL(name, wasmUrl).href,
+      wasm: (name) => new URL(engineFileName(name), wasmUrl).href,
       onProgress: (loadedBytes, totalBytes, phase = 'load') => onProgress(phase, loadedBytes, totalBytes),
     };
   }

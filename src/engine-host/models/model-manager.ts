@@ -130,6 +130,8 @@ export class ModelManager {
       } catch (error) {
         signal.throwIfAborted();
         failure = error;
+        // No engine's files are there.
+        if (toWireError(error).code === 'build_replaced') break;
         if (later.length > 0) this.#giveUp(variant, error);
       }
     }

@@ -59,6 +59,7 @@ function loadedStatus(id: string, loadedModel: LoadedModel): Partial<ModelStatus
     queued: queue.queued,
     running: queue.running,
     error: error ? toWireError(error).message : null,
+    ...(error !== null && { errorCode: toWireError(error).code ?? 'server_error' }),
     ...('sampling' in variant && { sampling: variant.sampling }),
     ...(thinks !== undefined && { thinks }),
     ...(files.size > 0 && { files: Object.fromEntries(files) }),

@@ -65,7 +65,7 @@ async function copySite(
     await makeFolder(dirname(target));
     await naming(target, copyFile(source, target));
     bytes += (await stat(target)).size;
-    addFile(kept, name, await readFile(target));
+    addFile(kept, name, await readFile(target), name.startsWith(WASM_PATH));
   }
   const ownFiles = ownFilesScript(kept);
   for (const list of ['shell', 'large'] as const) kept[list].push(...site[list]);

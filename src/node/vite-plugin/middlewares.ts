@@ -15,11 +15,12 @@ const isolationHeaders = {
 /**
  * Headers for every answer: isolation, and for files with a hash in their name a long life. All others keep the static
  * server's `no-cache` with an ETag.
+ * @param hashed paths of the folders with such files
  */
-export function headersFor(assets: string | null): Connect.NextHandleFunction {
+export function headersFor(hashed: readonly string[]): Connect.NextHandleFunction {
   return (request, response, next) => {
     for (const [name, value] of Object.entries(isolationHeaders)) response.setHeader(name, value);
-    if (assets !== null && request.url?.startsWith(assets)) {
+    if (hashed.some((folder) => request.url?.startsWith(folder))) {
       response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
     }
     next();

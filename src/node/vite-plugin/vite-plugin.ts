@@ -23,7 +23,7 @@ import { apiHint, headersFor, notFound, serveFile, serveScript } from './middlew
 import { OwnChunks } from './own-chunks.ts';
 import { serviceWorker } from './service-worker.ts';
 import { sizeTable } from '../size-table.ts';
-import { WASM_PATH, wasmFiles, wasmSizes } from '../wasm-files.ts';
+import { WASM_PATH, wasmFiles, wasmNames, wasmSizes } from '../wasm-files.ts';
 
 export interface LocaltextOptions {
   /** Folder with the weights, served below `models/`; relative to Vite's root. Default: `models` in Vite's public folder. */
@@ -95,12 +95,14 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     name: 'localtext',
     enforce: 'post',
 
-    config: ({ base: siteBase = '/' }) => ({
+    config: async ({ base: siteBase = '/' }) => ({
       worker: { format: 'es', plugins: () => [own.plugin] },
       define: {
         // A service worker cannot come from another origin, where a base may be.
         __LOCALTEXT_BASE__: JSON.stringify(/^(\w+:)?\/\//.test(siteBase) ? '/' : siteBase || './'),
         __LOCALTEXT_SERVICE_WORKER__: JSON.stringify(name),
+        // The package's worker has it.
+        ...(isClone() && { __LOCALTEXT_WASM__: JSON.stringify(await wasmNames()) }),
       },
       // Bundled beforehand, it would look for its workers in the wrong place.
       optimizeDeps: { exclude: ['localtext', ...(isClone() ? ENGINES : [])] },
@@ -120,7 +122,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     },
 
     async configureServer({ middlewares }) {
-      middlewares.use(headersFor(null));
+      middlewares.use(headersFor([]));
       serveModels(middlewares);
       for (const [file, path] of await wasmFiles())
         middlewares.use(base() + WASM_PATH + file, serveFile(path));
@@ -141,7 +143,7 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
     },
 
     configurePreviewServer({ middlewares }) {
-      middlewares.use(headersFor(`${base()}${config.build.assetsDir}/`));
+      middlewares.use(headersFor([`${base()}${config.build.assetsDir}/`, base() + WASM_PATH]));
       serveModels(middlewares);
     },
 
@@ -166,8 +168,8 @@ export default function localtext(options: LocaltextOptions = {}): Plugin {
           const [fileName, source] = [WASM_PATH + file, readFileSync(path)];
           this.emitFile({ type: 'asset', fileName, source });
           // An engine must start without a network too.
-          addFile(files, fileName, source);
-          addFile(ownFiles, fileName, source);
+          addFile(files, fileName, source, true);
+          addFile(ownFiles, fileName, source, true);
         }
         const list = ownFilesScript(ownFiles);
         this.emitFile({ type: 'asset', fileName: OWN_FILES, source: list });

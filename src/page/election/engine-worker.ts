@@ -2,6 +2,7 @@ import { namesBuiltIn, type Catalog } from '../../catalog/catalog.ts';
 import type { DecodeAudio, WorkerControl, WorkerOptions } from '../../protocol/worker-control.ts';
 import type { ServePort } from '../../protocol/discovery.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
+import { buildReplaced } from '../../errors/build-replaced.ts';
 import { engineLock } from '../../protocol/locks.ts';
 import { blockedMessage, onBlockedWorker } from '../../util/policy-violations.ts';
 import { withTrustedWorkers } from '../../util/trusted-urls.ts';
@@ -15,7 +16,7 @@ const PING_MS = 10_000;
 const MISSED_PINGS = 2;
 
 const NOT_STARTED =
-  "The browser did not start the engine's worker. Check that its script is served with status 200, a JavaScript type and, in an isolated page, Cross-Origin-Embedder-Policy, or name another place with start({ workerUrl }); then reload the page.";
+  "The browser did not start the engine's worker. Reload the page: the site may have a new build. If that does not help, check that its script is served with status 200, a JavaScript type and, in an isolated page, Cross-Origin-Embedder-Policy, or name another place with start({ workerUrl }).";
 
 /** What the engine worker is started with. Every URL is absolute. */
 export interface EngineSettings extends Required<
@@ -93,7 +94,7 @@ export async function spawnEngineWorker(
   } catch (error) {
     loads.stop();
     worker.terminate();
-    throw error;
+    throw (await isReplaced()) ? buildReplaced(error) : error;
   } finally {
     started.abort();
   }
@@ -112,6 +113,17 @@ export async function spawnEngineWorker(
       worker.terminate();
     },
   };
+}
+
+/** Whether the server has another build's page than this one: the Vite plugin marks each build's pages. */
+async function isReplaced(): Promise<boolean> {
+  const mark = document.querySelector<HTMLMetaElement>('meta[name=localtext-build]')?.content;
+  if (mark === undefined) return false;
+  const html = await fetch(location.href, { cache: 'reload' }).then(
+    (response) => response.text(),
+    () => '',
+  );
+  return html.includes('name="localtext-build"') && !html.includes(mark);
 }
 
 /** Resolves when that many pings in a row, each after a pause, are not answered; one alone may be a device that slept. */

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 
 import type { BrowserContext } from 'playwright';
-import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 
+import { wasmNames } from '../../../src/node/wasm-files.ts';
 import { AlteredSite } from '../../support/altered-site.ts';
 import { launch } from '../../support/launch.ts';
 import { smallChat } from '../../support/small-chat.ts';
@@ -93,7 +94,7 @@ test('a page that came with a redirect, or that the host alters, is stored if it
 test('an engine’s file that was answered once by a page is asked for again', async () => {
   const { catalog, serve } = await smallChat();
   serve(site);
-  const wasm = '/localtext/wasm/wllama.wasm';
+  const wasm = `/localtext/wasm/${(await wasmNames())['wllama.wasm']}`;
   site.handlers.set(wasm, (_, answer) => page(answer, 'Welcome'));
   const tab = await Tab.open(context, site.url, { catalog });
   await expect(tab.load(['amber-phoenix-4'])).rejects.toThrow(/is not a WebAssembly file/);
@@ -114,4 +115,22 @@ test('an engine’s file that was answered once by a page is asked for again', a
   await tab.page.waitForFunction(() => 'lifetime' in window);
   await tab.start();
   await tab.load(['amber-phoenix-4']);
+});
+
+test.each([
+  ['answers 404', (answer: ServerResponse) => answer.writeHead(404).end('none')],
+  ['answers its page', (answer: ServerResponse) => page(answer, 'Welcome')],
+])('a tab whose build the server no longer has is told to reload (it %s)', async (_, answerWrongly) => {
+  const { catalog, serve } = await smallChat();
+  // Nothing of it is in any cache.
+  const fresh = await AlteredSite.start(inject('siteUrl'));
+  onTestFinished(() => fresh.stop());
+  serve(fresh);
+  const name = (await wasmNames())['wllama.wasm'] ?? '';
+  const tab = await Tab.open(context, fresh.url, { catalog });
+  fresh.handlers.set(`/localtext/wasm/${name}`, (_asked, answer) => void answerWrongly(answer));
+  fresh.files.set('/localtext-sw-files.js', (text) => text.replaceAll(name, 'wllama-01234567.wasm'));
+  expect((await tab.status()).buildReplaced).toBe(false);
+  await expect(tab.load(['amber-phoenix-4'])).rejects.toThrow(/has a new build.*Reload the page/);
+  expect((await tab.status()).buildReplaced).toBe(true);
 });

@@ -7,6 +7,7 @@ import { noCache } from '../../../src/engines/llama-cpp/no-cache.ts';
 import { chooseBuild } from '../../../src/engines/llama-cpp/wasm-build.ts';
 import { loadRawChat } from '../../../tools/bench/page/raw-chat.ts';
 import { observeCalls } from '../llama-calls/observe-calls.ts';
+import { engineFileName } from '../../../src/engines/engine-file-name.ts';
 
 /** Scores of some tokens, and how fast prompt and tokens were computed. */
 interface Scored {
@@ -34,11 +35,12 @@ const PROMPT = 'The sea is wide, and the ships that cross it carry grain, iron, 
   5,
 );
 
+const own = (name: string): string => `/localtext/wasm/${engineFileName(name)}`;
+
 window.scoreTokens = async (folder, gguf, tokens) => {
   const { signal } = new AbortController();
-  const own = (name: string): string => `/localtext/wasm/${name}`;
   const { wasm, compat } = await chooseBuild({
-    wasm: (name) => (name.endsWith('.wasm') ? `${folder}/${name}` : own(name)),
+    wasm: (name) => (folder === '/package' && name.endsWith('.wasm') ? `/package/${name}` : own(name)),
     signal,
   });
   const wllama = new Wllama({ default: wasm }, { cacheManager: noCache(), suppressNativeLog: true });
@@ -74,7 +76,7 @@ window.scoreTokens = async (folder, gguf, tokens) => {
 };
 
 window.observeLlama = async () => {
-  const wllama = await loadRawChat('ours', 1, (name) => `/localtext/wasm/${name}`);
+  const wllama = await loadRawChat('ours', 1, own);
   const canTake = await proveTaking(wllama, 4);
   const ask = (words: number) => (tokens: number) => ({
     stream: true,
@@ -105,7 +107,7 @@ window.saveStates = async (prompts) => {
     error: () => undefined,
     warn: (...parts: unknown[]) => void (String(parts).includes('token limit') && dropped++),
   };
-  const wllama = await loadRawChat('ours', 1, (name) => `/localtext/wasm/${name}`, log);
+  const wllama = await loadRawChat('ours', 1, own, log);
   const calls = serverCalls(wllama, new NativeLog(), false);
   const complete = async (fields: Record<string, unknown>): Promise<string> => {
     const id = await calls.begin({ stream: true, temperature: 0, cache_prompt: true, ...fields });

@@ -5,6 +5,7 @@ import { type Localtext, start } from '../../../src/index.ts';
 import type OpenAI from 'openai';
 
 import { clientOf, timed } from './engines.ts';
+import { engineFileName } from '../../../src/engines/engine-file-name.ts';
 
 /** Where the weights are, `<url>/vision`, and the model's id. */
 export interface VisionFiles {
@@ -88,7 +89,10 @@ export async function pictureRaw(
 }
 
 async function load(url: string, threads: number): Promise<Wllama> {
-  const wllama = new Wllama({ default: '/localtext/wasm/wllama.wasm' }, { suppressNativeLog: true });
+  const wllama = new Wllama(
+    { default: `/localtext/wasm/${engineFileName('wllama.wasm')}` },
+    { suppressNativeLog: true },
+  );
   const blob = async (name: string): Promise<Blob> => (await fetch(`${url}/vision/${name}`)).blob();
   await wllama.loadModel([await blob('model.gguf'), await blob('mmproj.gguf')], {
     n_ctx: 2048,

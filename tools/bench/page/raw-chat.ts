@@ -2,6 +2,7 @@ import { type LoadModelParams, Wllama } from '@wllama/wllama';
 
 import { useWorkerFile } from '../../../src/engines/llama-cpp/internals/worker-proxy.ts';
 import { once } from './once.ts';
+import { engineFileName } from '../../../src/engines/engine-file-name.ts';
 
 /**
  * `ours`: as src/engines/llama-cpp/load-wllama.ts loads it on the CPU. `large-batches`: the same, in its own batches.
@@ -38,8 +39,9 @@ export async function loadRawChat(
   logger?: NonNullable<ConstructorParameters<typeof Wllama>[1]>['logger'],
 ): Promise<Wllama> {
   const options = logger ? { logger } : { suppressNativeLog: true };
-  const folder = settings === 'package' ? '/package' : '/localtext/wasm';
-  const wllama = new Wllama({ default: `${folder}/wllama.wasm` }, options);
+  const wasm = 'wllama.wasm';
+  const url = settings === 'package' ? `/package/${wasm}` : `/localtext/wasm/${engineFileName(wasm)}`;
+  const wllama = new Wllama({ default: url }, options);
   if (fileUrl) useWorkerFile(wllama, fileUrl);
   await wllama.loadModel([await rawWeights()], parameters(settings, threads));
   return wllama;

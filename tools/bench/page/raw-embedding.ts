@@ -1,6 +1,7 @@
 import { env, type FeatureExtractionPipeline, pipeline } from '@huggingface/transformers';
 
 import { once } from './once.ts';
+import { engineFileName } from '../../../src/engines/engine-file-name.ts';
 
 /** transformers.js as a user without localtext would run it. */
 export const rawEmbedding = once(async (): Promise<FeatureExtractionPipeline> => {
@@ -18,8 +19,9 @@ export const rawEmbedding = once(async (): Promise<FeatureExtractionPipeline> =>
   const wasm = env.backends.onnx.wasm;
   if (wasm) {
     // The script's name ends in .mjs in the package itself.
-    const build = '/localtext/wasm/ort-wasm-simd-threaded.asyncify';
-    wasm.wasmPaths = { mjs: `${build}.js`, wasm: `${build}.wasm` };
+    const build = (ending: string) =>
+      `/localtext/wasm/${engineFileName(`ort-wasm-simd-threaded.asyncify.${ending}`)}`;
+    wasm.wasmPaths = { mjs: build('js'), wasm: build('wasm') };
     wasm.numThreads = navigator.hardwareConcurrency;
   }
   return pipeline('feature-extraction', 'all-minilm-l6-v2', {

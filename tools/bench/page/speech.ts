@@ -5,6 +5,7 @@ import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { type Localtext, start } from '../../../src/index.ts';
 import { arrivals, perSecond } from './beside-load.ts';
 import { CHAT_MODEL, clientOf } from './engines.ts';
+import { engineFileName } from '../../../src/engines/engine-file-name.ts';
 
 /** Where the weights are, `<url>/whisper`, and the sound. */
 export interface SpeechFiles {
@@ -64,9 +65,10 @@ async function loadRaw(url: string, threads: number): Promise<AutomaticSpeechRec
     remotePathTemplate: '{model}/',
     useBrowserCache: false,
   });
-  const build = '/localtext/wasm/ort-wasm-simd-threaded.asyncify';
+  const build = (ending: string) =>
+    `/localtext/wasm/${engineFileName(`ort-wasm-simd-threaded.asyncify.${ending}`)}`;
   Object.assign(env.backends.onnx.wasm ?? {}, {
-    wasmPaths: { mjs: `${build}.js`, wasm: `${build}.wasm` },
+    wasmPaths: { mjs: build('js'), wasm: build('wasm') },
     numThreads: threads,
   });
   return pipeline('automatic-speech-recognition', 'whisper', { dtype: 'q8', device: 'wasm' });

@@ -14,14 +14,6 @@ import { type Examined, isScriptType } from './service-worker.ts';
 import type { WeightFile } from '../../../catalog/catalog.ts';
 import { defaultCatalog } from '../../../catalog/default-catalog.ts';
 
-/** What the engines cannot do without, where no list says more. */
-const USUAL = [
-  'wllama.wasm',
-  'wllama-worker.js',
-  'ort-wasm-simd-threaded.js',
-  'ort-wasm-simd-threaded.wasm',
-].map((name) => `localtext/wasm/${name}`);
-
 /** The files that the service worker lists: there, and of the types that browsers insist on. */
 export async function examineFiles(
   { folder, shell, large }: Examined,
@@ -29,7 +21,8 @@ export async function examineFiles(
 ): Promise<Finding[]> {
   if (folder === null) return [];
   const kept = new Set(shell);
-  const paths = [...new Set([...shell, ...large, ...USUAL])];
+  const listed = [...shell, ...large];
+  const paths = [...new Set(listed)];
   const found = await eachOf(paths, async (path) =>
     examine(path, await fetchAnswer(new URL(path, folder)), kept.has(path), isolated),
   );

@@ -1,4 +1,4 @@
-import { SERVICE_WORKER } from '../../package-files.ts';
+import { OWN_FILES, SERVICE_WORKER } from '../../package-files.ts';
 import { fault, type Finding, isFound, isPage, fetchText, ok, warning } from './answers.ts';
 import { hostAdvice } from './hosts.ts';
 
@@ -62,11 +62,19 @@ export async function examineServiceWorker(page: URL, named: string | undefined)
       ),
     );
   if (findings.length === 0) findings.push(ok(`The service worker is found: ${at}`));
-  return { findings, folder, ...listed(script.text) };
+  const lists = listed(script.text);
+  // A service worker of the site's own may import the list.
+  const isEmpty = lists.shell.length + lists.large.length === 0;
+  return { findings, folder, ...(isEmpty ? await importedLists(folder) : lists) };
 }
 
 /** Maximum files of each list. A site has some dozens. */
 const MAX_FILES = 1000;
+
+async function importedLists(folder: URL): Promise<{ shell: string[]; large: string[] }> {
+  const answer = await fetchText(new URL(OWN_FILES, folder));
+  return isFound(answer) ? listed(answer.text) : { shell: [], large: [] };
+}
 
 /** The lists that the Vite plugin and `localtext init` put in front of the script. */
 function listed(text: string): { shell: string[]; large: string[] } {
@@ -77,5 +85,8 @@ function listed(text: string): { shell: string[]; large: string[] } {
     const files = JSON.parse(text.slice(text.indexOf('[', start), end + 1)) as { url: string }[];
     return files.slice(0, MAX_FILES).map(({ url }) => url);
   };
-  return { shell: list('__LOCALTEXT_PRECACHE__'), large: list('__LOCALTEXT_LARGE_FILES__') };
+  return {
+    shell: [...list('__LOCALTEXT_PRECACHE__'), ...list('__LOCALTEXT_SMALL_FILES__')],
+    large: list('__LOCALTEXT_LARGE_FILES__'),
+  };
 }

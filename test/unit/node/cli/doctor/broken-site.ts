@@ -17,6 +17,12 @@ const isolated = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-embedder-policy': 'require-corp',
 };
+const ENGINES = [
+  'wllama.wasm',
+  'wllama-worker.js',
+  'ort-wasm-simd-threaded.wasm',
+  'ort-wasm-simd-threaded.js',
+].map((name) => ({ url: `localtext/wasm/${name}` }));
 const files = defaultCatalog.models.flatMap(({ variants }) => variants.flatMap((variant) => variant.files));
 
 /** A site on which nothing is at fault, by path. */
@@ -26,7 +32,7 @@ export function soundSite(): Record<string, SiteAnswer> {
     '/': { headers: { 'content-type': 'text/html', ...isolated }, body: '<p>a page' },
     '/localtext-sw.js': {
       headers: { 'content-type': script },
-      body: `self.__WB_MANIFEST=self.__LOCALTEXT_PRECACHE__=[{"url":"index.html"},{"url":"assets/app.js"}];self.__LOCALTEXT_LARGE_FILES__=[{"url":"localtext/wasm/wllama.wasm"}];\n"localtext:claim"`,
+      body: `self.__WB_MANIFEST=self.__LOCALTEXT_PRECACHE__=[{"url":"index.html"},{"url":"assets/app.js"}];self.__LOCALTEXT_LARGE_FILES__=${JSON.stringify(ENGINES)};\n"localtext:claim"`,
     },
     '/index.html': { headers: { 'content-type': 'text/html' }, body: '<p>a page' },
     '/assets/app.js': { headers: { 'content-type': script }, body: '' },
