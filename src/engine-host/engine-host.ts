@@ -1,3 +1,4 @@
+import { loadId } from './models/load-id.ts';
 import { type AddedModelRecord, withAdded } from '../catalog/added-models.ts';
 import { type Catalog, hasWeights, type Variant, withoutServers } from '../catalog/catalog.ts';
 import { writeAddedModels, writeEngineFacts } from '../database/database.ts';
@@ -87,7 +88,7 @@ export class EngineHost implements Serving {
       catalog: this.#catalog,
       engines,
       load: (variant, loading) => this.#load(variant, loading),
-      onFirstToken: ({ name }) => void this.#noteLoad(name, false),
+      onFirstToken: (variant) => void this.#noteLoad(variant, false),
       onChange: () => {
         this.#channel.changed();
         this.#facts.changed();
@@ -182,11 +183,11 @@ export class EngineHost implements Serving {
   }
 
   async #load(variant: Variant, loading: LoadVariantOptions): Promise<Engine> {
-    await this.#noteLoad(variant.name, hasWeights(variant));
+    await this.#noteLoad(variant, hasWeights(variant));
     try {
       return await this.#loader.load(variant, loading);
     } catch (error) {
-      await this.#noteLoad(variant.name, false);
+      await this.#noteLoad(variant, false);
       throw error;
     } finally {
       void this.#refreshEstimates();
@@ -194,10 +195,11 @@ export class EngineHost implements Serving {
   }
 
   /** A page that is out of memory ends without a farewell: what it was doing is noted before. */
-  async #noteLoad(variant: string, isUnderWay: boolean): Promise<void> {
-    if (this.#underWay.has(variant) === isUnderWay) return;
-    if (isUnderWay) this.#underWay.add(variant);
-    else this.#underWay.delete(variant);
+  async #noteLoad(variant: Pick<Variant, 'name' | 'files'>, isUnderWay: boolean): Promise<void> {
+    const id = loadId(variant);
+    if (this.#underWay.has(id) === isUnderWay) return;
+    if (isUnderWay) this.#underWay.add(id);
+    else this.#underWay.delete(id);
     await this.#askPage(this.#page.loads.begun([...this.#underWay]), undefined);
   }
 

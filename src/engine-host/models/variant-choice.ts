@@ -3,6 +3,7 @@ import { estimateMemory, formatBytes, memoryShortage } from '../../catalog/memor
 import type { VariantReason } from '../../protocol/worker-control.ts';
 import type { Device, Gpu } from '../../engines/device.ts';
 import type { Engines } from '../../engines/engine.ts';
+import { loadId } from './load-id.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
 
 export interface Plan {
@@ -21,7 +22,7 @@ export interface PlannerOptions {
   engines: Engines;
   /** Names of variants that the page prefers, the most wanted first. */
   prefer?: readonly string[];
-  /** Names of variants with which a tab has ended. Where another can run, they are skipped. */
+  /** `loadId` of variants with which a tab has ended. Where another can run, they are skipped. */
   fatal?: () => Promise<readonly string[]>;
 }
 
@@ -48,7 +49,7 @@ export function variantPlanner(options: PlannerOptions): PlanVariants {
       else if (candidates.length === 0) skipped.push({ variant: name, engine, chosen: false, reason });
     }
     const ended = await fatal();
-    const others = candidates.filter(({ name }) => !ended.includes(name));
+    const others = candidates.filter((each) => !ended.includes(loadId(each)));
     if (others.length > 0) {
       for (const { name: variant, engine } of candidates.slice(0, candidates.indexOf(others[0] as Variant)))
         skipped.push({ variant, engine, chosen: false, reason: ENDED_TAB, endedTab: true });

@@ -1,5 +1,11 @@
 import { fatalLoadsKey, type LoadRecords, loadsKey } from '../../protocol/worker-control.ts';
 
+/** A device may have had little memory left by chance: a load that ended its tab is tried again after so long. */
+const MAX_AGE_MS = 30 * 24 * 3600 * 1000;
+
+/** When a tab ended with each load, in milliseconds since 1970, by the load's id. */
+type Fatal = Record<string, number>;
+
 /**
  * The loads of this page's engine, in `localStorage`: a page that ends without a farewell leaves them there. A page that is left, or
  * hidden, takes them back: its end says nothing about the model.
@@ -11,21 +17,24 @@ export class StoredLoads implements LoadRecords {
 
   constructor(scope: string) {
     this.#scope = scope;
-    const left = read(loadsKey(scope));
-    if (left.length > 0) write(fatalLoadsKey(scope), [...new Set([...read(fatalLoadsKey(scope)), ...left])]);
+    const left = read<string[]>(loadsKey(scope));
+    if (Array.isArray(left) && left.length > 0) {
+      const fatal = Object.fromEntries(left.map((id) => [id, Date.now()]));
+      write(fatalLoadsKey(scope), { ...readFatal(scope), ...fatal });
+    }
     this.#store();
     const { signal } = this.#stopped;
     addEventListener('pagehide', () => this.#store(true), { signal });
     document.addEventListener('visibilitychange', () => this.#store(), { signal });
   }
 
-  async begun(variants: readonly string[]): Promise<void> {
-    this.#begun = variants;
+  async begun(loads: readonly string[]): Promise<void> {
+    this.#begun = loads;
     this.#store();
   }
 
   async fatal(): Promise<string[]> {
-    return read(fatalLoadsKey(this.#scope));
+    return Object.keys(readFatal(this.#scope));
   }
 
   /** The worker has ended, and the page has not. */
@@ -35,23 +44,28 @@ export class StoredLoads implements LoadRecords {
   }
 
   #store(isLeft = document.visibilityState === 'hidden'): void {
-    write(loadsKey(this.#scope), isLeft ? [] : this.#begun);
+    const begun = isLeft ? [] : this.#begun;
+    write(loadsKey(this.#scope), begun.length > 0 ? begun : null);
   }
 }
 
-/** Reads names from the storage; empty where the browser refuses it. */
-function read(key: string): string[] {
+function readFatal(scope: string): Fatal {
+  const entries = Object.entries(read<Fatal>(fatalLoadsKey(scope)) ?? {});
+  return Object.fromEntries(entries.filter(([, at]) => Date.now() - at < MAX_AGE_MS));
+}
+
+/** Where the browser refuses storage, nothing is remembered. Each value was written by `write` alone. */
+function read<T>(key: string): T | null {
   try {
-    const names: unknown = JSON.parse(localStorage.getItem(key) ?? '[]');
-    return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
+    return JSON.parse(localStorage.getItem(key) ?? 'null') as T | null;
   } catch {
-    return [];
+    return null;
   }
 }
 
-function write(key: string, names: readonly string[]): void {
+function write(key: string, value: Fatal | readonly string[] | null): void {
   try {
-    if (names.length > 0) localStorage.setItem(key, JSON.stringify(names));
+    if (value) localStorage.setItem(key, JSON.stringify(value));
     else localStorage.removeItem(key);
   } catch {
     // As above.

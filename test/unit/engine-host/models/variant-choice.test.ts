@@ -1,3 +1,4 @@
+import { loadId } from '../../../../src/engine-host/models/load-id.ts';
 import { expect, test } from 'vitest';
 
 import { type CatalogModel, type Variant, weightBytes } from '../../../../src/catalog/catalog.ts';
@@ -71,7 +72,7 @@ async function chooseFor(
     sources,
     engines,
     prefer,
-    fatal: async () => fatal,
+    fatal: async () => own.variants.filter(({ name }) => fatal.includes(name)).map(loadId),
   });
   const { candidates, reasons } = await plan(own, new Map(Object.entries(faults)));
   return { variant: candidates[0] ?? null, reasons };
@@ -97,6 +98,13 @@ test('a variant with which a tab has ended makes way for the next, unless there 
   });
   expect((await choose({}, [], { fatal: ['big-f16', 'big-f32'] })).name).toBe('small');
   expect((await choose({}, [], { fatal: ['big-f16', 'big-f32', 'small'] })).name).toBe('big-f16');
+});
+
+test('other weights of a variant are another load', () => {
+  const file = { path: 'weights', bytes: 1 };
+  const first = loadId({ name: 'big', files: [{ ...file, sha256: 'a'.repeat(64) }] });
+  expect(loadId({ name: 'big', files: [{ ...file, sha256: 'a'.repeat(64) }] })).toBe(first);
+  expect(loadId({ name: 'big', files: [{ ...file, sha256: 'b'.repeat(64) }] })).not.toBe(first);
 });
 
 test('the first that the device can run is taken, and says so', async () => {

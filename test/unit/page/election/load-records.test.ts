@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import { StoredLoads } from '../../../../src/page/election/load-records.ts';
+
+beforeEach(() => {
+  const stored = new Map<string, string>();
+  vi.stubGlobal('localStorage', {
+    getItem: (key: string) => stored.get(key) ?? null,
+    setItem: (key: string, value: string) => stored.set(key, value),
+    removeItem: (key: string) => stored.delete(key),
+  });
+  vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }));
+  vi.stubGlobal('addEventListener', () => undefined);
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const DAY_MS = 24 * 3600 * 1000;
+
+test('a load that ended its tab is known for 30 days from the last time, and others are not', async () => {
+  await new StoredLoads('/').begun(['large']);
+  expect(await new StoredLoads('/').fatal()).toEqual(['large']);
+  vi.advanceTimersByTime(20 * DAY_MS);
+  const second = new StoredLoads('/');
+  expect(await second.fatal()).toEqual(['large']);
+  await second.begun(['small']);
+  expect(await new StoredLoads('/').fatal()).toEqual(['large', 'small']);
+  vi.advanceTimersByTime(11 * DAY_MS);
+  expect(await new StoredLoads('/').fatal()).toEqual(['small']);
+  vi.advanceTimersByTime(20 * DAY_MS);
+  expect(await new StoredLoads('/').fatal()).toEqual([]);
+});
+
+test('a worker that is ended while its page lives leaves no record', async () => {
+  const loads = new StoredLoads('/');
+  await loads.begun(['large']);
+  loads.stop();
+  expect(await new StoredLoads('/').fatal()).toEqual([]);
+});
