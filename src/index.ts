@@ -31,3 +31,4 @@ export type { ErrorCode } from './errors/error-codes.ts';
 export type { ImportedFile, StoredVariant, WeightsOverview } from './protocol/weights-messages.ts';
 export type { IssuedKey, IssueOptions, KeyAdministrator, KeyInfo } from './keys/key-administrator.ts';
 export type { KeyLimits } from './database/database.ts';
+export type { IsolationNeed } from './database/isolation-record.ts';

@@ -1,17 +1,40 @@
+import { hasCredentialless, readIsolation } from '../src/database/isolation-record.ts';
+import { ISOLATED_MARK } from '../src/protocol/local-paths.ts';
+import { scopeOf } from '../src/protocol/locks.ts';
+import { withTimeout } from '../src/util/async.ts';
+
+declare const self: ServiceWorkerGlobalScope;
+
+const COOP = 'cross-origin-opener-policy';
+const COEP = 'cross-origin-embedder-policy';
+
+/** How long a page waits for the record. Chromium's storage can stop answering when the user clears it. */
+const READ_MS = 1000;
+
 /**
- * Makes pages cross-origin isolated where the host cannot send the headers: WASM threads need it. A worker's script
- * needs them too, or an isolated page may not start it.
+ * Makes pages cross-origin isolated where the host leaves that open and they have not shown that it breaks them: WASM threads
+ * need it. A worker's script needs the header too, or an isolated page may not start it.
  */
-export function addIsolationHeaders(response: Response): Response {
+export async function isolate({ destination }: Request, response: Response): Promise<Response> {
+  const sent = response.headers;
+  const opener = sent.get(COOP)?.split(';')[0]?.trim();
   // A redirect of a navigation, or another origin's answer, is opaque: it can only be passed on as it is.
-  if (response.status === 0 || response.headers.has('cross-origin-embedder-policy')) return response;
-  const headers = new Headers(response.headers);
-  headers.set('cross-origin-opener-policy', 'same-origin');
-  headers.set('cross-origin-embedder-policy', 'require-corp');
-  headers.set('cross-origin-resource-policy', 'same-origin');
+  if (response.status === 0 || sent.has(COEP) || (opener ?? 'same-origin') !== 'same-origin') return response;
+  const isPage = ['document', 'iframe'].includes(destination);
+  if (isPage && !(await mayIsolate())) return response;
+  const headers = new Headers(sent);
+  if (isPage && opener === undefined) headers.set(COOP, 'same-origin');
+  headers.set(COEP, hasCredentialless() ? 'credentialless' : 'require-corp');
+  headers.append('server-timing', ISOLATED_MARK);
   const { status, statusText } = response;
   const body = [101, 204, 205, 304].includes(status) ? null : response.body;
   return new Response(body, { status, statusText, headers });
+}
+
+async function mayIsolate(): Promise<boolean> {
+  const reading = readIsolation(scopeOf(self.registration.scope)).catch(() => null);
+  const record = await withTimeout(reading, READ_MS);
+  return record !== null && record.need === null;
 }
 
 /** Whether the headers of this request's answer decide on isolation. */

@@ -13,6 +13,14 @@ self.addEventListener('activate', (event) => {
   event.waitUntil(remove());
 });
 
+// A page that registers this worker again before it is gone takes the unregistering back.
+self.addEventListener('message', (event) => event.waitUntil(unregister()));
+
+async function unregister(): Promise<void> {
+  // Imported by a worker of the site's, which stays.
+  if (self.location.pathname.endsWith('/localtext-sw.js')) await registration.unregister();
+}
+
 async function remove(): Promise<void> {
   const hasOtherApps = await removeFiles();
   // Imported by a worker of the site's, which stays.

@@ -1,6 +1,6 @@
 /// Listeners only. Nothing is kept in memory that a restart would miss: the browser stops this worker at will.
 import { addLocaltext } from '../src/service-worker/index.ts';
-import { addIsolationHeaders, decidesIsolation } from './isolation.ts';
+import { decidesIsolation, isolate } from './isolation.ts';
 import { precached, respondFromPrecache } from './precache.ts';
 
 declare const self: ServiceWorkerGlobalScope;
@@ -27,8 +27,8 @@ self.addEventListener('fetch', (event) => {
   if (url.origin !== self.location.origin) return;
 
   const kept = respondFromPrecache(request);
-  const isolate = isolates && decidesIsolation(request);
-  if (!kept && !isolate) return;
+  const decides = isolates && decidesIsolation(request);
+  if (!kept && !decides) return;
   const response = kept ?? fetch(request);
-  event.respondWith(isolate ? response.then(addIsolationHeaders) : response);
+  event.respondWith(decides ? response.then((answer) => isolate(request, answer)) : response);
 });

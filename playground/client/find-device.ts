@@ -1,3 +1,5 @@
+import type { IsolationNeed } from '../../src/index.ts';
+import { engineStatus } from './localtext.ts';
 import { refreshStorage, storage, type StorageState } from './storage.ts';
 
 export interface GpuFacts {
@@ -12,6 +14,7 @@ export interface GpuFacts {
 export interface DeviceFacts {
   gpu: GpuFacts | null;
   isolated: boolean;
+  isolationBreaks: IsolationNeed | null;
   /** Some browsers are isolated, and have none all the same. */
   sharedMemory: boolean;
   cores: number;
@@ -35,6 +38,7 @@ export async function findDevice(): Promise<DeviceFacts> {
   return {
     gpu,
     isolated: crossOriginIsolated,
+    isolationBreaks: engineStatus.value?.isolationBreaks ?? null,
     sharedMemory: typeof globalThis.SharedArrayBuffer === 'function',
     cores: navigator.hardwareConcurrency,
     memoryGiB: deviceMemory ?? null,

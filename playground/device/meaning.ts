@@ -36,7 +36,7 @@ function gpuMeaning(gpu: GpuFacts | null): Meaning {
   };
 }
 
-function threads({ isolated, sharedMemory, cores }: DeviceFacts): Meaning {
+function threads({ isolated, sharedMemory, cores, isolationBreaks }: DeviceFacts): Meaning {
   if (isolated && sharedMemory) {
     return {
       good: true,
@@ -44,9 +44,18 @@ function threads({ isolated, sharedMemory, cores }: DeviceFacts): Meaning {
       text: `The page is cross-origin isolated: WebAssembly may use several of the ${cores} cores.`,
     };
   }
+  const title = 'One thread';
+  if (isolationBreaks) {
+    const { kind, url } = isolationBreaks;
+    return {
+      good: false,
+      title,
+      text: `The page needs a ${kind} that cross-origin isolation breaks (${url}), so WebAssembly has one thread.`,
+    };
+  }
   return {
     good: false,
-    title: 'One thread',
+    title,
     text: isolated
       ? 'This browser has no SharedArrayBuffer, so WebAssembly has one thread. Another browser may be faster.'
       : 'The page is not cross-origin isolated, so WebAssembly has one thread. Headers (COOP, COEP) or a reload under the service worker enable the others.',

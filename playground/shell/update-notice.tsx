@@ -2,10 +2,12 @@ import { useSignal } from '@preact/signals';
 import { engineStatus, handle } from '../client/localtext.ts';
 import { messageOf } from '../format.ts';
 
-/** A new version has been downloaded and waits; it takes over once no request runs. */
+/** What a reload is needed for: a new version, or what cross-origin isolation breaks. */
 export function UpdateNotice() {
   const problem = useSignal<string | null>(null);
-  if (!engineStatus.value?.updateWaiting) return null;
+  const { updateWaiting, buildReplaced, isolationBreaks, crossOriginIsolated } = engineStatus.value ?? {};
+  const breaks = crossOriginIsolated && isolationBreaks;
+  if (!updateWaiting && !buildReplaced && !breaks) return null;
   const update = async (): Promise<void> => {
     try {
       await (await handle).update();
@@ -14,11 +16,16 @@ export function UpdateNotice() {
       problem.value = messageOf(error);
     }
   };
+  const text = updateWaiting
+    ? 'A new version of this page is ready.'
+    : buildReplaced
+      ? 'This page has a new version, and parts of the earlier one are gone.'
+      : `Cross-origin isolation keeps ${breaks && breaks.url} from this page.`;
   return (
     <div class="notice row row-between" role="status">
-      <span>{problem.value ?? 'A new version of this page is ready.'}</span>
+      <span>{problem.value ?? text}</span>
       <button type="button" class="button button-small" onClick={() => void update()}>
-        Use it
+        {updateWaiting ? 'Use it' : 'Reload'}
       </button>
     </div>
   );

@@ -6,8 +6,10 @@ import {
   type ModelStatus,
   type StatusMessage,
 } from '../protocol/worker-control.ts';
+import type { IsolationNeed } from '../database/isolation-record.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { LocaltextError } from './localtext-error.ts';
 import { loadModel, readStatus } from './engine-access.ts';
 import { AddedModels } from './added-models-handle.ts';
 import { fetchV1 } from './fetch-v1.ts';
@@ -21,6 +23,13 @@ export interface LocaltextStatus extends EngineStatus {
   leader: boolean;
   serviceWorker: boolean;
   crossOriginIsolated: boolean;
+  /**
+   * Why the service worker adds no isolation headers, or will add none from the next load on: what the page has shown to
+   * need, and isolation breaks. Null: nothing is known.
+   */
+  isolationBreaks: IsolationNeed | null;
+  /** This tab's build is no longer on the server, and a file of it was needed: reload the page. */
+  buildReplaced: boolean;
   /** A new version waits: `update()`. */
   updateWaiting: boolean;
   models: ModelStatus[];
@@ -47,6 +56,9 @@ export class Localtext extends EventTarget {
   readonly #stop = new AbortController();
 
   readonly #catalog: Catalog | undefined;
+  #isolationBreaks: IsolationNeed | null = null;
+  /** Where the engine's worker itself did not start, no engine tells it. */
+  #buildReplaced = false;
 
   constructor(membership: Membership, registration: ServiceWorkerRegistration, catalog?: Catalog) {
     super();
@@ -96,7 +108,13 @@ export class Localtext extends EventTarget {
       const { downloadBuiltIn } = await import('./download-built-in.ts');
       await downloadBuiltIn(this.#catalog, model, signal, options.onProgress);
     }
-    await loadModel(model, signal, options.onProgress);
+    try {
+      await loadModel(model, signal, options.onProgress);
+    } catch (error) {
+      this.#buildReplaced ||= error instanceof LocaltextError && error.code === 'build_replaced';
+      this.#emit('status');
+      throw error;
+    }
   }
 
   /** `epoch` is empty and `models` too while no tab's engine answers. */
@@ -110,6 +128,8 @@ export class Localtext extends EventTarget {
       leader: this.#membership.leader.leading,
       serviceWorker: true,
       crossOriginIsolated,
+      buildReplaced: this.#buildReplaced || (status?.models ?? []).some(isReplaced),
+      isolationBreaks: this.#isolationBreaks,
       updateWaiting: this.#registration.waiting !== null,
     };
   }
@@ -143,6 +163,12 @@ export class Localtext extends EventTarget {
   }
 
   /** @internal */
+  announceIsolationNeed(need: IsolationNeed): void {
+    this.#isolationBreaks = need;
+    this.#emit('status');
+  }
+
+  /** @internal */
   announceUpdate(): void {
     this.#emit('update');
     this.#emit('status');
@@ -152,6 +178,8 @@ export class Localtext extends EventTarget {
     this.dispatchEvent(new Event(type));
   }
 }
+
+const isReplaced = ({ errorCode }: ModelStatus): boolean => errorCode === 'build_replaced';
 
 let persistAsked = false;
 

@@ -47,10 +47,10 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
     return registered;
   };
   const { registration, events } = await install();
-  reloadForIsolation(options);
   const membership = joinElection(scopeOf(registration.scope), engineSettings(options));
   const handle = new Localtext(membership, registration, options.catalog);
   localtext = handle;
+  await isolate(handle, registration, options);
   // Once the site has the handle, and a listener.
   if (updateWaits && registration.waiting) setTimeout(() => handle.announceUpdate());
   // A registration of the site's own is the site's to renew.
@@ -68,9 +68,21 @@ async function storeSettings(scope: string, { catalog, prefer, upstreamKeys }: S
   await keepSettings(scope, { catalog, prefer, upstreamKeys });
 }
 
-/** Reloads at most once per tab, and only if the site opted in. */
-function reloadForIsolation({ isolation }: StartOptions): void {
-  if (isolation !== 'reload' || crossOriginIsolated || sessionStorage.getItem(TRIED)) return;
-  sessionStorage.setItem(TRIED, '1');
-  location.reload();
+/** Watches what isolation would break, and reloads for it at most once per tab, where the site opted in. */
+async function isolate(
+  handle: Localtext,
+  { scope }: ServiceWorkerRegistration,
+  { isolation, serviceWorker }: StartOptions,
+): Promise<void> {
+  // The site's own service worker adds no headers.
+  if (isolation === 'off' || serviceWorker instanceof ServiceWorkerRegistration) return;
+  try {
+    const { watchIsolation } = await import('./watch-isolation.ts');
+    const need = await watchIsolation(scope, handle.stopped, (found) => handle.announceIsolationNeed(found));
+    if (isolation !== 'reload' || need || crossOriginIsolated || sessionStorage.getItem(TRIED)) return;
+    sessionStorage.setItem(TRIED, '1');
+    location.reload();
+  } catch (error) {
+    console.warn('localtext: what isolation would break is not watched', error);
+  }
 }

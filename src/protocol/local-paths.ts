@@ -13,6 +13,9 @@ export const PROTOCOL_HEADER = 'localtext-protocol';
 /** Id that the page library gives a request of `localtext.fetch`, to tell the service worker of its abort. */
 export const CALL_HEADER = 'localtext-call';
 
+/** Name of the server timing in an answer to which the service worker has added isolation headers: a page can read no other header. */
+export const ISOLATED_MARK = 'localtext-isolated';
+
 /** GET → 204. Fetched by the engine worker while a request runs, to keep the service worker awake. */
 export const KEEP_ALIVE_PATH = '/localtext/keep-alive';
 

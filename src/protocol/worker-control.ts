@@ -34,9 +34,9 @@ export interface PageServices {
 
 /** Remembers loads that ended their tab, as those of a model that is too large for the device. */
 export interface LoadRecords {
-  /** All variants that are being loaded, or have not generated a token yet. */
-  begun(variants: readonly string[]): Promise<void>;
-  /** Variants with which a tab has ended. */
+  /** Ids of all loads that are under way, or have not generated a token yet. */
+  begun(loads: readonly string[]): Promise<void>;
+  /** Ids of the loads with which a tab has ended. */
   fatal(): Promise<string[]>;
 }
 
@@ -132,6 +132,8 @@ export interface ModelStatus {
   running: number;
   /** Why it failed, for people. */
   error: string | null;
+  /** Its code in docs/errors.md. */
+  errorCode?: string;
   /** What the variant adds to each request's sampling; absent until one is loaded. */
   sampling?: VariantSampling;
   /** Whether its chat template has think tags; absent until one is loaded whose template is known. */

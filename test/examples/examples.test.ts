@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, inject, onTestFinished, test } from 'vitest';
@@ -42,3 +43,29 @@ test('plain-html: init copies all it needs; a host without headers still gets an
   expect(faults).toEqual([]);
   await page.close();
 });
+
+test.each(['--remove', '--remove=all'])(
+  'localtext init %s removes a site from its visitors',
+  async (flag) => {
+    const folder = join(examples, 'plain-html');
+    await run(folder, 'npm', 'run', 'build');
+    const site = join(folder, 'public');
+    await linkModels(site);
+    const server = await serveFolder(site);
+    onTestFinished(() => server.stop());
+    const { page } = await openExample(browser.context, `${server.url}/`);
+    expect(await ask(page)).toMatch(/Paris/);
+    await run(folder, 'npx', 'localtext', 'init', 'public', flag);
+    expect(existsSync(join(site, 'localtext'))).toBe(false);
+    await page.reload();
+    const left = () =>
+      page.evaluate(async () => ({
+        workers: (await navigator.serviceWorker.getRegistrations()).length,
+        caches: (await caches.keys()).filter((name) => name !== 'localtext-weights').length,
+        databases: (await indexedDB.databases()).length,
+      }));
+    const databases = flag === '--remove' ? 1 : 0;
+    await expect.poll(left, { timeout: 30_000 }).toEqual({ workers: 0, caches: 0, databases });
+    await page.close();
+  },
+);

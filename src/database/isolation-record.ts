@@ -1,0 +1,36 @@
+import { withDatabase } from './database.ts';
+
+/** What a page has shown to need, and cross-origin isolation breaks. */
+export interface IsolationNeed {
+  /** `file`: an image, a script, a style sheet or a clip of another origin that did not load. */
+  kind: 'file' | 'frame' | 'popup';
+  /** What it has loaded or opened, without the query. */
+  url: string;
+}
+
+export interface IsolationRecord {
+  need: IsolationNeed | null;
+  /** When the need was last seen, in milliseconds since 1970. */
+  seenAt: number;
+  /** URLs of files that fail without isolation, too. */
+  failing: string[];
+}
+
+/** COEP `credentialless`: other origins' images and scripts load, without cookies. WebKit lacks it, also as Chrome on iOS. */
+export const hasCredentialless = (): boolean => /(Chrome|Firefox)\//.test(navigator.userAgent);
+
+const NAME = 'isolation';
+
+/** A site that no longer needs it gets its threads back after so long. */
+const MAX_AGE_MS = 90 * 24 * 3600 * 1000;
+
+export async function readIsolation(scope: string): Promise<IsolationRecord> {
+  const stored = await withDatabase(scope, (database) => database.get('settings', NAME));
+  // Written by `writeIsolation` alone.
+  const record = (stored as IsolationRecord | undefined) ?? { need: null, seenAt: 0, failing: [] };
+  return Date.now() - record.seenAt > MAX_AGE_MS ? { ...record, need: null } : record;
+}
+
+export async function writeIsolation(scope: string, record: IsolationRecord): Promise<void> {
+  await withDatabase(scope, (database) => database.put('settings', record, NAME));
+}

@@ -1,0 +1,217 @@
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { AlteredSite, type Alterations } from '../support/altered-site.ts';
+import { OtherOrigin } from '../support/other-origin.ts';
+import { selectedBrowsers } from './support/browsers.ts';
+import { waitFor, type Browser, type Tab } from './support/driver.ts';
+
+const PAGE = '/lifetime-page.html';
+
+/** What a visitor sees of a page. */
+interface Visit {
+  isolated: boolean;
+  image: boolean | null;
+  script: boolean;
+  framed: boolean;
+  /** What `status()` says of isolation. */
+  breaks: { kind: string; url: string } | null;
+}
+
+/** Presses the only button of the page, as a browser opens a popup for no less. */
+async function signIn(tab: Tab): Promise<void> {
+  await tab.evaluate(() => {
+    document.title = '';
+    document.querySelector('button')?.focus();
+  });
+  await tab.press('Enter');
+}
+const signedIn = (tab: Tab): Promise<boolean> => tab.evaluate(() => document.title.includes('signed in'));
+
+describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
+  let browser: Browser;
+  let other: OtherOrigin;
+  const sites: AlteredSite[] = [];
+  /** WebKit has no COEP `credentialless`. */
+  const hasCredentialless = name !== 'webkit';
+
+  beforeAll(async () => {
+    [browser, other] = await Promise.all([launch(), OtherOrigin.start()]);
+  });
+  afterEach(async () => {
+    for (const site of sites.splice(0)) await site.stop();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await other?.stop();
+  });
+
+  /** A site with a page that has these elements. Each has its own origin, and so its own record. */
+  async function open(body: string, alterations: Alterations = {}): Promise<Tab> {
+    const site = await AlteredSite.start(inject('siteUrl'), alterations);
+    sites.push(site);
+    const page = await (await fetch(inject('siteUrl') + PAGE)).text();
+    const listen = `<script>document.cookie = 'visitor=1'; addEventListener('message', ({ data }) => document.title += data)</script>`;
+    const text = `${page}${listen}${body}`;
+    site.files.set('/with.html', () => text);
+    const { headers } = alterations;
+    site.handlers.set('/with.html', (_, answer) =>
+      answer.writeHead(200, { 'content-type': 'text/html', ...headers?.('/with.html') }).end(text),
+    );
+    return browser.open(`${site.url}/with.html`);
+  }
+
+  const start = async (tab: Tab): Promise<void> => {
+    await waitFor(tab, () => 'lifetime' in window && document.readyState === 'complete');
+    await tab.evaluate(() => window.lifetime.start({ workerUrl: '/counting-worker.js' }).then(() => null));
+  };
+
+  const look = (tab: Tab): Promise<Visit> =>
+    tab.evaluate(async () => {
+      const { isolationBreaks } = await window.lifetime.handle().status();
+      const image = document.querySelector('img');
+      return {
+        isolated: crossOriginIsolated,
+        image: image && image.naturalWidth > 0,
+        script: document.documentElement.dataset['script'] === 'ran',
+        framed: document.title.includes('framed'),
+        breaks: isolationBreaks,
+      };
+    });
+
+  async function visit(tab: Tab): Promise<Visit> {
+    await start(tab);
+    return look(tab);
+  }
+
+  async function visitAgain(tab: Tab): Promise<Visit> {
+    await tab.reload();
+    return visit(tab);
+  }
+
+  const breaks = (kind: string, path: string) => ({ kind, url: other.url + path });
+
+  test('a page that needs nothing of others is isolated from its second visit on', async () => {
+    const tab = await open('');
+    expect(await visit(tab)).toMatchObject({ isolated: false, breaks: null });
+    expect(await visitAgain(tab)).toMatchObject({ isolated: true, breaks: null });
+    await tab.close();
+  });
+
+  test('images and scripts of another origin load at each visit', async () => {
+    const tab = await open(
+      `<img src="${other.url}/image.png"><script src="${other.url}/script.js"></script>`,
+    );
+    const whole = { image: true, script: true };
+    const known = hasCredentialless ? null : { kind: 'file' };
+    expect(await visit(tab)).toMatchObject({ ...whole, isolated: false, breaks: known });
+    for (let round = 0; round < 2; round++)
+      expect(await visitAgain(tab)).toMatchObject({ ...whole, isolated: hasCredentialless, breaks: known });
+    await tab.close();
+  });
+
+  test('an image that isolation keeps away loads again at the next visit; one that is missing changes nothing', async () => {
+    const tab = await open('');
+    await visit(tab);
+    const add = (path: string): Promise<void> =>
+      tab.evaluate((url) => {
+        document.querySelector('img')?.remove();
+        document.body.append(Object.assign(new Image(), { src: url }));
+      }, other.url + path);
+    const settled = (): Promise<Visit> =>
+      waitFor(tab, () => document.querySelector('img')?.complete).then(() => look(tab));
+    await add('/none.png');
+    expect(await settled()).toMatchObject({ image: false, breaks: null });
+
+    await visitAgain(tab);
+    await add('/none.png');
+    expect(await settled()).toMatchObject({ isolated: true, image: false, breaks: null });
+    await add('/private/image.png');
+    await expect.poll(async () => (await look(tab)).breaks).toEqual(breaks('file', '/private/image.png'));
+    expect(await settled()).toMatchObject({ isolated: true, image: false });
+
+    await visitAgain(tab);
+    await add('/private/image.png');
+    expect(await settled()).toMatchObject({ isolated: false, image: true });
+
+    await tab.close();
+  });
+
+  test('a frame of another origin is shown at each visit', async () => {
+    const tab = await open(`<iframe src="${other.url}/frame.html"></iframe>`);
+    for (const each of [visit, visitAgain, visitAgain]) {
+      const seen = await each(tab);
+      expect(seen).toMatchObject({ isolated: false, framed: true, breaks: breaks('frame', '/frame.html') });
+    }
+    await tab.close();
+  });
+
+  test('a frame that a redirect leads elsewhere, put into an isolated page, is shown at the next visit', async () => {
+    const tab = await open('');
+    sites[0]?.handlers.set('/leads-away', (_, answer) =>
+      answer.writeHead(302, { location: `${other.url}/frame.html` }).end(),
+    );
+    const add = (): Promise<void> =>
+      tab.evaluate(() => {
+        document.body.append(Object.assign(document.createElement('iframe'), { src: '/leads-away' }));
+      });
+    await visit(tab);
+    expect(await visitAgain(tab)).toMatchObject({ isolated: true });
+    await add();
+    await expect.poll(async () => (await look(tab)).breaks?.kind).toBe('frame');
+    expect(await visitAgain(tab)).toMatchObject({ isolated: false });
+    await add();
+    await expect.poll(() => look(tab)).toMatchObject({ framed: true });
+    await tab.close();
+  });
+
+  /** As sign-in libraries do: an empty window first, as it must be opened in the click. */
+  const button = (how: 'at once' | 'empty first'): string =>
+    how === 'at once'
+      ? `<button onclick="open('${other.url}/sign-in.html', 'popup', 'width=300,height=300')">Sign in</button>`
+      : `<button onclick="const popup = open('', 'popup', 'width=300,height=300'); setTimeout(() => popup.location = '${other.url}/sign-in.html', 100)">Sign in</button>`;
+
+  test.each(['at once', 'empty first'] as const)('a sign-in popup keeps its opener (%s)', async (how) => {
+    const tab = await open(button(how));
+    await visit(tab);
+    await signIn(tab);
+    await expect.poll(() => signedIn(tab)).toBe(true);
+    await expect.poll(async () => (await look(tab)).breaks?.kind).toBe('popup');
+    expect(await visitAgain(tab)).toMatchObject({ isolated: false, breaks: { kind: 'popup' } });
+    await signIn(tab);
+    await expect.poll(() => signedIn(tab)).toBe(true);
+    await tab.close();
+  });
+
+  test.each(['at once', 'empty first'] as const)(
+    'a sign-in popup that has lost its opener has it at the next visit (%s)',
+    async (how) => {
+      const tab = await open(button(how));
+      await visit(tab);
+      expect(await visitAgain(tab)).toMatchObject({ isolated: true, breaks: null });
+      await signIn(tab);
+      await expect.poll(async () => (await look(tab)).breaks?.kind).toBe('popup');
+      expect(await signedIn(tab)).toBe(false);
+      await visitAgain(tab);
+      await signIn(tab);
+      await expect.poll(() => signedIn(tab)).toBe(true);
+      await tab.close();
+    },
+  );
+
+  test.each([
+    [{ 'cross-origin-opener-policy': 'same-origin-allow-popups' }, false],
+    [{ 'cross-origin-embedder-policy': 'unsafe-none' }, false],
+    [{ 'cross-origin-opener-policy': 'same-origin', 'cross-origin-resource-policy': 'cross-origin' }, true],
+  ])('the host’s %o stay, and others are added if that isolates', async (headers, isolated) => {
+    const tab = await open(button('at once'), {
+      headers: (path) => (path === '/with.html' ? headers : {}),
+    });
+    await visit(tab);
+    expect(await visitAgain(tab)).toMatchObject({ isolated });
+    if (!isolated) {
+      await signIn(tab);
+      await expect.poll(() => signedIn(tab)).toBe(true);
+    }
+    await tab.close();
+  });
+});

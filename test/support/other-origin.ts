@@ -1,0 +1,53 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One pixel. */
+const IMAGE = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+const html = (script: string): [string, string] => [
+  'text/html',
+  `<!doctype html><title>another origin</title><script>${script}</script>`,
+];
+
+const FILES: Record<string, [type: string, body: Buffer | string]> = {
+  '/image.png': ['image/png', IMAGE],
+  '/script.js': ['text/javascript', 'document.documentElement.dataset.script = "ran";'],
+  '/frame.html': html("parent.postMessage('framed', '*')"),
+  '/sign-in.html': html("opener?.postMessage('signed in', '*'); close()"),
+};
+
+/** What sites embed: a server of another origin that sends no headers for isolated pages. */
+export class OtherOrigin {
+  readonly #server: Server = createServer((asked, answer) => this.#answer(asked, answer));
+
+  static async start(): Promise<OtherOrigin> {
+    const other = new OtherOrigin();
+    await new Promise<void>((resolve) => {
+      other.#server.listen(0, 'localhost', resolve);
+    });
+    return other;
+  }
+
+  get url(): string {
+    return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+    });
+  }
+
+  /** `/private/…` is for visitors with a cookie; browsers send it to every port of the host. */
+  #answer({ url = '/', headers }: IncomingMessage, answer: ServerResponse): void {
+    const isPrivate = url.startsWith('/private/');
+    const file = FILES[url.replace('/private', '')];
+    if (!file) answer.writeHead(404).end('none');
+    else if (isPrivate && !headers.cookie?.includes('visitor=')) answer.writeHead(403).end('who?');
+    else answer.writeHead(200, { 'content-type': file[0], 'cache-control': 'no-store' }).end(file[1]);
+  }
+}
