@@ -154,6 +154,67 @@ export const EMBEDDING_ANSWERS: Record<string, Answer> = {
   'no JSON': failing(200, '{"data":[NaN]}'),
 };
 
+const spoken = (text: unknown): string => event({ type: 'transcript.text.delta', delta: text });
+const transcript = (more: object): Answer => failing(200, JSON.stringify({ text: 'a', ...more }));
+const segment = { start: 0, end: 1, text: 'a' };
+
+/** Without what sends nothing of use for a minute, which unit tests hold. */
+export const SPEECH_ANSWERS: Record<string, Answer> = {
+  'a transcript': transcript({ segments: [segment] }),
+  'a spoken stream': stream(spoken('a'), event({ type: 'transcript.text.done', text: 'a' })),
+  'a transcript without end': endless('{"text":"', block),
+  'a transcript of 40 MB': (response) => {
+    open(response);
+    response.write('{"text":"');
+    pour(response, block, 40 * 2 ** 20);
+  },
+  'two megabytes of speech': (response) => {
+    open(response);
+    pour(response, spoken('a').repeat(1000), 2 ** 21);
+  },
+  'speech that is cut': (response) => {
+    open(response);
+    response.write(spoken('a'));
+    setTimeout(() => response.destroy(), 20);
+  },
+  'many segments': transcript({ segments: Array.from({ length: 100_000 }, () => segment) }),
+  'a deep transcript': failing(200, `{"text":"a","x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`),
+  'a transcript of other types': (response, random) =>
+    transcript({
+      text: anyValue(random),
+      segments: anyValue(random),
+      words: anyValue(random),
+      usage: anyValue(random),
+    })(response, random),
+  'segments of other types': (response, random) =>
+    transcript({
+      segments: [{ start: anyValue(random), end: anyValue(random), text: anyValue(random) }],
+      usage: { input_tokens: anyValue(random), output_tokens: anyValue(random) },
+    })(response, random),
+  'speech of other types': (response, random) =>
+    stream(
+      spoken(anyValue(random)),
+      event({ type: anyValue(random), delta: anyValue(random), text: anyValue(random) }),
+      event({ type: 'transcript.text.done', text: anyValue(random), usage: anyValue(random) }),
+    )(response, random),
+  ...Object.fromEntries(
+    [
+      'a line without end',
+      'comments without end',
+      'deep JSON',
+      'bytes at random',
+      'no answer',
+      'an error of 50 MB',
+      'an error that is no JSON',
+      'an error of other types',
+      'a redirect',
+    ].flatMap((name) => {
+      const answer = CHAT_ANSWERS[name];
+      return answer ? [[`${name}, for speech`, answer]] : [];
+    }),
+  ),
+};
+
 /** What a browser asks before it sends a request with a key to another origin, and what every answer needs. */
 export function allowOrigins(request: IncomingMessage, response: ServerResponse): boolean {
   response.setHeader('access-control-allow-origin', '*');

@@ -8,7 +8,7 @@ import { Random } from '../chaos/random.ts';
 import { MAX_P99_MS, MAX_WAIT_MS, percentile } from './outcome.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
-import { allowOrigins, CHAT_ANSWERS, EMBEDDING_ANSWERS } from './hostile-answers.ts';
+import { allowOrigins, CHAT_ANSWERS, EMBEDDING_ANSWERS, SPEECH_ANSWERS } from './hostile-answers.ts';
 
 const answers = Number(process.env['LOCALTEXT_FUZZ_ANSWERS'] ?? 60);
 const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
@@ -22,6 +22,10 @@ let page: Page;
 let watchdog: Page;
 let key: string;
 let server: Server;
+const ANSWERS: Record<string, typeof CHAT_ANSWERS> = {
+  '/v1/embeddings': EMBEDDING_ANSWERS,
+  '/v1/audio/transcriptions': SPEECH_ANSWERS,
+};
 const given: Record<string, number> = {};
 
 beforeAll(async () => {
@@ -30,8 +34,7 @@ beforeAll(async () => {
     if (allowOrigins(request, response)) return;
     request.resume().on('end', () => {
       if (request.url === '/v1/models') return void response.end('{"data":[]}');
-      const known = request.url === '/v1/embeddings' ? EMBEDDING_ANSWERS : CHAT_ANSWERS;
-      const [name, answer] = random.pick(Object.entries(known));
+      const [name, answer] = random.pick(Object.entries(ANSWERS[request.url ?? ''] ?? CHAT_ANSWERS));
       given[name] = (given[name] ?? 0) + 1;
       answer(response, random);
     });
@@ -55,6 +58,12 @@ beforeAll(async () => {
         kind: 'embedding',
         created: 1,
         variants: [{ ...common, name: 'hostile-too', dimensions: 2 }],
+      },
+      {
+        id: 'speech',
+        kind: 'transcription',
+        created: 1,
+        variants: [{ ...common, name: 'hostile-also' }],
       },
     ],
   };
@@ -87,15 +96,22 @@ const send = (count: number, from: number): Promise<Ending[]> =>
     async ([apiKey, amount, first, lanes]) => {
       const ask = async (index: number): Promise<Ending> => {
         const began = performance.now();
-        const isChat = index % 4 !== 0;
-        const messages = [{ role: 'user', content: 'hi' }];
-        const body = isChat
-          ? { model: 'chat', messages, stream: index % 2 === 0 }
-          : { model: 'vectors', input: 'hi' };
-        const response = await fetch(isChat ? '/v1/chat/completions' : '/v1/embeddings', {
+        const isStream = index % 8 > 3;
+        const form = new FormData();
+        const fields = { model: 'speech', file: new File(['RIFF'], 'a.wav'), stream: String(isStream) };
+        for (const [name, value] of Object.entries(fields)) form.set(name, value);
+        if (!isStream) form.set('response_format', 'verbose_json');
+        const chat = { model: 'chat', messages: [{ role: 'user', content: 'hi' }], stream: isStream };
+        const [path, body] = [
+          ['/embeddings', JSON.stringify({ model: 'vectors', input: 'hi' })] as const,
+          ['/audio/transcriptions', form] as const,
+          ['/chat/completions', JSON.stringify(chat)] as const,
+          ['/chat/completions', JSON.stringify(chat)] as const,
+        ][index % 4] ?? ['/models', ''];
+        const response = await fetch(`/v1${path}`, {
           method: 'POST',
           headers: { authorization: `Bearer ${apiKey}` },
-          body: JSON.stringify(body),
+          body,
           signal: AbortSignal.timeout(60_000),
         });
         const text = await response.text();
