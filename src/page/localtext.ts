@@ -72,8 +72,9 @@ export class Localtext extends EventTarget {
     this.#channel = new BroadcastChannel(statusChannel(scope));
     this.weights = new Weights(registration.scope, signal);
     this.models = new AddedModels(scope, signal);
-    this.#channel.onmessage = ({ data }: MessageEvent<StatusMessage>) => {
-      if (data.version !== PROTOCOL_VERSION) return;
+    this.#channel.onmessage = ({ data }: MessageEvent<StatusMessage | null>) => {
+      // Any script of the origin can send here.
+      if (data?.version !== PROTOCOL_VERSION || !data.status) return;
       persistOnce(data.status, leader.leading);
       this.#emit('status');
     };

@@ -16,8 +16,8 @@ import { siteScope } from './site.ts';
  */
 export function watchRequests(onEntry: (entry: RequestLogEntry) => void): () => void {
   const channel = new BroadcastChannel(requestLogChannel(siteScope()));
-  channel.addEventListener('message', ({ data }: MessageEvent<RequestLogMessage>) => {
-    if (data.version === PROTOCOL_VERSION) onEntry(data.entry);
+  channel.addEventListener('message', ({ data }: MessageEvent<RequestLogMessage | null>) => {
+    if (data?.version === PROTOCOL_VERSION && data.entry) onEntry(data.entry);
   });
   return () => channel.close();
 }

@@ -13,8 +13,8 @@ const openChannel = (scope: string): BroadcastChannel => new BroadcastChannel(`$
 /** Offers files from the page to every engine that asks, since the first may end. @returns a function that stops it */
 export function giveFiles(scope: string, ticket: string, files: Blob[]): () => void {
   const channel = openChannel(scope);
-  channel.onmessage = ({ data }: MessageEvent<FilesMessage>) => {
-    if (data.type === 'wanted' && data.ticket === ticket)
+  channel.onmessage = ({ data }: MessageEvent<FilesMessage | null>) => {
+    if (data?.type === 'wanted' && data.ticket === ticket)
       channel.postMessage({ type: 'given', ticket, files } satisfies FilesMessage);
   };
   return () => channel.close();
@@ -26,8 +26,8 @@ export async function takeFiles(scope: string, ticket: string, signal: AbortSign
   const ended = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]);
   try {
     return await new Promise((resolve) => {
-      channel.onmessage = ({ data }: MessageEvent<FilesMessage>) => {
-        if (data.type === 'given' && data.ticket === ticket) resolve(data.files);
+      channel.onmessage = ({ data }: MessageEvent<FilesMessage | null>) => {
+        if (data?.type === 'given' && data.ticket === ticket) resolve(data.files);
       };
       ended.addEventListener('abort', () => resolve(null));
       channel.postMessage({ type: 'wanted', ticket } satisfies FilesMessage);

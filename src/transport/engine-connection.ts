@@ -430,8 +430,8 @@ function watchEngine(locks: LockManager, epoch: string, report: (end: EngineEnd)
   let timer: ReturnType<typeof setTimeout> | undefined;
   // A worker with busy threads takes the browser seconds to end: its page's message comes first.
   const channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
-  channel.onmessage = ({ data }: MessageEvent<LeaderExit>) => {
-    if (data.epoch === epoch) report({ type: 'leaderExited' });
+  channel.onmessage = ({ data }: MessageEvent<LeaderExit | null>) => {
+    if (data?.epoch === epoch) report({ type: 'leaderExited' });
   };
   const onReleased = (): void => {
     timer = setTimeout(() => report({ type: 'died', cause: null }), LAST_MESSAGES_MS);

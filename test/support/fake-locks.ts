@@ -8,6 +8,8 @@ interface Waiter {
 export class FakeLocks {
   readonly #held = new Map<string, { mode: Mode; holders: number }>();
   readonly #queues = new Map<string, Waiter[]>();
+  /** Of those who hold a lock. */
+  readonly #losers = new Map<string, Set<(reason: unknown) => void>>();
 
   readonly manager = {
     request: (name: string, ...rest: unknown[]) => this.#request(name, rest),
@@ -22,6 +24,14 @@ export class FakeLocks {
   crash(): void {
     this.#held.clear();
     for (const name of this.#queues.keys()) this.#grantNext(name);
+  }
+
+  /** What the browser does when a script requests the lock with `steal`. @returns a function that releases it */
+  steal(name: string): () => void {
+    for (const reject of this.#losers.get(name) ?? []) reject(new DOMException('stolen', 'AbortError'));
+    this.#losers.delete(name);
+    this.#held.set(name, { mode: 'exclusive', holders: 1 });
+    return () => this.#release(name);
   }
 
   #request(name: string, rest: unknown[]): Promise<unknown> {
@@ -39,8 +49,10 @@ export class FakeLocks {
         mode,
         grant: () => {
           options.signal?.removeEventListener('abort', onAbort);
+          const losers = this.#losers.get(name) ?? new Set();
+          this.#losers.set(name, losers.add(reject));
           void run(callback, { name, mode })
-            .finally(() => this.#release(name))
+            .finally(() => losers.delete(reject) && this.#losers.get(name) === losers && this.#release(name))
             .then(resolve, reject);
         },
       };

@@ -140,8 +140,12 @@ export function serveLinked(port: MessagePort, serving: Serving): void {
 
 /** Answers those that the page does not pass on: it may be blocked. */
 export function serveCalls(serving: Serving): void {
-  new BroadcastChannel(callChannel(serving.scope)).onmessage = ({ data }: MessageEvent<CallEngine>) =>
-    servePort(new BroadcastChannel(data.channel), serving);
+  const calls = callChannel(serving.scope);
+  new BroadcastChannel(calls).onmessage = ({ data }: MessageEvent<CallEngine | null>) => {
+    // On a channel that several share, each answer would be a question to all others.
+    const channel = String(data?.channel);
+    if (channel.startsWith(`${calls}:`)) servePort(new BroadcastChannel(channel), serving);
+  };
 }
 
 /** How many deltas the asker still has room for. One taker at a time. */

@@ -42,16 +42,24 @@ export class ElectionMember extends EventTarget {
 
   /** Takes part until aborted. Dispatches `change` when leading begins or ends, and when a worker comes or goes. */
   async run(signal: AbortSignal): Promise<void> {
-    try {
-      await navigator.locks.request(leaderLock(this.scope), { signal }, async () => {
-        this.#enter({ type: 'starting', ports: [] });
-        while (!signal.aborted) await this.#ownWorker(signal);
-        // Those who wait ask again, and then the next leader.
-        for (const port of this.#enter({ type: 'waiting' })) port.close();
+    while (!signal.aborted) {
+      const stolen = new AbortController();
+      let leading: Promise<void> = Promise.resolve();
+      const lead = () => (leading = this.#lead(AbortSignal.any([signal, stolen.signal])));
+      await navigator.locks.request(leaderLock(this.scope), { signal }, lead).catch((error: unknown) => {
+        if (!signal.aborted && (error as Error).name !== 'AbortError') throw error;
+        // Another script has stolen the lock: two tabs would lead.
+        stolen.abort(error);
       });
-    } catch (error) {
-      if (!signal.aborted) throw error;
+      await leading;
     }
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    this.#enter({ type: 'starting', ports: [] });
+    while (!signal.aborted) await this.#ownWorker(signal);
+    // Those who wait ask again, and then the next leader.
+    for (const port of this.#enter({ type: 'waiting' })) port.close();
   }
 
   /** Passes a request's port on, or closes it when this tab does not lead. */

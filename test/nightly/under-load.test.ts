@@ -1,12 +1,15 @@
 import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage, type StartedPage } from '../support/open-page.ts';
 import { smallChat } from '../support/small-chat.ts';
 
-/** What the site has stored disappears while it answers: somebody clears it, or another script of the origin deletes it. */
+/**
+ * What happens around the service while it answers: what the site has stored is cleared or deleted, or a frame meddles.
+ */
 
 const STREAMS = 4;
 const TOKENS = 80;
@@ -276,3 +279,74 @@ test.each(['indexeddb', 'file_systems,cache_storage', 'all'])(
     await expectWhole(text);
   },
 );
+
+/** What a frame does every few milliseconds until it is removed. */
+const meddle = `
+  const junk = () => {
+    const circle = { type: 'localtext:serve', version: 1 };
+    circle.self = circle;
+    return [null, undefined, 0, '', [], {}, circle, { type: 'wanted' }, { type: 'given' }, { type: 'localtext:serve' },
+      { type: 'localtext:need-engine', version: 1e9, scope: '/' }, { type: 'cancel' }, { type: 'credit', count: NaN },
+      { version: VERSION, status: null }, { version: VERSION, entry: null }, { epoch: null }, { channel: 7 },
+      { type: 'localtext:abort' }, { type: 'localtext:claim' }, new Uint8Array(1000)];
+  };
+  const names = ['status', 'call', 'added-files', 'leader-exit', 'broker', 'requests'];
+  const to = (data, act) => { try { act(data); } catch {} };
+  setInterval(() => {
+    for (const data of junk()) {
+      to(data, () => parent.postMessage(data, '*', [new MessageChannel().port1]));
+      to(data, () => top.postMessage(data, '*'));
+      for (const name of names) to(data, () => {
+        const channel = new BroadcastChannel('localtext:' + name);
+        channel.postMessage(data);
+        channel.close();
+      });
+      to(data, () => navigator.serviceWorker.controller.postMessage(data));
+      to(data, () => navigator.serviceWorker.controller.postMessage(data, [new MessageChannel().port1]));
+    }
+  }, 100);
+  try {
+    for (const name of ['localtext:request:x', 'localtext:weights:x', 'localtext:engine:x'])
+      for (let count = 0; count < 200; count++) navigator.locks.request(name, () => new Promise(() => {})).catch(() => {});
+  } catch {}
+`;
+
+const addFrame = (page: Page, attributes: Record<string, string>, script: string): Promise<void> =>
+  page.evaluate(
+    ([given, code]) => {
+      const frame = document.createElement('iframe');
+      for (const [name, value] of Object.entries(given)) frame.setAttribute(name, value);
+      frame.srcdoc = `<body><script>${code}</script></body>`;
+      document.body.append(frame);
+      return new Promise<void>((resolve) => frame.addEventListener('load', () => resolve()));
+    },
+    [attributes, script] as const,
+  );
+
+const removeFrames = (page: Page): Promise<void> =>
+  page.evaluate(() => document.querySelectorAll('iframe').forEach((frame) => frame.remove()));
+
+const epochOf = ({ page }: StartedPage): Promise<string> =>
+  page.evaluate(async () => (await (await window.localtext).status()).epoch);
+
+test.each([
+  ['of the site', {}],
+  ['in a sandbox', { sandbox: 'allow-scripts' }],
+])('messages and locks of a frame %s disturb no request', { timeout: 300_000 }, async (_, attributes) => {
+  const text = await say(asker, asker.key);
+  const epoch = await epochOf(asker);
+  const errors: string[] = [];
+  for (const { page } of [leader, asker]) page.on('pageerror', ({ message }) => errors.push(message));
+  await begin(asker);
+  for (const { page } of [leader, asker])
+    await addFrame(page, attributes, meddle.replaceAll('VERSION', String(PROTOCOL_VERSION)));
+  await underWay(asker);
+  await answeredSince(asker);
+  const endings = await stop(asker);
+  console.log(`frames: ${counted(endings)}`);
+  for (const { page } of [leader, asker]) await removeFrames(page);
+  expect(endings.filter(({ status, code }) => status !== 200 || code !== null)).toEqual([]);
+  expect(errors).toEqual([]);
+  expect(await epochOf(asker)).toBe(epoch);
+  await expectWhole(text);
+});
