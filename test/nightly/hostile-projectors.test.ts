@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+import type { Catalog, WeightFile } from '../../src/catalog/catalog.ts';
+import { AlteredSite } from '../support/altered-site.ts';
+import { launch } from '../support/launch.ts';
+import { openPage } from '../support/open-page.ts';
+import { dataUrl, PICTURES } from '../support/vision/pictures.ts';
+import { tinyVision } from '../support/vision/tiny-vision.ts';
+
+/** Projectors of the right hash whose contents lie, beside a sound one: llama.cpp reads them in the engine's worker. */
+
+const SOUND = 'sound';
+const NUMBERS = [0, 1, 3, 0x7fffffff, 0xffffffff];
+const KEYS = [
+  'clip.vision.image_size',
+  'clip.vision.preproc_image_size',
+  'clip.vision.patch_size',
+  'clip.vision.embedding_length',
+  'clip.vision.feed_forward_length',
+  'clip.vision.block_count',
+  'clip.vision.attention.head_count',
+  'clip.vision.projector.scale_factor',
+];
+/** What may go wrong with a file. */
+const NAMED = new Set([
+  'model_load_failed',
+  'weights_corrupt',
+  'out_of_memory',
+  'engine_crashed',
+  'context_length_exceeded',
+  'unsupported_value',
+]);
+const MAX_MS = 60_000;
+
+let site: AlteredSite;
+let context: BrowserContext;
+let page: Page;
+let key: string;
+const { model, projector } = tinyVision();
+
+function serve(id: string, bytes: Buffer): WeightFile {
+  const path = `/hostile/${id}.gguf`;
+  site.serve(path, bytes);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return { path: path.slice(1), bytes: bytes.length, sha256, url: site.url + path };
+}
+
+/** The number after the key, which a u32 is. */
+function withNumber(name: string, number: number): Buffer {
+  const bytes = Buffer.from(projector);
+  bytes.writeUInt32LE(number, bytes.indexOf(name) + name.length + 4);
+  return bytes;
+}
+
+function renamed(from: string, to: string): Buffer {
+  const bytes = Buffer.from(projector);
+  bytes.write(to, bytes.indexOf(from));
+  return bytes;
+}
+
+const hostile = new Map<string, Buffer>([
+  ...KEYS.flatMap((name) =>
+    NUMBERS.map((number): [string, Buffer] => [
+      `${name.split('.').slice(2).join('-')}-${number}`,
+      withNumber(name, number),
+    ]),
+  ),
+  ['no-such-kind', renamed('idefics3', 'idefics9')],
+  ['no-tensor', renamed('v.post_ln.weight', 'v.post_lx.weight')],
+  ['no-mean', renamed('image_mean', 'image_meam')],
+  ['cut-short', projector.subarray(0, projector.length - 20_000)],
+]);
+
+beforeAll(async () => {
+  site = await AlteredSite.start(inject('siteUrl'));
+  context = await launch();
+  const weights = serve('model', model);
+  const variants = new Map([[SOUND, projector], ...hostile]);
+  const catalog: Catalog = {
+    ownedBy: 'test',
+    models: [...variants].map(([id, bytes], index) => ({
+      id,
+      kind: 'chat',
+      created: 1,
+      variants: [
+        {
+          engine: 'wllama',
+          name: `w-${index}`,
+          license: 'MIT',
+          contextLength: 2048,
+          kvValues: 256,
+          files: [weights, { ...serve(`mmproj-${index}`, bytes), role: 'projector' }],
+        },
+      ],
+    })),
+  };
+  await openCatalog(catalog);
+});
+afterAll(async () => {
+  await context.close();
+  await site.stop();
+});
+
+async function openCatalog(catalog: Catalog): Promise<void> {
+  const options = encodeURIComponent(JSON.stringify({ catalog }));
+  ({ page, key } = await openPage(context, site.url, `/test-page.html#options=${options}`));
+}
+
+const ask = (id: string) =>
+  page.evaluate(
+    async ([apiKey, name, url, timeout]) => {
+      const began = performance.now();
+      const content = [
+        { type: 'text', text: 'What is it?' },
+        { type: 'image_url', image_url: { url } },
+      ];
+      const response = await fetch('/v1/chat/completions', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}` },
+        body: JSON.stringify({
+          model: name,
+          messages: [{ role: 'user', content }],
+          max_tokens: 4,
+          temperature: 0,
+        }),
+        signal: AbortSignal.timeout(timeout),
+      });
+      const { choices, error } = (await response.json()) as {
+        choices?: { message: { content: string } }[];
+        error?: { code: string; message: string };
+      };
+      const ms = performance.now() - began;
+      return { status: response.status, text: choices?.[0]?.message.content, ...error, ms };
+    },
+    [key, id, dataUrl(PICTURES[0] ?? Buffer.alloc(0)), 2 * MAX_MS] as const,
+  );
+
+test(
+  'a projector that lies is refused by name, and its model harms no other',
+  { timeout: 1_200_000 },
+  async () => {
+    const sound = await ask(SOUND);
+    expect(sound.status).toBe(200);
+    const faults: string[] = [];
+    const seen: Record<string, number> = {};
+    for (const id of hostile.keys()) {
+      const { status, code, message, ms } = await ask(id);
+      const what = status === 200 ? '200' : `${status} ${code}`;
+      seen[what] = (seen[what] ?? 0) + 1;
+      console.log(`${id}: ${what} after ${Math.round(ms)} ms: ${message ?? ''}`);
+      if (ms > MAX_MS || (status !== 200 && !NAMED.has(code ?? ''))) faults.push(`${id}: ${what}`);
+      const { text } = await ask(SOUND);
+      if (text !== sound.text) faults.push(`${id}: the sound model says ${text}`);
+    }
+    console.log(JSON.stringify(seen));
+    expect(faults).toEqual([]);
+  },
+);
