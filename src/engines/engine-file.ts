@@ -77,6 +77,17 @@ export async function readScript(url: string, signal: AbortSignal): Promise<stri
   });
 }
 
+/** @returns the fault of the script's file that kept it from starting; `error` if the file has none */
+export async function scriptFault(url: string, error: Error): Promise<Error> {
+  const signal = AbortSignal.timeout(START_TIMEOUT_MS);
+  try {
+    await readScript(url, signal);
+  } catch (fault) {
+    if (!signal.aborted && fault instanceof Error) return fault;
+  }
+  return error;
+}
+
 async function fetchFile<T>(
   url: string,
   init: { signal: AbortSignal; cache: RequestCache },

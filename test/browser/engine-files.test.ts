@@ -29,7 +29,7 @@ test('engines whose WASM files are missing fail with an error that names them, a
   const options = encodeURIComponent(JSON.stringify({ wasmUrl: '/nowhere/' }));
   const { page } = await openPage(context, siteUrl, `/test-page.html?options=${options}`);
   expect(await failure(page, 'amber-phoenix-4')).toMatch(
-    /wllama-[\da-f]{8}\.wasm could not be downloaded: the server answered 404/,
+    /wllama(-worker)?-[\da-f]{8}\.(wasm|js) could not be downloaded: the server answered 404\. Put the files of the wasm folder back/,
   );
   expect(await failure(page, 'jade-mole-4')).toMatch(
     /ort-wasm-simd-threaded-[\da-f]{8}\.(wasm|js) could not be downloaded: the server answered 404\. Put the files of the wasm folder back/,

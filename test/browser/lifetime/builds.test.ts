@@ -126,10 +126,13 @@ test.each([
   const fresh = await AlteredSite.start(inject('siteUrl'));
   onTestFinished(() => fresh.stop());
   serve(fresh);
-  const name = (await wasmNames())['wllama.wasm'] ?? '';
+  const names = Object.values(await wasmNames());
   const tab = await Tab.open(context, fresh.url, { catalog });
-  fresh.handlers.set(`/localtext/wasm/${name}`, (_asked, answer) => void answerWrongly(answer));
-  fresh.files.set('/localtext-sw-files.js', (text) => text.replaceAll(name, 'wllama-01234567.wasm'));
+  for (const name of names)
+    fresh.handlers.set(`/localtext/wasm/${name}`, (_asked, answer) => void answerWrongly(answer));
+  fresh.files.set('/localtext-sw-files.js', (text) =>
+    names.reduce((list, name) => list.replaceAll(name, `another-${name.slice(-4)}`), text),
+  );
   expect((await tab.status()).buildReplaced).toBe(false);
   await expect(tab.load(['amber-phoenix-4'])).rejects.toThrow(/has a new build.*Reload the page/);
   expect((await tab.status()).buildReplaced).toBe(true);

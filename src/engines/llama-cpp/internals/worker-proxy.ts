@@ -13,6 +13,7 @@ import type { Wllama } from '@wllama/wllama';
 import { engineCrashed } from '../../../errors/engine-errors.ts';
 import { ServiceError } from '../../../errors/service-error.ts';
 import { BLOCKED_WORKER } from '../../../util/policy-violations.ts';
+import { scriptFault } from '../../engine-file.ts';
 import { openWorker, workerBlocked } from '../../open-worker.ts';
 import { FIND_SLOTS, KERNELS_VERSION, type RunOptions, TAKE_RESULT } from './worker-verbs.ts';
 
@@ -99,7 +100,14 @@ async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: strin
   const fail = (error: Error): void => {
     for (const { reject } of [...proxy.resultQueue.splice(0), ...proxy.taskQueue.splice(0)]) reject(error);
   };
-  proxy.worker = openWorker(url, { type: 'module', name: JSON.stringify(options) }, fail);
+  // The browser reports no cause where the file is missing, and does so before the check of the WASM ends.
+  const explain = async (error: ServiceError): Promise<void> =>
+    fail(error.code === 'worker_blocked' ? await scriptFault(url, error) : error);
+  proxy.worker = openWorker(
+    url,
+    { type: 'module', name: JSON.stringify(options) },
+    (error) => void explain(error),
+  );
   proxy.worker.onmessage = (event: MessageEvent<{ verb: string; args: string[] }>) => {
     if (event.data.verb === BLOCKED_WORKER) fail(workerBlocked(url, event.data.args[0] ?? ''));
     else if (event.data.verb === KERNELS_VERSION) kernels.set(proxy, event.data.args[0] ?? '');
