@@ -1,8 +1,8 @@
-// How often the smallest chat model answers correctly, with and without its template's own text; `-- --weights q8_0`: the file
-// of earlier versions. `-- --speech`: word errors beside faster-whisper's; it needs Python 3.11 and espeak-ng.
-// `-- --decisions`: /v1/decisions on labelled texts; `--texts 3`: a third of them; `--methods chat`: those whose names begin
-// so; `--gguf model.gguf`: another model. `-- --loops '{"minP":0.2}'`: how many long replies loop with those settings, by
-// llama.cpp's own server; given more than once, they are compared.
+// How often the smallest chat model answers correctly, with and without its template's own text.
+//   --weights q8_0          the file of earlier versions
+//   --speech                word errors beside faster-whisper's; needs Python 3.11 and espeak-ng
+//   --decisions             /v1/decisions on labelled texts; --texts 3, --methods chat, --gguf model.gguf
+//   --loops '{"minP":0.2}'  how many long replies loop with these settings; more than once: compared
 import { parseArgs } from 'node:util';
 import { runnerImport } from 'vite';
 
