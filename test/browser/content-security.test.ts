@@ -126,7 +126,7 @@ test('an engine worker that may start no nested workers names that, for each eng
   );
   const { page } = await openPage(context, site.url);
   for (const [model, script] of [
-    ['amber-phoenix-4', 'wllama-worker.js'],
+    ['amber-phoenix-4', 'the worker wllama-worker-'],
     // Its own script again.
     ['jade-mole-4', 'the worker worker-'],
   ] as const) {
