@@ -41,7 +41,13 @@ export interface ToolCall {
 export type Constraint =
   | { kind: 'json_object' }
   | { kind: 'json_schema'; schema: Record<string, unknown>; parts?: SchemaPart[] }
-  | { kind: 'grammar'; gbnf: string };
+  | { kind: 'grammar'; gbnf: string; spells?: Spelling };
+
+/** What a grammar allows is this text alone, from one of its tokens on: an engine that can keeps to the tokens it has in a prompt. */
+export interface Spelling {
+  text: string;
+  from: number;
+}
 
 /** A schema of the request within a constraint's. */
 export interface SchemaPart {

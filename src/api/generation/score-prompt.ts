@@ -14,7 +14,7 @@ interface Part {
 /**
  * Yields the text of a job's prompt with the log probability of each token. The engine generates the prompt: a grammar
  * allows nothing else, and the log probabilities are those before the grammar. The first token is generated alone: the
- * others follow it as they would in a prompt.
+ * others follow it as they would in a prompt. An engine that can keeps to the tokens that the text has in a prompt.
  * @param ask runs a job
  * @returns the text of the prompt
  * @throws ServiceError 400
@@ -31,6 +31,7 @@ export async function* scorePrompt(
   async function* generate(
     prompt: string,
     from: number,
+    begin: number,
     maxTokens: number,
   ): AsyncGenerator<ReplyEvent, Part> {
     const part: Part = { text: '', logprobs: [] };
@@ -40,7 +41,11 @@ export async function* scorePrompt(
       model,
       input: { prompt },
       sampling: { temperature: 0, topP: 1 },
-      constraint: { kind: 'grammar', gbnf: `root ::= ${isTokens ? rest.join(' ') : `"${rest.join('')}"`}` },
+      constraint: {
+        kind: 'grammar',
+        gbnf: `root ::= ${isTokens ? rest.join(' ') : `"${rest.join('')}"`}`,
+        ...('prompt' in input && { spells: { text: input.prompt, from: begin } }),
+      },
       topLogprobs,
       maxTokens,
     };
@@ -55,12 +60,13 @@ export async function* scorePrompt(
   }
 
   try {
-    let first: Part = elements.length > 0 ? yield* generate('', 0, 1) : { text: '', logprobs: [] };
+    const start: Part = elements.length > 0 ? yield* generate('', 0, 0, 1) : { text: '', logprobs: [] };
     // Part of a character: it cannot be the text before the rest.
-    if (first.text === '') first = { text: '', logprobs: [] };
+    const first = start.text === '' ? { text: '', logprobs: [] } : withoutSpace(start, input);
     const from = isTokens ? first.logprobs.length : Array.from(first.text).length;
     const most = isTokens ? elements.length - from : sizeOf(input) + 1;
-    const rest = from < elements.length ? yield* generate(first.text, from, most) : null;
+    const rest =
+      from < elements.length ? yield* generate(first.text, from, first.logprobs.length, most) : null;
     const logprobs = [...first.logprobs, ...(rest?.logprobs ?? [])];
     const part = { text: first.text + (rest?.text ?? ''), logprobs: wholly(input, logprobs) };
     yield { type: 'text', index, ...part };
@@ -71,6 +77,19 @@ export async function* scorePrompt(
       'cannot be used with `logprobs` or token ids here: this model’s engine cannot score the prompt';
     throw unsupported('echo', rule);
   }
+}
+
+/** The first part; some vocabularies put a space before a text. */
+function withoutSpace(part: Part, input: ChatJob['input']): Part {
+  const { text, logprobs } = part;
+  if (!('prompt' in input) || input.prompt.startsWith(text) || !` ${input.prompt}`.startsWith(text))
+    return part;
+  const own = logprobs.map(({ token, bytes, ...score }) => ({
+    ...score,
+    token: token.slice(1),
+    bytes: bytes?.slice(1) ?? null,
+  }));
+  return { text: text.slice(1), logprobs: own };
 }
 
 function elementsOf(input: ChatJob['input']): string[] {

@@ -72,6 +72,19 @@ function constrain(constraint: Constraint): Record<string, unknown> {
   throw new Error('the schema was not compiled');
 }
 
+/** Asks for the tokens of a text: the server divides it for a bias, of nothing, and repeats the biases of each token. */
+export const tokensRequest = (text: string): Record<string, unknown> => ({
+  stream: false,
+  prompt: 'a',
+  n_predict: 0,
+  cache_prompt: true,
+  logit_bias: [[text, 0]],
+  verbose: true,
+});
+
+export const tokenIds = ({ __verbose: told }: Chunk): number[] | undefined =>
+  told?.generation_settings?.logit_bias?.map(({ token }) => token);
+
 /** What llama.cpp's server streams, as far as it is read here. */
 export interface Chunk {
   choices?: {
@@ -79,6 +92,8 @@ export interface Chunk {
     finish_reason?: string | null;
     logprobs?: { content?: RawLogprob[] | null } | null;
   }[];
+  /** In the last one of a request with `verbose`. */
+  __verbose?: { generation_settings?: { logit_bias?: { bias: number; token: number }[] } };
   /** Of an embedding. */
   data?: { embedding: number[] }[];
   usage?: { prompt_tokens: number };

@@ -12,7 +12,13 @@ import type { PromptRenderer } from '../template/prompt-renderer.ts';
 import { type Complete, type Completion, ThinkFirst, toCompletion } from '../prompt/think-first.ts';
 import { SlotQueue } from '../slot-queue.ts';
 import type { Engine, LabelScores, LoadedFacts } from '../engine.ts';
-import { type Chunk, completionRequest, LlamaReplyReader } from './completion-format.ts';
+import {
+  type Chunk,
+  completionRequest,
+  LlamaReplyReader,
+  tokenIds,
+  tokensRequest,
+} from './completion-format.ts';
 import {
   isCrowded,
   RequestRejectedError,
@@ -116,7 +122,7 @@ export class WllamaEngine implements Engine<'chat'> {
       refuseOversizedText(prompt, contextLength);
       this.#checkMarkers(prompt, images);
       if (thinking) yield* new ThinkFirst(job, prompt, thinking, complete).events(contextLength);
-      else yield* complete(toCompletion(job, prompt));
+      else yield* complete(toCompletion(await this.#spelled(job, signal), prompt));
     } catch (error) {
       signal.throwIfAborted();
       throw this.#translate(error, job);
@@ -144,6 +150,23 @@ export class WllamaEngine implements Engine<'chat'> {
       signal.throwIfAborted();
       throw this.#translate(error, job);
     }
+  }
+
+  /** A text that the reply is to be can be divided in many ways: its grammar gets the tokens of a prompt. */
+  async #spelled(job: ChatJob, signal: AbortSignal): Promise<ChatJob> {
+    if (job.constraint?.kind !== 'grammar' || !job.constraint.spells) return job;
+    const { text, from } = job.constraint.spells;
+    let ids: number[] = [];
+    const read = (chunk: Chunk): void => {
+      ids = tokenIds(chunk) ?? ids;
+    };
+    await this.#scheduler.run(tokensRequest(text), read, signal);
+    if (ids.length <= from) throw new RequestRejectedError('the tokens of a text were not told');
+    const gbnf = `root ::= ${ids
+      .slice(from)
+      .map((id) => `<[${id}]>`)
+      .join(' ')}`;
+    return { ...job, constraint: { kind: 'grammar', gbnf } };
   }
 
   async #withText(job: ChatJob): Promise<ChatJob> {

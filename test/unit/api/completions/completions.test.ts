@@ -117,6 +117,9 @@ describe('a completion', () => {
       [{ prompt: 'Once' }, 19],
       [{ prompt: request.prompt }, 2],
     ]);
+    expect(engine.jobs.slice(0, 2)).toMatchObject(
+      [0, 1].map((from) => ({ constraint: { spells: { text: request.prompt, from } } })),
+    );
   });
 
   test('token ids are continued as they are, and generated where they are echoed', async () => {

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 
-import { completionRequest } from '../../../../src/engines/llama-cpp/completion-format.ts';
+import {
+  completionRequest,
+  tokenIds,
+  tokensRequest,
+} from '../../../../src/engines/llama-cpp/completion-format.ts';
 
 const completion = { prompt: 'Once' };
 const sampling = { temperature: 1, topP: 1 };
@@ -28,4 +32,11 @@ test('the variant’s frequency penalty is for free text, and gives way to the r
   expect(asked).toMatchObject({ frequency_penalty: 0 });
   const constrained = { ...completion, constraint: { kind: 'grammar' as const, gbnf: 'root ::= "a"' } };
   expect(completionRequest(constrained, sampling, own)).toMatchObject({ frequency_penalty: 0 });
+});
+
+test('the tokens of a text are those of a bias on it, in its order', () => {
+  expect(tokensRequest('to be, to')).toMatchObject({ logit_bias: [['to be, to', 0]], verbose: true });
+  const biases = [7, 3, 7].map((token) => ({ bias: 0, token }));
+  expect(tokenIds({ __verbose: { generation_settings: { logit_bias: biases } } })).toEqual([7, 3, 7]);
+  expect(tokenIds({ choices: [] })).toBeUndefined();
 });
