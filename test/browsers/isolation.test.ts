@@ -145,24 +145,28 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     await tab.close();
   });
 
-  test('a frame that a redirect leads elsewhere, put into an isolated page, is shown at the next visit', async () => {
-    const tab = await open('');
-    sites[0]?.handlers.set('/leads-away', (_, answer) =>
-      answer.writeHead(302, { location: `${other.url}/frame.html` }).end(),
-    );
-    const add = (): Promise<void> =>
-      tab.evaluate(() => {
-        document.body.append(Object.assign(document.createElement('iframe'), { src: '/leads-away' }));
-      });
-    await visit(tab);
-    expect(await visitAgain(tab)).toMatchObject({ isolated: true });
-    await add();
-    await expect.poll(async () => (await look(tab)).breaks?.kind).toBe('frame');
-    expect(await visitAgain(tab)).toMatchObject({ isolated: false });
-    await add();
-    await expect.poll(() => look(tab)).toMatchObject({ framed: true });
-    await tab.close();
-  });
+  // Firefox and WebKit do not show it to the page: docs/hosting.md.
+  test.runIf(name === 'chromium')(
+    'a frame that a redirect leads elsewhere, put into an isolated page, is shown at the next visit',
+    async () => {
+      const tab = await open('');
+      sites[0]?.handlers.set('/leads-away', (_, answer) =>
+        answer.writeHead(302, { location: `${other.url}/frame.html` }).end(),
+      );
+      const add = (): Promise<void> =>
+        tab.evaluate(() => {
+          document.body.append(Object.assign(document.createElement('iframe'), { src: '/leads-away' }));
+        });
+      await visit(tab);
+      expect(await visitAgain(tab)).toMatchObject({ isolated: true });
+      await add();
+      await expect.poll(async () => (await look(tab)).breaks?.kind).toBe('frame');
+      expect(await visitAgain(tab)).toMatchObject({ isolated: false });
+      await add();
+      await expect.poll(() => look(tab)).toMatchObject({ framed: true });
+      await tab.close();
+    },
+  );
 
   /** As sign-in libraries do: an empty window first, as it must be opened in the click. */
   const button = (how: 'at once' | 'empty first'): string =>
