@@ -43,7 +43,7 @@ export interface Engine<K extends ModelKind = ModelKind> {
 }
 
 export interface LabelScores {
-  /** Log probability of all tokens of each label together, less a number that all labels share; in the order of the labels. */
+  /** Log probability of the tokens of each label that count, less a number that all labels share; in the order of the labels. */
   logProbabilities: number[];
   promptTokens: number;
   cachedTokens: number;

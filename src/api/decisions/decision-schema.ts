@@ -9,11 +9,11 @@ import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 const MAX_QUESTIONS = 400;
 const MAX_CHOICES = 255;
 const MAX_LEVELS = 10;
-/** Choices and levels of all questions: each takes a step of the model. */
+/** Choices and levels of all questions: each may take a step of the model. */
 const MAX_OPTIONS = 2000;
 /** Instructions, labels and descriptions of all questions. */
 const MAX_QUESTION_CHARACTERS = 100_000;
-/** Labels of all questions: a chat model may compute a step for each character. */
+/** Labels of all questions: a chat model may compute a step for each short word that some of them share. */
 const MAX_ALL_LABEL_CHARACTERS = 20_000;
 /** Past any context. */
 const MAX_ITEMS = 8192;
