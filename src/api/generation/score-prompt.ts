@@ -12,9 +12,8 @@ interface Part {
 }
 
 /**
- * Yields the text of a job's prompt with the log probability of each token. The engine generates the prompt: a grammar
- * allows nothing else, and the log probabilities are those before the grammar. The first token is generated alone: the
- * others follow it as they would in a prompt. An engine that can keeps to the tokens that the text has in a prompt.
+ * Yields the text of a job's prompt with the log probability of each token. The engine generates the prompt under a
+ * grammar that allows nothing else, in the prompt's own tokens where it can. The first token is generated alone.
  * @param ask runs a job
  * @returns the text of the prompt
  * @throws ServiceError 400
