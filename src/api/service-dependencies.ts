@@ -90,11 +90,11 @@ export interface ResponseStore {
 /** One answer of /v1/responses, with all that the next one needs to continue it. */
 export interface StoredResponse {
   id: string;
-  /** Only the key that it was made with may see it. */
+  /** Key that the response was made with; other keys cannot see it. */
   keyId: string;
   /** Milliseconds since 1970. */
   created: number;
-  /** As it was sent. */
+  /** Response object as it was sent. */
   response: Record<string, unknown>;
   /** The request's input items, as the client may list them. */
   input: Record<string, unknown>[];
@@ -141,13 +141,13 @@ export interface Admitted {
   deviceOnly: boolean;
   /** Chats that may run at once. */
   inFlightLimit: number;
-  /** For chat alone. */
+  /** State of the limits on chat. */
   limits: LimitState | null;
   /** The key is valid, but its requests are used up. Reported after the faults of the request itself. */
   exceeded: { retryAfterMs: number } | null;
 }
 
-/** For the `x-ratelimit-*` headers. */
+/** Limits that the `x-ratelimit-*` headers report. */
 export interface LimitState {
   requests: { limit: number; remaining: number; resetMs: number };
   tokens: { limit: number; remaining: number; resetMs: number };

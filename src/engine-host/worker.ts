@@ -46,7 +46,7 @@ const control: WorkerControl & HelperHost = {
   },
 };
 
-/** Where the browser refuses the database, the site's own models still answer. */
+/** Reads the added models. Where the browser refuses the database, the site's own models still answer. */
 async function readAdded(scope: string): Promise<AddedModelRecord[]> {
   try {
     return await readAddedModels(scope);

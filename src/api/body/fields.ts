@@ -8,7 +8,7 @@ export const atLeastOne = z.nullish(z.int().check(z.gte(1)));
 export const flag = z.nullish(z.boolean());
 export const text = z.nullish(z.string());
 
-/** Past any context. */
+/** More parts than any context holds. */
 const MAX_PARTS = 1024;
 
 export const textOrParts = <Part extends z.ZodMiniType>(part: Part) =>

@@ -83,9 +83,11 @@ function exceededBy(field: string | null, bound: string) {
     : invalidField(field, rule);
 }
 
-/** What 2,048 inputs of 512 tokens take, the largest request that a model can answer. */
+/** Size of 2,048 inputs of 512 tokens, the largest request that a model can answer. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
-/** Where `data:` URLs may have images: one of 20 MB takes 27 MB. What is text is bounded by the model's context. */
+/**
+ * Limit for bodies whose `data:` URLs may hold images: one of 20 MB takes 27 MB. The model's context bounds the text.
+ */
 export const MAX_IMAGE_BODY_BYTES = 32 * 1024 * 1024;
 
 /** What an endpoint reads. */

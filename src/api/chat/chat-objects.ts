@@ -73,7 +73,7 @@ const toToolCall = (call: ToolCall) =>
 type Chunk = OpenAI.ChatCompletionChunk;
 type ChunkChoice = Chunk['choices'][number];
 
-/** As llama.cpp's server and vLLM send thoughts; OpenAI's types lack it. */
+/** Delta with the reasoning, as llama.cpp's server and vLLM send it; OpenAI's types lack the field. */
 type Delta = ChunkChoice['delta'] & { reasoning_content?: string };
 type TextField = 'content' | 'reasoning_content';
 
@@ -132,7 +132,7 @@ export class ChunkEncoder implements StreamEncoder {
     return `${this.#options.includeUsage ? this.#event([], toUsage(usage)) : ''}data: [DONE]\n\n`;
   }
 
-  /** Without `[DONE]` after it the SDKs throw. */
+  /** Error event, sent in place of `[DONE]`: the SDKs throw it. */
   failure(error: ServiceError): string {
     return `data: ${JSON.stringify(error)}\n\n`;
   }

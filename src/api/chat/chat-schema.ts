@@ -28,9 +28,9 @@ const imagePart = z.object({
 /** Known to OpenAI, not to the models here: refused by name once the shape has been found right. */
 const otherPart = z.object({ type: z.enum(['input_audio', 'file']) });
 
-/** Past any context. */
+/** More messages than any context holds. */
 const MAX_MESSAGES = 8192;
-/** As many as there may be tools. */
+/** Calls in one message; equals the maximum number of tools. */
 const MAX_CALLS = 128;
 const MAX_ID_CHARACTERS = 256;
 
@@ -114,6 +114,6 @@ export const chatRules = {
   },
 };
 
-/** Without the fields that are accepted and ignored. */
+/** Body without the fields that are accepted and ignored. */
 export type ChatBody = z.infer<z.ZodMiniObject<typeof chatEnforced & typeof chatPassedOn>>;
 export type MessageBody = z.infer<typeof message>;

@@ -60,7 +60,7 @@ function toGeneration(call: Call, request: ChatBody): Generation {
 }
 
 /**
- * With `continue_final_message`, as vLLM has it, the last message is the beginning of the reply.
+ * Makes the last message the beginning of the reply (`continue_final_message`, as in vLLM).
  * @throws ServiceError 400
  */
 function continueFinalMessage(generation: Generation): Generation {

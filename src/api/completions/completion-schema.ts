@@ -6,8 +6,9 @@ import { refusedConstraints, refusedSchemas } from '../body/refused-fields.ts';
 /** What a completion without a conversation may be: the older endpoint. */
 
 const MAX_PROMPTS = 128;
-/** Past any context, and below what llama.cpp's token ids hold. */
+/** More tokens than any context holds. */
 const MAX_TOKENS = 50_000;
+/** Largest token id of llama.cpp, which has 32 bits for them. */
 const MAX_ID = 2 ** 31 - 1;
 
 const tokens = z.array(z.int().check(z.gte(0), z.lte(MAX_ID))).check(z.minLength(1), z.maxLength(MAX_TOKENS));

@@ -132,7 +132,7 @@ function estimatePrompt(input: ChatJob['input']): number {
 /** Counts the tokens of a request's choices as they come, so that a request that fails is counted too. */
 export class UsageCounter {
   readonly #generation: Generation;
-  /** By input: choices of the same prompt count it once. */
+  /** Prompt tokens by input: choices of the same prompt count it once. */
   readonly #prompts: number[] = [];
   readonly #cached: number[] = [];
   readonly #completion: number[] = [];

@@ -9,11 +9,11 @@ import { conflicting } from '../../errors/service-error.ts';
 
 /** What to generate, for every endpoint alike. */
 export interface Generation {
-  /** As the client gave it; the answer repeats it. */
+  /** Model's id as the client gave it; the answer repeats it. */
   model: string;
   /** One, or several prompts of one request. */
   inputs: ChatJob['input'][];
-  /** For each input. */
+  /** Number of choices for each input. */
   choices: number;
   /** The prompt's tokens come first, with their log probabilities. */
   scoresPrompt?: boolean;
@@ -68,13 +68,13 @@ function toConstraint({ tools, constraint }: Generation): Constraint | null {
 
 /** Fields that several endpoints share, as parts of a job. */
 
-/** Only what the request names; the model's defaults fill in the rest. */
+/** Selects what the request names; the model's defaults fill in the rest. */
 export const toSampling = (request: { [Name in SamplingName]?: unknown }): Partial<Sampling> =>
   given(
     Object.fromEntries(Object.entries(SAMPLING).map(([parameter, { name }]) => [parameter, request[name]])),
   );
 
-/** Without the fields that are null or undefined. */
+/** Omits the fields that are null or undefined. */
 export const given = <Fields extends object>(fields: Fields) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
     [Key in keyof Fields]?: NonNullable<Fields[Key]>;

@@ -36,7 +36,7 @@ export async function answerInputTokens(call: Call, generation: Generation): Pro
   });
 }
 
-/** By the engine that would answer. @throws ServiceError */
+/** Counts the tokens with the engine that would answer. @throws ServiceError */
 async function countInputTokens({ call, generation, model }: GenerationRun): Promise<number> {
   const { engine } = call.dependencies;
   const job = { ...toChatJob(generation, model.id, 0), countOnly: true as const };

@@ -101,7 +101,7 @@ function elementsOf(input: ChatJob['input']): string[] {
   return Array.from(input.prompt, escaped);
 }
 
-/** As llama.cpp's grammars write a character within a literal. */
+/** Escapes a character for a literal in llama.cpp's grammars. */
 function escaped(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   if (character === '"' || character === '\\') return `\\${character}`;
@@ -116,7 +116,7 @@ function sizeOf(input: ChatJob['input']): number {
   return 'prompt' in input ? encoder.encode(input.prompt).length : 0;
 }
 
-/** Without the token that ends the text. @throws ServiceError 400 when the context ended before the prompt */
+/** Removes the token that ends the text. @throws ServiceError 400 when the context ended before the prompt */
 function wholly(input: ChatJob['input'], logprobs: readonly TokenLogprob[]): TokenLogprob[] {
   let left = sizeOf(input);
   const own = logprobs.filter(({ token, bytes }) => {

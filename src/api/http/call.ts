@@ -7,7 +7,7 @@ import { asServiceError } from '../../errors/service-error.ts';
 /** Tells when the client of one request has left. */
 export interface ClientWatch {
   gone: AbortSignal;
-  /** To be called when the answer has ended. */
+  /** Stops watching, once the answer has ended. */
   stop(): void;
 }
 
@@ -15,7 +15,7 @@ export interface ClientWatch {
 export interface Call {
   /** Unique: jobs and locks are named after it. */
   id: string;
-  /** For the client: its own `x-request-id` where that is valid. */
+  /** Id sent to the client: its own `x-request-id` where that is valid. */
   requestId: string;
   request: Request;
   watch: ClientWatch;

@@ -203,7 +203,7 @@ function addLimits(headers: Headers, limits: LimitState): void {
   }
 }
 
-/** As OpenAI writes it: `120ms`, `1.5s`, `6m0s`. */
+/** Formats a duration as OpenAI does: `120ms`, `1.5s`, `6m0s`. */
 function toDuration(ms: number): string {
   if (ms < 1000) return `${Math.ceil(ms)}ms`;
   const seconds = Math.ceil(ms / 100) / 10;

@@ -8,7 +8,7 @@ import { answers, type Kind, KINDS } from '../../jobs/kinds.ts';
 import type { ModelFacts } from '../../protocol/model-facts.ts';
 import { type Catalog, maySee } from '../../catalog/catalog.ts';
 
-/** For what neither the request nor the model names. */
+/** Defaults of parameters that neither the request nor the model names. */
 export const OPENAI_DEFAULTS = { temperature: 1, topP: 1 };
 
 /** GET /v1/models: those that the key may use, in the directory's order. */

@@ -162,7 +162,7 @@ export class ResponseOutput {
     return this.items.some(({ type }) => type !== 'reasoning');
   }
 
-  /** As open models' servers send thoughts: their whole text, and no summary of it. */
+  /** Sends reasoning as servers of open models do: the whole text, no summary. */
   *reasoning(delta: string): Generator<Unnumbered> {
     const { part } =
       this.#open?.type === 'reasoning' ? this.#open : yield* this.#begin(newReasoning(this.#nextId('rs')));

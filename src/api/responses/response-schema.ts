@@ -16,7 +16,7 @@ import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
 
 /** What a request to /v1/responses may be. Fields not named here are ignored. */
 
-/** Past any context. */
+/** More items than any context holds. */
 const MAX_ITEMS = 8192;
 /** More than OpenAI has values. */
 const MAX_INCLUDE = 16;

@@ -50,7 +50,7 @@ export class CallReader implements ReplyReader {
     return text.slice(end);
   }
 
-  /** Where the arguments end: they are one JSON value. */
+  /** Index after the arguments, which are one JSON value. */
   #endOfValue(text: string): number {
     for (let index = 0; index < text.length; index++) {
       const character = text.charAt(index);

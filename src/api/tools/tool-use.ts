@@ -51,7 +51,7 @@ interface ToolChoice {
 /** A small model does not always know when to end a list. */
 const MAX_CALLS = 8;
 
-/** In a warning. */
+/** Maximum number of types that a warning names. */
 const MAX_NAMED_TYPES = 8;
 
 const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false };
@@ -162,7 +162,7 @@ export function withToolPrompt(messages: ChatMessage[], use: ToolUse): ChatMessa
   return [{ ...first, content: `${first.content}\n\n${prompt}` }, ...rest];
 }
 
-/** In few words: on a CPU, reading a prompt takes as long as writing one. */
+/** Instructions for calling tools. Kept short: on a CPU, reading a prompt takes as long as writing one. */
 function toolPrompt({ functions, mustCall }: ToolUse): string {
   const list = functions.map(({ name, description, parameters }) =>
     JSON.stringify({ name, ...(description === null ? {} : { description }), parameters }),

@@ -109,7 +109,7 @@ export class LoadedModel {
     await engine.unload().catch(() => undefined);
   }
 
-  /** After a change of circumstances: a failed load may be retried immediately. */
+  /** Lets a failed load be retried immediately, after a change of circumstances. */
   resetBackoff(): void {
     if (this.#state.name === 'failed') this.#state.retryAt = 0;
   }

@@ -51,7 +51,7 @@ const POLL_INTERVAL_MS = 50;
 
 export const defaultBudget = (memoryGiB: number | null): number => usableBytes(memoryGiB ?? UNKNOWN_GIB);
 
-/** Which models may be in memory together. The least recently used go first, never under a request. */
+/** Decides which models are in memory together. The least recently used is unloaded first, never during a request. */
 export class MemoryBudget {
   readonly #bytes: Promise<number>;
   readonly #loadedModels: () => Iterable<LoadedModel>;

@@ -21,7 +21,7 @@ const PERMANENT_FAILURES = new Set(['out_of_memory', 'device_unsupported']);
 /** Loads of a variant that ended in the loss of its GPU, before others are tried in its place. */
 const MAX_LOSSES = 2;
 
-/** Which of a model's variants a request may use. */
+/** Restricts which of a model's variants a request may use. */
 type Limit = Pick<Job, 'variants' | 'deviceOnly'>;
 
 type OnProgress = (progress: LoadProgress) => void;
@@ -41,7 +41,7 @@ export interface ModelManagerOptions {
   onFirstToken?: (variant: Variant) => void;
 }
 
-/** Which models are in memory. Ids that stand on the same weights share one engine and one queue. */
+/** Loads models and keeps them in memory. Ids that share weights share one engine and one queue. */
 export class ModelManager {
   #catalog: Catalog;
   readonly #load: LoadVariant;

@@ -13,7 +13,7 @@ export interface Plan {
   reasons: VariantReason[];
 }
 
-/** Which of a model's variants to try, in which order; `faults` of those that have failed for good, by name. */
+/** Orders a model's variants for loading; `faults` of those that have failed for good, by name. */
 export type PlanVariants = (model: CatalogModel, faults: ReadonlyMap<string, string>) => Promise<Plan>;
 
 export interface PlannerOptions {
