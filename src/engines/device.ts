@@ -107,7 +107,7 @@ export interface DeviceNavigator {
 /** Some drivers never settle a request for an adapter. */
 const ANSWER_TIMEOUT_MS = 3000;
 
-/** Never throws: what the browser does not report is null. */
+/** Detects the device's abilities; null is what the browser does not report. Never throws. */
 export async function detectDevice(
   navigator: DeviceNavigator = globalThis.navigator as DeviceNavigator,
 ): Promise<Device> {

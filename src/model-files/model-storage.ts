@@ -106,7 +106,7 @@ export class ModelStorage {
     return Promise.all(variants.map(async (variant) => ({ variant, files: await this.files(variant.name) })));
   }
 
-  /** Before a download: ensures that these files fit, deleting unfinished models, and others where the site allows it. */
+  /** Makes room for a download of these files: deletes unfinished models, and others where the site allows it. */
   async makeRoom(files: readonly WeightFile[]): Promise<void> {
     const { needed, free } = await (await this.#options.store).room(files);
     if (free === null || free >= needed) return;
@@ -123,8 +123,8 @@ export class ModelStorage {
   }
 
   /**
-   * After a write that found the storage full, whatever the browser reported (Chromium reports 10 GiB to every site):
-   * deletes the least recently used model, where the site allows it.
+   * Deletes the least recently used model, where the site allows it. Called after a write that found the storage full,
+   * whatever the browser reported (Chromium reports 10 GiB to every site).
    * @throws ServiceError `storage_full` saying what could be deleted
    */
   async makeMoreRoom(files: readonly WeightFile[]): Promise<void> {
@@ -135,7 +135,7 @@ export class ModelStorage {
     throw storageFull(weightBytes({ files }) - stored, null, described(oldest));
   }
 
-  /** After a load: records the use, and deletes the versions that these weights replace. */
+  /** Records the use of a loaded variant, and deletes the versions that its weights replace. */
   async used({ name, files }: Variant): Promise<void> {
     const models = this.#variants.get(name)?.models ?? [];
     const before = (await this.#index.entries()).get(name);
@@ -213,7 +213,7 @@ function storedState(stored: number, bytes: number): StoredVariant['state'] {
 const described = (variants: readonly StoredVariant[]): string[] =>
   variants.map(({ variant, storedBytes }) => `${variant} (${storedBytes} bytes)`);
 
-/** Not every browser has the API, or allows it. */
+/** Result, or null where the browser lacks the API or does not allow it. */
 async function orNull<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask();

@@ -19,7 +19,7 @@ export type UsageEntry = z.output<typeof entrySchema>;
 /** The name that earlier versions read and wrote. */
 const NOTE = 'ledger';
 
-/** Which variants were loaded, and when. Kept beside the weights, so that outdated ones are still known. */
+/** Records which variants were loaded, and when. Kept beside the weights, so that outdated ones are still known. */
 export class UsageIndex {
   readonly #store: Promise<Pick<WeightStore, 'notes'>>;
   readonly #writing = new Mutex();

@@ -51,7 +51,7 @@ export class WeightStore {
     this.#shared = shared;
   }
 
-  /** Which of these files are not complete. */
+  /** Files among these that are not complete. */
   async missing(files: readonly WeightFile[]): Promise<WeightFile[]> {
     const stored = await Promise.all(
       files.map(async (file) => (await this.#files.complete(file)) ?? (await this.#isShared(file))),

@@ -9,7 +9,7 @@ import {
 import type { Chunk, LlamaTimings } from './completion-format.ts';
 
 type ReplyState =
-  /** Not begun, or put aside for a shorter prompt. */
+  /** Reply that has not begun, or was put aside for a shorter prompt. */
   | { name: 'waiting' }
   /** Its prompt is being computed ahead, as a separate reply. */
   | { name: 'ahead' }

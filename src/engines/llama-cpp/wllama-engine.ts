@@ -42,7 +42,7 @@ const TRIES = 3;
 const canResume = ({ constraint, topLogprobs }: Completion): boolean =>
   constraint === undefined && topLogprobs === undefined;
 
-/** After what has come of it so far. */
+/** Completion that continues after the text and tokens that have come so far. */
 function continued({ prompt, maxTokens }: Completion, so: { text: string; tokens: number }): Completion {
   return { prompt: prompt + so.text, ...(maxTokens !== undefined && { maxTokens: maxTokens - so.tokens }) };
 }

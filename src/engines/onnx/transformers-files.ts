@@ -103,7 +103,7 @@ export async function tokenizerFailure(
 
 const UNSUPPORTED = /ERROR_CODE: 9|not implemented|could not find an implementation|unsupported|adapter/i;
 
-/** After several losses, a browser may offer its GPU no more. */
+/** Error where the browser offers no GPU, as it may after several losses. */
 export function noGpu({ name }: OnnxVariant): ServiceError {
   const message = `${name} runs on WebGPU alone, and the browser offers no GPU now. Restart the browser if its GPU has failed, or leave \`device\` out of the variant.`;
   return serverError('device_unsupported', message);

@@ -25,7 +25,7 @@ export type Render = (messages: readonly Turn[], addGenerationPrompt: boolean, t
 
 /** What a chat template puts into a prompt by itself. Templates have no field for it: conversations are rendered to find it. */
 export interface AddedText {
-  /** Where it begins, in characters after the first token (`bos`). */
+  /** Position in characters after the first token (`bos`). */
   at: number;
   /** Empty: nothing is added, or it cannot be distinguished. */
   text: string;
@@ -87,7 +87,7 @@ function findBeforeMessages(render: RenderTold, bos: string): AddedText {
   return { at, text: added.slice(at) };
 }
 
-/** Between the opening of the caller's system message and its text: a date, the model's name. */
+/** Finds the text between the opening of the caller's system message and its content: a date, the model's name. */
 export function findAfterSystemOpening(render: RenderTold, bos: string): AddedText {
   const first = attempt(() => render([system, user], true));
   const later = attempt(() => render([user, assistant, system, last], true));

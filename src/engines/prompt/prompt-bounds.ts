@@ -8,7 +8,7 @@ import type { ServiceError } from '../../errors/service-error.ts';
  */
 export const MAX_CHARACTERS = 32;
 
-/** Before the prompt is rendered and tokenized. @throws ServiceError `context_length_exceeded` */
+/** Refuses an input before it is rendered and tokenized. @throws ServiceError `context_length_exceeded` */
 export function refuseOversized(input: ChatJob['input'], contextLength: number): void {
   if ('tokens' in input) {
     const { length } = input.tokens;

@@ -24,7 +24,7 @@ export const loadWebLlm: LoadEngine<WebLlmVariant, 'chat'> = async (variant, con
   );
 };
 
-/** Before anything is downloaded for a GPU that cannot run it. */
+/** Refuses a GPU that cannot run the model before anything is downloaded for it. */
 async function checkFeatures(gpu: GPU, variant: WebLlmVariant): Promise<void> {
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
   if (!adapter) throw noGpu(variant.name);

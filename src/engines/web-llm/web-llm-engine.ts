@@ -201,7 +201,7 @@ export class WebLlmChatEngine implements Engine<'chat'> {
     }
   }
 
-  /** Until the iterator has ended, web-llm holds the model's lock. */
+  /** Reads the iterator to its end; web-llm holds the model's lock until then. */
   async #drain(chunks: AsyncIterator<Chunk>): Promise<void> {
     await this.#parts.engine.interruptGenerate();
     try {

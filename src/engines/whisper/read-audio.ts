@@ -81,7 +81,7 @@ export async function openSound(file: Blob): Promise<Sound | ForPage> {
   return { codec, decodes: isWebKitGtk() ? [] : await getDecodableAudioCodecs() };
 }
 
-/** In damaged files of some formats, mediabunny looks for the next packet without end: each round passes here. */
+/** Limits reads: in damaged files of some formats, mediabunny would look for the next packet without end. */
 class BoundedSource extends BlobSource {
   exceeded = false;
   #reads = 0;

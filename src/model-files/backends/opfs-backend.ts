@@ -3,7 +3,7 @@ import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { type BackendWriter, type StorageBackend } from './storage-backend.ts';
 import { freeBytes } from '../../util/storage-estimate.ts';
 
-/** Where the store's files lie in the origin private file system. @throws where there is none */
+/** Opens the store's folder in the origin private file system. @throws where there is none */
 export async function openWeightsFolder(
   options: { create?: boolean } = {},
 ): Promise<FileSystemDirectoryHandle> {
@@ -14,7 +14,7 @@ export async function openWeightsFolder(
 
 /** Opening takes some milliseconds; Chromium at times never opens a file that was closed a moment before. */
 const OPEN_MS = 3000;
-/** On a busy machine the first one may open after all: together they wait for 24 s. */
+/** Number of attempts, 24 s in all: on a busy machine the first one may still succeed after others. */
 const TRIES = 8;
 const PAUSE_MS = 250;
 

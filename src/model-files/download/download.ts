@@ -161,7 +161,7 @@ class Download {
     }
   }
 
-  /** Without either header the hash alone decides. */
+  /** Compares `etag` or `last-modified` with the stored version; without either, the hash alone decides. */
   #checkVersion({ headers }: Response): void {
     const version = headers.get('etag') ?? headers.get('last-modified');
     const known = this.#partial.version;
@@ -189,7 +189,7 @@ class Download {
     this.#report();
   }
 
-  /** Never steps back, although chunks in flight may be lost. */
+  /** Reports progress. Never steps back, although chunks in flight may be lost. */
   #report(): void {
     let bytes = this.#partial.storedBytes;
     for (const received of this.#inFlight.values()) bytes += received;

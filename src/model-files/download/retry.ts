@@ -19,7 +19,7 @@ export class TransientStatusError extends Error {
 /** The server sent a different range. A retry may succeed. */
 export class WrongRangeError extends Error {}
 
-/** Not 501 and 505: those are permanent. */
+/** Whether a retry may succeed. 501 and 505 are permanent. */
 export const isTransient = (status: number): boolean => [408, 425, 429, 500, 502, 503, 504].includes(status);
 
 interface RetryOptions {

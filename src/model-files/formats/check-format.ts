@@ -50,7 +50,7 @@ export async function checkFormat(file: WeightFile, blob: Blob): Promise<void> {
   }
 }
 
-/** After a load that failed without naming a file: the first `.json` file that is not JSON. */
+/** Finds the first `.json` file that is not JSON, after a load that failed without naming a file. */
 export async function findBrokenJson(
   files: readonly { file: WeightFile; blob: Blob }[],
 ): Promise<ServiceError | null> {

@@ -37,7 +37,7 @@ export class ByteCursor {
     return this.#view.getUint32(at, true);
   }
 
-  /** Not exact above 2^53, which exceeds every valid value here. */
+  /** Number of 8 bytes; inexact above 2^53, which exceeds every valid value here. */
   u64(): number {
     const at = this.#take(8);
     return Number(this.#view.getBigUint64(at, true));

@@ -16,7 +16,7 @@ const STRING = 8;
 const ARRAY = 9;
 
 export interface GgufValue {
-  /** Where the value starts in the file; of an array, its element type and length. */
+  /** Position of the value in the file; of an array, position of its element type and length. */
   at: number;
   /** null: an array, a fraction, or a text of more than 1 MiB. */
   value: number | string | null;
@@ -28,17 +28,17 @@ export interface GgufTensor {
   shape: number[];
   /** ggml's number for the element type. */
   type: number;
-  /** From the start of the tensor data. */
+  /** Bytes from the start of the tensor data. */
   offset: number;
 }
 
 export interface Gguf {
   metadata: Map<string, GgufValue>;
-  /** Where the list of tensors starts in the file. */
+  /** Position of the list of tensors in the file. */
   tensorsAt: number;
   tensors: GgufTensor[];
   alignment: number;
-  /** Where the tensor data starts in the file. */
+  /** Position of the tensor data in the file. */
   dataOffset: number;
 }
 

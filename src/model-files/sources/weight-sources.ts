@@ -137,7 +137,7 @@ const PROBE_HOLDS_MS = 60_000;
 
 const listSchema = z.array(weightFile.extend({ url: z.url().exactOptional() }));
 
-/** Where the files of a variant come from: the catalog, the site's manifest, an imported description, or the model hub. */
+/** Finds the files of a variant: in the catalog, the site's manifest, an imported description, or the model hub. */
 export class WeightSources {
   readonly #store: Promise<WeightStore>;
   readonly #modelsUrl: string;

@@ -141,7 +141,7 @@ export class SlotStates {
     this.#slots = slots;
   }
 
-  /** Before a prompt begins: makes its saved state available, and saves states that it would evict. */
+  /** Makes a prompt's saved state available, and saves states that it would evict. Called before the prompt begins. */
   async keepBefore(prompt: string): Promise<void> {
     if (this.#slots.wouldReuse(prompt) >= WORTH_KEEPING) await this.#park();
     else if (this.#slots.wouldEvict(prompt) >= WORTH_KEEPING) await this.copy();

@@ -18,7 +18,7 @@ export interface SlotList {
   end: number;
 }
 
-/** At least; a slot of llama.cpp's server has some kilobytes. */
+/** Lower bound; a slot of llama.cpp's server has some kilobytes. */
 const MIN_SLOT_BYTES = 512;
 
 /**

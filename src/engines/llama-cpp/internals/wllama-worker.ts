@@ -67,7 +67,7 @@ function unchanged<T>(imported: T): T {
   return imported;
 }
 
-/** Without JSPI, WASM imports and exports stay as they are: what the package adds too. */
+/** Substitutes JSPI where the browser lacks it, as the package does: WASM imports and exports stay as they are. */
 function addJspi(api: Suspending): void {
   if (api.Suspending !== undefined) return;
   api.Suspending = unchanged;

@@ -53,7 +53,7 @@ export interface ResultAnswer {
   is_error: boolean;
 }
 
-/** That of a model that is loaded. */
+/** Worker proxy of a loaded model. */
 export const proxyOf = (wllama: Wllama): WorkerProxy => (wllama as unknown as { proxy: WorkerProxy }).proxy;
 
 const METHODS = ['onRecvMsg', 'pushTask', 'fileAlloc', 'fileWrite', 'wllamaAction'] as const;
