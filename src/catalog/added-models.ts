@@ -79,7 +79,7 @@ export const addedVariantName = (id: string, sha256: string): string =>
 /** Whether the user added it: nobody else can supply its files again. */
 export const isAddedVariant = (name: string): boolean => name.startsWith(VARIANT_PREFIX);
 
-/** Below the models folder: by content, so that no file takes the path of another. */
+/** Path below the models folder, made from the content's hash so that no file takes the path of another. */
 export const addedFilePath = (sha256: string): string => `${VARIANT_PREFIX}${sha256}.gguf`;
 
 /** Folder of a model whose engine finds its files by their names. */

@@ -25,9 +25,11 @@ export interface CatalogModel {
   kind: ModelKind;
   /** Unix seconds. */
   created: number;
-  /** In order of preference: the first that this device can run, and whose weights can be fetched, is taken. */
+  /**
+   * Variants in order of preference: the first that this device can run, and whose weights can be fetched, is taken.
+   */
   variants: Variant[];
-  /** Which side answers when both can. Default: the order of the variants. */
+  /** Side that answers when both can. Default: the order of the variants. */
   route?: 'device-first' | 'server-first';
   /** Sampling of requests that name none. Default: 1 for both, as in OpenAI's API. */
   defaults?: SamplingDefaults;

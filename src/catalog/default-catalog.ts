@@ -70,8 +70,8 @@ const allMiniLm = {
 } as const;
 
 /**
- * In its own float32 weights. `onnx/model.onnx` is the graph alone (tools/weights writes it): it refers to the tensors
- * in `model.safetensors` by the name `model.onnx_data`.
+ * Variant with the model's own float32 weights. `onnx/model.onnx` is the graph alone (tools/weights writes it): it
+ * refers to the tensors in `model.safetensors` by the name `model.onnx_data`.
  */
 const allMiniLmF32: TransformersVariant = {
   ...allMiniLm,

@@ -6,7 +6,7 @@ import { ENGINE_RULES } from './engines/index.ts';
 const MAX_CONTEXT = 8192;
 /** An embedding model computes a text in one step, whose buffers grow with it. */
 const MAX_TEXT_TOKENS = 2048;
-/** Below this a chat is of little use, and the next variant of more. */
+/** Smallest useful context of a chat; below it, the next variant is the better choice. */
 export const MIN_CONTEXT = 1024;
 
 /** What a variant takes of this device's memory, about; the catalog's own figure comes first. */

@@ -8,7 +8,7 @@ export interface VariantBase {
   contextLength: number;
   /** Files with pinned size and hash. Empty: the list comes from `hub`, or there are no weights (upstream). */
   files: WeightFile[];
-  /** Where weights come from whose list, sizes and hashes only the hub, or a manifest, knows. */
+  /** Source of weights whose list, sizes and hashes only the hub, or a manifest, knows. */
   hub?: HubSource;
   /** What the device must have; nothing named: any device. */
   needs?: DeviceNeeds;
@@ -40,7 +40,7 @@ export interface HubSource {
   folder: string;
   /** Names inside the repository; none: all that the engine asks for. */
   files?: string[];
-  /** Which of `files` is the projector of a GGUF model that sees. Experimental. */
+  /** Name, among `files`, of the projector of a GGUF model with vision. Experimental. */
   projector?: string;
   /** Hex SHA-256 of `files`, by name: a repository that has something else under a name is refused. */
   sha256?: Record<string, string>;
@@ -55,7 +55,7 @@ export interface WeightFile {
   bytes: number;
   /** Hex. */
   sha256: string;
-  /** Where it is fetched from when not from the models folder. */
+  /** URL to fetch from, instead of the models folder. */
   url?: string;
   /** The part of a model that sees: `mmproj` in llama.cpp's terms. Of a GGUF variant. Experimental. */
   role?: 'projector';

@@ -135,9 +135,9 @@ export interface KeyRecord {
 
 /** A bucket of one minute's limit that fills steadily. It is stored, so that a restart changes nothing. */
 export interface BucketState {
-  /** Below zero: more was used than was reserved. */
+  /** Units left; below zero, more was used than was reserved. */
   level: number;
-  /** When it had that level, in milliseconds since 1970. */
+  /** Time of that level, in milliseconds since 1970. */
   at: number;
 }
 

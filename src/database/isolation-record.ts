@@ -10,7 +10,7 @@ export interface IsolationNeed {
 
 export interface IsolationRecord {
   need: IsolationNeed | null;
-  /** When the need was last seen, in milliseconds since 1970. */
+  /** Time when the need was last seen, in milliseconds since 1970. */
   seenAt: number;
   /** URLs of files that fail without isolation, too. */
   failing: string[];

@@ -57,7 +57,7 @@ function unpack({ characters: _characters, ...record }: ResponseRecord): StoredR
   ) as StoredResponse;
 }
 
-/** Only keys of the index are read: they tell owner, age and size. */
+/** Deletes responses beyond the bounds. Reads only the keys of the index, which have owner, age and size. */
 function prune(scope: string, now: number, bounds: typeof BOUNDS): Promise<void> {
   return withTransaction(scope, 'responses', 'relaxed', async (store) => {
     let owner = '';

@@ -11,6 +11,6 @@ export interface WireError {
   message: string;
   /** Time until a retry may succeed after a 429, in milliseconds. */
   retryAfterMs?: number;
-  /** Nothing was sent, and another variant of the model may answer in the same call. */
+  /** Set when nothing was sent, and another variant of the model may answer in the same call. */
   passOn?: true;
 }

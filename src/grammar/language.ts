@@ -244,7 +244,7 @@ function setsIn(root: Language): Ranges[] {
   return sets;
 }
 
-/** Without the ways into states from which no word can be completed. */
+/** Removes transitions into states from which no word can be completed. */
 function live(states: readonly AutomatonState[]): AutomatonState[] {
   const sources = states.map((): number[] => []);
   for (const [from, { next }] of states.entries()) for (const { to } of next) sources[to]?.push(from);

@@ -49,7 +49,7 @@ function fractionDigits({ low, high, multiples }: NumberRange): number {
 const mirrored = (bound: Bound | undefined): Bound | undefined =>
   bound && { value: -bound.value, open: bound.open };
 
-/** Without an exponent: `0.25`, `-3`. */
+/** Formats a number without an exponent: `0.25`, `-3`. */
 function decimal(value: number): string {
   const text = String(Math.abs(value));
   const [mantissa = '', exponent] = text.split('e');
@@ -98,7 +98,7 @@ class NumberTexts {
     return sequence(whole, this.#optional(fraction));
   }
 
-  /** From a lower bound on; `all` where negative numbers are below it. */
+  /** Numbers from a lower bound on; `all` where negative numbers are below it. */
   from(low: Bound | undefined): Language {
     if (!low || low.value < 0) return this.#languages.all;
     const text = decimal(low.value);
@@ -113,7 +113,7 @@ class NumberTexts {
     return high.open ? this.#below(text) : this.#languages.not(this.above(text));
   }
 
-  /** Without leading zeros, the longer number is the larger. */
+  /** Numbers above this one. Without leading zeros, the longer number is the larger. */
   above(text: string): Language {
     const { or, sequence, repeat } = this.#languages;
     const [whole = '', fraction = ''] = text.split('.');
@@ -199,7 +199,7 @@ class NumberTexts {
   }
 }
 
-/** Without the zeros at its end. */
+/** Removes the zeros at a number's end. */
 export function withoutZeros(value: number): number {
   let left = value;
   while (left >= 10 && left % 10 === 0) left /= 10;

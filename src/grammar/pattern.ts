@@ -68,7 +68,7 @@ class Translator {
   }
 }
 
-/** For each part, whether nothing but `^` and look-aheads precede it at the beginning. */
+/** Whether nothing but `^` and look-aheads precede each part at the beginning. */
 function begunBefore(parts: readonly Node[], isBegun: boolean): boolean[] {
   let begun = isBegun;
   return parts.map(({ kind }) => {
@@ -91,7 +91,7 @@ const one = (point: number): Ranges => [point, point];
 
 const DIGIT: Ranges = [0x30, 0x39];
 const WORD: Ranges = normalized([0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 0x7a]);
-/** Also the spaces of Unicode, and both marks of line ends. */
+/** White space of JavaScript's `\s`, which has Unicode's spaces and both marks of line ends. */
 const SPACE: Ranges = rangesOf(
   '\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff',
 );

@@ -59,7 +59,7 @@ const jpeg: ImageReader = (view) => {
   return { type: 'image/jpeg', ...size.largest, whole: hasEnd(view, at) };
 };
 
-/** Between the scans' data, 0xff is followed by 0, but for markers. */
+/** Looks for the end marker. In the scans' data, 0xff is followed by 0, except in markers. */
 function hasEnd(view: DataView, from: number): boolean {
   for (let at = view.byteLength - 2; at >= from; at--) if (view.getUint16(at) === 0xffd9) return true;
   return false;

@@ -8,7 +8,7 @@ import {
 import { createKey, hashKey, fullBucket, updateKey } from './key-store.ts';
 
 export interface IssueOptions {
-  /** Which application it is for. */
+  /** Name of the application that the key is for. */
   label: string;
   /** Milliseconds since 1970. Absent: no expiry. */
   expiresAt?: number;

@@ -17,9 +17,9 @@ export interface SiteFile {
 
 /** A site's files, by when its service worker keeps them. */
 export interface FileLists {
-  /** Before it answers for the first time. */
+  /** Files kept before the service worker answers for the first time. */
   shell: SiteFile[];
-  /** When they are first used: a first visit would wait for all of them otherwise. */
+  /** Files kept when they are first used: a first visit would wait for all of them otherwise. */
   large: SiteFile[];
 }
 

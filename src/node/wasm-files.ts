@@ -15,10 +15,10 @@ import { kernelsVersion, linkLlama, type LlamaBuild, packageWasm } from './kerne
 import { isClone, packageFile } from './package-files.ts';
 import { wllamaWorker } from './wllama-worker.ts';
 
-/** Where the engines' WebAssembly files are served, below the site's base. */
+/** Folder of the engines' WebAssembly files, below the site's base. */
 export const WASM_PATH = 'localtext/wasm/';
 
-/** Where they are in the package. */
+/** Their folder in the package. */
 export const WASM_FOLDER = 'dist/wasm';
 
 let found: Promise<Map<string, string>> | undefined;
@@ -50,8 +50,8 @@ export const wasmSizes = async (): Promise<Map<string, number>> =>
   new Map([...(await wasmFiles())].map(([name, path]) => [plainName(name), statSync(path).size]));
 
 /**
- * In a clone, from the engines' own packages. onnxruntime-web is resolved from transformers.js, which requires exactly
- * that version. Its `asyncify` build is the one with WebGPU.
+ * Collects the files from the engines' own packages, in a clone. onnxruntime-web is resolved from transformers.js,
+ * which requires exactly that version. Its `asyncify` build is the one with WebGPU.
  */
 async function installedWasmFiles(): Promise<Map<string, string>> {
   const { resolve } = createRequire(import.meta.url);

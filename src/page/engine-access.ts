@@ -37,7 +37,10 @@ export const fromWire = ({ code, message }: WireError): LocaltextError =>
 /** A service worker that is stopped breaks the connection; the load itself goes on, or is taken up again. */
 const MAX_BROKEN = 3;
 
-/** Through the service worker, which finds the leader and outlives it. @throws LocaltextError; the signal's reason when aborted */
+/**
+ * Loads a model through the service worker, which finds the leader and outlives it.
+ * @throws LocaltextError; the signal's reason when aborted
+ */
 export async function loadModel(
   model: string,
   signal: AbortSignal,
@@ -104,7 +107,7 @@ export async function readLines(response: Response, onLine: (line: LoadLine) => 
   }
 }
 
-/** Through the service worker to the engine, whichever tab it is in. @throws LocaltextError */
+/** Sends a command through the service worker to the engine, whichever tab it is in. @throws LocaltextError */
 export async function postWeights<T extends WeightsCommand['type']>(
   command: CommandOf<T>,
   signal: AbortSignal,

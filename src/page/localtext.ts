@@ -42,7 +42,7 @@ export interface LocaltextStatus extends EngineStatus {
 export class Localtext extends EventTarget {
   /** Value for `new OpenAI({ baseURL })`. */
   readonly baseURL = `${location.origin}/v1`;
-  /** For `new OpenAI({ fetch })`: aborts reach the engine before the answer begins, and without streaming. */
+  /** Function for `new OpenAI({ fetch })`: aborts reach the engine before the answer begins, and without streaming. */
   readonly fetch: typeof fetch = fetchV1;
   /** Enrols applications: issue, list, rotate, revoke. */
   readonly keys: Keys;
@@ -57,7 +57,7 @@ export class Localtext extends EventTarget {
 
   readonly #catalog: Catalog | undefined;
   #isolationBreaks: IsolationNeed | null = null;
-  /** Where the engine's worker itself did not start, no engine tells it. */
+  /** Set by a failed `load()`: where the engine's worker did not start, no engine reports it. */
   #buildReplaced = false;
 
   constructor(membership: Membership, registration: ServiceWorkerRegistration, catalog?: Catalog) {

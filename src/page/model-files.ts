@@ -3,7 +3,7 @@ import { LocaltextError } from './localtext-error.ts';
 
 /** One file of a model on its way out. */
 export interface ExportedFile {
-  /** Below a folder of the model's own: `smollm2-135m-instruct/model.gguf`. */
+  /** Path below the model's own folder: `smollm2-135m-instruct/model.gguf`. */
   path: string;
   bytes: number;
   /** Its bytes, out of the store; streams. */

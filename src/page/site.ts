@@ -4,7 +4,7 @@ import { scopeOf } from '../protocol/locks.ts';
 declare const __LOCALTEXT_BASE__: string | undefined;
 declare const __LOCALTEXT_SERVICE_WORKER__: string | undefined;
 
-/** Where the site's own files are: an absolute path, a URL, or relative to the page. Ends with a slash. */
+/** Folder of the site's own files: an absolute path, a URL, or relative to the page. Ends with a slash. */
 export const siteBase: string = typeof __LOCALTEXT_BASE__ === 'undefined' ? '/' : __LOCALTEXT_BASE__;
 
 /** Name of the service worker's file, below the base. */

@@ -20,7 +20,7 @@ export interface StartOptions {
    * make no worker of `new Worker(new URL(…))` themselves. Default: the package's own, which Vite and webpack find.
    */
   workerUrl?: string;
-  /** Where weights may come from; default: from the site's own models folder alone. */
+  /** Sources of weights. Default: only the site's own models folder. */
   sources?: SourceOptions;
   /** Variants by name, the most wanted first, ahead of the catalog's own order. */
   prefer?: string[];
@@ -29,13 +29,13 @@ export interface StartOptions {
    * origin can read them; callers of `/v1` never see them.
    */
   upstreamKeys?: Record<string, string>;
-  /** Which images of chat messages may be fetched. */
+  /** Origins from which images of chat messages may be fetched. */
   images?: ImageOptions;
   /** How much of the device to take: memory, storage, a probe of the GPU. */
   limits?: DeviceLimits;
   /**
-   * Where the service worker is; or the registration of the site's own, which has localtext in it (`localtext/sw`) and
-   * whose life cycle is then the site's.
+   * Location of the service worker; or the registration of the site's own, which includes localtext (`localtext/sw`)
+   * and whose life cycle is then the site's.
    */
   serviceWorker?:
     | {
@@ -46,8 +46,8 @@ export interface StartOptions {
       }
     | ServiceWorkerRegistration;
   /**
-   * Where the host sends no COOP and COEP headers, the service worker adds them, and pages are cross-origin isolated
-   * (WASM with threads) from their next visit on. `reload`: reload once for it. `off`: leave the headers alone.
+   * Cross-origin isolation (WASM with threads) where the host sends no COOP and COEP headers: the service worker adds
+   * them for pages from their next visit on. `reload`: reload once for it. `off`: leave the headers alone.
    */
   isolation?: 'next-visit' | 'reload' | 'off';
 }

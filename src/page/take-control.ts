@@ -65,8 +65,8 @@ async function control(worker: ServiceWorker, { registration, events }: Register
 }
 
 /**
- * When the user clears the site's data, the service worker of an open page is gone at once, and the host answers `/v1`.
- * Has it installed again then, however often that takes.
+ * Installs the service worker again after the user cleared the site's data, however often that happens. Otherwise the
+ * host would answer `/v1`: the service worker of an open page is gone at once.
  */
 export function onControlLost(
   events: LifecycleEvents,

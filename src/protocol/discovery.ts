@@ -16,7 +16,7 @@ export interface NeedEngine {
 export type PageToServiceWorker =
   /** Take control of this page now (first visit, Shift+reload). */
   | { type: 'localtext:claim' }
-  /** Which protocol this service worker speaks. */
+  /** Asks which protocol this service worker speaks. */
   | { type: 'localtext:version' }
   /** Tells a waiting version to take over. While a request runs, the reply is the error `requests_running`. */
   | { type: 'localtext:skip-waiting' }
@@ -47,8 +47,9 @@ export interface LeaderExit {
 }
 
 /**
- * On this BroadcastChannel an asker calls the engine worker itself, where the page that leads does not pass its port on: a dialog is
- * open there, or a script keeps it busy. The conversation is then on the BroadcastChannel of the call's name, in place of a port.
+ * Name of the BroadcastChannel on which an asker calls the engine worker itself, where the leading page does not pass
+ * its port on: a dialog is open there, or a script keeps it busy. The BroadcastChannel of the call's name then stands
+ * in for a port.
  */
 export const callChannel = (scope: string): string => `${nameIn(scope)}:call`;
 export interface CallEngine {

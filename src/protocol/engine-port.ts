@@ -57,7 +57,7 @@ export type EngineMessage<K extends Kind = Kind> =
       /** Takes further ports with `ServePort`, past the page; absent on a port that came this way. */
       link?: MessagePort;
     }
-  /** Nothing has been generated yet, and why. */
+  /** Reports that nothing has been generated yet, and why. */
   | ({ type: 'waiting'; stage: WaitingStage } & StageFacts)
   | { type: 'event'; event: EventOf<K> }
   /** The job gives way to others: the asker asks again for the rest. */

@@ -92,7 +92,7 @@ export interface StoredVariant {
 /** Name of the file that describes a model among its exported files. */
 export const DESCRIPTION_FILE = 'localtext-model.json';
 
-/** Which files make a variant, for machines where nothing else can tell. */
+/** Files that make up a variant, for machines where nothing else can tell. */
 export interface ModelDescription {
   version: 1;
   variant: string;

@@ -66,7 +66,7 @@ export interface WorkerOptions {
   images?: ImageOptions;
 }
 
-/** Where images of chat messages may come from. */
+/** Origins that images of chat messages may come from. */
 export interface ImageOptions {
   /** Origins that images may be fetched from, beside the site's own: `https://images.example.com`. Default: none. */
   origins?: string[];
@@ -76,7 +76,10 @@ export interface ImageOptions {
 export interface DeviceLimits {
   /** Bytes that models may take in memory together; default: a share of what the device has. */
   memoryBytes?: number;
-  /** When the storage is full, the models that were not used for longest may be deleted. Default false: an error says so. */
+  /**
+   * Whether the models that were not used for longest may be deleted when the storage is full. Default false: an error
+   * says so.
+   */
   evict?: boolean;
   /** Whether a GPU is timed against WASM once, where both can embed. Default: `real-gpu`, not one in software. */
   probe?: 'real-gpu' | 'any-gpu' | 'off';
@@ -101,9 +104,7 @@ export interface LoadProgress {
    * `compile`: the browser compiles the engine's shaders for the GPU; `ready`: it answers.
    */
   phase: 'download' | 'prepare' | 'copy' | 'load' | 'compile' | 'ready';
-  /**
-   * Within the phase. Of `compile`: as large a share of `totalBytes` as has been compiled, where that is known, else 0.
-   */
+  /** Bytes within the phase. In `compile`, the compiled share of `totalBytes` where it is known, else 0. */
   loadedBytes: number;
   totalBytes: number;
   /** Speed of the download over its last seconds; absent until it is known. */
@@ -141,8 +142,8 @@ export interface ModelStatus {
   /** Why these weights, and why none before them; empty until they are chosen. */
   reasons?: VariantReason[];
   /**
-   * Where each of its weight files came from, by its path: the URL of the download, `disk`, `cross-origin-storage`, or
-   * `unknown` when an earlier version stored it. Absent until one is loaded.
+   * Source of each of its weight files, by path: the URL of the download, `disk`, `cross-origin-storage`, or `unknown`
+   * when an earlier version stored it. Absent until one is loaded.
    */
   files?: Record<string, string>;
   /** What its variants take of this device, by their names; not of servers. */

@@ -1,7 +1,7 @@
 import type { EngineStatus } from '../protocol/worker-control.ts';
 import type { ModelDetails } from '../api/service-dependencies.ts';
 
-/** Which variant answers for a model, and why; null if that is not known yet. */
+/** Describes which variant answers for a model, and why; null if that is not known yet. */
 export function describeModel(status: EngineStatus | null, id: string): ModelDetails | null {
   const model = status?.models.find((each) => each.id === id);
   const chosen = model?.reasons?.find((reason) => reason.chosen);

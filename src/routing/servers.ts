@@ -9,7 +9,7 @@ import {
 } from '../protocol/worker-control.ts';
 import { modelTargets, type Target } from './model-targets.ts';
 
-/** While no engine answers. */
+/** Status while no engine answers. */
 export const NO_ENGINE: EngineStatus = { epoch: '', deviceMemoryBytes: null, models: [] };
 
 /** The servers used so far and their health, for the life of this service worker or page. */

@@ -77,7 +77,7 @@ export async function handleV1(target: Requested): Promise<Response> {
   }
 }
 
-/** By the `CALL_HEADER` of a request. */
+/** Abort controllers by the `CALL_HEADER` of their request. */
 const aborts = new Map<string, AbortController>();
 
 function abortOf(id: string): AbortController {

@@ -33,7 +33,7 @@ class LeftOut extends Error {}
 /** Files of the site in one cache: all of them from the installation on, or each from its first use on. */
 export class SiteFiles {
   readonly #cache: string;
-  /** By URL. */
+  /** Files by URL. */
   readonly #files: ReadonlyMap<string, KeptFile>;
   #lost = false;
 
@@ -70,8 +70,8 @@ export class SiteFiles {
   }
 
   /**
-   * From the cache; otherwise from the network, and cached for the next time if it is the build's file. A request with
-   * the cache mode `reload` passes over what is stored: its use has failed.
+   * Answers from the cache; otherwise from the network, and caches the answer if it is the build's file. A request with
+   * the cache mode `reload` ignores what is stored: its use has failed.
    * @param url the file's, which is not the request's where a folder is asked for
    */
   async respond(request: Request, url = request.url): Promise<Response> {

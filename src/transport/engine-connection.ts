@@ -354,9 +354,9 @@ const CREDIT_STEP = CREDIT_WINDOW / 2;
 /** Failures of the engine itself: its worker reloads the model, or another variant of it, when it is asked again. */
 const ENGINE_DEATHS = new Set<ErrorCode | null>(['engine_crashed', 'device_lost']);
 
-/** What comes on an engine's port, for one reader. */
+/** Messages of an engine's port, for one reader. */
 class Answer<K extends Kind> {
-  /** Nothing follows what was read last. */
+  /** Set when nothing follows what was read last. */
   isWhole = false;
   /** How the engine ended before that. */
   end: EngineEnd | null = null;
@@ -414,7 +414,7 @@ class Answer<K extends Kind> {
     this.#pendingCredit = 0;
   }
 
-  /** At once, whether or not anybody reads. */
+  /** Aborts at once, whether or not anybody reads. */
   readonly #onAbort = (): void => {
     this.#engine.dismiss();
     this.#messages.fail(this.#signal.reason);

@@ -11,7 +11,7 @@ export interface SizedVariant extends Pick<VariantBase, 'engine' | 'contextLengt
 }
 
 export interface MemoryEstimate {
-  /** While it is loaded: weights, KV cache at the context length, saved prompt states, engine. */
+  /** Memory of a loaded variant: weights, KV cache at the context length, saved prompt states, engine. */
   memoryBytes: number;
   /** What saved states of earlier prompts take of it, at most. */
   promptStateBytes: number;

@@ -5,7 +5,7 @@ import { backend, type EngineRules, pooling, proportional, vectorLength } from '
 /** Embeddings by transformers.js on onnxruntime-web. */
 export interface TransformersVariant extends VariantBase {
   engine: 'transformers';
-  /** Where it runs; when not given: WASM, or the GPU once it has been measured to be faster, and right. */
+  /** Backend. Default: WASM, or the GPU once it has been measured to be faster, and right. */
   device?: 'wasm' | 'webgpu';
   /** Length of a vector. */
   dimensions: number;

@@ -4,7 +4,7 @@ import { backend, type EngineRules, proportional } from './engine-rules.ts';
 /** Speech to text by Whisper in ONNX: the encoder, and the decoder with its cache (`decoder_model_merged`). Experimental. */
 export interface WhisperVariant extends VariantBase {
   engine: 'whisper';
-  /** Where it runs. Default: WASM. */
+  /** Backend. Default: WASM. */
   device?: 'wasm' | 'webgpu';
 }
 

@@ -42,7 +42,7 @@ export function linkObject(
   const kernels = readObject(object);
   const firstOwn = kernels.functionImports.length;
   const originals = new Map<string, number>();
-  /** Where the object's functions are in the module. */
+  /** Indexes of the object's functions in the module. */
   const places = new Map<number, number>();
   for (const [replaced, name] of Object.entries(entries)) {
     const symbol = kernels.symbols.find((each) => !each.isImported && each.name === name);

@@ -14,7 +14,7 @@ import {
 
 /** A function or global of an object, as relocations refer to it. */
 export interface ObjectSymbol {
-  /** Among the object's functions or globals: imports first. */
+  /** Index among the object's functions or globals: imports first. */
   index: number;
   name: string;
   isImported: boolean;

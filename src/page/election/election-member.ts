@@ -6,7 +6,7 @@ import { leaderLock } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { EngineSettings, EngineWorker } from './engine-worker.ts';
 
-/** After a shorter life than this, the next worker is started only after a pause. */
+/** Lifetime of a worker below which the next one is started only after a pause. */
 const SHORT_LIFE_MS = 5000;
 /** How long a terminated worker may hold its lock. */
 const RELEASE_MS = 5000;

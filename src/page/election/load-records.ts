@@ -3,7 +3,7 @@ import { fatalLoadsKey, type LoadRecords, loadsKey } from '../../protocol/worker
 /** A device may have had little memory left by chance: a load that ended its tab is tried again after so long. */
 const MAX_AGE_MS = 30 * 24 * 3600 * 1000;
 
-/** When a tab ended with each load, in milliseconds since 1970, by the load's id. */
+/** Time at which a tab ended with each load, in milliseconds since 1970, by the load's id. */
 type Fatal = Record<string, number>;
 
 /**
@@ -54,7 +54,7 @@ function readFatal(scope: string): Fatal {
   return Object.fromEntries(entries.filter(([, at]) => Date.now() - at < MAX_AGE_MS));
 }
 
-/** Where the browser refuses storage, nothing is remembered. Each value was written by `write` alone. */
+/** Reads what `write` stored; null where the browser refuses storage. */
 function read<T>(key: string): T | null {
   try {
     return JSON.parse(localStorage.getItem(key) ?? 'null') as T | null;

@@ -13,7 +13,7 @@ export interface LocaltextState {
 export interface ModelState {
   /** `starting`: the engine has not reported yet. */
   readonly state: 'starting' | 'idle' | 'loading' | 'ready' | 'failed';
-  /** While it loads. */
+  /** Progress of a running load. */
   readonly progress: LoadProgress | null;
   /** What a load would still download; 0: all of it is stored. Null: unknown, or a server runs it. */
   readonly downloadBytes: number | null;
@@ -23,7 +23,7 @@ export interface ModelState {
   readonly error: Error | null;
 }
 
-/** Before anything has started: what a server renders. */
+/** State before anything has started: what a server renders. */
 export const INITIAL_STATE: LocaltextState = { localtext: null, status: null, error: null };
 export const INITIAL_MODEL: ModelState = {
   state: 'starting',

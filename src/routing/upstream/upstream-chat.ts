@@ -19,7 +19,7 @@ import type { UpstreamServer } from './upstream-server.ts';
 /** A server that is silent for longer counts as down, and the next variant answers. Also between two tokens. */
 const SILENCE_MS = 60_000;
 
-/** That a server may add to a prompt: its template, and a system message. */
+/** Tokens that a server may add to a prompt: its template, and a system message. */
 const MAX_TEMPLATE_TOKENS = 2048;
 const MAX_IMAGE_TOKENS = 16_384;
 /** Maximum tokens of thoughts that a server does not send, where the request has no limit. */

@@ -12,7 +12,7 @@ const MAX_DIMENSIONS = 65_536;
 /** A number as JSON, on a separate line. */
 const BYTES_PER_NUMBER = 48;
 const BYTES_PER_VECTOR = 1024;
-/** That a server may add to each input. */
+/** Tokens that a server may add to each input. */
 const HIDDEN_TOKENS = 64;
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
 

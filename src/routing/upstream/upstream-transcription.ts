@@ -8,7 +8,7 @@ import { readEvents } from './read-events.ts';
 import { brokeBound, cutShort } from './upstream-failures.ts';
 import { MAX_BODY_MS, runOnServer, SILENCE_MS } from './run-on-server.ts';
 
-/** Between two events of a stream. */
+/** Time between two events of a stream. */
 const MAX_PAUSE_MS = 60_000;
 /** Two hours of speech with the times of all words are some megabytes. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;

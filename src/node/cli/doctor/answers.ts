@@ -29,11 +29,11 @@ const MAX_TEXT_BYTES = 2_000_000;
 
 /** What a server answers, without the body. */
 export interface Answer {
-  /** After redirects. */
+  /** Address after redirects. */
   url: URL;
   status: number;
   headers: Headers;
-  /** Without parameters, lower case. */
+  /** Media type without parameters, lower case. */
   type: string;
   redirected: boolean;
 }

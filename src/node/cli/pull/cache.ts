@@ -70,8 +70,8 @@ const POLL_MS = 500;
 const ABANDONED_MS = 2_000;
 
 /**
- * Only one process at a time fills the cache: two would write into the same `.part` files. The lock is a file with the
- * holder's process id; one whose process is gone is taken over.
+ * Holds the lock of the cache during `work`: two processes would write into the same `.part` files. The lock is a file
+ * with the holder's process id; one whose process is gone is taken over.
  */
 export async function withPullLock<T>(
   folder: string,

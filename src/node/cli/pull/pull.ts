@@ -15,7 +15,7 @@ import { makeFolder, makeWritableFolder, naming } from '../../files.ts';
 
 export interface PullOptions extends WantedOptions {
   sources: Readonly<Record<string, FileSource>>;
-  /** Where files are kept for the next clone. */
+  /** Folder that keeps files for the next clone. */
   cache: string;
   progress: Progress;
 }

