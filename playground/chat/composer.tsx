@@ -33,7 +33,7 @@ export function Composer() {
     draft.value = text;
     draftPictures.value = pictures;
   };
-  /** At the cursor, with a space after the word before it. */
+  /** Inserts text at the cursor, with a space after the word before it. */
   const insert = (text: string): void => {
     const area = input.current;
     if (!area) return;

@@ -45,7 +45,7 @@ export async function allConversations(): Promise<Conversation[]> {
   return all.toReversed().flatMap((stored) => schema.safeParse(stored).data ?? []);
 }
 
-/** For the list alone, which is read again after each turn. */
+/** Heads of all conversations, for the list, which is read again after each turn. */
 export async function conversationHeads(): Promise<ConversationHead[]> {
   const all = await (await db()).getAllFromIndex('conversations', 'updatedAt');
   return all

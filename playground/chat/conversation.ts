@@ -17,7 +17,7 @@ interface TurnBase {
 
 export interface UserTurn extends TurnBase {
   role: 'user';
-  /** Before the words; turns of earlier versions have none. */
+  /** Pictures shown before the text; turns of earlier versions have none. */
   pictures?: Picture[] | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface Conversation {
   createdAt: number;
   updatedAt: number;
   turns: Record<string, Turn>;
-  /** Which child is shown, by parent (`''`: the first turn). */
+  /** Id of the child that is shown, by parent (`''`: the first turn). */
   chosen: Record<string, string>;
 }
 
@@ -80,7 +80,7 @@ export function siblings({ turns }: Conversation, { parent }: Turn): Turn[] {
     .toSorted((a, b) => a.createdAt - b.createdAt);
 }
 
-/** With `turn` added or replaced; a new one is shown. */
+/** Adds or replaces a turn; a new one is shown. */
 export function withTurn(conversation: Conversation, turn: Turn, show = true): Conversation {
   const first = turn.parent === null && turn.role === 'user' && Object.keys(conversation.turns).length === 0;
   return {

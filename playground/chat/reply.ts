@@ -15,7 +15,7 @@ export interface ReplyStats {
   cachedTokens: number | null;
   /** Tokens of all choices together. */
   completionTokens: number | null;
-  /** After the first token. */
+  /** Speed after the first token. */
   tokensPerSecond: number | null;
   fingerprint: string | null;
 }

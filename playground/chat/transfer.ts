@@ -17,7 +17,7 @@ const fileSchema = z.object({
   conversations: z.array(conversationSchema).check(z.maxLength(LIMITS.conversations)),
 });
 
-/** As many as a file may have, the newest first. @returns what came of it, for people. */
+/** Exports the newest conversations, as many as a file may have. @returns a message for people */
 export async function exportConversations(): Promise<string> {
   const all = await allConversations();
   const parts: Blob[] = [];
@@ -35,7 +35,7 @@ export async function exportConversations(): Promise<string> {
   return `${done} of ${all.length}, the newest: a file may have ${bytes(LIMITS.fileBytes)}.`;
 }
 
-/** With its pictures as `data:` URLs. */
+/** Serializes a conversation with its pictures as `data:` URLs. */
 async function toJson(conversation: Conversation): Promise<string> {
   const turns = await Promise.all(
     Object.entries(conversation.turns).map(async ([id, turn]) => {

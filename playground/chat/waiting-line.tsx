@@ -1,6 +1,6 @@
 import { downloads } from '../client/downloads.ts';
 
-/** Between the question and the first token. */
+/** Line shown between the question and the first token. */
 export function WaitingLine({ model }: { model: string }) {
   const phase = downloads.value[model]?.phase;
   const text = phase === undefined || phase === 'ready' ? 'Reading' : 'Waiting for the model to load';

@@ -19,7 +19,7 @@ const STARTERS = [
 /** Models whose weights take less know few facts. */
 const SMALL_BYTES = 500e6;
 
-/** Before the first word: what this is, what it costs to start, and a way in. */
+/** Introduction shown before the first message: what this is, what it costs to start, and how to begin. */
 export function Welcome() {
   const { model } = settings.value;
   const variant = chosenVariant(model);

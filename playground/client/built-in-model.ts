@@ -13,7 +13,7 @@ export const builtInReason = computed(() =>
 /** Progress of the browser's download, or why it failed; null: none was asked for. */
 export const builtInDownload = signal<{ share: number } | { error: string } | null>(null);
 
-/** To be called from a click: browsers allow it then alone. */
+/** Starts the browser's download. Browsers allow it only in the handler of a click. */
 export async function downloadBuiltIn(): Promise<void> {
   builtInDownload.value = { share: 0 };
   try {

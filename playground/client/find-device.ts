@@ -18,7 +18,7 @@ export interface DeviceFacts {
   /** Some browsers are isolated, and have none all the same. */
   sharedMemory: boolean;
   cores: number;
-  /** As the browser rounds it; null where it does not tell. */
+  /** Memory as the browser rounds it; null where it does not report it. */
   memoryGiB: number | null;
   storage: StorageState | null;
   serviceWorker: boolean;

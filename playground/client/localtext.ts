@@ -8,7 +8,7 @@ import { messageOf } from '../format.ts';
 
 declare global {
   interface Window {
-    /** For the console: the handle, or its promise while the page starts. */
+    /** Handle for the console, or its promise while the page starts. */
     localtext: Localtext | Promise<Localtext>;
   }
 }

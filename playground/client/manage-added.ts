@@ -54,7 +54,7 @@ async function tell(id: string, done: string, work: () => Promise<void>): Promis
 
 declare global {
   interface Window {
-    /** Not in every browser. */
+    /** Absent in some browsers. */
     showSaveFilePicker?(options: { suggestedName: string }): Promise<FileSystemFileHandle>;
   }
 }

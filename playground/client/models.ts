@@ -19,7 +19,7 @@ export const seeingModels = signal<string[]>([]);
 export const completionModels = signal<string[]>([]);
 export const modelsError = signal<string | null>(null);
 
-/** With a field that the client's types do not have. */
+/** Model with a field that the client's types lack. */
 type ServiceModel = Model & { capabilities?: string[] };
 
 export async function refreshModels(): Promise<void> {

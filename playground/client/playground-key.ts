@@ -7,7 +7,7 @@ export async function playgroundKey(): Promise<string> {
   return await (known ?? renewKey());
 }
 
-/** After a 401: the old key was revoked, has expired, or its store was cleared. */
+/** Issues a new key after a 401: the old key was revoked, has expired, or its store was cleared. */
 export async function renewKey(): Promise<string> {
   const renewed = handle.then(async ({ keys }) => (await keys.ensure({ label: 'Playground' })).key);
   known = renewed;

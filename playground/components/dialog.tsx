@@ -6,7 +6,7 @@ interface Props {
   title: string;
   onClose: () => void;
   children: ComponentChildren;
-  /** Along the edge of the window rather than in its middle. */
+  /** Places the dialog along the edge of the window instead of in its middle. */
   side?: boolean;
 }
 

@@ -6,7 +6,7 @@ interface Props {
   onClick: () => void;
   small?: boolean;
   disabled?: boolean;
-  /** For a button that opens and closes something. */
+  /** Whether what the button opens is open. */
   expanded?: boolean;
   pressed?: boolean;
 }

@@ -1,4 +1,4 @@
-/** Without a known end it runs; screen readers hear the figure when they ask for it. */
+/** Progress bar, animated where the end is unknown; screen readers read the figure on request. */
 export function ProgressBar({ label, value, max }: { label: string; value: number; max: number }) {
   const known = max > 0;
   const percent = known ? Math.min(100, (value / max) * 100) : 0;

@@ -1,5 +1,5 @@
 export interface Spot {
-  /** In pixels. */
+  /** Position in pixels. */
   x: number;
   y: number;
   text: string;

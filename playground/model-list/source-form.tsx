@@ -7,7 +7,7 @@ import { parseSource } from './parse-source.ts';
 
 const SHA256 = /^[0-9a-f]{64}$/i;
 
-/** Where a model comes from: this device, a repository of the model hub, or a URL. */
+/** Form for the source of a model: this device, a repository of the model hub, or a URL. */
 export function SourceForm() {
   const input = useRef<HTMLInputElement>(null);
   const sha256 = useSignal('');

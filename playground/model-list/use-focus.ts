@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 
-/** For what replaces the part of the page that had the focus. */
+/** Focuses an element that replaces the part of the page that had the focus. */
 export function useFocus<T extends HTMLElement>() {
   const element = useRef<T>(null);
   useEffect(() => element.current?.focus(), []);

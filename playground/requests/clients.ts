@@ -7,7 +7,7 @@ const ownId = signal<string | null>(null);
 /** Ids by page, in the order in which they were first seen. */
 const seen = new Map<string, string[]>();
 
-/** To be told of each entry as it comes. */
+/** Records the client of each new log entry. */
 export function noteClient({ id, client }: RequestLogEntry): void {
   if (!client) return;
   if (takeOwnRequest(id)) ownId.value = client.id;

@@ -10,7 +10,7 @@ export function statusText({ state, status }: RequestLogEntry): string {
   return String(status ?? '');
 }
 
-/** After the first token; null where nothing was decoded. */
+/** Decode speed after the first token; null where nothing was decoded. */
 export function tokensPerSecond({ completionTokens, firstTokenMs, totalMs }: RequestLogEntry): number | null {
   if (completionTokens === null || completionTokens < 2 || firstTokenMs === null || totalMs === null)
     return null;
@@ -33,6 +33,6 @@ export function figures(entry: RequestLogEntry): string[] {
   ];
 }
 
-/** Where an answer came from, by the fingerprint of its variant. */
+/** Describes where an answer was computed, by the fingerprint of its variant. */
 export const sideOf = (servedBy: string): string =>
   servedBy.endsWith('-upstream') ? 'from a server' : 'on this device';

@@ -1,5 +1,5 @@
 export interface Part {
-  /** In samples. */
+  /** Position in samples. */
   start: number;
   end: number;
 }

@@ -3,7 +3,7 @@ import { announce } from '../announce.ts';
 import { messageOf } from '../format.ts';
 import { decodeSound } from './decode-sound.ts';
 
-/** Then it stops by itself. */
+/** Length at which a recording stops by itself. */
 const MAX_MS = 10 * 60_000;
 /** Level at and below which the meter is empty, relative to full scale. */
 const MIN_DECIBELS = -60;

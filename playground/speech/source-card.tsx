@@ -9,7 +9,7 @@ import { problem, takeFile, takeRecording } from './speech-session.ts';
 import { clock } from './subtitles.ts';
 import { useEscape } from './use-escape.ts';
 
-/** Where sound comes from: a file, dropped or chosen, or the microphone. */
+/** Card for the source of sound: a file, dropped or chosen, or the microphone. */
 export function SourceCard() {
   const over = useSignal(false);
   const input = useRef<HTMLInputElement>(null);

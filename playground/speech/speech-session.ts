@@ -10,7 +10,7 @@ import { writeWav } from './wav.ts';
 
 export interface Sound {
   file: File;
-  /** For a player. */
+  /** URL for a player. */
   url: string;
   /** Null: this page does not decode it, and has no waveform of it. */
   samples: Float32Array | null;

@@ -10,14 +10,14 @@ import { cancel, doneSeconds, phase, segments, transcribe, type Sound } from './
 import { clock, renamed, toSrt, toText, type Segment } from './subtitles.ts';
 import { Waveform } from './waveform.tsx';
 
-/** While the file is read the waveform takes its room, so that the button below does not move under the pointer. */
+/** Empty samples: while the file is read, the waveform keeps its space and the button below does not move. */
 const NOT_READ = new Float32Array();
 
 /** A sound with its player, and what was said in it. */
 export function TranscriptCard({ sound: { file, url, samples } }: { sound: Sound }) {
   const audio = useRef<HTMLAudioElement>(null);
   const time = useSignal(0);
-  /** Where the segment ends that plays. */
+  /** End of the segment that plays, in seconds. */
   const stopAt = useRef(Infinity);
   const follow = (): void => {
     const player = audio.current;

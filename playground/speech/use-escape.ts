@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 
-/** While `active`, Escape does this and nothing else. */
+/** Handles Escape exclusively while `active`. */
 export function useEscape(active: boolean, act: () => void): void {
   useEffect(() => {
     if (!active) return;

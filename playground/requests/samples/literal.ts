@@ -1,6 +1,6 @@
 export type Body = Record<string, unknown>;
 
-/** As code: keys that are names need no quotes there. */
+/** Formats a value as code: keys that are names are unquoted. */
 export const literal = (value: unknown): string =>
   JSON.stringify(value, null, 2).replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, '$1$2:');
 
@@ -9,7 +9,7 @@ export const members = (options: Body): string => literal(defined(options)).slic
 
 export const indented = (code: string): string => code.replaceAll('\n', '\n  ');
 
-/** Without what was not given. */
+/** Omits null and undefined values. */
 export const defined = (options: Body): Body =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && value !== null));
 
