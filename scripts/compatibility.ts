@@ -147,7 +147,7 @@ so numbers are added in another order and rounded differently. Where two tokens 
 Measured with four prompts of 30 tokens: in turn 8 of 8 repeats were equal, four at once 8 of 12. \`system_fingerprint\` names weights and backend.
 `;
 
-/** Whose each name is. The type sees that no field is missing here. */
+/** Meaning and origin of each name. The type ensures that no field is missing. */
 const MODEL_FIELDS: Record<keyof Required<ModelFacts>, [what: string, origin: string]> = {
   context_length: [
     'tokens of prompt and reply together',

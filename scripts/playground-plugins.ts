@@ -17,7 +17,7 @@ export function publicFiles(weights: string): Plugin {
   };
 }
 
-/** Where the playground's visitors may fetch weights from, once they allow the model hub. */
+/** Origins from which the playground's visitors may fetch weights, once they allow the model hub. */
 const HUB = [
   'https://huggingface.co',
   'https://*.huggingface.co',
@@ -43,7 +43,7 @@ const BASELINE = {
   'trusted-types': ['localtext', 'dompurify'],
 };
 
-/** Only a header may have it. */
+/** Directive that only a header may have. */
 const FRAMES = { 'frame-ancestors': ["'self'"] };
 
 /** Vite's dev server puts styles into the page as elements, and tells of changes over a WebSocket. */

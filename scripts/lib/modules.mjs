@@ -12,7 +12,7 @@ const bundles = {
 };
 
 /**
- * After `buildNode()`.
+ * Builds the package's modules. Requires `buildNode()`.
  * @returns {Promise<string[]>} paths of all modules that went in
  */
 export async function buildModules() {

@@ -4,7 +4,7 @@ import { rolldown } from 'rolldown';
 import { build, defaultClientConditions } from 'vite';
 
 /**
- * After `buildModules()`.
+ * Builds the files for sites without a bundler. Requires `buildModules()`.
  * @returns {Promise<string[]>} paths of all modules that went in
  */
 export async function buildStatic() {
@@ -116,7 +116,7 @@ async function oneWebLlm() {
   };
 }
 
-/** Without a list of files to preload, Vite's wrapper of dynamic imports does nothing. */
+/** Disables Vite's wrapper of dynamic imports, which does nothing without a list of files to preload. */
 const plainImports = {
   name: 'plain-imports',
   enforce: 'pre',

@@ -22,7 +22,7 @@ export function describeMachine(browser: string): Machine {
   };
 }
 
-/** When and on what a row was measured, and what else the machine did. */
+/** Time and commit of a measurement, and the load of the machine. */
 export interface Circumstances {
   /** ISO 8601. */
   at: string;

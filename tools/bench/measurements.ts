@@ -25,7 +25,7 @@ const inPage =
   ({ page, rounds }) =>
     page.evaluate(([which, count]) => window.bench.measure(which, count), [name, rounds] as const);
 
-/** By the names that `npm run bench -- --row` takes. Each begins in a reloaded page. */
+/** Measurements by the names that `npm run bench -- --row` takes. Each begins in a reloaded page. */
 export const measurements: Record<string, Measurement> = {
   decode: inPage('decode'),
   'decode-plain': inPage('decodePlain'),

@@ -7,7 +7,7 @@ import { removeFolder, tempFolder } from '../../test/support/temp-folder.ts';
 
 const MEGABYTE = 1e6;
 
-/** In its own browser, closed again; the stored weights stay between. */
+/** Measures memory in a separate browser, which it closes; the stored weights stay. */
 export async function memory({ site, rounds }: Stage): Promise<Row> {
   if (process.platform !== 'linux') throw new Error('memory is measured on Linux alone');
   const profile = await tempFolder('bench');

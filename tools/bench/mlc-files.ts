@@ -15,12 +15,12 @@ const SMALL_FILE_MS = 120_000;
 
 /** A model's files, downloaded once: both engines then get the same bytes, from a server that both may ask. */
 export interface MlcFiles {
-  /** To be served: the model is in `resolve/main/`. */
+  /** Folder to serve: the model is in `resolve/main/`. */
   folder: string;
   /** The model's attention slides over its context, whose length is then its own. */
   slidingWindow: boolean;
   catalog(serverUrl: string): Catalog;
-  /** For web-llm itself. */
+  /** URLs for web-llm itself. */
   urls(serverUrl: string): MlcUrls;
 }
 

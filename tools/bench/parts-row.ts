@@ -2,7 +2,7 @@ import { EngineTap } from './engine-tap.ts';
 import type { Row } from './row.ts';
 import type { Stage } from './stage.ts';
 
-/** Where the time to a first token goes. */
+/** Measures the parts of the time to a first token. */
 export async function firstTokenParts({ page, rounds }: Stage): Promise<Row> {
   await page.evaluate(() => window.bench.calls.engineThreads());
   await page.evaluate(() => window.bench.calls.chatTimes());

@@ -24,7 +24,7 @@ const MEGABYTE = 1e6;
 interface Measured {
   /** CPU time of all the browser's processes for each token. */
   cpuMs: number;
-  /** From the server's token to the page's. */
+  /** Time from the server's token to the page's. */
   delayMs: number;
   megabytes: number;
 }

@@ -7,13 +7,13 @@ import { StaticSite } from '../../test/support/static-site.ts';
 /** What is compared runs on the processor: a GPU would be another run. */
 export const NO_GPU = ['--disable-blink-features=WebGPU'];
 
-/** Where rows are measured: one page of the built site, in its own browser. */
+/** Stage of the measured rows: one page of the built site, in its own browser. */
 export interface Stage {
   context: BrowserContext;
   page: Page;
   site: StaticSite;
   rounds: number;
-  /** For the row on a GPU; null: none was given. */
+  /** Model for the row on a GPU; null: none was given. */
   mlc: MlcUrls | null;
   /** Version of the browser. */
   version: string;

@@ -17,7 +17,7 @@ const CORS = {
   'access-control-expose-headers': 'content-length, content-range, etag',
 };
 
-/** In its own browser, which may use the GPU. */
+/** Measures in a separate browser, which may use the GPU. */
 export async function webLlm({ site, mlc, rounds }: Stage): Promise<Row[]> {
   if (mlc === null) throw new Error(`No model was given. ${WEB_LLM_HOW}`);
   return onGpu(site, WEB_LLM_HOW, (opened) => compare(opened, mlc, rounds));

@@ -7,7 +7,10 @@ import { join } from 'node:path';
 const VERSION = '0.17.1';
 const COMPILER = `ziglang==${VERSION} --hash=sha256:ea6cc5d87b033cf0aedfbc8f9549a908cae6c50ac31f1698188fa48a74524b54`;
 
-/** By the addresses' bits. Browsers that have 64-bit memories have relaxed SIMD, too (src/util/main-wasm.ts). */
+/**
+ * Compiler features by the width of addresses in bits. Browsers that have 64-bit memories have relaxed SIMD, too
+ * (src/util/main-wasm.ts).
+ */
 const FEATURES = new Map([
   [64, '+relaxed_simd'],
   [32, ''],

@@ -167,7 +167,7 @@ function attribute(name: string, value: Attribute): Field[] {
   return [[1, name], ...fields, [20, type]];
 }
 
-/** With the number of its type. */
+/** Encodes a value, with the number of its type. */
 function attributeValue(value: Attribute): [type: number, fields: Field[]] {
   if (typeof value === 'number') return [2, [[3, value]]];
   if ('float' in value) return [1, [[2, value]]];

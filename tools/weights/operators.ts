@@ -3,7 +3,7 @@ import { type GraphBuilder, MICROSOFT } from './graph-builder.ts';
 
 /** What a layer norm gives: to the products that follow, and to the sum around them. */
 interface NormalizedState {
-  /** As the products of this graph's weights want it. */
+  /** States in the form that the products of this graph's weights require. */
   forProducts: string;
   residual: string;
 }
@@ -122,8 +122,8 @@ export function pickColumns({ data, rows, columns }: Matrix, wanted: readonly nu
 }
 
 /**
- * By the number of a hidden dimension in which a model's states are far out, by what they are divided for the products.
- * Powers of two, so that nothing is lost by it.
+ * Divisors for the products, by the number of a hidden dimension in which a model's states are far out. Powers of two,
+ * so that nothing is lost by it.
  */
 export type OutlierChannels = Readonly<Record<number, number>>;
 
@@ -169,8 +169,8 @@ export class Int8Operators implements BertOperators {
   }
 
   /**
-   * In single steps, which take two fifths of the operator's time here. Its epsilon is left out: it separates states
-   * from 0 that no text has.
+   * Layer norm in single steps, which take two fifths of the operator's time here. Its epsilon is left out: it
+   * separates states from 0 that no text has.
    */
   layerNorm(input: string, name: string, output?: string): NormalizedState {
     const [gain, shift] = [this.#tensor(`${name}.weight`).data, this.#tensor(`${name}.bias`).data];

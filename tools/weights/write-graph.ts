@@ -6,7 +6,7 @@ import { readSafetensors, type SafetensorsTensor } from '../../src/model-files/g
 import type { OutlierChannels, Matrix } from './operators.ts';
 import { type BertConfig, bertGraph, bertInt8Graph } from './bert-graph.ts';
 
-/** Where the tensors of a safetensors file are. @throws FormatError */
+/** Positions of the tensors in a safetensors file. @throws FormatError */
 export async function tensorsOfFile(path: string): Promise<Map<string, SafetensorsTensor>> {
   const file = await open(path);
   try {

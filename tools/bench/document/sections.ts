@@ -35,7 +35,7 @@ export const table = (rows: Row[]): string => `## The rows
 ${HEAD}
 ${rows.map(line).join('\n')}`;
 
-/** Nothing where it was. */
+/** Note on what was not measured; empty where it was. */
 export const unmeasured = (webLlm: boolean): string =>
   webLlm
     ? ''
@@ -62,7 +62,7 @@ export function missed(named: { name: string; row: Row }[], bounds: Record<strin
 ${said.length > 0 ? said.join('\n') : 'No goal is missed.'}`;
 }
 
-/** Nothing where it was not measured. */
+/** Table of a row's parts; empty where they were not measured. */
 export function parts(row: Row | undefined): string {
   if (!row?.detail) return '';
   const lines = Object.entries(row.detail).map(([name, values]) => {

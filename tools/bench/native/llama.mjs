@@ -19,7 +19,7 @@ const promptOf = (text) =>
     true,
   );
 
-/** When each token came. */
+/** Times at which the tokens came. */
 async function timesOf(text, count) {
   await sequence.clearHistory();
   const times = [];

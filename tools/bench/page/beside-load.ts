@@ -27,7 +27,7 @@ export async function besideLoad(): Promise<{ alone: number; beside: number; loa
 export const perSecond = (times: number[]): number =>
   ((times.length - 1) * 1000) / ((times.at(-1) ?? 0) - (times[0] ?? 0));
 
-/** When each token of a reply came. */
+/** Times at which the tokens of a reply came. */
 export async function arrivals(
   client: OpenAI,
   tokens: number,

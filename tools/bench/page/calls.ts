@@ -44,7 +44,9 @@ export const calls = {
   speechRaw,
   speechBesideChat,
 
-  /** As the engine's worker sees it; null: there is none. A browser that has just started may offer its GPU late. */
+  /**
+   * GPU as the engine's worker sees it; null if there is none. A browser that has just started may offer its GPU late.
+   */
   async gpu(): Promise<Gpu | null> {
     for (let left = 10; left > 0; left--) {
       const { gpu } = await detectDevice();
@@ -54,7 +56,7 @@ export const calls = {
     return null;
   },
 
-  /** As what the chat model is loaded. */
+  /** Fingerprint of the loaded chat model. */
   async chatFingerprint(): Promise<string> {
     const { models } = await (await localtext()).status();
     return models.find(({ id }) => id === CHAT_MODEL)?.fingerprint ?? '';
@@ -86,7 +88,7 @@ export const calls = {
     return tokensPerSecond(await generateThroughV1(story, maxTokens));
   },
 
-  /** So many chats at once, each with its own text; tokens a second of all of them, with their prompts. */
+  /** Tokens a second of `chats` concurrent chats, each with its own text, prompts included. */
   async decodeTogether(chats: number, maxTokens: number): Promise<number> {
     const began = performance.now();
     const replies = await Promise.all(
@@ -107,7 +109,7 @@ export const calls = {
   firstTokenRaw: async (): Promise<number> => (await generateRaw(story, 2, 'ours')).firstTokenMs,
   firstTokenOurs: async (): Promise<number> => (await generateThroughV1(story, 2)).firstTokenMs,
 
-  /** When the call was made, and when its first token had come. */
+  /** Times of a call and of its first token. */
   async chatTimes(): Promise<{ began: number; first: number }> {
     await openai();
     const began = clock();
@@ -128,7 +130,7 @@ export const calls = {
   /** Begins a chat with a prompt of about 1,500 tokens. */
   beginLongPrompt: (salt: string): Promise<number> => begin([{ role: 'user', content: longText(230, salt) }]),
 
-  /** When it was aborted. */
+  /** Aborts the running chat. @returns when */
   async abort(): Promise<number> {
     const aborted = clock();
     running?.controller.abort();

@@ -31,7 +31,7 @@ export async function clientOf({ baseURL, keys }: Localtext): Promise<OpenAI> {
 
 export interface Generation {
   firstTokenMs: number;
-  /** From the first token to the last. */
+  /** Time from the first token to the last. */
   decodeMs: number;
   tokens: number;
   text: string;

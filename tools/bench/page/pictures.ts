@@ -7,7 +7,7 @@ import type OpenAI from 'openai';
 import { clientOf, timed } from './engines.ts';
 import { engineFileName } from '../../../src/engines/engine-file-name.ts';
 
-/** Where the weights are, `<url>/vision`, and the model's id. */
+/** Location of the weights, `<url>/vision`, and the model's id. */
 export interface VisionFiles {
   catalog: Catalog;
   url: string;
@@ -20,7 +20,7 @@ const TOKENS = 2;
 let ours: Promise<{ handle: Localtext; client: OpenAI }> | null = null;
 let raw: Promise<Wllama> | null = null;
 
-/** On what it runs. */
+/** Fingerprint of the loaded vision model. */
 export async function visionFingerprint({ catalog, model }: VisionFiles): Promise<string> {
   ours ??= (async () => {
     const handle = await start({ catalog });

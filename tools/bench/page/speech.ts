@@ -7,7 +7,7 @@ import { arrivals, perSecond } from './beside-load.ts';
 import { CHAT_MODEL, clientOf } from './engines.ts';
 import { engineFileName } from '../../../src/engines/engine-file-name.ts';
 
-/** Where the weights are, `<url>/whisper`, and the sound. */
+/** Location of the weights, `<url>/whisper`, and the sound. */
 export interface SpeechFiles {
   catalog: Catalog;
   url: string;

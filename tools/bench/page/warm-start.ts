@@ -3,7 +3,7 @@ import { loadRawChat, rawWeights } from './raw-chat.ts';
 
 const messages = [{ role: 'user' as const, content: 'Name a colour.' }];
 
-/** From a Blob to the first token, in milliseconds; then it is ended. */
+/** Milliseconds from a Blob to the first token of a raw engine, which is then ended. */
 export async function warmStartRaw(threads: number): Promise<number> {
   await rawWeights();
   const began = performance.now();
@@ -22,7 +22,7 @@ export async function warmStartRaw(threads: number): Promise<number> {
   return first - began;
 }
 
-/** When it was asked for, in milliseconds since 1970, and the time from then, with weights stored, to the first token. */
+/** Start of a request in milliseconds since 1970, and its time to the first token, with weights stored. */
 export async function warmStartOurs(): Promise<{ began: number; firstTokenMs: number }> {
   const client = await openai();
   const began = performance.now();

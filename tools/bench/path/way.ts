@@ -12,7 +12,7 @@ import { pullTestWeights } from '../../../test/support/pull-test-weights.ts';
 
 /** The files whose functions one streamed chat runs while everything is warm, and what each of its tokens passes. */
 export interface Way {
-  /** By thread, in order of their first call. */
+  /** Source files by thread, in order of their first call. */
   threads: { name: string; files: string[] }[];
   /** Async iterators that were asked for at least every second token: `<function> in <file>`. */
   iterators: string[];
@@ -26,7 +26,7 @@ interface Target {
   id: string;
   name: string;
   session: CDPSession;
-  /** By the id of the script. */
+  /** Scripts by their id. */
   scripts: Map<string, Script>;
 }
 
@@ -48,7 +48,7 @@ interface Ran {
   count: number;
 }
 
-/** In every thread: counts by function how often an async generator was asked for its next value. */
+/** Counts by function how often an async generator was asked for its next value. Runs in every thread. */
 const COUNT_ITERATORS = `(() => {
   const prototype = Object.getPrototypeOf(async function* () {}).prototype;
   const next = prototype.next;
@@ -310,7 +310,7 @@ async function markFirstCalls(target: Target, functions: Ran[]): Promise<void> {
   }
 }
 
-/** By file. */
+/** Time of the first call by file. */
 async function firstCalls({ session }: Target, functions: Ran[]): Promise<Map<string, number>> {
   const { result } = await session.send('Runtime.evaluate', {
     expression: '[...globalThis.pathFirst]',

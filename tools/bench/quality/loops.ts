@@ -10,7 +10,7 @@ import { openQuestions, quotations } from './open-questions.ts';
 import { questions } from './questions.ts';
 
 const MAX_TOKENS = 400;
-/** Of a plain question, as `run.ts` asks it. */
+/** Maximum tokens of a plain question's answer, as in `run.ts`. */
 const ANSWER_TOKENS = 24;
 const PARALLEL = 6;
 /** A reply loops if a run of this many tokens comes this often. */
@@ -43,7 +43,7 @@ export function loops(tokens: readonly number[], length = RUN_TOKENS, times = RU
   return false;
 }
 
-/** As many at once as the server answers: one that waits five minutes for its headers fails. */
+/** Runs as many at once as the server answers: one that waits five minutes for its headers fails. */
 async function inTurn<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const entries = items.entries();

@@ -53,7 +53,7 @@ const sums = [
   [4, 5],
 ] as const;
 
-/** In the words of people who try a chat for the first time. */
+/** Questions worded as people ask them who try a chat for the first time. */
 export const questions: readonly Question[] = [
   ...countries.map(([country, city]): Question => [
     `What is the capital of ${country}?`,

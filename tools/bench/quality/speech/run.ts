@@ -15,7 +15,7 @@ import { matchWords, type SpokenWord } from './match-words.ts';
 interface Clip {
   seconds: number;
   said: string;
-  /** By faster-whisper, as `words`. */
+  /** Text that faster-whisper heard, as `words`. */
   heard: string;
   words: SpokenWord[];
 }
