@@ -1,3 +1,4 @@
+import { literal } from '../util/gbnf.ts';
 import { complement, intersection, type Ranges } from './code-points.ts';
 import { type AutomatonState, TooCostlyError } from './language.ts';
 
@@ -138,14 +139,6 @@ function printed(items: readonly Item[], productive: ReadonlySet<Rule>): string 
       return `${nameOf(item.rule)}{${item.min},${item.max === Infinity ? '' : item.max}}`;
     })
     .join(' ');
-}
-
-/** A text as a terminal. */
-export function literal(text: string): string {
-  return `"${text
-    .replaceAll(/[\\"]/g, String.raw`\$&`)
-    .replaceAll('\n', String.raw`\n`)
-    .replaceAll('\r', String.raw`\r`)}"`;
 }
 
 const CONTROLS: Ranges = [0, 0x1f];

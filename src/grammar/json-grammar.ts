@@ -1,5 +1,6 @@
 import type { ArrayForm, Form, NumberForm, ObjectForm, Schema, StringForm } from './alternatives.ts';
-import { ANY_NUMBER, CHARACTER, Grammar, literal, type Rule, WS } from './grammar.ts';
+import { literal } from '../util/gbnf.ts';
+import { ANY_NUMBER, CHARACTER, Grammar, type Rule, WS } from './grammar.ts';
 import type { Language, Languages } from './language.ts';
 import { numberLanguage } from './numbers.ts';
 import type { SchemaContext, SchemaForms } from './schema-forms.ts';

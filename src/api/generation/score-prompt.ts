@@ -1,5 +1,6 @@
 import { invalidField, requestError, ServiceError, unsupported } from '../../errors/service-error.ts';
 import type { ChatJob, TokenLogprob } from '../../jobs/chat.ts';
+import { literalCharacter, tokenTerminal } from '../../util/gbnf.ts';
 import type { ReplyEvent } from '../reply-parts.ts';
 import type { EngineEvent } from '../service-dependencies.ts';
 
@@ -92,20 +93,13 @@ function withoutSpace(part: Part, input: ChatJob['input']): Part {
 }
 
 function elementsOf(input: ChatJob['input']): string[] {
-  if ('tokens' in input) return input.tokens.map((id) => `<[${id}]>`);
+  if ('tokens' in input) return input.tokens.map(tokenTerminal);
   if (!('prompt' in input)) return [];
   if (input.prompt.length > MAX_CHARACTERS) {
     const rule = `may have ${MAX_CHARACTERS} characters with \`echo\` and \`logprobs\`, and has ${input.prompt.length}`;
     throw invalidField('prompt', rule);
   }
-  return Array.from(input.prompt, escaped);
-}
-
-/** Escapes a character for a literal in llama.cpp's grammars. */
-function escaped(character: string): string {
-  const code = character.codePointAt(0) ?? 0;
-  if (character === '"' || character === '\\') return `\\${character}`;
-  return code < 0x20 || code === 0x7f ? `\\x${code.toString(16).padStart(2, '0')}` : character;
+  return Array.from(input.prompt, literalCharacter);
 }
 
 const encoder = new TextEncoder();

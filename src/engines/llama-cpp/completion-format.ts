@@ -92,9 +92,9 @@ export interface Chunk {
     finish_reason?: string | null;
     logprobs?: { content?: RawLogprob[] | null } | null;
   }[];
-  /** In the last one of a request with `verbose`. */
+  /** Settings as the server read them: in a request's last chunk, with `verbose`. */
   __verbose?: { generation_settings?: { logit_bias?: { bias: number; token: number }[] } };
-  /** Of an embedding. */
+  /** Answer to an embedding request. */
   data?: { embedding: number[] }[];
   usage?: { prompt_tokens: number };
   timings?: {
@@ -113,7 +113,7 @@ export interface RawLogprob {
   logprob: number;
   bytes?: number[] | null;
   top_logprobs?: RawLogprob[];
-  /** In place of `top_logprobs`, after the sampler. */
+  /** Probabilities after the sampler; replaces `top_logprobs`. */
   top_probs?: { token: string; prob: number; bytes?: number[] | null }[];
 }
 

@@ -1,3 +1,4 @@
+import { literal } from '../../util/gbnf.ts';
 import type { LabelScores } from '../engine.ts';
 import type { Chunk, LlamaTimings } from './completion-format.ts';
 
@@ -108,7 +109,7 @@ function branch({ at, members }: Group, tokens: readonly Top[]): (Group & { logp
 
 const restOf = (bytes: Uint8Array, at: number): string => decoder.decode(bytes.subarray(at)) || END;
 
-/** Where labels part, or the word in which they part begins; not before `at`. */
+/** Finds the byte where labels part, or where the word in which they part begins; not before `at`. */
 function nextStart(members: readonly Label[], at: number): number {
   const [{ bytes } = { bytes: new Uint8Array() }, ...others] = members;
   let shared = Math.min(bytes.length, ...others.map((other) => sharedBytes(bytes, other.bytes)));
@@ -206,13 +207,3 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Continuation bytes of UTF-8. */
 const isInside = (byte = 0): boolean => (byte & 0xc0) === 0x80;
-
-/** A text as a literal of llama.cpp's grammars. */
-function literal(text: string): string {
-  const escaped = Array.from(text, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    if (character === '"' || character === '\\') return `\\${character}`;
-    return code < 0x20 || code === 0x7f ? `\\x${code.toString(16).padStart(2, '0')}` : character;
-  });
-  return `"${escaped.join('')}"`;
-}

@@ -1,10 +1,16 @@
 import type { Wllama } from '@wllama/wllama';
 
 import { engineCrashed } from '../../errors/engine-errors.ts';
-import { requestError, serverError, ServiceError, unsupported } from '../../errors/service-error.ts';
+import { requestError, ServiceError, unsupported } from '../../errors/service-error.ts';
 import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
 import { Mutex } from '../../util/async.ts';
-import { MAX_CHARACTERS } from '../prompt/prompt-bounds.ts';
+import {
+  inputTooLong,
+  isVector,
+  notAVector,
+  refuseOversizedInput,
+  vectorLength,
+} from '../embedding-rules.ts';
 import type { Engine } from '../engine.ts';
 import { outOfMemory } from '../out-of-memory.ts';
 import type { Chunk } from './completion-format.ts';
@@ -54,17 +60,11 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     signal.throwIfAborted();
     const began = performance.now();
     onPrefill?.();
-    const length = this.#checkDimensions(dimensions);
+    const { contextLength, ...own } = this.#options;
+    const length = vectorLength(dimensions, own.dimensions, own.minDimensions);
     if ('tokens' in input)
       throw unsupported('input', 'must be text for this model: it cannot take token ids');
-    const { contextLength } = this.#options;
-    for (const [index, text] of input.texts.entries())
-      if (text.length > contextLength * MAX_CHARACTERS)
-        throw tooLong(
-          index,
-          `${text.length} characters, more than ${MAX_CHARACTERS} for each`,
-          contextLength,
-        );
+    for (const [index, text] of input.texts.entries()) refuseOversizedInput(text, index, contextLength);
     const vectors: Vector[] = [];
     let promptTokens = 0;
     for (const [index, text] of input.texts.entries()) {
@@ -103,30 +103,15 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     }
     const vector = Float32Array.from(chunk?.data?.[0]?.embedding ?? []);
     const { dimensions } = this.#options;
-    if (vector.length !== dimensions || !vector.every((value) => Number.isFinite(value))) {
-      const message = `The model gave something else than a vector of ${dimensions} finite numbers. Its file may be damaged: use another model.`;
-      throw serverError('engine_failed', message);
-    }
+    if (!isVector(vector, dimensions)) throw notAVector(dimensions);
     return { vector, tokens: chunk?.usage?.prompt_tokens ?? 0 };
-  }
-
-  /** @returns the length of the answer's vectors. @throws ServiceError 400 */
-  #checkDimensions(asked: number | undefined): number {
-    const { dimensions, minDimensions = dimensions } = this.#options;
-    if (asked === undefined) return dimensions;
-    if (asked >= minDimensions && asked <= dimensions) return asked;
-    const allowed =
-      minDimensions === dimensions
-        ? `omitted or ${dimensions}: this model's vectors cannot be shortened`
-        : `between ${minDimensions} and ${dimensions} for this model`;
-    throw requestError(400, `\`dimensions\` must be ${allowed}.`, 'unsupported_value', 'dimensions');
   }
 
   #translate(error: unknown, index: number): ServiceError {
     if (error instanceof RequestRejectedError) {
       const { promptTokens } = error;
       if (promptTokens !== undefined)
-        return tooLong(index, String(promptTokens), this.#options.contextLength);
+        return inputTooLong(index, String(promptTokens), this.#options.contextLength);
       const message = `The model's vocabulary has no tokens for some characters of input[${index}]. Leave them out, or choose another model.`;
       return requestError(400, message, 'invalid_value', `input[${index}]`);
     }
@@ -143,13 +128,4 @@ export class LlamaEmbedder implements Engine<'embedding'> {
 function normalized(vector: Vector): Vector {
   const norm = Math.hypot(...vector);
   return norm === 0 ? vector : vector.map((value) => value / norm);
-}
-
-function tooLong(index: number, length: string, contextLength: number): ServiceError {
-  return requestError(
-    400,
-    `This model's context holds ${contextLength} tokens, and input[${index}] has ${length}. Split or shorten it.`,
-    'context_length_exceeded',
-    `input[${index}]`,
-  );
 }

@@ -6,6 +6,7 @@ import { requestError, serverError, ServiceError, unsupported } from '../../erro
 import { type ChatEvent, type ChatImage, type ChatJob, imagesOf } from '../../jobs/chat.ts';
 import type { Sampling } from '../../jobs/sampling.ts';
 import { Channel } from '../../util/async.ts';
+import { tokenTerminal } from '../../util/gbnf.ts';
 import type { ModelImage } from '../../images/draw-image.ts';
 import { refuseOversized, refuseOversizedText } from '../prompt/prompt-bounds.ts';
 import type { PromptRenderer } from '../template/prompt-renderer.ts';
@@ -162,10 +163,7 @@ export class WllamaEngine implements Engine<'chat'> {
     };
     await this.#scheduler.run(tokensRequest(text), read, signal);
     if (ids.length <= from) throw new RequestRejectedError('the tokens of a text were not told');
-    const gbnf = `root ::= ${ids
-      .slice(from)
-      .map((id) => `<[${id}]>`)
-      .join(' ')}`;
+    const gbnf = `root ::= ${ids.slice(from).map(tokenTerminal).join(' ')}`;
     return { ...job, constraint: { kind: 'grammar', gbnf } };
   }
 

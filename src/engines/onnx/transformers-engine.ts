@@ -2,9 +2,15 @@ import type { TransformersVariant } from '../../catalog/catalog.ts';
 import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
 import type { Engine } from '../engine.ts';
 import { engineCrashed } from '../../errors/engine-errors.ts';
-import { requestError, serverError, ServiceError } from '../../errors/service-error.ts';
+import { requestError, ServiceError } from '../../errors/service-error.ts';
 import { withTimeout } from '../../util/async.ts';
-import { MAX_CHARACTERS } from '../prompt/prompt-bounds.ts';
+import {
+  inputTooLong,
+  isVector,
+  notAVector,
+  refuseOversizedInput,
+  vectorLength,
+} from '../embedding-rules.ts';
 import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 
 /**
@@ -123,7 +129,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     signal.throwIfAborted();
     const began = performance.now();
     onPrefill?.();
-    this.#checkDimensions(job.dimensions);
+    vectorLength(job.dimensions, this.#variant.dimensions);
     const sequences = await this.#sequences(job, signal);
     const promptTokens = sequences.reduce((sum, { length }) => sum + length, 0);
     const vectors = await this.#enqueue(sequences, signal);
@@ -187,12 +193,13 @@ export class TransformersEngine implements Engine<'embedding'> {
 
   async #runBatch(batch: Item[]): Promise<void> {
     this.#batch = batch;
+    const { dimensions } = this.#variant;
     try {
       const vectors = await this.#embedder.run(batch.map(({ ids }) => ids));
       batch.forEach(({ request, index }, row) => {
         const vector = vectors[row];
         if (!vector) throw new Error('the model gave fewer vectors than it was given texts');
-        if (!this.#isSound(vector)) return request.reject(notAVector(this.#variant));
+        if (!isVector(vector, dimensions)) return request.reject(notAVector(dimensions));
         request.vectors[index] = vector;
         if (--request.left === 0) request.resolve();
       });
@@ -206,11 +213,6 @@ export class TransformersEngine implements Engine<'embedding'> {
       clearTimeout(this.#abandoned);
       this.#abandoned = undefined;
     }
-  }
-
-  /** What the graph of a hostile model computes may be anything. */
-  #isSound(vector: Vector): boolean {
-    return vector.length === this.#variant.dimensions && vector.every((value) => Number.isFinite(value));
   }
 
   #endAbandoned(): void {
@@ -228,15 +230,9 @@ export class TransformersEngine implements Engine<'embedding'> {
     const sequences: number[][] = [];
     let since = performance.now();
     for (const [index, given] of ('texts' in input ? input.texts : input.tokens).entries()) {
-      if (given.length > contextLength * MAX_CHARACTERS) {
-        throw tooLong(
-          index,
-          `${given.length} characters, more than ${MAX_CHARACTERS} for each`,
-          contextLength,
-        );
-      }
+      refuseOversizedInput(given, index, contextLength);
       const ids = typeof given === 'string' ? this.#embedder.tokenize(given) : this.#wrap(given, index);
-      if (ids.length > contextLength) throw tooLong(index, String(ids.length), contextLength);
+      if (ids.length > contextLength) throw inputTooLong(index, String(ids.length), contextLength);
       sequences.push(ids);
       if (performance.now() - since < TOKENIZE_MS) continue;
       await yieldToEventLoop();
@@ -256,30 +252,4 @@ export class TransformersEngine implements Engine<'embedding'> {
       `input[${index}]`,
     );
   }
-
-  #checkDimensions(asked: number | undefined): void {
-    const { dimensions } = this.#variant;
-    if (asked === undefined || asked === dimensions) return;
-    throw requestError(
-      400,
-      `\`dimensions\` must be omitted or ${dimensions}: this model's vectors cannot be shortened.`,
-      'unsupported_value',
-      'dimensions',
-    );
-  }
-}
-
-const notAVector = ({ dimensions }: EmbeddingFacts): ServiceError =>
-  serverError(
-    'engine_failed',
-    `The model gave something else than a vector of ${dimensions} finite numbers. Its graph may be damaged: use another model.`,
-  );
-
-function tooLong(index: number, length: string, contextLength: number): ServiceError {
-  return requestError(
-    400,
-    `This model's context holds ${contextLength} tokens, and input[${index}] has ${length}. Split or shorten it.`,
-    'context_length_exceeded',
-    `input[${index}]`,
-  );
 }

@@ -4,7 +4,8 @@
  * request would fail all.
  *
  * @remarks
- * - Relies on: the actions `completion`, `embedding`, `get_result` and `cancel`; the texts of errors and of llama.cpp's log below.
+ * - Relies on: the actions `completion`, `embedding`, `get_result` and `cancel`; the texts of errors and of llama.cpp's log below;
+ *   a request with `verbose` tells its settings in `__verbose`, with `logit_bias` as token ids.
  * - Read in: @wllama/wllama 3.8.1 (llama.cpp b11364), `cpp/wllama-context.h`; Chromium 156, Firefox 153, WebKitGTK 2.50.
  * - Notices: test/browser/llama-calls.test.ts, in a real server.
  * - Then: a request that the server refuses is taken for its end, and the engine is loaded again.
