@@ -152,7 +152,7 @@ test('a GGUF of the user answers in every tab, offline and after a restart, unti
   }
 });
 
-/** Nothing of it stays. */
+/** Removes a model, and checks that nothing of it stays. */
 async function remove(page: Page, key: string, id: string): Promise<void> {
   expect((await storedNames(page)).some((name) => WEIGHTS.test(name))).toBe(true);
   await page.evaluate(async (target) => (await window.localtext).models.remove(target), id);

@@ -29,7 +29,7 @@ declare global {
   }
 }
 
-/** In the page: one streamed chat. */
+/** Defines `ask` in the page: one streamed chat. */
 function defineAsk(id: string): void {
   window.ask = async (apiKey, more = {}) => {
     const stream = await window.client(apiKey).chat.completions.create({

@@ -38,7 +38,7 @@ interface Parameters {
 }
 
 interface Outcome {
-  /** By choice. */
+  /** Text of each choice. */
   texts: string[];
   finishReasons: (string | null)[];
   /** Tokens of the prompt, of the completion, and together. */

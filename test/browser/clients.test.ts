@@ -27,7 +27,7 @@ afterAll(async () => {
   await site.stop();
 });
 
-/** Of the schema that all flows ask for. */
+/** Arguments in the schema that all flows ask for. */
 const light = {
   mode: expect.stringMatching(/^(on|off)$/) as string,
   room: expect.stringMatching(/^(kitchen|hall)$/) as string,

@@ -10,7 +10,7 @@ import { openPage } from '../support/open-page.ts';
 import { smallChat } from '../support/small-chat.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 
-/** As many as the engine has slots. */
+/** Concurrent cases, as many as the engine has slots. */
 const AT_ONCE = 4;
 
 /** Keys by the names that the cases have for them. */

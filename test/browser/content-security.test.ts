@@ -11,7 +11,7 @@ const REPORTS = '/csp-report';
 const FOUR_PROCESSORS =
   "Object.defineProperty(Object.getPrototypeOf(navigator), 'hardwareConcurrency', { get: () => 4 });";
 let context: BrowserContext;
-/** As the playground's servers send it. */
+/** Policy as the playground's servers send it. */
 let strict: string;
 
 beforeAll(async () => {

@@ -96,7 +96,7 @@ interface Seen {
   requests: number;
 }
 
-/** With the client as it comes, which tries again where it thinks that this helps. */
+/** Runs a request with the client's default retries. */
 const failure = (
   endpoint: 'chat' | 'completions' | 'responses' | 'embeddings',
   body: Record<string, unknown>,

@@ -31,7 +31,7 @@ function counting(at: number, count: bigint): Buffer<ArrayBuffer> {
 
 interface Case {
   bytes: Buffer<ArrayBuffer>;
-  /** Of a sparse file. */
+  /** Size of a sparse file. */
   size?: number;
   code: string;
   says: RegExp;

@@ -45,7 +45,7 @@ afterAll(async () => {
   await slow.stop();
 });
 
-/** Of all models. There are none until the engine of the reloaded page has reported its status. */
+/** Reasons of all models. There are none until the engine of the reloaded page has reported its status. */
 async function variantReasons(): Promise<VariantReason[]> {
   let reasons: VariantReason[] = [];
   await expect

@@ -94,7 +94,7 @@ test('on a full storage a page starts, keys that cannot be saved are a named err
 
 const CLEARED_WITHIN_MS = 10_000;
 
-/** Then no storage of the browser answers a page of the site, not even `estimate()`, and a reload does not help. */
+/** Whether no storage of the browser answers a page of the site, not even `estimate()`. A reload does not help then. */
 const storageHangs = async (): Promise<boolean> =>
   (await withTimeout(
     page.evaluate(() => navigator.storage.estimate()),

@@ -22,7 +22,7 @@ let profile: string;
 let context: BrowserContext;
 let page: Page;
 let key: string;
-/** Of `sentences.ogg`. */
+/** Text of `sentences.ogg`. */
 let wholeText: string | undefined;
 
 const open = (url = siteUrl) => {

@@ -23,7 +23,7 @@ const shared = defaultCatalog.models.flatMap(({ variants }) => variants).find(({
 if (!shared) throw new Error(`the default catalog has no ${SHARED}`);
 
 const ownBytes = (app: App): string => `The file of app ${app}.`;
-/** At the same path in both apps, with other bytes. */
+/** Variant at the same path in both apps, with other bytes. */
 const own = (app: App): Variant => ({
   engine: 'wllama',
   name: 'own',

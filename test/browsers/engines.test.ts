@@ -16,7 +16,7 @@ const OWN_PATH = '/mine.gguf';
 /** Their similarities, as the model's authors publish them. */
 const PUBLISHED = [0.666, 0.1046, 0.1411];
 
-/** Of the first browser; the others are compared with it. */
+/** Results of the first browser; the others are compared with them. */
 let firstText: string | null = null;
 let firstVectors: number[][] | null = null;
 let firstShares: number[] | null = null;

@@ -7,7 +7,7 @@ import type { Browser } from './support/driver.ts';
 import { SiteTab } from './support/site-tab.ts';
 
 let model: Awaited<ReturnType<typeof visionModel>>;
-/** Of the first browser; the others are compared with it. */
+/** Replies of the first browser; the others are compared with them. */
 let firstReplies: string[] | null = null;
 
 beforeAll(async () => {

@@ -168,7 +168,7 @@ describe.each(selectedBrowsers())('$name', ({ name, launch }) => {
     },
   );
 
-  /** As sign-in libraries do: an empty window first, as it must be opened in the click. */
+  /** Button as in sign-in libraries. Some open an empty window first, as it must be opened in the click. */
   const button = (how: 'at once' | 'empty first'): string =>
     how === 'at once'
       ? `<button onclick="open('${other.url}/sign-in.html', 'popup', 'width=300,height=300')">Sign in</button>`

@@ -27,7 +27,7 @@ export interface Figures {
   endings: Record<string, number>;
   events: Record<string, number>;
   longestRequestMs: number;
-  /** From the end of a round's last request. */
+  /** Time from the end of a round's last request. */
   longestUntilFreeMs: number;
 }
 

@@ -24,8 +24,8 @@ const ask = (content: string, extra: Partial<Body> = {}): Body => ({
 const only = (word: string) => ({ type: 'string', enum: [word] });
 
 /**
- * By name. The model is sure of each token (by 1 in log probability and more, on each WASM): it says the same whatever else
- * is in its batch, which shifts log probabilities by 0.2.
+ * Requests by name. The model is sure of each token (by 1 in log probability and more, on each WASM): it says the same
+ * whatever else is in its batch, which shifts log probabilities by 0.2.
  */
 export const REQUESTS = {
   streamed: again('Count in words.'),

@@ -22,7 +22,7 @@ export interface CaseRequest {
   body?: string | number[] | FilledBody;
 }
 
-/** As many times this byte. */
+/** Body of one byte, repeated. */
 export interface FilledBody {
   byte: number;
   length: number;
@@ -33,7 +33,7 @@ export interface Answer {
   /** Names in lower case. */
   headers: Record<string, string>;
   text: string;
-  /** Of the request, so that a fact can compare. */
+  /** Request that was sent, so that a fact can compare. */
   sent: CaseRequest;
 }
 

@@ -15,7 +15,7 @@ import { toPlainRequest, toRequestInit } from './plain-request.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** On the wire a stream of chunks, and what the client adds by itself, are distinguished from its own types. */
+/** Types of answers. A stream's chunks on the wire, and what the client adds by itself, differ from its own types. */
 const TYPES: [path: RegExp, whole: string, event: string | null][] = [
   [/^\/v1\/chat\/completions$/, 'Chat', 'OpenAI.ChatCompletionChunk & Fingerprint'],
   [/^\/v1\/responses$/, 'Whole<OpenAI.Responses.Response>', 'Wire<OpenAI.Responses.ResponseStreamEvent>'],
@@ -26,7 +26,7 @@ const TYPES: [path: RegExp, whole: string, event: string | null][] = [
 ];
 
 const PREAMBLE = `import type OpenAI from 'openai';
-/** Not OpenAI's: docs/compatibility.md. */
+/** Fields that OpenAI lacks: docs/compatibility.md. */
 type ModelFacts = { capabilities: string[] };
 /** Optional in the client's types, and part of every answer. */
 type Fingerprint = { system_fingerprint: string };

@@ -19,7 +19,7 @@ export function toPlainRequest(request: CaseRequest, keys: Record<string, string
   return { path, method: request.method ?? (body === null ? 'GET' : 'POST'), headers, body };
 }
 
-/** For `fetch`. Self-contained: a page is given its source. */
+/** Options for `fetch`. Self-contained: a page is given its source. */
 export function toRequestInit({ method, headers, body }: Omit<PlainRequest, 'path'>): RequestInit {
   const init: RequestInit = { method, headers };
   if (body === null) return init;

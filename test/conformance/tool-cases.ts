@@ -86,7 +86,7 @@ const allowed = (...those: unknown[]) => ({
 
 const result = { role: 'tool', tool_call_id: 'call_1', content: 'The light is on.' };
 
-/** As requests were written before there were `tools`. */
+/** Functions as requests had them before there were `tools`. */
 const functions = [{ name: 'light', description: 'Switches the light.', parameters }];
 const legacyCall = {
   role: 'assistant',

@@ -15,7 +15,7 @@ import { run } from './support/workspace.ts';
 const examples = inject('examples');
 const browser = browserOfFile();
 
-/** Beside the examples, so that their packages are found. */
+/** Makes a folder beside the examples, so that their packages are found. */
 async function workFolder(): Promise<string> {
   const folder = await mkdtemp(join(examples, 'built-'));
   onTestFinished(() => rm(folder, { recursive: true }));

@@ -10,7 +10,7 @@ import { linkModels } from './support/models.ts';
 import { startVite } from './support/vite-server.ts';
 import { run } from './support/workspace.ts';
 
-/** Of 24 mails. The weights sort 23. */
+/** Minimum of 24 mails. The weights sort 23. */
 const LEAST_RIGHT = 21;
 
 test('sorted-inbox: most mails are sorted as they are labelled, also without the server', async () => {

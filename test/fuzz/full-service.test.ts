@@ -14,7 +14,7 @@ const LANES = 4;
 const BATCH = 50;
 const WATCH_MS = 100;
 const QUIET_MS = 3000;
-/** On top of what they take while nothing runs. Here the engine's threads keep all processors, too. */
+/** Limit beyond the delay while nothing runs. Here the engine's threads keep all processors, too. */
 const MAX_DELAY_MS = 1000;
 
 let context: BrowserContext;

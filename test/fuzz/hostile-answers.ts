@@ -13,7 +13,7 @@ function open(response: ServerResponse, status = 200): void {
   response.writeHead(status, { 'content-type': status === 200 ? 'text/event-stream' : 'application/json' });
 }
 
-/** As fast as the client reads, until it leaves or that many bytes are sent. */
+/** Sends as fast as the client reads, until it leaves or `most` bytes are sent. */
 function pour(response: ServerResponse, block: string, most = Number.POSITIVE_INFINITY): void {
   let sent = 0;
   const push = (): void => {
@@ -158,7 +158,7 @@ const spoken = (text: unknown): string => event({ type: 'transcript.text.delta',
 const transcript = (more: object): Answer => failing(200, JSON.stringify({ text: 'a', ...more }));
 const segment = { start: 0, end: 1, text: 'a' };
 
-/** Without what sends nothing of use for a minute, which unit tests hold. */
+/** Answers to transcriptions. Those that send nothing of use for a minute are in unit tests. */
 export const SPEECH_ANSWERS: Record<string, Answer> = {
   'a transcript': transcript({ segments: [segment] }),
   'a spoken stream': stream(spoken('a'), event({ type: 'transcript.text.done', text: 'a' })),

@@ -118,7 +118,7 @@ function wav(
   return bytes;
 }
 
-/** Nothing to hear, so that no model computes for it. */
+/** Silent sound, so that no model computes for it. */
 const silence = wav(1600, {});
 const model = field('model', SPEECH_MODEL);
 

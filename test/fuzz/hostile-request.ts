@@ -114,7 +114,7 @@ const TYPES = [
   'a',
   '*/*',
 ];
-/** Nothing that is there: what is imported or deleted would be missing in the rest of the run. */
+/** Commands on names that do not exist: what is imported or deleted would be missing in the rest of the run. */
 const COMMANDS = [
   '{"type":"list"}',
   '{"type":"delete","target":"none"}',

@@ -86,7 +86,7 @@ afterAll(async () => {
 
 interface Ending {
   status: number;
-  /** Of the error, also of one in a stream. */
+  /** Code of the error, also of one in a stream. */
   code: string | null;
   ms: number;
 }

@@ -5,7 +5,7 @@ export interface Outcome {
   path: string;
   /** 0: no answer came. */
   status: number;
-  /** Of the error, also of one in a stream. */
+  /** Code of the error, also of one in a stream. */
   code: string | null;
   /** Why there is no whole answer. */
   fault: string | null;

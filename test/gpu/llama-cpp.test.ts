@@ -11,7 +11,9 @@ import { crashGpu } from '../support/crash-gpu.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 
 const LOSSES = 10;
-/** From a loss to the next token of the same reply. A GPU in software takes most of it to compute the prompt again. */
+/**
+ * Time from a loss to the next token of the same reply. A GPU in software takes most of it to compute the prompt again.
+ */
 const MAX_GAP_MS = 30_000;
 const TIMEOUT_MS = 300_000;
 

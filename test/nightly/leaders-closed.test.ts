@@ -21,9 +21,9 @@ interface Ending {
   kind: 'chat' | 'embedding';
   index: number;
   status: number;
-  /** Of a stream: why it ended. Of an embedding: null. */
+  /** Reason why a stream ended; null for an embedding. */
   finish: string | null;
-  /** Of the error, also of one in a stream. */
+  /** Code of the error, also of one in a stream. */
   code: string | null;
   text: string;
   vector: number[];

@@ -73,7 +73,7 @@ test.runIf(process.platform === 'linux').each([
 
 const megabytes = (bytes: number): number => Math.round(bytes / 1e6);
 
-/** Once the engine tells. */
+/** Waits for the engine's estimate. */
 async function estimateOf(page: Page, model: string, variant: string): Promise<VariantEstimate> {
   let estimate: VariantEstimate | undefined;
   await expect

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { filesOf, measureWay } from '../../tools/bench/path/way.ts';
 
-/** As `npm run path` found them. */
+/** Figures that `npm run path` found. */
 const MAX_FILES = 47;
 const MAX_ITERATORS = 4;
 

@@ -6,13 +6,14 @@ import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
 import { smallChat } from '../support/small-chat.ts';
 
-/** On a model of two layers: what a tokenizer or a grammar takes is not hidden by what the layers take. */
+/** Cost of prompts on a model of two layers, whose own time does not hide that of a tokenizer or a grammar. */
 
-/** On top of what its tokens take. */
+/** Limit beyond the time that a prompt's tokens take. */
 const MAX_MORE_MS = 2000;
 /**
- * Of a measured speed: other work on the machine, and longer prompts than the measured one, whose tokens attend to more.
- * Two references of each prompt's length beside it would allow less, and take three times as long.
+ * Allowed factor of a measured speed: for other work on the machine, and longer prompts than the measured one, whose
+ * tokens attend to more. Two references of each prompt's length beside it would allow less, and take three times as
+ * long.
  */
 const SPREAD = 2;
 
@@ -39,7 +40,7 @@ interface Cost {
   status: number;
   /** Tokens of the prompt that were computed. */
   tokens: number;
-  /** Until the whole answer. */
+  /** Time until the whole answer. */
   ms: number;
   text: string;
 }
@@ -93,7 +94,7 @@ const format = (schema: object): object => ({
   response_format: { type: 'json_schema', json_schema: { name: 'r', schema } },
 });
 
-/** Of up to 32 KB. */
+/** Requests of up to 32 KB. */
 const HOSTILE: Record<string, object> = {
   'one letter': say('a'.repeat(5000)),
   'white space': say(' '.repeat(5000)),

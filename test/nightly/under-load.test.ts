@@ -27,9 +27,9 @@ interface Ending {
   kind: string;
   /** 0: the connection broke before the headers. */
   status: number;
-  /** Of the error, also of one in a stream. */
+  /** Code of the error, also of one in a stream. */
   code: string | null;
-  /** Of a stream: null when it was cut off. */
+  /** Reason why a stream ended; null when it was cut off. */
   finish: string | null;
   ms: number;
 }

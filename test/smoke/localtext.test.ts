@@ -103,7 +103,7 @@ const similarities = (): Promise<number[]> =>
     return [dot(a, b), dot(a, c), dot(b, c)];
   }, key);
 
-/** As Sentence Transformers publishes them for this model and these sentences, on its quickstart page. */
+/** Similarities that Sentence Transformers publishes for this model and these sentences, on its quickstart page. */
 const PUBLISHED = [0.666, 0.1046, 0.1411].map((value) => expect.closeTo(value, 4) as number);
 
 test('the page is isolated, and lists the models', async () => {

@@ -22,7 +22,7 @@ const schema = {
 const animal = { type: 'function', function: { name: 'animal', parameters: schema } };
 const texts = (count: number) => Array.from({ length: count }, (_, index) => `The weather on day ${index}.`);
 
-/** By name: what an application that uses all of the service asks for. */
+/** Requests of an application that uses all of the service, by name. */
 export const REQUESTS: Record<string, SoakRequest> = {
   'chat, streamed': chat({ stream: true }),
   'chat, streamed, longer': chat({ stream: true, max_tokens: 16 }),

@@ -9,9 +9,11 @@ import {
 import type { AddressInfo } from 'node:net';
 
 export interface Alterations {
-  /** Without the headers for WASM threads: one thread a model, which two cores can share among three tabs. */
+  /**
+   * Keeps the headers for WASM threads. Default false: one thread a model, which two cores can share among three tabs.
+   */
   isolated?: boolean;
-  /** By path: what is answered in place of the site's file. Given its text, null when there is no such file. */
+  /** Answers in place of the site's files, by path. Given the file's text, null when there is no such file. */
   files?: Record<string, (text: string) => string>;
   /** Headers in place of the site's, by path. */
   headers?: (path: string) => Record<string, string>;
@@ -24,7 +26,7 @@ export class AlteredSite {
   workerPrefix = '';
   /** Paths with the range of each request that came, `/models/a 0-99`. */
   readonly asked: string[] = [];
-  /** By path: answers in place of the site. */
+  /** Answers in place of the site, by path. */
   readonly handlers = new Map<string, (asked: IncomingMessage, answer: ServerResponse) => void>();
   readonly #origin: string;
   readonly #isolated: boolean;

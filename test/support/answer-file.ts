@@ -13,7 +13,7 @@ export interface Behaviour {
   /** Waits before each answer, in milliseconds. */
   delayMs?: number;
   status?: number;
-  /** In place of the true ones. */
+  /** Headers in place of the true ones. */
   headers?: Record<string, string>;
 }
 

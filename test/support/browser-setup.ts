@@ -23,7 +23,7 @@ interface Shared {
 /** Projects of one run share the build, its server, and with it the origin that profiles are for. */
 const shared = globalThis as { localtextSite?: Promise<Shared> };
 
-/** Once for all tests of a run: a browser, the weights, the built site, and a server for it. */
+/** Sets up what all tests of a run share: a browser, the weights, the built site, and a server for it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   shared.localtextSite ??= begin();
   const { site, profiles } = await shared.localtextSite;

@@ -15,11 +15,11 @@ import { sampleOf } from './sample-json.ts';
 const FAKE_FINGERPRINT = 'fake-weights-f32-node';
 
 export interface FakeReply {
-  /** Before the answer, one token each. */
+  /** Reasoning before the answer, one token each. */
   thoughts?: string[];
   /** One token each. */
   deltas?: string[];
-  /** Of each token. */
+  /** Log probability of each token. */
   logprob?: number;
   delayMs?: number;
   acceptAfterMs?: number;
@@ -33,7 +33,7 @@ export interface FakeReply {
   /** Ends without `done`. */
   breakOff?: boolean;
   waiting?: WaitingStage;
-  /** After so many deltas the engine is gone, and another one loads for a while. */
+  /** Ends the engine after so many deltas; another one loads for a while. */
   handOver?: { after: number; loadMs: number };
 }
 

@@ -15,7 +15,7 @@ export interface FakeLanguageModel {
   hangs?: 'create' | 'measure' | 'prompt';
   /** The browser destroys a session after so many chunks, the first time alone. */
   destroyAfter?: number;
-  /** Between two chunks. */
+  /** Time between two chunks. */
   chunkMs?: number;
   reply?: string;
 }

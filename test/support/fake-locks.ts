@@ -8,7 +8,7 @@ interface Waiter {
 export class FakeLocks {
   readonly #held = new Map<string, { mode: Mode; holders: number }>();
   readonly #queues = new Map<string, Waiter[]>();
-  /** Of those who hold a lock. */
+  /** Callbacks of those who hold a lock, called when they lose it. */
   readonly #losers = new Map<string, Set<(reason: unknown) => void>>();
 
   readonly manager = {

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { ByteCursor } from '../../src/model-files/gguf/byte-cursor.ts';
 import { align, readGguf, tensorBytes, type GgufTensor } from '../../src/model-files/gguf/read-gguf.ts';
 
-/** Where a file has the number of its tensors. */
+/** Position of the number of tensors in a file. */
 const COUNT_AT = 8;
-/** And that of its metadata's entries. */
+/** Position of the number of metadata entries. */
 const ENTRIES_AT = 16;
 /** GGUF's number for the type of a value. */
 const U32 = 4;

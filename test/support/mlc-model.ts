@@ -12,7 +12,7 @@ export interface MlcUrls {
 export const mlcOptions = (prefix = ''): string =>
   `--${prefix}model <URL of a folder with mlc-chat-config.json> --${prefix}lib <URL of its WASM library>`;
 
-/** Where such URLs are found. */
+/** Explains where such URLs are found. */
 export const mlcListed = (prefix = ''): string =>
   `In web-llm's own list of models, --${prefix}model is "model" followed by /resolve/main/, and --${prefix}lib is "model_lib".`;
 

@@ -58,7 +58,7 @@ export class ModelHub {
     });
   }
 
-  /** At a commit made of its name. */
+  /** Publishes files at a commit made of the repository's name. */
   publish(name: string, files: Record<string, Content>, options: { gated?: boolean } = {}): string {
     const commit = createHash('sha1').update(name).digest('hex');
     this.repositories.set(name, { commit, files, ...options });

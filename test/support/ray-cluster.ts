@@ -8,7 +8,7 @@ import { findPython } from '../../src/node/cli/pull/wheels.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const EXAMPLE = resolve('examples/ray-serve');
-/** With the first installation of Ray. */
+/** Limit that includes the first installation of Ray. */
 const START_MS = 240_000;
 const STOP_MS = 20_000;
 

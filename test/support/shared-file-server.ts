@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 
 /** Keeps the bytes of `navigator.crossOriginStorage` for all origins of a test: `shareStorage()` talks to it. */
 export class SharedFileServer {
-  /** By their SHA-256. A test may change or delete them. */
+  /** Files by their SHA-256. A test may change or delete them. */
   readonly files = new Map<string, Buffer>();
   /** Methods and hashes, in their order. */
   readonly asked: string[] = [];
@@ -45,7 +45,10 @@ export class SharedFileServer {
   }
 }
 
-/** For `addInitScript()`: gives pages, not workers, the storage as its explainer describes it, as the extension does. */
+/**
+ * Script for `addInitScript()`: gives pages, not workers, the storage as its explainer describes it, as the extension
+ * does.
+ */
 export function shareStorage(url: string): void {
   const fail = (name: string): never => {
     throw new DOMException(name, name);

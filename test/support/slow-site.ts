@@ -17,7 +17,7 @@ export class SlowSite {
   /** Speed of weights over all connections together. */
   bytesPerSecond: number;
   readonly #server: Server;
-  /** When the line is free again. */
+  /** Time at which the connection is free again. */
   #free = 0;
 
   private constructor(server: Server, port: number, bytesPerSecond: number) {

@@ -4,7 +4,7 @@ import type { Plugin } from 'vite';
 
 import { packageWasm } from '../../src/node/kernels/llama-wasm.ts';
 
-/** By name: each becomes `/<name>.html`, with nothing of the playground. */
+/** Scripts by name: each becomes `/<name>.html`, with nothing of the playground. */
 const PAGES = {
   /** The library, started, and the OpenAI client. */
   'test-page': './site/test-page.ts',

@@ -32,7 +32,7 @@ export interface UpstreamModel<A> {
   ): { model: CatalogModel; engine: EngineClient };
 }
 
-/** For the tests of one file: the model `m` on a server, with the key `secret`, and behind it on the device. */
+/** Sets up the model `m` for the tests of a file: on a server, with the key `secret`, and behind it on the device. */
 export function upstreamModel<A>({ kind, engine, path, theirName, read }: Options<A>): UpstreamModel<A> {
   let server: Server;
   const lent: UpstreamModel<A> = {

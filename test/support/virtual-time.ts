@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, vi } from 'vitest';
 
 /**
- * For the tests of a file: timers run in their order, each as soon as nothing else is left to do, and the clocks follow
- * them. Not for tests with real servers or files, which no clock waits for.
+ * Runs the timers of a file's tests in order, each as soon as nothing else is left to do; the clocks follow them. Not
+ * for tests with real servers or files, which no clock waits for.
  */
 export function virtualTime(): void {
   beforeEach(() => {

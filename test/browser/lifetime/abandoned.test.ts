@@ -6,7 +6,7 @@ import type { Tab } from './support/tab.ts';
 
 const lent = siteOfTabs(undefined, ['amber-phoenix-4']);
 
-/** Of the chat model: jobs that run, and that wait. */
+/** Running and waiting jobs of the chat model. */
 async function load(tab: Tab): Promise<{ running: number; queued: number }> {
   const { models } = await tab.status();
   const { running = 0, queued = 0 } = models.find(({ id }) => id === 'amber-phoenix-4') ?? {};

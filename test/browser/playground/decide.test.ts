@@ -28,7 +28,7 @@ const answers = () => page.getByRole('region');
 const shares = async (): Promise<number[]> =>
   (await answers().getByRole('listitem').allInnerTexts()).map((text) => Number(/(\d+) %/.exec(text)?.[1]));
 
-/** Behind an example, which removes earlier answers. */
+/** Asks for a decision after an example, which removes earlier answers. */
 async function decide(): Promise<void> {
   await button('Decide').click();
   await answers().first().waitFor();

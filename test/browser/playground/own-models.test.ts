@@ -16,7 +16,7 @@ import { removeFolder, tempFolder } from '../../support/temp-folder.ts';
 
 const GGUF = 'public/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
 const REPOSITORY = 'someone/SmolLM2-GGUF';
-/** In 8 bits. */
+/** Weights in 8 bits. */
 const MINI_LM = 'public/models/all-minilm-l6-v2-int8';
 const EMBEDDER = 'someone/MiniLM-ONNX';
 
@@ -27,9 +27,9 @@ let site: AlteredSite;
 let profile: string;
 let context: BrowserContext;
 let page: Page;
-/** Of the added model, by greedy choice. */
+/** Answer of the added model, by greedy choice. */
 let answer: string | null | undefined;
-/** Of the added embedding model. */
+/** Vectors of the added embedding model. */
 let vectors: number[][];
 
 beforeAll(async () => {
@@ -85,7 +85,7 @@ async function lookUp(text: string): Promise<void> {
   await card().getByLabel('Or from the model hub, or a URL').press('Enter');
 }
 
-/** Of two similar texts, and of another. */
+/** Embeds two similar texts, and another. */
 async function embed(tab: Page, key: string, model: string): Promise<number[][]> {
   return tab.evaluate(
     async ([apiKey = '', id = '']) => {
@@ -99,7 +99,7 @@ async function embed(tab: Page, key: string, model: string): Promise<number[][]>
   );
 }
 
-/** Of normalised vectors. */
+/** Cosine of normalised vectors. */
 const cosine = (a: readonly number[] = [], b: readonly number[] = []): number =>
   a.reduce((sum, value, at) => sum + value * (b[at] ?? NaN), 0);
 

@@ -52,7 +52,7 @@ afterAll(async () => {
 
 const button = (name: string) => page.getByRole('button', { name, exact: true });
 const segments = () => page.getByRole('list', { name: 'Segments' }).getByRole('button');
-/** Of every microphone that was opened, whether it is still on. */
+/** Whether each microphone that was opened is still on. */
 const microphones = () =>
   page.evaluate(() => (window as unknown as { streams: MediaStream[] }).streams.map(({ active }) => active));
 

@@ -13,7 +13,7 @@ const FAULTS = ['a connection that falls silent once', 'another file of the same
   return fault;
 });
 
-/** Of the files beside the large one, at most. */
+/** Upper bound of the files beside the large one, in bytes. */
 const SMALL_FILES = 500_000;
 
 let rig: FaultRig;
@@ -109,7 +109,7 @@ describe('tabs', () => {
 });
 
 describe('storage', () => {
-  /** Of this page's origin, as long as its session lasts. */
+  /** Limits the storage of the page's origin, for as long as the session lasts. */
   const limit = async (session: CDPSession, { page }: EmbedderTab, more: number | null): Promise<void> => {
     const used = await page.evaluate(async () => (await navigator.storage.estimate()).usage ?? 0);
     const quota = more === null ? {} : { quotaSize: used + more };

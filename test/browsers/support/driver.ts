@@ -1,5 +1,5 @@
 export interface LaunchOptions {
-  /** In private windows. WebKitGTK's are always private when they are automated. */
+  /** Opens private windows. WebKitGTK's are always private when they are automated. */
   isPrivate?: boolean;
   /** A service worker stops after 2 s without an event, where the browser lets that be set (Firefox: 30 s). */
   stopsIdleWorkers?: boolean;

@@ -3,7 +3,7 @@ import { launch, type Page } from 'puppeteer-core';
 import { SCRIPT_TIMEOUT_MS, type Browser, type LaunchOptions, type Tab } from './driver.ts';
 import { findProgram } from './find-program.ts';
 
-/** So many milliseconds without an event, where asked for. */
+/** Milliseconds without an event after which a service worker stops, with `stopsIdleWorkers`. */
 const IDLE_MS = 2000;
 
 /** Firefox over WebDriver BiDi, which needs no separate driver. */

@@ -58,7 +58,7 @@ export class SiteTab {
     await this.#start();
   }
 
-  /** When the service worker was started, in milliseconds since 1970, if it tells. */
+  /** Start of the service worker in milliseconds since 1970, if it tells. */
   workerStarted(): Promise<number> {
     return this.#tab.evaluate(
       () =>

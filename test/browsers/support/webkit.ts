@@ -16,7 +16,7 @@ const IDLE_MS = 15_000;
 const SMALL_BAR = '* { min-width: 0; min-height: 0; padding: 0; margin: 0; font-size: 3px; }';
 
 interface WebKitOptions extends Pick<LaunchOptions, 'computesLittle'> {
-  /** As Debian ships it, it has no SharedArrayBuffer. */
+  /** Enables SharedArrayBuffer, which Debian's build lacks by default. */
   sharedMemory?: boolean;
   /** What its script engine takes the device's memory for: with more, it collects later. */
   deviceBytes?: number;

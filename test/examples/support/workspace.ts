@@ -10,7 +10,7 @@ const windows = process.platform === 'win32';
 
 /** One node_modules for all examples: installed at the first run, looked over at the next. */
 export const FOLDER = resolve('node_modules/.cache/localtext-examples');
-/** For the one that `npm test` installs. */
+/** Folder of the examples that `npm test` installs. */
 export const SMOKE_FOLDER = resolve('node_modules/.cache/localtext-smoke');
 
 interface Package {
@@ -53,7 +53,7 @@ export async function installed(): Promise<void> {
   throw new Error(`The examples were not installed within ${INSTALL_MS / 1000} s.`);
 }
 
-/** As `npm pack` names it. */
+/** Path of the tarball, as `npm pack` names it. */
 export async function tarballPath(folder = FOLDER): Promise<string> {
   const { name, version } = JSON.parse(await readFile('package.json', 'utf8')) as Record<string, string>;
   return join(folder, `${name}-${version}.tgz`);

@@ -28,7 +28,7 @@ const fuzz = {
     return (await (await handle).status()).epoch;
   },
 
-  /** Of the first model. */
+  /** State of the first model. */
   async state(): Promise<string | undefined> {
     return (await (await handle).status()).models[0]?.state;
   },

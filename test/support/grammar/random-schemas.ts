@@ -165,7 +165,7 @@ const KINDS: ((random: Random, depth: number) => Schema)[] = [
     ...(chance(random, 2) && { minProperties: 1 }),
   }),
 ];
-/** As text: an object with a `then` in code would be taken for a promise. */
+/** Schema as text: an object with a `then` in code would be taken for a promise. */
 const DUTCH =
   '"if": {"properties": {"country": {"const": "NL"}}}, "then": {"properties": {"code": {"pattern": "^[0-9]{4}[A-Z]{2}$"}}}';
 const CONDITIONS = [

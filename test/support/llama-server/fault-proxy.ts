@@ -13,7 +13,7 @@ export type Fault =
   | { type: 'status'; status: number; headers?: Record<string, string> }
   /** The connection is broken: at once, or after so many bytes of the reply. */
   | { type: 'break'; afterBytes: number }
-  /** As a server that was not set up for pages of other origins. */
+  /** Answers like a server that was not set up for pages of other origins. */
   | { type: 'no CORS' };
 
 /** Stands before a server, and does to its answers what servers and networks do. */

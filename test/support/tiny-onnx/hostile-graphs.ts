@@ -30,7 +30,7 @@ const typed = (name: string, type: number, sizes: (number | string)[]): Fields =
   ];
 };
 
-/** With so many bytes, whatever its sizes say. */
+/** Tensor of these bytes, whatever its sizes say. */
 const tensor = (name: string, type: number, sizes: number[], bytes: Uint8Array): Field => [
   5,
   [...sizes.map((size): Field => [1, size]), [2, type], [8, name], [9, bytes]],
@@ -131,7 +131,7 @@ export const running = {
     node('ConstantOfShape', ['sizes'], 'zeros'),
     node('Add', ['state', 'zeros'], 'last_hidden_state'),
   ),
-  /** As many gigabytes as the ids of the text allow. */
+  /** Graph that takes as many gigabytes as the ids of the text allow. */
   'huge-when-run': model(
     ...states('state'),
     integers('times', 2 ** 16, 1, 2 ** 16),

@@ -126,7 +126,7 @@ function weights(): { tensors: Tensors; safetensors: Uint8Array } {
 interface TinyGraphOptions {
   /** Name of the file with its tensors. */
   location?: string;
-  /** Where in that file a tensor is to be. */
+  /** Chooses a tensor's place in that file. */
   place?: (tensor: SafetensorsTensor) => SafetensorsTensor;
 }
 

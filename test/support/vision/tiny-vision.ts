@@ -23,7 +23,7 @@ const SCALE = 2;
 /** Pictures are scaled to as many on the longer side, then cut into them. */
 const TILES = 4;
 
-/** With it, the likeliest tokens of the tests are well ahead of the next: rounding does not decide. */
+/** Seed with which the likeliest tokens of the tests are well ahead of the next: rounding does not decide. */
 const SEED = 57;
 
 const F32 = 0;

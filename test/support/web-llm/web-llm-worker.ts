@@ -7,7 +7,7 @@ import { ServiceError } from '../../../src/errors/service-error.ts';
 import { loadWebLlm } from '../../../src/engines/web-llm/load-web-llm.ts';
 import type { ChatEvent, ChatJob } from '../../../src/jobs/chat.ts';
 
-/** Where a file of a model comes from: given here, or by URL. */
+/** Source of a model's file: given here, or by URL. */
 export type FileSource = { text: string } | { url: string };
 
 export interface Failure {
@@ -18,12 +18,12 @@ export interface Failure {
 export interface Loaded extends Failure {
   /** null: it could not be loaded, and `message` says why. */
   fingerprint: string | null;
-  /** In the order in which they began. */
+  /** Phases in the order in which they began. */
   phases: string[];
 }
 
 export interface Abort {
-  /** After so many deltas, or milliseconds. */
+  /** Moment of the abort: after so many deltas, or milliseconds. */
   afterDeltas?: number;
   afterMs?: number;
 }

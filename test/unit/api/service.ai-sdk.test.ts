@@ -49,7 +49,7 @@ type Asked = Omit<Parameters<typeof ai6.generateText>[0], 'model' | 'prompt' | '
 
 interface Answered {
   response: PromiseLike<{ messages: ModelMessage[] }> | { messages: ModelMessage[] };
-  /** Since 7: those of all steps. */
+  /** Messages of all steps, since version 7. */
   responseMessages?: PromiseLike<ModelMessage[]> | ModelMessage[];
 }
 

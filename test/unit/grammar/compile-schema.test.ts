@@ -44,7 +44,7 @@ test(`what the grammars of ${SCHEMAS} generated schemas allow is valid`, { timeo
   expect(total).toBeGreaterThan(SCHEMAS * DRAWS * 0.9);
 });
 
-/** As zod 4 writes them. */
+/** Schemas as zod 4 writes them. */
 const ZOD: Record<string, z.ZodType> = {
   email: z.email(),
   uuid: z.uuid(),
@@ -86,7 +86,7 @@ test.each(Object.entries(ZOD))('zod: %s', (_, type) => {
   for (const text of texts) expect(type.safeParse(JSON.parse(text)).error?.message, text).toBeUndefined();
 });
 
-/** As pydantic writes them. */
+/** Schemas as pydantic writes them. */
 const PYDANTIC: Record<string, Schema> = {
   'an optional field': {
     anyOf: [{ type: 'string', maxLength: 5 }, { type: 'null' }],
@@ -117,7 +117,7 @@ test.each(Object.entries(PYDANTIC))('pydantic: %s', (_, schema) => {
   expect(invalidDraw(schema, new Random(SEED), 60)).toMatchObject({ fault: null });
 });
 
-/** As generators for earlier drafts and for OpenAPI write them. */
+/** Schemas as generators for earlier drafts and for OpenAPI write them. */
 const OTHER_DRAFTS: Record<string, [Schema, (value: unknown) => boolean]> = {
   'a tuple of draft 7': [
     { type: 'array', items: [{ const: 1 }, { type: 'boolean' }], additionalItems: false, minItems: 2 },

@@ -23,7 +23,7 @@ export class FakeLeader implements EngineTransport {
   /** Ports that came through the page, and by the link. */
   offers = 0;
   linked = 0;
-  /** As a worker that computes: it takes no port from its link. */
+  /** Imitates a worker that computes: it takes no port from its link. */
   busy = false;
   readonly #onQuestion: (port: FakePort) => void;
   #ports: MessagePort[] = [];
@@ -68,7 +68,7 @@ export class FakeLeader implements EngineTransport {
     else send(message);
   }
 
-  /** As a tab that is closed, and says so. */
+  /** Leaves as a tab does that is closed, and says so. */
   leave(): void {
     const channel = new BroadcastChannel(LEADER_EXIT_CHANNEL);
     channel.postMessage({ epoch: this.epoch });

@@ -27,7 +27,7 @@ const lifetime = {
     return (await handle.keys.issue({ label: 'lifetime' })).key;
   },
 
-  /** From here on requests go through `createFetch()`. Resolves to a key. */
+  /** Sends later requests through `createFetch()`. Resolves to a key. */
   async startWithoutServiceWorker(): Promise<string> {
     fetchHere = createFetch();
     return (await keys.issue({ label: 'lifetime' })).key;

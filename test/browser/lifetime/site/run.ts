@@ -2,11 +2,11 @@ import type OpenAI from 'openai';
 
 /** One request as its page saw it. Plain data. */
 export interface Run {
-  /** By choice. */
+  /** Text by choice. */
   text: Record<number, string>;
   finish: Record<number, string>;
   deltas: number;
-  /** When each came, in milliseconds of the page's own clock. */
+  /** Time of each delta, in milliseconds of the page's own clock. */
   deltaTimes: number[];
   usage: OpenAI.CompletionUsage | null;
   error: { kind: string; message: string; code: string | null; status: number | null } | null;

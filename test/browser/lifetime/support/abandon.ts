@@ -1,7 +1,7 @@
 import type { Tab } from './tab.ts';
 
 export interface Asked {
-  /** Through `localtext.fetch`. */
+  /** Sends the requests through `localtext.fetch`. */
   own?: boolean;
   /** Requests, with a text each unless they are equal. */
   count?: number;

@@ -16,5 +16,5 @@ export async function workerThreads(profile: string): Promise<number> {
   return count;
 }
 
-/** Of a thread that has just ended: nothing. */
+/** Reads a thread's file; empty for a thread that has just ended. */
 const read = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');

@@ -67,7 +67,7 @@ export class EmbedderTab {
     }, this.#variant);
   }
 
-  /** With another engine worker, which knows nothing of the stored bytes. */
+  /** Reloads the page: the next engine worker knows nothing of the stored bytes. */
   async reload(): Promise<void> {
     await this.page.reload();
     await this.page.evaluate(async () => (await window.localtext).status());

@@ -22,8 +22,8 @@ const SHORT_STALLS =
   'const wait = setTimeout; self.setTimeout = (work, ms, ...rest) => wait(work, ms === 30_000 ? 2000 : ms, ...rest);\n';
 
 /**
- * With optimized WASM, the fourth engine worker in a row makes Chromium's renderer grow by 1 to 2 GB, and on two busy cores its
- * main thread then passes on no fetch for up to a minute. With baseline code alone that was not seen.
+ * Flag for baseline WASM. With optimized WASM, the fourth engine worker in a row makes Chromium's renderer grow by 1 to
+ * 2 GB, and on two busy cores its main thread then passes on no fetch for up to a minute.
  */
 const BASELINE_WASM = '--js-flags=--liftoff-only';
 

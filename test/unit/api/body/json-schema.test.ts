@@ -11,7 +11,7 @@ const properties = (count: number, schema: unknown = {}): Schema =>
   Object.fromEntries(numbered(count, (index) => [`p${index}`, schema]));
 const names = (count: number): string[] => numbered(count, (index) => `p${index}`);
 
-/** As `strict` asks for. */
+/** Object schema in the form that `strict` asks for. */
 const closed = (members: Schema): Schema => ({
   type: 'object',
   properties: members,
@@ -31,7 +31,7 @@ function doubling(depth: number): Schema {
 const chain = (depth: number): Schema =>
   depth === 0 ? { type: 'boolean' } : closed({ a: chain(depth - 1) });
 
-/** With `strict`: schema and the place that the error names, below `schema`. */
+/** Schemas for `strict`, and the place that the error names, below `schema`. */
 const TOO_LARGE: Record<string, [Schema, string]> = {
   'large enums': [closed(properties(200, { enum: numbered(100, String) })), ''],
   'a long const': [{ items: { const: 'c'.repeat(40_000) } }, '.items'],
@@ -39,7 +39,7 @@ const TOO_LARGE: Record<string, [Schema, string]> = {
   'deep nesting': [chain(40), ''],
 };
 
-/** In any mode. */
+/** Schemas that are refused in any mode. */
 const REFUSED: Record<string, [Schema, string]> = {
   'no length that would do': [{ type: 'string', minLength: 5, maxLength: 1 }, '.minLength'],
   'a tuple of draft 7': [{ items: [{ type: 'string' }, { type: 'text' }] }, '.items[1].type'],

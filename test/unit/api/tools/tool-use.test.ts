@@ -34,7 +34,7 @@ async function ask(engine: FakeEngine, extra: Record<string, unknown>) {
 }
 
 const jobs = (engine: FakeEngine): ChatJob[] => engine.jobs.filter((job) => job.kind === 'chat');
-/** Of the first job. */
+/** Schema of the first job. */
 const schemaOf = (engine: FakeEngine): Record<string, unknown> => {
   const constraint = jobs(engine)[0]?.constraint;
   return constraint?.kind === 'json_schema' ? constraint.schema : {};

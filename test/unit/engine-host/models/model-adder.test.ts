@@ -209,7 +209,7 @@ test.each<[string, ModelSource]>([
   expect([...service.backend.files.keys()]).toEqual([]);
 });
 
-/** Of four chunks. */
+/** Model of four chunks. */
 const large = (name: string): Buffer<ArrayBuffer> =>
   writeGguf({
     metadata: { ...chatMetadata, 'general.name': name },

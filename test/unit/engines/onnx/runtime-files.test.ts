@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 
 import { wasmOptions, withThreads } from '../../../../src/engines/onnx/runtime-files.ts';
 
-/** As onnxruntime-web reports it. */
+/** Failure as onnxruntime-web reports it. */
 const LATE =
   'no available backend found. ERR: [wasm] Error: WebAssembly backend initializing failed due to timeout: 30000ms';
 

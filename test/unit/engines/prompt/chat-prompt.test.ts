@@ -120,19 +120,19 @@ test('tells the client why its template refuses the messages', () => {
 describe('a template that thinks', () => {
   const tags = { open: '<think>', close: '</think>' };
   const inside = { tags, isInside: true };
-  /** As Qwen3's: the model opens the tag itself. */
+  /** Template like Qwen3's: the model opens the tag itself. */
   const left = new ChatPrompt(
     "A:{% if enable_thinking is defined and enable_thinking is false %}{{ '<think>\n\n</think>\n\n' }}{% endif %}",
     none,
     false,
   );
-  /** As Qwen3.5's. */
+  /** Template like Qwen3.5's. */
   const opened = new ChatPrompt(
     "A:{{ '<think>\n' if enable_thinking else '<think>\n\n</think>\n\n' }}",
     none,
     false,
   );
-  /** As DeepSeek-R1's: it cannot be told not to. */
+  /** Template like DeepSeek-R1's: reasoning cannot be disabled. */
   const always = new ChatPrompt("A:{{ '<think>\n' }}{# </think> #}", none, false);
 
   test('thinks when asked, and is within its thoughts from the first token', () => {
@@ -189,15 +189,15 @@ describe('text that the caller did not write', () => {
     "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
   const withDefault = (text: string): string =>
     `{% if messages[0].role != 'system' %}{{ '<|im_start|>system\n${text}<|im_end|>\n' }}{% endif %}${CHATML_TURNS}`;
-  /** As Llama 3.2's: a date in the system message, with the caller's text and without. */
+  /** Template like Llama 3.2's: a date in the system message, with the caller's text and without. */
   const dated =
     "{{ bos_token }}{% if messages[0].role == 'system' %}{% set own = messages[0].content %}{% set turns = messages[1:] %}{% else %}{% set own = '' %}{% set turns = messages %}{% endif %}" +
     "{{ '<|head|>system<|end|>\n\n' + 'Today Date: ' + today + '\n\n' + own + '<|eot|>' }}" +
     "{% for m in turns %}{{ '<|head|>' + m.role + '<|end|>\n\n' + m.content + '<|eot|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|head|>assistant<|end|>\n\n' }}{% endif %}";
-  /** As Gemma's: no system role. */
+  /** Template like Gemma's: no system role. */
   const gemma =
     "{{ bos_token }}{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system role') }}{% endif %}{{ '<turn>' + ('model' if m.role == 'assistant' else m.role) + '\n' + m.content + '<end>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<turn>model\n' }}{% endif %}";
-  /** As Mistral's: no generation prompt. */
+  /** Template like Mistral's: no generation prompt. */
   const mistral =
     "{{ bos_token }}{% for m in messages %}{% if m.role == 'user' %}{{ '[INST] ' + m.content + ' [/INST]' }}{% else %}{{ m.content + eos_token }}{% endif %}{% endfor %}";
 

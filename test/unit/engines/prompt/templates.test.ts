@@ -9,7 +9,7 @@ const folder = new URL('templates/', import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
 
 interface Recorded {
-  /** By template and conversation: without thinking, and with it; null: the template refuses it. */
+  /** Prompts by template and conversation: without thinking, and with it; null: the template refuses it. */
   prompts: Record<string, Record<string, [string | null, string | null]>>;
 }
 

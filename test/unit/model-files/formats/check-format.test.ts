@@ -8,7 +8,7 @@ const checked = (path: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> =>
   checkFormat(fileOf(Buffer.from(bytes), path), new Blob([bytes]));
 
 const tiny = (): Buffer<ArrayBuffer> => Buffer.from(tinyGguf());
-/** Where in it each number stands. */
+/** Position of the number after a text. */
 const at = (text: string): number => tiny().indexOf(text) + text.length;
 const BLK = at('blk');
 

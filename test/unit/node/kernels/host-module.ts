@@ -10,7 +10,7 @@ const [I32, I64, F32] = [0x7f, 0x7e, 0x7d];
 const PAGES = 1024;
 /** Flag of a memory. */
 const MEMORY64 = 4;
-/** As a constant of the module it must be the same as a signed number. */
+/** Size of the stack; its unsigned and signed LEB128 forms are the same. */
 const STACK_BYTES = 15 * 2 ** 16;
 
 export interface HostFunction {
@@ -19,7 +19,7 @@ export interface HostFunction {
   results: readonly number[];
 }
 
-/** Of addresses, in bits. The 64-bit kernels use relaxed SIMD. */
+/** Width of addresses, in bits. The 64-bit kernels use relaxed SIMD. */
 export type Width = 32 | 64;
 
 /** Functions of llama.cpp's module that the kernels replace or call, by their signatures. @param address type of an address */
@@ -42,7 +42,7 @@ const functionsBy = (address: number): HostFunction[] => [
   { name: 'quantize_row_q8_K', parameters: [address, address, I64], results: [] },
 ];
 
-/** With 32-bit addresses. */
+/** Functions with 32-bit addresses. */
 export const LLAMA_FUNCTIONS: readonly HostFunction[] = functionsBy(I32);
 
 // Node 20 has them behind flags.

@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 
 const never = (): Promise<void> => new Promise(() => undefined);
 
-/** With these answers to its first pings, and answers from then on. */
+/** Whether a worker counts as stuck that gives these answers to its first pings, and answers from then on. */
 async function stuckAfter(answers: readonly (() => Promise<void>)[], milliseconds: number): Promise<boolean> {
   const rest = [...answers];
   const stop = new AbortController();

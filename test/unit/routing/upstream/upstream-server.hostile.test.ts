@@ -214,7 +214,7 @@ async function passing(ms: number): Promise<void> {
   vi.advanceTimersByTime(ms);
 }
 
-/** Until the client leaves. */
+/** Sends the text again and again until the client leaves. */
 function trickle(response: ServerResponse, text: string): void {
   const push = (): void => {
     if (response.destroyed) return;

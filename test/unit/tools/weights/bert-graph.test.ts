@@ -38,7 +38,7 @@ test('rows and columns are picked, scaled and turned', () => {
 
 const config = { hidden_size: 8, num_attention_heads: 2, num_hidden_layers: 1, layer_norm_eps: 1e-12 };
 
-/** Of a BERT with 16 units in its feed-forward layer, and 5 words. */
+/** Tensor of a BERT with 16 units in its feed-forward layer, and 5 words. */
 function tensor(name: string): Matrix {
   const rows = name.endsWith('word_embeddings.weight') ? 5 : name.includes('intermediate') ? 16 : 8;
   const columns = /\d\.output\.dense\.weight/.test(name) ? 16 : 8;
