@@ -45,6 +45,7 @@ const lifetime = {
       deltas: 0,
       deltaTimes: [],
       usage: null,
+      stored: null,
       error: null,
       ended: false,
       startedAt: performance.now(),

@@ -9,6 +9,8 @@ export interface Run {
   /** Time of each delta, in milliseconds of the page's own clock. */
   deltaTimes: number[];
   usage: OpenAI.CompletionUsage | null;
+  /** Id of a response that says that it was stored. */
+  stored: string | null;
   error: { kind: string; message: string; code: string | null; status: number | null } | null;
   ended: boolean;
   /** Milliseconds of the page's own clock. */
@@ -16,13 +18,17 @@ export interface Run {
   endedAt: number | null;
 }
 
-/** Parameters of a chat, of embeddings when there is an `input`, or of a transcription when there is a `clip`. */
+/**
+ * Parameters of a chat, of embeddings when there is an `input`, of a transcription when there is a `clip`, or of a response
+ * that is stored when there is a `prompt`.
+ */
 export interface Body {
   model?: string;
   messages?: OpenAI.ChatCompletionMessageParam[];
   input?: string | string[];
   /** URL of a file of sound. */
   clip?: string;
+  prompt?: string;
   stream?: boolean;
   [parameter: string]: unknown;
 }
@@ -36,6 +42,14 @@ export async function makeRun(client: OpenAI, body: Body, run: Run, signal: Abor
       const { text } = await client.audio.transcriptions.create({ file, model }, { signal });
       run.text[0] = text;
       run.finish[0] = 'stop';
+    } else if (body.prompt !== undefined) {
+      const { prompt: input, model = 'amber-phoenix-4', max_tokens: limit } = body;
+      const max_output_tokens = Number(limit);
+      const sent = { model, input, temperature: 0, store: true, max_output_tokens };
+      const made = await client.responses.create(sent, { signal });
+      run.text[0] = made.output_text;
+      run.finish[0] = made.status ?? '';
+      run.stored = (made as { store?: boolean }).store ? made.id : null;
     } else if (body.input === undefined) await chat(client, body, run, signal);
     else {
       const { data } = await client.embeddings.create(
