@@ -10,7 +10,7 @@ const server = process.env['VITE_SERVER'];
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Where `localtext pull` puts them. */
+/** Folder where `localtext pull` puts them. */
 const weights = here('./public/models');
 
 /** Builds of the tests' own pages; `bench` has one more. */

@@ -7,7 +7,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 
 /** They start Python or other programs, or hash many megabytes. `npm run test:unit` leaves them out; `npm test` does not. */
 const SLOW = [
-  'test/unit/scripts/test.test.ts',
+  'test/unit/scripts/{test,words}.test.ts',
   'test/unit/node/cli/{cli,pull/pull,pull/pull.variant,pull/wheels}.test.ts',
   'test/unit/model-files/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
   'test/unit/engines/llama-cpp/read-ahead-blob.test.ts',
