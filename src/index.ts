@@ -1,5 +1,5 @@
 /**
- * What a page imports.
+ * Page library.
  * @module localtext
  */
 

@@ -9,7 +9,7 @@ export const precached = new SiteFiles(
   typeof __LOCALTEXT_PRECACHE__ === 'undefined' ? [] : __LOCALTEXT_PRECACHE__,
 );
 
-/** Null when the request is for none of them. */
+/** Answers from the precache; null when the request is for none of its files. */
 export function respondFromPrecache(request: Request): Promise<Response> | null {
   if (request.method !== 'GET') return null;
   const url = new URL(request.url);

@@ -5,7 +5,7 @@ import type { Waiting } from './service-dependencies.ts';
 /** A piece of a reply, in the order in which the model writes. */
 export type ReplyPart =
   | { type: 'text'; text: string; logprobs: TokenLogprob[] }
-  /** What the model thinks before it answers. */
+  /** Reasoning before the answer. */
   | { type: 'reasoning'; text: string }
   | { type: 'call'; call: number; id: string; name: string }
   /** The next piece of that call's arguments: JSON text. */

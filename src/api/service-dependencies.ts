@@ -21,7 +21,7 @@ export interface ServiceDependencies {
   heartbeatMs?: number;
 }
 
-/** How jobs reach an engine, wherever it is. */
+/** Client of the engine, wherever that is. */
 export interface EngineClient {
   /** Runs a job of any kind. Aborting the signal, or returning the iterator, frees the engine. @throws ServiceError */
   run<K extends Kind>(job: JobOf<K>, request: EngineRequest): AsyncIterable<Waiting | EventOf<K>>;
@@ -47,7 +47,7 @@ export interface ModelDirectory {
   list(): Promise<ModelEntry[]>;
   /** The model with this id, or for which this is another name. */
   find(id: string): Promise<ModelEntry | null>;
-  /** What each model is here, by its id, without asking an engine. Never throws. */
+  /** Facts of each model, by its id, without asking an engine. Never throws. */
   facts?(): Promise<ReadonlyMap<string, ModelFacts>>;
   /** The model's variant here, and why; null: not known now. Never throws, and takes a second at most. */
   describe?(id: string): Promise<ModelDetails | null>;
@@ -81,9 +81,9 @@ export interface ModelEntry {
 export interface ResponseStore {
   /** Deletes the oldest where there are too many. */
   put(response: StoredResponse): Promise<void>;
-  /** Null: not found, or expired. */
+  /** Stored response; null if it is not found, or has expired. */
   get(id: string): Promise<StoredResponse | null>;
-  /** False: not found. */
+  /** Deletes a response; false if it is not found. */
   delete(id: string): Promise<boolean>;
 }
 
@@ -123,7 +123,10 @@ export interface KeyStore {
 }
 
 export interface Reservation {
-  /** Null: the tokens are reserved. Otherwise none are, and the request that `admit` counted is uncounted. */
+  /**
+   * Time until the tokens are available; null: they are reserved. Otherwise none are, and the request that `admit`
+   * counted is uncounted.
+   */
   retryAfterMs: number | null;
   limits: LimitState | null;
 }
@@ -137,7 +140,7 @@ export interface Admitted {
   label: string;
   /** Ids that the key may use; null: all. */
   models: string[] | null;
-  /** No server may answer its requests. */
+  /** Forbids servers to answer the key's requests. */
   deviceOnly: boolean;
   /** Chats that may run at once. */
   inFlightLimit: number;

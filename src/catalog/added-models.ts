@@ -20,14 +20,14 @@ export interface AddedModel {
   created: number;
   /** Embedding models only. */
   embedding?: EmbeddingShape;
-  /** It has no notation for conversations: it is for `/v1/completions` alone. */
+  /** Set for a model without a notation for conversations: it is for `/v1/completions` alone. */
   completionsOnly?: boolean;
 }
 
-/** How an embedding model makes its vectors. */
+/** Shape of an embedding model's vectors. */
 export type EmbeddingShape = Pick<TransformersVariant, 'dimensions' | 'pooling'>;
 
-/** What is kept of an added model. */
+/** Stored record of an added model. */
 export interface AddedModelRecord {
   model: AddedModel;
   variant: WllamaVariant | TransformersVariant;

@@ -137,9 +137,8 @@ const variants: Record<string, Variant[]> = {
 };
 
 /**
- * What a site has that has no catalog. The larger weights are taken where the device can run them and
- * the site has them, or lets them come from the model hub; the last that is not only for pages that prefer it works
- * everywhere.
+ * Catalog of a site that has none. Larger weights are taken where the device can run them and the site has them, or
+ * lets them come from the model hub; the last variant that is not only for pages that prefer it works everywhere.
  */
 export const defaultCatalog: Catalog = {
   ...defaultModels,

@@ -1,5 +1,5 @@
 /**
- * Which models there are, and which weights stand behind them.
+ * Models, and the weights that stand behind them.
  * @module localtext/catalog
  */
 

@@ -9,7 +9,7 @@ const MAX_TEXT_TOKENS = 2048;
 /** Smallest useful context of a chat; below it, the next variant is the better choice. */
 export const MIN_CONTEXT = 1024;
 
-/** What a variant takes of this device's memory, about; the catalog's own figure comes first. */
+/** Estimates a variant's memory on this device; the catalog's own figure comes first. */
 export function estimateMemory(
   variant: SizedVariant,
   engines: CatalogEngines = ENGINE_RULES,
@@ -49,7 +49,7 @@ const IPHONE_GIB = 1.5;
 export const reportedMemoryGiB = (navigator: { deviceMemory?: number; userAgent?: string }): number | null =>
   navigator.deviceMemory ?? (/iPhone|iPod/.test(navigator.userAgent ?? '') ? IPHONE_GIB : null);
 
-/** What models may take of a device's memory. */
+/** Share of a device's memory that models may take, in bytes. */
 export const usableBytes = (memoryGiB: number): number => memoryGiB * GIB * USABLE_SHARE;
 
 /** Why weights that take so much memory do not fit, as a phrase that follows their name; undefined: they may. */
@@ -75,7 +75,7 @@ export interface EngineLimits {
   memory64: boolean;
 }
 
-/** What a model takes of this device. */
+/** Memory of a model on this device. */
 interface Fit {
   memoryBytes: number;
   /** Why that does not fit, as a phrase that follows the model's name; undefined: it may. */

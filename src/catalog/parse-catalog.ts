@@ -33,17 +33,14 @@ function pathOf(path: readonly PropertyKey[]): string {
   return way.join('').replace(/^\./, '') || 'catalog';
 }
 
-/**
- * What is safe to use as a catalog, wherever it came from.
- * @throws CatalogError
- */
+/** Checks a catalog from any source. @throws CatalogError */
 export function parseCatalog(value: unknown, engines: CatalogEngines = ENGINE_RULES): Catalog {
   const parsed = catalogSchema(engines).safeParse(value);
   if (parsed.success) return value as Catalog;
   throw new CatalogError(parsed.error.issues);
 }
 
-/** What a site adds to a catalog, or puts in the place of parts of it. */
+/** Additions of a site to a catalog; a model of the same id replaces the catalog's. */
 export interface CatalogExtension {
   ownedBy?: string;
   /** A model of an id that is there already takes its place; others come after. */

@@ -10,7 +10,7 @@ export interface VariantBase {
   files: WeightFile[];
   /** Source of weights whose list, sizes and hashes only the hub, or a manifest, knows. */
   hub?: HubSource;
-  /** What the device must have; nothing named: any device. */
+  /** Requirements of the device. Default: none. */
   needs?: DeviceNeeds;
   /**
    * true: used only by pages that prefer it by name, even where all variants before it fail. `if-stored`: also on devices that
@@ -75,6 +75,6 @@ export const weightBytes = ({
   hub?: HubSource;
 }): number => files.reduce((sum, { bytes }) => sum + bytes, hub?.approximateBytes ?? 0);
 
-/** False for what runs elsewhere: on a server, or in the browser itself. */
+/** Whether a variant has weights: false for what runs on a server, or in the browser itself. */
 export const hasWeights = ({ files, hub }: Pick<VariantBase, 'files' | 'hub'>): boolean =>
   files.length > 0 || hub !== undefined;

@@ -111,7 +111,7 @@ function forget(scope: string, connection: Promise<LocaltextDatabase>): void {
   if (opened.get(scope) === connection) opened.delete(scope);
 }
 
-/** What is kept of a key. Times in milliseconds since 1970. */
+/** Stored record of a key. Times in milliseconds since 1970. */
 export interface KeyRecord {
   id: string;
   label: string;
@@ -126,7 +126,7 @@ export interface KeyRecord {
   revokedAt: number | null;
   /** Ids that it may use; null: all. */
   models: string[] | null;
-  /** No server may answer its requests; absent in older records. */
+  /** Forbids servers to answer its requests; absent in older records. */
   deviceOnly?: boolean;
   limits: KeyLimits;
   requests: BucketState;
@@ -170,7 +170,7 @@ const read = <Name extends keyof SiteSettings>(scope: string, name: Name): Promi
 export const readCatalog = async (scope: string): Promise<Catalog | null> =>
   (await read(scope, 'catalog')) ?? null;
 
-/** What concerns servers. */
+/** Settings that concern servers. */
 export async function readServerSettings(
   scope: string,
 ): Promise<{ prefer: string[]; upstreamKeys: Record<string, string> }> {
@@ -197,7 +197,7 @@ export async function writeSettings(scope: string, settings: SiteSettings): Prom
 
 const FACTS = 'engine-facts';
 
-/** Null: no engine has chosen the models' variants yet. */
+/** Facts that the engine wrote down; null: no engine has chosen the models' variants yet. */
 export async function readEngineFacts(scope: string): Promise<EngineFacts | null> {
   const stored = await withDatabase(scope, (database) => database.get('settings', FACTS));
   // Written by `writeEngineFacts` alone.

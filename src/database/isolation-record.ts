@@ -1,10 +1,10 @@
 import { withDatabase } from './database.ts';
 
-/** What a page has shown to need, and cross-origin isolation breaks. */
+/** Feature that a page needs and cross-origin isolation breaks. */
 export interface IsolationNeed {
   /** `file`: an image, a script, a style sheet or a clip of another origin that did not load. */
   kind: 'file' | 'frame' | 'popup';
-  /** What it has loaded or opened, without the query. */
+  /** URL that it has loaded or opened, without the query. */
   url: string;
 }
 

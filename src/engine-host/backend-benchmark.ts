@@ -131,7 +131,7 @@ export class BackendBenchmark {
     return result.device;
   }
 
-  /** Called after a variant has loaded. Measures it unless that is done, once nothing else runs. */
+  /** Measures a variant after it has loaded, unless that is done, once nothing else runs. */
   async maybeRun(variant: Variant, engine: Engine<'embedding'>): Promise<void> {
     const { name } = variant;
     if (this.#results.has(name) || this.#tried.has(name)) return;

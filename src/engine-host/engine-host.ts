@@ -48,7 +48,7 @@ export class EngineHost implements Serving {
   readonly modelManager: ModelManager;
   readonly weights: WeightsService;
   readonly #device = detectDevice();
-  /** Absent until it is detected. */
+  /** Device; absent until it is detected. */
   #found: Device | undefined;
   #catalog: Catalog;
   readonly #channel: StatusChannel;

@@ -15,7 +15,7 @@ import { ENGINES } from '../engines/registry.ts';
 // onnxruntime-web starts its threads by a plain URL.
 if (hasTrustedTypes()) globalThis.Worker = trusting(Worker);
 
-/** What a worker offers that an engine has started from this script. */
+/** Interface to a worker that an engine has started from this script. */
 interface HelperHost {
   helper(name: string, lock: string): Promise<object>;
 }

@@ -3,7 +3,7 @@ import { deviceLost } from '../errors/engine-errors.ts';
 import { withTimeout } from '../util/async.ts';
 import { estimateStorage } from '../util/storage-estimate.ts';
 
-/** What the device's GPU offers through WebGPU; null: nothing, or only a software one. */
+/** Adapter of the device's GPU; null: WebGPU offers none, or only one in software. */
 export async function realAdapter(): Promise<GPUAdapter | null> {
   try {
     const adapter = (await navigator.gpu?.requestAdapter({ powerPreference: 'high-performance' })) ?? null;
@@ -32,7 +32,7 @@ export interface WatchedGpu {
   stop(): void;
 }
 
-/** Null: the browser offers no GPU now. After several losses it may offer none until it is restarted. */
+/** Watches the GPU; null: the browser offers none now. After several losses it may offer none until it is restarted. */
 export async function watchGpu(): Promise<WatchedGpu | null> {
   const lost = new AbortController();
   const opening = navigator.gpu
@@ -72,9 +72,9 @@ export function chatThreads({ hardwareConcurrency = 1 }: ProcessorNavigator = na
   return Math.max(1, Math.floor(hardwareConcurrency / 2));
 }
 
-/** What this device can do: the choice of a variant depends on it. */
+/** Abilities of this device, on which the choice of a variant depends. */
 export interface Device {
-  /** null: the browser offers no GPU through WebGPU here. */
+  /** GPU that the browser offers through WebGPU; null if none. */
   gpu: Gpu | null;
   /** Gibibytes as the browser reports them, rounded and at most 8 (Chromium: 32); 1.5 on an iPhone; null: not reported. */
   memoryGiB: number | null;
@@ -104,7 +104,7 @@ export interface DeviceNavigator {
   storage?: { estimate?(): Promise<{ quota?: number; usage?: number }> };
 }
 
-/** Some drivers never settle a request for an adapter. */
+/** Limit for a request for an adapter, which some drivers never settle. */
 const ANSWER_TIMEOUT_MS = 3000;
 
 /** Detects the device's abilities; null is what the browser does not report. Never throws. */

@@ -104,7 +104,7 @@ async function fetchFile<T>(
   throw failed(url, `could not be downloaded: the server answered ${response.status}`);
 }
 
-/** What is thrown where no server has answered at all. */
+/** Error where no server has answered at all. */
 function unreachable(url: string, cause: unknown): ServiceError {
   const name = new URL(url).pathname.split('/').at(-1);
   return serverError(

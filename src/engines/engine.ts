@@ -5,11 +5,11 @@ import type { EventOf, JobOf, ModelKind } from '../jobs/kinds.ts';
 import type { Capability } from '../protocol/model-facts.ts';
 import type { PageServices } from '../protocol/worker-control.ts';
 
-/** What is known of a model only once it is in memory. */
+/** Facts about a model that are known only once it is in memory. */
 export interface LoadedFacts {
   /** Tokens of prompt and reply together, as it was loaded. Default: the catalog's. */
   contextLength?: number;
-  /** False: the model has no notation for conversations, and only continues text. */
+  /** False for a model without a notation for conversations, which only continues text. */
   chats?: boolean;
   /** Whether the model's chat template has think tags. */
   thinks?: boolean;
@@ -25,7 +25,7 @@ export interface Engine<K extends ModelKind = ModelKind> {
   /** Maximum of concurrent jobs. */
   readonly slots: number;
   readonly facts: LoadedFacts;
-  /** It enforces JSON Schemas itself. Other engines get grammars. */
+  /** Set if the engine enforces JSON Schemas itself. Other engines get grammars. */
   readonly takesSchemas?: true;
   /**
    * Runs one job and yields its events, `done` last. A chat or a transcription yields `accepted` once its input is known to be
@@ -69,17 +69,17 @@ export type LoadEngine<V extends VariantBase, K extends ModelKind> = (
 
 export type Backend = 'wasm' | 'webgpu';
 
-/** All that the host knows of an engine. `registry.ts` has those of this package. */
+/** Engine as the host knows it. `registry.ts` has those of this package. */
 export interface EnginePlugin<V extends VariantBase = VariantBase> extends EngineRules<V> {
   /** @param chats of the loaded model, once it is known */
   capabilities(variant: V, chats?: boolean): readonly Capability[];
-  /** Its variants need a GPU unless they say otherwise. */
+  /** Set if its variants need a GPU unless they say otherwise. */
   needsGpu?: true;
   /** Why a variant cannot answer now, as a phrase that follows its name. Absent: its weights decide. */
   unmet?(variant: V, page: PageServices): Promise<string | undefined>;
   /** The variant on a backend, for the host to measure which is faster. Absent, or undefined: it has only one. */
   onBackend?(variant: V, backend: Backend): V | undefined;
-  /** What workers that the engine starts from this script can be asked to run, by name. */
+  /** Functions, by name, that workers can run which the engine starts from this script. */
   helpers?: Readonly<Record<string, () => Promise<object>>>;
   /** Imports the engine's code. */
   load(variant: V, context: EngineContext): Promise<Engine>;

@@ -1,6 +1,6 @@
 import { serverError, ServiceError } from '../errors/service-error.ts';
 
-/** What the runtimes and the browsers say; ONNX Runtime throws a bare number, too. */
+/** Messages of the runtimes and the browsers; ONNX Runtime throws a bare number, too. */
 const OUT_OF_MEMORY =
   /out.of.memory|bad_alloc|could not allocate|alloc(ate|ation)?\b.*fail|fail.*\balloc|memory access|memory.*(exceed|limit)|maxBufferSize|too large|^\d+$/i;
 

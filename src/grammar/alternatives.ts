@@ -34,7 +34,7 @@ interface ObjectLayer {
 
 export interface ObjectForm {
   kind: 'object';
-  /** What each schema says of its members; all apply. */
+  /** Constraints of each schema on its members; all apply. */
   layers: ObjectLayer[];
   required: string[];
   min: number;
@@ -43,7 +43,7 @@ export interface ObjectForm {
   minFrom: SchemaObject | null;
   /** Schemas of the names. */
   names: Schema[];
-  /** No members beside those that are named. */
+  /** Forbids members beside those that are named. */
   closed: boolean;
 }
 

@@ -3,7 +3,7 @@ export type Ranges = readonly number[];
 
 const MAX_CODE_POINT = 0x10ffff;
 
-/** What a string may hold: every code point that is not half of a surrogate pair. */
+/** Code points that a string may hold: all but halves of surrogate pairs. */
 export const ANY: Ranges = [0, 0xd7ff, 0xe000, MAX_CODE_POINT];
 
 /** Sorts ranges and joins those that meet. */

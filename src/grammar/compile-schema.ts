@@ -42,7 +42,7 @@ function attempt(schema: SchemaObject, context: Context): string | null {
   }
 }
 
-/** What is left out of parts that are not strict: nothing at first, then bounds, then everything but types. */
+/** Keywords left out of parts that are not strict: none at first, then bounds, then everything but types. */
 const LOOSENESS = ['none', 'bounds', 'all'] as const;
 
 const BOUNDS = (

@@ -10,7 +10,7 @@ const ANY_INTEGER = '"-"? ("0" | [1-9] [0-9]{0,14})';
 
 type Alternatives = Rule['alternatives'];
 
-/** What stands between the brackets of an object or an array. */
+/** Member between the brackets of an object or an array. */
 interface Member {
   /** The schemas' value, after its name if it has one. */
   rule: Rule;

@@ -135,7 +135,7 @@ export class Languages {
   /** Every sequence of symbols, the marks included. */
   readonly all = this.repeat(this.set([...ANY, BEGIN, END]), 0, Infinity);
 
-  /** What may follow `point` in the words that begin with it. */
+  /** Derivative of a language: what may follow `point` in the words that begin with it. */
   #derive(from: Language, point: number): Language {
     const key = `${from.id},${point}`;
     const known = this.#derivatives.get(key);

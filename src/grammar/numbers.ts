@@ -14,7 +14,7 @@ export interface Bound {
   open: boolean;
 }
 
-/** More digits could not be distinguished by a number of 64 bits. */
+/** Maximum digits of an integer; a 64-bit number cannot distinguish more. */
 const MAX_INTEGER_DIGITS = 15;
 const MIN_FRACTION_DIGITS = 6;
 const MAX_FRACTION_DIGITS = 12;

@@ -13,7 +13,7 @@ type Node =
 
 const MAX_CHARACTERS = 4096;
 const MAX_NESTING = 64;
-/** Each look-ahead may double the states of the automaton. */
+/** Maximum look-aheads; each may double the states of the automaton. */
 const MAX_LOOKS = 8;
 const MAX_REPEATS = 10_000;
 

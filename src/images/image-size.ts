@@ -6,7 +6,7 @@ export interface ImageHeader {
   whole: boolean;
 }
 
-/** Null: the file has another type. @throws RangeError where it breaks off */
+/** Reads a header; null: the file has another type. @throws RangeError where the file is cut off */
 export type ImageReader = (view: DataView) => ImageHeader | null;
 
 /** Frames, boxes and units of one file. An image has a few, an animation some thousands. */

@@ -37,13 +37,16 @@ export interface ToolCall {
   arguments: string;
 }
 
-/** What the text must look like, enforced while decoding. */
+/** Form of the text, enforced while decoding. */
 export type Constraint =
   | { kind: 'json_object' }
   | { kind: 'json_schema'; schema: Record<string, unknown>; parts?: SchemaPart[] }
   | { kind: 'grammar'; gbnf: string; spells?: Spelling };
 
-/** What a grammar allows is this text alone, from one of its tokens on: an engine that can keeps to the tokens it has in a prompt. */
+/**
+ * Text that is all a grammar allows, from one of its tokens on. An engine that can keeps to the tokens it has in a
+ * prompt.
+ */
 export interface Spelling {
   text: string;
   from: number;
@@ -53,7 +56,7 @@ export interface Spelling {
 export interface SchemaPart {
   /** The keys that lead to it. */
   at: string[];
-  /** Its place in the request, for errors. */
+  /** Path of the part in the request, for errors. */
   param: string;
   /** Whether what cannot be enforced is an error. Otherwise it is left out. */
   strict: boolean;
@@ -77,14 +80,14 @@ export interface ChatJob extends AnyJob {
   countOnly?: true;
   /** The request names no seed: `sampling` has one in case the reply must be made again. */
   seeded?: true;
-  /** What does not fit the context is dropped from the start of the conversation. */
+  /** Drops what does not fit the context from the start of the conversation. */
   truncate?: true;
   /** Maximum of generated tokens. Absent: until the model stops or the context is full. */
   maxTokens?: number;
   constraint?: Constraint;
   /** Alternatives per token (0: the chosen token only). Absent: no log probabilities. */
   topLogprobs?: number;
-  /** None: the model thinks only if its template makes it. */
+  /** Reasoning options. When absent, the chat template decides whether the model reasons. */
   reasoning?: Reasoning;
   /** Generated for this reply before: the model continues its thoughts, or answers where they have ended. */
   thoughts?: Thoughts;

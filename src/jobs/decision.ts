@@ -47,7 +47,7 @@ export interface DecisionProgress {
 
 /** What an engine yields for a decision: `delta` any number of times, `done` once. */
 export type DecisionEvent =
-  /** More questions are answered. */
+  /** Reports that more questions are answered. */
   | { type: 'delta'; progress: DecisionProgress }
   | {
       type: 'done';

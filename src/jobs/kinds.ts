@@ -4,10 +4,7 @@ import type { DecisionEvent, DecisionJob } from './decision.ts';
 import type { EmbeddingEvent, EmbeddingJob } from './embedding.ts';
 import type { TranscriptionEvent, TranscriptionJob } from './transcription.ts';
 
-/**
- * What an engine is asked, what it yields for it (any number of events, and `done` last), and the kinds of models that can
- * answer.
- */
+/** Jobs of an engine, their events (any number, and `done` last), and the kinds of models that can answer. */
 export interface JobKinds {
   chat: { job: ChatJob; event: ChatEvent; model: 'chat' };
   embedding: { job: EmbeddingJob; event: EmbeddingEvent; model: 'embedding' };

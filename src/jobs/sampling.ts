@@ -1,4 +1,4 @@
-/** How tokens are drawn. What a request does not name is absent, but for the first two. */
+/** Sampling parameters. Fields that a request omits are absent, except `temperature` and `topP`. */
 export interface Sampling {
   /** 0 is greedy. */
   temperature: number;

@@ -49,7 +49,7 @@ export interface TranscriptionSegment {
   averageLogprob: number;
   compressionRatio: number;
   noSpeechProbability: number;
-  /** Present where the request asks for them. */
+  /** Words with their times, if the request asks for them. */
   words?: TimedWord[];
 }
 

@@ -14,7 +14,7 @@ export interface IssueOptions {
   expiresAt?: number;
   /** Model ids that the key may use. Absent: all. */
   models?: string[];
-  /** True: its requests never leave the browser, and no upstream server answers them. */
+  /** Keeps its requests in the browser: no upstream server answers them. */
   deviceOnly?: boolean;
   limits?: Partial<KeyLimits>;
 }
@@ -22,7 +22,7 @@ export interface IssueOptions {
 export interface IssuedKey {
   /** Id of its record, for `rotate` and `revoke`. */
   id: string;
-  /** What a client sends as its API key. */
+  /** API key as a client sends it. */
   key: string;
 }
 

@@ -183,7 +183,7 @@ async function isWholeKey(key: string): Promise<boolean> {
   return body !== undefined && (await checksum(body)) === sum;
 }
 
-/** What is stored: SHA-256 of the whole key, base64url. 256 random bits need no salt and no slow hash. */
+/** Hash that is stored: SHA-256 of the whole key, base64url. 256 random bits need no salt and no slow hash. */
 export async function hashKey(key: string): Promise<string> {
   return base64url(await sha256(key));
 }

@@ -9,7 +9,7 @@ const MIN_BYTES = 1e6;
 /** A write that takes longer goes on, and the file stays in this site's storage. */
 const WRITE_TIMEOUT_MS = 120_000;
 
-/** What integrity records and the status call it. */
+/** Name of the source in integrity records and the status. */
 export const CROSS_ORIGIN_STORAGE = 'cross-origin-storage';
 
 /** Cross-origin storage as a source and a sink of weights. Its bytes count only once they were hashed here. */
@@ -24,7 +24,7 @@ export class CrossOriginSource {
     this.#shared = shared;
   }
 
-  /** null: it is not there, or not allowed. */
+  /** Reads a file; null: it is absent, or not allowed. */
   async read(file: WeightFile): Promise<Blob | null> {
     const { sha256, bytes } = file;
     if (bytes < MIN_BYTES || this.#excluded.has(sha256)) return null;

@@ -23,7 +23,10 @@ export interface ImportExportDependencies {
   sources: Pick<WeightSources, 'keepFiles'>;
 }
 
-/** What an export of a model writes beside its files. @throws ServiceError 400 `weights_missing` when it is not stored completely */
+/**
+ * Description that an export of a model has beside its files. @throws ServiceError 400 `weights_missing` when it is not
+ * stored completely
+ */
 export async function exportDescription(
   { store, modelStorage }: ImportExportDependencies,
   target: string,

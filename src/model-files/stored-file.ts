@@ -16,6 +16,6 @@ export interface FetchedFile {
 
 /** A stored file, usable while its bytes are still being verified. */
 export interface StoredFile extends FetchedFile {
-  /** False: damaged. It was turned back into an unfinished download then. */
+  /** False if the file is damaged; it was turned back into an unfinished download then. */
   intact: Promise<boolean>;
 }

@@ -133,7 +133,7 @@ export class StoredFiles {
     await this.#backend.remove(await noteOf(this.#scope, name));
   }
 
-  /** null: none, or an invalid one. */
+  /** Integrity record; null: none, or an invalid one. */
   async record({ sha256 }: WeightFile): Promise<IntegrityRecord | null> {
     return parseRecord(await this.#read(recordName(sha256)), sha256);
   }

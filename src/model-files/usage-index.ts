@@ -33,7 +33,7 @@ export class UsageIndex {
     return (this.#entries ??= this.#read());
   }
 
-  /** What is known of a file beside its path, size and hash is not kept. */
+  /** Records the use of a variant. Of its files, only path, size and hash are kept. */
   async set(variant: string, { files, ...entry }: UsageEntry): Promise<void> {
     const plain = files.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 }));
     (await this.entries()).set(variant, { ...entry, files: plain });
@@ -82,7 +82,7 @@ export interface UnfinishedModelsOptions {
   now(): number;
 }
 
-/** What was stored of added models until their adding was interrupted: listed, deletable, and kept for a week. */
+/** Stored files of added models whose adding was interrupted: listed, deletable, and kept for a week. */
 export class UnfinishedModels {
   readonly #options: UnfinishedModelsOptions;
 
@@ -103,7 +103,7 @@ export class UnfinishedModels {
     await this.#options.index.set(nameOf(slug, files), { models: [], used: this.#options.now(), files });
   }
 
-  /** It is finished: its files belong to a model. */
+  /** Forgets a model that is finished: its files belong to it now. */
   async forget(slug: string, files: readonly WeightFile[]): Promise<void> {
     await this.#options.index.delete(nameOf(slug, files));
   }

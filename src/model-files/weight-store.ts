@@ -16,7 +16,7 @@ import { StoredFiles } from './stored-files.ts';
 
 export interface WeightStoreOptions {
   rate?: DownloadRate;
-  /** null: not used. */
+  /** Cross-origin storage; null: not used. */
   shared?: CrossOriginSource | null;
 }
 

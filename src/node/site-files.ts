@@ -70,7 +70,7 @@ function marksOf(html: string): string[] {
 
 /** Hosts read these themselves and do not serve them. `_next`, `_app` and the like are folders of a build. */
 const UNSERVED = /^(\.|_(headers|redirects|routes\.json|worker\.js)$)/;
-/** What a page is made of. */
+/** Names of the files that pages are made of. */
 const SHELL = /\.(html?|css|m?js|json|webmanifest|svg|png|jpe?g|webp|avif|gif|ico|woff2?|txt)$/i;
 const MAX_BYTES = 5 * 2 ** 20;
 
@@ -95,8 +95,7 @@ export async function addFolder(
 }
 
 /**
- * What goes in front of a service worker: the lists of files, the first also under the name that Workbox's own tools
- * use.
+ * Code in front of a service worker: the lists of files, the first also under the name that Workbox's own tools use.
  */
 export function prefix({ shell, large }: FileLists): string {
   return `self.__WB_MANIFEST=self.__LOCALTEXT_PRECACHE__=${list(shell)};self.__LOCALTEXT_LARGE_FILES__=${list(large)};\n`;

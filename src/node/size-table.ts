@@ -6,7 +6,7 @@ import { defaultCatalog } from '../catalog/default-catalog.ts';
 
 type Row = [name: string, visitor: string, engine: string, deployed: string];
 
-/** What a visitor's device downloads once of an engine, without a GPU and with one. */
+/** Files of an engine that a visitor's device downloads once, without a GPU and with one. */
 const ENGINE_FILES: Readonly<Record<string, string[]>> = {
   wllama: ['wllama.wasm'],
   transformers: ['ort-wasm-simd-threaded.wasm', 'ort-wasm-simd-threaded.asyncify.wasm'],

@@ -8,7 +8,9 @@ export type AddSource = File | Iterable<File> | { url: string; sha256: string } 
 export interface HubFile {
   /** `owner/name`. */
   hub: string;
-  /** Its path, or a part of one that only one model has, as its quantization. None: the only model, or `onnx/model.onnx`. */
+  /**
+   * Path, or a part of one that only one model has, as its quantization. Default: the only model, or `onnx/model.onnx`.
+   */
   file?: string;
   /** A commit, tag or branch; default: `main`. */
   revision?: string;
@@ -35,7 +37,7 @@ export interface AddOptions {
   onProgress?: (progress: LoadProgress) => void;
 }
 
-/** What a model's files say of it, before they are added. */
+/** Facts from a model's files, before they are added. */
 export interface ModelDetails {
   /** The id that it would get. */
   suggestedId: string;
@@ -48,7 +50,7 @@ export interface ModelDetails {
   hasChatTemplate: boolean;
   /** Whether it has a chat template or the tokens of ChatML. Otherwise a chat model is for `/v1/completions` alone. */
   canChat: boolean;
-  /** Null: unknown until the graph is loaded (ONNX). */
+  /** Number of tensors; null: unknown until the graph is loaded (ONNX). */
   tensors: number | null;
   bytes: number;
   /** Estimated bytes of memory while loaded. */

@@ -27,7 +27,7 @@ export class AddedModels {
     return (await this.#module()).listOffers(repository, this.#stopped);
   }
 
-  /** What a model's files say of it, and whether it fits this device. Reads their headers alone. */
+  /** Describes a model, and whether it fits this device. Reads only the headers of its files. */
   async inspect(source: AddSource): Promise<ModelDetails> {
     return (await this.#module()).inspectSource(source, this.#stopped);
   }

@@ -44,7 +44,7 @@ export async function command(which: WeightsCommand, signal: AbortSignal): Promi
   await postWeights(which, signal);
 }
 
-/** What the engine is asked for; files are there for it until `end()`. */
+/** Source as the engine is asked for it; its files are available to the engine until `end()`. */
 async function offer(source: AddSource, scope: string): Promise<{ asked: ModelSource; end: () => void }> {
   if (!isFiles(source)) return { asked: remoteSource(source), end: () => undefined };
   const { files } = await inspectFiles(source);

@@ -21,7 +21,7 @@ function fetchLocal(
   return fetch(path, { ...init, headers, mode: 'same-origin' });
 }
 
-/** What an answer that is not ok means: the service worker's error, or that a host answered in its place. */
+/** Error for an answer that is not ok: the service worker's, or that a host answered in its place. */
 async function toError(response: Response): Promise<LocaltextError> {
   const { error } = (await response.json().catch(() => ({}))) as { error?: WireError };
   if (error?.message) return fromWire(error);
@@ -56,7 +56,7 @@ export async function loadModel(
   }
 }
 
-/** Null: no engine answers. @throws LocaltextError */
+/** Reads the status; null: no engine answers. @throws LocaltextError */
 export async function readStatus(): Promise<EngineStatus | null> {
   const response = await fetchLocal(STATUS_PATH);
   if (response.status === 204 || response.status === 500) return null;

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
 
-/** What the page library rejects with: `message` says what was wrong and what to do, `code` is for programs. */
+/** Error of the page library: `message` says what was wrong and what to do, `code` is for programs. */
 export class LocaltextError extends Error {
   override readonly name = 'LocaltextError';
   readonly code: ErrorCode;

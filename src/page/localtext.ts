@@ -19,7 +19,7 @@ import { applyUpdate } from './update.ts';
 import { Weights } from './weights-handle.ts';
 
 export interface LocaltextStatus extends EngineStatus {
-  /** This tab's worker is the engine of all tabs. */
+  /** Whether this tab's worker is the engine of all tabs. */
   leader: boolean;
   serviceWorker: boolean;
   crossOriginIsolated: boolean;
@@ -28,7 +28,7 @@ export interface LocaltextStatus extends EngineStatus {
    * need, and isolation breaks. Null: nothing is known.
    */
   isolationBreaks: IsolationNeed | null;
-  /** This tab's build is no longer on the server, and a file of it was needed: reload the page. */
+  /** Whether this tab's build is no longer on the server, and a file of it was needed: reload the page. */
   buildReplaced: boolean;
   /** A new version waits: `update()`. */
   updateWaiting: boolean;

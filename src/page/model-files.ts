@@ -6,7 +6,7 @@ export interface ExportedFile {
   /** Path below the model's own folder: `smollm2-135m-instruct/model.gguf`. */
   path: string;
   bytes: number;
-  /** Its bytes, out of the store; streams. */
+  /** Reads its bytes from the store; streams. */
   open(): Promise<Response>;
 }
 

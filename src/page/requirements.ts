@@ -1,5 +1,5 @@
 /**
- * What localtext cannot work without. Everything else is optional: without service workers or the Cache API there is
+ * Features that localtext requires. Everything else is optional: without service workers or the Cache API there is
  * `createFetch()`, without the origin private file system weights go to the Cache API or stay in memory, without
  * SharedArrayBuffer WASM has one thread, without 64-bit WASM memory another build is fetched, without WebGPU there is WASM.
  */

@@ -1,6 +1,6 @@
 import { scopeOf } from '../protocol/locks.ts';
 
-/** Put there by the Vite plugin, or when the files for sites without a bundler are built. */
+/** Paths of the site, defined by the Vite plugin, or when the files for sites without a bundler are built. */
 declare const __LOCALTEXT_BASE__: string | undefined;
 declare const __LOCALTEXT_SERVICE_WORKER__: string | undefined;
 

@@ -49,7 +49,7 @@ export const noServiceWorkers = (): LocaltextError =>
     `This browser has no service workers here (a private window?): ${instead}`,
   );
 
-/** What the browser's own error means for the site. */
+/** Explains the browser's own error to the site. */
 export function registrationFailed(error: unknown, url: string): LocaltextError {
   const text = error instanceof Error ? error.message : String(error);
   if (/MIME type/i.test(text)) {

@@ -60,7 +60,7 @@ async function startOnce(options: StartOptions): Promise<Localtext> {
   return handle;
 }
 
-/** Kept where the service worker finds them. What was set earlier and is not set now is deleted. */
+/** Stores settings where the service worker finds them. Earlier ones that are not set now are deleted. */
 async function storeSettings(scope: string, { catalog, prefer, upstreamKeys }: StartOptions): Promise<void> {
   // Before anything is built on it; pages with the default catalog load no checks.
   if (catalog) (await import('../catalog/parse-catalog.ts')).parseCatalog(catalog);

@@ -30,7 +30,7 @@ const stateChange = (worker: ServiceWorker): Promise<unknown> =>
   new Promise((resolve) => worker.addEventListener('statechange', resolve, { once: true }));
 
 /**
- * Has a worker of this page's version control it, without a reload: on a first visit, and after Shift+reload. Where an
+ * Makes a worker of this page's version control it, without a reload: on a first visit, and after Shift+reload. Where an
  * older one is active and the one that belongs to this page waits, that one takes over, once no request runs.
  */
 export async function takeControl(registered: Registered): Promise<void> {

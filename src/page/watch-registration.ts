@@ -1,4 +1,4 @@
-/** What is used of Workbox's events. */
+/** Subset of Workbox's events that is used here. */
 export interface LifecycleEvents {
   addEventListener(type: 'waiting' | 'controlling', listener: () => void): void;
 }

@@ -16,7 +16,7 @@ export class Weights {
     this.#stopped = stopped;
   }
 
-  /** Every variant of the catalog, what of it is stored, and how much the browser allows. */
+  /** Lists every variant of the catalog, what of it is stored, and how much the browser allows. */
   async list(): Promise<WeightsOverview> {
     return (await this.#ask({ type: 'list' })).store;
   }

@@ -30,7 +30,7 @@ export interface BuiltInRequest {
   images: boolean;
   initialPrompts: BuiltInMessage[];
   prompt: BuiltInMessage[];
-  /** None: the browser's own sampling. */
+  /** Temperature. Default: the browser's own sampling. */
   temperature?: number;
   /** A JSON Schema. */
   responseConstraint?: Record<string, unknown>;

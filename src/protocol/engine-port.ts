@@ -37,7 +37,10 @@ export interface Origin {
   mayBeRepeated?: true;
 }
 
-/** Why nothing has come yet. `checking`: a prompt that is too long or a refused grammar is not found yet; `prefill`: the engine computes. */
+/**
+ * Reason why nothing has come yet. `checking`: a prompt that is too long or a refused grammar is not found yet;
+ * `prefill`: the engine computes.
+ */
 export type WaitingStage = 'queued' | 'loading' | 'checking' | 'prefill';
 
 export interface StageFacts {

@@ -3,11 +3,11 @@ import type { LoadProgress } from './worker-control.ts';
 import type { WireError } from '../errors/wire-error.ts';
 
 /**
- * What the service worker answers beside /v1, without a key. Only the page library and the engine worker may ask: every
+ * Paths that the service worker answers beside /v1, without a key. Only the page library and the engine worker may ask: every
  * request carries `PROTOCOL_HEADER`, which no form, link, frame or image can set, and is no navigation.
  */
 
-/** Its value is `PROTOCOL_VERSION`. */
+/** Header whose value is `PROTOCOL_VERSION`. */
 export const PROTOCOL_HEADER = 'localtext-protocol';
 
 /** Id that the page library gives a request of `localtext.fetch`, to tell the service worker of its abort. */
@@ -19,7 +19,7 @@ export const ISOLATED_MARK = 'localtext-isolated';
 /** GET → 204. Fetched by the engine worker while a request runs, to keep the service worker awake. */
 export const KEEP_ALIVE_PATH = '/localtext/keep-alive';
 
-/** How often, in milliseconds: browsers stop a service worker that heard nothing for 30 s. */
+/** Interval in milliseconds: browsers stop a service worker that heard nothing for 30 s. */
 export const KEEP_ALIVE_MS = 10_000;
 
 /** POST `?model=<id>` → a `LoadLine` of JSON a line, until the model is in memory. */

@@ -5,7 +5,7 @@
  */
 export const scopeOf = (url: string): string => new URL(url).pathname;
 
-/** What every name of the app begins with. An app at the root has no path in it, as before there were scopes. */
+/** Prefix of every name of the app. An app at the root has no path in it, as before there were scopes. */
 export const nameIn = (scope: string): string => (scope === '/' ? 'localtext' : `localtext${scope}`);
 
 /**

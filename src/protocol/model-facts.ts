@@ -1,11 +1,11 @@
 import type { Kind, KINDS } from '../jobs/kinds.ts';
 
-/** What a model is, in the fields of GET /v1/models: docs/compatibility.md. What is not known is absent. */
+/** Facts about a model, in the fields of GET /v1/models: docs/compatibility.md. Unknown ones are absent. */
 export interface ModelFacts {
   /** Tokens of prompt and reply together. */
   context_length?: number;
   max_output_tokens?: number;
-  /** What it can do for certain. */
+  /** Capabilities that are certain. */
   capabilities: Capability[];
   /** Exact size of its weights. */
   size_bytes?: number;
@@ -23,7 +23,7 @@ export type Capability =
   | 'vision'
   | 'audio';
 
-/** What an engine writes down, so that a service worker knows it without asking. */
+/** Facts that an engine writes down, so that a service worker knows them without asking. */
 export interface EngineFacts {
   /** Id of the engine. `loaded` is true only while it lives. */
   epoch: string;

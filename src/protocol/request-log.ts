@@ -45,20 +45,20 @@ export interface RequestLogEntry {
   servedBy: string | null;
   /** The request's body as it came, cut after `LOGGED_BODY_CHARACTERS`. */
   requestBody: LoggedBody | null;
-  /** What was answered: the JSON, or the text of a streamed reply's first choice. */
+  /** Answer: the JSON, or the text of a streamed reply's first choice. */
   responseBody: LoggedBody | null;
 }
 
 export interface RequestClient {
   /** The service worker's id of it, another after each reload. */
   id: string;
-  /** Its page, or its script; empty where its referrer policy hides that. */
+  /** URL of its page, or its script; empty where its referrer policy hides that. */
   url: string;
 }
 
 export interface LoggedBody {
   text: string;
-  /** More came than is kept here. */
+  /** Whether more came than is kept here. */
   truncated: boolean;
 }
 

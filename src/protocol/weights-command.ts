@@ -10,9 +10,9 @@ const nameSchema = z.string().check(z.minLength(1), z.maxLength(MAX_NAME_LENGTH)
 const hubSource = z.strictObject({
   type: z.literal('hub'),
   repository: nameSchema,
-  /** null where it has one model, or `onnx/model.onnx`. */
+  /** File of the repository; null where it has one model, or `onnx/model.onnx`. */
   file: z.nullable(nameSchema),
-  /** null for `main`. */
+  /** Commit or branch; null for `main`. */
   revision: z.nullable(nameSchema),
 });
 
@@ -48,7 +48,9 @@ export const commandSchema = z.union([
   }),
 ]);
 
-/** What a page can ask of the weight store; `WeightsReplies` has the answers. `import`: one file of a model, or its description. */
+/**
+ * Commands to the weight store; `WeightsReplies` has the answers. `import`: one file of a model, or its description.
+ */
 export type WeightsCommand = z.infer<typeof commandSchema> | { type: 'import'; name: string; blob: Blob };
 export type CommandOf<T extends WeightsCommand['type']> = WeightsCommand & { type: T };
 export type ModelSource = z.infer<typeof modelSource>;

@@ -5,14 +5,14 @@ export interface RemoteFile {
   name: string;
   url: string;
   bytes: number;
-  /** null: of a small file the hub knows none, and it is read to be hashed. */
+  /** Hash; null: a small file, of which the hub has none, and which is read to be hashed. */
   sha256: string | null;
 }
 
 /** A chat model in GGUF, or an embedding model in ONNX, of a repository of the model hub. */
 export interface HubModel {
   kind: 'chat' | 'embedding';
-  /** Its path; of a split model, without the number of the part. */
+  /** Path; of a split model, without the number of the part. */
   file: string;
   /** The commit that it was found at. */
   revision: string;
@@ -24,14 +24,14 @@ export interface HubModel {
   facts?: EmbeddingFacts;
 }
 
-/** What the small files of an embedding model say of it. */
+/** Facts about an embedding model from its small files. */
 export interface EmbeddingFacts extends EmbeddingShape {
   name: string;
   /** `bert`. */
   architecture: string;
-  /** Its graph quantizes by all that it is given. */
+  /** Whether its graph quantizes by all that it is given. */
   quantized: boolean;
-  /** What it was trained on, and what it has here. */
+  /** Context length of the training, and the one here. */
   trainedContextLength: number;
   contextLength: number;
 }
@@ -40,7 +40,7 @@ interface Done {
   type: 'done';
 }
 
-/** What the weight store answers, by the type of the command. */
+/** Answers of the weight store, by the type of the command. */
 export interface WeightsReplies {
   list: { type: 'list'; store: WeightsOverview };
   describe: { type: 'described'; description: ModelDescription };
@@ -83,7 +83,7 @@ export interface StoredVariant {
   state: 'absent' | 'part' | 'whole' | 'outdated';
   /** A download of it is held by `pause()`. */
   paused: boolean;
-  /** It is in memory, or on its way. */
+  /** Whether it is in memory, or being loaded. */
   inUse: boolean;
   /** Milliseconds since 1970 of its last load; null: none that is known of. */
   lastUsed: number | null;
@@ -96,12 +96,12 @@ export const DESCRIPTION_FILE = 'localtext-model.json';
 export interface ModelDescription {
   version: 1;
   variant: string;
-  /** Each is at its path below the models folder. */
+  /** Files by their paths below the models folder. */
   files: { path: string; bytes: number; sha256: string }[];
 }
 
 export interface ImportedFile {
-  /** null: it was a description. */
+  /** Path of the file; null: it was a description. */
   path: string | null;
   /** Variants that are whole now and were not before. */
   completed: string[];

@@ -4,7 +4,7 @@ import type { Catalog, VariantSampling } from '../catalog/catalog.ts';
 import type { SharedFiles } from '../util/cross-origin-storage.ts';
 import { nameIn } from './locks.ts';
 
-/** What the leader page calls in its engine worker, over Comlink. Everything else goes by `engine-port.ts`. */
+/** Methods of the engine worker for the leader page, over Comlink. Everything else goes by `engine-port.ts`. */
 export interface WorkerControl {
   /**
    * Starts the engine; called once. Resolves when the worker holds `engineLock(epoch)` and accepts ports.
@@ -23,7 +23,7 @@ export interface WorkerControl {
   ping(): Promise<void>;
 }
 
-/** What only the page can do for an engine. */
+/** Services that only the page can offer an engine. */
 export interface PageServices {
   /** Decodes what the worker cannot. */
   decodeAudio: DecodeAudio;
@@ -113,7 +113,7 @@ export interface LoadProgress {
 
 export interface EngineStatus {
   epoch: string;
-  /** What the device has, as far as the browser tells; null: it does not. */
+  /** Memory of the device, as far as the browser reports it; null: it does not. */
   deviceMemoryBytes: number | null;
   /** The GPU's name, as far as the browser tells; null: WebGPU offers none, or one in software. Absent until it is known. */
   gpu?: string | null;
@@ -131,22 +131,22 @@ export interface ModelStatus {
   bytes?: number;
   queued: number;
   running: number;
-  /** Why it failed, for people. */
+  /** Reason of the failure, for people. */
   error: string | null;
-  /** Its code in docs/errors.md. */
+  /** Code of the error in docs/errors.md. */
   errorCode?: string;
-  /** What the variant adds to each request's sampling; absent until one is loaded. */
+  /** Sampling parameters that the variant adds to each request; absent until one is loaded. */
   sampling?: VariantSampling;
   /** Whether its chat template has think tags; absent until one is loaded whose template is known. */
   thinks?: boolean;
-  /** Why these weights, and why none before them; empty until they are chosen. */
+  /** Reasons for these weights, and against those before them; empty until they are chosen. */
   reasons?: VariantReason[];
   /**
    * Source of each of its weight files, by path: the URL of the download, `disk`, `cross-origin-storage`, or `unknown`
    * when an earlier version stored it. Absent until one is loaded.
    */
   files?: Record<string, string>;
-  /** What its variants take of this device, by their names; not of servers. */
+  /** Estimates of its variants on this device, by name; not of servers. */
   estimates?: Record<string, VariantEstimate>;
 }
 

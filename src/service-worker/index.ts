@@ -1,5 +1,5 @@
 /**
- * What a site's own service worker imports.
+ * Library of a site's own service worker.
  * @module localtext/sw
  */
 

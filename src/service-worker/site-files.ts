@@ -147,11 +147,11 @@ declare const __LOCALTEXT_SMALL_FILES__: readonly SiteFile[] | undefined;
 const OWN_FILES = 'localtext-sw-files.js';
 
 export interface OwnFiles {
-  /** Kept from the installation on. */
+  /** Files kept from the installation on. */
   small: SiteFiles;
   /**
-   * Kept when first used. With tens of megabytes among what is installed, a first visit would wait for all of them
-   * before it could send a request.
+   * Files kept when first used. With tens of megabytes among what is installed, a first visit would wait for all of
+   * them before it could send a request.
    */
   large: SiteFiles;
 }

@@ -3,7 +3,7 @@ import type { ClientWatch } from '../api/http/call.ts';
 const FIRST_POLL_MS = 250;
 const POLL_INTERVAL_MS = 1000;
 
-/** What is used here of `Clients`. */
+/** Subset of `Clients` that is used here. */
 interface ClientList {
   get(id: string): Promise<unknown>;
 }

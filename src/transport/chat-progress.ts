@@ -27,7 +27,7 @@ export class ChatProgress {
     return this.#deltas;
   }
 
-  /** Every token that was asked for has come; only the engine's last event has not. */
+  /** Whether every token that was asked for has come; only the engine's last event has not. */
   get #isComplete(): boolean {
     const { maxTokens, countOnly } = this.#job;
     return !countOnly && maxTokens !== undefined && this.#tokens >= maxTokens;
@@ -118,7 +118,7 @@ function withSeed(job: ChatJob): ChatJob {
   return { ...job, seeded: true, sampling: { ...sampling, seed: seed >>> 1 } };
 }
 
-/** What the client has already: the beginning of a reply that is being made a second time. */
+/** Beginning of a reply that the client has already, and that is being generated a second time. */
 interface Known {
   text: string;
   tokens: number;
@@ -136,14 +136,14 @@ class Replay {
     this.#known = known;
   }
 
-  /** All that was known has come again. */
+  /** Whether all that was known has come again. */
   get over(): boolean {
     const { text, tokens } = this.#known;
     return this.#text >= text.length && this.#tokens >= tokens;
   }
 
   /**
-   * What of it is new; null: nothing.
+   * Part of a delta that is new; null: none.
    * @throws ServiceError `engine_lost` when it is not what had been said before.
    */
   rest(delta: Delta): Delta | null {

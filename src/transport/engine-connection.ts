@@ -135,11 +135,14 @@ interface EngineCall<T, K extends Kind> {
   /** Unique: the request's lock has it in its name. */
   id: string;
   signal: AbortSignal;
-  /** What to ask the next engine; null when nothing is left to ask. `pauses`: how often the question gave way to others. */
+  /**
+   * Question for the next engine; null when nothing is left to ask. `pauses`: how often the question gave way to
+   * others.
+   */
   nextQuestion(pauses: number): Question | null;
-  /** What ends the answer where nothing was left to ask. */
+  /** End of the answer where nothing was left to ask. */
   rest?(): T | null;
-  /** What a message is to the caller; null: nothing. */
+  /** Meaning of a message for the caller; null: none. */
   read(message: EngineMessage<K>): T | null;
   /** Parts of the answer so far, where an engine that dies may be due to the question itself. */
   received?(): number;
@@ -339,7 +342,7 @@ export function linked(transport: EngineTransport, locks: LockManager): EngineTr
 
 // Read.
 
-/** Why an engine does not answer. */
+/** Reason why an engine does not answer. */
 type EngineEnd =
   /** Its tab was closed or reloaded, which is no fault of the question. */
   | { type: 'leaderExited' }

@@ -21,7 +21,7 @@ export function delay(milliseconds: number, signal?: AbortSignal): Promise<void>
   return signal ? abortable(slept, signal).finally(() => clearTimeout(timer)) : slept;
 }
 
-/** What the promise resolves to, or null when it takes longer. @throws what it fails with before that */
+/** Waits for a promise; null when it takes longer. @throws what it fails with before that */
 export async function withTimeout<T>(promise: Promise<T>, milliseconds: number): Promise<T | null> {
   const settled = new AbortController();
   const late = delay(Math.max(0, milliseconds), settled.signal).then(

@@ -1,4 +1,4 @@
-/** What is used here of `SecurityPolicyViolationEvent`, which the worker library of TypeScript does not declare. */
+/** Subset of `SecurityPolicyViolationEvent`, which the worker library of TypeScript does not declare. */
 interface Violation extends Event {
   effectiveDirective: string;
   disposition: 'enforce' | 'report';
@@ -20,7 +20,7 @@ export function onBlockedWorker(report: (directive: string) => void, signal: Abo
   globalThis.addEventListener('securitypolicyviolation', listener, { signal });
 }
 
-/** What to tell people of a worker that the policy refuses. */
+/** Message for people about a worker that the policy refuses. */
 export function blockedMessage(script: string, directive: string): string {
   const name = new URL(script, location.href).pathname.split('/').at(-1);
   const fix = directive.includes('trusted-types')

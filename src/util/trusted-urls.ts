@@ -1,4 +1,4 @@
-/** What is used here of Trusted Types, which not all browsers have. */
+/** Subset of Trusted Types, which not all browsers have. */
 interface TrustedTypes {
   createPolicy(
     name: string,

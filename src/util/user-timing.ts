@@ -1,4 +1,4 @@
-/** What the browser's profiler shows as a bar. `request` and what begins with `until`: as the service sees them. */
+/** Bars in the browser's profiler. `request` and what begins with `until`: as the service sees them. */
 export type Span =
   'queue' | 'prefill' | 'decode' | 'compute' | 'load' | 'request' | 'until accepted' | 'until first token';
 

@@ -70,7 +70,7 @@ function endOfString(json: Uint8Array, quote: number): number {
   return at;
 }
 
-/** Null: no field of the API has such a name. */
+/** Reads a quoted name; null: no field of the API has such a name. */
 function fieldName(quoted: Uint8Array): string | null {
   if (quoted.length > 64) return null;
   return /^"([a-z]\w*)"$/i.exec(new TextDecoder().decode(quoted))?.[1] ?? null;
@@ -192,7 +192,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** No server failed: a client that repeats a 500 would send the same again. */
+/** Status 400, as no server failed: a client that repeats a 500 would send the same again. */
 const brokeOff = (): ServiceError =>
   requestError(400, 'The request body ended before it was complete. Send the whole body.');
 

@@ -25,7 +25,7 @@ const imagePart = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: z.string(), detail: text }),
 });
-/** Known to OpenAI, not to the models here: refused by name once the shape has been found right. */
+/** Parts that OpenAI has and the models here lack: refused by name once the shape has been found right. */
 const otherPart = z.object({ type: z.enum(['input_audio', 'file']) });
 
 /** More messages than any context holds. */
@@ -67,7 +67,7 @@ const message = z.discriminatedUnion(
   'must be one of "system", "developer", "user", "assistant", "tool", "function"',
 );
 
-/** What the service itself sees to. */
+/** Fields that the service itself enforces. */
 export const chatEnforced = {
   model: z.string(),
   messages: z.array(message).check(z.minLength(1), z.maxLength(MAX_MESSAGES)),

@@ -88,11 +88,11 @@ interface CompletionOptions {
   hasLogprobs: boolean;
   /** The prompt comes as the first tokens of the reply. */
   scoresPrompt: boolean;
-  /** What a choice begins with. */
+  /** Text that a choice begins with. */
   echo(index: number): string;
 }
 
-/** Its own text is known once the tokens of a prompt have been generated, and so are their log probabilities. */
+/** Whether an echo waits for the engine, which reports a prompt's log probabilities and the text of its token ids. */
 const isScored = ({ echo, logprobs, prompt }: CompletionBody): boolean =>
   echo === true && (logprobs != null || toPrompts(prompt).some((each) => typeof each !== 'string'));
 
@@ -145,7 +145,7 @@ function completion(head: AnswerHead, choices: Choice[], usage: ChatUsage | null
   } satisfies OpenAI.Completion;
 }
 
-/** This endpoint has no tools. */
+/** Finish reason of this endpoint, which has no tools. */
 const toReason = (reason: FinishReason): Choice['finish_reason'] => (reason === 'length' ? 'length' : 'stop');
 
 /** The name of a token in this endpoint, which has no `bytes`: OpenAI marks one with part of a character. */
@@ -155,8 +155,9 @@ const nameOf = ({ token, bytes }: TokenLogprob['top'][number]): string =>
 const encoder = new TextEncoder();
 
 /**
- * This endpoint's parallel arrays; `offset`: characters before the first token. `isPrompt`: the first token has nothing
- * before it, and no log probability. The token itself is among the alternatives.
+ * Converts log probabilities into this endpoint's parallel arrays. `offset`: characters before the first token.
+ * `isPrompt`: the first token has nothing before it, and no log probability. The token itself is among the
+ * alternatives.
  */
 function toLegacyLogprobs(
   logprobs: readonly TokenLogprob[],

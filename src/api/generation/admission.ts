@@ -19,12 +19,12 @@ import { choiceCount, inputOf, type Generation } from './generation.ts';
 
 /** Reserved for a reply without a limit. */
 const DEFAULT_REPLY_TOKENS = 256;
-/** Most contexts hold less. Tokens above it are counted afterwards. */
+/** Reserved tokens at most; most contexts hold less. Tokens above it are counted afterwards. */
 const MAX_TOKENS = 4096;
 const CHARACTERS_PER_TOKEN = 4;
 /** Role and delimiters of the chat template. */
 const TOKENS_PER_MESSAGE = 4;
-/** Most models compute more for a large image. */
+/** Estimate for an image; most models compute more for a large one. */
 const TOKENS_PER_IMAGE = 256;
 
 /** A generation that the key's limits admit, and that is about to begin. */

@@ -184,7 +184,10 @@ class Reply {
     }
   }
 
-  /** Null: text has begun a call, and `job` is now the one that generates it in its form. @throws ServiceError */
+  /**
+   * Ends the choice; null: text has begun a call, and `job` is now the one that generates it in its form. @throws
+   * ServiceError
+   */
   finish(): FinishReason | null {
     if (this.ended === null) {
       const message = 'The engine ended before the reply was complete. Send the request again.';
@@ -220,7 +223,7 @@ class Reply {
 /** Most places of schemas that a warning names. */
 const MAX_PLACES = 16;
 
-/** Each choice has the same places. */
+/** Adds warnings for places in a schema, once: each choice has the same. */
 function warn(warnings: string[], places: readonly string[]): void {
   const named = places
     .slice(0, MAX_PLACES)

@@ -25,7 +25,7 @@ export interface Generation {
   topLogprobs: number | null;
   stop: string[];
   tools: ToolUse | null;
-  /** Null: the request does not set it. */
+  /** Reasoning options; null if the request has none. */
   reasoning: Reasoning | null;
   /** A conversation that does not fit loses its oldest turns. */
   truncate?: boolean;

@@ -26,10 +26,10 @@ export interface Call {
   abort: AbortController;
   /** Ends its count in flight. May be called more than once. */
   leave(): void;
-  /** Null: there is no log. */
+  /** Trace of the request; null if there is no log. */
   trace: RequestTrace | null;
   dependencies: ServiceDependencies;
-  /** What of the request is not followed, for the header `localtext-warning`: printable ASCII. */
+  /** Parts of the request that are not followed, for the header `localtext-warning`: printable ASCII. */
   warnings: string[];
   /** Fingerprint of the answering variant, once known. */
   servedBy: string | null;

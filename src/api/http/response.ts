@@ -13,7 +13,7 @@ const HIGH_WATER_MARK = 64;
 export class EventStream {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly #encoder = new TextEncoder();
-  /** Null: the reader has cancelled, or the body has ended. */
+  /** Controller of the body; null once the reader has cancelled, or the body has ended. */
   #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | null = null;
   #onRoom = (): void => {};
 
@@ -36,7 +36,7 @@ export class EventStream {
     );
   }
 
-  /** No effect once the body is closed. */
+  /** Appends text to the body, unless it is closed. */
   send(text: string): void {
     if (text !== '') this.#controller?.enqueue(this.#encoder.encode(text));
   }
@@ -89,7 +89,7 @@ const STAGE_DEADLINE_MS: Record<Exclude<WaitingStage, 'prefill'>, number> = {
 };
 
 /**
- * What a stream does while nothing has been generated: it holds its headers until they are due, then sends comments.
+ * Waiting part of a stream: it holds the headers until they are due, then sends comments until something is generated.
  * It waits again when an engine dies in the middle of a reply.
  */
 export class StreamWait {

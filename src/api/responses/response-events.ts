@@ -150,7 +150,7 @@ type Open = OpenReasoning | OpenMessage | OpenCall;
 export class ResponseOutput {
   readonly items: OutputItem[] = [];
   readonly #nextId: NextItemId;
-  /** Null: none has begun, or the last has ended. */
+  /** Item that is being written; null: none has begun, or the last has ended. */
   #open: Open | null = null;
 
   constructor(nextId: NextItemId) {

@@ -18,7 +18,7 @@ import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
 
 /** More items than any context holds. */
 const MAX_ITEMS = 8192;
-/** More than OpenAI has values. */
+/** Bound above the number of values that OpenAI has. */
 const MAX_INCLUDE = 16;
 
 const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() });
@@ -28,7 +28,7 @@ const imagePart = z.object({
   image_url: z.string(),
   detail: text,
 });
-/** Known to OpenAI, not to the models here: refused by name once the shape has been found right. */
+/** Parts that OpenAI has and the models here lack: refused by name once the shape has been found right. */
 const otherPart = z.object({ type: z.enum(['input_file', 'input_audio']) });
 
 const content = textOrParts(

@@ -24,7 +24,7 @@ export interface ToolFunction {
   strict: boolean;
 }
 
-/** What of tools is left once the request has been checked. */
+/** Tools of a request that has been checked. */
 export interface ToolUse {
   functions: ToolFunction[];
   /** Whether the model may answer in words instead. */
@@ -57,7 +57,8 @@ const MAX_NAMED_TYPES = 8;
 const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false };
 
 /**
- * Null: the model is to know of no tools. Tools that are not functions are left out, with a warning.
+ * Reads the tools of a request; null: the prompt mentions none. Tools that are not functions are left out, with a
+ * warning.
  * @throws ServiceError 400 that names the field.
  */
 export function toToolUse(request: ToolFields, warnings: string[]): ToolUse | null {
@@ -151,7 +152,7 @@ function functionsOf({ tools, functions }: ToolFields, warnings: string[]): Give
   return given;
 }
 
-/** What a model writes before a call, as most that were trained to call functions do. */
+/** Text before a call, as most models that were trained to call functions write it. */
 const TOOL_CALL_PREFIX = '<tool_call>';
 
 /** The conversation, with the functions described in its system message: that works with any chat template. */

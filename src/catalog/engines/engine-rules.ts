@@ -13,17 +13,17 @@ export interface SizedVariant extends Pick<VariantBase, 'engine' | 'contextLengt
 export interface MemoryEstimate {
   /** Memory of a loaded variant: weights, KV cache at the context length, saved prompt states, engine. */
   memoryBytes: number;
-  /** What saved states of earlier prompts take of it, at most. */
+  /** Part of it that saved states of earlier prompts take, at most. */
   promptStateBytes: number;
 }
 
 type OwnField<V> = Exclude<keyof V, keyof VariantBase>;
 
-/** What page, command line and worker know of an engine's variants without loading the engine. */
+/** Rules of an engine's variants, for page, command line and worker, without the engine's code. */
 export interface EngineRules<V extends VariantBase = VariantBase> {
   /** Schemas of the variant's own fields. */
   fields: Record<OwnField<V>, z.ZodType>;
-  /** What such a model can be for, the likeliest first. */
+  /** Kinds that such a model can have, the likeliest first. */
   kinds(variant: Readonly<Record<string, unknown>>): readonly ModelKind[];
   /** Memory on this device. Absent: its variants run elsewhere and have no weights. */
   memory?(variant: SizedVariant): MemoryEstimate;

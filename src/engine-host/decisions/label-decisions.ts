@@ -70,7 +70,7 @@ async function priorOf(
   return prior;
 }
 
-/** Most words are one token after a space: such labels are read in one step. */
+/** Labels with a space before each: most words are one token after a space, and such labels are read in one step. */
 const labelsOf = ({ type, options }: DecisionQuestion): string[] =>
   type === 'predicate' ? [' yes', ' no'] : options.map(({ label }) => ` ${label}`);
 

@@ -113,7 +113,7 @@ function poolingModes(config: Record<string, unknown>): string[] {
   );
 }
 
-/** Its name says so, or an operator that quantizes what it is given. */
+/** Whether a graph is quantized: by its name, or by an operator that quantizes its input. */
 async function isQuantized({ file, files: [graph] }: HubModel, signal: AbortSignal): Promise<boolean> {
   if (!graph || !file.endsWith('/model.onnx')) return true;
   const { bytes } = await readStart(graph.url, GRAPH_BYTES, signal);

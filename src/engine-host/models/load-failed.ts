@@ -6,7 +6,7 @@ import { isOutOfMemory, outOfMemory } from '../../engines/out-of-memory.ts';
 /** The smallest module: its header alone. */
 const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
-/** How Chromium, Firefox and WebKit say that a script of the site did not arrive. */
+/** Messages of Chromium, Firefox and WebKit for a script of the site that did not arrive. */
 const NO_SCRIPT = /dynamically imported module|importing a module script failed/i;
 
 const MAX_CAUSE = 300;

@@ -31,9 +31,9 @@ interface Count {
 
 interface FileState {
   missing: boolean;
-  /** What comes over the network for it. */
+  /** Bytes that come over the network. */
   network: Count;
-  /** What has been made of that so far; null: nothing yet. */
+  /** Bytes that have been prepared from those; null: none yet. */
   prepared: Count | null;
 }
 

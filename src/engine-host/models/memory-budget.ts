@@ -57,7 +57,7 @@ export class MemoryBudget {
   readonly #loadedModels: () => Iterable<LoadedModel>;
   readonly #engines: Engines;
   readonly #turns = new Mutex();
-  /** Have got their room, and may still be loading. */
+  /** Variants that have their memory, and may still be loading. */
   readonly #admitted = new Set<Variant>();
 
   constructor(bytes: Promise<number>, loadedModels: () => Iterable<LoadedModel>, engines: Engines) {

@@ -155,7 +155,7 @@ export class ModelManager {
     return external !== undefined && !this.#plans.get(id)?.candidates.includes(external);
   }
 
-  /** What this device cannot run is not tried a second time. */
+  /** Records that this device cannot run a variant, so that it is not tried a second time. */
   #giveUp({ name }: Variant, error: unknown): void {
     const { code, message } = toWireError(error);
     if (code === null || !PERMANENT_FAILURES.has(code)) return;
@@ -253,7 +253,7 @@ export class ModelManager {
     await loadedModel.load(new AbortController().signal, () => undefined);
   }
 
-  /** Kept until something fails: what a model runs on should not change from one request to the next. */
+  /** Plan of a model, kept until something fails: its variant should not change from one request to the next. */
   async #planned(model: CatalogModel): Promise<Plan> {
     const known = this.#plans.get(model.id);
     if (known) return known;

@@ -37,7 +37,7 @@ interface CountOptions {
 /** A file of a model that is being added. */
 export interface SourceFile extends ModelFile {
   phase: LoadProgress['phase'];
-  /** Its place, size and hash in the store. */
+  /** Place, size and hash of the file in the store. */
   describe(options: CountOptions): Promise<WeightFile>;
   store(file: WeightFile, options: CountOptions): Promise<void>;
 }
@@ -168,7 +168,7 @@ export interface FileStorage {
 interface Storing {
   files: readonly SourceFile[];
   bytes: number;
-  /** Made of the model's name. */
+  /** Part of the id, made of the model's name. */
   slug: string;
   signal: AbortSignal;
   onProgress(progress: LoadProgress): void;

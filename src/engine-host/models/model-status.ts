@@ -14,9 +14,9 @@ import {
 import type { LoadedModel } from './loaded-model.ts';
 import type { Plan } from './variant-choice.ts';
 
-/** What is known of variants beside their plan and their state, by their names. */
+/** Facts about variants beside their plan and their state, by their names. */
 export interface VariantFacts {
-  /** How it runs, beyond why it was chosen. */
+  /** Notes on how a variant runs, beyond why it was chosen. */
   notes?: ReadonlyMap<string, string>;
   estimates?: ReadonlyMap<string, VariantEstimate>;
 }

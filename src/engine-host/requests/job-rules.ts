@@ -4,7 +4,7 @@ import type { EventOf, JobKinds, JobOf, Kind, ModelKind } from '../../jobs/kinds
 import { dropOldestTurns, MAX_TRUNCATIONS } from './truncate-messages.ts';
 import type { Engine } from '../../engines/engine.ts';
 
-/** How a kind of job is run. */
+/** Rules for running a kind of job. */
 interface JobRules<K extends Kind> {
   /** Completes the job before it takes a place in the queue. @throws ServiceError 400 */
   prepare?(

@@ -20,7 +20,7 @@ import type { Engine } from '../../engines/engine.ts';
 import type { Claim } from '../../engines/slot-queue.ts';
 import { rulesOf } from './job-rules.ts';
 
-/** Told why nothing has come yet, and what is known already. */
+/** Reports why nothing has come yet, and what is known already. */
 export type OnStage = (stage: WaitingStage, facts?: StageFacts) => void;
 
 export interface Reader<K extends Kind> {

@@ -148,7 +148,7 @@ export function serveCalls(serving: Serving): void {
   };
 }
 
-/** How many deltas the asker still has room for. One taker at a time. */
+/** Number of deltas that the asker still has room for. One taker at a time. */
 class Credit {
   #left = CREDIT_WINDOW;
   #added: Deferred | null = null;

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../jobs/chat.ts';
 
-/** Each try drops at least one turn; the last one, all that may be dropped. */
+/** Maximum number of tries. Each drops at least one turn; the last one, all that may be dropped. */
 export const MAX_TRUNCATIONS = 6;
 
 /** Room for the reply, and for an estimate by characters that is too low. */
@@ -30,7 +30,7 @@ export function dropOldestTurns(messages: readonly ChatMessage[], share: number)
   return dropped.size === 0 ? null : messages.filter((message) => !dropped.has(message));
 }
 
-/** What the tokens of an image would be as text, about. */
+/** Approximate length of text with as many tokens as an image. */
 const IMAGE_CHARACTERS = 2000;
 
 /** Size in characters, with some for each message's role. */

@@ -10,7 +10,7 @@ import {
 import { engineFields, type EngineSampling } from '../../jobs/sampling.ts';
 import { withToolCalls } from '../prompt/tool-call-text.ts';
 
-/** What the browser's model cannot do: the model's next variant may. */
+/** Error for what the browser's model cannot do: the model's next variant may. */
 export function cannot(param: string, rule: string): ServiceError {
   return new ServiceError({
     status: 400,

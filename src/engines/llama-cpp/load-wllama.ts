@@ -210,7 +210,9 @@ function chatParameters(variant: WllamaVariant, gpu: boolean, threads: number): 
   };
 }
 
-/** Its kernels want half floats; without them it would only try, and come back to the CPU. */
+/**
+ * Whether a GPU has half floats, which llama.cpp's kernels require; without them it would only fall back to the CPU.
+ */
 async function hasGpu(): Promise<boolean> {
   const adapter = await realAdapter();
   return adapter?.features.has('shader-f16') ?? false;

@@ -27,7 +27,7 @@ export interface PromptImages {
 export interface Reply {
   readonly fields: Record<string, unknown>;
   readonly images: PromptImages | undefined;
-  /** What its state is known by: the prompt, or the key of one with images. */
+  /** Key of its state: the prompt, or the key of one with images. */
   readonly prompt: string;
   /** Computes a prompt ahead, for other replies. */
   readonly isAhead: boolean;
@@ -85,7 +85,7 @@ function nextPrompt(replies: readonly Reply[]): Reply | undefined {
   return mustWait ? undefined : shortest;
 }
 
-/** What this prompt begins with is being computed for another one, and will be copied. */
+/** Whether the beginning of this prompt is being computed for another one, and will be copied. */
 function isBeingComputed(reply: Reply, computing: readonly Reply[]): boolean {
   const isFor = (other: Reply): boolean =>
     other.isAhead && !isMuchLonger(other, reply) && sharedLength(other.prompt, reply.prompt) >= WORTH_KEEPING;
@@ -254,7 +254,7 @@ export class ReplyScheduler {
     reply.state = { name: 'prefill', id, slot: this.#slots.take(reply.prompt) };
   }
 
-  /** Each reply consumes one copy of a state, so it must create the next. */
+  /** Whether others need the reply's state. Each reply consumes one copy of a state, so it must create the next. */
   #isToBeShared(reply: Reply): boolean {
     const { isAhead, computedAhead, prompt } = reply;
     if (isAhead || computedAhead) return false;

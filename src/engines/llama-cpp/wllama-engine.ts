@@ -54,7 +54,7 @@ interface EngineOptions {
   /** Tokens of a prompt that are computed in one step. */
   batch: number;
   sampling: VariantSampling;
-  /** What stands for an image in a prompt; null: the model has no eyes. */
+  /** Text that stands for an image in a prompt; null: the model has no vision. */
   imageMarker: string | null;
   /** The text of token ids. @throws ServiceError 400 */
   detokenize(ids: readonly number[]): Promise<string>;
@@ -337,7 +337,7 @@ const isTooLong = (
   error.promptTokens !== undefined &&
   error.contextLength !== undefined;
 
-/** Its refusals of one request, distinguished; anything else has broken it. */
+/** Converts the refusal of one request; any other error means that the engine is broken. */
 function fromWllamaError(error: unknown, { constraint, input }: ChatJob): ServiceError {
   if (error instanceof ServiceError) return error;
   if (!(error instanceof RequestRejectedError)) return engineCrashed(error);

@@ -22,7 +22,7 @@ export function runtimeFiles(device: OnnxVariant['device']): { script: string; w
 /** Maximum time to start the runtime with threads, including its download. No limit (0) in browsers that always start them. */
 const THREADS_START_MS = 30_000;
 
-/** What onnxruntime-web is to be started with, as `env.wasm` of the library has it. */
+/** Options of onnxruntime-web, as `env.wasm` of the library has them. */
 export const wasmOptions = ({ script, wasm, threads }: Runtime) => ({
   wasmPaths: { mjs: script, wasm },
   numThreads: threads,

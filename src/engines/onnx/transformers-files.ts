@@ -67,7 +67,7 @@ export async function checkConfig(variant: TransformersVariant, context: EngineC
 }
 
 /**
- * Each name of a graph stands for its quantized builds too.
+ * Checks that a variant has the needed files; a graph's name stands for its quantized builds too.
  * @throws ServiceError `weights_unavailable` naming a file that the catalog lacks
  */
 export function requireFiles(variant: OnnxVariant, needed: readonly string[]): void {

@@ -36,7 +36,7 @@ export function filesOf(variant: OnnxVariant, { file }: Pick<EngineContext, 'fil
   return { read, failed: failing.signal };
 }
 
-/** Has transformers.js, in this thread, read a model's files so, under that name. @returns what ends it */
+/** Serves a model's files to transformers.js in this thread, under that name. @returns a function that ends it */
 export function serveFiles(name: string, read: ReadFile): () => void {
   served.set(name, read);
   env.useWasmCache = false;
@@ -51,7 +51,7 @@ export function serveFiles(name: string, read: ReadFile): () => void {
   };
 }
 
-/** Asked for as `/models/<variant>/<file>`. */
+/** Answers requests for `/models/<variant>/<file>`. */
 async function answer(request: string): Promise<Response | undefined> {
   for (const [name, read] of served) {
     const at = request.indexOf(`/${name}/`);

@@ -14,7 +14,7 @@ interface Turn {
   content: string;
 }
 
-/** What a template is told about thinking. */
+/** Variables about reasoning that a template gets. */
 export interface Thinking {
   enableThinking: boolean;
   effort?: NonNullable<Reasoning['effort']>;
@@ -23,7 +23,9 @@ export interface Thinking {
 /** Renders a conversation. @throws what the template throws */
 export type Render = (messages: readonly Turn[], addGenerationPrompt: boolean, thinking: Thinking) => string;
 
-/** What a chat template puts into a prompt by itself. Templates have no field for it: conversations are rendered to find it. */
+/**
+ * Text that a chat template adds to a prompt. Templates have no field for it: conversations are rendered to find it.
+ */
 export interface AddedText {
   /** Position in characters after the first token (`bos`). */
   at: number;
@@ -38,7 +40,7 @@ const last: Turn = { role: 'user', content: LAST };
 
 const NOTHING: AddedText = { at: 0, text: '' };
 
-/** What is not words: `[gMASK]<sop>`, `<|start|>`. A model expects such a start, and it is kept. */
+/** Control tokens instead of words: `[gMASK]<sop>`, `<|start|>`. A model expects such a start, and it is kept. */
 const CONTROL_TOKEN = /<[^<>\s]+>|\[[^[\]\s]+\]/y;
 
 /** Text that changes with the fields of a request about thinking is the template's notation for them, and stays. */
@@ -117,7 +119,7 @@ function controlTokenEnds(text: string): number[] {
 const between = (text: string, from: string, to: string): string =>
   text.slice(text.indexOf(from) + from.length, text.indexOf(to));
 
-/** null: the template refuses the conversation. */
+/** Renders; null if the template refuses the conversation. */
 function attempt(render: () => string): string | null {
   try {
     return render();

@@ -23,7 +23,7 @@ export interface SpecialTokens {
  * assistant's last message, as OpenAI has it, and a partial reply is continued to the letter.
  */
 export class ChatPrompt {
-  /** null: the model has no notation for conversations. */
+  /** Chat template; null: the model has no notation for conversations. */
   readonly #template: BoundedTemplate | null;
   readonly #tokens: SpecialTokens;
   /** llama.cpp puts the first token before every prompt by itself. */
@@ -34,7 +34,7 @@ export class ChatPrompt {
   readonly #canSwitch: boolean;
   /** Whether text that the template adds by itself stays in the prompt. */
   readonly #keepsAddedText: boolean;
-  /** What the template adds to a conversation with a system message, and to one without. */
+  /** Text that the template adds to a conversation with a system message, and to one without. */
   readonly #added = new Map<boolean, AddedText>();
 
   /** @param keepsAddedText for a model that answers badly without its template's own system message */
@@ -49,12 +49,12 @@ export class ChatPrompt {
     this.#keepsAddedText = keepsAddedText;
   }
 
-  /** Is one token wherever it stands; null: none is known. */
+  /** Text that is one token at any place; null: none is known. */
   get specialText(): string | null {
     return this.#tokens.eos;
   }
 
-  /** False: the model continues text (`/v1/completions`) and cannot chat. */
+  /** Whether the model has a chat template. Otherwise it only continues text (`/v1/completions`). */
   get chats(): boolean {
     return this.#template !== null;
   }

@@ -35,7 +35,7 @@ export function openReply(
 
 type Form = Pick<ChatJob, 'constraint' | 'topLogprobs'>;
 
-/** What an engine generates in one go. */
+/** Part of a reply that an engine generates in one go. */
 export interface Completion extends Form {
   prompt: string;
   maxTokens?: number;

@@ -1,4 +1,4 @@
-/** What a model writes around its thoughts. */
+/** Tags that a model writes around its reasoning. */
 export interface ThinkTags {
   open: string;
   close: string;
@@ -102,7 +102,7 @@ export class ThoughtSplitter {
     return shown;
   }
 
-  /** Some models close their thoughts a second time. */
+  /** Skips a second closing tag, which some models write. */
   #gap(whole: string): string {
     const { close } = this.#tags;
     let answer = whole.trimStart();

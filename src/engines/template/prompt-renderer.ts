@@ -33,7 +33,7 @@ export class PromptRenderer {
     return this.#format.tokens.eos;
   }
 
-  /** False: the model continues text (`/v1/completions`) and cannot chat. */
+  /** Whether the model has a chat template. Otherwise it only continues text (`/v1/completions`). */
   get chats(): boolean {
     return this.#format.source !== null || this.#format.tokens.chatMl === true;
   }
@@ -119,7 +119,7 @@ const templateError = (why: string): ServiceError =>
     'messages',
   );
 
-/** Their bytes are not for the template. */
+/** Removes the URLs of images, whose bytes are not for the template. */
 function withoutImageUrls(job: ChatJob): ChatJob {
   if (!('messages' in job.input)) return job;
   const messages = job.input.messages.map((message): ChatMessage =>

@@ -7,7 +7,7 @@ import type { ChatJob } from '../../jobs/chat.ts';
 import { ChatPrompt, type SpecialTokens } from '../prompt/chat-prompt.ts';
 import type { ChatOpening } from '../prompt/think-first.ts';
 
-/** What a model's file and its catalog say about its prompts. */
+/** Facts about a model's prompts, from its file and its catalog. */
 export interface PromptFormat {
   /** The chat template; null: the file has none. */
   source: string | null;

@@ -32,7 +32,7 @@ async function checkFeatures(gpu: GPU, variant: WebLlmVariant): Promise<void> {
   if (missing !== undefined) throw lacksFeature(variant.name, missing);
 }
 
-/** null: as the model's own sliding window has it. */
+/** Context lengths to try; null: the model's own sliding window. */
 function contextLengths(variant: WebLlmVariant, { chatConfig }: ModelFiles): (number | null)[] {
   if (chatConfig.sliding_window_size > 0) return [null];
   return halvedLengths(

@@ -38,7 +38,7 @@ class WebLlmReplyReader {
     this.#topLogprobs = topLogprobs;
   }
 
-  /** What is new since the last call; null: nothing that can be shown. */
+  /** Text since the last call; null: nothing that can be shown. */
   read(state: ReplyState, finish: 'stop' | 'length'): Delta | null {
     // Bytes that end inside a character decode to replacement characters: they wait for the rest.
     const text = state.getMessage().replace(/�+$/, '');

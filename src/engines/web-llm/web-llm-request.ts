@@ -17,7 +17,7 @@ export interface WebLlmRequest {
   replyStart: string;
 }
 
-/** More alternatives a token than these are refused by web-llm. */
+/** Maximum alternatives a token that web-llm accepts. */
 const MAX_TOP_LOGPROBS = 5;
 
 /** web-llm refuses 0. With this one, it takes the most probable token. */

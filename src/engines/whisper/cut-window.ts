@@ -7,7 +7,7 @@ export interface WindowSegment {
   end: number;
   /** Index of its first token in the window's tokens. */
   first: number;
-  /** Its tokens, timestamps included. */
+  /** Tokens of the window, timestamps included. */
   tokens: number[];
 }
 

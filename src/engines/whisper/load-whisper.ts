@@ -20,7 +20,7 @@ const NEEDED = [
   'onnx/encoder_model.onnx',
   'onnx/decoder_model_merged.onnx',
 ];
-/** More gain nothing for a model of this size. */
+/** Maximum threads; more gain nothing for a model of this size. */
 const MAX_THREADS = 4;
 
 export const loadWhisper: LoadEngine<WhisperVariant, 'transcription'> = async (variant, context) => {

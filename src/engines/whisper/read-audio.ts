@@ -107,7 +107,7 @@ class BoundedSource extends BlobSource {
 
 const isPcm = (codec: string | null): boolean => codec !== null && /^pcm|law$/.test(codec);
 
-/** It reports that it decodes mp3 in a worker, and then its process ends, and with it the page. */
+/** Detects WebKitGTK, which reports that it decodes mp3 in a worker; its process then ends, and with it the page. */
 const isWebKitGtk = (): boolean => /Linux.*AppleWebKit\/(?!.*Chrom)/.test(navigator.userAgent);
 
 const refuse = (rule: string): ServiceError => invalidField('file', rule);

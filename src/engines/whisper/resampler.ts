@@ -47,7 +47,7 @@ export class Resampler {
     return result;
   }
 
-  /** What the filter still holds back. */
+  /** Samples that the filter still holds back. */
   end(): Float32Array<ArrayBuffer> {
     return this.push(new Float32Array(this.#step === 1 ? 0 : this.#reach));
   }

@@ -80,7 +80,7 @@ export class SoundReader {
     return answer;
   }
 
-  /** No message reaches a worker whose thread is busy. */
+  /** Terminates a worker, as no message reaches one whose thread is busy. */
   #drop(worker: Worker): void {
     worker.end();
     this.#worker = null;

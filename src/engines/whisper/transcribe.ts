@@ -15,7 +15,7 @@ import {
 import { timeWords } from './word-times.ts';
 
 export interface TranscribeOptions {
-  /** Absent: the language of the first window. */
+  /** Language; null: that of the first window. */
   language: string | null;
   task: TranscriptionJob['task'];
   /** Text in whose style, and with whose names, the first windows are written. */
@@ -23,7 +23,7 @@ export interface TranscribeOptions {
   /** 0: greedy, and hotter where that fails. */
   temperature: number;
   signal: AbortSignal;
-  /** What another engine yielded last. */
+  /** Last progress that another engine yielded. */
   progress: TranscriptionProgress | null;
   /** Whether to time each word. */
   words: boolean;

@@ -114,7 +114,7 @@ export const entryWriter = (entries: ChunkEntries, name: string): BackendWriter 
   close: async () => undefined,
 });
 
-/** What is kept under `pathNote`: which stored file lies at a path of the models folder. */
+/** Record under `pathNote`: the stored file that lies at a path of the models folder. */
 export interface StoredPath {
   sha256: string;
   bytes: number;

@@ -7,7 +7,7 @@ interface ConnectionNavigator {
   connection?: { downlink?: number };
 }
 
-/** How fast the downloads of this session were. */
+/** Speed of this session's downloads. */
 export class DownloadRate {
   #bytes = 0;
   #ms = 0;

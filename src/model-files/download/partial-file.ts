@@ -25,7 +25,7 @@ export const checkpointName = (name: string): string => `${name}.part`;
 export const checkpointText = ({ version, chunks }: DownloadCheckpoint): string =>
   JSON.stringify({ version, pieces: chunks });
 
-/** null: none, or an invalid one. */
+/** Reads the checkpoint of a download; null: none, or an invalid one. */
 export async function readCheckpoint(
   backend: StorageBackend,
   name: string,
@@ -128,7 +128,7 @@ export class PartialFile {
     return this.#parts.hash.digest();
   }
 
-  /** What is stored remains, to be continued later. */
+  /** Closes the file. What is stored remains, to be continued later. */
   async close(): Promise<void> {
     await this.#parts.writer.close();
     const last = async () => this.#stored.size < this.chunkCount && this.#saveCheckpoint();

@@ -6,7 +6,7 @@ import { printable } from '../../util/printable.ts';
 /** The model's facts from the header of a GGUF file. */
 export interface GgufFacts {
   architecture: string;
-  /** null: the file names none. */
+  /** Name of the model; null: the file has none. */
   name: string | null;
   /** SPDX id of its licence; null: the file names none. */
   license: string | null;
@@ -16,9 +16,9 @@ export interface GgufFacts {
   quantization: string;
   /** Jinja; null: none. */
   chatTemplate: string | null;
-  /** It has a chat template, or the tokens of ChatML. Otherwise it is for `/v1/completions` alone. */
+  /** Whether it has a chat template, or the tokens of ChatML. Otherwise it is for `/v1/completions` alone. */
   canChat: boolean;
-  /** null: not an embedding model. */
+  /** Shape of its vectors; null: not an embedding model. */
   embedding: { dimensions: number; pooling: 'mean' | 'cls' | 'last_token' } | null;
   tensors: number;
   /** Values that the KV cache holds for each token. */
@@ -49,7 +49,7 @@ const MAX_WIDTH = 2 ** 20;
 const MAX_SPLITS = 1000;
 const DEFAULT_CONTEXT = 2048;
 
-/** Their files give 0 heads: they have no attention. */
+/** Architectures without attention, whose files give 0 heads. */
 const WITHOUT_HEADS = /^(mamba|a?rwkv)/;
 
 /** @throws FormatError for a model that llama.cpp, or localtext, cannot run */
@@ -127,7 +127,10 @@ const RANK_POOLING = 4;
 /** Weights behind the last layer that turn a text into a score. */
 const CLASSIFIER = /^cls\./;
 
-/** null: the model generates text. Encoders whose files name no pooling take the mean, as most were trained. */
+/**
+ * Shape of an embedding model's vectors; null: the model generates text. Encoders whose files name no pooling take the
+ * mean, as most were trained.
+ */
 function embedding(architecture: string, of: (key: string, max: number) => number): GgufFacts['embedding'] {
   const pooling = POOLINGS.get(of('pooling_type', 2 ** 31)) ?? (ENCODERS.has(architecture) ? 'mean' : null);
   if (pooling === null) return null;
@@ -219,7 +222,7 @@ export const ENCODERS: ReadonlySet<string> = new Set(
 
 const RERANKER = 'a reranking model, which scores pairs of texts';
 
-/** What a file of another architecture is, for those that are often confused with chat models. */
+/** Descriptions of other architectures, whose files are often taken for chat models. */
 export const OTHER_ARCHITECTURES: ReadonlyMap<string, string> = new Map([
   ['clip', 'the image or audio part of a model, which is added together with it'],
   ['t5', 'a translation model'],

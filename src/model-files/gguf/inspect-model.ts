@@ -5,7 +5,7 @@ import { type Gguf, readGguf } from './read-gguf.ts';
 
 export interface ModelFile extends FileStart {
   name: string;
-  /** Nobody chose it: a projector that localtext cannot use is left out. */
+  /** Set for a projector that nobody chose: it is left out if localtext cannot use it. */
   optional?: boolean;
 }
 
@@ -83,7 +83,7 @@ async function readFiles<F extends ModelFile>(
 
 /** llama.cpp's architecture of the parts that see and hear. */
 const PROJECTOR = 'clip';
-/** Their image tokens see each other, which takes larger batches than prompts are computed in here. */
+/** Architectures whose image tokens see each other, which takes larger batches than prompts are computed in here. */
 const NEEDS_LARGE_BATCHES = /^gemma/;
 
 /** @returns null: a projector */

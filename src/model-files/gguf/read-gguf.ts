@@ -18,7 +18,7 @@ const ARRAY = 9;
 export interface GgufValue {
   /** Position of the value in the file; of an array, position of its element type and length. */
   at: number;
-  /** null: an array, a fraction, or a text of more than 1 MiB. */
+  /** Value; null: an array, a fraction, or a text of more than 1 MiB. */
   value: number | string | null;
 }
 

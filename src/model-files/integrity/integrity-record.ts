@@ -70,7 +70,7 @@ export interface IntegrityRecord {
   shared: boolean;
 }
 
-/** What a record says beside the file's hashes. */
+/** Provenance of a file, which its record has beside the hashes. */
 export type Provenance = Pick<IntegrityRecord, 'from' | 'shared'>;
 
 export const recordName = (hash: string): string => `${hash}.json`;
@@ -79,7 +79,7 @@ export const recordName = (hash: string): string => `${hash}.json`;
 export const recordText = ({ chunks, ...rest }: IntegrityRecord): string =>
   JSON.stringify({ ...rest, pieces: chunks });
 
-/** null: not a valid record of the file with this hash. */
+/** Parses a record; null: it is no valid one of the file with this hash. */
 export function parseRecord(text: string | null, hash: string): IntegrityRecord | null {
   try {
     const record = Object(JSON.parse(text ?? '')) as Record<string, unknown>;

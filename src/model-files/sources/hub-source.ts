@@ -185,7 +185,7 @@ async function fetchOk(url: string, timeout: IdleTimeout): Promise<Response> {
   );
 }
 
-/** Its own account of a refusal is in a header. */
+/** Reason for a refusal, which the hub explains in a header. */
 function whyHidden({ headers }: Response): string {
   switch (headers.get('x-error-code')) {
     case 'GatedRepo':

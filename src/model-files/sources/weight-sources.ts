@@ -21,9 +21,9 @@ const SHOWN = 20;
 const GRAPH = /^onnx\/model(_quantized|_u?int8)?\.onnx$/;
 const USUAL_GRAPH = 'onnx/model.onnx';
 const REQUIRED = ['config.json', 'tokenizer.json', 'tokenizer_config.json'];
-/** What an embedding model consists of, beside its graph and the tensors of it. In this order: the first tells its folder. */
+/** Files of an embedding model beside its graph and tensors. In this order: the first tells its folder. */
 const SMALL_FILES = [...REQUIRED, 'modules.json', '1_Pooling/config.json'];
-/** Its tensors, after the graph's own name. */
+/** Suffix of the tensors' files, after the graph's own name. */
 const TENSORS = /^_data(_\d+)?$/;
 
 export type HubModelSource = Extract<ModelSource, { type: 'hub' }>;

@@ -15,10 +15,10 @@ import { wasmSizes } from '../wasm-files.ts';
 
 export const DEFAULT_FOLDER = 'public/models';
 
-/** What can be asked for by name. */
+/** Models that can be asked for by name. */
 const catalog = [speech, vision, small].reduce(extendCatalog, defaultCatalog);
 
-/** These models have no pinned weights: their names stand for their variants'. */
+/** Models without pinned weights: their names stand for their variants'. */
 const hubModels = [speech, vision, small].flatMap(({ models = [] }) => models);
 const namesOf = (id: string): string[] =>
   hubModels.find((model) => model.id === id)?.variants.map(({ name }) => name) ?? [id];

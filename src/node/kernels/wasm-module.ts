@@ -103,7 +103,7 @@ export const readTypes = (content: Uint8Array): Uint8Array[] =>
   );
 
 export interface Body {
-  /** Its position in the section. */
+  /** Position in the section. */
   start: number;
   code: Uint8Array;
 }

@@ -5,7 +5,7 @@ import type { Connect } from 'vite';
 
 import { isV1Path } from '../../util/v1-path.ts';
 
-/** Both make a page cross-origin isolated, which WASM threads need. */
+/** Headers that make a page cross-origin isolated, which WASM threads need. */
 const isolationHeaders = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',

@@ -59,7 +59,7 @@ export function globIgnores(): string[] {
 }
 
 /**
- * What a site needs to run localtext: its service worker at the site's base, so that its scope is the whole site; the
+ * Adds what a site needs to run localtext: its service worker at the site's base, so that its scope is the whole site; the
  * engines' WASM files below `localtext/wasm/`; and, in the dev and preview servers, the weights below `models/` and the
  * headers for WASM threads.
  * @example

@@ -18,13 +18,13 @@ const MISSED_PINGS = 2;
 const NOT_STARTED =
   "The browser did not start the engine's worker. Reload the page: the site may have a new build. If that does not help, check that its script is served with status 200, a JavaScript type and, in an isolated page, Cross-Origin-Embedder-Policy, or name another place with start({ workerUrl }).";
 
-/** What the engine worker is started with. Every URL is absolute. */
+/** Settings that the engine worker is started with. Every URL is absolute. */
 export interface EngineSettings extends Required<
   Pick<WorkerOptions, 'modelsUrl' | 'wasmUrl' | 'sources' | 'prefer' | 'limits' | 'images'>
 > {
-  /** Null: the default catalog. */
+  /** Catalog; null: the default one. */
   catalog: Catalog | null;
-  /** Null: the package's own. */
+  /** Script of the worker; null: the package's own. */
   workerUrl: string | null;
 }
 

@@ -4,10 +4,10 @@ import { Mutex } from '../../util/async.ts';
 import { ElectionMember } from './election-member.ts';
 import type { EngineSettings } from './engine-worker.ts';
 
-/** This tab's part in serving: it takes part in the election, and hands requests' ports to its worker while it leads. */
+/** Membership of this tab: it takes part in the election, and hands requests' ports to its worker while it leads. */
 export interface Membership {
   leader: ElectionMember;
-  /** Must be called once. The tab leaves the election when all who joined have left. */
+  /** Leaves the election once all who joined have left. Must be called once. */
   leave(): void;
 }
 

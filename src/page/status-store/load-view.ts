@@ -1,6 +1,6 @@
 import type { LocaltextState, ModelState } from './state.ts';
 
-/** What a visitor sees of a model's load, and the one thing to do about it. */
+/** View of a model's load, with the one action that it offers. */
 export interface LoadView {
   text: string;
   /** Changes many times a second: not announced by screen readers. */

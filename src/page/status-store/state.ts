@@ -4,9 +4,9 @@ import type { LoadProgress } from '../../protocol/worker-control.ts';
 export interface LocaltextState {
   /** The page's handle; null until `start()` has resolved, and on a server. */
   readonly localtext: Localtext | null;
-  /** Null until the engine has reported. */
+  /** Status; null until the engine has reported. */
   readonly status: LocaltextStatus | null;
-  /** What `start()` rejected with. */
+  /** Error that `start()` rejected with. */
   readonly error: Error | null;
 }
 
@@ -15,11 +15,11 @@ export interface ModelState {
   readonly state: 'starting' | 'idle' | 'loading' | 'ready' | 'failed';
   /** Progress of a running load. */
   readonly progress: LoadProgress | null;
-  /** What a load would still download; 0: all of it is stored. Null: unknown, or a server runs it. */
+  /** Bytes that a load would still download; 0: all of it is stored. Null: unknown, or a server runs it. */
   readonly downloadBytes: number | null;
   /** Estimate for the running download, or for one that would start; null: unknown. */
   readonly secondsLeft: number | null;
-  /** Why it failed. */
+  /** Reason of the failure. */
   readonly error: Error | null;
 }
 
@@ -33,7 +33,7 @@ export const INITIAL_MODEL: ModelState = {
   error: null,
 };
 
-/** What the engine reports of a model. */
+/** State of a model, from the engine's report. */
 export function modelOf({ status, error }: LocaltextState, id: string): ModelState {
   if (error) return { ...INITIAL_MODEL, state: 'failed', error };
   if (!status?.epoch) return INITIAL_MODEL;

@@ -13,7 +13,7 @@ export class UpstreamError extends ServiceError {
   }
 }
 
-/** It has sent something that is too long, too late or of another shape. */
+/** Error for an answer that is too long, too late or of another shape. */
 export const brokeBound = (what: string): UpstreamError =>
   fault('upstream_failed', `${what}. Try again, or later.`);
 

@@ -87,7 +87,7 @@ export class SlotPredictor {
     slot.usedAt = ++this.#uses;
   }
 
-  /** All idle slots have been saved. */
+  /** Records that all idle slots have been saved. */
   copied(): void {
     for (const { text } of this.#idle()) this.#save(text);
   }

@@ -62,7 +62,7 @@ if (scope.name.startsWith('em-pthread')) {
   });
 }
 
-/** Called with `new`. */
+/** Identity function for `Suspending`, which is called with `new`. */
 function unchanged<T>(imported: T): T {
   return imported;
 }

@@ -87,7 +87,7 @@ export function useWorkerFile(wllama: Wllama, urlOf: (name: string) => string): 
   });
 }
 
-/** What the package's `moduleInit` does, but for where the script comes from. */
+/** Starts the worker as the package's `moduleInit` does, with another source of the script. */
 async function start(proxy: WorkerProxy, files: ModelFile[], urlOf: (name: string) => string): Promise<void> {
   const { compat, wasmPath, noWebGPU = false } = proxy.resources;
   const options: RunOptions = {
@@ -147,7 +147,7 @@ export function takeResult(proxy: WorkerProxy, id: number): Promise<ResultAnswer
   return getResult(taking, id);
 }
 
-/** What stands for an image in a prompt; null: the model has no eyes. */
+/** Text that stands for an image in a prompt; null: the model has no vision. */
 export const mediaMarkerOf = (wllama: Wllama): string | null =>
   wllama.supportInputModality('image')
     ? ((wllama as unknown as { mediaMarker?: string }).mediaMarker ?? null)

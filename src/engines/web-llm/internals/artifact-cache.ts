@@ -42,7 +42,7 @@ class ArtifactCache implements Cache {
   match(request: RequestInfo | URL): Promise<Response> {
     return answer(request);
   }
-  /** Called first for every shard, four at a time: this is where they are downloaded. */
+  /** Downloads a shard. web-llm calls it for every shard, four at a time. */
   async add(request: RequestInfo | URL): Promise<void> {
     await answer(request);
   }
@@ -52,7 +52,7 @@ class ArtifactCache implements Cache {
   async matchAll(request?: RequestInfo | URL): Promise<Response[]> {
     return request === undefined ? [] : [await answer(request)];
   }
-  /** None: web-llm then asks for each file before it loads the first. */
+  /** Reports no files: web-llm then asks for each before it loads the first. */
   keys(): Promise<Request[]> {
     return Promise.resolve([]);
   }

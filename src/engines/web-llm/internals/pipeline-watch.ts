@@ -18,7 +18,7 @@ export interface PromptCount {
 }
 
 export interface Round {
-  /** What the reply already starts with. */
+  /** Text that the reply already starts with. */
   replyStart: string;
   signal: AbortSignal;
   /** Ends with a `CountedError` once the prompt has been counted, before anything is computed. */

@@ -5,9 +5,9 @@ export type Level = 'ok' | 'warning' | 'fault';
 
 export interface Finding {
   level: Level;
-  /** What was found, in a sentence. */
+  /** Finding, in a sentence. */
   text: string;
-  /** What to do about it; none for what is well. */
+  /** Remedy; absent for what is well. */
   fix?: string;
 }
 
@@ -24,10 +24,10 @@ export const fault = (text: string, fix: string): Finding => finding('fault', te
 
 const MAX_CHARACTERS = 1000;
 const TIMEOUT_MS = 20_000;
-/** What is examined of a page and of a script stands at their beginning. */
+/** Maximum bytes read of a page or script: what is examined stands at the beginning. */
 const MAX_TEXT_BYTES = 2_000_000;
 
-/** What a server answers, without the body. */
+/** Answer of a server, without the body. */
 export interface Answer {
   /** Address after redirects. */
   url: URL;

@@ -1,4 +1,4 @@
-/** What a host may have to be configured for. */
+/** Settings that a host may need. */
 export type HostNeed = 'isolation headers' | 'script type' | 'wasm type' | 'no fallback page';
 
 interface Host {

@@ -19,7 +19,7 @@ export const hubEndpoint = (): string => process.env['HF_ENDPOINT'] || DEFAULT_H
 export const hubUrl = (hub: string, { repository, revision, file }: HubFile): string =>
   `${hub.replace(/\/$/, '')}/${repository}/resolve/${revision}/${file}`;
 
-/** Null when the hub answers, else why it is not available. */
+/** Checks the hub. @returns null when it answers, else why it is not available */
 export async function probeHub(hub: string, signal: AbortSignal): Promise<string | null> {
   try {
     const ends = AbortSignal.any([signal, AbortSignal.timeout(PROBE_TIMEOUT_MS)]);

@@ -175,7 +175,7 @@ class Pull {
     return fault;
   }
 
-  /** What does not have its size and hash is thrown away. */
+  /** Deletes a file that does not have its size and hash. */
   async #check(file: WeightFile, part: string): Promise<void> {
     const { size } = await stat(part);
     const sha256 = await hashFile(part, this.#options.signal);
