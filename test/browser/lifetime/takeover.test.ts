@@ -16,7 +16,7 @@ const REQUESTS: Record<string, Body> = {
   embeddings: { input: ['The weather is lovely today.', 'He drove to the stadium.'] },
 };
 
-/** As a site's own service worker, or "Update on reload", has it: localtext's own asks whether a request runs. */
+/** Line of a site's own service worker, or the effect of "Update on reload": localtext's own asks whether a request runs. */
 const TAKES_OVER = "self.addEventListener('install', () => self.skipWaiting());\n";
 
 test('a version that takes over at once under requests of every kind: none is lost, and the download goes on', async () => {
