@@ -28,7 +28,7 @@ const TIMED = [
   'test/fuzz/{fuzz,hostile-forms,hostile-parts,hostile-servers}.test.ts',
 ];
 /** They take long by nature: `npm run test:nightly`. */
-const NIGHTLY = ['test/{nightly,chaos,soak}/**/*.test.ts', 'test/fuzz/full-service.test.ts'];
+const NIGHTLY = ['test/{nightly,chaos}/**/*.test.ts', 'test/fuzz/full-service.test.ts'];
 
 type Options = NonNullable<TestProjectInlineConfiguration['test']>;
 

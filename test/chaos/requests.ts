@@ -71,9 +71,48 @@ export const REQUESTS = {
   embeddings: { input: ['The weather is lovely today.', 'He drove to the stadium.'] },
 } satisfies Record<string, Body>;
 
-export type RequestKind = keyof typeof REQUESTS | 'a transcription';
+/** Requests to other endpoints, and one for a tool's call. */
+const OTHERS = {
+  'a completion': { path: '/completions', temperature: 0, prompt: NUMBERS, max_tokens: 8 },
+  'a response': { path: '/responses', temperature: 0, input: NUMBERS, max_output_tokens: 16 },
+  'a function call': ask('Which animal says meow?', {
+    tools: [
+      {
+        type: 'function',
+        function: {
+          name: 'animal',
+          strict: true,
+          parameters: {
+            type: 'object',
+            properties: { name: only('cat') },
+            required: ['name'],
+            additionalProperties: false,
+          },
+        },
+      },
+    ],
+    tool_choice: 'required',
+    max_tokens: 40,
+  }),
+  'a decision': {
+    path: '/decisions',
+    model: 'jade-mole-4',
+    input: 'Fry the onions in butter until golden, then add the mushrooms.',
+    questions: [
+      {
+        type: 'choice',
+        name: 'topic',
+        instructions: 'What is the topic of this text?',
+        choices: [{ value: 'sports' }, { value: 'food' }, { value: 'politics' }],
+      },
+    ],
+  },
+} satisfies Record<string, Body>;
+
+export type RequestKind = keyof typeof REQUESTS | keyof typeof OTHERS | 'a transcription';
 
 export const chaosRequests = (clip: string): Record<RequestKind, Body> => ({
   ...REQUESTS,
+  ...OTHERS,
   'a transcription': { clip, model: 'coral-wren-4' },
 });

@@ -12,7 +12,13 @@ const lent = siteOfTabs({}, []);
 const REQUESTS: Record<string, Body> = {
   streamed: counting({ max_tokens: 16 }),
   whole: counting({ max_tokens: 16, stream: false }),
-  stored: { prompt: 'Count from one to ten in words.', max_tokens: 16 },
+  stored: {
+    path: '/responses',
+    input: 'Count from one to ten in words.',
+    temperature: 0,
+    store: true,
+    max_output_tokens: 16,
+  },
   embeddings: { input: ['The weather is lovely today.', 'He drove to the stadium.'] },
 };
 

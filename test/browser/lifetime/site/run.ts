@@ -18,17 +18,15 @@ export interface Run {
   endedAt: number | null;
 }
 
-/**
- * Parameters of a chat, of embeddings when there is an `input`, of a transcription when there is a `clip`, or of a response
- * that is stored when there is a `prompt`.
- */
+/** Parameters of a chat, of embeddings with an `input`, of a transcription with a `clip`, or of another endpoint with a `path`. */
 export interface Body {
   model?: string;
   messages?: OpenAI.ChatCompletionMessageParam[];
   input?: string | string[];
+  /** Endpoint below `/v1` that gets the other parameters, and answers in one piece. */
+  path?: string;
   /** URL of a file of sound. */
   clip?: string;
-  prompt?: string;
   stream?: boolean;
   [parameter: string]: unknown;
 }
@@ -42,14 +40,9 @@ export async function makeRun(client: OpenAI, body: Body, run: Run, signal: Abor
       const { text } = await client.audio.transcriptions.create({ file, model }, { signal });
       run.text[0] = text;
       run.finish[0] = 'stop';
-    } else if (body.prompt !== undefined) {
-      const { prompt: input, model = 'amber-phoenix-4', max_tokens: limit } = body;
-      const max_output_tokens = Number(limit);
-      const sent = { model, input, temperature: 0, store: true, max_output_tokens };
-      const made = await client.responses.create(sent, { signal });
-      run.text[0] = made.output_text;
-      run.finish[0] = made.status ?? '';
-      run.stored = (made as { store?: boolean }).store ? made.id : null;
+    } else if (body.path !== undefined) {
+      const { path, ...parameters } = body;
+      await post(client, path, parameters, run, signal);
     } else if (body.input === undefined) await chat(client, body, run, signal);
     else {
       const { data } = await client.embeddings.create(
@@ -69,12 +62,36 @@ export async function makeRun(client: OpenAI, body: Body, run: Run, signal: Abor
   }
 }
 
+interface Answer {
+  choices?: { text: string; finish_reason: string }[];
+  output?: { content: { text: string }[] }[];
+  answers?: { choice: string }[];
+  status?: string;
+  id?: string;
+  store?: boolean;
+}
+
+async function post(
+  client: OpenAI,
+  path: string,
+  parameters: Omit<Body, 'path' | 'clip'>,
+  run: Run,
+  signal: AbortSignal,
+): Promise<void> {
+  const body = { model: 'amber-phoenix-4', ...parameters };
+  const answer = await client.post<Answer>(path, { body, signal });
+  const { choices, output, answers, status, id, store } = answer;
+  run.text[0] = choices?.[0]?.text ?? output?.[0]?.content[0]?.text ?? answers?.[0]?.choice ?? '';
+  run.finish[0] = choices?.[0]?.finish_reason ?? status ?? 'stop';
+  run.stored = store && id !== undefined ? id : null;
+}
+
 async function chat(client: OpenAI, body: Body, run: Run, signal: AbortSignal): Promise<void> {
   const parameters = { model: 'amber-phoenix-4', temperature: 0, messages: [], ...body };
   if (body.stream === false) {
     const reply = await client.chat.completions.create({ ...parameters, stream: false }, { signal });
     for (const { index, message, finish_reason: finish } of reply.choices) {
-      run.text[index] = message.content ?? '';
+      run.text[index] = message.content ?? argumentsOf(message.tool_calls?.[0]);
       run.finish[index] = finish;
     }
     run.usage = reply.usage ?? null;
@@ -84,8 +101,9 @@ async function chat(client: OpenAI, body: Body, run: Run, signal: AbortSignal): 
   for await (const chunk of await client.chat.completions.create(streamed, { signal })) {
     run.usage = chunk.usage ?? run.usage;
     for (const { index, delta, finish_reason: finish } of chunk.choices) {
-      if (delta.content) {
-        run.text[index] = (run.text[index] ?? '') + delta.content;
+      const text = delta.content ?? argumentsOf(delta.tool_calls?.[0]);
+      if (text) {
+        run.text[index] = (run.text[index] ?? '') + text;
         run.deltas++;
         run.deltaTimes.push(performance.now());
       }
@@ -93,3 +111,6 @@ async function chat(client: OpenAI, body: Body, run: Run, signal: AbortSignal): 
     }
   }
 }
+
+const argumentsOf = (call: object | undefined): string =>
+  (call as { function?: { arguments?: string } } | undefined)?.function?.arguments ?? '';

@@ -11,7 +11,20 @@ import { chaosRequests, type RequestKind } from './requests.ts';
 const TABS = 3;
 /** A request that has not ended by then hangs. On a machine that others keep busy, one took 58 s to its first token. */
 const HANG_MS = 180_000;
-const EVENTS = ['close', 'crash', 'reload', 'navigate', 'engine', 'service worker', 'abort', 'none'] as const;
+
+/** Everything that may happen in a round. */
+export const EVENTS = [
+  'close',
+  'crash',
+  'reload',
+  'navigate',
+  'engine',
+  'service worker',
+  'abort',
+  'none',
+] as const;
+
+type Event = (typeof EVENTS)[number];
 
 interface Request {
   tab: Tab;
@@ -31,8 +44,18 @@ export interface Figures {
   longestUntilFreeMs: number;
 }
 
-/** Three tabs that ask all the time, while something dies in each round. Throws at the first thing that is wrong. */
-export class Chaos {
+export interface DriverOptions {
+  siteUrl: string;
+  seed: number;
+  catalog: Catalog;
+  /** URL of what the catalog's speech model hears. */
+  clip: string;
+  /** What may happen; an event that is listed twice happens twice as often. */
+  events: readonly Event[];
+}
+
+/** Three tabs that ask all the time, while one event happens in each round. Throws at the first thing that is wrong. */
+export class Driver {
   readonly figures: Figures = {
     rounds: 0,
     requests: 0,
@@ -41,23 +64,22 @@ export class Chaos {
     longestRequestMs: 0,
     longestUntilFreeMs: 0,
   };
+  /** Engine workers that were seen. */
+  readonly epochs = new Set<string>();
   readonly #context: BrowserContext;
-  readonly #siteUrl: string;
-  readonly #catalog: Catalog;
+  readonly #options: DriverOptions;
   readonly #requests: Record<RequestKind, Body>;
   readonly #kinds: RequestKind[];
   readonly #random: Random;
   readonly #references = new Map<string, Run>();
   #tabs: Tab[] = [];
 
-  /** @param clip URL of what the catalog's speech model hears */
-  constructor(context: BrowserContext, siteUrl: string, seed: number, catalog: Catalog, clip: string) {
+  constructor(context: BrowserContext, options: DriverOptions) {
     this.#context = context;
-    this.#siteUrl = siteUrl;
-    this.#catalog = catalog;
-    this.#requests = chaosRequests(clip);
+    this.#options = options;
+    this.#requests = chaosRequests(options.clip);
     this.#kinds = Object.keys(this.#requests) as RequestKind[];
-    this.#random = new Random(seed);
+    this.#random = new Random(options.seed);
   }
 
   /** Opens the tabs, and asks for each answer once, undisturbed. */
@@ -82,7 +104,7 @@ export class Chaos {
     await new Promise((resolve) => {
       setTimeout(resolve, this.#random.next() ** 2 * 2000);
     });
-    const event = this.#random.pick(EVENTS);
+    const event = this.#random.pick(this.#options.events);
     const lost = await this.#happen(event, requests);
     await this.#end(requests, lost, event);
     await this.#settle();
@@ -91,7 +113,7 @@ export class Chaos {
   }
 
   /** The tabs whose requests went with them. */
-  async #happen(event: (typeof EVENTS)[number], requests: Request[]): Promise<Tab[]> {
+  async #happen(event: Event, requests: Request[]): Promise<Tab[]> {
     const tab = this.#random.pick(this.#tabs);
     switch (event) {
       case 'close':
@@ -149,7 +171,8 @@ export class Chaos {
       if (!reference) throw new Error(`no reference for ${kind}`);
       const serviceWorkerKilled = event === 'service worker' || event === 'crash';
       try {
-        const isJson = 'response_format' in this.#requests[kind];
+        const { response_format: format, tools } = this.#requests[kind];
+        const isJson = format !== undefined || tools !== undefined;
         tally(figures.endings, judge(run, reference, { aborted, serviceWorkerKilled, isJson }));
       } catch (error) {
         throw new Error(`round ${figures.rounds}, ${kind} after ${event}: ${(error as Error).message}`, {
@@ -166,6 +189,8 @@ export class Chaos {
     if (!tab) throw new Error('no tab is left');
     const from = Date.now();
     const free = await tab.untilFree();
+    const { epoch } = await tab.status();
+    if (epoch !== null) this.epochs.add(epoch);
     this.figures.longestUntilFreeMs = Math.max(this.figures.longestUntilFreeMs, free - from);
     const left = (names: string[]): string[] => names.filter((name) => name.startsWith('localtext:request:'));
     // A request may not have reached the new leader's engine yet, and its service worker polls once a second whether its
@@ -186,7 +211,8 @@ export class Chaos {
   }
 
   #open(): Promise<Tab> {
-    return Tab.open(this.#context, this.#siteUrl, { catalog: this.#catalog });
+    const { siteUrl, catalog } = this.#options;
+    return Tab.open(this.#context, siteUrl, { catalog });
   }
 }
 
