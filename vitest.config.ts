@@ -34,8 +34,15 @@ type Options = NonNullable<TestProjectInlineConfiguration['test']>;
 
 const project = (name: string, options: Options): TestProjectInlineConfiguration => ({
   extends: false,
-  // Vitest's own 5 s end a test on a machine that others keep busy. The limit is there for what hangs.
-  test: { name, root: here('./'), maxWorkers: 2, testTimeout: 30_000, ...options },
+  test: {
+    name,
+    root: here('./'),
+    maxWorkers: 2,
+    // Vitest's own 5 s, and 1 s for `expect.poll`, end a test on a machine that others keep busy. Limits are for what hangs.
+    testTimeout: 30_000,
+    expect: { poll: { timeout: 10_000 } },
+    ...options,
+  },
 });
 
 /** Tests that wait for a browser more than they compute: two files at once. A process that is kept loads its modules once. */
@@ -44,8 +51,6 @@ const inBrowser: Options = {
   sequence: { groupOrder: 1 },
   testTimeout: 240_000,
   hookTimeout: 180_000,
-  // Vitest's own 1 s is too short beside other files.
-  expect: { poll: { timeout: 10_000 } },
   globalSetup: here('./test/support/browser-setup.ts'),
 };
 
