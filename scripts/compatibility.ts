@@ -230,13 +230,14 @@ is left out, and \`localtext-warning\` names it. Upstream servers and the browse
 | keywords | |
 |---|---|
 | \`type\`, \`enum\`, \`const\` | enforced |
-| \`$ref\`, \`$defs\`, \`definitions\` | enforced, recursion and percent-encoding included, within the schema |
+| \`$ref\`, \`$defs\`, \`definitions\` | enforced within the schema: recursion, percent-encoding, \`$anchor\` and relative \`$id\` included |
+| \`$dynamicRef\`, \`$recursiveRef\` | enforced where one place has the anchor |
 | \`allOf\`, \`anyOf\`, keywords beside them or beside \`$ref\` | enforced |
 | \`oneOf\` | enforced, where branches that overlap can be negated |
 | \`not\`, \`if\`, \`then\`, \`else\` | enforced for schemas of \`type\`, \`enum\`, \`const\`, \`pattern\`, bounds, \`required\`, \`properties\`, \`items\`, \`anyOf\`, \`allOf\`, \`not\`, \`$ref\` |
 | \`properties\`, \`required\`, \`additionalProperties\`, \`patternProperties\`, \`propertyNames\` | enforced. Members come in their order; others follow only where \`additionalProperties\` or no \`properties\` allow them |
 | \`minProperties\`, \`maxProperties\` | enforced; the former up to one above the named members |
-| \`dependentRequired\`, \`dependentSchemas\`, \`unevaluatedProperties\` (false) | enforced |
+| \`dependentRequired\`, \`dependentSchemas\`, \`unevaluatedProperties\`, \`unevaluatedItems\` | enforced |
 | \`items\` (a list as in draft 7, too), \`additionalItems\`, \`prefixItems\`, \`minItems\`, \`maxItems\`, \`contains\`, \`minContains\` | enforced; \`maxItems\` as 1,024 at most |
 | \`uniqueItems\` | enforced for elements of an \`enum\`, which keep its order |
 | \`minLength\`, \`maxLength\` | enforced; the latter as 4,096 at most, and less with some patterns |
@@ -247,7 +248,7 @@ is left out, and \`localtext-warning\` names it. Upstream servers and the browse
     ', ',
   )} and their synonyms; of numbers \`int32\`, \`uint8\` and the like. Another one must have a \`pattern\` |
 | \`minimum\`, \`maximum\`, \`exclusiveMinimum\`, \`exclusiveMaximum\`, \`multipleOf\` | enforced for numbers of up to 15 digits; \`multipleOf\` up to 10,000, zeros at its end aside |
-| \`maxContains\`, \`unevaluatedItems\`, \`$dynamicRef\` | cannot be enforced |
+| \`maxContains\` | cannot be enforced |
 | \`title\`, \`description\`, \`default\`, \`examples\` and unknown keywords | no effect |
 `;
 

@@ -26,10 +26,12 @@ export interface ArrayForm {
   contains: { schema: Schema; min: number }[];
 }
 
-interface ObjectLayer {
+export interface ObjectLayer {
   properties: ReadonlyMap<string, Schema>;
   patterns: (readonly [Language, Schema])[];
   additional?: Schema;
+  /** Set where it is of a schema that must not fit: it evaluates no members. */
+  isNegation?: true;
 }
 
 export interface ObjectForm {
@@ -43,8 +45,6 @@ export interface ObjectForm {
   minFrom: SchemaObject | null;
   /** Schemas of the names. */
   names: Schema[];
-  /** Forbids members beside those that are named. */
-  closed: boolean;
 }
 
 /** One form that a value may have. Those of a schema are its alternatives. */
@@ -68,7 +68,6 @@ export const anyObject: ObjectForm = {
   max: Infinity,
   minFrom: null,
   names: [],
-  closed: false,
 };
 
 export const literals = (...values: unknown[]): Form[] => values.map((value) => ({ kind: 'literal', value }));
@@ -109,7 +108,6 @@ export function meetForms(
     required: [...new Set([...a.required, ...b.required])],
     minFrom: a.min >= b.min ? a.minFrom : b.minFrom,
     names: [...a.names, ...b.names],
-    closed: a.closed || b.closed,
   };
 }
 

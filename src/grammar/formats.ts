@@ -19,7 +19,8 @@ const IPV6 = [
 const ATOM = String.raw`[A-Za-z0-9!#$%&'*+/=?^_{|}~-]+`;
 const PATH = String.raw`[A-Za-z0-9._~!$&'()*+,;=:@/-]`;
 const AFTER_HOST = String.raw`(?:\?${PATH}*)?(?:#${PATH}*)?`;
-const WEB = String.raw`(?:https?|ftp|wss?)://${WEB_HOST}(?::[1-9]\d{0,3})?(?:/${PATH}*)?${AFTER_HOST}`;
+const AFTER_DOMAIN = String.raw`(?::[1-9]\d{0,3})?(?:/${PATH}*)?${AFTER_HOST}`;
+const WEB = `(?:https?|ftp|wss?)://${WEB_HOST}${AFTER_DOMAIN}`;
 const OPAQUE = String.raw`(?:mailto|urn|tel|data|file|[a-z][a-z0-9+-]{1,15}):[A-Za-z0-9._~@+,;=:-]+`;
 const POINTER = '(?:/(?:[^/~]|~[01])*)*';
 
@@ -32,13 +33,19 @@ export const FORMATS: Record<string, string> = {
   hostname: HOST,
   ipv4: IPV4,
   ipv6: IPV6,
-  uri: `${WEB}|${OPAQUE}`,
+  // Readers of addresses mean those of the web: zod writes `httpUrl()` like any other.
+  uri: String.raw`https?://${WEB_HOST}\.[A-Za-z]{2,}${AFTER_DOMAIN}`,
   // Some readers of addresses take those alone that have a top-level domain and a path.
   url: String.raw`https?://(?:www\.)?[a-z0-9]+(?:-[a-z0-9]+)*\.[a-z]{2,}(?:/${PATH}*)?`,
   'uri-reference': `${WEB}|${OPAQUE}|/?${PATH.replace(':', '')}*${AFTER_HOST}`,
   uuid: '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}',
   'json-pointer': POINTER,
   byte: '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?',
+};
+
+/** Formats that are wider where a pattern says which of their texts are asked for. */
+const BESIDE_PATTERNS: Record<string, string> = {
+  uri: String.raw`[A-Za-z][A-Za-z0-9+.-]*:(?://(?:[A-Za-z0-9._-]+@)?${WEB_HOST}${AFTER_DOMAIN}|(?://)?/[A-Za-z0-9._~-]${PATH}*|[A-Za-z0-9._~@+,;=:-]${PATH}*${AFTER_HOST})`,
 };
 
 /** Names under which the same text is asked for. */
@@ -60,9 +67,9 @@ const FREE = new Set([
 ]);
 
 /** The pattern of a format; '': it restricts nothing; undefined: it is not known. */
-export function formatPattern(format: string): string | undefined {
+export function formatPattern(format: string, besidePattern: boolean): string | undefined {
   if (FREE.has(format)) return '';
   const name = Object.hasOwn(ALIASES, format) ? ALIASES[format] : format;
   if (name === undefined || !Object.hasOwn(FORMATS, name)) return undefined;
-  return `^(?:${FORMATS[name]})$`;
+  return `^(?:${(besidePattern && BESIDE_PATTERNS[name]) || FORMATS[name]})$`;
 }

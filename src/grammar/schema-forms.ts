@@ -12,6 +12,7 @@ import {
   numberAccepts,
   type NumberForm,
   type ObjectForm,
+  type ObjectLayer,
   type Schema,
   type SchemaObject,
   type StringForm,
@@ -42,11 +43,12 @@ const MAX_ITEMS = 1024;
 const COMPARED_LEVELS = 3;
 const MAX_STATES_WITH_LENGTH = 2400;
 
-const UNKNOWN_KEYWORDS = ['unevaluatedItems', 'maxContains', '$dynamicRef', '$recursiveRef'];
+const UNKNOWN_KEYWORDS = ['maxContains', '$dynamicRef', '$recursiveRef'];
+const UNEVALUATED = ['unevaluatedItems', 'unevaluatedProperties'];
 const KEYWORDS_OF: Record<string, readonly string[]> = {
   string: ['minLength', 'maxLength', 'pattern', 'format'],
   number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
-  array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems', 'contains'],
+  array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems', 'contains', 'unevaluatedItems'],
   object: [
     ...'properties patternProperties additionalProperties required propertyNames'.split(' '),
     ...'minProperties maxProperties dependentRequired dependentSchemas unevaluatedProperties'.split(' '),
@@ -63,6 +65,8 @@ export class SchemaForms {
   readonly #known = new Map<string, Form[]>();
   readonly #open = new Set<string>();
   readonly #negated = new Map<Schema, Schema>();
+  /** Whether a schema without a type allows every type, and not only those that its keywords are about. */
+  #isWide = false;
   #calls = 0;
 
   constructor(languages: Languages, context: SchemaContext) {
@@ -82,7 +86,7 @@ export class SchemaForms {
 
   /** The forms of values that fit all of these. A schema that is made of itself alone has none. */
   of(schemas: readonly Schema[]): Form[] {
-    const key = this.keyOf(schemas);
+    const key = `${this.#isWide} ${this.keyOf(schemas)}`;
     const known = this.#known.get(key);
     if (known) return known;
     if (this.#open.has(key)) return [];
@@ -103,6 +107,14 @@ export class SchemaForms {
       if (given === true) continue;
       if (given === false) return [];
       const schema = this.#context.loosened(given);
+      if (
+        (given !== schemas[0] || schemas.length > 1) &&
+        UNEVALUATED.some((key) => schema[key] !== undefined)
+      ) {
+        // It does not see what the schemas beside it evaluate.
+        forms = this.meet(forms, this.of([given]));
+        continue;
+      }
       typed ||= TYPED.some((key) => schema[key] !== undefined);
       for (const [kind, keys] of Object.entries(KEYWORDS_OF))
         if (keys.some((key) => schema[key] !== undefined)) mentioned.add(kind);
@@ -115,7 +127,22 @@ export class SchemaForms {
       }
       forms = this.#combined(schema, given, forms);
     }
-    return typed || mentioned.size === 0 ? forms : forms.filter(({ kind }) => mentioned.has(kind));
+    const [first] = schemas;
+    if (typeof first === 'object' && schemas.length === 1)
+      forms = forms.flatMap((form) => withUnevaluated(form, this.#context.loosened(first)) ?? []);
+    if (typed || mentioned.size === 0 || this.#isWide) return forms;
+    return forms.filter(({ kind }) => mentioned.has(kind));
+  }
+
+  /** Reads as `of`, with all values that fit. */
+  #wide(schemas: readonly Schema[]): Form[] {
+    const before = this.#isWide;
+    this.#isWide = true;
+    try {
+      return this.of(schemas);
+    } finally {
+      this.#isWide = before;
+    }
   }
 
   #types(types: readonly string[]): Form[] {
@@ -167,9 +194,12 @@ export class SchemaForms {
   }
 
   #string(schema: SchemaObject): StringForm {
-    const { pattern, format } = schema;
+    const { pattern } = schema;
+    // Values that are listed are right, also where the format is narrower here than its standard.
+    const format =
+      schema['enum'] === undefined && schema['const'] === undefined ? schema['format'] : undefined;
     const counts = this.#counts(schema, 'minLength', 'maxLength', MAX_LENGTH);
-    const known = typeof format === 'string' ? formatPattern(format) : '';
+    const known = typeof format === 'string' ? formatPattern(format, typeof pattern === 'string') : '';
     const ofFormat = known ? patternLanguage(this.#languages, known) : null;
     if (typeof pattern !== 'string') {
       if (known === undefined) this.#context.unenforceable(schema, 'format', 'is not known');
@@ -239,7 +269,7 @@ export class SchemaForms {
       }
     const bound = (value: unknown, open: boolean) =>
       typeof value === 'number' ? { value, open } : undefined;
-    const parts: Form[] = [{ ...form, ...boundsOfFormat(schema['format']) }];
+    const parts: Form[] = [{ ...form, ...integerFormat(schema['format']) }];
     for (const [low, high] of [
       [bound(minimum, exclusiveMinimum === true), bound(maximum, exclusiveMaximum === true)],
       [bound(exclusiveMinimum, true), bound(exclusiveMaximum, true)],
@@ -290,7 +320,6 @@ export class SchemaForms {
       max: (schema['maxProperties'] as number | undefined) ?? Infinity,
       minFrom: schema,
       names: names === undefined ? [] : [names],
-      closed: schema['unevaluatedProperties'] === false,
     };
     const dependencies = ['dependentRequired', 'dependentSchemas', 'dependencies'].flatMap((key) =>
       Object.entries((schema[key] ?? {}) as Record<string, Schema | string[]>),
@@ -333,12 +362,12 @@ export class SchemaForms {
 
   /** Each branch without those that it overlaps. `forms`: what the schema allows beside. */
   #oneOf(branches: readonly Schema[], forms: Form[]): Form[] {
-    const each = branches.map((branch) => this.meet(forms, this.of([branch])));
-    return each.flatMap((own, index) => {
+    return branches.flatMap((branch, index) => {
+      const own = this.meet(forms, this.of([branch]));
       const overlapping = branches.filter(
-        (_, other) =>
-          other !== index &&
-          this.meet(own, each[other] ?? []).some((form) => this.#isPossible(form, COMPARED_LEVELS)),
+        (other, at) =>
+          at !== index &&
+          this.meet(own, this.#wide([other])).some((form) => this.#isPossible(form, COMPARED_LEVELS)),
       );
       return overlapping.reduce((left, other) => this.meet(left, this.#not(other)), own);
     });
@@ -409,7 +438,7 @@ export class SchemaForms {
       case 'properties':
         return Object.entries(value as Record<string, Schema>).map(([name, member]): Form => {
           const properties = new Map([[name, this.#negation(member)]]);
-          return { ...anyObject, required: [name], layers: [{ properties, patterns: [] }] };
+          return { ...anyObject, required: [name], layers: [{ properties, patterns: [], isNegation: true }] };
         });
       case 'anyOf':
         return (value as Schema[]).reduce<Form[]>(
@@ -558,7 +587,7 @@ export class SchemaForms {
         ({ properties, patterns: own }) =>
           own.length === 0 && [...properties.values()].every((each) => each === false),
       );
-    if (form.closed || !isOpen) return matching;
+    if (!isOpen) return matching;
     const rest = [not(or(...patterns)), ...taken, ...allowed];
     const free = patterns.length === 0 && taken.length === 0 && allowed.length === 0;
     const schemas = layers.flatMap(({ additional }) => (additional === undefined ? [] : [additional]));
@@ -585,12 +614,33 @@ const LIMITS = [
 ] as const;
 
 /** Integers of a number of bits: `int32`, `uint8`. */
-function boundsOfFormat(format: unknown): Pick<NumberForm, 'low' | 'high'> {
+function integerFormat(format: unknown): Pick<NumberForm, 'low' | 'high'> & { integer?: true } {
   const [name, unsigned, bits = 64] = /^(u?)int(8|16|32|64)?$/.exec(String(format)) ?? [];
   if (name === undefined) return {};
   const values = 2 ** Number(bits);
   const low = unsigned ? 0 : -values / 2;
-  return { low: { value: low, open: false }, high: { value: low + values, open: true } };
+  return { integer: true, low: { value: low, open: false }, high: { value: low + values, open: true } };
+}
+
+/** Adds the schemas of what no other keyword evaluates to a form of the whole schema that has them. Null: it is not known. */
+function withUnevaluated(form: Form, { unevaluatedItems, unevaluatedProperties }: SchemaObject): Form | null {
+  if (form.kind === 'literal' && typeof form.value === 'object' && form.value !== null)
+    return (unevaluatedItems ?? unevaluatedProperties) === undefined ? form : null;
+  if (form.kind === 'array' && unevaluatedItems !== undefined) {
+    if (form.layers.some(({ items }) => items !== undefined)) return form;
+    const prefix = Array<Schema>(Math.max(0, ...form.layers.map((layer) => layer.prefix.length))).fill(true);
+    return { ...form, layers: [...form.layers, { prefix, items: unevaluatedItems as Schema }] };
+  }
+  if (form.kind !== 'object' || unevaluatedProperties === undefined) return form;
+  const layers = form.layers.filter(({ isNegation }) => !isNegation);
+  if (layers.some(({ additional }) => additional !== undefined)) return form;
+  const names = layers.flatMap(({ properties }) => [...properties.keys()]);
+  const rest: ObjectLayer = {
+    properties: new Map(names.map((name) => [name, true])),
+    patterns: layers.flatMap(({ patterns }) => patterns.map(([language]) => [language, true] as const)),
+    additional: unevaluatedProperties as Schema,
+  };
+  return { ...form, layers: [...form.layers, rest] };
 }
 
 const IS_STRING: Schema = { type: 'string' };

@@ -1,15 +1,11 @@
+import { children, isObject, type Schema, SCHEMA_LISTS, SCHEMA_MAPS } from './schema-children.ts';
 import { describe, shortened } from './schema-issues.ts';
+import { withPointers } from './schema-references.ts';
 import { invalidField, type ServiceError } from '../../errors/service-error.ts';
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 
 const MAX_REFERENCE = 1024;
-
-const SCHEMA_MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
-const SCHEMA_LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
-const SCHEMAS = 'items additionalItems additionalProperties not if then else contains propertyNames'.split(
-  ' ',
-);
 
 interface Node {
   schema: unknown;
@@ -22,14 +18,21 @@ interface Node {
 /**
  * Refuses what is not a JSON Schema, and names the place. `strict` adds the rules of OpenAI's strict mode (every object
  * closed, all of its properties required) and refuses large schemas, which are loosened otherwise.
+ * @returns the schema with references as pointers from its root
  * @throws ServiceError 400
  */
 export function checkJsonSchema(
-  root: Schema,
+  given: Schema,
   param: string,
   strict: boolean,
   budget: SchemaBudget = new SchemaBudget(),
-): void {
+): Schema {
+  const root = withPointers(given);
+  checkAll(root, param, strict, budget);
+  return root;
+}
+
+function checkAll(root: Schema, param: string, strict: boolean, budget: SchemaBudget): void {
   const open: Node[] = [{ schema: root, at: param, depth: 0, via: null }];
   for (let node = open.pop(); node; node = open.pop()) {
     const { schema, at, depth } = node;
@@ -86,31 +89,18 @@ function checkNode(schema: Schema, at: string, root: Schema, strict: boolean): v
 const isReference = (value: unknown, root: Schema): boolean =>
   typeof value === 'string' && value.length <= MAX_REFERENCE && target(value, root) !== undefined;
 
-function requireList(value: unknown, at: string): unknown[] {
-  if (Array.isArray(value) && value.length > 0) return value;
-  throw wrongValue(at, 'must be an array that is not empty', value);
+function requireList(value: unknown, at: string): void {
+  if (!Array.isArray(value) || value.length === 0)
+    throw wrongValue(at, 'must be an array that is not empty', value);
 }
 
 function addChildren({ at, depth, via }: Node, schema: Schema, open: Node[]): void {
-  const add = (child: unknown, where: string): void => {
-    open.push({ schema: child, at: `${at}.${where}`, depth: depth + 1, via });
-  };
-  for (const key of SCHEMA_MAPS) {
-    const map = schema[key];
-    if (map === undefined) continue;
-    if (!isObject(map)) throw wrongValue(`${at}.${key}`, 'must be an object', map);
-    for (const [name, child] of Object.entries(map)) add(child, `${key}.${name}`);
-  }
-  // Draft 7 has the elements of a tuple in `items`.
-  const lists = Array.isArray(schema['items']) ? [...SCHEMA_LISTS, 'items'] : SCHEMA_LISTS;
-  for (const key of lists) {
-    if (schema[key] === undefined) continue;
-    const list = requireList(schema[key], `${at}.${key}`);
-    for (const [index, child] of list.entries()) add(child, `${key}[${index}]`);
-  }
-  for (const key of SCHEMAS) {
-    if (schema[key] !== undefined && !lists.includes(key)) add(schema[key], key);
-  }
+  for (const key of SCHEMA_MAPS)
+    if (schema[key] !== undefined && !isObject(schema[key]))
+      throw wrongValue(`${at}.${key}`, 'must be an object', schema[key]);
+  for (const key of SCHEMA_LISTS) if (schema[key] !== undefined) requireList(schema[key], `${at}.${key}`);
+  for (const child of children(schema))
+    open.push({ schema: child.schema, at: `${at}.${child.at}`, depth: depth + 1, via });
 }
 
 /** Undefined: it does not point into the schema. */
@@ -140,8 +130,6 @@ function pointerKeys(reference: string): string[] {
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
-export type Schema = Record<string, unknown>;
-
 /** Bounds of the schemas of a request together; the compiler of grammars has its own. */
 const MAX_NODES = 2000;
 const MAX_DEPTH = 32;
@@ -151,7 +139,30 @@ const COUNTS = [
   ['minLength', 'maxLength'],
   ['minItems', 'maxItems'],
   ['minProperties', 'maxProperties'],
+  ['minContains', 'maxContains'],
 ] as const;
+
+const isNumber = (value: unknown): boolean => typeof value === 'number';
+const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
+const isString = (value: unknown): boolean => typeof value === 'string';
+/** Draft 4 has a boolean, beside the bound. */
+const bound = { rule: 'must be a number', allows: (value: unknown) => isNumber(value) || isBoolean(value) };
+
+/** Keywords whose values have one form. A wrong one would be a keyword that is not enforced. */
+const VALUES: Record<string, { rule: string; allows(value: unknown): boolean }> = {
+  minimum: { rule: 'must be a number', allows: isNumber },
+  maximum: { rule: 'must be a number', allows: isNumber },
+  exclusiveMinimum: bound,
+  exclusiveMaximum: bound,
+  multipleOf: { rule: 'must be a number above 0', allows: (value) => isNumber(value) && Number(value) > 0 },
+  pattern: { rule: 'must be a string', allows: isString },
+  format: { rule: 'must be a string', allows: isString },
+  uniqueItems: { rule: 'must be a boolean', allows: isBoolean },
+  dependentRequired: {
+    rule: 'must be an object of arrays of property names',
+    allows: (value) => isObject(value) && Object.values(value).every(isStrings),
+  },
+};
 
 export class SchemaBudget {
   #nodes = 0;
@@ -175,10 +186,10 @@ export class SchemaBudget {
       checkCount(schema, high, at);
       checkOrder(schema, low, high, at);
     }
+    for (const [key, { rule, allows }] of Object.entries(VALUES))
+      if (schema[key] !== undefined && !allows(schema[key]))
+        throw wrongValue(`${at}.${key}`, rule, schema[key]);
     checkOrder(schema, 'minimum', 'maximum', at);
-    const { pattern } = schema;
-    if (pattern !== undefined && typeof pattern !== 'string')
-      throw wrongValue(`${at}.pattern`, 'must be a string', pattern);
     return true;
   }
 }
@@ -199,9 +210,6 @@ function checkOrder(schema: Schema, low: string, high: string, at: string): void
   if (typeof least !== 'number' || typeof most !== 'number' || least <= most) return;
   throw wrongValue(`${at}.${low}`, `must be at most \`${high}\` (${most})`, least);
 }
-
-const isObject = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const wrongValue = (at: string, rule: string, given: unknown): ServiceError =>
   invalidSchema(at, `${rule}, but ${describe(given)} was given`);

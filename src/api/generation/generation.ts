@@ -87,8 +87,8 @@ export function toJsonConstraint(format: z.infer<typeof flatFormat>, at = ''): C
   const schema = format.schema ?? (isObject ? format.value : null);
   if (schema == null) return { kind: 'json_object' };
   const strict = !isObject && (format.strict ?? false);
-  checkJsonSchema(schema, at, strict);
-  return { kind: 'json_schema', schema, parts: [{ at: [], param: at, strict }] };
+  const checked = checkJsonSchema(schema, at, strict);
+  return { kind: 'json_schema', schema: checked, parts: [{ at: [], param: at, strict }] };
 }
 
 /** @throws ServiceError 400 */

@@ -76,12 +76,14 @@ export function toToolUse(request: ToolFields, warnings: string[]): ToolUse | nu
       throw requestError(400, message, 'invalid_value', `${at}.name`);
     }
     // Without a choice among functions, no grammar is made of their parameters.
-    if (parameters != null && mode !== 'none')
-      checkJsonSchema(parameters, `${at}.parameters`, strict ?? false, budget);
+    const schema =
+      parameters == null || mode === 'none'
+        ? parameters
+        : checkJsonSchema(parameters, `${at}.parameters`, strict ?? false, budget);
     known.set(name, {
       name,
       description: description ?? null,
-      parameters: parameters == null ? NO_PARAMETERS : { type: 'object', ...parameters },
+      parameters: schema == null ? NO_PARAMETERS : { type: 'object', ...schema },
       param: `${at}.parameters`,
       strict: strict ?? false,
     });

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import * as z from 'zod';
 
+import { checkJsonSchema } from '../../../src/api/body/json-schema.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import { compileSchema } from '../../../src/grammar/compile-schema.ts';
 import { Random } from '../../chaos/random.ts';
+import { anySchema } from '../../support/grammar/any-schemas.ts';
 import { randomSchema } from '../../support/grammar/random-schemas.ts';
 import { GbnfSampler } from '../../support/grammar/sample-gbnf.ts';
 import { validator } from '../../support/grammar/validate.ts';
@@ -11,8 +12,8 @@ import { validator } from '../../support/grammar/validate.ts';
 type Schema = Record<string, unknown>;
 
 const SEED = 20_261_125;
-const SCHEMAS = 120;
-const DRAWS = 25;
+const SCHEMAS = 100;
+const DRAWS = 20;
 
 const compile = (schema: Schema, strict = true) =>
   compileSchema({ kind: 'json_schema', schema, parts: [{ at: [], param: 'schema', strict }] });
@@ -44,46 +45,81 @@ test(`what the grammars of ${SCHEMAS} generated schemas allow is valid`, { timeo
   expect(total).toBeGreaterThan(SCHEMAS * DRAWS * 0.9);
 });
 
-/** Schemas as zod 4 writes them. */
-const ZOD: Record<string, z.ZodType> = {
-  email: z.email(),
-  uuid: z.uuid(),
-  date: z.iso.date(),
-  time: z.iso.time(),
-  datetime: z.iso.datetime(),
-  duration: z.iso.duration(),
-  ipv4: z.ipv4(),
-  ipv6: z.ipv6(),
-  url: z.url(),
-  'nanoid, ULID and base64': z.object({ a: z.nanoid(), b: z.ulid(), c: z.base64() }),
-  'parts of strings': z.string().startsWith('a"b').endsWith('z').includes('m'),
-  'lower case': z.string().lowercase().min(2).max(40),
-  'a template': z.templateLiteral(['v', z.int().min(0).max(99)]),
-  numbers: z.object({
-    a: z.int(),
-    b: z.int32().positive(),
-    c: z.number().gt(0).lt(1),
-    d: z.int().multipleOf(5),
-  }),
-  'a record': z.record(z.string().regex(/^[a-z]{2}$/), z.number()),
-  'a tuple': z.tuple([z.string(), z.boolean()]).rest(z.int()),
-  'a discriminated union': z.discriminatedUnion('kind', [
-    z.object({ kind: z.literal('a'), x: z.string() }),
-    z.object({ kind: z.literal('b'), y: z.nullable(z.int()) }),
-  ]),
-  'an intersection': z.intersection(z.looseObject({ a: z.string() }), z.looseObject({ b: z.int() })),
-  'a long string': z.string().max(2000),
-  'an enum of 300': z.enum(Array.from({ length: 300 }, (_, index) => `value ${index}`)),
-  'optional properties': z.object(
-    Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`p${index}`, z.optional(z.int())])),
-  ),
+test(
+  `of ${SCHEMAS} schemas of keywords at random, each is enforced or refused by a place`,
+  {
+    timeout: 240_000,
+  },
+  () => {
+    const random = new Random(SEED);
+    const faults: object[] = [];
+    let enforced = 0;
+    for (let index = 0; index < SCHEMAS; index++) {
+      const schema = anySchema(random);
+      try {
+        checkJsonSchema(schema, 'schema', false);
+        const { drawn, fault } = invalidDraw(schema, random, 10);
+        if (fault !== null) faults.push({ index, fault, schema: JSON.stringify(schema) });
+        if (drawn > 0) enforced++;
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        expect(error.wire).toMatchObject({ status: 400, code: 'invalid_json_schema' });
+      }
+    }
+    expect(faults).toEqual([]);
+    expect(enforced).toBeGreaterThan(SCHEMAS / 3);
+  },
+);
+
+/** What depends on what other keywords evaluate, and on which branches of `oneOf` overlap. */
+const BESIDE_OTHERS: Record<string, Schema> = {
+  'unevaluatedProperties alone': { type: 'object', unevaluatedProperties: { type: 'integer' } },
+  'unevaluatedProperties beside branches': {
+    type: 'object',
+    properties: { a: { type: 'string' } },
+    anyOf: [{ properties: { b: { type: 'null' } }, required: ['b'] }, { required: ['c'] }],
+    unevaluatedProperties: { type: 'boolean' },
+  },
+  'unevaluatedProperties does not see what is around it': {
+    properties: { a: { type: 'string' } },
+    allOf: [{ type: 'object', properties: { b: true }, unevaluatedProperties: false }],
+  },
+  'unevaluatedItems after a tuple': {
+    type: 'array',
+    allOf: [{ prefixItems: [{ type: 'string' }] }],
+    unevaluatedItems: { type: 'integer' },
+    minItems: 2,
+  },
+  'unevaluatedItems: false': { type: 'array', prefixItems: [{ const: 1 }], unevaluatedItems: false },
+  'oneOf, a branch of which is about other types': {
+    type: ['integer', 'object'],
+    oneOf: [
+      { type: 'integer', minimum: 3 },
+      { required: ['a'] },
+      { type: 'object', properties: { b: false } },
+    ],
+  },
+  'a format of integers without a type': { format: 'int32', minimum: -5 },
 };
 
-test.each(Object.entries(ZOD))('zod: %s', (_, type) => {
-  const schema = z.toJSONSchema(type) as Schema;
+test.each(Object.entries(BESIDE_OTHERS))('%s', (_, schema) => {
+  const { drawn, fault } = invalidDraw(schema, new Random(SEED), 60);
+  expect(fault).toBeNull();
+  expect(drawn).toBeGreaterThan(20);
+});
+
+test('a listed value is right, also where its format is narrower here than its standard', () => {
+  const schema = { type: 'string', format: 'uri', enum: ['ldap://[2001:db8::7]/c=GB', 'https://a.example/'] };
+  expect(new Set(draws(schema, new Random(SEED), 40))).toEqual(
+    new Set(schema.enum.map((value) => JSON.stringify(value))),
+  );
+});
+
+test('a pattern says which addresses are asked for', () => {
+  const schema = { type: 'string', format: 'uri', pattern: '^postgres://' };
   const texts = draws(schema, new Random(SEED), 40);
-  expect(texts.length).toBeGreaterThan(20);
-  for (const text of texts) expect(type.safeParse(JSON.parse(text)).error?.message, text).toBeUndefined();
+  expect(texts.length).toBeGreaterThan(30);
+  for (const text of texts) expect(new URL(JSON.parse(text)).protocol).toBe('postgres:');
 });
 
 /** Schemas as pydantic writes them. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { checkJsonSchema } from '../../../../src/api/body/json-schema.ts';
 import { ServiceError } from '../../../../src/errors/service-error.ts';
 import { chat, fakeService } from '../../../support/fake-service.ts';
+import { validator } from '../../../support/grammar/validate.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -104,6 +105,139 @@ describe('a schema is refused by the place', () => {
     expect(response.status).toBe(400);
     expect((await response.json()).error.param).toMatch(/^tools\[\d+\]\.function\.parameters/);
   });
+});
+
+/** Schemas that others refer to by a name, and a value that must be refused by each; `ajv` says so. */
+const LIST = { type: 'object', properties: { next: {} }, required: ['next'], additionalProperties: false };
+const listOf = (reference: Schema): Schema => ({
+  ...LIST,
+  properties: { next: { anyOf: [reference, { type: 'null' }] } },
+});
+const NAMED: Record<string, Schema> = {
+  'an anchor': {
+    type: 'array',
+    items: { $ref: '#word' },
+    minItems: 1,
+    $defs: { w: { $anchor: 'word', const: 'x' } },
+  },
+  'an anchor of draft 7': {
+    type: 'array',
+    items: { $ref: '#word' },
+    minItems: 1,
+    definitions: { w: { $id: '#word', const: 'x' } },
+  },
+  'a relative $id': {
+    $id: 'https://example.com/schemas/root',
+    type: 'array',
+    items: { $ref: 'word' },
+    minItems: 1,
+    $defs: { w: { $id: 'word', const: 'x' } },
+  },
+  'the $id of the root': { $id: 'https://example.com/root.json', ...listOf({ $ref: 'root.json' }) },
+  'a URN': { $id: 'urn:example:root', ...listOf({ $ref: 'urn:example:root' }) },
+  'a pointer within an $id': {
+    type: 'array',
+    items: { $ref: 'https://example.com/a#/$defs/w' },
+    minItems: 1,
+    $defs: { a: { $id: 'https://example.com/a', $defs: { w: { const: 'x' } } }, w: { const: 'y' } },
+  },
+  'a pointer from within an $id': {
+    type: 'array',
+    items: { $ref: '/a' },
+    minItems: 1,
+    $defs: { 'a b': { $id: '/a', $ref: '#/$defs/w', $defs: { w: { const: 'x' } } }, w: { const: 'y' } },
+  },
+  'an anchor within an $id': {
+    type: 'array',
+    items: { $ref: 'a#w' },
+    minItems: 1,
+    $defs: { a: { $id: 'a', $defs: { w: { $anchor: 'w', const: 'x' } } }, w: { $anchor: 'w', const: 'y' } },
+  },
+  'a dynamic reference': { $dynamicAnchor: 'node', ...listOf({ $dynamicRef: '#node' }) },
+  'a recursive reference': { $recursiveAnchor: true, ...listOf({ $recursiveRef: '#' }) },
+};
+
+test.each(Object.entries(NAMED))('references are pointers: %s', (_, schema) => {
+  const text = JSON.stringify(schema);
+  const rewritten = checkJsonSchema(schema, 'schema', false);
+  expect(JSON.stringify(schema)).toBe(text);
+  expect(JSON.stringify(rewritten)).not.toMatch(/\$(?:id|anchor|dynamic|recursive)/i);
+  const isValid = (value: unknown): boolean => validator(rewritten)(JSON.stringify(value)) === null;
+  if (schema['type'] === 'array') {
+    expect([isValid(['x']), isValid(['y']), isValid([])]).toEqual([true, false, false]);
+  } else {
+    expect([isValid({ next: { next: null } }), isValid({ next: { next: 1 } })]).toEqual([true, false]);
+  }
+});
+
+test('names in values are left alone', () => {
+  const schema = { $id: 'x', enum: [{ $id: 'y', $ref: '#a' }], properties: { $ref: { type: 'string' } } };
+  expect(checkJsonSchema(schema, 'schema', false)).toEqual({
+    enum: schema.enum,
+    properties: schema.properties,
+  });
+});
+
+test('a dynamic reference with a choice is not enforced', () => {
+  const schema = {
+    $id: 'a',
+    $dynamicAnchor: 'node',
+    properties: { b: { $id: 'b', $dynamicAnchor: 'node', not: { $dynamicRef: '#node' } } },
+  };
+  expect(JSON.stringify(checkJsonSchema(schema, 'schema', false))).toContain('$dynamicRef');
+});
+
+/** Kinds of values that each keyword takes. */
+const KINDS: Record<string, string[]> = {
+  ...Object.fromEntries(
+    [
+      ...'minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains'.split(
+        ' ',
+      ),
+      ...'minimum maximum multipleOf'.split(' '),
+    ].map((keyword) => [keyword, ['number']]),
+  ),
+  exclusiveMinimum: ['number', 'boolean'],
+  exclusiveMaximum: ['number', 'boolean'],
+  pattern: ['string'],
+  format: ['string'],
+  type: ['string', 'array'],
+  enum: ['array'],
+  required: ['array'],
+  allOf: ['array'],
+  anyOf: ['array'],
+  oneOf: ['array'],
+  prefixItems: ['array'],
+  items: ['object', 'array', 'boolean'],
+  uniqueItems: ['boolean'],
+  $ref: ['string'],
+  ...Object.fromEntries(
+    'properties patternProperties $defs definitions dependentSchemas dependentRequired dependencies'
+      .split(' ')
+      .map((keyword) => [keyword, ['object']]),
+  ),
+  ...Object.fromEntries(
+    'additionalItems additionalProperties unevaluatedItems unevaluatedProperties not if then else contains propertyNames'
+      .split(' ')
+      .map((keyword) => [keyword, ['object', 'boolean']]),
+  ),
+};
+const VALUES: Record<string, unknown> = {
+  number: 0.5,
+  string: 'no such',
+  boolean: true,
+  array: [{}, 1],
+  object: { a: 5 },
+  null: null,
+};
+
+test.each(Object.entries(KINDS))('a value that is none of %s is refused by its place', (keyword, kinds) => {
+  for (const [kind, value] of Object.entries(VALUES)) {
+    if (kinds.includes(kind)) continue;
+    const param = refusal({ properties: { a: { [keyword]: value } } }, false);
+    expect(param, `${kind}: ${param}`).toMatch(/^schema\.properties\.a/);
+    expect(param).toContain(keyword);
+  }
 });
 
 const TAKEN: Record<string, Schema> = {

@@ -1,0 +1,39 @@
+export type Schema = Record<string, unknown>;
+
+export const isObject = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const SCHEMA_MAPS =
+  'properties patternProperties $defs definitions dependentSchemas dependencies'.split(' ');
+export const SCHEMA_LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
+const SCHEMAS =
+  'items additionalItems additionalProperties not if then else contains propertyNames unevaluatedItems unevaluatedProperties'.split(
+    ' ',
+  );
+
+interface Child {
+  schema: unknown;
+  keys: readonly [string] | readonly [string, string];
+  /** The keys as errors write them: `items[0]`, `properties.name`. */
+  at: string;
+}
+
+/** What stands where a schema has others. */
+export function* children(schema: Schema): Generator<Child> {
+  for (const key of SCHEMA_MAPS) {
+    const map = schema[key];
+    for (const [name, child] of Object.entries(isObject(map) ? map : {}))
+      // Before draft 2019-09 a dependency was a schema or a list of names.
+      if (key !== 'dependencies' || !Array.isArray(child))
+        yield { schema: child, keys: [key, name], at: `${key}.${name}` };
+  }
+  for (const key of [...SCHEMA_LISTS, ...SCHEMAS]) {
+    const child = schema[key];
+    // Draft 7 has the elements of a tuple in `items`.
+    if (Array.isArray(child) && (key === 'items' || SCHEMA_LISTS.includes(key)))
+      for (const [index, each] of child.entries())
+        yield { schema: each, keys: [key, `${index}`], at: `${key}[${index}]` };
+    else if (child !== undefined && !SCHEMA_LISTS.includes(key))
+      yield { schema: child, keys: [key], at: key };
+  }
+}
