@@ -39,19 +39,29 @@ function valid(record: KeyRecord | undefined, hash: string, now: number): KeyRec
 }
 
 /** Lookup and limit in one transaction, so that concurrent requests never use the same token twice. */
-function admitChat(scope: string, hash: string, now: number): Promise<Admission> {
-  return withTransaction(scope, 'keys', 'relaxed', async (store): Promise<Admission> => {
-    const record = valid(await store.index('hashes').get(hash), hash, now);
-    if (typeof record === 'string') return refused(record);
-    const { requestsPerMinute, tokensPerMinute } = record.limits;
-    const requests = refill(record.requests, requestsPerMinute, now);
-    const tokens = refill(record.tokens, tokensPerMinute, now);
-    const retryAfterMs = untilLevel(requests, 1, requestsPerMinute);
-    if (retryAfterMs === 0) requests.level--;
-    await store.put({ ...record, requests, tokens, lastUsed: now });
-    const limits = limitsOf({ ...record, requests, tokens });
-    return { ...admission(record), limits, exceeded: retryAfterMs > 0 ? { retryAfterMs } : null };
-  });
+async function admitChat(scope: string, hash: string, now: number): Promise<Admission> {
+  let refusal: Reason = 'unknown';
+  let retryAfterMs = 0;
+  const record = await count(
+    scope,
+    (store) => store.index('hashes').get(hash),
+    (before) => {
+      const checked = valid(before, hash, now);
+      if (typeof checked === 'string') {
+        refusal = checked;
+        return null;
+      }
+      const { requestsPerMinute, tokensPerMinute } = before.limits;
+      const requests = refill(before.requests, requestsPerMinute, now);
+      const tokens = refill(before.tokens, tokensPerMinute, now);
+      retryAfterMs = untilLevel(requests, 1, requestsPerMinute);
+      if (retryAfterMs === 0) requests.level--;
+      return { ...before, requests, tokens, lastUsed: now };
+    },
+  );
+  if (!record) return refused(refusal);
+  const exceeded = retryAfterMs > 0 ? { retryAfterMs } : null;
+  return { ...admission(record), limits: limitsOf(record), exceeded };
 }
 
 function admitOther(scope: string, hash: string, now: number): Promise<Admission> {
@@ -59,14 +69,14 @@ function admitOther(scope: string, hash: string, now: number): Promise<Admission
     const record = valid(await database.getFromIndex('keys', 'hashes', hash), hash, now);
     if (typeof record === 'string') return refused(record);
     if (record.lastUsed === null || now - record.lastUsed > LAST_USED_STALE_MS)
-      await updateKey(scope, record.id, 'relaxed', (before) => ({ ...before, lastUsed: now }));
+      await countKey(scope, record.id, (before) => ({ ...before, lastUsed: now }));
     return admission(record);
   });
 }
 
 async function reserve(scope: string, id: string, wanted: number, now: number): Promise<Reservation> {
   let retryAfterMs: number | null = null;
-  const record = await updateKey(scope, id, 'relaxed', (before) => {
+  const record = await countKey(scope, id, (before) => {
     const { requestsPerMinute, tokensPerMinute } = before.limits;
     const requests = refill(before.requests, requestsPerMinute, now);
     const tokens = refill(before.tokens, tokensPerMinute, now);
@@ -82,12 +92,52 @@ async function reserve(scope: string, id: string, wanted: number, now: number): 
 
 /** The level falls below zero where a reply took more than was reserved: the requests after it wait longer. */
 async function settle(scope: string, id: string, extra: number, now: number): Promise<void> {
-  await updateKey(scope, id, 'relaxed', (record) => {
+  await countKey(scope, id, (record) => {
     const { tokensPerMinute } = record.limits;
     const tokens = refill(record.tokens, tokensPerMinute, now);
     return { ...record, tokens: { ...tokens, level: Math.min(tokensPerMinute, tokens.level - extra) } };
   });
 }
+
+interface KeyReader {
+  get(id: string): Promise<KeyRecord | undefined>;
+  index(name: 'hashes'): { get(hash: string): Promise<KeyRecord | undefined> };
+}
+type Change = (record: KeyRecord) => KeyRecord | null;
+
+/** Levels that a full storage did not take, by key. */
+const unsaved = new Map<string, Pick<KeyRecord, 'requests' | 'tokens'>>();
+
+/**
+ * Changes a record's levels in one transaction. A storage without room stops no request: the levels are kept in memory.
+ * @returns the record as changed; null: there is none, or it is left as it is
+ */
+async function count(
+  scope: string,
+  find: (store: KeyReader) => Promise<KeyRecord | undefined>,
+  change: Change,
+): Promise<KeyRecord | null> {
+  const changed = (record: KeyRecord | undefined): KeyRecord | null =>
+    record ? change({ ...record, ...unsaved.get(record.id) }) : null;
+  try {
+    const saved = await withTransaction(scope, 'keys', 'relaxed', async (store) => {
+      const record = changed(await find(store));
+      if (record) await store.put(record);
+      return record;
+    });
+    if (saved) unsaved.delete(saved.id);
+    return saved;
+  } catch (error) {
+    if (!(error instanceof DOMException) || error.name !== 'QuotaExceededError') throw error;
+    const stored = await withDatabase(scope, (database) => find(database.transaction('keys').store));
+    const record = changed(stored);
+    if (record) unsaved.set(record.id, { requests: record.requests, tokens: record.tokens });
+    return record;
+  }
+}
+
+const countKey = (scope: string, id: string, change: Change): Promise<KeyRecord | null> =>
+  count(scope, (store) => store.get(id), change);
 
 /** Changes a record in one transaction; resolves to the record as changed, or null when there is none. */
 export function updateKey(

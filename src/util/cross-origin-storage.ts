@@ -54,7 +54,9 @@ function sharedFiles(manager: CrossOriginStorageManager): SharedFiles {
   return {
     async read(sha256) {
       try {
-        return await (await handleOf(sha256)).getFile();
+        const file = await withTimeout((await handleOf(sha256)).getFile(), PERMISSION_TIMEOUT_MS);
+        // Nothing else can be sent to the worker.
+        return file instanceof Blob ? file : 'refused';
       } catch (error) {
         return error instanceof Error && error.name === 'NotFoundError' ? 'absent' : 'refused';
       }

@@ -1,7 +1,7 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it sets the globals that idb looks for
 import 'fake-indexeddb/auto';
 import { IDBFactory } from 'fake-indexeddb';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { KeyAdministrator as Administrator } from '../../../src/keys/key-administrator.ts';
 import type { KeyStore } from '../../../src/api/service-dependencies.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
@@ -38,6 +38,38 @@ const exceeded = async (key: string) => {
   const admission = await store.admit(key, 'chat');
   return admission.admitted ? admission.exceeded : admission.reason;
 };
+
+describe('on a full storage', () => {
+  const fill = () =>
+    vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(() => {
+      throw new DOMException('full', 'QuotaExceededError');
+    });
+  afterEach(() => void vi.restoreAllMocks());
+
+  test('a key is admitted within its limits, and its uses are stored once there is room', async () => {
+    const { key, id } = await keys.issue({
+      label: 'a',
+      limits: { requestsPerMinute: 2, tokensPerMinute: 100 },
+    });
+    const room = fill();
+    expect(await reason(key)).toBe('admitted');
+    expect(await exceeded(key)).toBeNull();
+    expect((await store.reserve(id, 80)).retryAfterMs).toBeNull();
+    expect((await store.reserve(id, 80)).retryAfterMs).not.toBeNull();
+    room.mockRestore();
+    expect((await store.reserve(id, 10)).retryAfterMs).toBeNull();
+    await restart();
+    expect((await store.reserve(id, 80)).retryAfterMs).not.toBeNull();
+  });
+
+  test('another failure to write refuses the request', async () => {
+    const { key } = await keys.issue({ label: 'a' });
+    vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(() => {
+      throw new DOMException('broken', 'UnknownError');
+    });
+    await expect(store.admit(key, 'chat')).rejects.toThrow('broken');
+  });
+});
 
 describe('keys', () => {
   test('are lt_ and 256 random bits, URL-safe, with a checksum, and different each time', async () => {

@@ -182,11 +182,23 @@ test('an implementation of the earlier draft, with lists, is used too', async ()
   expect(await files?.read(hash)).toBeInstanceOf(Blob);
 });
 
-test('a question that the user does not answer is given up after 10 s', async () => {
+const never = () => new Promise<never>(() => undefined);
+const fail = (): never => {
+  throw new Error('broken');
+};
+
+test.each<[string, () => unknown]>([
+  ['gives no handle', never],
+  ['throws', fail],
+  ['gives nothing', async () => undefined],
+  ['gives a handle without methods', async () => ({})],
+  ['never reads the file', async () => ({ getFile: never })],
+  ['throws as it reads the file', async () => ({ getFile: fail })],
+  ['gives no file', async () => ({ getFile: async () => ({ size: file.bytes, stream: () => null }) })],
+  ['rejects with nothing', async () => ({ getFile: () => Promise.reject(undefined) })],
+])('an implementation that %s is given up after 10 s at most', async (_, requestFileHandle) => {
   vi.useFakeTimers();
-  const files = openCrossOriginStorage({
-    crossOriginStorage: { requestFileHandle: () => new Promise(() => undefined) },
-  });
+  const files = openCrossOriginStorage({ crossOriginStorage: { requestFileHandle } as never });
   const answer = files?.read(hash);
   await vi.advanceTimersByTimeAsync(10_000);
   expect(await answer).toBe('refused');
