@@ -11,7 +11,7 @@ const SLOW = [
   'test/unit/node/cli/{cli,pull/pull,pull/pull.variant,pull/wheels}.test.ts',
   'test/unit/model-files/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
   'test/unit/engines/llama-cpp/read-ahead-blob.test.ts',
-  'test/fuzz/hostile-{images,sounds,templates}.test.ts',
+  'test/fuzz/hostile-{files,images,sounds,templates}.test.ts',
 ];
 
 /** The part of test/browser that a change must pass to be merged: what every site relies on. With `npm test`, it is to take 12 minutes at most. */

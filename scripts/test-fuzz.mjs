@@ -1,4 +1,4 @@
-// The long run of test/fuzz: npm run test:fuzz -- --requests 10000 --answers 2000 --forms 2000 --parts 2000 --images 5000 --templates 2000 --sounds 5000 --seed 1; --only <index> sends one request of it,
+// The long run of test/fuzz: npm run test:fuzz -- --requests 10000 --answers 2000 --forms 2000 --parts 2000 --files 5000 --images 5000 --templates 2000 --sounds 5000 --seed 1; --only <index> sends one request of it,
 // --kind decision those of one kind.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ const { values } = parseArgs({
     answers: { type: 'string', default: '2000' },
     forms: { type: 'string', default: '2000' },
     parts: { type: 'string', default: '2000' },
+    files: { type: 'string', default: '5000' },
     images: { type: 'string', default: '5000' },
     templates: { type: 'string', default: '2000' },
     sounds: { type: 'string', default: '5000' },
@@ -31,6 +32,7 @@ const { status } = spawnSync(
       LOCALTEXT_FUZZ_ANSWERS: values.answers,
       LOCALTEXT_FUZZ_FORMS: values.forms,
       LOCALTEXT_FUZZ_PARTS: values.parts,
+      LOCALTEXT_FUZZ_FILES: values.files,
       LOCALTEXT_FUZZ_IMAGES: values.images,
       LOCALTEXT_FUZZ_TEMPLATES: values.templates,
       LOCALTEXT_FUZZ_SOUNDS: values.sounds,

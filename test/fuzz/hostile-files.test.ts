@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+
+import { FormatError, readHeader, startOfBlob } from '../../src/model-files/gguf/byte-cursor.ts';
+import { inspectModel, type ModelFile } from '../../src/model-files/gguf/inspect-model.ts';
+import { readSafetensors } from '../../src/model-files/gguf/read-safetensors.ts';
+import { Random } from '../chaos/random.ts';
+import { cpuTime } from '../support/cpu-time.ts';
+import { chatMetadata, oneTensor, writeGguf } from '../support/write-gguf.ts';
+import { hostileFile, type HostileFile } from './hostile-file.ts';
+
+const files = Number(process.env['LOCALTEXT_FUZZ_FILES'] ?? 1000);
+const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
+
+const MAX_MS = 1000;
+const MAX_CONTEXT = 2 ** 27;
+
+const chosen = (name: string, bytes: Buffer<ArrayBuffer>): ModelFile => ({
+  ...startOfBlob(new Blob([bytes])),
+  name,
+});
+const model = chosen('model.gguf', writeGguf({ metadata: chatMetadata, tensors: [oneTensor] }));
+
+/** What a page is told of a file that is accepted. */
+async function inspect({ kind, file }: HostileFile): Promise<void> {
+  if (kind === 'safetensors') {
+    const tensors = await readHeader(startOfBlob(new Blob([file])), readSafetensors);
+    for (const { offset, length } of tensors.values())
+      expect(offset + length).toBeLessThanOrEqual(file.length);
+    return;
+  }
+  const given = chosen(`${kind}.gguf`, file);
+  const { facts, name, bytes } = await inspectModel(kind === 'model' ? [given] : [model, given]);
+  expect(name.length).toBeLessThanOrEqual(100);
+  expect(bytes).toBeLessThanOrEqual(file.length + model.size);
+  expect(facts.contextLength).toBeGreaterThan(0);
+  expect(facts.contextLength).toBeLessThanOrEqual(MAX_CONTEXT);
+  expect(facts.kvValues).toBeGreaterThanOrEqual(0);
+  expect(Number.isFinite(facts.kvValues)).toBe(true);
+}
+
+test(
+  `a model's file is described within bounds or refused (${files}, seed ${seed})`,
+  { timeout: 60_000 + files * 100 },
+  async () => {
+    const counts: Record<string, number> = {};
+    let slowest = { ms: 0, index: -1 };
+    for (let index = 0; index < files; index++) {
+      const hostile = hostileFile(new Random(seed * 3_000_003 + index));
+      const ms = await cpuTime(async () => {
+        const said = await inspect(hostile).then(
+          () => 'accepted',
+          (error: unknown) => {
+            if (error instanceof FormatError) return 'refused';
+            throw new Error(`${hostile.kind} ${index} of seed ${seed}`, { cause: error });
+          },
+        );
+        const outcome = `${hostile.kind} ${said}`;
+        counts[outcome] = (counts[outcome] ?? 0) + 1;
+      });
+      if (ms > slowest.ms) slowest = { ms, index };
+    }
+    console.log(`${files} files of models, seed ${seed}: ${JSON.stringify({ ...counts, slowest })}`);
+    expect(slowest.ms, `file ${slowest.index} of seed ${seed}`).toBeLessThan(MAX_MS);
+    // Otherwise the files are not what they are to be.
+    expect(Object.keys(counts)).toHaveLength(6);
+  },
+);
