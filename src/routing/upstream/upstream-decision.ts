@@ -20,7 +20,10 @@ const TOKENS_A_QUESTION = 256;
 const TOKENS_AN_IMAGE = 4096;
 
 const probability = z.number().check(z.gte(0), z.lte(1));
-const distribution = z.array(z.object({ probability })).check(z.maxLength(255));
+const value = z.nullish(z.union([z.string(), z.boolean(), z.number()]));
+const distribution = z
+  .array(z.object({ probability, value, label: z.nullish(z.string()) }))
+  .check(z.maxLength(255));
 const name = z.nullish(z.string());
 
 const answerSchema = z.discriminatedUnion('type', [
@@ -44,7 +47,7 @@ export const upstreamDecision = runOnServer<DecisionJob, DecisionEvent>(
     const { request, questions, input } = job;
     const began = performance.now();
     const body = { ...request, model: server.variant.model };
-    const response = await server.post('/decisions', body, signal, SILENCE_MS);
+    const response = await server.post('/decisions', body, signal, SILENCE_MS, true);
     const options = questions.reduce((sum, question) => sum + question.options.length, 0);
     const most = (1 + questions.length) * BYTES_PER_ANSWER + options * BYTES_PER_OPTION;
     const { success, data } = decisionSchema.safeParse(await readJson(response, most, MAX_BODY_MS));
@@ -70,11 +73,20 @@ function toProbabilities(
   question: DecisionQuestion | undefined,
 ): DecisionAnswer {
   if (answer.type === 'refusal') return null;
-  const isFitting =
-    answer.type === question?.type &&
-    ('probability' in answer || answer.probabilities.length === question.options.length);
-  if (!isFitting) throw brokeBound('sent a decision that does not fit its question');
-  return 'probability' in answer
-    ? [answer.probability]
-    : answer.probabilities.map(({ probability: share }) => share);
+  if (answer.type === question?.type) {
+    if ('probability' in answer) return [answer.probability];
+    const ordered = inOrder(answer.probabilities, question);
+    if (ordered) return ordered;
+  }
+  throw brokeBound('sent a decision that does not fit its question');
+}
+
+/** The probabilities in the order of the options: a server may sort them. Undefined where they are of others. */
+function inOrder(shares: z.infer<typeof distribution>, { options }: DecisionQuestion): number[] | undefined {
+  const left = [...shares];
+  const ordered = options.flatMap(({ label }) => {
+    const at = left.findIndex((share) => String(share.label ?? share.value) === label);
+    return at < 0 ? [] : left.splice(at, 1).map((share) => share.probability);
+  });
+  return left.length === 0 && ordered.length === options.length ? ordered : undefined;
 }

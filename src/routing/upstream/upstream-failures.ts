@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../errors/error-codes.ts';
 import type { WireError } from '../../errors/wire-error.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { serverError, ServiceError } from '../../errors/service-error.ts';
 
 /** A server's failure. */
 export class UpstreamError extends ServiceError {
@@ -36,6 +36,12 @@ export const unreachable = (): UpstreamError =>
     'upstream_unavailable',
     `cannot be reached from this page: it is down, or it does not allow this origin. It must send \`Access-Control-Allow-Origin: ${globalThis.origin ?? '*'}\` (CORS) and allow the headers \`authorization\` and \`content-type\`.`,
   );
+
+/** Not a failure of the server: its other paths go on answering. */
+export function lacks(path: string, status: number): ServiceError {
+  const message = `The server behind this model has no ${path} for it (${status}). Use another model.`;
+  return new ServiceError({ ...serverError('model_unavailable', message).wire, passOn: true });
+}
 
 export const fault = (
   code: ErrorCode,

@@ -1,10 +1,13 @@
 import type { UpstreamVariant } from '../../catalog/catalog.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { statusFailure } from './status-failure.ts';
-import { redirected, timedOut, unreachable, type UpstreamError } from './upstream-failures.ts';
+import { lacks, redirected, timedOut, unreachable, type UpstreamError } from './upstream-failures.ts';
 
 /** A server that does not list its models in this time counts as down, and the next variant is tried. */
 const PROBE_MS = 3000;
+
+/** Statuses of a path that a server does not have. */
+const LACKING = new Set([404, 405, 501]);
 
 /** Pauses that a server may make before its headers, even while it answers other requests. */
 const MAX_PAUSES_TO_HEADERS = 5;
@@ -46,9 +49,16 @@ export class UpstreamServer {
   /**
    * @param body sent as JSON, or a form as it is
    * @param silenceMs until its headers, or the bytes of another answer: more requests may run than it has connections
-   * @throws UpstreamError; the signal's reason when aborted
+   * @param isOptional a healthy server may lack the path
+   * @throws UpstreamError; ServiceError where it lacks the path; the signal's reason when aborted
    */
-  async post(path: string, body: object, signal: AbortSignal, silenceMs: number): Promise<Response> {
+  async post(
+    path: string,
+    body: object,
+    signal: AbortSignal,
+    silenceMs: number,
+    isOptional = false,
+  ): Promise<Response> {
     const down = new AbortController();
     // A host that swallows packets is found out by a question that any server answers at once.
     if (!this.hasAnswered) {
@@ -56,8 +66,11 @@ export class UpstreamServer {
       this.#firstProbe.catch((error: unknown) => this.hasAnswered || down.abort(error));
     }
     const response = await this.#ask(path, body, AbortSignal.any([signal, down.signal]), silenceMs);
-    if (!response.ok) throw await this.#failure(response);
-    return response;
+    if (response.ok) return response;
+    if (!isOptional || !LACKING.has(response.status)) throw await this.#failure(response);
+    // Unread, it would hold one of the few connections that a browser opens to a host.
+    void response.body?.cancel().catch(() => undefined);
+    throw lacks(path, response.status);
   }
 
   /** It failed a request that another variant may answer: requests skip it for a while. */

@@ -43,8 +43,10 @@ const job: DecisionJob = {
 };
 
 /** Asks a model on a server, behind which there is one on the device. */
-async function decide(extra: Partial<DecisionJob> = {}): Promise<Extract<DecisionEvent, { type: 'done' }>> {
-  const { model: catalogModel, engine } = upstream.connect(device);
+async function decide(
+  extra: Partial<DecisionJob> = {},
+  { model: catalogModel, engine } = upstream.connect(device),
+): Promise<Extract<DecisionEvent, { type: 'done' }>> {
   const model = { id: 'm', kind: 'chat' as const, created: 0, ownedBy: 'us', defaults: {}, catalogModel };
   const request = { id: 'r', signal: new AbortController().signal, model };
   for await (const event of engine.run({ ...job, ...extra }, request))
@@ -86,6 +88,66 @@ test.each([
   expect((await decide()).fingerprint).toBe('device');
   expect(onDevice).toHaveLength(1);
 });
+
+test('probabilities that a server sorts belong to their choices and levels', async () => {
+  const options = (...labels: string[]) => labels.map((label) => ({ label }));
+  upstream.answer = send({
+    answers: [
+      {
+        type: 'choice',
+        probabilities: [
+          { value: true, probability: 0.7 },
+          { value: 'a', probability: 0.3 },
+        ],
+      },
+      {
+        type: 'score',
+        probabilities: [
+          { label: '1', value: 0, probability: 0.2 },
+          { label: '0', value: 1, probability: 0.8 },
+        ],
+      },
+    ],
+  });
+  const { progress } = await decide({
+    questions: [
+      { type: 'choice', instructions: 'Which?', options: options('a', 'true') },
+      { type: 'score', instructions: 'How?', options: options('0', '1') },
+    ],
+  });
+  expect(progress.answers).toEqual([
+    [0.3, 0.7],
+    [0.8, 0.2],
+  ]);
+});
+
+test('the device answers after a server that sends probabilities of other choices', async () => {
+  upstream.answer = send({
+    answers: [
+      {
+        type: 'choice',
+        probabilities: [
+          { value: 'a', probability: 0.5 },
+          { value: 'c', probability: 0.5 },
+        ],
+      },
+    ],
+  });
+  const options = [{ label: 'a' }, { label: 'b' }];
+  const { fingerprint } = await decide({ questions: [{ type: 'choice', instructions: 'Which?', options }] });
+  expect(fingerprint).toBe('device');
+});
+
+test.each([404, 405, 501])(
+  'a server without decisions (%i) counts as healthy, and is asked again',
+  async (status) => {
+    const connected = upstream.connect(device);
+    upstream.answer = (response) => response.writeHead(status).end();
+    expect((await decide({}, connected)).fingerprint).toBe('device');
+    upstream.answer = send({ answers: [{ type: 'predicate', probability: 0.75 }] });
+    expect((await decide({}, connected)).fingerprint).toBe('theirs-upstream');
+  },
+);
 
 test('a request for the device alone is sent to no server', async () => {
   upstream.answer = send({});
