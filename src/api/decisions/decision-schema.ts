@@ -22,7 +22,11 @@ const MAX_LABEL_CHARACTERS = 256;
 const textPart = z.object({ type: z.literal('input_text'), text: z.string() });
 const imagePart = z.object({ type: z.literal('input_image'), image_url: z.string(), detail: text });
 /** `checkBodyBounds` has bounded it. */
-const jsonPart = z.object({ type: z.literal('input_json'), data: z.unknown() });
+const data = z.custom<object>(
+  (value) => typeof value === 'object' && value !== null,
+  'must be an object or an array',
+);
+const jsonPart = z.object({ type: z.literal('input_json'), data });
 const outputPart = z.object({ type: z.literal('output_text'), text: z.string() });
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 
