@@ -22,7 +22,16 @@ const { values } = parseArgs({
 const vitest = join('node_modules', '.bin', 'vitest');
 const { status } = spawnSync(
   vitest,
-  ['run', '--project', 'unit-slow', '--project', 'timed', '--project', 'nightly', 'test/fuzz'],
+  [
+    'run',
+    '--project',
+    'unit-slow',
+    '--project',
+    'timed',
+    '--project',
+    'nightly',
+    values.kind === undefined ? 'test/fuzz' : 'test/fuzz/fuzz.test.ts',
+  ],
   {
     stdio: 'inherit',
     shell: process.platform === 'win32',

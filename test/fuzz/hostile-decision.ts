@@ -46,6 +46,43 @@ const LABELS = [
   '"\ufeffa"',
 ];
 
+/** Starts that labels share, and what makes each label of a question another one. */
+const STARTS = [
+  '',
+  'a',
+  'the very same words ',
+  'a'.repeat(60),
+  '好的'.repeat(20),
+  '\u{1F468}\u200D',
+  '\t \n',
+  '\ud800',
+];
+const MARKS: readonly ((index: number) => string)[] = [
+  (index) => `${index}`,
+  (index) => index.toString(2),
+  (index) => 'a'.repeat(index),
+  (index) => ' '.repeat(index + 1),
+  (index) => 'ab '.repeat(index),
+  (index) => String.fromCodePoint(0x1f600 + index),
+  (index) => String.fromCodePoint(index),
+  (index) => String.fromCharCode(0xd800 + index),
+  (index) => 'e\u0301'.repeat(index),
+];
+
+/** Makes a question whose labels begin alike, in any order, with no more characters than a request may have. */
+function alike(random: Random): string {
+  const [start, mark, end] = [random.pick(STARTS), random.pick(MARKS), random.pick(STARTS)];
+  const count = random.pick([2, 3, 20, 255]);
+  const labels = Array.from({ length: count }, (_, index) => `${start}${mark(index)}${end}`);
+  let left = 20_000;
+  const own = labels.filter((label) => label.length <= 256 && (left -= label.length) >= 0);
+  for (let at = own.length - 1; at > 0; at--) {
+    const other = random.below(at + 1);
+    [own[at], own[other]] = [own[other] ?? '', own[at] ?? ''];
+  }
+  return question(list(own.length, (index) => choiceOf(JSON.stringify(own[index]))));
+}
+
 const COUNTS = [0, 1, 2, 3, 255, 256, 2001, 60_000];
 const LENGTHS = [0, 1, 255, 256, 257, 5000, 300_000];
 
@@ -89,6 +126,8 @@ const KINDS: Record<string, Make> = {
     const labels = new Set(Array.from({ length: 2 + random.below(5) }, () => random.pick(LABELS)));
     return question(list(labels.size, (index) => choiceOf([...labels][index] ?? '""')));
   }),
+  'labels that begin alike': asking(alike),
+  'more labels that begin alike': asking(alike),
   'labels of a length': asking((random) => {
     const long = JSON.stringify(
       random.pick(['a', '好', '\\', 'word ', '\u{1F600}']).repeat(random.pick(LENGTHS)),

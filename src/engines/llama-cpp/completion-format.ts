@@ -72,18 +72,22 @@ function constrain(constraint: Constraint): Record<string, unknown> {
   throw new Error('the schema was not compiled');
 }
 
-/** Asks for the tokens of a text: the server divides it for a bias, of nothing, and repeats the biases of each token. */
-export const tokensRequest = (text: string): Record<string, unknown> => ({
+/** Asks for the tokens of texts: the server divides each for a bias, its index, and repeats the bias of each token. */
+export const tokensRequest = (texts: readonly string[]): Record<string, unknown> => ({
   stream: false,
   prompt: 'a',
   n_predict: 0,
   cache_prompt: true,
-  logit_bias: [[text, 0]],
+  logit_bias: texts.map((text, index) => [text, index]),
   verbose: true,
 });
 
-export const tokenIds = ({ __verbose: told }: Chunk): number[] | undefined =>
-  told?.generation_settings?.logit_bias?.map(({ token }) => token);
+/** Reads the answer: the tokens of each text. */
+export function tokenIds({ __verbose: told }: Chunk): number[][] {
+  const ids: number[][] = [];
+  for (const { bias, token } of told?.generation_settings?.logit_bias ?? []) (ids[bias] ??= []).push(token);
+  return ids;
+}
 
 /** What llama.cpp's server streams, as far as it is read here. */
 export interface Chunk {
@@ -109,12 +113,13 @@ export interface Chunk {
 export type LlamaTimings = NonNullable<Chunk['timings']>;
 
 export interface RawLogprob {
+  id?: number;
   token: string;
   logprob: number;
   bytes?: number[] | null;
   top_logprobs?: RawLogprob[];
   /** Probabilities after the sampler; replaces `top_logprobs`. */
-  top_probs?: { token: string; prob: number; bytes?: number[] | null }[];
+  top_probs?: { id?: number; token: string; prob: number; bytes?: number[] | null }[];
 }
 
 /** Turns the chunks of one reply into events. */

@@ -1,6 +1,6 @@
 import { literal } from '../../util/gbnf.ts';
 import type { LabelScores } from '../engine.ts';
-import type { Chunk, LlamaTimings } from './completion-format.ts';
+import { type Chunk, type LlamaTimings, tokenIds, tokensRequest } from './completion-format.ts';
 
 /** Added to the logits of the labels' tokens: all other tokens come after them. */
 const BIAS = 100;
@@ -8,202 +8,232 @@ const BIAS = 100;
 /** Log probability of a token whose probability is too small for llama.cpp's numbers. */
 const LEAST = -100;
 
-/** Runs one request that is not streamed, for the prompt and `after`. */
-export type CompleteWhole = (after: string, fields: Record<string, unknown>) => Promise<Chunk[]>;
-
-/** Stands for the end of a label that another one continues. */
-const END = '\n';
-
-/** Letters of a word that are read again, so that its tokens are those of the whole word. */
-const MAX_WORD = 16;
-
 /** Tokens of a label that count after no other continues as it does, and those of all labels together. */
 const MAX_TAIL = 8;
 const MAX_TAILS = 64;
 
+/** Texts whose tokens are kept. */
+const MAX_KNOWN = 4096;
+
+/** Characters of a label in a grammar. No token is longer. */
+const MAX_TOKEN = 32;
+
+/** Text whose token stands for the end of a label that another one continues. */
+const END = '\n';
+
+/** End of the prompt. It stands before a text that is divided into tokens: some vocabularies put a space before a text. */
+const BEFORE = ':';
+
+/** Runs one request that is not streamed, for the prompt and `after`. */
+export type CompleteWhole = (after: string, fields: Record<string, unknown>) => Promise<Chunk[]>;
+
+type Ids = readonly number[];
+
 interface Label {
   index: number;
-  bytes: Uint8Array;
+  text: string;
+  ids: Ids;
 }
 
-/** Labels that begin with the same bytes, up to `at`. */
-interface Group {
+/** Labels that have the same tokens up to `at`, where they part. */
+interface Node {
   at: number;
-  members: Label[];
+  labels: Label[];
+  /** Groups by the next token; undefined: labels that end. */
+  branches: (readonly [id: number | undefined, labels: Label[]])[];
 }
 
-interface Top {
-  bytes: readonly number[];
-  logprob: number;
+/** Beginning of a step: after a text, and tokens that are generated again, as no prompt can end inside a character. */
+interface Place {
+  after: string;
+  /** Number of tokens that the text has. */
+  length: number;
+  again: Ids;
 }
 
-/**
- * Scores each label by its log probability. Labels that begin alike are read together: one step reads the
- * next tokens of all. Where no other continues as a label does, few of its further tokens count, however long it is.
- * @param labels one for each different text
- */
-export async function scoreLabels(complete: CompleteWhole, labels: readonly string[]): Promise<LabelScores> {
-  const logProbabilities = labels.map(() => 0);
-  const most = Math.min(MAX_TAIL, Math.floor(MAX_TAILS / labels.length));
-  const members = labels.map((label, index) => ({ index, bytes: encoder.encode(label) }));
-  const root = await readNext(complete, { at: 0, members });
-  const add = (shares: readonly (readonly [Label, number])[]): void => {
-    for (const [{ index }, share] of shares) logProbabilities[index] = (logProbabilities[index] ?? 0) + share;
-  };
-  const follow = async (group: Group, tokens: readonly Top[]): Promise<void> => {
-    const branches = branch(group, tokens);
-    if (!branches) return add(await forceEach(complete, group));
-    const total = logSum(branches.map(({ logprob }) => logprob));
-    for (const { at, members: own, logprob } of branches) {
-      add(own.map((label) => [label, logprob - total]));
-      const [alone] = own;
-      if (own.length < 2 && alone) {
-        add([[alone, await scoreForced(complete, alone.bytes, at, alone.bytes.length, most)]]);
-        continue;
+const AT_PROMPT: Place = { after: '', length: 0, again: [] };
+
+/** Scores labels by the probabilities of their tokens, as the tokenizer divides them. One for each model. */
+export class LabelScorer {
+  readonly #known = new Map<string, Ids>();
+
+  /**
+   * Scores each label by its log probability. Where labels part, one step reads the next tokens of all. Where no other
+   * continues as a label does, few of its further tokens count, however long it is. A label that is given twice has the
+   * same score twice.
+   */
+  async score(complete: CompleteWhole, given: readonly string[]): Promise<LabelScores> {
+    const reader = new Reader(complete);
+    // llama.cpp generates no token that begins with a zero byte.
+    const own = given.map((label) => label.replaceAll('\0', '\uFFFD'));
+    const texts = [...new Set(own)];
+    const tokens = await this.#tokensOf(reader, texts);
+    const labels = texts.map((text, index) => ({ index, text, ids: tokens[index] ?? [] }));
+    const logProbabilities = texts.map(() => 0);
+    const add = (members: readonly Label[], score: number): void => {
+      for (const { index } of members) logProbabilities[index] = (logProbabilities[index] ?? 0) + score;
+    };
+    const nodes = nodesOf(labels, 0);
+    const starts = await this.#tokensOf(reader, nodes.flatMap(startsOf));
+    // A single label needs no step, but the prompt is to be counted.
+    if (nodes.length === 0) await reader.divide([END]);
+    const most = Math.min(MAX_TAIL, Math.floor(MAX_TAILS / texts.length));
+    const end = this.#known.get(END)?.at(-1) ?? 0;
+    for (const node of nodes) {
+      const { at, branches } = node;
+      const beginnings = startsOf(node);
+      const place = placeOf(node, beginnings, starts.splice(0, beginnings.length));
+      const next = branches.map(([id]) => id ?? end);
+      const scores = await reader.read(place, next, node.labels);
+      const total = logSum(scores);
+      for (const [branch, [id, members]] of branches.entries()) {
+        add(members, (scores[branch] ?? LEAST) - total);
+        const [alone, ...others] = members;
+        if (id === undefined || !alone || others.length > 0) continue;
+        const tail = alone.ids.slice(at + 1, at + 1 + most);
+        add(members, await reader.follow({ ...place, again: [...place.again, id] }, tail, alone));
       }
-      const next = { at: nextStart(own, at), members: own };
-      const { tokens: further } = await readNext(complete, next);
-      await follow(next, further);
     }
-  };
-  await follow({ at: 0, members }, root.tokens);
-  const { cache_n: cachedTokens = 0, prompt_n: computed = 0 } = root.timings;
-  return { logProbabilities, promptTokens: cachedTokens + computed, cachedTokens };
+    return {
+      logProbabilities: own.map((label) => logProbabilities[texts.indexOf(label)] ?? 0),
+      ...reader.promptTokens,
+    };
+  }
+
+  /** Tokens of texts that follow the prompt. */
+  async #tokensOf(reader: Reader, texts: readonly string[]): Promise<Ids[]> {
+    if (this.#known.size > MAX_KNOWN) this.#known.clear();
+    const keys = texts.map((text) => BEFORE + text);
+    const missing = [...new Set([END, BEFORE, ...keys])].filter((key) => !this.#known.has(key));
+    const divided = missing.length > 0 ? await reader.divide(missing) : [];
+    for (const [index, key] of missing.entries()) this.#known.set(key, divided[index] ?? []);
+    const before = this.#known.get(BEFORE) ?? [];
+    return keys.map((key) => {
+      const ids = this.#known.get(key) ?? [];
+      return begins(ids, before) ? ids.slice(before.length) : ids;
+    });
+  }
 }
 
-/** Reads the first tokens of what is left of each label, in one step. None inside a character, where no prompt can end. */
-async function readNext(
-  complete: CompleteWhole,
-  { at, members }: Group,
-): Promise<{ tokens: Top[]; timings: Partial<LlamaTimings> }> {
-  const [first] = members;
-  if (!first || isInside(first.bytes[at])) return { tokens: [], timings: {} };
-  const words = [...new Set(members.map(({ bytes }) => firstWord(restOf(bytes, at))))];
-  const read = await complete(decoder.decode(first.bytes.subarray(0, at)), {
-    ...BEGIN,
-    samplers: [],
-    post_sampling_probs: true,
-    n_probs: words.reduce((sum, word) => sum + encoder.encode(word).length, 1),
-    logit_bias: words.map((word) => [word, BIAS]),
+const BEGIN = { stream: false, cache_prompt: true, timings_per_token: true };
+
+/** Requests for one prompt. */
+class Reader {
+  readonly #complete: CompleteWhole;
+  #promptTokens: Pick<LabelScores, 'promptTokens' | 'cachedTokens'> | undefined;
+
+  constructor(complete: CompleteWhole) {
+    this.#complete = complete;
+  }
+
+  /** Counts of the first request, which computes the prompt. */
+  get promptTokens(): Pick<LabelScores, 'promptTokens' | 'cachedTokens'> {
+    return this.#promptTokens ?? { promptTokens: 0, cachedTokens: 0 };
+  }
+
+  async divide(texts: readonly string[]): Promise<Ids[]> {
+    const { prompt: _, ...fields } = tokensRequest(texts);
+    const ids = tokenIds((await this.#run(AT_PROMPT, fields)).at(-1) ?? {});
+    if (texts.some((__, index) => !ids[index])) throw new Error('the tokens of the labels were not told');
+    return ids;
+  }
+
+  /** Log probabilities of the next tokens of these labels, in one step. Those of all other tokens are left out. */
+  async read(place: Place, next: Ids, labels: readonly Label[]): Promise<number[]> {
+    const { again } = place;
+    const tokens = [...new Set([...again, ...next])];
+    const chunks = await this.#run(place, {
+      n_predict: again.length + 1,
+      ...(again.length > 0 && {
+        grammar: grammarOf(
+          place,
+          labels.map(({ text }) => text + END),
+          MAX_TOKEN,
+        ),
+      }),
+      samplers: [],
+      post_sampling_probs: true,
+      n_probs: tokens.length,
+      logit_bias: tokens.map((id) => [id, BIAS]),
+    });
+    const top = tokensOf(chunks)[again.length]?.top_probs ?? [];
+    return next.map((token) => Math.max(LEAST, Math.log(top.find(({ id }) => id === token)?.prob ?? 0)));
+  }
+
+  /** Log probability of a label's next tokens, one after another. @throws Error where fewer were generated */
+  async follow(place: Place, next: Ids, label: Label): Promise<number> {
+    if (next.length === 0) return 0;
+    const tokens = [...place.again, ...next];
+    const chunks = await this.#run(place, {
+      n_predict: tokens.length,
+      grammar: grammarOf(place, [label.text]),
+      logit_bias: [...new Set(tokens)].map((id) => [id, BIAS]),
+      n_probs: 1,
+      temperature: 0,
+    });
+    const generated = tokensOf(chunks).slice(place.again.length);
+    if (generated.length < next.length)
+      throw new Error('the engine generated something other than the label');
+    return generated.reduce((sum, { logprob }) => sum + Math.max(LEAST, logprob), 0);
+  }
+
+  async #run({ after, length }: Place, fields: Record<string, unknown>): Promise<Chunk[]> {
+    const chunks = await this.#complete(after, { ...BEGIN, ...fields });
+    const { cache_n: found = 0, prompt_n: computed = 0 }: Partial<LlamaTimings> =
+      chunks.at(-1)?.timings ?? {};
+    const promptTokens = found + computed - length;
+    this.#promptTokens ??= { promptTokens, cachedTokens: Math.min(found, promptTokens) };
+    return chunks;
+  }
+}
+
+/** Allows the rest of one of the texts after a place. */
+function grammarOf({ after }: Place, texts: readonly string[], most = Infinity): string {
+  const rests = texts.map((text) => Array.from(text.slice(after.length)).slice(0, most).join(''));
+  return `root ::= ${[...new Set(rests.map(literal))].join(' | ')}`;
+}
+
+const tokensOf = (chunks: readonly Chunk[]) =>
+  chunks.flatMap((chunk) => chunk.choices?.[0]?.logprobs?.content ?? []);
+
+/** The nodes of a tree of labels; a node comes before its own. */
+function nodesOf(labels: Label[], from: number): Node[] {
+  const [first, ...others] = labels;
+  if (!first || others.length === 0) return [];
+  let at = from;
+  while (others.every(({ ids }) => at < ids.length && ids[at] === first.ids[at])) at++;
+  const branches = new Map<number | undefined, Label[]>();
+  for (const label of labels) branches.set(label.ids[at], [...(branches.get(label.ids[at]) ?? []), label]);
+  const further = [...branches].flatMap(([id, own]) => (id === undefined ? [] : nodesOf(own, at + 1)));
+  return [{ at, labels, branches: [...branches] }, ...further];
+}
+
+/** Finds what a node's labels begin with: whole, without its last characters, and without its last word. */
+function startsOf({ at, labels }: Node): string[] {
+  if (at === 0) return [];
+  const [first = [], ...others] = labels.map(({ text }) => Array.from(text));
+  let shared = 0;
+  while (shared < first.length && others.every((other) => other[shared] === first[shared])) shared++;
+  const starts = [0, 1, 2, 3].map((less) => first.slice(0, Math.max(0, shared - less)).join(''));
+  return [...new Set([...starts, starts[0]?.replace(/\s*\S*$/u, '') ?? ''])].filter(Boolean);
+}
+
+/** The longest of these starts whose tokens are the labels' own. */
+function placeOf({ at, labels }: Node, starts: readonly string[], tokens: readonly Ids[]): Place {
+  const ids = labels[0]?.ids.slice(0, at) ?? [];
+  const places = starts.flatMap((after, index) => {
+    const own = tokens[index] ?? [];
+    return begins(ids, own) ? [{ after, length: own.length, again: ids.slice(own.length) }] : [];
   });
-  const tokens = (tokensOf(read)[0]?.top_probs ?? []).map(({ token, bytes, prob }) => ({
-    bytes: bytes ?? [...encoder.encode(token)],
-    logprob: Math.max(LEAST, Math.log(prob)),
-  }));
-  return { tokens, timings: read.at(-1)?.timings ?? {} };
+  return places.reduce((best, place) => (place.length > best.length ? place : best), {
+    ...AT_PROMPT,
+    again: ids,
+  });
 }
 
-/** Parts a group by the next token. Undefined where that of a label is unknown. */
-function branch({ at, members }: Group, tokens: readonly Top[]): (Group & { logprob: number })[] | undefined {
-  const branches = new Map<Top | typeof END, Group & { logprob: number }>();
-  for (const label of members) {
-    const token = longestStart(tokens, encoder.encode(restOf(label.bytes, at)));
-    if (!token) return undefined;
-    const key = at === label.bytes.length ? END : token;
-    const known = branches.get(key);
-    if (known) known.members.push(label);
-    else branches.set(key, { at: at + token.bytes.length, members: [label], logprob: token.logprob });
-  }
-  return [...branches.values()];
-}
-
-const restOf = (bytes: Uint8Array, at: number): string => decoder.decode(bytes.subarray(at)) || END;
-
-/** Finds the byte where labels part, or where the word in which they part begins; not before `at`. */
-function nextStart(members: readonly Label[], at: number): number {
-  const [{ bytes } = { bytes: new Uint8Array() }, ...others] = members;
-  let shared = Math.min(bytes.length, ...others.map((other) => sharedBytes(bytes, other.bytes)));
-  while (isInside(bytes[shared])) shared--;
-  if (shared <= at) return at;
-  const [word] = / ?[\p{L}\p{N}]*$/u.exec(decoder.decode(bytes.subarray(0, shared))) ?? [''];
-  const start = word.length > MAX_WORD ? shared : Math.max(at, shared - encoder.encode(word).length);
-  return isInside(bytes[start]) ? shared : start;
-}
-
-function sharedBytes(a: Uint8Array, b: Uint8Array): number {
-  let at = 0;
-  while (at < a.length && a[at] === b[at]) at++;
-  return at;
-}
-
-/** Scores each label alone, up to where it differs from every other. */
-async function forceEach(
-  complete: CompleteWhole,
-  { at, members }: Group,
-): Promise<(readonly [Label, number])[]> {
-  const from = nextStart(members, at);
-  const scores: (readonly [Label, number])[] = [];
-  for (const label of members) {
-    const shared = members.map((other) => (other === label ? 0 : sharedBytes(label.bytes, other.bytes)));
-    scores.push([label, await scoreForced(complete, label.bytes, from, Math.max(...shared) + 1, MAX_TAIL)]);
-  }
-  const total = logSum(scores.map(([, score]) => score));
-  return scores.map(([label, score]) => [label, score - total]);
-}
+const begins = (ids: Ids, start: Ids): boolean => start.every((id, at) => id === ids[at]);
 
 function logSum(logs: readonly number[]): number {
   const highest = Math.max(...logs);
   return highest + Math.log(logs.reduce((sum, each) => sum + Math.exp(each - highest), 0));
 }
-
-const BEGIN = { stream: false, cache_prompt: true, timings_per_token: true, n_predict: 1 };
-
-const encoder = new TextEncoder();
-
-/** The first token of a label is no longer. */
-const firstWord = (label: string): string => /^\s{0,32}\S{0,32}/u.exec(label)?.[0] ?? label;
-
-const tokensOf = (chunks: readonly Chunk[]) =>
-  chunks.flatMap((chunk) => chunk.choices?.[0]?.logprobs?.content ?? []);
-
-function longestStart(tokens: readonly Top[], label: Uint8Array): Top | undefined {
-  return tokens
-    .filter(({ bytes }) => bytes.length > 0 && bytes.every((byte, at) => byte === label[at]))
-    .toSorted((a, b) => b.bytes.length - a.bytes.length)[0];
-}
-
-/**
- * Log probability of a label's bytes from `at` to `until`, one token after another, at most `most`.
- * @throws Error when the tokens are not those of the label
- */
-async function scoreForced(
-  complete: CompleteWhole,
-  bytes: Uint8Array,
-  at: number,
-  until: number,
-  most: number,
-): Promise<number> {
-  let sum = 0;
-  for (let count = 0; count < most && at < Math.min(until, bytes.length); count++) {
-    // A token may end inside a character, which a prompt cannot.
-    let start = at;
-    while (start > 0 && isInside(bytes[start])) start--;
-    const rest = decoder.decode(bytes.subarray(start));
-    const forced = await complete(decoder.decode(bytes.subarray(0, start)), {
-      ...BEGIN,
-      n_predict: at - start + 1,
-      n_probs: 1,
-      temperature: 0,
-      grammar: `root ::= ${literal(rest)}`,
-      logit_bias: [[firstWord(rest), BIAS]],
-    });
-    const before = at;
-    let end = start;
-    for (const { token, bytes: own, logprob } of tokensOf(forced)) {
-      end += (own ?? encoder.encode(token)).length;
-      if (end <= at) continue;
-      sum += Math.max(LEAST, logprob);
-      at = end;
-      break;
-    }
-    if (at === before || at > bytes.length)
-      throw new Error('the engine generated something other than the label');
-  }
-  return sum;
-}
-
-/** A text may begin with a byte order mark. */
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-
-/** Continuation bytes of UTF-8. */
-const isInside = (byte = 0): boolean => (byte & 0xc0) === 0x80;

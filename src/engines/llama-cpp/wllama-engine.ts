@@ -26,7 +26,7 @@ import {
   type ServerCalls,
   ServerMemoryError,
 } from './internals/server-calls.ts';
-import { type CompleteWhole, scoreLabels } from './label-scores.ts';
+import { type CompleteWhole, LabelScorer } from './label-scores.ts';
 import { type PromptImages, ReplyScheduler } from './reply-scheduler.ts';
 import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
 
@@ -76,6 +76,7 @@ export class WllamaEngine implements Engine<'chat'> {
   readonly #pixmaps = new WeakMap<ChatImage, ModelImage>();
   readonly #detokenize: EngineOptions['detokenize'];
   readonly #oneByOne = new SlotQueue(1);
+  readonly #labels = new LabelScorer();
   #dead = false;
   /** Whether the server may hold states of earlier prompts. */
   #hasAnswered = false;
@@ -146,7 +147,7 @@ export class WllamaEngine implements Engine<'chat'> {
         await this.#scheduler.run(request, (chunk) => chunks.push(chunk), signal, undefined, promptImages);
         return chunks;
       };
-      return await scoreLabels(complete, labels);
+      return await this.#labels.score(complete, labels);
     } catch (error) {
       signal.throwIfAborted();
       throw this.#translate(error, job);
@@ -159,9 +160,9 @@ export class WllamaEngine implements Engine<'chat'> {
     const { text, from } = job.constraint.spells;
     let ids: number[] = [];
     const read = (chunk: Chunk): void => {
-      ids = tokenIds(chunk) ?? ids;
+      ids = tokenIds(chunk)[0] ?? ids;
     };
-    await this.#scheduler.run(tokensRequest(text), read, signal);
+    await this.#scheduler.run(tokensRequest([text]), read, signal);
     if (ids.length <= from) throw new RequestRejectedError('the tokens of a text were not told');
     const gbnf = `root ::= ${ids.slice(from).map(tokenTerminal).join(' ')}`;
     return { ...job, constraint: { kind: 'grammar', gbnf } };

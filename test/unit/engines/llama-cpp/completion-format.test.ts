@@ -35,8 +35,14 @@ test('the variant’s frequency penalty is for free text, and gives way to the r
 });
 
 test('the tokens of a text are those of a bias on it, in its order', () => {
-  expect(tokensRequest('to be, to')).toMatchObject({ logit_bias: [['to be, to', 0]], verbose: true });
-  const biases = [7, 3, 7].map((token) => ({ bias: 0, token }));
-  expect(tokenIds({ __verbose: { generation_settings: { logit_bias: biases } } })).toEqual([7, 3, 7]);
-  expect(tokenIds({ choices: [] })).toBeUndefined();
+  expect(tokensRequest(['to be, to', 'a'])).toMatchObject({
+    logit_bias: [
+      ['to be, to', 0],
+      ['a', 1],
+    ],
+    verbose: true,
+  });
+  const biases = [7, 3, 7, 9].map((token) => ({ bias: token === 9 ? 1 : 0, token }));
+  expect(tokenIds({ __verbose: { generation_settings: { logit_bias: biases } } })).toEqual([[7, 3, 7], [9]]);
+  expect(tokenIds({ choices: [] })).toEqual([]);
 });

@@ -1,187 +1,230 @@
 import { expect, test } from 'vitest';
+
 import type { Chunk } from '../../../../src/engines/llama-cpp/completion-format.ts';
-import { scoreLabels } from '../../../../src/engines/llama-cpp/label-scores.ts';
+import { type CompleteWhole, LabelScorer } from '../../../../src/engines/llama-cpp/label-scores.ts';
+import { Random } from '../../../chaos/random.ts';
 
 const encoder = new TextEncoder();
-const timings = { cache_n: 3, prompt_n: 4, prompt_ms: 1, predicted_n: 1, predicted_ms: 1 };
+const PIECES = [' a', 'a', 'aa', 'aaaa', ' b', 'ab', ' un', 'kind', ' the', ' same', ' yes', ' no', '10'];
+/** Bytes of each token. Every byte is a token, too, so that some hold a part of a character. */
+const TOKENS = [
+  ...Array.from({ length: 256 }, (_, byte) => [byte]),
+  ...PIECES.map((piece) => [...encoder.encode(piece)]),
+];
+const idOf = (piece: string): number => PIECES.indexOf(piece) + 256;
 
-/** Tokens as bytes: some hold a part of a character. */
-type Token = [bytes: string | number[], logprob: number];
-const bytesOf = (token: Token[0]): number[] =>
-  typeof token === 'string' ? [...encoder.encode(token)] : token;
-
-/** A server with the likeliest tokens after each text, and that says how it spells what a grammar forces after a text. */
-function server(top: Token[] | Record<string, Token[]>, spelling: Record<string, Token[]> = {}) {
-  const requests: { after: string; fields: Record<string, unknown> }[] = [];
-  const tops: Record<string, Token[]> = Array.isArray(top) ? { '': top } : top;
-  const complete = async (after: string, fields: Record<string, unknown>): Promise<Chunk[]> => {
-    requests.push({ after, fields });
-    const forced = spelling[`${after}|${String(fields['grammar'])}`] ?? [];
-    const content = fields['grammar']
-      ? forced.map(([token, logprob]) => ({ token: '?', bytes: bytesOf(token), logprob }))
-      : [
-          {
-            token: 'x',
-            logprob: 0,
-            top_probs: (tops[after] ?? []).map(([token, p]) => ({
-              token: '?',
-              bytes: bytesOf(token),
-              prob: Math.exp(p),
-            })),
-          },
-        ];
-    const most = Number(fields['n_predict']);
-    return [{ choices: [{ text: '', logprobs: { content: content.slice(0, most) } }], timings }];
-  };
-  return { complete, requests };
+/** Divides a text into the longest tokens. */
+function tokenize(text: string): number[] {
+  const bytes = encoder.encode(text);
+  const ids: number[] = [];
+  for (let at = 0; at < bytes.length; at += TOKENS[ids.at(-1) ?? 0]?.length ?? 1) {
+    let longest = bytes[at] ?? 0;
+    for (const [id, token] of TOKENS.entries())
+      if (token.length > (TOKENS[longest]?.length ?? 0) && token.every((byte, i) => byte === bytes[at + i]))
+        longest = id;
+    ids.push(longest);
+  }
+  return ids;
 }
 
-/** Probabilities of the labels. */
-const scored = async (complete: Parameters<typeof scoreLabels>[0], ...labels: string[]) =>
-  (await scoreLabels(complete, labels)).logProbabilities.map(
-    (score) => Math.round(Math.exp(score) * 1000) / 1000,
+type Logprob = (path: readonly number[], id: number) => number;
+
+/** Depends on all tokens before. */
+const anyLogprob: Logprob = (path, id) =>
+  -0.1 - 5 * new Random([...path, id].reduce((hash, each) => Math.imul(hash, 31) + each, 7)).next();
+
+const evenly: Logprob = () => Math.log(0.5);
+
+interface Fields {
+  n_predict: number;
+  logit_bias: [string | number, number][];
+  verbose?: boolean;
+  post_sampling_probs?: boolean;
+  grammar?: string;
+}
+
+const timings = { cache_n: 3, prompt_n: 4, prompt_ms: 1, predicted_n: 1, predicted_ms: 1 };
+const chunk = (content: unknown[], own = timings): Chunk[] => [
+  { choices: [{ text: '', logprobs: { content: content as never } }], timings: own },
+];
+
+/** The first text that a grammar allows. */
+const literalOf = (grammar = 'root ::= ""'): string =>
+  (/^root ::= "((?:[^"\\]|\\.)*)"/su.exec(grammar)?.[1] ?? '').replaceAll(
+    /\\(x[0-9a-f]{2}|.)/gs,
+    (_, code: string) => (code.length > 1 ? String.fromCharCode(Number.parseInt(code.slice(1), 16)) : code),
   );
-const part = (share: number): number => Math.log(share);
+
+/** A server with this vocabulary. */
+function server(logprobOf: Logprob) {
+  const reads: number[][] = [];
+  const forced: number[][] = [];
+  let divided = 0;
+  const complete: CompleteWhole = (after, given) => {
+    const { n_predict: count, logit_bias: biases = [], grammar, ...fields } = given as unknown as Fields;
+    const start = tokenize(after);
+    const own = { ...timings, prompt_n: timings.prompt_n + start.length };
+    if (fields.verbose) {
+      divided += biases.length;
+      const told = biases.flatMap(([text, bias]) => tokenize(String(text)).map((token) => ({ token, bias })));
+      return Promise.resolve([{ __verbose: { generation_settings: { logit_bias: told } }, timings: own }]);
+    }
+    const spelled = tokenize(after + literalOf(grammar)).slice(start.length);
+    const isRead = fields.post_sampling_probs === true;
+    const path = [...start];
+    const content: unknown[] = [];
+    for (const id of spelled.slice(0, isRead ? count - 1 : count)) {
+      content.push({ id, token: '?', logprob: logprobOf(path, id) });
+      path.push(id);
+    }
+    (isRead ? reads : forced).push(path);
+    if (isRead) {
+      const sum = biases.reduce((total, [id]) => total + Math.exp(logprobOf(path, Number(id))), 0);
+      const top = biases.map(([id]) => ({
+        id,
+        token: '?',
+        prob: Math.exp(logprobOf(path, Number(id))) / sum,
+      }));
+      content.push({ id: 0, token: '?', logprob: 0, top_probs: top });
+    }
+    return Promise.resolve(chunk(content, own));
+  };
+  return { complete, reads, forced, divided: () => divided };
+}
+
+const probabilities = async (logprobOf: Logprob, ...labels: string[]): Promise<number[]> => {
+  const { logProbabilities } = await new LabelScorer().score(server(logprobOf).complete, labels);
+  return logProbabilities.map((score) => Math.round(Math.exp(score) * 1000) / 1000);
+};
+
+/** Gives a token this probability wherever it stands; 0.5 to others. */
+const sharesOf =
+  (shares: Record<string, number>): Logprob =>
+  (_, id) =>
+    Math.log(shares[PIECES[id - 256] ?? String.fromCharCode(id)] ?? 0.5);
 
 test('labels of one token are read in one step, in their own order', async () => {
-  const { complete, requests } = server([
-    [' yes', part(0.6)],
-    [' no', part(0.2)],
-  ]);
-  const { logProbabilities, ...tokens } = await scoreLabels(complete, [' no', ' yes']);
-  expect(logProbabilities).toEqual([expect.closeTo(part(0.25)), expect.closeTo(part(0.75))]);
+  const { complete, reads, forced } = server(sharesOf({ ' yes': 0.6, ' no': 0.2 }));
+  const { logProbabilities, ...tokens } = await new LabelScorer().score(complete, [' no', ' yes']);
+  expect(logProbabilities).toEqual([expect.closeTo(Math.log(0.25)), expect.closeTo(Math.log(0.75))]);
   expect(tokens).toEqual({ promptTokens: 7, cachedTokens: 3 });
-  expect(requests).toHaveLength(1);
-  expect(requests[0]?.fields).toMatchObject({
-    n_predict: 1,
-    logit_bias: [
-      [' no', 100],
-      [' yes', 100],
-    ],
-  });
+  expect([reads, forced]).toEqual([[[]], []]);
+});
+
+test('the tokens of a label are asked for once', async () => {
+  const scorer = new LabelScorer();
+  const { complete, divided } = server(evenly);
+  await scorer.score(complete, [' no', ' yes']);
+  const first = divided();
+  await scorer.score(complete, [' no', ' yes']);
+  expect(divided()).toBe(first);
+  await scorer.score(complete, [' no', ' a']);
+  expect(divided()).toBe(first + 1);
+});
+
+test('a token that several labels have counts once', async () => {
+  const shares = sharesOf({ ' un': 0.5, kind: 0.8, aa: 0.2, ' a': 0.5 });
+  expect(await probabilities(shares, ' unkind', ' unaa', ' a')).toEqual([0.4, 0.1, 0.5]);
 });
 
 test('further tokens of a label count, a few of a long one, none of one among many', async () => {
-  const text = ' no nonono';
-  const forced = Object.fromEntries(
-    Array.from({ length: 248 }, (_, at) => {
-      const [before, rest] = ['a'.repeat(at + 2), 'a'.repeat(248 - at)];
-      return [` ${before}|root ::= "${rest}"`, [['a', part(0.5)]] as Token[]];
-    }),
-  );
-  const tops: Token[] = [
-    [' aa', part(0.5)],
-    [text, part(0.5)],
-  ];
-  const { complete, requests } = server(tops, forced);
-  expect(await scored(complete, ` ${'a'.repeat(250)}`, text)).toEqual([0.002, 0.5]);
-  expect(requests).toHaveLength(9);
-  const others = Array.from({ length: 70 }, (_, index): Token => [` b${index}x`, part(0.5)]);
-  const many = server([...tops, ...others], forced);
-  await scored(many.complete, ` ${'a'.repeat(250)}`, ...others.map(([token]) => String(token)));
-  expect(many.requests).toHaveLength(1);
+  const long = ` ${'aaaab'.repeat(40)}`;
+  expect(await probabilities(evenly, long, ' no')).toEqual([0.002, 0.5]);
+  const many = server(evenly);
+  const labels = Array.from({ length: 70 }, (_, index) => ` ${String.fromCharCode(0x11 + index)}${long}`);
+  await new LabelScorer().score(many.complete, labels);
+  expect([many.reads.length, many.forced.length]).toEqual([1, 0]);
 });
 
-test('labels that begin alike are read together, in any order', async () => {
-  const tops = {
-    '': [[' ', 0]] as Token[],
-    ' ': [
-      ['1', part(0.5)],
-      ['2', part(0.5)],
-    ] as Token[],
-    ' 1': [
-      ['\n', part(0.2)],
-      ['0', part(0.6)],
-      ['1', part(0.2)],
-    ] as Token[],
-    ' 10': [
-      ['\n', part(0.5)],
-      ['0', part(0.5)],
-    ] as Token[],
-  };
-  const { complete, requests } = server(tops);
-  const labels = [' 1', ' 2', ' 10', ' 11', ' 100'];
-  const shares = [0.1, 0.5, 0.15, 0.1, 0.15];
-  expect(await scored(complete, ...labels)).toEqual(shares);
-  expect(requests.map(({ after }) => after)).toEqual(['', ' ', ' 1', ' 10']);
-  expect(await scored(complete, ...labels.toReversed())).toEqual(shares.toReversed());
+test('labels that begin alike are read where they part, in any order', async () => {
+  const shares = sharesOf({ '1': 0.3, '2': 0.1, '10': 0.6, '\n': 0.25, '0': 0.75 });
+  const labels = [' 1', ' 2', ' 10', ' 100'];
+  const expected = [0.3, 0.1, 0.15, 0.45];
+  expect(await probabilities(shares, ...labels)).toEqual(expected);
+  expect(await probabilities(shares, ...labels.toReversed())).toEqual(expected.toReversed());
 });
 
-test('what labels share is passed over, up to the word in which they part', async () => {
-  const same = ' the very same words';
-  const { complete, requests } = server({
-    '': [[' the', 0]],
-    [same]: [
-      [' begin', part(0.9)],
-      [' best', part(0.1)],
-    ],
-  });
-  expect(await scored(complete, `${same} begin`, `${same} best`)).toEqual([0.9, 0.1]);
-  expect(requests.map(({ after }) => after)).toEqual(['', same]);
+test('what labels share is passed over', async () => {
+  const { complete, reads } = server(evenly);
+  await new LabelScorer().score(complete, [' the same no', ' the same yes']);
+  expect(reads).toEqual([[idOf(' the'), idOf(' same')]]);
 });
 
-test('a long word that labels share is passed over, too', async () => {
-  const same = ` ${'a'.repeat(254)}`;
-  const { complete, requests } = server({
-    '': [[' aa', 0]],
-    [same]: [
-      ['b', part(0.9)],
-      ['\n', part(0.1)],
-    ],
-  });
-  expect(await scored(complete, `${same}b`, same)).toEqual([0.9, 0.1]);
-  expect(requests).toHaveLength(2);
+test('the tokens of the prompt are counted without those of a label', async () => {
+  const scorer = new LabelScorer();
+  const { complete } = server(evenly);
+  for (let time = 0; time < 2; time++)
+    expect(await scorer.score(complete, [' the same no', ' the same yes'])).toMatchObject({
+      promptTokens: 7,
+    });
+  expect(await scorer.score(complete, [' the', ' the'])).toMatchObject({ promptTokens: 7 });
+});
+
+test('labels that part inside a character are read there', async () => {
+  const [lead = 0, first = 0] = encoder.encode('Ü');
+  const [, other = 0] = encoder.encode('Ö');
+  const { complete, reads } = server((_, id) => Math.log(id === first ? 0.75 : id === other ? 0.25 : 0.1));
+  const { logProbabilities } = await new LabelScorer().score(complete, [' Üb', ' Öb']);
+  expect(reads).toEqual([[32, lead]]);
+  expect(Math.exp((logProbabilities[0] ?? 0) - (logProbabilities[1] ?? 0))).toBeCloseTo(3);
 });
 
 test('a label may continue with a line end where another ends', async () => {
-  const atEnd: Token[] = [
-    ['\n', part(0.5)],
-    ['b', part(0.5)],
-  ];
-  const { complete } = server({ '': [['a', 0]], a: [['\n', 0]], 'a\n': atEnd });
-  expect(await scored(complete, 'a', 'a\n', 'a\nb')).toEqual([0.5, 0.25, 0.25]);
+  const shares = sharesOf({ '\n': 0.5, b: 0.5 });
+  expect(await probabilities(shares, ' a', ' a\n', ' a\nb')).toEqual([0.5, 0.25, 0.25]);
 });
 
-test('labels that part inside a character are forced, up to where they differ', async () => {
-  const [first = 0, second = 0] = bytesOf('Ü');
-  const [, other = 0] = bytesOf('Ö');
-  const { complete } = server([[[32, first], 0]], {
-    ' |root ::= "Üb"': [
-      [[first], -7],
-      [[second], part(0.3)],
-    ],
-    ' |root ::= "Öb"': [
-      [[first], -7],
-      [[other], part(0.1)],
-    ],
-  });
-  expect(await scored(complete, ' Üb', ' Öb')).toEqual([0.75, 0.25]);
-});
-
-test('where the first token of a label is unknown, all labels are forced', async () => {
-  const { complete } = server([['b', -1]], {
-    '|root ::= "ab"': [['a', part(0.2)]],
-    '|root ::= "b"': [['b', part(0.6)]],
-  });
-  expect(await scored(complete, 'ab', 'b')).toEqual([0.25, 0.75]);
+test('a label that is given twice has the same score twice', async () => {
+  expect(await probabilities(evenly, ' yes', ' no', ' yes')).toEqual([0.5, 0.5, 0.5]);
+  expect(await probabilities(evenly, ' yes', ' yes')).toEqual([1, 1]);
 });
 
 test('a token whose probability is zero has a finite score', async () => {
-  const { complete } = server([
-    [' yes', -1],
-    [' no', -Infinity],
-  ]);
-  const { logProbabilities } = await scoreLabels(complete, [' yes', ' no']);
-  expect(logProbabilities).toEqual([expect.closeTo(0), expect.closeTo(-99)]);
+  const shares = sharesOf({ ' yes': 1, ' no': 0 });
+  const { logProbabilities } = await new LabelScorer().score(server(shares).complete, [' yes', ' no']);
+  expect(logProbabilities).toEqual([expect.closeTo(0), expect.closeTo(-100)]);
 });
 
-test('a label is escaped in the grammar', async () => {
-  const grammar = String.raw`root ::= "a\"\\\x0ab"`;
-  const { complete } = server([], { [`|${grammar}`]: [['a"\\\nb', -3]], '|root ::= "c"': [['c', -3]] });
-  expect(await scored(complete, 'a"\\\nb', 'c')).toEqual([0.5, 0.5]);
+test('tokens other than those of the label are an error', async () => {
+  const { complete } = server(evenly);
+  const other: CompleteWhole = async (after, fields) =>
+    fields['temperature'] === 0 ? chunk([{ id: 1, token: '?', logprob: -1 }]) : complete(after, fields);
+  const scoring = new LabelScorer().score(other, [' yesaa', ' no']);
+  await expect(scoring).rejects.toThrow('other than the label');
 });
 
-test.each([[[]], [[['abc', -1]]]] as Token[][][])('what is not the label is an error', async (forced) => {
-  const { complete } = server([], { '|root ::= "ab"': forced });
-  await expect(scoreLabels(complete, ['ab'])).rejects.toThrow('other than the label');
+const STARTS = ['', ' ', 'a', ' the same', 'a'.repeat(40), ' 好好', '\n', '\u{1F468}\u200D', '\u0000'];
+const MARKS: readonly ((index: number) => string)[] = [
+  (index) => `${index}`,
+  (index) => index.toString(2),
+  (index) => 'a'.repeat(index),
+  (index) => ' '.repeat(index),
+  (index) => 'ab\n'.repeat(index),
+  (index) => String.fromCodePoint(0x1f600 + index),
+  (index) => String.fromCodePoint(index),
+  (index) => String.fromCodePoint(0x370 + index * 7),
+  (index) => `${Math.floor(index / 2)}`,
+];
+
+test('generated labels have finite scores, in any order, after few steps', async () => {
+  for (let seed = 0; seed < 100; seed++) {
+    const random = new Random(seed);
+    const [start, mark, end] = [random.pick(STARTS), random.pick(MARKS), random.pick(STARTS)];
+    const labels = Array.from(
+      { length: 2 + random.below(40) },
+      (_, index) => ` ${start}${mark(index)}${end}`,
+    );
+    const { complete, reads, forced } = server(anyLogprob);
+    const { logProbabilities } = await new LabelScorer().score(complete, labels);
+    const name = `seed ${seed}`;
+    expect(
+      logProbabilities.every((score) => score <= 1e-9 && score >= -100 * labels.length),
+      name,
+    ).toBe(true);
+    expect(reads.length, name).toBeLessThan(labels.length);
+    expect(forced.length, name).toBeLessThanOrEqual(labels.length);
+    const close = logProbabilities.map((score) => expect.closeTo(score, 9));
+    const reversed = await new LabelScorer().score(server(anyLogprob).complete, labels.toReversed());
+    expect(reversed.logProbabilities.toReversed(), name).toEqual(close);
+  }
 });
