@@ -33,6 +33,7 @@ export async function* scorePrompt(
     from: number,
     begin: number,
     maxTokens: number,
+    spells = 'prompt' in input,
   ): AsyncGenerator<ReplyEvent, Part> {
     const part: Part = { text: '', logprobs: [] };
     const rest = elements.slice(from);
@@ -44,17 +45,23 @@ export async function* scorePrompt(
       constraint: {
         kind: 'grammar',
         gbnf: `root ::= ${isTokens ? rest.join(' ') : `"${rest.join('')}"`}`,
-        ...('prompt' in input && { spells: { text: input.prompt, from: begin } }),
+        ...(spells && 'prompt' in input && { spells: { text: input.prompt, from: begin } }),
       },
       topLogprobs,
       maxTokens,
     };
-    for await (const event of ask(job)) {
-      if (event.type === 'waiting' || (event.type === 'accepted' && !begun)) yield { index, ...event };
-      if (event.type === 'accepted') begun = true;
-      if (event.type !== 'delta') continue;
-      part.text += event.delta.text;
-      part.logprobs.push(...(event.delta.logprobs ?? []));
+    try {
+      for await (const event of ask(job)) {
+        if (event.type === 'waiting' || (event.type === 'accepted' && !begun)) yield { index, ...event };
+        if (event.type === 'accepted') begun = true;
+        if (event.type !== 'delta') continue;
+        part.text += event.delta.text;
+        part.logprobs.push(...(event.delta.logprobs ?? []));
+      }
+    } catch (error) {
+      // llama.cpp generates no token by its id that is a part of a character: any tokens spell the text then.
+      if (!spells || !isRefused(error)) throw error;
+      return yield* generate(prompt, from, begin, maxTokens, false);
     }
     return part;
   }
@@ -72,12 +79,16 @@ export async function* scorePrompt(
     yield { type: 'text', index, ...part };
     return part;
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.wire.param !== 'response_format') throw error;
+    if (!isRefused(error)) throw error;
     const rule =
       'cannot be used with `logprobs` or token ids here: this model’s engine cannot score the prompt';
     throw unsupported('echo', rule);
   }
 }
+
+/** Whether a grammar was refused. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof ServiceError && error.wire.param === 'response_format';
 
 /** The first part; some vocabularies put a space before a text. */
 function withoutSpace(part: Part, input: ChatJob['input']): Part {

@@ -136,6 +136,27 @@ describe('a completion', () => {
     ]);
   });
 
+  test('a prompt whose tokens cannot be generated one by one is spelled in any', async () => {
+    const refuse = new ServiceError({ status: 400, param: 'response_format', message: 'No.' });
+    const { client, engine } = await connect(
+      new FakeEngine(({ constraint }) => (constraint && 'spells' in constraint ? { refuse } : {})),
+    );
+    const scored = await client.completions.create({
+      model,
+      prompt: 'a b',
+      echo: true,
+      logprobs: 1,
+      max_tokens: 0,
+    });
+    expect(scored.choices[0]?.logprobs?.tokens).toEqual(['a', ' b']);
+    expect(engine.jobs.map((job) => job.kind === 'chat' && [job.input, job.maxTokens])).toEqual([
+      [{ prompt: '' }, 1],
+      [{ prompt: '' }, 1],
+      [{ prompt: 'a' }, 4],
+      [{ prompt: 'a' }, 4],
+    ]);
+  });
+
   test('an engine that has no grammars refuses to score a prompt', async () => {
     const refuse = new ServiceError({ status: 400, param: 'response_format', message: 'No.' });
     const { client } = await connect(new FakeEngine({ refuse }));
