@@ -76,15 +76,15 @@ function other<Answer extends Endpoint['answer']>(answer: Answer): { purpose: 'o
   return { purpose: 'other', answer };
 }
 
-/** The body is read and checked first. `given`: also its fields that the schema does not name. */
+/** Reads and checks the body first. `raw`: the body with fields that the schema does not name. */
 function withBody<Schema extends z.ZodMiniType>(
   readRules: () => Promise<BodyRules<Schema>>,
-  answer: (call: Call, body: z.output<Schema>, given: Record<string, unknown>) => Promise<Response>,
+  answer: (call: Call, body: z.output<Schema>, raw: Record<string, unknown>) => Promise<Response>,
 ): Endpoint['answer'] {
   return async (call) => {
     const rules = await readRules();
-    const given = await readJsonObject(call, rules.maxValues, rules.maxBytes);
-    return answer(call, parseBody(rules, given), given);
+    const raw = await readJsonObject(call, rules.maxValues, rules.maxBytes);
+    return answer(call, parseBody(rules, raw), raw);
   };
 }
 
@@ -98,7 +98,7 @@ export interface ServiceRoute {
 const router = new PatternRouter<Endpoints>();
 for (const [path, endpoints] of Object.entries(ROUTES)) router.add('ALL', path, endpoints);
 
-/** A fault of path or method is the route's answer: the key is checked before it is told. */
+/** Finds a route. A fault of path or method is the route's answer: the key is checked before 404 or 405 is reported. */
 function findRoute(method: string, path: string): ServiceRoute {
   const [match] = router.match('ALL', path.replace(/\/$/, ''))[0];
   if (!match) return failing(unknownPath(path));
@@ -131,9 +131,9 @@ function decoded(part: string): string {
   }
 }
 
-function unknownPath(given: string): ServiceError {
-  const known = Object.keys(ROUTES).map((path) => path.replace(/:id(\{.*\})?/, '{id}'));
-  return requestError(404, `Unknown path ${given.slice(0, 200)}. Use one of ${known.join(', ')}.`);
+function unknownPath(path: string): ServiceError {
+  const known = Object.keys(ROUTES).map((route) => route.replace(/:id(\{.*\})?/, '{id}'));
+  return requestError(404, `Unknown path ${path.slice(0, 200)}. Use one of ${known.join(', ')}.`);
 }
 
 function wrongMethod(method: string, path: string, allow: string): ServiceError {

@@ -8,10 +8,10 @@ export function openWorker(
   options: WorkerOptions,
   onFailure: (error: ServiceError) => void,
 ): Worker {
-  const here = new AbortController();
-  const { signal } = here;
+  const startWatch = new AbortController();
+  const { signal } = startWatch;
   const fail = (error: ServiceError): void => {
-    here.abort();
+    startWatch.abort();
     onFailure(error);
   };
   onBlockedWorker((directive) => fail(workerBlocked(url, directive)), signal);
@@ -19,7 +19,7 @@ export function openWorker(
   try {
     worker = new Worker(trustedScriptUrl(url), options);
   } catch (error) {
-    here.abort();
+    startWatch.abort();
     throw workerBlocked(url, "require-trusted-types-for 'script'", error);
   }
   // Also of a script that a policy refuses: that is told first.

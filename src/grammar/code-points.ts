@@ -21,19 +21,19 @@ export function normalized(ranges: Ranges): Ranges {
 }
 
 export function complement(ranges: Ranges, within: Ranges = ANY): Ranges {
-  const left: number[] = [];
+  const outside: number[] = [];
   for (let i = 0; i < within.length; i += 2) {
     let from = within[i] ?? 0;
     const end = within[i + 1] ?? 0;
     for (let j = 0; j < ranges.length; j += 2) {
       const [first = 0, last = 0] = [ranges[j], ranges[j + 1]];
       if (last < from || first > end) continue;
-      if (first > from) left.push(from, first - 1);
+      if (first > from) outside.push(from, first - 1);
       from = last + 1;
     }
-    if (from <= end) left.push(from, end);
+    if (from <= end) outside.push(from, end);
   }
-  return left;
+  return outside;
 }
 
 export const intersection = (a: Ranges, b: Ranges): Ranges => complement(complement(a, b), b);

@@ -201,9 +201,9 @@ class NumberTexts {
 
 /** Removes the zeros at a number's end. */
 export function withoutZeros(value: number): number {
-  let left = value;
-  while (left >= 10 && left % 10 === 0) left /= 10;
-  return left;
+  let stripped = value;
+  while (stripped >= 10 && stripped % 10 === 0) stripped /= 10;
+  return stripped;
 }
 
 const greatestCommonDivisor = (a: number, b: number): number =>

@@ -135,7 +135,7 @@ function* itemLocations(view: DataView, start: number, data: number): Generator<
     for (let byte = 0; byte < width; byte++) value = value * 256 + view.getUint8(at++);
     return value;
   };
-  let left = MAX_EXTENTS;
+  let remaining = MAX_EXTENTS;
   const wide = version < 2 ? 2 : 4;
   for (let items = read(wide); items > 0; items--) {
     const id = read(wide);
@@ -147,7 +147,7 @@ function* itemLocations(view: DataView, start: number, data: number): Generator<
       if (version > 0) read(widths & 15);
       const offset = base + read(widths >> 12);
       extents.push([offset, read((widths >> 8) & 15) || view.byteLength]);
-      if (--left < 0) throw new RangeError('more extents than an image has');
+      if (--remaining < 0) throw new RangeError('more extents than an image has');
     }
     yield { id, extents };
   }

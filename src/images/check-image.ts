@@ -17,10 +17,10 @@ export function checkImage(bytes: Uint8Array): ImageHeader {
   if (bytes.length > MAX_IMAGE_BYTES) throw new ImageError(IMAGE_TOO_LARGE);
   const header = readImageHeader(bytes);
   if (!header)
-    throw new ImageError('is no PNG, JPEG, WebP, GIF or AVIF, or is not whole. Send an image of these types');
+    throw new ImageError('is no PNG, JPEG, WebP, GIF or AVIF, or is cut off. Send an image of these types');
   const fault = tooManyPixels(header);
   if (fault) throw fault;
-  if (!header.whole) throw new ImageError(`is ${nameOf(header)} that breaks off. Send the whole file`);
+  if (!header.whole) throw new ImageError(`is ${nameOf(header)} that is cut off. Send the whole file`);
   return header;
 }
 

@@ -150,8 +150,8 @@ export class ModelStorage {
     for (const each of await this.variants()) {
       // Nobody else can supply the files of an added model.
       if (each.storedBytes === 0 || each.inUse || isAddedVariant(each.variant)) continue;
-      const own = await this.files(each.variant);
-      if (!own.some(({ sha256 }) => wanted.has(sha256))) others.push(each);
+      const itsFiles = await this.files(each.variant);
+      if (!itsFiles.some(({ sha256 }) => wanted.has(sha256))) others.push(each);
     }
     return others.toSorted((a, b) => (a.lastUsed ?? 0) - (b.lastUsed ?? 0));
   }

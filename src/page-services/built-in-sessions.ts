@@ -94,14 +94,14 @@ async function answer(
     // Chunks are tokens as a rule, so they are counted only where the count decides.
     const counted = maxTokens === Infinity ? 1 : (await measure(session, text, { signal })) - overhead;
     const tokens = Math.max(1, counted);
-    const left = maxTokens - completionTokens;
-    const share = Math.min(1, left / tokens);
+    const remaining = maxTokens - completionTokens;
+    const share = Math.min(1, remaining / tokens);
     send({
       type: 'delta',
       text: share < 1 ? text.slice(0, Math.floor(text.length * share)) : text,
-      tokens: Math.min(tokens, left),
+      tokens: Math.min(tokens, remaining),
     });
-    completionTokens += Math.min(tokens, left);
+    completionTokens += Math.min(tokens, remaining);
     if (completionTokens < maxTokens) continue;
     send({ type: 'done', finishReason: 'length', completionTokens });
     return;

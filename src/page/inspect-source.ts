@@ -97,8 +97,8 @@ async function embeddingDetails(
 }
 
 /** Reads the files' headers before they are sent: a file that cannot be read would become a request that fails without a reason. */
-export const inspectFiles = (given: File | Iterable<File>): Promise<InspectedModel<LocalFile>> =>
-  readHeaders(localFiles(given));
+export const inspectFiles = (files: File | Iterable<File>): Promise<InspectedModel<LocalFile>> =>
+  readHeaders(localFiles(files));
 
 export const isFiles = (source: AddSource): source is File | Iterable<File> =>
   source instanceof File || Symbol.iterator in source;
@@ -118,8 +118,8 @@ function hubSource(source: HubFile): HubSource {
 type RemoteSource = Exclude<ModelSource, { type: 'files' }>;
 type HubSource = Extract<ModelSource, { type: 'hub' }>;
 
-const localFiles = (given: File | Iterable<File>): LocalFile[] =>
-  (given instanceof File ? [given] : [...given]).map((file) => ({
+const localFiles = (files: File | Iterable<File>): LocalFile[] =>
+  (files instanceof File ? [files] : [...files]).map((file) => ({
     ...startOfBlob(file),
     name: file.name,
     file,

@@ -29,10 +29,10 @@ export async function importFiles(
   importFile: (file: File) => Promise<ImportedFile>,
   onFile?: (file: ImportedFile) => void,
 ): Promise<void> {
-  const given = [...files];
+  const all = [...files];
   const isDescription = ({ name }: File): boolean => name === DESCRIPTION_FILE;
   const refused: LocaltextError[] = [];
-  for (const file of [...given.filter(isDescription), ...given.filter((each) => !isDescription(each))]) {
+  for (const file of [...all.filter(isDescription), ...all.filter((each) => !isDescription(each))]) {
     try {
       const imported = await importFile(file);
       onFile?.(imported);

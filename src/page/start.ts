@@ -83,6 +83,6 @@ async function isolate(
     sessionStorage.setItem(TRIED, '1');
     location.reload();
   } catch (error) {
-    console.warn('localtext: what isolation would break is not watched', error);
+    console.warn('localtext: could not watch for what isolation would break', error);
   }
 }

@@ -86,7 +86,7 @@ export async function watchIsolation(
 }
 
 const warn = (error: unknown): void =>
-  console.warn('localtext: what isolation breaks is not remembered', error);
+  console.warn('localtext: could not record what isolation breaks', error);
 
 function addressOf(element: Element): string {
   const { currentSrc, src, data, href } = element as Partial<

@@ -144,8 +144,8 @@ async function readWeightsCommand(request: Request): Promise<WeightsCommand> {
 }
 
 function requireType(request: Request, type: string): void {
-  const given = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
-  if (given !== type) throw requestError(415, `The content type must be ${type}.`);
+  const mediaType = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
+  if (mediaType !== type) throw requestError(415, `The content type must be ${type}.`);
 }
 
 async function readShort(request: Request): Promise<Blob> {

@@ -47,8 +47,8 @@ function sharedFiles(manager: CrossOriginStorageManager): SharedFiles {
     const handle = manager.requestFileHandle
       ? manager.requestFileHandle(hash, options)
       : manager.requestFileHandles?.([hash], options).then(([first]) => first);
-    const given = await withTimeout(Promise.resolve(handle), PERMISSION_TIMEOUT_MS);
-    if (given) return given;
+    const granted = await withTimeout(Promise.resolve(handle), PERMISSION_TIMEOUT_MS);
+    if (granted) return granted;
     throw new DOMException('The browser gave no handle in time.', 'TimeoutError');
   };
   return {

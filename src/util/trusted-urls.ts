@@ -28,7 +28,7 @@ function createPolicy(): typeof policy {
 
 function ownOrigin(url: string): string {
   if (new URL(url, location.href).origin === location.origin) return url;
-  throw new TypeError(`localtext starts scripts of ${location.origin} alone, not ${url}.`);
+  throw new TypeError(`localtext starts only scripts of ${location.origin}, not ${url}.`);
 }
 
 type WorkerClass = new (url: string | URL, options?: WorkerOptions) => EventTarget;

@@ -279,7 +279,7 @@ test('what is no image, or too much of it, is refused by name', async () => {
   );
   expect(await refusal('/icons/icon.svg')).toMatch(/invalid_value: .*no PNG/);
   expect(await refusal('/nothing.png')).toMatch(/answered 404/);
-  expect(await refusal(dataUrl(first.subarray(0, -20)))).toMatch(/PNG that breaks off/);
+  expect(await refusal(dataUrl(first.subarray(0, -20)))).toMatch(/PNG that is cut off/);
   expect(await refusal(dataUrl(pngOf(20_000, 20_000, Buffer.alloc(9))))).toMatch(/20000 × 20000 pixels/);
   // Its size is allowed, and its content is none.
   expect(await refusal(dataUrl(pngOf(40, 40, Buffer.alloc(9))))).toMatch(/cannot decode/);

@@ -1,6 +1,6 @@
 import type { ChatImage, ChatMessage, Constraint, Reasoning, ToolCall } from '../../jobs/chat.ts';
 import {
-  given,
+  omitNulls,
   toIncludeUsage,
   toJsonConstraint,
   toSampling,
@@ -114,7 +114,7 @@ function toReasoning({ reasoning_effort: effort, chat_template_kwargs: kwargs }:
     const rule = `is "${effort}", which contradicts \`chat_template_kwargs.enable_thinking\`: give one of them`;
     throw conflicting('reasoning_effort', rule);
   }
-  const reasoning = given({ effort, enableThinking });
+  const reasoning = omitNulls({ effort, enableThinking });
   return Object.keys(reasoning).length === 0 ? null : reasoning;
 }
 
@@ -134,7 +134,7 @@ function toChatMessages(messages: readonly MessageBody[]): ChatMessage[] {
   const legacyIds = new Map<string, string>();
   return messages.map((message, index): ChatMessage => {
     const at = `messages[${index}]`;
-    const named = given({ name: 'name' in message ? message.name : null });
+    const named = omitNulls({ name: 'name' in message ? message.name : null });
     switch (message.role) {
       case 'user':
         return { role: 'user', ...toContent(message.content, `${at}.content`, 'text'), ...named };

@@ -81,7 +81,8 @@ function toPrompts(given: CompletionBody['prompt']): Prompt[] {
   return given.map((prompt) => (typeof prompt === 'string' ? wellFormed(prompt) : prompt));
 }
 
-const isTokens = (given: string[] | number[] | number[][]): given is number[] => typeof given[0] === 'number';
+const isTokens = (prompt: string[] | number[] | number[][]): prompt is number[] =>
+  typeof prompt[0] === 'number';
 
 interface CompletionOptions {
   includeUsage: boolean;

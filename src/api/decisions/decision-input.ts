@@ -3,7 +3,7 @@ import { invalidField, unsupported } from '../../errors/service-error.ts';
 import type { ChatImage } from '../../jobs/chat.ts';
 import type { DecisionJob, DecisionQuestion } from '../../jobs/decision.ts';
 import { wellFormed } from '../chat/chat.ts';
-import { given } from '../generation/generation.ts';
+import { omitNulls } from '../generation/generation.ts';
 import type { DecisionBody, ItemBody, QuestionBody } from './decision-schema.ts';
 
 /**
@@ -67,7 +67,7 @@ class InputText {
         throw unsupported(`${param}.type`, `must be ${allowed.map((type) => `"${type}"`).join(' or ')} here`);
       if (part.type === 'input_image') {
         const { image_url: url, detail } = part;
-        this.images.push({ at: this.text.length, url, param, ...given({ detail }) });
+        this.images.push({ at: this.text.length, url, param, ...omitNulls({ detail }) });
       } else this.text += (index > 0 ? '\n' : '') + textOf(part);
     }
   }

@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import { serverError } from '../../errors/service-error.ts';
 import type { EmbeddingJob, EmbeddingResult } from '../../jobs/embedding.ts';
-import { given } from '../generation/generation.ts';
+import { omitNulls } from '../generation/generation.ts';
 import type { Call } from '../http/call.ts';
 import { wellFormed } from '../chat/chat.ts';
 import type { EmbeddingsBody } from './embeddings-request.ts';
@@ -16,7 +16,7 @@ export async function createEmbeddings(call: Call, request: EmbeddingsBody): Pro
     kind: 'embedding' as const,
     model: model.id,
     input: toJobInput(request.input),
-    ...given({ dimensions: request.dimensions }),
+    ...omitNulls({ dimensions: request.dimensions }),
   };
   let isComputing = false;
   let timings = {};

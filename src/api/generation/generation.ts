@@ -53,7 +53,7 @@ export function toChatJob(generation: Generation, model: string, index: number):
     ...(generation.partial && { resume: { text: generation.partial, tokens: 0 } }),
     // Nothing to generate: the prompt is counted for `usage`.
     ...(maxTokens === 0 && { countOnly: true }),
-    ...given({ maxTokens, constraint: toConstraint(generation), topLogprobs, reasoning }),
+    ...omitNulls({ maxTokens, constraint: toConstraint(generation), topLogprobs, reasoning }),
   };
 }
 
@@ -70,12 +70,12 @@ function toConstraint({ tools, constraint }: Generation): Constraint | null {
 
 /** Selects what the request names; the model's defaults fill in the rest. */
 export const toSampling = (request: { [Name in SamplingName]?: unknown }): Partial<Sampling> =>
-  given(
+  omitNulls(
     Object.fromEntries(Object.entries(SAMPLING).map(([parameter, { name }]) => [parameter, request[name]])),
   );
 
 /** Omits the fields that are null or undefined. */
-export const given = <Fields extends object>(fields: Fields) =>
+export const omitNulls = <Fields extends object>(fields: Fields) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
     [Key in keyof Fields]?: NonNullable<Fields[Key]>;
   };

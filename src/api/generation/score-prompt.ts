@@ -75,7 +75,7 @@ export async function* scorePrompt(
     const rest =
       from < elements.length ? yield* generate(first.text, from, first.logprobs.length, most) : null;
     const logprobs = [...first.logprobs, ...(rest?.logprobs ?? [])];
-    const part = { text: first.text + (rest?.text ?? ''), logprobs: wholly(input, logprobs) };
+    const part = { text: first.text + (rest?.text ?? ''), logprobs: ofWholePrompt(input, logprobs) };
     yield { type: 'text', index, ...part };
     return part;
   } catch (error) {
@@ -95,12 +95,12 @@ function withoutSpace(part: Part, input: ChatJob['input']): Part {
   const { text, logprobs } = part;
   if (!('prompt' in input) || input.prompt.startsWith(text) || !` ${input.prompt}`.startsWith(text))
     return part;
-  const own = logprobs.map(({ token, bytes, ...score }) => ({
+  const shifted = logprobs.map(({ token, bytes, ...score }) => ({
     ...score,
     token: token.slice(1),
     bytes: bytes?.slice(1) ?? null,
   }));
-  return { text: text.slice(1), logprobs: own };
+  return { text: text.slice(1), logprobs: shifted };
 }
 
 function elementsOf(input: ChatJob['input']): string[] {
@@ -122,14 +122,14 @@ function sizeOf(input: ChatJob['input']): number {
 }
 
 /** Removes the token that ends the text. @throws ServiceError 400 when the context ended before the prompt */
-function wholly(input: ChatJob['input'], logprobs: readonly TokenLogprob[]): TokenLogprob[] {
-  let left = sizeOf(input);
-  const own = logprobs.filter(({ token, bytes }) => {
-    if (left <= 0) return false;
-    left -= 'tokens' in input ? 1 : (bytes ?? encoder.encode(token)).length;
+function ofWholePrompt(input: ChatJob['input'], logprobs: readonly TokenLogprob[]): TokenLogprob[] {
+  let remaining = sizeOf(input);
+  const promptLogprobs = logprobs.filter(({ token, bytes }) => {
+    if (remaining <= 0) return false;
+    remaining -= 'tokens' in input ? 1 : (bytes ?? encoder.encode(token)).length;
     return true;
   });
-  if (left <= 0) return own;
+  if (remaining <= 0) return promptLogprobs;
   const message = 'The prompt is longer than the model’s context. Shorten the messages.';
   throw requestError(400, message, 'context_length_exceeded', 'messages');
 }

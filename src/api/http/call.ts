@@ -40,8 +40,8 @@ export interface Call {
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 export function requestIdOf(request: Request, id: string): string {
-  const given = request.headers.get('x-request-id');
-  return given !== null && REQUEST_ID.test(given) ? given : id;
+  const header = request.headers.get('x-request-id');
+  return header !== null && REQUEST_ID.test(header) ? header : id;
 }
 
 /** A page that calls the service itself can abort before the headers; a service worker never sees that. */

@@ -36,8 +36,8 @@ export async function retrieveModel(call: Call, id: string): Promise<Response> {
 function describe({ defaults }: ModelEntry, { sampling, ...description }: ModelDetails) {
   const { temperature, topP } = { ...OPENAI_DEFAULTS, ...defaults };
   const { topK, minP, repeatPenalty } = sampling;
-  const own = { temperature, top_p: topP, top_k: topK, min_p: minP, repeat_penalty: repeatPenalty };
-  return { ...description, sampling: own };
+  const byApiName = { temperature, top_p: topP, top_k: topK, min_p: minP, repeat_penalty: repeatPenalty };
+  return { ...description, sampling: byApiName };
 }
 
 const toModel = (

@@ -31,17 +31,17 @@ import { withToolPrompt, toToolUse } from '../tools/tool-use.ts';
 /** POST /v1/responses */
 export async function createResponse(
   call: Call,
-  given: ResponseBody,
+  body: ResponseBody,
   { input }: Record<string, unknown>,
 ): Promise<Response> {
-  const before = await earlierMessages(call, given.previous_response_id ?? null);
-  const resolved = await resolveReferences(call, given.input, input);
+  const before = await earlierMessages(call, body.previous_response_id ?? null);
+  const resolved = await resolveReferences(call, body.input, input);
   const conversation = appendItems(before, resolved.items);
-  const run = await admitGeneration(call, toGeneration(call, given, conversation));
+  const run = await admitGeneration(call, toGeneration(call, body, conversation));
   const { temperature, topP } = run.generation.sampling;
   const { now } = call.dependencies;
   // The answer repeats the values that were used.
-  const request = { ...given, temperature, top_p: topP };
+  const request = { ...body, temperature, top_p: topP };
   const wanted = request.store ?? true;
 
   const keep = async (head: AnswerHead, state: ResponseState): Promise<ResponseObject> => {
@@ -78,12 +78,12 @@ export async function createResponse(
 /** POST /v1/responses/input_tokens */
 export async function countResponseTokens(
   call: Call,
-  given: ResponseBody,
+  body: ResponseBody,
   { input }: Record<string, unknown>,
 ): Promise<Response> {
-  const before = await earlierMessages(call, given.previous_response_id ?? null);
-  const { items } = await resolveReferences(call, given.input, input);
-  return answerInputTokens(call, toGeneration(call, given, appendItems(before, items)));
+  const before = await earlierMessages(call, body.previous_response_id ?? null);
+  const { items } = await resolveReferences(call, body.input, input);
+  return answerInputTokens(call, toGeneration(call, body, appendItems(before, items)));
 }
 
 async function earlierMessages({ dependencies, admitted }: Call, id: string | null): Promise<ChatMessage[]> {

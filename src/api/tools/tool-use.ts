@@ -218,11 +218,11 @@ export function callConstraint(use: ToolUse, otherwise: Constraint | null = null
   if (otherwise === null) return { kind: 'json_schema', schema: { ...calls, $defs }, parts };
   const isSchema = otherwise.kind === 'json_schema';
   const answer = isSchema ? rebase(otherwise.schema, '#/$defs/answer') : { type: 'object' };
-  const own = isSchema ? (otherwise.parts ?? []) : [];
+  const answerParts = isSchema ? (otherwise.parts ?? []) : [];
   return {
     kind: 'json_schema',
     schema: { anyOf: [calls, { $ref: '#/$defs/answer' }], $defs: { ...$defs, answer } },
-    parts: [...parts, ...own.map((part) => ({ ...part, at: ['$defs', 'answer', ...part.at] }))],
+    parts: [...parts, ...answerParts.map((part) => ({ ...part, at: ['$defs', 'answer', ...part.at] }))],
   };
 }
 

@@ -39,17 +39,17 @@ const nameOf = (name: string): string =>
     : name;
 
 /** Fields that only servers know are passed on. @throws ServiceError 400 that names the field */
-export function parseFields(given: readonly (readonly [name: string, value: string])[]): FormFields {
+export function parseFields(pairs: readonly (readonly [name: string, value: string])[]): FormFields {
   const fields: Record<string, string | string[]> = {};
   const others: [string, string][] = [];
-  const asked: string[] = [];
-  for (const [sent, value] of given) {
+  const sentGranularities: string[] = [];
+  for (const [sent, value] of pairs) {
     const name = nameOf(sent);
-    if (name === GRANULARITY_FIELD) asked.push(value);
+    if (name === GRANULARITY_FIELD) sentGranularities.push(value);
     else if (Object.hasOwn(schema.shape, name)) fields[name] = value;
     else if (name !== 'model' && name !== 'file') others.push([name, value]);
   }
-  if (asked.length > 0) fields[GRANULARITY_FIELD] = asked;
+  if (sentGranularities.length > 0) fields[GRANULARITY_FIELD] = sentGranularities;
   const parsed = schema.safeParse(fields);
   if (!parsed.success) {
     const { path = [], message = 'is not valid' } = parsed.error.issues[0] ?? {};

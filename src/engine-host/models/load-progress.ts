@@ -61,11 +61,11 @@ export async function loadProgress(
   );
   const report = (): void => {
     const all = [...states.values()];
-    const left = all.filter((state) => state.missing);
+    const downloading = all.filter((state) => state.missing);
     // The engine reports the progress of its load itself.
-    if (left.length === 0) return onProgress('load', 0, weightBytes({ files }));
-    const prepared = left.flatMap((state) => state.prepared ?? []);
-    if (prepared.length === left.length) return onProgress('prepare', ...sum(prepared));
+    if (downloading.length === 0) return onProgress('load', 0, weightBytes({ files }));
+    const prepared = downloading.flatMap((state) => state.prepared ?? []);
+    if (prepared.length === downloading.length) return onProgress('prepare', ...sum(prepared));
     onProgress('download', ...sum(all.map(({ network }) => network)));
   };
   const change = (file: WeightFile, changed: (state: FileState) => Partial<FileState>): void => {

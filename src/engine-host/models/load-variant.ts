@@ -118,22 +118,22 @@ export class VariantLoader {
       options.onFile?.(file.path, stored.from ?? 'unknown');
       return stored;
     };
-    const left = new Set(variant.files);
-    const given: { file: WeightFile; blob: Blob }[] = [];
+    const unread = new Set(variant.files);
+    const readFiles: { file: WeightFile; blob: Blob }[] = [];
     const unusable = new AbortController();
-    const give = async (file: WeightFile): Promise<Blob> => {
-      left.delete(file);
+    const readFile = async (file: WeightFile): Promise<Blob> => {
+      unread.delete(file);
       const stored = await fetchFile(file);
       checks.push(stored.intact);
       await checkFormat(file, stored.blob);
-      given.push({ file, blob: stored.blob });
+      readFiles.push({ file, blob: stored.blob });
       return stored.blob;
     };
     const context = this.#context(options, async (path) => {
       const file = variant.files.find((candidate) => candidate.path === path);
       if (!file) throw unlisted(variant, path);
       try {
-        return await give(file);
+        return await readFile(file);
       } catch (error) {
         unusable.abort(error);
         throw error;
@@ -144,15 +144,15 @@ export class VariantLoader {
     // Not every engine ends its load when a file cannot be fetched: transformers.js may wait forever.
     const [engine] = await Promise.allSettled([abortable(loading, unusable.signal)]);
     if (engine.status === 'rejected') loading.then((late) => late.unload()).catch(() => undefined);
-    // What the engine can do without is stored too, so that the model is whole; a failure there is none of the engine's.
-    if (engine.status === 'fulfilled') await Promise.allSettled([...left].map(fetchFile));
+    // Also store optional files, so that the model is complete; ignore their failures.
+    if (engine.status === 'fulfilled') await Promise.allSettled([...unread].map(fetchFile));
     const intact = (await Promise.all(checks)).every(Boolean);
     if (engine.status === 'fulfilled') return { engine: engine.value, intact };
     if (options.signal.aborted || isLacking(unusable.signal.reason)) throw engine.reason;
     if (intact)
       throw engine.reason instanceof ServiceError
         ? engine.reason
-        : ((await findBrokenJson(given)) ?? engine.reason);
+        : ((await findBrokenJson(readFiles)) ?? engine.reason);
     return { engine: null, intact };
   }
 

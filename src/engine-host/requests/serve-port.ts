@@ -43,13 +43,13 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
   const send = (message: EngineMessage, transfer: Transferable[] = []): void =>
     'name' in port ? port.postMessage(message) : port.postMessage(message, transfer);
   const silence = setTimeout(() => port.close(), SILENCE_MS);
-  let asked = false;
+  let hasQuestion = false;
 
   port.onmessage = ({ data }: MessageEvent<AskerMessage>) => {
     if (data.type === 'credit') credit.add(data.count);
     else if (data.type === 'cancel') abort.abort(new DOMException('The asker cancelled.', 'AbortError'));
-    else if (!asked) {
-      asked = true;
+    else if (!hasQuestion) {
+      hasQuestion = true;
       clearTimeout(silence);
       void answer(data);
     }
@@ -64,7 +64,7 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
       return;
     }
     const stopWatching = watchAsker(question.id);
-    // Every tab asks for the status when it is told of a change: a question for it must not be told as one.
+    // A status request must not trigger another status broadcast.
     const end = question.type === 'status' ? null : serving.onRequest();
     try {
       await reply(question);

@@ -22,7 +22,7 @@ export async function builtInFault(
     const known = await withTimeout(builtIn.availability(languages), ASK_MS);
     return known ? FAULTS[known.state] : "needs the browser's own model, and the browser does not answer";
   } catch (error) {
-    console.warn('localtext: the browser refuses to tell of its model', error);
+    console.warn('localtext: the browser did not report whether its model is available', error);
     return FAULTS.unavailable;
   }
 }

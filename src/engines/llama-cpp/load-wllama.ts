@@ -124,11 +124,11 @@ async function start(
   // Unset, it would take its compatibility build from a CDN.
   wllama.setCompat(compat);
   useWorkerFile(wllama, context.wasm);
-  const there = new AbortController();
+  const loadEnded = new AbortController();
   try {
     const ahead = blobs.map((blob) => new ReadAheadBlob(blob));
     const loaded = wllama.loadModel(ahead, loadParameters(variant, gpu, hasThreads() ? chatThreads() : 1));
-    const watch = watchWasm(wasm, AbortSignal.any([context.signal, there.signal]));
+    const watch = watchWasm(wasm, AbortSignal.any([context.signal, loadEnded.signal]));
     await abortable(Promise.race([loaded, watch.then(() => loaded)]), context.signal);
     // It keeps the blobs for as long as it lives.
     for (const blob of ahead) blob.forget();
@@ -141,7 +141,7 @@ async function start(
     const { loadError } = log;
     throw loadError === null || isOutOfMemory(loadError) ? error : unusableFile(variant.name, loadError);
   } finally {
-    there.abort();
+    loadEnded.abort();
   }
 }
 

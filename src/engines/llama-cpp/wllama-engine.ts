@@ -163,7 +163,7 @@ export class WllamaEngine implements Engine<'chat'> {
       ids = tokenIds(chunk)[0] ?? ids;
     };
     await this.#scheduler.run(tokensRequest([text]), read, signal);
-    if (ids.length <= from) throw new RequestRejectedError('the tokens of a text were not told');
+    if (ids.length <= from) throw new RequestRejectedError('llama.cpp did not report the tokens of a text');
     const gbnf = `root ::= ${ids.slice(from).map(tokenTerminal).join(' ')}`;
     return { ...job, constraint: { kind: 'grammar', gbnf } };
   }
@@ -291,11 +291,11 @@ export class WllamaEngine implements Engine<'chat'> {
     onPrefill?: () => void,
   ): { take(): Promise<Chunk | null>; stop(): Promise<void> } {
     const chunks = new Channel<Chunk>();
-    const left = new AbortController();
+    const stopped = new AbortController();
     const running = this.#scheduler.run(
       completionRequest(completion, sampling, this.#sampling),
       (chunk) => chunks.push(chunk),
-      AbortSignal.any([signal, left.signal]),
+      AbortSignal.any([signal, stopped.signal]),
       onPrefill,
       this.#promptImages(completion.prompt, images),
     );
@@ -306,7 +306,7 @@ export class WllamaEngine implements Engine<'chat'> {
     return {
       take: () => chunks.take(),
       stop() {
-        left.abort();
+        stopped.abort();
         return ended;
       },
     };

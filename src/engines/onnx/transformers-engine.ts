@@ -198,7 +198,7 @@ export class TransformersEngine implements Engine<'embedding'> {
       const vectors = await this.#embedder.run(batch.map(({ ids }) => ids));
       batch.forEach(({ request, index }, row) => {
         const vector = vectors[row];
-        if (!vector) throw new Error('the model gave fewer vectors than it was given texts');
+        if (!vector) throw new Error('the model returned fewer vectors than texts');
         if (!isVector(vector, dimensions)) return request.reject(notAVector(dimensions));
         request.vectors[index] = vector;
         if (--request.left === 0) request.resolve();
@@ -229,9 +229,9 @@ export class TransformersEngine implements Engine<'embedding'> {
     const { contextLength } = this.#variant;
     const sequences: number[][] = [];
     let since = performance.now();
-    for (const [index, given] of ('texts' in input ? input.texts : input.tokens).entries()) {
-      refuseOversizedInput(given, index, contextLength);
-      const ids = typeof given === 'string' ? this.#embedder.tokenize(given) : this.#wrap(given, index);
+    for (const [index, each] of ('texts' in input ? input.texts : input.tokens).entries()) {
+      refuseOversizedInput(each, index, contextLength);
+      const ids = typeof each === 'string' ? this.#embedder.tokenize(each) : this.#wrap(each, index);
       if (ids.length > contextLength) throw inputTooLong(index, String(ids.length), contextLength);
       sequences.push(ids);
       if (performance.now() - since < TOKENIZE_MS) continue;

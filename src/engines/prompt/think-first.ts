@@ -160,11 +160,14 @@ export class ThinkFirst {
   /** `thought`: how the completion with the thoughts ended; null: there was none. */
   async *#answer(thought: Done | null): AsyncGenerator<ChatEvent> {
     const { maxTokens } = this.#job;
-    const left = maxTokens === undefined ? Infinity : maxTokens - this.#tokens;
-    if (thought && left < 1) return yield { ...thought, finishReason: 'length' };
+    const remaining = maxTokens === undefined ? Infinity : maxTokens - this.#tokens;
+    if (thought && remaining < 1) return yield { ...thought, finishReason: 'length' };
     const part = toCompletion(this.#job, this.#closed());
     this.#splitter.close();
-    for await (const event of this.#complete({ ...part, ...(left < Infinity && { maxTokens: left }) })) {
+    for await (const event of this.#complete({
+      ...part,
+      ...(remaining < Infinity && { maxTokens: remaining }),
+    })) {
       if (event.type === 'accepted' && !thought) yield event;
       if (event.type === 'delta') yield part.constraint ? event : this.#answered(event.delta);
       if (event.type !== 'done') continue;

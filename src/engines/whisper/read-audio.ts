@@ -52,7 +52,7 @@ export interface ForPage {
  * @throws ServiceError 400: no sound, too long, or out of bounds
  */
 export async function openSound(file: Blob): Promise<Sound | ForPage> {
-  if (file.size === 0) throw refuse('is empty. Send a file of sound');
+  if (file.size === 0) throw refuse('is empty. Send an audio file');
   const source = new BoundedSource(file);
   const input = new Input({ source, formats: FORMATS });
   const track = await input.getPrimaryAudioTrack().catch(() => {
@@ -156,7 +156,7 @@ async function* decode(track: InputAudioTrack, input: Input, source: BoundedSour
     }
     yield resampler.end();
   } catch (error) {
-    console.warn('localtext: a file of sound could not be decoded', error);
+    console.warn('localtext: an audio file could not be decoded', error);
     throw refuse(`is damaged after ${position.toFixed(1)} s`);
   } finally {
     input.dispose();

@@ -41,13 +41,13 @@ export class SampleWindow {
   }
 
   async skip(samples: number, signal: AbortSignal): Promise<void> {
-    let left = samples;
+    let remaining = samples;
     for (;;) {
-      const taken = Math.min(left, this.#samples.length);
+      const taken = Math.min(remaining, this.#samples.length);
       this.#samples = this.#samples.slice(taken);
       this.position += taken;
-      left -= taken;
-      if (left === 0 || this.#ended) return;
+      remaining -= taken;
+      if (remaining === 0 || this.#ended) return;
       const piece = await this.#next(signal);
       if (piece) this.#samples = piece;
     }

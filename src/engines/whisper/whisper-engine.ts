@@ -161,10 +161,13 @@ export class WhisperEngine implements Engine<'transcription'> {
       );
     }
     if (known.length === 0 && task === 'translate')
-      throw unsupported('model', 'cannot translate: it knows English alone. Use a multilingual model');
+      throw unsupported('model', 'cannot translate: it supports only English. Use a multilingual model');
     const able = known.length === 0 ? ['en'] : known;
     if (language !== undefined && !able.includes(language))
-      throw unsupported('language', `${language} is not known to this model. It knows ${able.join(', ')}`);
+      throw unsupported(
+        'language',
+        `${language} is not supported by this model. It supports ${able.join(', ')}`,
+      );
   }
 }
 

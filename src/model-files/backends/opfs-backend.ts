@@ -57,7 +57,7 @@ const isHeld = (error: unknown): boolean =>
 const neverOpened = (): ServiceError =>
   serverError(
     'storage_failed',
-    "The browser's storage for this site does not open a file. Close every tab of this site, or restart the browser, and try again: what has come is kept.",
+    "The browser's storage for this site did not open a file. Close every tab of this site, or restart the browser, and try again: what was downloaded is kept.",
   );
 
 /** The origin private file system; null where there is none (private windows, some WebKit builds). */

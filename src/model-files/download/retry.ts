@@ -54,8 +54,8 @@ export async function withRetries<T>(
  */
 export function pauseBeforeRetry(failures: number, error: unknown): number {
   const pause = backoff(failures - 1, PAUSES) * (0.5 + Math.random() / 2);
-  const asked = error instanceof TransientStatusError ? error.retryAfterMs : 0;
-  return Math.max(pause, Math.min(asked, MAX_RETRY_AFTER_MS));
+  const retryAfter = error instanceof TransientStatusError ? error.retryAfterMs : 0;
+  return Math.max(pause, Math.min(retryAfter, MAX_RETRY_AFTER_MS));
 }
 
 /** The header holds seconds or a date. */

@@ -107,14 +107,14 @@ export function readTexts(
 export function hasTexts(cursor: ByteCursor, at: number, wanted: readonly string[]): boolean {
   cursor.position = at;
   if (cursor.u32() !== STRING) return false;
-  const left = new Set(wanted);
+  const missing = new Set(wanted);
   const longest = Math.max(...wanted.map(({ length }) => length));
-  for (let rest = cursor.count('length of a list'); rest > 0 && left.size > 0; rest--) {
+  for (let rest = cursor.count('length of a list'); rest > 0 && missing.size > 0; rest--) {
     const bytes = cursor.count('length of a text');
     if (bytes > longest) cursor.skip(bytes);
-    else left.delete(cursor.text(bytes));
+    else missing.delete(cursor.text(bytes));
   }
-  return left.size === 0;
+  return missing.size === 0;
 }
 
 function entryCount(cursor: ByteCursor, what: string): number {

@@ -265,7 +265,7 @@ export class WeightSources {
     } catch (error) {
       if (error instanceof z.ZodError) {
         const [issue] = error.issues;
-        console.error(`localtext: ${MANIFEST} is passed over: ${issue?.path.join('.')}: ${issue?.message}`);
+        console.error(`localtext: invalid ${MANIFEST} ignored: ${issue?.path.join('.')}: ${issue?.message}`);
       }
       return null;
     }

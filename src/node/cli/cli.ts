@@ -34,7 +34,7 @@ const usage = [
   '',
   ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(8)}${summary}`),
   '',
-  'localtext <command> --help tells more; localtext --version prints the version.',
+  'localtext <command> --help shows the options; localtext --version prints the version.',
 ].join('\n');
 
 async function main(): Promise<number> {
@@ -68,7 +68,7 @@ async function main(): Promise<number> {
 /** @returns the exit status. @throws the error, where it is no user's */
 function tell(error: unknown, name: string): number {
   if (error instanceof UsageError) {
-    console.error(`${error.message}\nlocaltext ${name} --help tells more.`);
+    console.error(`${error.message}\nRun localtext ${name} --help for the options.`);
     return 2;
   }
   const message = error instanceof CommandError ? error.message : describeFileError(error);

@@ -35,8 +35,8 @@ export async function offerModel(wanted: boolean | undefined, signal: AbortSigna
   const variant = recommend(defaultCatalog, thisMachine());
   if (variant === null || wanted === false) return null;
   if (wanted) return variant.name;
-  const asked = join(cacheFolder(), 'offered');
-  if (!isInteractive() || existsSync(asked)) return null;
+  const offeredFile = join(cacheFolder(), 'offered');
+  if (!isInteractive() || existsSync(offeredFile)) return null;
   if ((await probeHub(hubEndpoint(), signal)) !== null) return null;
   const gigabytes = ((variant.hub?.approximateBytes ?? 0) / 1e9).toFixed(1);
   const question = [
@@ -46,7 +46,7 @@ export async function offerModel(wanted: boolean | undefined, signal: AbortSigna
   ].join('\n');
   const answer = await ask(question, signal);
   await makeFolder(cacheFolder());
-  await naming(asked, writeFile(asked, `${variant.name}: ${answer ? 'yes' : 'no'}\n`));
+  await naming(offeredFile, writeFile(offeredFile, `${variant.name}: ${answer ? 'yes' : 'no'}\n`));
   return answer ? variant.name : null;
 }
 

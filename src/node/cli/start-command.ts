@@ -53,7 +53,7 @@ export async function run(args: string[], signal: AbortSignal): Promise<void> {
   await pullWeights([], DEFAULT_FOLDER, signal);
   await pullLarger(values.recommended, DEFAULT_FOLDER, signal);
   const server = await serve({ ...address, signal });
-  console.log(`\n  localtext is at ${server.url}\n  Ctrl+C ends it.\n`);
+  console.log(`\n  localtext is at ${server.url}\n  Press Ctrl+C to stop.\n`);
   if (process.stdout.isTTY && !process.env['CI']) openBrowser(server.url);
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   await server.close();

@@ -7,8 +7,8 @@ const MAX_AGE_MS = 30 * 24 * 3600 * 1000;
 type Fatal = Record<string, number>;
 
 /**
- * The loads of this page's engine, in `localStorage`: a page that ends without a farewell leaves them there. A page that is left, or
- * hidden, takes them back: its end says nothing about the model.
+ * Running loads of this page's engine, in `localStorage`. A page that crashes leaves them there. A page that is left or
+ * hidden removes them: its end says nothing about the model.
  */
 export class StoredLoads implements LoadRecords {
   readonly #scope: string;
@@ -17,9 +17,9 @@ export class StoredLoads implements LoadRecords {
 
   constructor(scope: string) {
     this.#scope = scope;
-    const left = read<string[]>(loadsKey(scope));
-    if (Array.isArray(left) && left.length > 0) {
-      const fatal = Object.fromEntries(left.map((id) => [id, Date.now()]));
+    const interrupted = read<string[]>(loadsKey(scope));
+    if (Array.isArray(interrupted) && interrupted.length > 0) {
+      const fatal = Object.fromEntries(interrupted.map((id) => [id, Date.now()]));
       write(fatalLoadsKey(scope), { ...readFatal(scope), ...fatal });
     }
     this.#store();

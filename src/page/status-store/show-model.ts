@@ -32,7 +32,7 @@ export function showModel(
   bar.ariaLabel = `Load of ${id}`;
   const button = document.createElement('button');
   button.type = 'button';
-  let asked = !ask;
+  let confirmed = !ask;
   let cancelled = false;
 
   // What stays is not inserted again: it would lose the focus, or a click.
@@ -71,13 +71,13 @@ export function showModel(
       if (signal?.aborted) return;
       const { state, downloadBytes } = store.getModel(id);
       // A load of another tab's is joined.
-      const wanted = state === 'loading' || (state === 'idle' && (asked || downloadBytes === 0));
+      const wanted = state === 'loading' || (state === 'idle' && (confirmed || downloadBytes === 0));
       if (wanted && !cancelled) void store.load(id);
       if (draw()) resolve();
     };
     button.addEventListener('click', () => {
       cancelled = button.textContent === 'Cancel';
-      asked = true;
+      confirmed = true;
       if (cancelled) store.cancel(id);
       else void store.load(id);
       change();

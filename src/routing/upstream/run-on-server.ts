@@ -17,15 +17,15 @@ type Run<J, E> = (server: UpstreamServer, job: J, signal: AbortSignal) => AsyncG
 export const runOnServer = <J, E>(run: Run<J, E>): Run<J, E> =>
   async function* (server, job, signal) {
     signal.throwIfAborted();
-    const left = new AbortController();
+    const readerGone = new AbortController();
     server.running++;
     try {
-      yield* run(server, job, AbortSignal.any([signal, left.signal]));
+      yield* run(server, job, AbortSignal.any([signal, readerGone.signal]));
     } catch (error) {
       signal.throwIfAborted();
       throw error instanceof ServiceError ? error : cutShort();
     } finally {
       server.running--;
-      left.abort();
+      readerGone.abort();
     }
   };

@@ -19,7 +19,7 @@ export const brokeBound = (what: string): UpstreamError =>
 
 /** A stream that ends without a finish reason would pass for a whole reply. */
 export const cutShort = (): UpstreamError =>
-  fault('upstream_failed', 'ended its reply before the end. Try again.');
+  fault('upstream_failed', 'ended its reply too early. Try again.');
 
 export const timedOut = (): UpstreamError =>
   fault('upstream_unavailable', 'did not answer in time. Try again, or later.');

@@ -82,7 +82,7 @@ export class UpstreamServer {
     // A server that stays away need not fill the console.
     if (this.#warned.has(`${code}`)) return;
     this.#warned.add(`${code}`);
-    console.warn(`localtext: ${this.variant.name} is passed over for the next variant. ${message}`);
+    console.warn(`localtext: ${this.variant.name} is skipped: the next variant answers. ${message}`);
   }
 
   /** A server may be back: that is found out beside a request, which need not wait for it. */

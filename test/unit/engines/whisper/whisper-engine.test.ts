@@ -20,7 +20,7 @@ const readerOf = (read: () => Sound): Reader => ({ read, end: () => undefined })
 const silent = readerOf(async function* () {});
 
 test.for([
-  [{ language: 'de' }, 'language', /de is not known .* It knows en\.$/],
+  [{ language: 'de' }, 'language', /de is not supported .* It supports en\.$/],
   [{ task: 'translate' }, 'model', /Use a multilingual model/],
   [{ times: ['word'] }, 'timestamp_granularities[]', /lack `cross_attentions`. Use segment, or weights/],
   [{ others: [['include[]', 'logprobs']] }, 'include[]', /are in `verbose_json`\.$/],
