@@ -3,7 +3,7 @@ import { expose, proxy } from 'comlink';
 import type { AddedModelRecord } from '../catalog/added-models.ts';
 import { readAddedModels } from '../database/database.ts';
 import type { ServePort } from '../protocol/discovery.ts';
-import { engineLock, holdLock } from '../protocol/locks.ts';
+import { engineLock, holdLock, keepLock } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WorkerControl } from '../protocol/worker-control.ts';
 import { hasTrustedTypes, trusting } from '../util/trusted-urls.ts';
@@ -26,7 +26,7 @@ const control: WorkerControl & HelperHost = {
       throw new Error(`protocol_mismatch: the engine worker speaks version ${PROTOCOL_VERSION}`);
     }
     // The lock first: an asker watches it as soon as its port is accepted.
-    await holdLock(navigator.locks, engineLock(options.epoch));
+    await keepLock(navigator.locks, engineLock(options.epoch));
     const added = await readAdded(options.scope);
     const page = { decodeAudio, builtIn, loads };
     const host = new EngineHost({ ...options, engines: ENGINES, added, page, pageFiles });

@@ -3,7 +3,7 @@ import { releaseProxy, type Remote, wrap } from 'comlink';
 import { abortable } from '../util/async.ts';
 import { engineCrashed } from '../errors/engine-errors.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { onnxLock } from '../protocol/locks.ts';
+import { onnxLock, whenReleased } from '../protocol/locks.ts';
 import { openWorker } from './open-worker.ts';
 
 /** A worker that runs one model on onnxruntime, and that ends with it. `Host`: what its script offers at first. */
@@ -62,10 +62,10 @@ export class ModelWorker<Host, Model> {
     const lock = onnxLock(crypto.randomUUID());
     const { signal } = this.#gone;
     this.#model = await abortable(offer(this.#host, lock), signal);
-    const released = navigator.locks.request(lock, { mode: 'shared', signal }, () => {
-      this.#end(engineCrashed('the worker of onnxruntime has ended'));
-    });
-    released.catch(() => undefined);
+    whenReleased(navigator.locks, lock, signal).then(
+      () => this.#end(engineCrashed('the worker of onnxruntime has ended')),
+      () => undefined,
+    );
     await abortable(load(this.#model), signal);
   }
 

@@ -193,8 +193,16 @@ export class WeightStore {
   }
 
   /** Another tab, or another app of the origin, may write the same file. */
-  #locked<T>(file: WeightFile, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#locks.request(weightLock(file.sha256), signal ? { signal } : {}, work) as Promise<T>;
+  async #locked<T>(file: WeightFile, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    let working: Promise<T> | null = null;
+    const begin = (): Promise<T> => (working = work());
+    try {
+      return await this.#locks.request(weightLock(file.sha256), signal ? { signal } : {}, begin);
+    } catch (error) {
+      // Where a script has stolen the lock, the work goes on.
+      if (working) return working;
+      throw error;
+    }
   }
 
   async #stored(file: WeightFile): Promise<StoredFile | null> {

@@ -1,3 +1,5 @@
+import { createDeferred } from '../util/async.ts';
+
 /**
  * An origin may have several apps, each below its own path with its own service worker: that path is an app's scope
  * (`/`, `/notes/`). What an app keeps or shares between its tabs has the scope in its name, so that apps never meet.
@@ -47,6 +49,53 @@ export function holdLock(locks: LockManager, name: string, signal?: AbortSignal)
     locks.request(name, signal ? { signal } : {}, held).catch(reject);
   });
 }
+
+/**
+ * Holds a lock by which others know that this thread lives; no other thread asks for its name. A second request waits behind
+ * the first: a script that steals the lock takes neither from `whenReleased`.
+ * @throws the signal's reason when aborted before
+ */
+export function keepLock(locks: LockManager, name: string, signal?: AbortSignal): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const ended = createDeferred();
+    signal?.addEventListener('abort', ended.resolve, { once: true });
+    const hold = (): Promise<void> => {
+      resolve(ended.resolve);
+      return ended.promise;
+    };
+    const request = (): void => {
+      locks.request(name, signal ? { signal } : {}, hold).catch((error: unknown) => {
+        reject(error);
+        if (!signal?.aborted && isTheft(error)) request();
+      });
+    };
+    request();
+    request();
+  });
+}
+
+/**
+ * Resolves once the thread that keeps the lock has ended or released it.
+ * @throws the signal's reason when aborted before
+ */
+export async function whenReleased(locks: LockManager, name: string, signal?: AbortSignal): Promise<void> {
+  const keeps = (lock: LockInfo): boolean => lock.name === name && lock.mode === 'exclusive';
+  for (;;) {
+    // Shared, so that all who wait for it get it at once.
+    const options = { mode: 'shared', ...(signal && { signal }) } as const;
+    await locks
+      .request(name, options, () => {})
+      .catch((error: unknown) => {
+        if (signal?.aborted || !isTheft(error)) throw error;
+      });
+    const { held = [], pending = [] } = await locks.query();
+    signal?.throwIfAborted();
+    if (![...held, ...pending].some(keeps)) return;
+  }
+}
+
+/** Whether another script has taken the lock from its holder, by `steal`. */
+const isTheft = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
 
 /** Whether a request runs in any tab of the app. */
 export async function requestsRun(locks: LockManager, scope: string): Promise<boolean> {

@@ -16,7 +16,7 @@ import {
   type Question,
 } from '../protocol/engine-port.ts';
 import type { EventOf, JobOf, Kind } from '../jobs/kinds.ts';
-import { engineLock, holdLock, leaderLock, requestLock } from '../protocol/locks.ts';
+import { engineLock, keepLock, leaderLock, requestLock, whenReleased } from '../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { WeightsCommand } from '../protocol/weights-command.ts';
 import type { WeightsReply } from '../protocol/weights-messages.ts';
@@ -180,7 +180,7 @@ async function* callEngine<T, K extends Kind = Kind>(
   { scope, transport, locks, deadlineMs = DEADLINE_MS }: EngineConnection,
   { id, signal, nextQuestion, rest, read, received = () => 0 }: EngineCall<T, K>,
 ): AsyncGenerator<T, void, undefined> {
-  const holding = holdLock(locks, requestLock(scope, id), signal);
+  const holding = keepLock(locks, requestLock(scope, id), signal);
   try {
     const deaths = new Deaths();
     let pauses = 0;
@@ -439,12 +439,9 @@ function watchEngine(locks: LockManager, epoch: string, report: (end: EngineEnd)
   const onReleased = (): void => {
     timer = setTimeout(() => report({ type: 'died', cause: null }), LAST_MESSAGES_MS);
   };
-  // Shared, so that all who wait for it get it at once.
-  locks
-    .request(engineLock(epoch), { mode: 'shared', signal: watch.signal }, onReleased)
-    .catch((error: unknown) => {
-      if (!watch.signal.aborted) throw error;
-    });
+  whenReleased(locks, engineLock(epoch), watch.signal).then(onReleased, (error: unknown) => {
+    if (!watch.signal.aborted) throw error;
+  });
   return () => {
     watch.abort();
     clearTimeout(timer);
@@ -467,7 +464,7 @@ async function engineUnavailable(
   return serverError(
     'engine_unavailable',
     leader
-      ? `The tab that runs the engine${url ? ` (${url})` : ''} did not respond within ${seconds} s. Close the dialog that is open there, wait until its script is done, or close that tab, and try again.`
+      ? `The tab that holds the Web Lock ${leaderLock(scope)}, to run the engine${url ? ` (${url})` : ''}, did not respond within ${seconds} s. Close the dialog that is open there, wait until its script is done, or close that tab, and try again.`
       : `No tab of this site offered an engine within ${seconds} s. Open a tab of this site that calls start(), keep it open, and try again.`,
   );
 }

@@ -13,7 +13,11 @@ export class FakeLocks {
 
   readonly manager = {
     request: (name: string, ...rest: unknown[]) => this.#request(name, rest),
-    query: () => Promise.resolve({ held: [...this.#held.keys()].map((name) => ({ name })), pending: [] }),
+    query: () =>
+      Promise.resolve({
+        held: [...this.#held].map(([name, { mode }]) => ({ name, mode })),
+        pending: [...this.#queues].flatMap(([name, queue]) => queue.map(({ mode }) => ({ name, mode }))),
+      }),
   } as unknown as LockManager;
 
   heldNames(): string[] {

@@ -4,7 +4,7 @@ import type { JobEvent, Kind } from '../../jobs/kinds.ts';
 import { callChannel, type CallEngine } from '../../protocol/discovery.ts';
 import { type AskerMessage, CREDIT_WINDOW, type EngineMessage } from '../../protocol/engine-port.ts';
 import { KEEP_ALIVE_MS, KEEP_ALIVE_PATH, PROTOCOL_HEADER } from '../../protocol/local-paths.ts';
-import { requestLock } from '../../protocol/locks.ts';
+import { requestLock, whenReleased } from '../../protocol/locks.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { EngineStatus, LoadProgress } from '../../protocol/worker-control.ts';
 import { abortable, createDeferred, type Deferred } from '../../util/async.ts';
@@ -87,11 +87,10 @@ export function servePort(port: MessagePort | BroadcastChannel, serving: Serving
   /** Queues for the client's lock. Acquiring it before the answer is complete means that the client has died. */
   function watchAsker(id: string): () => void {
     const answered = new AbortController();
-    serving.locks
-      .request(requestLock(serving.scope, id), { signal: answered.signal }, () => {
-        abort.abort(new DOMException('The asker is gone.', 'AbortError'));
-      })
-      .catch(() => undefined);
+    whenReleased(serving.locks, requestLock(serving.scope, id), answered.signal).then(
+      () => abort.abort(new DOMException('The asker is gone.', 'AbortError')),
+      () => undefined,
+    );
     return () => answered.abort();
   }
 

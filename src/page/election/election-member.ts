@@ -12,6 +12,10 @@ const SHORT_LIFE_MS = 5000;
 const RELEASE_MS = 5000;
 const PAUSES = { firstMs: 250, maxMs: 10_000 };
 const FAILURES_TO_REPORT = 2;
+/** Thefts of the leader lock in a row after which requests that wait are refused. */
+const THEFTS_TO_REPORT = 3;
+/** A theft that is as long after the last one begins another row. */
+const THEFT_ROW_MS = 30_000;
 
 type State =
   /** Another tab leads, or this one has left. */
@@ -29,6 +33,8 @@ export class ElectionMember extends EventTarget {
   #state: State = { type: 'waiting' };
   /** Starts in a row that have failed. */
   #failures = 0;
+  /** Thefts of the lock in a row, and the time of the last one. */
+  #thefts = { count: 0, at: -Infinity };
 
   constructor(scope: string, settings: EngineSettings) {
     super();
@@ -45,21 +51,31 @@ export class ElectionMember extends EventTarget {
     while (!signal.aborted) {
       const stolen = new AbortController();
       let leading: Promise<void> = Promise.resolve();
-      const lead = () => (leading = this.#lead(AbortSignal.any([signal, stolen.signal])));
+      const lead = () => (leading = this.#lead(signal, stolen.signal));
       await navigator.locks.request(leaderLock(this.scope), { signal }, lead).catch((error: unknown) => {
-        if (!signal.aborted && (error as Error).name !== 'AbortError') throw error;
+        if (signal.aborted) return;
+        if ((error as Error).name !== 'AbortError') throw error;
+        const { count, at } = this.#thefts;
+        const now = performance.now();
+        this.#thefts = { count: now - at < THEFT_ROW_MS ? count + 1 : 1, at: now };
         // Another script has stolen the lock: two tabs would lead.
         stolen.abort(error);
       });
       await leading;
+      if (!stolen.signal.aborted) continue;
+      await delay(backoff(this.#thefts.count - 1, PAUSES), signal).catch(() => undefined);
     }
   }
 
-  async #lead(signal: AbortSignal): Promise<void> {
+  async #lead(leave: AbortSignal, stolen: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([leave, stolen]);
     this.#enter({ type: 'starting', ports: [] });
     while (!signal.aborted) await this.#ownWorker(signal);
+    const ports = this.#enter({ type: 'waiting' });
+    if (stolen.aborted && this.#thefts.count >= THEFTS_TO_REPORT)
+      for (const port of ports) refuse(port, lockStolen());
     // Those who wait ask again, and then the next leader.
-    for (const port of this.#enter({ type: 'waiting' })) port.close();
+    else for (const port of ports) port.close();
   }
 
   /** Passes a request's port on, or closes it when this tab does not lead. */
@@ -143,6 +159,12 @@ const versionMismatch = (): ServiceError =>
   serverError(
     'protocol_mismatch',
     'The tabs of this site and its service worker run different versions. Reload every tab of this site, and try again.',
+  );
+
+const lockStolen = (): ServiceError =>
+  serverError(
+    'engine_unavailable',
+    'A script of this site keeps taking the Web Lock of the tab that runs the engine (`navigator.locks.request` with `steal`). Remove the script, or close the page or frame that runs it, and try again.',
   );
 
 const workerFailed = (cause: unknown): ServiceError =>

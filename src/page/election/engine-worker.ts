@@ -3,7 +3,7 @@ import type { DecodeAudio, WorkerControl, WorkerOptions } from '../../protocol/w
 import type { ServePort } from '../../protocol/discovery.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
 import { buildReplaced } from '../../errors/build-replaced.ts';
-import { engineLock } from '../../protocol/locks.ts';
+import { engineLock, whenReleased } from '../../protocol/locks.ts';
 import { blockedMessage, onBlockedWorker } from '../../util/policy-violations.ts';
 import { withTrustedWorkers } from '../../util/trusted-urls.ts';
 import { StoredLoads } from './load-records.ts';
@@ -99,7 +99,7 @@ export async function spawnEngineWorker(
     started.abort();
   }
   const ended = new AbortController();
-  const released = navigator.locks.request(engineLock(epoch), { mode: 'shared' }, () => {});
+  const released = whenReleased(navigator.locks, engineLock(epoch));
   return {
     epoch,
     serve: (port) => worker.postMessage({ type: 'localtext:serve' } satisfies ServePort, [port]),

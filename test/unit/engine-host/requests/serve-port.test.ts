@@ -71,6 +71,8 @@ class FakeEngine implements Engine<'chat'> {
 class AskersLocks {
   readonly #waiting = new Map<string, () => void>();
 
+  query = (): Promise<LockManagerSnapshot> => Promise.resolve({ held: [], pending: [] });
+
   request(name: string, { signal }: { signal: AbortSignal }, work: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason));

@@ -3,6 +3,8 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { ElectionMember } from '../../../../src/page/election/election-member.ts';
 import type { EngineSettings } from '../../../../src/page/election/engine-worker.ts';
 import { leaderLock } from '../../../../src/protocol/locks.ts';
+import { PROTOCOL_VERSION } from '../../../../src/protocol/version.ts';
+import { abortable } from '../../../../src/util/async.ts';
 import { FakeLocks } from '../../../support/fake-locks.ts';
 
 const locks = new FakeLocks();
@@ -11,9 +13,12 @@ afterAll(() => vi.unstubAllGlobals());
 
 const running = new Set<string>();
 let started = 0;
+/** The worker starts then. */
+let gate = Promise.resolve();
 vi.mock(import('../../../../src/page/election/engine-worker.ts'), async (original) => ({
   ...(await original()),
-  spawnEngineWorker: async () => {
+  spawnEngineWorker: async (_scope, _settings, signal) => {
+    await abortable(gate, signal);
     const epoch = String(++started);
     running.add(epoch);
     return {
@@ -40,4 +45,25 @@ test('a tab whose lock is stolen ends its engine, and leads again when the lock 
   stop.abort();
   await ended;
   expect([...running]).toEqual([]);
+});
+
+test('a lock that is stolen again and again: who waits is told why, and is served once that ends', async () => {
+  const stop = new AbortController();
+  const member = new ElectionMember('/', {} as EngineSettings);
+  const ended = member.run(stop.signal);
+  const answers: unknown[] = [];
+  gate = new Promise(() => undefined);
+  for (let theft = 1; theft <= 3; theft++) {
+    await expect.poll(() => member.leading, { timeout: 5000 }).toBe(true);
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = ({ data }) => answers.push(data);
+    member.serve(port2, PROTOCOL_VERSION);
+    locks.steal(leaderLock('/'))();
+    await expect.poll(() => member.leading).toBe(false);
+  }
+  gate = Promise.resolve();
+  await expect.poll(() => answers).toMatchObject([{ type: 'error', error: { code: 'engine_unavailable' } }]);
+  await expect.poll(() => running.size, { timeout: 5000 }).toBe(1);
+  stop.abort();
+  await ended;
 });
