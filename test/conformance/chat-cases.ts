@@ -325,6 +325,16 @@ const refused: ConformanceCase[] = [
   ...(
     [
       ['max_output_tokens', 4, '`max_completion_tokens`'],
+      ['max_new_tokens', 4, '`max_completion_tokens`'],
+      ['n_predict', 4, '`max_completion_tokens`'],
+      ['num_predict', 4, '`max_completion_tokens`'],
+      ['stop_sequences', ['a'], '`stop`'],
+      ['system', 'Be brief.', '`system`'],
+      ['extra_body', { top_k: 1 }, 'body'],
+      ['conversation', 'conv_1', '`messages`'],
+      ['response_schema', { type: 'object' }, '`response_format`'],
+      ['output_format', { type: 'object' }, '`response_format`'],
+      ['grammar_string', 'root ::= "a"', '`response_format`'],
       ['input', 'Hi.', '`messages`'],
       ['instructions', 'Be brief.', '`system`'],
       ['prompt', 'Hi.', '`messages`'],

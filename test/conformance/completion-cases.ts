@@ -168,6 +168,10 @@ export const completionCases: ConformanceCase[] = [
       ['guided_json', { type: 'object' }, '/v1/chat/completions'],
       ['grammar', 'root ::= "a"', '/v1/chat/completions'],
       ['max_completion_tokens', 4, '`max_tokens`'],
+      ['n_predict', 4, '`max_tokens`'],
+      ['stop_sequences', ['a'], '`stop`'],
+      ['system', 'Be brief.', '/v1/chat/completions'],
+      ['functions', [{ name: 'f' }], '/v1/chat/completions'],
       ['input', 'Hi.', '`prompt`'],
     ] as const
   ).map(([name, value, instead]) =>

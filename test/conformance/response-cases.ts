@@ -288,6 +288,11 @@ export const responseCases: ConformanceCase[] = [
     [
       ['max_tokens', 4, '`max_output_tokens`'],
       ['max_completion_tokens', 4, '`max_output_tokens`'],
+      ['max_new_tokens', 4, '`max_output_tokens`'],
+      ['stop_sequences', ['a'], '`stop`'],
+      ['system', 'Be brief.', '`instructions`'],
+      ['functions', [{ name: 'f' }], '`tools`'],
+      ['function_call', { name: 'f' }, '`tool_choice`'],
       ['response_format', { type: 'json_object' }, '`text.format`'],
       ['messages', [user], '`input`'],
       ['reasoning_effort', 'low', '`reasoning.effort`'],

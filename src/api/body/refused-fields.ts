@@ -3,17 +3,20 @@
  * Ignoring one would change what the reply means.
  */
 
-/** Constraints of vLLM, SGLang, llama.cpp's server and Ollama that are not JSON schemas. */
+/** Constraints of other servers, such as vLLM, SGLang, llama.cpp's and Ollama, that are not JSON schemas or may not be. */
 export const refusedConstraints = (instead: string) => {
   const reason = `Only a JSON schema can constrain a reply. ${instead}`;
   return {
     ebnf: reason,
     format: reason,
     grammar: reason,
+    grammar_string: reason,
     guided_choice: reason,
     guided_grammar: reason,
     guided_regex: reason,
+    output_format: reason,
     regex: reason,
+    response_schema: reason,
     structural_tag: reason,
   };
 };
@@ -23,4 +26,14 @@ export const refusedSchemas = (instead: string) => ({
   guided_json: instead,
   json_schema: instead,
   structured_outputs: instead,
+});
+
+/** Fields of other servers that say how much is generated, and what clients send by mistake. */
+export const refusedSlips = (tokens: string, system: string) => ({
+  max_new_tokens: tokens,
+  n_predict: tokens,
+  num_predict: tokens,
+  stop_sequences: 'Use `stop`.',
+  system,
+  extra_body: 'Send its fields in the body itself.',
 });

@@ -13,7 +13,7 @@ import {
   text,
   textOrParts,
 } from '../body/fields.ts';
-import { refusedConstraints } from '../body/refused-fields.ts';
+import { refusedConstraints, refusedSlips } from '../body/refused-fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 import { chatToolChoice, chatTools, legacyFunctionCall, legacyFunctions } from '../tools/tool-schema.ts';
 
@@ -97,15 +97,21 @@ export const chatPassedOn = {
 
 export const chatAccepted = { user: text, metadata, store: flag, service_tier: text };
 
+const TOKENS = 'Use `max_completion_tokens`.';
+const SYSTEM = 'Use a message with the role `system`.';
+const EARLIER = 'Send the whole conversation in `messages`, or use /v1/responses.';
+
 export const chatRules = {
   maxBytes: MAX_IMAGE_BODY_BYTES,
   schema: z.object({ ...chatEnforced, ...chatPassedOn, ...chatAccepted }),
   refused: {
     ...refusedConstraints('Use `response_format`.'),
+    ...refusedSlips(TOKENS, SYSTEM),
     input: 'Use `messages`.',
-    instructions: 'Use a message with the role `system`.',
-    max_output_tokens: 'Use `max_completion_tokens`.',
-    previous_response_id: 'Send the whole conversation in `messages`, or use /v1/responses.',
+    instructions: SYSTEM,
+    max_output_tokens: TOKENS,
+    conversation: EARLIER,
+    previous_response_id: EARLIER,
     prompt: 'Use `messages`, or /v1/completions.',
     reasoning: 'Use `reasoning_effort`.',
     text: 'Use `response_format`.',

@@ -1,7 +1,7 @@
 import * as z from '../../util/zod.ts';
 import { invalidField } from '../../errors/service-error.ts';
 import { choicesField, flag, samplingFields, stopField, streamFields, text } from '../body/fields.ts';
-import { refusedConstraints, refusedSchemas } from '../body/refused-fields.ts';
+import { refusedConstraints, refusedSchemas, refusedSlips } from '../body/refused-fields.ts';
 
 /** What a completion without a conversation may be: the older endpoint. */
 
@@ -37,6 +37,7 @@ export const completionPassedOn = {
 export const completionAccepted = { user: text };
 
 const CHAT = 'Use /v1/chat/completions.';
+const TOKENS = 'Use `max_tokens`.';
 
 /** Runs before the schema, which would report a fault of another alternative. */
 function refuseTooMany({ prompt }: Record<string, unknown>): void {
@@ -51,12 +52,14 @@ export const completionRules = {
     ...refusedConstraints(CHAT),
     ...refusedSchemas(CHAT),
     input: 'Use `prompt`.',
+    ...refusedSlips(TOKENS, CHAT),
     instructions: CHAT,
-    max_completion_tokens: 'Use `max_tokens`.',
-    max_output_tokens: 'Use `max_tokens`.',
+    max_completion_tokens: TOKENS,
+    max_output_tokens: TOKENS,
     messages: CHAT,
     response_format: CHAT,
     tools: CHAT,
+    functions: CHAT,
     suffix: 'The models write on from the prompt, and fill nothing in. Leave it out.',
   },
 };

@@ -10,7 +10,7 @@ import {
   text,
   textOrParts,
 } from '../body/fields.ts';
-import { refusedConstraints, refusedSchemas } from '../body/refused-fields.ts';
+import { refusedConstraints, refusedSchemas, refusedSlips } from '../body/refused-fields.ts';
 import { MAX_IMAGE_BODY_BYTES } from '../body/request-body.ts';
 import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
 
@@ -121,6 +121,7 @@ export const responseAccepted = {
 };
 
 const FORMAT = 'Use `text.format`.';
+const TOKENS = 'Use `max_output_tokens`.';
 
 export const responseRules = {
   maxBytes: MAX_IMAGE_BODY_BYTES,
@@ -129,8 +130,11 @@ export const responseRules = {
     ...refusedConstraints(FORMAT),
     ...refusedSchemas(FORMAT),
     logprobs: 'Use `include` with "message.output_text.logprobs".',
-    max_completion_tokens: 'Use `max_output_tokens`.',
-    max_tokens: 'Use `max_output_tokens`.',
+    ...refusedSlips(TOKENS, 'Use `instructions`.'),
+    max_completion_tokens: TOKENS,
+    max_tokens: TOKENS,
+    functions: 'Use `tools`.',
+    function_call: 'Use `tool_choice`.',
     messages: 'Use `input`.',
     reasoning_effort: 'Use `reasoning.effort`.',
     response_format: FORMAT,
