@@ -309,6 +309,11 @@ export const responseCases: ConformanceCase[] = [
     ),
   ),
   bad('n 2', { n: 2 }, 'n'),
+  bad(
+    'a format without its schema',
+    { text: { format: { type: 'json_schema', name: 'x' } } },
+    'text.format.schema',
+  ),
   bad('background', { background: true }, 'background', 'unsupported_value'),
   bad('conversation', { conversation: 'conv_1' }, 'conversation', 'unsupported_value'),
   bad('prompt', { prompt: { id: 'p' } }, 'prompt', 'unsupported_value'),

@@ -76,13 +76,15 @@ export const reasoningEffort = z.nullish(
   z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']),
 );
 
+/** `checkJsonSchema` bounds what is in it. */
+const jsonSchema = recordOf(/^/, z.unknown(), 100);
+
 const schemaFormatFields = {
   name: z
     .string()
     .check(z.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores and hyphens')),
   description: text,
-  /** `checkJsonSchema` bounds what is in it. */
-  schema: z.nullish(recordOf(/^/, z.unknown(), 100)),
+  schema: z.nullish(jsonSchema),
   strict: flag,
 };
 
@@ -94,12 +96,12 @@ const jsonObject = z.object({
 });
 
 const toFormat = <Schema extends z.ZodMiniObject<{ type: z.ZodMiniLiteral<'json_schema'> }>>(
-  jsonSchema: Schema,
+  withSchema: Schema,
 ) =>
   z.nullish(
     z.discriminatedUnion(
       'type',
-      [z.object({ type: z.literal('text') }), jsonObject, jsonSchema],
+      [z.object({ type: z.literal('text') }), jsonObject, withSchema],
       'must be one of "text", "json_object", "json_schema"',
     ),
   );
@@ -110,7 +112,9 @@ export const nestedFormat = toFormat(
   z.object({ type: isJsonSchema, json_schema: z.object(schemaFormatFields) }),
 );
 /** Response format of responses. */
-export const flatFormat = toFormat(z.object({ type: isJsonSchema, ...schemaFormatFields }));
+export const flatFormat = toFormat(
+  z.object({ type: isJsonSchema, ...schemaFormatFields, schema: jsonSchema }),
+);
 
 const unset = z.union([z.null(), z.literal(false)], 'must be absent: only `json` can be used');
 

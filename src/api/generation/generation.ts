@@ -3,7 +3,7 @@ import type * as z from 'zod/mini';
 import type { ChatJob, Constraint, Reasoning } from '../../jobs/chat.ts';
 import { SAMPLING, type Sampling, type SamplingName } from '../../jobs/sampling.ts';
 import { callConstraint, type ToolUse } from '../tools/tool-use.ts';
-import type { flatFormat, streamFields } from '../body/fields.ts';
+import type { flatFormat, nestedFormat, streamFields } from '../body/fields.ts';
 import { checkJsonSchema } from '../body/json-schema.ts';
 import { conflicting } from '../../errors/service-error.ts';
 
@@ -80,8 +80,11 @@ export const omitNulls = <Fields extends object>(fields: Fields) =>
     [Key in keyof Fields]?: NonNullable<Fields[Key]>;
   };
 
+type NestedSchema = Extract<z.infer<typeof nestedFormat>, { type: 'json_schema' }>['json_schema'];
+type JsonFormat = z.infer<typeof flatFormat> | ({ type: 'json_schema' } & NestedSchema);
+
 /** `at`: where the schema stands in the request. @throws ServiceError 400 */
-export function toJsonConstraint(format: z.infer<typeof flatFormat>, at = ''): Constraint | null {
+export function toJsonConstraint(format: JsonFormat, at = ''): Constraint | null {
   if (format == null || format.type === 'text') return null;
   const isObject = format.type === 'json_object';
   const schema = format.schema ?? (isObject ? format.value : null);
