@@ -7,7 +7,7 @@ import { parseRecord, recordName } from '../../../src/model-files/integrity/inte
 import { pathNote, replace, type StorageBackend } from '../../../src/model-files/backends/storage-backend.ts';
 import { UsageIndex } from '../../../src/model-files/usage-index.ts';
 import { openStore } from './open-store.ts';
-import { holdLock } from '../../../src/protocol/locks.ts';
+import { holdLock, weightLock } from '../../../src/protocol/locks.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
 
 const bytes = new Uint8Array(1000).map((_, index) => index % 251);
@@ -25,6 +25,16 @@ test('downloads once, and not again', async () => {
   expect(new Uint8Array(await blob.arrayBuffer())).toEqual(bytes);
   expect(await intact).toBe(true);
   expect(fetched).toHaveBeenCalledTimes(1);
+});
+
+test('a download goes on when a script steals its lock', async () => {
+  const locks = new FakeLocks();
+  vi.stubGlobal('fetch', async () => {
+    locks.steal(weightLock(file.sha256))();
+    return new Response(bytes);
+  });
+  const store = openStore(new MemoryBackend(), 'http://site.test/', locks);
+  expect((await store.file(file, options)).blob.size).toBe(file.bytes);
 });
 
 test('refuses bytes of another hash', async () => {
