@@ -1,55 +1,91 @@
 /// In the place of localtext's service worker, on a site that no longer has it there: deletes what it stored, and itself.
-import { nameIn, scopeOf } from '../src/protocol/locks.ts';
+import { nameIn, requestsRun, scopeOf } from '../src/protocol/locks.ts';
+import { delay, withTimeout } from '../src/util/async.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 /** `all`: also weights, keys and conversations. Put before the script by `localtext init --remove`. */
 declare const __LOCALTEXT_REMOVE__: 'caches' | 'all';
 
+/** A page that has not answered by then does not keep the rest waiting. */
+const RELOAD_MS = 5000;
+
 const { registration } = self;
+const scope = scopeOf(registration.scope);
+/** False: imported by a worker of the site's, which stays. */
+const isAlone = self.location.pathname.endsWith('/localtext-sw.js');
 
-self.addEventListener('install', (event) => event.waitUntil(self.skipWaiting()));
+if (isAlone) {
+  self.addEventListener('install', (event) => {
+    event.waitUntil(requestsEnd().then(() => self.skipWaiting()));
+  });
+  // A page that registers this worker again before it is gone takes the unregistering back.
+  self.addEventListener('message', (event) => event.waitUntil(registration.unregister()));
+}
+self.addEventListener('activate', (event) => event.waitUntil(remove()));
 
-self.addEventListener('activate', (event) => {
-  event.waitUntil(remove());
-});
-
-// A page that registers this worker again before it is gone takes the unregistering back.
-self.addEventListener('message', (event) => event.waitUntil(unregister()));
-
-async function unregister(): Promise<void> {
-  // Imported by a worker of the site's, which stays.
-  if (self.location.pathname.endsWith('/localtext-sw.js')) await registration.unregister();
+/**
+ * Resolves when no request has run for a second, or after a minute. Where a page asks for something as the earlier version
+ * stops, as it does at the end of a load, Chromium starts that again, and lets this one wait until the page is closed.
+ */
+async function requestsEnd(): Promise<void> {
+  for (let looks = 0, idle = 0; looks < 240 && idle < 4; looks++) {
+    idle = (await requestsRun(navigator.locks, scope)) ? 0 : idle + 1;
+    await delay(250);
+  }
 }
 
 async function remove(): Promise<void> {
-  const hasOtherApps = await removeFiles();
-  // Imported by a worker of the site's, which stays.
-  if (self.location.pathname.endsWith('/localtext-sw.js')) {
+  await removeFiles();
+  if (isAlone) {
     const pages = await self.clients.matchAll({ type: 'window' });
     await registration.unregister();
     // Only pages that the earlier worker controlled: one that registers this worker again is not reloaded.
-    await Promise.allSettled(pages.map((page) => page.navigate(page.url)));
+    await withTimeout(Promise.allSettled(pages.map((page) => page.navigate(page.url))), RELOAD_MS);
     // The earlier worker may have stored a file that it was fetching.
     await removeFiles();
   }
-  if (__LOCALTEXT_REMOVE__ === 'all') await removeAll(hasOtherApps);
+  if (__LOCALTEXT_REMOVE__ === 'all') await removeAll();
 }
 
-/** @returns whether other apps of the origin have files */
-async function removeFiles(): Promise<boolean> {
+async function removeFiles(): Promise<void> {
   const names = await caches.keys();
-  const files = names.filter((name) => /^localtext-(precache|small-files|large-files) /.test(name));
-  const own = files.filter((name) => name.endsWith(` ${registration.scope}`));
+  const own = names.filter((name) => isFiles(name) && name.endsWith(` ${registration.scope}`));
   await Promise.all(own.map((name) => caches.delete(name)));
-  return files.length > own.length;
 }
+
+const isFiles = (name: string): boolean => /^localtext-(precache|small-files|large-files) /.test(name);
 
 /** Pages that have been reloaded no longer hold the files open. Other apps of the origin share the weights. */
-async function removeAll(hasOtherApps: boolean): Promise<void> {
-  indexedDB.deleteDatabase(nameIn(scopeOf(registration.scope)));
-  if (hasOtherApps) return;
-  indexedDB.deleteDatabase('localtext-playground');
+async function removeAll(): Promise<void> {
+  await deleteDatabase(nameIn(scope));
+  const otherApps = [...(await caches.keys()).filter(isFiles), ...(await otherDatabases())];
+  if (otherApps.length > 0) return;
+  await deleteDatabase('localtext-playground');
   await caches.delete('localtext-weights');
-  const folder = await navigator.storage.getDirectory();
-  await folder.removeEntry('localtext', { recursive: true }).catch(() => undefined);
+  // The engine of a page that has just been reloaded may hold a file for a moment longer.
+  for (let attempts = 0; attempts < 20; attempts++) {
+    try {
+      const folder = await navigator.storage.getDirectory();
+      await folder.removeEntry('localtext', { recursive: true });
+      return;
+    } catch (error) {
+      // Nothing is there, or the browser has no such folder.
+      if (['NotFoundError', 'SecurityError', 'TypeError'].includes((error as Error).name)) return;
+      await delay(250);
+    }
+  }
+}
+
+/** Those of other apps of the origin: `localtext`, or `localtext/…/`. */
+async function otherDatabases(): Promise<unknown[]> {
+  const found = await indexedDB.databases();
+  return found.filter(({ name = '' }) => /^localtext(\/|$)/.test(name) && name !== nameIn(scope));
+}
+
+/** Resolves at once where a page keeps it open: the browser deletes it when that is closed. */
+function deleteDatabase(name: string): Promise<void> {
+  return new Promise((resolve) => {
+    const request = indexedDB.deleteDatabase(name);
+    request.onsuccess = request.onerror = request.onblocked = () => resolve();
+  });
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 
 import type { BrowserContext } from 'playwright';
@@ -7,8 +6,9 @@ import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } 
 import { wasmNames } from '../../../src/node/wasm-files.ts';
 import { AlteredSite } from '../../support/altered-site.ts';
 import { launch } from '../../support/launch.ts';
+import { answerPage, deployBuild, lookForUpdate, PAGE, WRONG_PAGES } from '../../support/site-builds.ts';
 import { smallChat } from '../../support/small-chat.ts';
-import { PAGE, Tab } from './support/tab.ts';
+import { Tab } from './support/tab.ts';
 
 let context: BrowserContext;
 let site: AlteredSite;
@@ -27,47 +27,18 @@ afterAll(async () => {
   await site.stop();
 });
 
-/** Deploys a build that differs from the earlier ones in its page and in its service worker. */
-async function deploy(build: string): Promise<void> {
-  const page = await (await fetch(inject('siteUrl') + PAGE)).text();
-  const titled = (text: string): string => text.replace(/<title>[^<]*/, `<title>${build}`);
-  const sha256 = createHash('sha256').update(titled(page)).digest('hex');
-  const entry = JSON.stringify({ url: PAGE.slice(1), revision: build, sha256, marks: [`<title>${build}`] });
-  site.files.set(PAGE, titled);
-  site.files.set('/localtext-sw.js', (text) => text.replace(/\{"url":"lifetime-page\.html"[^}]*\}/, entry));
-}
-
-/** Has the browser look for a new version. @returns whether one was found, and could be installed */
-const look = ({ page }: Tab): Promise<boolean> =>
-  page.evaluate(async () => {
-    const registration = await navigator.serviceWorker.ready;
-    await registration.update();
-    const { installing } = registration;
-    if (installing?.state === 'installing')
-      await new Promise((resolve) => installing.addEventListener('statechange', resolve, { once: true }));
-    return registration.waiting !== null;
-  });
-
-const html = { 'content-type': 'text/html' };
-const page = (answer: ServerResponse, text: string): void =>
-  void answer.writeHead(200, html).end(`<!doctype html><title>${text}</title>`);
+const look = ({ page }: Tab): Promise<boolean> => page.evaluate(lookForUpdate);
 
 test('a build takes effect only if the server has all of it, and the earlier one stays whole', async () => {
-  await deploy('first');
+  await deployBuild(site, 'first');
   const tab = await Tab.open(context, site.url);
   const title = async (): Promise<string> => {
     await tab.page.reload();
     return tab.page.title();
   };
-  await deploy('second');
-  site.handlers.set('/sign-in', (_, answer) => page(answer, 'Log in'));
-  const wrong: ((answer: ServerResponse) => void)[] = [
-    (answer) => answer.writeHead(302, { location: '/sign-in' }).end(),
-    (answer) => page(answer, 'Log in'),
-    (answer) => page(answer, 'first'),
-    (answer) => answer.writeHead(503).end('try again'),
-  ];
-  for (const answerWrongly of wrong) {
+  await deployBuild(site, 'second');
+  site.handlers.set('/sign-in', (_, answer) => answerPage(answer, 'Log in'));
+  for (const answerWrongly of WRONG_PAGES) {
     site.handlers.set(PAGE, (_, answer) => answerWrongly(answer));
     expect(await look(tab)).toBe(false);
     expect(await title()).toBe('first');
@@ -80,12 +51,14 @@ test('a build takes effect only if the server has all of it, and the earlier one
 });
 
 test('a page that came with a redirect, or that the host alters, is stored if it is the build’s', async () => {
-  await deploy('third');
+  await deployBuild(site, 'third');
   const altered = (await (await fetch(site.url + PAGE)).text()).replace(
     '</title>',
     '</title><script src="/statistics.js"></script>',
   );
-  site.handlers.set('/moved', (_, answer) => answer.writeHead(200, html).end(altered));
+  site.handlers.set('/moved', (_, answer) =>
+    answer.writeHead(200, { 'content-type': 'text/html' }).end(altered),
+  );
   site.handlers.set(PAGE, (_, answer) => answer.writeHead(301, { location: '/moved' }).end());
   const tab = await Tab.open(context, site.url, { start: 'none', path: '/test-page.html' });
   expect(await look(tab)).toBe(true);
@@ -95,7 +68,7 @@ test('an engine’s file that was answered once by a page is asked for again', a
   const { catalog, serve } = await smallChat();
   serve(site);
   const wasm = `/localtext/wasm/${(await wasmNames())['wllama.wasm']}`;
-  site.handlers.set(wasm, (_, answer) => page(answer, 'Welcome'));
+  site.handlers.set(wasm, (_, answer) => answerPage(answer, 'Welcome'));
   const tab = await Tab.open(context, site.url, { catalog });
   await expect(tab.load(['amber-phoenix-4'])).rejects.toThrow(/is not a WebAssembly file/);
   site.handlers.delete(wasm);
@@ -119,7 +92,7 @@ test('an engine’s file that was answered once by a page is asked for again', a
 
 test.each([
   ['answers 404', (answer: ServerResponse) => answer.writeHead(404).end('none')],
-  ['answers its page', (answer: ServerResponse) => page(answer, 'Welcome')],
+  ['answers its page', (answer: ServerResponse) => answerPage(answer, 'Welcome')],
 ])('a tab whose build the server no longer has is told to reload (it %s)', async (_, answerWrongly) => {
   const { catalog, serve } = await smallChat();
   // Nothing of it is in any cache.

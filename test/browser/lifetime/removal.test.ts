@@ -1,63 +1,57 @@
-import { rolldown } from 'rolldown';
-import { beforeAll, expect, inject, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 
+import { deployRemoval, leftInBrowser, PAGE } from '../../support/site-builds.ts';
 import { siteOfTabs } from './support/site-of-tabs.ts';
-import { PAGE, type Tab } from './support/tab.ts';
+import type { Tab } from './support/tab.ts';
 
 const lent = siteOfTabs({}, []);
-let script = '';
-
-beforeAll(async () => {
-  const bundle = await rolldown({ input: 'sw/remove.ts', platform: 'browser' });
-  script = (await bundle.generate({ format: 'iife' })).output[0].code;
-});
-
-/** Deploys the site without localtext. */
-function remove(what: 'caches' | 'all', page = '<!doctype html><title>without</title>'): void {
-  lent.site.files.set('/localtext-sw.js', () => `self.__LOCALTEXT_REMOVE__='${what}';${script}`);
-  lent.site.files.set(PAGE, () => page);
-}
-
-/** What a visitor's browser has of localtext. */
-const left = ({ page }: Tab) =>
-  page.evaluate(async () => {
-    const folder = await navigator.storage.getDirectory();
-    return {
-      workers: (await navigator.serviceWorker.getRegistrations()).length,
-      // The weights have a separate cache, which `caches` keeps.
-      files: (await caches.keys()).filter((name) => /^localtext-(?!weights$)/.test(name)).length,
-      databases: (await indexedDB.databases()).filter(({ name }) => name === 'localtext').length,
-      weights: await folder.getDirectoryHandle('localtext').then(
-        () => true,
-        () => false,
-      ),
-    };
-  });
+const left = ({ page }: Tab) => page.evaluate(leftInBrowser);
+/** As the browser does at a visit. */
+const look = ({ page }: Tab): Promise<void> =>
+  page.evaluate(() => void navigator.serviceWorker.ready.then((worker) => worker.update()));
 
 test.each([
-  ['caches', { workers: 0, files: 0, databases: 1, weights: true }],
-  ['all', { workers: 0, files: 0, databases: 0, weights: false }],
-] as const)('a site without localtext: --remove=%s', async (what, expected) => {
-  lent.site.files.clear();
-  const tab = await lent.open();
-  await tab.load(['jade-mole-4']);
-  remove(what);
-  // As the browser does at a visit.
-  await tab.page.evaluate(() => void navigator.serviceWorker.ready.then((worker) => worker.update()));
-  await tab.page.waitForFunction(() => document.title === 'without');
-  await expect.poll(() => left(tab)).toEqual(expected);
-});
+  ['caches', { workers: 0, files: 0, databases: ['localtext'], weights: true }],
+  ['all', { workers: 0, files: 0, databases: [], weights: false }],
+] as const)(
+  'a site without localtext, open in two tabs, during a load: --remove=%s',
+  async (what, expected) => {
+    lent.site.files.clear();
+    const [tab, other] = [await lent.open(), await lent.open()];
+    await deployRemoval(lent.site, what);
+    // Its page reads the status at the end, when the earlier worker could stop.
+    await tab.page.evaluate(() => void window.lifetime.handle().ready('jade-mole-4'));
+    await look(other);
+    for (const { page } of [tab, other]) await page.waitForFunction(() => document.title === 'without');
+    await expect.poll(() => left(tab)).toEqual(expected);
+  },
+);
 
 test('an old page that registers it again is not reloaded over and over', async () => {
   const old = await (await fetch(inject('siteUrl') + PAGE)).text();
   lent.site.files.clear();
   const tab = await lent.open();
-  remove('caches', old);
+  await deployRemoval(lent.site, 'caches', old);
   await tab.page.evaluate(() => ((window as { mark?: number }).mark = 1));
-  await tab.page.evaluate(() => void navigator.serviceWorker.ready.then((worker) => worker.update()));
+  await look(tab);
   await tab.page.waitForFunction(() => 'lifetime' in window && !('mark' in window));
   await tab.page.evaluate(() => ((window as { mark?: number }).mark = 2));
   await expect(tab.start()).rejects.toThrow();
   await expect.poll(() => left(tab)).toMatchObject({ workers: 0, files: 0 });
   expect(await tab.page.evaluate(() => (window as { mark?: number }).mark)).toBe(2);
+});
+
+test('--remove=all leaves another app of the origin what it has', async () => {
+  lent.site.files.clear();
+  const tab = await lent.open();
+  await tab.page.evaluate(async () => {
+    await caches.open(`localtext-small-files ${location.origin}/other/`);
+    await (await navigator.storage.getDirectory()).getDirectoryHandle('localtext', { create: true });
+    await new Promise((resolve) => (indexedDB.open('localtext/other/').onsuccess = resolve));
+  });
+  await deployRemoval(lent.site, 'all');
+  await look(tab);
+  await tab.page.waitForFunction(() => document.title === 'without');
+  const expected = { workers: 0, files: 1, databases: ['localtext/other/'], weights: true };
+  await expect.poll(() => left(tab)).toEqual(expected);
 });

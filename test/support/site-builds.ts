@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
+
+import { rolldown } from 'rolldown';
+import { inject } from 'vitest';
+
+import type { AlteredSite } from './altered-site.ts';
+
+export const PAGE = '/lifetime-page.html';
+
+const html = { 'content-type': 'text/html' };
+export const answerPage = (answer: ServerResponse, text: string): void =>
+  void answer.writeHead(200, html).end(`<!doctype html><title>${text}</title>`);
+
+/** Deploys a build that differs from the earlier ones in its page and in its service worker. */
+export async function deployBuild(site: AlteredSite, build: string): Promise<void> {
+  const page = await (await fetch(inject('siteUrl') + PAGE)).text();
+  const titled = (text: string): string => `${text.replace(/<title>[^<]*/, `<title>${build}`)}</html>`;
+  const sha256 = createHash('sha256').update(titled(page)).digest('hex');
+  const marks = [`<title>${build}`, '</html>'];
+  const entry = JSON.stringify({ url: PAGE.slice(1), revision: build, sha256, marks });
+  site.files.set(PAGE, titled);
+  site.files.set('/localtext-sw.js', (text) => text.replace(/\{"url":"lifetime-page\.html"[^}]*\}/, entry));
+}
+
+/** What a host has answered in place of the page of `second`, where `first` is the build before. */
+export const WRONG_PAGES: readonly ((answer: ServerResponse) => void)[] = [
+  (answer) => answer.writeHead(302, { location: '/sign-in' }).end(),
+  (answer) => answerPage(answer, 'Log in'),
+  (answer) => answerPage(answer, 'first'),
+  (answer) => answer.writeHead(503).end('try again'),
+  (answer) => answer.writeHead(200, html).end(),
+  (answer) => answer.writeHead(200, html).end('<!doctype html><title>second</title><bod'),
+  (answer) =>
+    answer.writeHead(200, { ...html, 'content-length': 1000 }).write('<title>second', () => answer.destroy()),
+  (answer) => answer.writeHead(206, { ...html, 'content-range': 'bytes 0-6/9' }).end('<title>'),
+  (answer) =>
+    answer.writeHead(200, { ...html, 'content-encoding': 'gzip' }).end(gzipSync('<title>Log in</title>')),
+  (answer) => answer.writeHead(200, { 'content-type': 'application/json' }).end('{"error":"maintenance"}'),
+];
+
+/** Runs in a page: has the browser look for a new version. @returns whether one was found, and could be installed */
+export async function lookForUpdate(): Promise<boolean> {
+  const registration = await navigator.serviceWorker.ready;
+  await registration.update();
+  const { installing } = registration;
+  if (installing?.state === 'installing')
+    await new Promise((resolve) => installing.addEventListener('statechange', resolve, { once: true }));
+  return registration.waiting !== null;
+}
+
+/** Deploys the site without localtext. */
+export async function deployRemoval(
+  site: Pick<AlteredSite, 'files'>,
+  what: 'caches' | 'all',
+  page = '<!doctype html><title>without</title>',
+): Promise<void> {
+  const bundle = await rolldown({ input: 'sw/remove.ts', platform: 'browser' });
+  const [{ code }] = (await bundle.generate({ format: 'iife' })).output;
+  site.files.set('/localtext-sw.js', () => `self.__LOCALTEXT_REMOVE__='${what}';${code}`);
+  site.files.set(PAGE, () => page);
+}
+
+/** Runs in a page: what the visitor's browser has of localtext. */
+export async function leftInBrowser(): Promise<{
+  workers: number;
+  files: number;
+  databases: string[];
+  weights: boolean;
+}> {
+  const names = await caches.keys();
+  // WebKit's automated windows have no such folder, nor the object that it is asked of.
+  const openFolder = async () => (await navigator.storage.getDirectory()).getDirectoryHandle('localtext');
+  const folder = await openFolder().catch(() => null);
+  return {
+    workers: (await navigator.serviceWorker.getRegistrations()).length,
+    files: names.filter((name) => /^localtext-(?!weights$)/.test(name)).length,
+    databases: (await indexedDB.databases()).flatMap(({ name }) =>
+      name?.startsWith('localtext') ? name : [],
+    ),
+    weights: folder !== null || names.includes('localtext-weights'),
+  };
+}
