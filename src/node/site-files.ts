@@ -60,10 +60,15 @@ export function markPage(source: string | Uint8Array): string {
   return start ? html.replace(start, `${start}<meta name="${MARK}" content="${mark}">`) : html;
 }
 
-/** The mark of `markPage()`; else the names with a hash that the page loads. */
+/** The mark of `markPage()`; else the names with a hash that the page loads. Its end, too, so that a page that was cut has not all. */
 function marksOf(html: string): string[] {
   const [, mark] = new RegExp(`<meta name="${MARK}" content="([\\w-]+)"`).exec(html) ?? [];
-  if (mark !== undefined) return [mark];
+  const marks = mark === undefined ? namesIn(html) : [mark];
+  const [end] = /<\/html>(?=\s*$)/i.exec(html) ?? [];
+  return marks.length > 0 && end ? [...marks, end] : marks;
+}
+
+function namesIn(html: string): string[] {
   const names = html.matchAll(/(?:src|href)="[^"]*?([\w.-]*[-._](?=[\w-]*\d)[\w-]{8,}\.(?:m?js|css))"/g);
   return [...new Set([...names].map(([, name = '']) => name))];
 }

@@ -9,6 +9,15 @@ declare const self: {
 };
 
 const CACHE_MS = 10_000;
+const REVISION = '?localtext-build=';
+/** Browsers run no script and use no style sheet that came with another one. */
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html',
+  css: 'text/css',
+  js: 'text/javascript',
+  mjs: 'text/javascript',
+  wasm: 'application/wasm',
+};
 
 /** A file of the build, as the Vite plugin and `localtext init` list it. */
 export interface SiteFile {
@@ -43,7 +52,7 @@ export class SiteFiles {
     this.#files = new Map(
       files.map(({ url, revision, ...file }) => {
         const { href } = new URL(url, self.location.href);
-        return [href, { ...file, key: revision === null ? href : `${href}?localtext-build=${revision}` }];
+        return [href, { ...file, key: revision === null ? href : href + REVISION + revision }];
       }),
     );
   }
@@ -88,7 +97,8 @@ export class SiteFiles {
   /** @throws LeftOut; Error when the answer is not the build's file */
   async #store({ key, sha256: hash, marks }: KeptFile, response: Response): Promise<void> {
     const { ok, status, headers } = response;
-    if ([404, 410].includes(status)) throw new LeftOut(`status ${status}`);
+    // A host leaves out no file of a build whose name has a hash: the build is not there as a whole yet.
+    if ([404, 410].includes(status) && key.includes(REVISION)) throw new LeftOut(`status ${status}`);
     const body = new Uint8Array(await response.arrayBuffer());
     const text = marks && new TextDecoder().decode(body);
     if (!ok || !((await sha256(body)) === hash || marks?.every((mark) => text?.includes(mark)))) {
@@ -99,7 +109,7 @@ export class SiteFiles {
     }
     const cache = await caches.open(this.#cache);
     // A new response: a navigation may not be answered with one that followed a redirect.
-    await cache.put(key, new Response(body, { headers })).catch((error: unknown) => {
+    await cache.put(key, new Response(body, { headers: typed(key, headers) })).catch((error: unknown) => {
       throw new LeftOut(String(error));
     });
   }
@@ -133,6 +143,15 @@ export class SiteFiles {
     const outdated = (await this.#cachedUrls()).filter((url) => !current.has(url));
     await Promise.all(outdated.map((url) => this.#ask((cache) => cache.delete(url))));
   }
+}
+
+/** The headers of a file whose body is right. A wrong type would stay until the next build. */
+function typed(url: string, sent: Headers): Headers {
+  const headers = new Headers(sent);
+  const type = TYPES[/\.(\w+)(\?|$)/.exec(url)?.[1] ?? ''];
+  if (type && !headers.get('content-type')?.includes(type.replace(/.*\//, '')))
+    headers.set('content-type', type);
+  return headers;
 }
 
 const warnOf = (url: string) => (error: unknown) =>

@@ -73,13 +73,21 @@ test('where the cache does not answer, it is installed without, and files come o
 });
 
 /** A host that answers with these in turn, the last one again and again; and a cache that is asked for real. */
-function site(...answers: (Response | Error)[]): { stored: Map<string, string>; asked: RequestCache[] } {
+function site(...answers: (Response | Error)[]): {
+  stored: Map<string, string>;
+  types: (string | null)[];
+  asked: RequestCache[];
+} {
   const stored = new Map<string, string>();
+  const types: (string | null)[] = [];
   const asked: RequestCache[] = [];
   const cache = {
     keys: async () => [...stored.keys()].map((url) => ({ url })),
     match: async (key: string) => (stored.has(key) ? new Response(stored.get(key)) : undefined),
-    put: async (key: string, response: Response) => stored.set(key, await response.text()),
+    put: async (key: string, response: Response) => {
+      types.push(response.headers.get('content-type'));
+      stored.set(key, await response.text());
+    },
   };
   vi.stubGlobal('caches', { open: () => Promise.resolve(cache) });
   vi.stubGlobal('fetch', async (request: Request | string, init?: RequestInit) => {
@@ -89,7 +97,7 @@ function site(...answers: (Response | Error)[]): { stored: Map<string, string>; 
     throw answer;
   });
   vi.spyOn(console, 'warn').mockReturnValue();
-  return { stored, asked };
+  return { stored, types, asked };
 }
 
 const html = { headers: { 'content-type': 'text/html' } };
@@ -101,6 +109,11 @@ const WRONG: [string, Response | Error][] = [
   ['a failing server', new Response(BODY, { status: 503 })],
   ['a page that asks to sign in', new Response('Log in', { status: 401 })],
   ['no network', new TypeError('Failed to fetch')],
+  ['an empty body', new Response('')],
+  ['a body that was cut', new Response(BODY.slice(0, 5))],
+  ['a part of the body', new Response(BODY.slice(0, 5), { status: 206 })],
+  ['an error in JSON, with status 200', Response.json({ error: 'maintenance' })],
+  ['the file of another build', new Response('of another build')],
 ];
 
 test.each(WRONG)(
@@ -119,6 +132,25 @@ const LEFT_OUT: [string, Response][] = [
   ['a file that the host leaves out', new Response('', { status: 404 })],
   ['a picture that the host shrinks', new Response('small', { headers: { 'content-type': 'image/webp' } })],
 ];
+
+test('a file with a hash in its name that is not there yet stops an update', async () => {
+  site(new Response('', { status: 404 }));
+  update();
+  await expect(new SiteFiles('files', [listed('assets/app-1a2b3c4d.js', null)]).install()).rejects.toThrow();
+});
+
+test.each([
+  ['app.js', 'text/plain', 'text/javascript'],
+  ['app-1a2b3c4d.mjs', 'application/octet-stream', 'text/javascript'],
+  ['index.html', 'text/plain', 'text/html'],
+  ['index.html', 'text/html; charset=utf-8', 'text/html; charset=utf-8'],
+  ['app.js', 'application/javascript', 'application/javascript'],
+  ['words.txt', 'text/plain', 'text/plain'],
+])('%s that came as %s is stored as %s', async (name, sent, expected) => {
+  const { types } = site(new Response(BODY, { headers: { 'content-type': sent } }));
+  await new SiteFiles('files', [listed(name, '1')]).install();
+  expect(types).toEqual([expected]);
+});
 
 test.each(LEFT_OUT)('an update is installed without %s', async (_, answer) => {
   const { stored } = site(answer);
