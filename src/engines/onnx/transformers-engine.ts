@@ -108,6 +108,7 @@ export class TransformersEngine implements Engine<'embedding'> {
   readonly #waiting: Item[] = [];
   /** Requests with texts waiting, the next one's turn first. */
   readonly #turns: Request[] = [];
+  #prefersShort = false;
   #running: Promise<void> | null = null;
   /** The batch under way. */
   #batch: readonly Item[] = [];
@@ -180,8 +181,16 @@ export class TransformersEngine implements Engine<'embedding'> {
     for (let batch = this.#nextBatch(); batch; batch = this.#nextBatch()) await this.#runBatch(batch);
   }
 
+  /** Every second batch begins with the request that is nearest to its end: a short one does not wait for all that are long. */
+  #nextTurn(): Request | undefined {
+    this.#prefersShort = !this.#prefersShort;
+    const lefts = this.#turns.map(({ left }) => left);
+    const at = this.#prefersShort ? lefts.indexOf(Math.min(...lefts)) : 0;
+    return this.#turns.splice(Math.max(0, at), 1)[0];
+  }
+
   #nextBatch(): Item[] | null {
-    for (let turn = this.#turns.shift(); turn; turn = this.#turns.shift()) {
+    for (let turn = this.#nextTurn(); turn; turn = this.#nextTurn()) {
       const seed = this.#waiting.find(({ request }) => request === turn);
       if (!seed) continue;
       const batch = takeBatch(this.#waiting, seed, this.#limits);
