@@ -3,6 +3,7 @@ import type { WllamaCompat } from '@wllama/wllama';
 import { runsMainWasm } from '../../util/main-wasm.ts';
 import type { EngineContext } from '../engine.ts';
 import { readScript } from '../engine-file.ts';
+import { toWireError } from '../../errors/engine-errors.ts';
 import { serverError, type ServiceError } from '../../errors/service-error.ts';
 
 export interface WasmBuild {
@@ -24,7 +25,8 @@ export async function chooseBuild(
   if (main) return { wasm: wasm('wllama.wasm'), compat: null };
   const code = await readScript(wasm('wllama-compat.js'), signal).catch((error: unknown) => {
     signal.throwIfAborted();
-    throw missing(error);
+    // Other errors say that a repetition or a reload helps.
+    throw toWireError(error).code === 'model_load_failed' ? missing(error) : error;
   });
   const compatWasm = wasm('wllama-compat.wasm');
   return { wasm: compatWasm, compat: { worker: { code }, wasm: compatWasm } };

@@ -10,12 +10,13 @@ const { signal } = new AbortController();
 const stops: (() => void)[] = [];
 afterEach(() => stops.splice(0).forEach((stop) => stop()));
 
-/** Answers every request alike, and counts them. */
-async function serve(status: number, body: string) {
+/** Answers every request alike but those for the list of the server's build, and counts them. */
+async function serve(status: number, body: string, list?: string) {
   const asked: string[] = [];
   const server = createServer(({ url }, answer) => {
     asked.push(url ?? '');
-    answer.writeHead(status).end(body);
+    if (list !== undefined && url === '/localtext-sw-files.js') answer.end(list);
+    else answer.writeHead(status).end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   stops.push(() => server.close());
@@ -45,6 +46,11 @@ test.each([
       new RegExp(`memory64.*wllama-compat\\.js ${why}\\. Put the files of the wasm folder back`),
     ),
   });
+});
+
+test('a compatibility build of an earlier build of the site asks for a reload', async () => {
+  const { wasm } = await serve(404, 'not found', "self.list=['localtext/wasm/wllama-compat-2.js']");
+  await expect(chooseBuild({ wasm, signal }, false)).rejects.toMatchObject({ code: 'build_replaced' });
 });
 
 test('a number of processors that hides the true one is counted low', () => {
