@@ -1,13 +1,10 @@
 /// In the place of localtext's service worker, on a site that no longer has it there: deletes what it stored, and itself.
 import { nameIn, requestsRun, scopeOf } from '../src/protocol/locks.ts';
-import { delay, withTimeout } from '../src/util/async.ts';
+import { delay } from '../src/util/async.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 /** `all`: also weights, keys and conversations. Put before the script by `localtext init --remove`. */
 declare const __LOCALTEXT_REMOVE__: 'caches' | 'all';
-
-/** A page that has not answered by then does not keep the rest waiting. */
-const RELOAD_MS = 5000;
 
 const { registration } = self;
 const scope = scopeOf(registration.scope);
@@ -40,7 +37,7 @@ async function remove(): Promise<void> {
     const pages = await self.clients.matchAll({ type: 'window' });
     await registration.unregister();
     // Only pages that the earlier worker controlled: one that registers this worker again is not reloaded.
-    await withTimeout(Promise.allSettled(pages.map((page) => page.navigate(page.url))), RELOAD_MS);
+    await Promise.allSettled(pages.map((page) => page.navigate(page.url)));
     // The earlier worker may have stored a file that it was fetching.
     await removeFiles();
   }

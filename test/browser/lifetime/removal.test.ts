@@ -6,7 +6,7 @@ import type { Tab } from './support/tab.ts';
 
 const lent = siteOfTabs({}, []);
 const left = ({ page }: Tab) => page.evaluate(leftInBrowser);
-/** As the browser does at a visit. */
+/** Has the browser look for a new version, as at a visit. */
 const look = ({ page }: Tab): Promise<void> =>
   page.evaluate(() => void navigator.serviceWorker.ready.then((worker) => worker.update()));
 
