@@ -12,6 +12,9 @@ const LEAST = -100;
 const MAX_TAIL = 8;
 const MAX_TAILS = 64;
 
+/** Steps to read where the labels of a question part, those nearest to their beginnings first. */
+const MAX_STEPS = 128;
+
 /** Texts whose tokens are kept. */
 const MAX_KNOWN = 4096;
 
@@ -66,31 +69,35 @@ export class LabelScorer {
     const reader = new Reader(complete);
     // llama.cpp generates no token that begins with a zero byte.
     const own = given.map((label) => label.replaceAll('\0', '\uFFFD'));
-    const texts = [...new Set(own)];
+    // Sorted, so that their order cannot matter where the steps end.
+    const texts = [...new Set(own)].toSorted();
     const tokens = await this.#tokensOf(reader, texts);
     const labels = texts.map((text, index) => ({ index, text, ids: tokens[index] ?? [] }));
     const logProbabilities = texts.map(() => 0);
     const add = (members: readonly Label[], score: number): void => {
       for (const { index } of members) logProbabilities[index] = (logProbabilities[index] ?? 0) + score;
     };
-    const nodes = nodesOf(labels, 0);
+    const nodes = nodesOf(labels, 0).toSorted((a, b) => a.at - b.at);
     const starts = await this.#tokensOf(reader, nodes.flatMap(startsOf));
     // A single label needs no step, but the prompt is to be counted.
     if (nodes.length === 0) await reader.divide([END]);
     const most = Math.min(MAX_TAIL, Math.floor(MAX_TAILS / texts.length));
     const end = this.#known.get(END)?.at(-1) ?? 0;
+    let left = MAX_STEPS;
     for (const node of nodes) {
       const { at, branches } = node;
       const beginnings = startsOf(node);
       const place = placeOf(node, beginnings, starts.splice(0, beginnings.length));
       const next = branches.map(([id]) => id ?? end);
-      const scores = await reader.read(place, next, node.labels);
+      left -= 1 + place.again.length;
+      // Labels that part later have equal shares.
+      const scores = left < 0 ? next.map(() => 0) : await reader.read(place, next, node.labels);
       const total = logSum(scores);
       for (const [branch, [id, members]] of branches.entries()) {
         add(members, (scores[branch] ?? LEAST) - total);
         const [alone, ...others] = members;
-        if (id === undefined || !alone || others.length > 0) continue;
-        const tail = alone.ids.slice(at + 1, at + 1 + most);
+        if (id === undefined || !alone || others.length > 0 || left < 0) continue;
+        const tail = alone.ids.slice(at + 1, at + 1 + Math.max(0, most - place.again.length));
         add(members, await reader.follow({ ...place, again: [...place.again, id] }, tail, alone));
       }
     }
@@ -196,7 +203,7 @@ function grammarOf({ after }: Place, texts: readonly string[], most = Infinity):
 const tokensOf = (chunks: readonly Chunk[]) =>
   chunks.flatMap((chunk) => chunk.choices?.[0]?.logprobs?.content ?? []);
 
-/** The nodes of a tree of labels; a node comes before its own. */
+/** The nodes of a tree of labels. */
 function nodesOf(labels: Label[], from: number): Node[] {
   const [first, ...others] = labels;
   if (!first || others.length === 0) return [];

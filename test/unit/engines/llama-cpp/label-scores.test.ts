@@ -193,6 +193,15 @@ test('tokens other than those of the label are an error', async () => {
   await expect(scoring).rejects.toThrow('other than the label');
 });
 
+test('labels that part after many steps have equal shares', async () => {
+  const { complete, reads } = server(anyLogprob);
+  const labels = Array.from({ length: 200 }, (_, index) => ` ${'no '.repeat(index)}b`);
+  const { logProbabilities } = await new LabelScorer().score(complete, labels);
+  expect(reads).toHaveLength(128);
+  for (const [index, score] of logProbabilities.slice(130, 198).entries())
+    expect(score - (logProbabilities[index + 131] ?? 0)).toBeCloseTo(Math.log(2), 6);
+});
+
 const STARTS = ['', ' ', 'a', ' the same', 'a'.repeat(40), ' 好好', '\n', '\u{1F468}\u200D', '\u0000'];
 const MARKS: readonly ((index: number) => string)[] = [
   (index) => `${index}`,
