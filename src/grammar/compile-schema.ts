@@ -4,6 +4,7 @@ import type { Schema, SchemaObject } from './alternatives.ts';
 import { JsonGrammar } from './json-grammar.ts';
 import { Languages, TooCostlyError } from './language.ts';
 import { type SchemaContext, SchemaForms } from './schema-forms.ts';
+import { withPointers } from './schema-references.ts';
 
 type JsonSchema = Extract<Constraint, { kind: 'json_schema' }>;
 
@@ -18,7 +19,8 @@ interface CompiledSchema {
  * is what would cost too much.
  * @throws ServiceError 400
  */
-export function compileSchema({ schema, parts = [WHOLE] }: JsonSchema): CompiledSchema {
+export function compileSchema({ schema: given, parts = [WHOLE] }: JsonSchema): CompiledSchema {
+  const schema = parts.reduce((root, { at }) => withPointersAt(root, at, ''), given);
   for (const looseness of LOOSENESS) {
     const context = new Context(schema, parts, looseness);
     const gbnf = attempt(schema, context);
@@ -27,6 +29,17 @@ export function compileSchema({ schema, parts = [WHOLE] }: JsonSchema): Compiled
   const { param } = parts.find((part) => part.strict) ?? parts[0] ?? WHOLE;
   const rule = 'cannot be enforced: no value fits it, or its grammar would be too large. Simplify the schema';
   throw invalidField(param, rule, 'invalid_json_schema');
+}
+
+function withPointersAt(
+  schema: SchemaObject,
+  [key, ...rest]: readonly string[],
+  pointer: string,
+): SchemaObject {
+  if (key === undefined) return withPointers(schema, pointer);
+  const inner = schema[key];
+  if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return schema;
+  return { ...schema, [key]: withPointersAt(inner as SchemaObject, rest, `${pointer}/${key}`) };
 }
 
 const WHOLE: SchemaPart = { at: [], param: 'response_format', strict: true };

@@ -1,6 +1,5 @@
-import { children, isObject, type Schema, SCHEMA_LISTS, SCHEMA_MAPS } from './schema-children.ts';
+import { children, isObject, type Schema, SCHEMA_LISTS, SCHEMA_MAPS } from '../../util/schema-children.ts';
 import { describe, shortened } from './schema-issues.ts';
-import { withPointers } from './schema-references.ts';
 import { invalidField, type ServiceError } from '../../errors/service-error.ts';
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
@@ -18,21 +17,16 @@ interface Node {
 /**
  * Refuses what is not a JSON Schema, and names the place. `strict` adds the rules of OpenAI's strict mode (every object
  * closed, all of its properties required) and refuses large schemas, which are loosened otherwise.
- * @returns the schema with references as pointers from its root
  * @throws ServiceError 400
  */
 export function checkJsonSchema(
-  given: Schema,
+  root: Schema,
   param: string,
   strict: boolean,
   budget: SchemaBudget = new SchemaBudget(),
-): Schema {
-  const root = withPointers(given);
-  checkAll(root, param, strict, budget);
-  return root;
-}
-
-function checkAll(root: Schema, param: string, strict: boolean, budget: SchemaBudget): void {
+): void {
+  // References by name are left to the compiler of grammars.
+  const hasNames = /"\$(?:id|anchor|dynamicAnchor)":/.test(JSON.stringify(root));
   const open: Node[] = [{ schema: root, at: param, depth: 0, via: null }];
   for (let node = open.pop(); node; node = open.pop()) {
     const { schema, at, depth } = node;
@@ -43,9 +37,10 @@ function checkAll(root: Schema, param: string, strict: boolean, budget: SchemaBu
     if (typeof schema === 'boolean') continue;
     if (!isObject(schema)) throw wrongValue(at, 'must be a schema (an object)', schema);
     if (!budget.takes(schema, at, strict)) return;
-    checkNode(schema, at, root, strict);
+    checkNode(schema, at, hasNames ? null : root, strict);
     addChildren(node, schema, open);
-    if (schema['$ref'] !== undefined) addTarget(node, target(String(schema['$ref']), root), open);
+    const found = schema['$ref'] === undefined ? undefined : target(String(schema['$ref']), root);
+    if (found !== undefined) addTarget(node, found, open);
   }
 }
 
@@ -61,7 +56,7 @@ function addTarget({ at, depth, via }: Node, schema: unknown, open: Node[]): voi
   open.push({ schema, at: `${at}.$ref`, depth: depth + 1, via: { target: schema, before: via } });
 }
 
-function checkNode(schema: Schema, at: string, root: Schema, strict: boolean): void {
+function checkNode(schema: Schema, at: string, root: Schema | null, strict: boolean): void {
   const { type, enum: values, required, properties, $ref } = schema;
   const unknown = (type === undefined ? [] : [type].flat()).find((name) => !TYPES.includes(name as string));
   if (unknown !== undefined) throw wrongValue(`${at}.type`, `must be one of ${TYPES.join(', ')}`, unknown);
@@ -86,8 +81,10 @@ function checkNode(schema: Schema, at: string, root: Schema, strict: boolean): v
   }
 }
 
-const isReference = (value: unknown, root: Schema): boolean =>
-  typeof value === 'string' && value.length <= MAX_REFERENCE && target(value, root) !== undefined;
+const isReference = (value: unknown, root: Schema | null): boolean =>
+  typeof value === 'string' &&
+  value.length <= MAX_REFERENCE &&
+  (root === null || target(value, root) !== undefined);
 
 function requireList(value: unknown, at: string): void {
   if (!Array.isArray(value) || value.length === 0)
@@ -142,26 +139,16 @@ const COUNTS = [
   ['minContains', 'maxContains'],
 ] as const;
 
-const isNumber = (value: unknown): boolean => typeof value === 'number';
-const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
-const isString = (value: unknown): boolean => typeof value === 'string';
-/** Draft 4 has a boolean, beside the bound. */
-const bound = { rule: 'must be a number', allows: (value: unknown) => isNumber(value) || isBoolean(value) };
-
-/** Keywords whose values have one form. A wrong one would be a keyword that is not enforced. */
-const VALUES: Record<string, { rule: string; allows(value: unknown): boolean }> = {
-  minimum: { rule: 'must be a number', allows: isNumber },
-  maximum: { rule: 'must be a number', allows: isNumber },
-  exclusiveMinimum: bound,
-  exclusiveMaximum: bound,
-  multipleOf: { rule: 'must be a number above 0', allows: (value) => isNumber(value) && Number(value) > 0 },
-  pattern: { rule: 'must be a string', allows: isString },
-  format: { rule: 'must be a string', allows: isString },
-  uniqueItems: { rule: 'must be a boolean', allows: isBoolean },
-  dependentRequired: {
-    rule: 'must be an object of arrays of property names',
-    allows: (value) => isObject(value) && Object.values(value).every(isStrings),
-  },
+/** Types of keywords' values. A wrong one would be a keyword that is not enforced. Draft 4 has booleans beside bounds. */
+const VALUES = {
+  minimum: 'number',
+  maximum: 'number',
+  exclusiveMinimum: 'number or boolean',
+  exclusiveMaximum: 'number or boolean',
+  multipleOf: 'number',
+  pattern: 'string',
+  format: 'string',
+  uniqueItems: 'boolean',
 };
 
 export class SchemaBudget {
@@ -186,9 +173,12 @@ export class SchemaBudget {
       checkCount(schema, high, at);
       checkOrder(schema, low, high, at);
     }
-    for (const [key, { rule, allows }] of Object.entries(VALUES))
-      if (schema[key] !== undefined && !allows(schema[key]))
-        throw wrongValue(`${at}.${key}`, rule, schema[key]);
+    for (const [key, types] of Object.entries(VALUES))
+      if (schema[key] !== undefined && !types.includes(typeof schema[key]))
+        throw wrongValue(`${at}.${key}`, `must be a ${types}`, schema[key]);
+    const { dependentRequired: lists } = schema;
+    if (lists !== undefined && !(isObject(lists) && Object.values(lists).every(isStrings)))
+      throw wrongValue(`${at}.dependentRequired`, 'must be an object of arrays of strings', lists);
     checkOrder(schema, 'minimum', 'maximum', at);
     return true;
   }

@@ -90,8 +90,8 @@ export function toJsonConstraint(format: JsonFormat, at = ''): Constraint | null
   const schema = format.schema ?? (isObject ? format.value : null);
   if (schema == null) return { kind: 'json_object' };
   const strict = !isObject && (format.strict ?? false);
-  const checked = checkJsonSchema(schema, at, strict);
-  return { kind: 'json_schema', schema: checked, parts: [{ at: [], param: at, strict }] };
+  checkJsonSchema(schema, at, strict);
+  return { kind: 'json_schema', schema, parts: [{ at: [], param: at, strict }] };
 }
 
 /** @throws ServiceError 400 */

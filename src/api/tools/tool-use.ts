@@ -76,14 +76,12 @@ export function toToolUse(request: ToolFields, warnings: string[]): ToolUse | nu
       throw requestError(400, message, 'invalid_value', `${at}.name`);
     }
     // Without a choice among functions, no grammar is made of their parameters.
-    const schema =
-      parameters == null || mode === 'none'
-        ? parameters
-        : checkJsonSchema(parameters, `${at}.parameters`, strict ?? false, budget);
+    if (parameters != null && mode !== 'none')
+      checkJsonSchema(parameters, `${at}.parameters`, strict ?? false, budget);
     known.set(name, {
       name,
       description: description ?? null,
-      parameters: schema == null ? NO_PARAMETERS : { type: 'object', ...schema },
+      parameters: parameters == null ? NO_PARAMETERS : { type: 'object', ...parameters },
       param: `${at}.parameters`,
       strict: strict ?? false,
     });
@@ -247,7 +245,7 @@ function rebase(value: unknown, root: string): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) =>
-      key === '$ref' && typeof inner === 'string' && inner.startsWith('#')
+      key === '$ref' && typeof inner === 'string' && /^#(?:\/|$)/.test(inner)
         ? [key, root + inner.slice(1)]
         : [key, rebase(inner, root)],
     ),

@@ -274,3 +274,23 @@ test('a strict part keeps its bounds beside one that is loosened', () => {
   const sampler = new GbnfSampler(gbnf);
   for (let i = 0; i < 20; i++) expect(sampler.draw(new Random(i))).toMatch(/^\[\s*"a+"/);
 });
+
+test('two parts may have the same anchor', () => {
+  const named = (value: string) => ({
+    properties: { a: { $ref: '#x' } },
+    required: ['a'],
+    $defs: { x: { $anchor: 'x', const: value } },
+  });
+  const { gbnf } = compileSchema({
+    kind: 'json_schema',
+    schema: {
+      type: 'array',
+      prefixItems: [{ $ref: '#/$defs/f' }, { $ref: '#/$defs/g' }],
+      items: false,
+      $defs: { f: named('of f'), g: named('of g') },
+    },
+    parts: ['f', 'g'].map((name) => ({ at: ['$defs', name], param: `tools.${name}`, strict: true })),
+  });
+  const text = new GbnfSampler(gbnf).draw(new Random(1));
+  expect(JSON.parse(text ?? '')).toEqual([{ a: 'of f' }, { a: 'of g' }]);
+});

@@ -1,4 +1,4 @@
-import { children, isObject, type Schema } from './schema-children.ts';
+import { children, isObject, type Schema } from '../util/schema-children.ts';
 
 const NAMES = ['$id', '$anchor', '$dynamicAnchor', '$recursiveAnchor'];
 /** References whose target may depend on the way to them. */
@@ -16,16 +16,18 @@ interface Place {
 /**
  * The schema with each reference to an `$anchor` or an `$id` as a pointer from the root, and without those names: two schemas
  * of a request may have the same. A reference that leads nowhere stays.
+ * @param at pointer to the schema from the root that pointers begin at; those of the schema begin there already
  */
-export function withPointers(root: Schema): Schema {
+export function withPointers(root: Schema, at = ''): Schema {
   const isPlain = ({ schema }: Place): boolean =>
     [...NAMES, ...DYNAMIC].every((name) => schema[name] === undefined);
   if (allPlaces(root).every(isPlain)) return root;
   const copy = structuredClone(root);
   const places = allPlaces(copy);
-  const pointers = pointersOf(places);
+  const pointers = pointersOf(places, at);
   for (const { schema, base } of places) {
-    if (schema['$ref'] !== undefined)
+    const isKept = at !== '' && /^#(?:\/|$)/.test(String(schema['$ref']));
+    if (schema['$ref'] !== undefined && !isKept)
       schema['$ref'] = pointerOf(schema['$ref'], base, pointers) ?? schema['$ref'];
     for (const name of DYNAMIC) {
       const pointer = pointerOf(schema[name], base, pointers);
@@ -62,13 +64,14 @@ function allPlaces(root: Schema): Place[] {
 }
 
 /** Pointers by the URIs that schemas are named by. */
-function pointersOf(places: readonly Place[]): Map<string, string> {
+function pointersOf(places: readonly Place[], at: string): Map<string, string> {
   const pointers = new Map<string, string>();
-  for (const { schema, pointer, base } of places) {
+  for (const { schema, pointer: below, base } of places) {
+    const pointer = at + below;
     const { $id, $anchor, $dynamicAnchor } = schema;
     // Draft 7 has anchors in `$id`.
     const isAnchor = typeof $id === 'string' && $id.startsWith('#');
-    if (pointer === '' || (typeof $id === 'string' && !isAnchor)) pointers.set(base, pointer);
+    if (below === '' || (typeof $id === 'string' && !isAnchor)) pointers.set(base, pointer);
     for (const name of [$anchor, $dynamicAnchor, isAnchor ? $id.slice(1) : undefined])
       if (typeof name === 'string') pointers.set(`${base}#${name}`, pointer);
   }
