@@ -10,17 +10,19 @@ const chunk = (name) =>
   join('dist/static/localtext', built.find((file) => file.startsWith(`${name}-`)) ?? name);
 const imported = closure('dist/static/localtext/localtext.js');
 const budgets = [
-  { what: 'page library, as imported', files: imported, kilobytes: 10 },
+  // It keeps the engine through scripts that steal its Web Locks.
+  { what: 'page library, as imported', files: imported, kilobytes: 10.5 },
   // A tab that also runs the engine fetches that, and Comlink, besides.
   {
     what: 'page library, with what start() fetches in every tab',
     files: [...new Set([...imported, ...closure(chunk('database'))])],
-    kilobytes: 12,
+    kilobytes: 13,
   },
-  // It answers seven endpoints, and remembers which pages isolation breaks. The browser fetches it after the page has loaded.
-  { what: 'service worker', files: ['dist/static/localtext-sw.js'], kilobytes: 55 },
+  // It answers seven endpoints, refuses fields of other servers by name, counts without storage, and remembers which pages
+  // isolation breaks. The browser fetches it after the page has loaded.
+  { what: 'service worker', files: ['dist/static/localtext-sw.js'], kilobytes: 56 },
   // For sites that name servers, whose answers it bounds and checks.
-  { what: 'service worker with servers', files: ['dist/static/localtext-sw-servers.js'], kilobytes: 64 },
+  { what: 'service worker with servers', files: ['dist/static/localtext-sw-servers.js'], kilobytes: 65 },
 ];
 
 const measured = budgets.map(({ what, files, kilobytes }) => ({
