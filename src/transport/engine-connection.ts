@@ -465,7 +465,7 @@ async function engineUnavailable(
     'engine_unavailable',
     leader
       ? `The tab that holds the Web Lock ${leaderLock(scope)}, to run the engine${url ? ` (${url})` : ''}, did not respond within ${seconds} s. Close the dialog that is open there, wait until its script is done, or close that tab, and try again.`
-      : `No tab of this site offered an engine within ${seconds} s. Open a tab of this site that calls start(), keep it open, and try again.`,
+      : `No tab of this site offered an engine within ${seconds} s. Open a tab of this site that calls start(), keep it open, and try again. If one is open, another script may be taking its Web Lock ${leaderLock(scope)}.`,
   );
 }
 

@@ -4,11 +4,11 @@ import { expect, inject, test } from 'vitest';
 import { delay } from '../../../src/util/async.ts';
 import { stopServiceWorker } from '../../support/service-worker-control.ts';
 import type { Run } from './site/run.ts';
-import { counting, siteOfTabs } from './support/site-of-tabs.ts';
+import { counting, siteOfTabs, storedResponse } from './support/site-of-tabs.ts';
 
 const lent = siteOfTabs({}, ['amber-phoenix-4']);
 
-const stored = { prompt: 'Count from one to ten in words.', max_tokens: 4 };
+const stored = storedResponse(4);
 const embedded = { input: ['The weather is lovely today.'] };
 
 /** The text of a stored response, or the status where there is none. */

@@ -1,7 +1,7 @@
 import type { Frame } from 'playwright';
 import { expect, test } from 'vitest';
 
-import { counting, siteOfTabs } from './support/site-of-tabs.ts';
+import { counting, siteOfTabs, storedResponse } from './support/site-of-tabs.ts';
 import { PAGE, type Tab } from './support/tab.ts';
 
 const lent = siteOfTabs();
@@ -42,7 +42,7 @@ const closeThief = ({ page }: Tab): Promise<void> =>
 const REQUESTS = [
   counting({ max_tokens: 8 }),
   counting({ max_tokens: 8, stream: false }),
-  { prompt: 'Count from one to ten in words.', max_tokens: 8 },
+  storedResponse(8),
   { input: ['The weather is lovely today.'] },
 ];
 

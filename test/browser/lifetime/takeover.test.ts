@@ -4,7 +4,7 @@ import { defaultCatalog } from '../../../src/catalog/default-catalog.ts';
 import { createDeferred } from '../../../src/util/async.ts';
 import { smallChat } from '../../support/small-chat.ts';
 import type { Body, Run } from './site/run.ts';
-import { counting, siteOfTabs } from './support/site-of-tabs.ts';
+import { counting, siteOfTabs, storedResponse } from './support/site-of-tabs.ts';
 
 const SERVICE_WORKER = '/localtext-sw.js';
 const lent = siteOfTabs({}, []);
@@ -12,13 +12,7 @@ const lent = siteOfTabs({}, []);
 const REQUESTS: Record<string, Body> = {
   streamed: counting({ max_tokens: 16 }),
   whole: counting({ max_tokens: 16, stream: false }),
-  stored: {
-    path: '/responses',
-    input: 'Count from one to ten in words.',
-    temperature: 0,
-    store: true,
-    max_output_tokens: 16,
-  },
+  stored: storedResponse(16),
   embeddings: { input: ['The weather is lovely today.', 'He drove to the stadium.'] },
 };
 

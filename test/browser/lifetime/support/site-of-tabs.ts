@@ -72,3 +72,12 @@ export const counting = (extra: Partial<Body> = {}): Body => ({
   max_tokens: 24,
   ...extra,
 });
+
+/** Asks for a response that is stored. */
+export const storedResponse = (tokens: number): Body => ({
+  path: '/responses',
+  input: 'Count from one to ten in words.',
+  temperature: 0,
+  store: true,
+  max_output_tokens: tokens,
+});
