@@ -6,7 +6,7 @@ import { firstLayers } from '../support/first-layers.ts';
 import { launch } from '../support/launch.ts';
 import { EXPECTED } from '../support/llama-calls/observe-calls.ts';
 
-const GGUF = 'models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q8_0.gguf';
+const GGUF = 'models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf';
 
 /** A page with llama.cpp alone, on a model of two layers. */
 async function open(): Promise<Page> {
@@ -27,7 +27,7 @@ test('llama.cpp’s server does what the scheduler relies on, and its fake in th
 
 test('saved prompt states take no more tokens than the context, and a schema is held to beside them', async () => {
   const page = await open();
-  const { dropped, json } = await page.evaluate(() => window.saveStates(12));
+  const { dropped, json } = await page.evaluate(() => window.saveStates(24));
   expect(dropped).toBeGreaterThan(0);
   expect(JSON.parse(json)).toEqual({ name: expect.stringMatching(/^[ab]$/) as string });
 });
