@@ -25,7 +25,7 @@ export const inputTooLong = (index: number, length: string, contextLength: numbe
  * @param shortest what the model was trained to be cut to
  * @throws ServiceError 400
  */
-export function vectorLength(asked: number | undefined, full: number, shortest = full): number {
+export function resolveDimensions(asked: number | undefined, full: number, shortest = full): number {
   if (asked === undefined) return full;
   if (asked >= shortest && asked <= full) return asked;
   const allowed =

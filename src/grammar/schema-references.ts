@@ -14,8 +14,8 @@ interface Place {
 }
 
 /**
- * The schema with each reference to an `$anchor` or an `$id` as a pointer from the root, and without those names: two schemas
- * of a request may have the same. A reference that leads nowhere stays.
+ * Rewrites each reference to an `$anchor` or an `$id` as a pointer from the root, and drops those names: two schemas of a
+ * request may have the same. A reference that leads nowhere stays.
  * @param at pointer to the schema from the root that pointers begin at; those of the schema begin there already
  */
 export function withPointers(root: Schema, at = ''): Schema {

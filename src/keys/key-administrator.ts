@@ -151,7 +151,7 @@ export class KeyAdministrator {
   }
 
   async #change(id: string, change: (record: KeyRecord) => KeyRecord): Promise<void> {
-    const changed = await updateKey(this.#scope, id, 'default', change);
+    const changed = await updateKey(this.#scope, id, change);
     if (!changed) throw new Error(`There is no key with the id ${id}. list() returns the existing keys.`);
   }
 }

@@ -143,10 +143,9 @@ const countKey = (scope: string, id: string, change: Change): Promise<KeyRecord 
 export function updateKey(
   scope: string,
   id: string,
-  durability: IDBTransactionDurability,
   change: (record: KeyRecord) => KeyRecord,
 ): Promise<KeyRecord | null> {
-  return withTransaction(scope, 'keys', durability, async (store) => {
+  return withTransaction(scope, 'keys', 'default', async (store) => {
     const record = await store.get(id);
     const changed = record ? change(record) : null;
     if (changed) await store.put(changed);

@@ -60,7 +60,7 @@ export function markPage(source: string | Uint8Array): string {
   return start ? html.replace(start, `${start}<meta name="${MARK}" content="${mark}">`) : html;
 }
 
-/** The mark of `markPage()`; else the names with a hash that the page loads. Its end, too, so that a page that was cut has not all. */
+/** The mark of `markPage()`; else the names with a hash that the page loads. The end tag is one more: a page that was cut lacks it. */
 function marksOf(html: string): string[] {
   const [, mark] = new RegExp(`<meta name="${MARK}" content="([\\w-]+)"`).exec(html) ?? [];
   const marks = mark === undefined ? namesIn(html) : [mark];

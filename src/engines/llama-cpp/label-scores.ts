@@ -77,17 +77,22 @@ export class LabelScorer {
     const add = (members: readonly Label[], score: number): void => {
       for (const { index } of members) logProbabilities[index] = (logProbabilities[index] ?? 0) + score;
     };
-    const nodes = nodesOf(labels, 0).toSorted((a, b) => a.at - b.at);
-    const starts = await this.#tokensOf(reader, nodes.flatMap(startsOf));
+    const nodes = nodesOf(labels, 0)
+      .toSorted((a, b) => a.at - b.at)
+      .map((node) => ({ ...node, starts: startsOf(node) }));
+    // One request for all of them.
+    const startTokens = await this.#tokensOf(
+      reader,
+      nodes.flatMap(({ starts }) => starts),
+    );
     // A single label needs no step, but the prompt is to be counted.
     if (nodes.length === 0) await reader.divide([END]);
     const most = Math.min(MAX_TAIL, Math.floor(MAX_TAILS / texts.length));
     const end = this.#known.get(END)?.at(-1) ?? 0;
     let left = MAX_STEPS;
     for (const node of nodes) {
-      const { at, branches } = node;
-      const beginnings = startsOf(node);
-      const place = placeOf(node, beginnings, starts.splice(0, beginnings.length));
+      const { at, branches, starts } = node;
+      const place = placeOf(node, starts, startTokens.splice(0, starts.length));
       const next = branches.map(([id]) => id ?? end);
       left -= 1 + place.again.length;
       // Labels that part later have equal shares.

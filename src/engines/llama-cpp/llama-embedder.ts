@@ -9,7 +9,7 @@ import {
   isVector,
   notAVector,
   refuseOversizedInput,
-  vectorLength,
+  resolveDimensions,
 } from '../embedding-rules.ts';
 import type { Engine } from '../engine.ts';
 import { outOfMemory } from '../out-of-memory.ts';
@@ -61,7 +61,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     const began = performance.now();
     onPrefill?.();
     const { contextLength, ...own } = this.#options;
-    const length = vectorLength(dimensions, own.dimensions, own.minDimensions);
+    const length = resolveDimensions(dimensions, own.dimensions, own.minDimensions);
     if ('tokens' in input)
       throw unsupported('input', 'must be text for this model: it cannot take token ids');
     for (const [index, text] of input.texts.entries()) refuseOversizedInput(text, index, contextLength);

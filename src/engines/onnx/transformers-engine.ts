@@ -9,7 +9,7 @@ import {
   isVector,
   notAVector,
   refuseOversizedInput,
-  vectorLength,
+  resolveDimensions,
 } from '../embedding-rules.ts';
 import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 
@@ -130,7 +130,7 @@ export class TransformersEngine implements Engine<'embedding'> {
     signal.throwIfAborted();
     const began = performance.now();
     onPrefill?.();
-    vectorLength(job.dimensions, this.#variant.dimensions);
+    resolveDimensions(job.dimensions, this.#variant.dimensions);
     const sequences = await this.#sequences(job, signal);
     const promptTokens = sequences.reduce((sum, { length }) => sum + length, 0);
     const vectors = await this.#enqueue(sequences, signal);
@@ -184,8 +184,8 @@ export class TransformersEngine implements Engine<'embedding'> {
   /** Every second batch begins with the request that is nearest to its end: a short one does not wait for all that are long. */
   #nextTurn(): Request | undefined {
     this.#prefersShort = !this.#prefersShort;
-    const lefts = this.#turns.map(({ left }) => left);
-    const at = this.#prefersShort ? lefts.indexOf(Math.min(...lefts)) : 0;
+    const remaining = this.#turns.map(({ left }) => left);
+    const at = this.#prefersShort ? remaining.indexOf(Math.min(...remaining)) : 0;
     return this.#turns.splice(Math.max(0, at), 1)[0];
   }
 
