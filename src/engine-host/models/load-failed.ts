@@ -28,10 +28,15 @@ export function requireWasm(variant: Variant): void {
   }
 }
 
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+/** Tells whether a script of the engine did not arrive. */
+export const lacksScript = (cause: unknown): boolean => NO_SCRIPT.test(messageOf(cause));
+
 /** Names the cause of a load that failed with anything but a ServiceError. */
 export function loadFailed(variant: Variant, cause: unknown): ServiceError {
-  const text = cause instanceof Error ? cause.message : String(cause);
-  if (NO_SCRIPT.test(text))
+  const text = messageOf(cause);
+  if (lacksScript(cause))
     return failed(
       variant,
       'a script of its engine could not be fetched. The site may have a new version: reload the page.',

@@ -15,15 +15,15 @@ import { serverError, ServiceError } from '../../errors/service-error.ts';
 import type { ModelStorage } from '../../model-files/model-storage.ts';
 import type { BackendBenchmark } from '../backend-benchmark.ts';
 import { checkFormat, findBrokenJson } from '../../model-files/formats/check-format.ts';
-import { requireWasm } from './load-failed.ts';
+import { lacksScript, requireWasm } from './load-failed.ts';
 import { loadProgress, onlyForward } from './load-progress.ts';
 import type { WeightSources } from '../../model-files/sources/weight-sources.ts';
 import type { StoredFile } from '../../model-files/stored-file.ts';
 import { FileReplaced } from '../../engines/engine-file.ts';
 import { engineFileName } from '../../engines/engine-file-name.ts';
 
-/** An engine has a script and a WASM file. */
-const MAX_REPLACED = 2;
+/** Loads that start again: an engine has a script and a WASM file. */
+const MAX_AGAIN = 2;
 
 export interface LoaderOptions {
   engines: Engines;
@@ -79,11 +79,12 @@ export class VariantLoader {
 
   async #load(variant: Variant, backend: Backend | null, options: LoadVariantOptions): Promise<Engine> {
     const onBackend = (backend && this.#on(variant, backend)) ?? variant;
-    for (let replaced = 0; ;) {
+    for (let again = 0; ;) {
       try {
         return await this.#loadIntact(onBackend, options);
       } catch (error) {
-        if (error instanceof FileReplaced && replaced++ < MAX_REPLACED) continue;
+        // A service worker that the browser stops fails the requests that it was answering.
+        if ((error instanceof FileReplaced || lacksScript(error)) && again++ < MAX_AGAIN) continue;
         const full = error instanceof ServiceError && error.code === 'storage_full';
         if (!full || options.signal.aborted) throw error;
         await this.#options.modelStorage.makeMoreRoom(variant.files);

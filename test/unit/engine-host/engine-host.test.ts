@@ -6,6 +6,7 @@ import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import type { JobEvent } from '../../../src/jobs/kinds.ts';
 import { EngineHost } from '../../../src/engine-host/engine-host.ts';
 import { serveJob } from '../../../src/engine-host/requests/serve-job.ts';
+import type { Engines } from '../../../src/engines/engine.ts';
 import { ENGINES } from '../../../src/engines/registry.ts';
 import { sha256 } from '../../../src/util/sha256.ts';
 import { FakeLocks } from '../../support/fake-locks.ts';
@@ -44,21 +45,25 @@ function fakePage(fatal: string[] = []) {
   return { begun, page: { decodeAudio: async () => ({ plays: [] }), builtIn: null, loads } };
 }
 
-test('an engine that is registered in one place is chosen, loaded from stored weights, and answers', async () => {
-  const { begun, page } = fakePage();
-  const site = await serveFile({ body: Buffer.from(text) });
-  const host = new EngineHost({
+async function startHost(site: { url: string }, page: ReturnType<typeof fakePage>['page'], own: Engines) {
+  return new EngineHost({
     version: 1,
     epoch: 'e',
     scope: '/',
-    catalog: parseCatalog(await catalogOf(), engines),
+    catalog: parseCatalog(await catalogOf(), own),
     modelsUrl: `${site.url}/models/`,
     wasmUrl: `${site.url}/wasm/`,
-    engines,
+    engines: own,
     added: [],
     page,
     pageFiles: null,
   });
+}
+
+test('an engine that is registered in one place is chosen, loaded from stored weights, and answers', async () => {
+  const { begun, page } = fakePage();
+  const site = await serveFile({ body: Buffer.from(text) });
+  const host = await startHost(site, page, engines);
   const events: JobEvent[] = [];
   const input = { messages: [] };
   const job = { kind: 'chat', model: 'parrot', input, sampling: { temperature: 1, topP: 1 } } as const;
@@ -91,4 +96,16 @@ test('the catalog checks the fields of a registered engine, and names it among t
   expect(() => parseCatalog(wrong, engines)).toThrow(/models\[0\]\.variants\[1\]\.shouts/);
   const ofTheOthers = await catalogOf();
   expect(() => parseCatalog(ofTheOthers)).toThrow(/must be one of the engines .*built-in and upstream/);
+});
+
+test('a script that did not arrive, as its service worker was stopped, is asked for again', async () => {
+  const site = await serveFile({ body: Buffer.from(text) });
+  const load = vi
+    .fn(toy.load)
+    .mockRejectedValueOnce(new TypeError('Failed to fetch dynamically imported module: x.js'));
+  const host = await startHost(site, fakePage().page, { ...engines, toy: { ...toy, load } });
+  await host.modelManager.ready('parrot', never);
+  expect(load).toHaveBeenCalledTimes(2);
+  expect(host.status().models[0]).toMatchObject({ state: 'ready' });
+  site.close();
 });
