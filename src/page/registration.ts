@@ -22,14 +22,18 @@ export async function register(options: StartOptions, onWaiting: () => void): Pr
   }
   const url = scriptUrl(serviceWorker.url, options);
   const { scope } = serviceWorker;
-  await refuseForeign(scope ?? new URL('./', url).href, url);
+  const known = await findRegistration(scope ?? new URL('./', url).href, url);
   try {
     const workbox = new Workbox(trustedScriptUrl(url), {
       updateViaCache: 'none',
       ...(scope !== undefined && { scope }),
     });
     workbox.addEventListener('waiting', onWaiting);
-    const registration = await workbox.register({ immediate: true });
+    const controls = known?.active?.scriptURL === url && known.active === navigator.serviceWorker.controller;
+    const registering = workbox.register({ immediate: true });
+    // A page that is controlled does not wait: a busy Chromium takes up to a minute to find that nothing has changed.
+    registering.catch((error: unknown) => controls && console.error('localtext:', error));
+    const registration = controls ? known : await registering;
     // Undefined only for a second call, in Workbox's development build.
     if (!registration) throw new Error('no registration');
     registration.addEventListener('updatefound', () => void warnOfForeign(registration, url));
@@ -47,15 +51,16 @@ function scriptUrl(path: string | undefined, { base = siteBase, isolation }: Sta
 }
 
 /**
- * Two scripts on one scope would replace each other at every visit.
+ * The scope's registration, if any. Two scripts on one scope would replace each other at every visit.
  * @throws LocaltextError `service_worker_foreign`
  */
-async function refuseForeign(scope: string, url: string): Promise<void> {
+async function findRegistration(scope: string, url: string): Promise<ServiceWorkerRegistration | undefined> {
   // Where the browser refuses to look, it refuses to register too, with a reason.
   const registration = await navigator.serviceWorker.getRegistration(scope).catch(() => undefined);
-  if (registration?.scope !== new URL(scope, document.baseURI).href) return;
+  if (registration?.scope !== new URL(scope, document.baseURI).href) return undefined;
   const script = foreignScript(registration, url);
   if (script !== null) throw (await import('./start-errors.ts')).foreignWorker(script, scope);
+  return registration;
 }
 
 /** The site may register its own later, after the page has loaded. */

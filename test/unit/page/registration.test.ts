@@ -83,6 +83,13 @@ test('the script is asked for past the browser cache, and with the scope that th
   ]);
 });
 
+test('a page that the script controls does not wait for the browser to look at it again', async () => {
+  const { registration } = container;
+  vi.spyOn(container, 'register').mockReturnValue(new Promise(() => undefined));
+  registration.active = container.controller = new FakeWorker();
+  expect(await register({ base: '/app/' }, () => {})).toMatchObject({ registration });
+});
+
 test.each(['own script', 'registration of the site'])(
   '%s: one call for a version that waits',
   async (whose) => {
