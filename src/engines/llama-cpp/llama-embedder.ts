@@ -3,7 +3,6 @@ import type { Wllama } from '@wllama/wllama';
 import { engineCrashed } from '../../errors/engine-errors.ts';
 import { requestError, ServiceError, unsupported } from '../../errors/service-error.ts';
 import type { EmbeddingEvent, EmbeddingJob } from '../../jobs/embedding.ts';
-import { Mutex } from '../../util/async.ts';
 import {
   inputTooLong,
   isVector,
@@ -13,6 +12,7 @@ import {
 } from '../embedding-rules.ts';
 import type { Engine } from '../engine.ts';
 import { outOfMemory } from '../out-of-memory.ts';
+import { Turns } from '../turns.ts';
 import type { Chunk } from './completion-format.ts';
 import { RequestRejectedError, type ServerCalls, ServerMemoryError } from './internals/server-calls.ts';
 
@@ -41,7 +41,8 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   readonly #wllama: Pick<Wllama, 'exit'>;
   readonly #calls: ServerCalls;
   readonly #options: EmbedderOptions;
-  readonly #turns = new Mutex();
+  readonly #turns = new Turns<{ left: number; begin: () => void }>();
+  #busy = false;
   #dead = false;
 
   constructor(wllama: Pick<Wllama, 'exit'>, calls: ServerCalls, options: EmbedderOptions) {
@@ -68,7 +69,9 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     const vectors: Vector[] = [];
     let promptTokens = 0;
     for (const [index, text] of input.texts.entries()) {
-      const { vector, tokens } = await this.#embed(text, index, signal);
+      const { vector, tokens } = await this.#inTurn(input.texts.length - index, () =>
+        this.#embed(text, index, signal),
+      );
       vectors.push(vector.length === length ? vector : normalized(vector.slice(0, length)));
       promptTokens += tokens;
     }
@@ -81,16 +84,29 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     await this.#wllama.exit();
   }
 
-  #embed(text: string, index: number, signal: AbortSignal): Promise<Embedded> {
-    return this.#turns.run(async () => {
-      signal.throwIfAborted();
-      if (this.#dead) throw engineCrashed(null);
-      try {
-        return await this.#compute(text);
-      } catch (error) {
-        throw this.#translate(error, index);
-      }
+  /** @param left texts of the request without a vector */
+  async #inTurn<T>(left: number, task: () => Promise<T>): Promise<T> {
+    await new Promise<void>((begin) => {
+      this.#turns.push({ left, begin });
+      if (!this.#busy) this.#next();
     });
+    return task().finally(() => this.#next());
+  }
+
+  #next(): void {
+    const turn = this.#turns.take();
+    this.#busy = turn !== undefined;
+    turn?.begin();
+  }
+
+  async #embed(text: string, index: number, signal: AbortSignal): Promise<Embedded> {
+    signal.throwIfAborted();
+    if (this.#dead) throw engineCrashed(null);
+    try {
+      return await this.#compute(text);
+    } catch (error) {
+      throw this.#translate(error, index);
+    }
   }
 
   async #compute(text: string): Promise<Embedded> {

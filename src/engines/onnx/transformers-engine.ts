@@ -11,6 +11,7 @@ import {
   refuseOversizedInput,
   resolveDimensions,
 } from '../embedding-rules.ts';
+import { Turns } from '../turns.ts';
 import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 
 /**
@@ -106,9 +107,8 @@ export class TransformersEngine implements Engine<'embedding'> {
   readonly #variant: EmbeddingFacts;
   readonly #limits: BatchLimits;
   readonly #waiting: Item[] = [];
-  /** Requests with texts waiting, the next one's turn first. */
-  readonly #turns: Request[] = [];
-  #prefersShort = false;
+  /** Requests with texts waiting. */
+  readonly #turns = new Turns<Request>();
   #running: Promise<void> | null = null;
   /** The batch under way. */
   #batch: readonly Item[] = [];
@@ -181,16 +181,8 @@ export class TransformersEngine implements Engine<'embedding'> {
     for (let batch = this.#nextBatch(); batch; batch = this.#nextBatch()) await this.#runBatch(batch);
   }
 
-  /** Every second batch begins with the request that is nearest to its end: a short one does not wait for all that are long. */
-  #nextTurn(): Request | undefined {
-    this.#prefersShort = !this.#prefersShort;
-    const remaining = this.#turns.map(({ left }) => left);
-    const at = this.#prefersShort ? remaining.indexOf(Math.min(...remaining)) : 0;
-    return this.#turns.splice(Math.max(0, at), 1)[0];
-  }
-
   #nextBatch(): Item[] | null {
-    for (let turn = this.#nextTurn(); turn; turn = this.#nextTurn()) {
+    for (let turn = this.#turns.take(); turn; turn = this.#turns.take()) {
       const seed = this.#waiting.find(({ request }) => request === turn);
       if (!seed) continue;
       const batch = takeBatch(this.#waiting, seed, this.#limits);

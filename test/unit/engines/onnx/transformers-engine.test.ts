@@ -105,21 +105,6 @@ test('runs one batch at a time; vectors come in order, and an end waits for the 
   await long;
 });
 
-test('a short request waits for few of the long ones before it, and these all end', async () => {
-  const embedder = new FakeEmbedder();
-  const engine = new TransformersEngine(
-    embedder,
-    { contextLength: 40, dimensions: 2, maxBatchSize: 1 },
-    'fake',
-  );
-  const long = Array.from({ length: 50 }, () => lastOf(engine.run(job('a', 'b', 'c'), never)));
-  await vi.waitFor(() => expect(embedder.batches.length).toBeGreaterThan(2));
-  const before = embedder.batches.length;
-  await lastOf(engine.run(job('d d'), never));
-  expect(embedder.batches.length - before).toBeLessThan(10);
-  await Promise.all(long);
-});
-
 test('answers requests that follow each other without a pause', async () => {
   const engine = make(new FakeEmbedder());
   for (let i = 0; i < 20; i++) await lastOf(engine.run(job('a'), never));
