@@ -221,10 +221,48 @@ test('an abort of a stream frees the engine', async () => {
   expect(seen.freedMs).toBeLessThan(10_000);
 });
 
+test('a short file is answered before long ones that nobody waits for', async () => {
+  const COUNT = 2;
+  const asker = await open();
+  await fetchClip('sentence.wav', asker.page);
+  const seen = await asker.page.evaluate(
+    async ([apiKey, count]) => {
+      const { clip } = window as unknown as { clip: File };
+      const bytes = new Uint8Array(await clip.arrayBuffer());
+      const [header, sound] = [bytes.slice(0, 44), bytes.slice(44)];
+      const repeats = 12;
+      const sizes = new DataView(header.buffer);
+      sizes.setUint32(4, 36 + repeats * sound.length, true);
+      sizes.setUint32(40, repeats * sound.length, true);
+      const jobs = async (): Promise<number> => {
+        const { models } = await (await window.localtext).status();
+        return models.reduce((sum, { running, queued }) => sum + running + queued, 0);
+      };
+      for (let index = 0; index < count; index++) {
+        const file = new File([header, ...Array<BlobPart>(repeats).fill(sound)], `${index}.wav`);
+        const abort = new AbortController();
+        const sent = window
+          .client(apiKey)
+          .audio.transcriptions.create({ file, model: 'coral-wren-4' }, { signal: abort.signal });
+        while ((await jobs()) <= index) await new Promise((resolve) => setTimeout(resolve, 20));
+        abort.abort();
+        await sent.catch(() => undefined);
+      }
+      const transcript = await window
+        .client(apiKey)
+        .audio.transcriptions.create({ file: clip, model: 'coral-wren-4' });
+      return { text: transcript.text, left: await jobs() };
+    },
+    [asker.key, COUNT] as const,
+  );
+  expect(seen).toEqual({ text: SENTENCE, left: COUNT });
+  await asker.page.close();
+});
+
 test.for([
   ['no file at all', 'not sound', {}, 'file', /`file` is damaged, or no sound/],
   ['an empty file', '', {}, 'file', /`file` is empty/],
-  ['a language that the model lacks', 'x', { language: 'de' }, 'language', /`language` de is not known/],
+  ['a language that the model lacks', 'x', { language: 'de' }, 'language', /`language` de is not supported/],
 ] as const)('400 for %s', async ([, content, fields, param, message]) => {
   const error = await page.evaluate(
     async ([apiKey, text, extra]) => {

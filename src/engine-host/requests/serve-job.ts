@@ -38,8 +38,12 @@ const SHORT_REPLY = 128;
 /** Questions and answers of a decision that is short enough. */
 const SHORT_DECISION = 32;
 
-/** Whether the job lets others go first. A decision loses only the question under way. */
+/** Bytes of sound that is short enough: 4 s as wav at 16 kHz, up to a minute compressed. */
+const SHORT_SOUND = 2 ** 17;
+
+/** Whether the job lets others go first. A decision loses only the question under way, a transcription nothing. */
 function givesWay(job: Job, origin: Origin | undefined): boolean {
+  if (job.kind === 'transcription') return origin?.background === true && job.file.size > SHORT_SOUND;
   if (job.kind === 'decision')
     return job.questions.reduce((sum, { options }) => sum + 1 + options.length, 0) > SHORT_DECISION;
   return job.kind === 'chat' && origin?.background === true && !((job.maxTokens ?? Infinity) <= SHORT_REPLY);
@@ -80,7 +84,13 @@ async function serveOnce<K extends Kind>(
 ): Promise<string[] | null> {
   const began = performance.now();
   const turn = new AbortController();
-  const pause = (): void => turn.abort(new JobPaused('The job gives way to others.'));
+  let mustPause = false;
+  const pause = (): void => {
+    mustPause = true;
+    // A window of sound that is not finished would be computed again.
+    if (job.kind !== 'transcription') stop();
+  };
+  const stop = (): void => turn.abort(new JobPaused('The job gives way to others.'));
   const claim = { client: origin?.client ?? '', pauses, ...(givesWay(job, origin) && { onPause: pause }) };
   const either = AbortSignal.any([signal, turn.signal]);
   const { loadedModel, engine, leave } = await enterQueue(modelManager, job, either, onStage, claim);
@@ -106,6 +116,7 @@ async function serveOnce<K extends Kind>(
       }
       // A reader without credit must not hold a slot that another is to have.
       await abortable(Promise.resolve(send(event)), either);
+      if (mustPause && event.type === 'delta') stop();
     }
     return null;
   } catch (error) {

@@ -6,9 +6,10 @@ import type { ChatEvent, ChatJob } from '../../../../src/jobs/chat.ts';
 import { ENGINES } from '../../../../src/engines/registry.ts';
 import { ModelManager } from '../../../../src/engine-host/models/model-manager.ts';
 import type { Plan } from '../../../../src/engine-host/models/variant-choice.ts';
-import { serveJob } from '../../../../src/engine-host/requests/serve-job.ts';
+import { JobPaused, serveJob } from '../../../../src/engine-host/requests/serve-job.ts';
+import type { TranscriptionEvent, TranscriptionJob } from '../../../../src/jobs/transcription.ts';
 import type { Engine } from '../../../../src/engines/engine.ts';
-import { createDeferred } from '../../../../src/util/async.ts';
+import { createDeferred, delay } from '../../../../src/util/async.ts';
 import { PICTURES } from '../../../support/vision/pictures.ts';
 
 const never = new AbortController().signal;
@@ -118,4 +119,85 @@ test('an image that is fetched slowly holds no slot', async () => {
   fetched.resolve();
   expect(await slow).toHaveLength(1);
   vi.unstubAllGlobals();
+});
+
+test('a long transcription that is not streamed gives way to a short one at the end of a window', async () => {
+  const WINDOWS = 5;
+  /** First window of each run of the engine. */
+  const runs: string[] = [];
+  const begun = createDeferred();
+  const engine: Engine<'transcription'> = {
+    kind: 'transcription',
+    fingerprint: 'fake',
+    slots: 1,
+    facts: {},
+    async *run({ file, progress }, signal): AsyncGenerator<TranscriptionEvent, void, undefined> {
+      const name = file.size > 1000 ? 'long' : 'short';
+      let position = progress?.position ?? 0;
+      runs.push(`${name} ${position}`);
+      begun.resolve();
+      yield { type: 'accepted', fingerprint: 'fake' };
+      while (position < (name === 'long' ? WINDOWS : 1)) {
+        await delay(5);
+        signal.throwIfAborted();
+        position++;
+        const state = { segments: [], position, language: 'en', previous: [] };
+        yield { type: 'delta', text: '', progress: state };
+        signal.throwIfAborted();
+      }
+      const usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+      const transcript = { language: 'en', seconds: position, segments: [] };
+      yield { type: 'done', transcript, usage, timings: { queueMs: 0, computeMs: 0 } };
+    },
+    unload: () => Promise.resolve(),
+  };
+  const variant: Variant = { ...common, engine: 'whisper', name: 'v' };
+  const models = new ModelManager({
+    engines: ENGINES,
+    catalog: { ownedBy: 'us', models: [{ id: 'm', kind: 'transcription', created: 0, variants: [variant] }] },
+    load: () => Promise.resolve(engine),
+    plan: () => Promise.resolve({ candidates: [variant], reasons: [] }),
+  });
+  /** Asks again where the job was paused, as its asker does. */
+  const transcribe = async (bytes: number, isStreamed: boolean): Promise<number> => {
+    let job: TranscriptionJob = {
+      kind: 'transcription',
+      model: 'm',
+      task: 'transcribe',
+      file: new Blob([new Uint8Array(bytes)]),
+      times: [],
+      stream: isStreamed,
+      others: [],
+    };
+    for (let pauses = 0; ; pauses++) {
+      const origin = { client: 'c', request: 'r', ...(!isStreamed && { background: true as const }) };
+      let seconds = 0;
+      try {
+        const request = { id: 'r', job, imageOrigins: [], origin, pauses };
+        await serveJob<'transcription'>(models, request, never, {
+          onStage: () => undefined,
+          send(event) {
+            if (event.type === 'delta' && event.progress) job = { ...job, progress: event.progress };
+            if (event.type === 'done' && 'seconds' in event.transcript) ({ seconds } = event.transcript);
+          },
+        });
+        return seconds;
+      } catch (error) {
+        if (!(error instanceof JobPaused)) throw error;
+      }
+    }
+  };
+  const long = [transcribe(1e6, false), transcribe(1e6, false)];
+  await begun.promise;
+  expect(await transcribe(100, false)).toBe(1);
+  expect(await transcribe(100, true)).toBe(1);
+  expect(await Promise.all(long)).toEqual([WINDOWS, WINDOWS]);
+  expect(runs.slice(0, 2)).toEqual(['long 0', 'short 0']);
+  // No window was computed twice.
+  const starts = runs.filter((run) => run !== 'long 0' && run.startsWith('long'));
+  expect(starts).toContain('long 1');
+
+  runs.length = 0;
+  await Promise.all([transcribe(1e6, true), transcribe(1e6, false), transcribe(100, false)]);
+  expect(runs).toEqual(['long 0', 'short 0', 'long 0']);
 });
