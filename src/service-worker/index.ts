@@ -25,14 +25,10 @@ const scope = scopeOf(self.registration.scope);
 const needEngine: NeedEngine = { type: 'localtext:need-engine', version: PROTOCOL_VERSION, scope };
 const engine: EngineConnection = {
   scope,
-  transport: linked({ offer: askWindows, urlOf: urlOfClient }, navigator.locks),
+  transport: linked({ offer: askWindows }, navigator.locks),
   locks: navigator.locks,
 };
 const v1 = browserV1(engine);
-
-async function urlOfClient(id: string): Promise<string | undefined> {
-  return (await self.clients.get(id))?.url;
-}
 
 /** Every window of the origin, also those that this service worker does not control: one of them leads. */
 async function askWindows(openPort: () => MessagePort): Promise<void> {

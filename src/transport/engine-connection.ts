@@ -40,8 +40,6 @@ export interface EngineTransport {
    * drop it. Called again, with a growing pause, until a worker has accepted one.
    */
   offer(openPort: () => MessagePort, again: boolean): Promise<void>;
-  /** The URL of the page that holds a lock, by the lock's client. */
-  urlOf?(clientId: string): Promise<string | undefined>;
   /** A worker has accepted; ports that are posted on `link` reach it without its page. */
   linkTo?(epoch: string, link: MessagePort): void;
 }
@@ -287,7 +285,7 @@ function findEngine(
     };
 
     const deadline = setTimeout(
-      () => void engineUnavailable(scope, transport, locks, deadlineMs).then(fail, fail),
+      () => void engineUnavailable(scope, locks, deadlineMs).then(fail, fail),
       deadlineMs,
     );
     if (signal.aborted) return onAbort();
@@ -453,18 +451,16 @@ function watchEngine(locks: LockManager, epoch: string, report: (end: EngineEnd)
 
 async function engineUnavailable(
   scope: string,
-  { urlOf }: EngineTransport,
   locks: LockManager,
   deadlineMs: number,
 ): Promise<ServiceError> {
   const { held = [] } = await locks.query().catch(() => ({ held: [] }));
-  const leader = held.find(({ name }) => name === leaderLock(scope));
-  const url = leader?.clientId && (await urlOf?.(leader.clientId).catch(() => undefined));
+  const leads = held.some(({ name }) => name === leaderLock(scope));
   const seconds = Math.round(deadlineMs / 1000);
   return serverError(
     'engine_unavailable',
-    leader
-      ? `The tab that holds the Web Lock ${leaderLock(scope)}, to run the engine${url ? ` (${url})` : ''}, did not respond within ${seconds} s. Close the dialog that is open there, wait until its script is done, or close that tab, and try again.`
+    leads
+      ? `The tab that holds the Web Lock ${leaderLock(scope)}, to run the engine, did not respond within ${seconds} s. Close the dialog that is open there, wait until its script is done, or close that tab, and try again.`
       : `No tab of this site offered an engine within ${seconds} s. Open a tab of this site that calls start(), keep it open, and try again. If one is open, another script may be taking its Web Lock ${leaderLock(scope)}.`,
   );
 }
