@@ -132,8 +132,8 @@ const matches = (file: string | null, model: HubModel): boolean =>
 /** A hub that has not answered by then counts as unreachable. */
 const PROBE_TIMEOUT_MS = 1500;
 const MANIFEST_TIMEOUT_MS = 3000;
-/** An answer about the hub holds for this long. */
-const PROBE_HOLDS_MS = 60_000;
+/** An answer about the hub, or that the site has no manifest, holds for this long. */
+const ANSWER_HOLDS_MS = 60_000;
 
 const listSchema = z.array(weightFile.extend({ url: z.url().exactOptional() }));
 
@@ -142,7 +142,7 @@ export class WeightSources {
   readonly #store: Promise<WeightStore>;
   readonly #modelsUrl: string;
   readonly #hub: string | null;
-  #manifest: Promise<Manifest | null> | null = null;
+  #manifest: { at: number; read: Promise<Manifest | null> } | null = null;
   #probe: { at: number; reachable: Promise<boolean> } | null = null;
 
   constructor(store: Promise<WeightStore>, modelsUrl: string, { hub = false }: SourceOptions = {}) {
@@ -241,7 +241,7 @@ export class WeightSources {
   }
 
   async #fromManifest(variant: Variant): Promise<WeightFile[] | null> {
-    const manifest = await (this.#manifest ??= this.#readManifest());
+    const manifest = await this.#siteManifest();
     const { hub } = variant;
     if (!manifest || !hub) return null;
     const inFolder = Object.keys(manifest.files).filter((path) => path.startsWith(`${hub.folder}/`));
@@ -255,6 +255,15 @@ export class WeightSources {
       files.push({ path, ...file });
     }
     return files;
+  }
+
+  /** Reads it once; one that was missing or late is asked for again after a while. */
+  async #siteManifest(): Promise<Manifest | null> {
+    const known = await this.#manifest?.read;
+    if (known) return known;
+    if (!this.#manifest || performance.now() - this.#manifest.at > ANSWER_HOLDS_MS)
+      this.#manifest = { at: performance.now(), read: this.#readManifest() };
+    return this.#manifest.read;
   }
 
   async #readManifest(): Promise<Manifest | null> {
@@ -286,7 +295,7 @@ export class WeightSources {
 
   #isHubReachable(hub: string): Promise<boolean> {
     const now = performance.now();
-    if (!this.#probe || now - this.#probe.at > PROBE_HOLDS_MS) {
+    if (!this.#probe || now - this.#probe.at > ANSWER_HOLDS_MS) {
       const answer = fetch(`${hub}/api/models?limit=1`, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
       this.#probe = { at: now, reachable: answer.then(({ ok }) => ok).catch(() => false) };
     }
