@@ -5,19 +5,22 @@ import LongestFirst from './test/support/longest-first.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** They start Python or other programs, or hash many megabytes. `npm run test:unit` leaves them out; `npm test` does not. */
-const SLOW = [
+/** Unit tests that start programs, hash many megabytes, measure processor time or replace modules: each file in a process of its own. */
+const ISOLATED = [
   'test/unit/scripts/{test,words}.test.ts',
-  'test/unit/node/cli/{cli,pull/pull,pull/pull.variant,pull/wheels}.test.ts',
+  'test/unit/node/cli/{cli,pull/pull,pull/pull.variant,pull/recommend,pull/wheels}.test.ts',
   'test/unit/model-files/{download/download,download/download.server-faults,model-storage.full,weight-store.faults}.test.ts',
+  'test/unit/engine-host/models/model-adder{,.remote}.test.ts',
   'test/unit/engines/llama-cpp/read-ahead-blob.test.ts',
+  'test/unit/page/election/election-member.test.ts',
+  'test/unit/api/body/request-body.test.ts',
+  'test/unit/playground/{markdown/markdown-bounds,chat/conversation-schema}.test.ts',
   'test/fuzz/hostile-{files,images,sounds,templates}.test.ts',
 ];
 
 /** The part of test/browser that a change must pass to be merged: what every site relies on. With `npm test`, it is to take 12 minutes at most. */
 const CORE = [
-  'test/browser/{chat,clients,conformance,control-plane,engine,errors,site,site-data}.test.ts',
-  'test/browser/{server-routes,upstream,weights,weights-storage}.test.ts',
+  'test/browser/{chat,clients,conformance,control-plane,engine,errors,server-routes,site,upstream,weights}.test.ts',
   'test/browser/lifetime/{engine,page-life,service-worker,tabs}.test.ts',
   'test/browser/playground/playground.test.ts',
 ];
@@ -70,8 +73,15 @@ export default defineConfig({
     projects: [
       // Of what is checked in: documents, the lockfile, lists of tests. `npm run check` runs them.
       project('repository', { include: ['test/repository/**/*.test.ts'] }),
-      project('unit', { include: ['test/unit/**/*.test.ts'], exclude: SLOW }),
-      project('unit-slow', { include: SLOW, testTimeout: 120_000, hookTimeout: 60_000 }),
+      // One process for many files loads the modules once: half of the processor time.
+      project('unit', {
+        include: ['test/unit/**/*.test.ts'],
+        exclude: ISOLATED,
+        isolate: false,
+        unstubGlobals: true,
+        restoreMocks: true,
+      }),
+      project('unit-isolated', { include: ISOLATED, testTimeout: 120_000, hookTimeout: 60_000 }),
       project('conformance', { include: ['test/conformance/**/*.test.ts'] }),
       project('smoke', { ...inBrowser, include: ['test/smoke/**/*.test.ts'] }),
       project('core', { ...inBrowser, include: CORE }),

@@ -25,7 +25,7 @@ const { status } = spawnSync(
   [
     'run',
     '--project',
-    'unit-slow',
+    'unit-isolated',
     '--project',
     'timed',
     '--project',

@@ -4,7 +4,7 @@ import { createVitest, parseCLI } from 'vitest/node';
 
 const MAX_FLAKY = 5;
 /** Projects without a browser. Their tests never run again. */
-const IN_NODE = new Set(['repository', 'unit', 'unit-slow', 'conformance']);
+const IN_NODE = new Set(['repository', 'unit', 'unit-isolated', 'conformance']);
 
 const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)]);
 const vitest = await createVitest('test', { ...options, watch: false, run: true });

@@ -1,60 +1,10 @@
 import { expect, inject, test } from 'vitest';
 
 import { REQUESTS } from '../../chaos/requests.ts';
-import { engineOf } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
 import { PAGE } from './support/tab.ts';
 
-// The first two tests run before any service worker.
 const lent = siteOfTabs({}, []);
-
-test('without a service worker, tabs share one engine too, and replies go on when its tab closes', async () => {
-  const [leader, asker] = [await lent.open({ start: 'fetch' }), await lent.open({ start: 'fetch' })];
-  expect(await asker.page.evaluate(() => navigator.serviceWorker.controller)).toBeNull();
-  const kinds = ['streamed, longer', 'two choices', 'embeddings'] as const;
-  const undisturbed = [];
-  for (const kind of kinds) undisturbed.push(await asker.run(REQUESTS[kind]));
-  expect(engineOf(leader.page)).toBeDefined();
-  expect(engineOf(asker.page)).toBeUndefined();
-
-  const names = [];
-  for (const kind of kinds) names.push(await asker.begin(REQUESTS[kind]));
-  await asker.deltas(names[0] ?? '', 3);
-  await leader.page.close();
-  for (const [index, name] of names.entries()) {
-    const { error, text, finish } = await asker.ended(name);
-    expect({ error, text, finish }).toEqual({
-      error: null,
-      text: undisturbed[index]?.text,
-      finish: undisturbed[index]?.finish,
-    });
-  }
-  const aborted = await asker.begin(counting({ max_tokens: 400 }));
-  await asker.deltas(aborted, 2);
-  await asker.abort(aborted);
-  expect((await asker.ended(aborted)).finish).toEqual({});
-  expect((await asker.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
-});
-
-test('without a service worker, the broker leads to whichever tab leads next, for a tab that never did', async () => {
-  const tabs = [];
-  for (let count = 0; count < 3; count++) tabs.push(await lent.open({ start: 'fetch' }));
-  const short = counting({ max_tokens: 2 });
-  for (const tab of tabs) expect((await tab.run(short)).finish).toEqual({ 0: 'length' });
-  for (const left of [2, 1]) {
-    const leading = tabs.findIndex(({ page }) => engineOf(page));
-    expect(leading).toBeGreaterThanOrEqual(0);
-    const [leader] = tabs.splice(leading, 1);
-    const runs = await Promise.all(tabs.map((tab) => tab.begin(short)));
-    await leader?.page.close();
-    for (const [index, tab] of tabs.entries()) {
-      expect((await tab.ended(runs[index] ?? '')).finish).toEqual({ 0: 'length' });
-      expect((await tab.run(short)).finish).toEqual({ 0: 'length' });
-    }
-    expect(tabs).toHaveLength(left);
-    expect(tabs.filter(({ page }) => engineOf(page))).toHaveLength(1);
-  }
-});
 
 test('the browser is asked to freeze the leader: replies are whole all the same', async () => {
   const [leader, asker] = [await lent.open(), await lent.open()];

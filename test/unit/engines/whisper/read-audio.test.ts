@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 import { openSound, type Sound } from '../../../../src/engines/whisper/read-audio.ts';
 
-/** Node has no WebCodecs, as workers of some browsers. */
-vi.stubGlobal('navigator', { userAgent: 'Node' });
+// Node has no WebCodecs, as workers of some browsers.
+beforeEach(() => void vi.stubGlobal('navigator', { userAgent: 'Node' }));
 
 const clip = async (name: string): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await readFile(join(import.meta.dirname, '../../../support/speech', name)));
