@@ -185,7 +185,14 @@ export class EngineHost implements Serving {
   async #load(variant: Variant, loading: LoadVariantOptions): Promise<Engine> {
     await this.#noteLoad(variant, hasWeights(variant));
     try {
-      return await this.#loader.load(variant, loading);
+      return await this.#loader.load(variant, {
+        ...loading,
+        onProgress: (phase, ...bytes) => {
+          // What ends a tab during a download is not the model's size.
+          void this.#noteLoad(variant, phase !== 'download' && hasWeights(variant));
+          loading.onProgress(phase, ...bytes);
+        },
+      });
     } catch (error) {
       await this.#noteLoad(variant, false);
       throw error;
