@@ -9,7 +9,14 @@ import { countChatTokens, createChatCompletion } from './chat/chat.ts';
 import { createCompletion } from './completions/completions.ts';
 import { createDecision } from './decisions/decisions.ts';
 import { createEmbeddings } from './embeddings/embeddings.ts';
-import { type Call, type ClientWatch, followSignal, requestIdOf, RequestTrace } from './http/call.ts';
+import {
+  type Call,
+  type ClientWatch,
+  followSignals,
+  ownSignal,
+  requestIdOf,
+  RequestTrace,
+} from './http/call.ts';
 import { enterInFlight } from './generation/admission.ts';
 import { addCommonHeaders, EVENT_STREAM } from './http/response.ts';
 import { listModels, retrieveModel } from './models/models.ts';
@@ -237,7 +244,7 @@ export function createService(dependencies: ServiceDependencies): Service {
       const route = findRoute(method, path);
       const admitted = await authenticate(request.headers.get('authorization'), keys, route.purpose);
       trace?.key(admitted.label);
-      const abort = followSignal(watch.gone);
+      const { abort } = followSignals([watch.gone]);
       const origin = (): Origin => originOf(request, id, client, call);
       const engine = engineFor(request.headers, admitted, withOrigin(dependencies.engine, origin));
       const own = { ...dependencies, models, engine };
@@ -274,8 +281,6 @@ export function createService(dependencies: ServiceDependencies): Service {
     }
   };
 }
-
-export const ownSignal = ({ signal }: Request): ClientWatch => ({ gone: signal, stop: () => undefined });
 
 const withoutBody = (method: string, response: Response): Response =>
   method === 'HEAD' ? new Response(null, response) : response;

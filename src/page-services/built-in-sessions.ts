@@ -32,17 +32,19 @@ export class BuiltInSessions implements BuiltInModel {
     const signal = AbortSignal.any([abort.signal, this.#stop.signal]);
     const send = (event: BuiltInEvent): void => port.postMessage(event);
     let session: LanguageModel | null = null;
+    const destroy = (): void => session?.destroy();
     try {
       const api = languageModel();
       if (!api) throw new DOMException('The Prompt API is gone.', 'NotSupportedError');
       session = await api.create({ ...(await sessionOptions(api, request)), signal });
-      signal.addEventListener('abort', () => session?.destroy());
+      signal.addEventListener('abort', destroy);
       signal.throwIfAborted();
       await answer(session, request, signal, send);
     } catch (error) {
       send(failure(error));
     } finally {
-      session?.destroy();
+      signal.removeEventListener('abort', destroy);
+      destroy();
     }
   }
 }

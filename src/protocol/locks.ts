@@ -34,19 +34,11 @@ export const weightLock = (sha256: string): string => `localtext:weights:${sha25
 export const inFlightLock = (keyId: string, requestId: string): string =>
   `localtext:in-flight:${keyId}:${requestId}`;
 
-/**
- * Resolves once the lock is held, to the function that releases it. The signal releases it too, and so does the end of
- * the holder's thread.
- * @throws the signal's reason when aborted before
- */
-export function holdLock(locks: LockManager, name: string, signal?: AbortSignal): Promise<() => void> {
+/** Resolves once the lock is held, to the function that releases it. The end of the holder's thread does so, too. */
+export function holdLock(locks: LockManager, name: string): Promise<() => void> {
   return new Promise((resolve, reject) => {
-    const held = () =>
-      new Promise<void>((release) => {
-        signal?.addEventListener('abort', () => release());
-        resolve(release);
-      });
-    locks.request(name, signal ? { signal } : {}, held).catch(reject);
+    const held = () => new Promise<void>((release) => resolve(release));
+    locks.request(name, {}, held).catch(reject);
   });
 }
 
@@ -58,9 +50,13 @@ export function holdLock(locks: LockManager, name: string, signal?: AbortSignal)
 export function keepLock(locks: LockManager, name: string, signal?: AbortSignal): Promise<() => void> {
   return new Promise((resolve, reject) => {
     const ended = createDeferred();
-    signal?.addEventListener('abort', ended.resolve, { once: true });
+    const release = (): void => {
+      signal?.removeEventListener('abort', release);
+      ended.resolve();
+    };
+    signal?.addEventListener('abort', release);
     const hold = (): Promise<void> => {
-      resolve(ended.resolve);
+      resolve(release);
       return ended.promise;
     };
     const request = (): void => {

@@ -11,7 +11,8 @@ import { requestLogChannel, type RequestLogEntry, type RequestLogMessage } from 
 import { showSpan, type Span } from '../util/user-timing.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { catalogDirectory } from '../api/models/models.ts';
-import { createService, ownSignal, type Service } from '../api/service.ts';
+import { ownSignal } from '../api/http/call.ts';
+import { createService, type Service } from '../api/service.ts';
 import { asServiceError } from '../errors/service-error.ts';
 import { readAddedModels, readCatalog } from '../database/database.ts';
 import { createResponseStore } from '../database/response-store.ts';

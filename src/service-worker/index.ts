@@ -61,10 +61,9 @@ export async function handleV1(target: Requested): Promise<Response> {
   const local = await handleLocalRoute(request, v1, engine);
   if (local) return local;
   if (!clientId) return v1.service(request);
-  const { gone, stop } = watchClient(self.clients, clientId);
   const id = request.headers.get(CALL_HEADER);
-  const signals = [request.signal, gone, ...(id === null ? [] : [abortOf(id).signal])];
-  const watch = { gone: AbortSignal.any(signals), stop };
+  const signals = [request.signal, ...(id === null ? [] : [abortOf(id).signal])];
+  const watch = watchClient(self.clients, clientId, signals);
   try {
     return await v1.service(request, { id: clientId, url: request.referrer }, watch);
   } finally {

@@ -1,4 +1,4 @@
-import type { ClientWatch } from '../api/http/call.ts';
+import { type ClientWatch, followSignals } from '../api/http/call.ts';
 
 const FIRST_POLL_MS = 250;
 const POLL_INTERVAL_MS = 1000;
@@ -12,9 +12,14 @@ interface ClientList {
  * Aborts when the page or worker that sent a request is gone. Before the headers are sent, browsers do not tell the
  * service worker; after them Chromium keeps the stream of a page open for seconds that is in the back/forward cache. A
  * client that is not listed at first is not watched: browsers differ in which workers they list.
+ * @param signals abort the watch's own, too
  */
-export function watchClient(clients: ClientList, id: string): ClientWatch {
-  const gone = new AbortController();
+export function watchClient(
+  clients: ClientList,
+  id: string,
+  signals: readonly AbortSignal[] = [],
+): ClientWatch {
+  const { abort: gone, stop: unfollow } = followSignals(signals);
   let seen = false;
   let stopped = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -37,6 +42,7 @@ export function watchClient(clients: ClientList, id: string): ClientWatch {
     stop() {
       stopped = true;
       clearTimeout(timer);
+      unfollow();
     },
   };
 }

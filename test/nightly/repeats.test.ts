@@ -1,4 +1,4 @@
-import type { BrowserContext, Page } from 'playwright';
+import type { BrowserContext, Page, Worker } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import { AlteredSite } from '../support/altered-site.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
   const { catalog, serve } = await smallChat();
   site = await AlteredSite.start(inject('siteUrl'));
   serve(site);
-  context = await launchWithWeights({ servedBy: site.url });
+  context = await launchWithWeights({ servedBy: site.url, extraArgs: ['--js-flags=--expose-gc'] });
   const options = encodeURIComponent(JSON.stringify({ catalog }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html#options=${options}`));
   await page.evaluate(async () => void (await (await window.localtext).ready('amber-phoenix-4')));
@@ -48,4 +48,75 @@ test('what is asked in turn, at temperature 0, is answered as before', async () 
   };
   await round();
   expect(await round()).toEqual(await round());
+});
+
+interface Counting {
+  gc(options: { type: 'major'; execution: 'async' }): Promise<void>;
+  AbortController: typeof AbortController;
+  made: WeakRef<AbortController>[];
+}
+
+/** Has the service worker note the abort controllers that it makes: each request has some, which hold the rest of it. */
+const noteControllers = (worker: Worker): Promise<void> =>
+  worker.evaluate(() => {
+    const scope = globalThis as unknown as Counting;
+    const made: WeakRef<AbortController>[] = [];
+    const Native = scope.AbortController;
+    scope.made = made;
+    scope.AbortController = class extends Native {
+      constructor() {
+        super();
+        made.push(new WeakRef(this));
+      }
+    };
+  });
+
+/** Those that are not collected, of how many. */
+async function countControllers(worker: Worker): Promise<{ made: number; left: number }> {
+  await worker.evaluate(() => (globalThis as unknown as Counting).gc({ type: 'major', execution: 'async' }));
+  return worker.evaluate(() => {
+    const { made } = globalThis as unknown as Counting;
+    return { made: made.length, left: made.filter((reference) => reference.deref()).length };
+  });
+}
+
+/** Sends chats one after the other, and aborts each: streamed after its first bytes, by a `fetch` before its headers. */
+const abortChats = (count: number): Promise<void> =>
+  page.evaluate(
+    async ([apiKey, chats]) => {
+      const localtext = await window.localtext;
+      for (let index = 0; index < chats; index++) {
+        const stream = index % 2 === 0;
+        const abort = new AbortController();
+        const send = index % 4 < 2 ? fetch : localtext.fetch;
+        const sent = send('/v1/chat/completions', {
+          method: 'POST',
+          headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+          body: JSON.stringify({
+            model: 'amber-phoenix-4',
+            messages: [{ role: 'user', content: `Say ${index}.` }],
+            max_tokens: 8,
+            logit_bias: { 2: -100 },
+            stream,
+          }),
+          signal: abort.signal,
+        });
+        if (stream) await (await sent).body?.getReader().read();
+        else await new Promise((resolve) => setTimeout(resolve, index % 16));
+        abort.abort();
+        await sent.catch(() => undefined);
+      }
+    },
+    [key, count] as const,
+  );
+
+test('nothing of a request that was aborted is left in the service worker', async () => {
+  await ask('Say hello.');
+  const worker = context.serviceWorkers()[0];
+  if (!worker) throw new Error('the browser has no service worker');
+  await noteControllers(worker);
+  await abortChats(100);
+  const counts = (): Promise<{ made: number; left: number }> => countControllers(worker);
+  await expect.poll(async () => (await counts()).left, { timeout: 30_000 }).toBeLessThan(10);
+  expect((await counts()).made).toBeGreaterThan(100);
 });

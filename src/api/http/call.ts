@@ -44,12 +44,31 @@ export function requestIdOf(request: Request, id: string): string {
   return header !== null && REQUEST_ID.test(header) ? header : id;
 }
 
+/**
+ * Aborts with the first of the signals, until it is stopped. Chromium keeps what `AbortSignal.any` returns, and all that
+ * its listeners hold, while one of the signals may still abort.
+ */
+export function followSignals(
+  signals: readonly AbortSignal[],
+  abort = new AbortController(),
+): { abort: AbortController; stop(): void } {
+  const onAbort = ({ target }: { target: unknown }): void => abort.abort((target as AbortSignal).reason);
+  for (const signal of signals) {
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort({ target: signal });
+  }
+  return {
+    abort,
+    stop() {
+      for (const signal of signals) signal.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
 /** A page that calls the service itself can abort before the headers; a service worker never sees that. */
-export function followSignal(signal: AbortSignal): AbortController {
-  const abort = new AbortController();
-  if (signal.aborted) abort.abort(signal.reason);
-  else signal.addEventListener('abort', () => abort.abort(signal.reason), { once: true });
-  return abort;
+export function ownSignal({ signal }: Request): ClientWatch {
+  const { abort, stop } = followSignals([signal]);
+  return { gone: abort.signal, stop };
 }
 
 type Publish = (entry: RequestLogEntry) => void;

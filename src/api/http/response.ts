@@ -4,7 +4,7 @@ import type { Timings } from '../../jobs/chat.ts';
 import { createDeferred, withTimeout } from '../../util/async.ts';
 import type { LimitState } from '../service-dependencies.ts';
 import { serverError } from '../../errors/service-error.ts';
-import type { Call } from './call.ts';
+import { type Call, followSignals } from './call.ts';
 
 /** Events that may lie unread before the engine waits for the reader. */
 const HIGH_WATER_MARK = 64;
@@ -245,8 +245,9 @@ export async function answerJson(
 }
 
 /** Breaks the body when the answer fails: its status has been sent. */
-function lateBody({ trace, abort }: Call, answer: Promise<string>): EventStream['body'] {
+function lateBody({ trace, abort, request }: Call, answer: Promise<string>): EventStream['body'] {
   const stream = new EventStream(() => abort.abort(new Error('the client has left')));
+  const { stop } = followSignals([request.signal], abort);
   const send = async (): Promise<void> => {
     try {
       const text = await answer;
@@ -257,6 +258,8 @@ function lateBody({ trace, abort }: Call, answer: Promise<string>): EventStream[
     } catch (error) {
       trace?.failed(error, stream.isClosed);
       stream.fail(error);
+    } finally {
+      stop();
     }
   };
   void send();

@@ -1,3 +1,5 @@
+import { getEventListeners } from 'node:events';
+
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ErrorCode } from '../../../src/errors/error-codes.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
@@ -41,12 +43,12 @@ async function begun(engine: FakeEngine, jobs: number): Promise<void> {
 }
 
 /** Sends a request; `response` is null until its headers are there. */
-async function ask(reply: FakeReply, path: string, json: Record<string, unknown>) {
+async function ask(reply: FakeReply, path: string, json: Record<string, unknown>, signal?: AbortSignal) {
   const engine = new FakeEngine(reply);
   engine.embedding = reply;
   const { fetch } = await fakeService({ engine });
   const seen: { response: Response | null } = { response: null };
-  void fetch(path, { json }).then((response) => (seen.response = response));
+  void fetch(path, { json, ...(signal && { signal }) }).then((response) => (seen.response = response));
   await begun(engine, 1);
   return { engine, seen };
 }
@@ -167,4 +169,31 @@ test.each([
   const { seen } = await ask({ refuse: error(500, code) }, ...chatRequest());
   await pass(100);
   expect(seen.response?.headers.get('x-should-retry')).toBe(retry);
+});
+
+test('an answer whose headers had to be sent is ended by an abort after them', async () => {
+  const abort = new AbortController();
+  const reply = { acceptAfterMs: 6 * MINUTE, waiting: 'prefill' } as const;
+  const { engine, seen } = await ask(reply, ...chatRequest(), abort.signal);
+  await pass(291_000);
+  expect([seen.response?.status, engine.running]).toEqual([200, 1]);
+  abort.abort();
+  await pass(100);
+  expect(engine.running).toBe(0);
+});
+
+test.each([
+  ...ENDPOINTS,
+  ...ENDPOINTS.slice(0, 3).map(([path, json]) => [path, { ...json, stream: true }] as const),
+  ['/v1/chat/completions', chat({ model: 'none' }).json],
+  ['/v1/models', null],
+] as const)('no listener is left on the signal of a request: %s, %j', async (path, json) => {
+  vi.useRealTimers();
+  const { service, key } = await fakeService();
+  const request = new Request(`https://site.example${path}`, {
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(json && { method: 'POST', body: JSON.stringify(json) }),
+  });
+  await (await service(request)).text();
+  expect(getEventListeners(request.signal, 'abort')).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, it } from 'vitest';
@@ -54,4 +55,13 @@ it('is let go of when its signal aborts, before or after it is held', async () =
   abort.abort(new Error('enough'));
   await expect(second).rejects.toThrow('enough');
   await whenReleased(manager, NAME);
+});
+
+it('leaves no listener on a signal that outlives it', async () => {
+  const { manager } = new FakeLocks();
+  const { signal } = new AbortController();
+  const release = await keepLock(manager, NAME, signal);
+  release();
+  await whenReleased(manager, NAME);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });

@@ -1,3 +1,5 @@
+import { getEventListeners } from 'node:events';
+
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { watchClient } from '../../../src/service-worker/watch-client.ts';
@@ -40,4 +42,19 @@ test('a client that is never listed, or no longer watched, is not taken for gone
   expect([never.gone.aborted, stopped.gone.aborted]).toEqual([false, false]);
   never.stop();
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('it aborts with any of its signals, and leaves no listener on them once it is stopped', async () => {
+  const aborts = [new AbortController(), new AbortController()];
+  const signals = aborts.map(({ signal }) => signal);
+  const first = watchClient(clients, 'worker', signals);
+  const second = watchClient(clients, 'worker', signals);
+  first.stop();
+  aborts[1]?.abort(new Error('enough'));
+  expect([first.gone.aborted, second.gone.reason]).toEqual([false, new Error('enough')]);
+  const late = watchClient(clients, 'worker', signals);
+  expect(late.gone.reason).toEqual(new Error('enough'));
+  late.stop();
+  second.stop();
+  expect(signals.map((signal) => getEventListeners(signal, 'abort'))).toEqual([[], []]);
 });
