@@ -208,6 +208,7 @@ const TOOLS = `## Tools
 Functions are called by the model, and run by the client. Tools of other types (\`custom\`, \`web_search\`, \`mcp\`) cannot run here. They are left out, and
 the response header \`localtext-warning\` names them; a request is refused if no function is left, or if \`tool_choice\` requires another tool.
 Legacy \`functions\`, \`function_call\` and messages of role \`function\` are translated: the answer has \`function_call\`, and one call at most.
+A history may have calls of functions only: one of another type is a 400.
 `;
 
 const COMPLETIONS = `## Completions
@@ -219,6 +220,7 @@ model splits it, which may differ from its tokenizer; token ids are scored as th
 takes no token ids.
 Log probabilities change no text. A token that holds part of a character is named by its bytes (\`bytes:\\xf0\\x9f\`; \`\\xf0\\x9f\` on the other endpoints,
 which have \`bytes\`), has the \`text_offset\` of that character, and comes with the token that completes it. \`top_logprobs\` includes the token itself.
+The token that ends a reply has an entry, too, with an empty text.
 `;
 
 const SCHEMAS = `## JSON schemas
@@ -264,12 +266,12 @@ A response with \`store\` (the default) is kept for 30 days for its key, and so 
 
 The next request may refer to it by \`previous_response_id\`, and to each of its items, of the answer or of the request, by
 \`{"type": "item_reference", "id": …}\`, where \`type\` may be absent. An unknown id is a 404.
+\`POST /v1/responses/{id}/cancel\` and \`POST /v1/responses/compact\` are a 404: no response runs in the background, and none is compacted.
 `;
 
 const SPEECH = `## POST /v1/audio/transcriptions, POST /v1/audio/translations
 
 Forms with a file of sound, for sites that add a speech model. Their fields are in [speech.md](speech.md#requests).
-\`chunking_strategy\` is accepted, and has no effect.
 `;
 
 function section({ path, enforced, passedOn, accepted, refused, unread }: Endpoint): string {

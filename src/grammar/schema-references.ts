@@ -16,7 +16,7 @@ interface Place {
 /**
  * Rewrites each reference to an `$anchor` or an `$id` as a pointer from the root, and drops those names: two schemas of a
  * request may have the same. A reference that leads nowhere stays.
- * @param at pointer to the schema from the root that pointers begin at; those of the schema begin there already
+ * @param at pointer to the schema from the root that pointers begin at; those outside an inner `$id` begin there already
  */
 export function withPointers(root: Schema, at = ''): Schema {
   const isPlain = ({ schema }: Place): boolean =>
@@ -25,9 +25,11 @@ export function withPointers(root: Schema, at = ''): Schema {
   const copy = structuredClone(root);
   const places = allPlaces(copy);
   const pointers = pointersOf(places, at);
-  for (const { schema, base } of places) {
-    const isKept = at !== '' && /^#(?:\/|$)/.test(String(schema['$ref']));
-    if (schema['$ref'] !== undefined && !isKept)
+  const isKept = ({ schema, base }: Place): boolean =>
+    at !== '' && base === places[0]?.base && /^#(?:\/|$)/.test(String(schema['$ref']));
+  for (const place of places) {
+    const { schema, base } = place;
+    if (schema['$ref'] !== undefined && !isKept(place))
       schema['$ref'] = pointerOf(schema['$ref'], base, pointers) ?? schema['$ref'];
     for (const name of DYNAMIC) {
       const pointer = pointerOf(schema[name], base, pointers);

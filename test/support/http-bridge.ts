@@ -6,14 +6,15 @@ import type { Page } from 'playwright';
 /** Hands requests of programs outside the browser to a page's /v1, and its whole answers back. */
 export async function bridge(page: Page): Promise<{ url: string; close(): void }> {
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
     const { method = 'GET', url = '/', headers } = request;
     const sent = ['authorization', 'content-type', 'accept'].flatMap((name) => {
       const value = headers[name];
       return typeof value === 'string' ? [[name, value] as [string, string]] : [];
     });
     try {
+      const chunks: Buffer[] = [];
+      // A client may leave meanwhile.
+      for await (const chunk of request) chunks.push(chunk as Buffer);
       const answer = await page.evaluate(
         async ([verb, path, pairs, base64]) => {
           const body = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));

@@ -239,15 +239,16 @@ const definition = (name: string): string => `arguments.${name}`;
 
 const reference = (name: string): string => `#/$defs/${definition(name)}`;
 
-/** References point from the root of a schema, which now lies deeper. */
-function rebase(value: unknown, root: string): unknown {
-  if (Array.isArray(value)) return value.map((item) => rebase(item, root));
+/** References point from the root of a schema, which now lies deeper. Those below an inner `$id` point from there. */
+function rebase(value: unknown, root: string, isInner = false): unknown {
+  if (Array.isArray(value)) return value.map((item) => rebase(item, root, true));
   if (typeof value !== 'object' || value === null) return value;
+  if (isInner && '$id' in value && typeof value.$id === 'string' && !value.$id.startsWith('#')) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) =>
       key === '$ref' && typeof inner === 'string' && /^#(?:\/|$)/.test(inner)
         ? [key, root + inner.slice(1)]
-        : [key, rebase(inner, root)],
+        : [key, rebase(inner, root, true)],
     ),
   );
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { checkJsonSchema } from '../../../src/api/body/json-schema.ts';
+import { callConstraint } from '../../../src/api/tools/tool-use.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import { compileSchema } from '../../../src/grammar/compile-schema.ts';
 import { Random } from '../../chaos/random.ts';
@@ -10,6 +11,7 @@ import { GbnfSampler } from '../../support/grammar/sample-gbnf.ts';
 import { validator } from '../../support/grammar/validate.ts';
 
 type Schema = Record<string, unknown>;
+type JsonConstraint = Parameters<typeof compileSchema>[0];
 
 const SEED = 20_261_125;
 const SCHEMAS = 100;
@@ -293,4 +295,66 @@ test('two parts may have the same anchor', () => {
   });
   const text = new GbnfSampler(gbnf).draw(new Random(1));
   expect(JSON.parse(text ?? '')).toEqual([{ a: 'of f' }, { a: 'of g' }]);
+});
+
+/** Schemas within each other, each with an `$id`, and the only value that the outer one allows. */
+function schemasWithin([id, ...inner]: readonly string[], level = 0): { schema: Schema; value: unknown } {
+  const [innerId] = inner;
+  const below = innerId === undefined ? null : schemasWithin(inner, level + 1);
+  const properties = {
+    own: { $ref: '#/$defs/own' },
+    ...(below && {
+      inner: { $ref: innerId },
+      named: { $ref: `${innerId}#/$defs/own` },
+      across: { $ref: '#/$defs/inner/$defs/own' },
+    }),
+  };
+  const ofInner = `of level ${level + 1}`;
+  return {
+    schema: {
+      ...(id && { $id: id }),
+      type: 'object',
+      properties,
+      required: Object.keys(properties),
+      additionalProperties: false,
+      $defs: { own: { const: `of level ${level}` }, ...(below && { inner: below.schema }) },
+    },
+    value: {
+      own: `of level ${level}`,
+      ...(below && { inner: below.value, named: ofInner, across: ofInner }),
+    },
+  };
+}
+
+describe.each([
+  [['', 'a.json']],
+  [['https://example.com/a.json', 'b.json', '/c/d.json']],
+  [['urn:a:0', 'urn:a:1', 'urn:a:2']],
+])('pointers in schemas with the $ids %j begin at the nearest of them', (ids) => {
+  const { schema, value } = schemasWithin(ids);
+
+  test('of a reply', () => {
+    const texts = draws(schema, new Random(1), 1);
+    expect(texts.map((text) => JSON.parse(text) as unknown)).toEqual([value]);
+  });
+
+  test('of functions, beside the reply', () => {
+    const functions = ['f', 'g'].map((name) => ({
+      name,
+      description: null,
+      parameters: schema,
+      param: `tools.${name}`,
+      strict: true,
+    }));
+    const parts = [{ at: [], param: 'response_format', strict: true }];
+    const constraint = callConstraint(
+      { functions, mustCall: false, most: 1 },
+      { kind: 'json_schema', schema, parts },
+    );
+    const sampler = new GbnfSampler(compileSchema(constraint as JsonConstraint).gbnf);
+    const seen = Array.from({ length: 30 }, (_, seed) => sampler.draw(new Random(seed)) ?? '');
+    const values = new Set(seen.map((text) => JSON.stringify(JSON.parse(text))));
+    const calls = functions.map(({ name }) => [{ name, arguments: value }]);
+    expect([...values].toSorted()).toEqual([value, ...calls].map((each) => JSON.stringify(each)).toSorted());
+  });
 });

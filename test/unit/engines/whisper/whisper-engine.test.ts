@@ -38,6 +38,12 @@ test.for([
   });
 });
 
+test.each(['languages[]', 'keywords[]', 'chunking_strategy'])('%s is accepted', async (name) => {
+  const engine = new WhisperEngine(idle, silent, abilities, 'tiny');
+  const answer = engine.run({ ...job, others: [[name, 'x']] }, AbortSignal.abort());
+  await expect(answer.next()).rejects.toMatchObject({ name: 'AbortError' });
+});
+
 type Calls = ConstructorParameters<typeof WhisperEngine>[0];
 type Model = Parameters<Parameters<Calls['call']>[0]>[0];
 type Transcribe = Model['transcribe'];
