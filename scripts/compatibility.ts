@@ -208,7 +208,7 @@ const TOOLS = `## Tools
 Functions are called by the model, and run by the client. Tools of other types (\`custom\`, \`web_search\`, \`mcp\`) cannot run here. They are left out, and
 the response header \`localtext-warning\` names them; a request is refused if no function is left, or if \`tool_choice\` requires another tool.
 Legacy \`functions\`, \`function_call\` and messages of role \`function\` are translated: the answer has \`function_call\`, and one call at most.
-A history may have calls of functions only: one of another type is a 400.
+A history may have calls of functions only: one of another type is a 400. A function with empty \`properties\` takes no arguments.
 `;
 
 const COMPLETIONS = `## Completions

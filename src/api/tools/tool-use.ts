@@ -56,6 +56,18 @@ const MAX_NAMED_TYPES = 8;
 
 const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false };
 
+/** Keywords of a schema that names no arguments and says nothing of others, as clients write it. */
+const OF_NO_ARGUMENTS = new Set(['$schema', 'type', 'title', 'description', 'properties', 'required']);
+
+/** Arguments of any name are not allowed where `properties` is empty: small models would make some up. */
+function toParameters(schema: Schema | null | undefined): Schema {
+  if (schema == null) return NO_PARAMETERS;
+  const { properties, required = [] } = schema;
+  const isEmpty = JSON.stringify([properties, required]) === '[{},[]]';
+  const isClosed = isEmpty && Object.keys(schema).every((key) => OF_NO_ARGUMENTS.has(key));
+  return { type: 'object', ...schema, ...(isClosed && { additionalProperties: false }) };
+}
+
 /**
  * Reads the tools of a request; null: the prompt mentions none. Tools that are not functions are left out, with a
  * warning.
@@ -81,7 +93,7 @@ export function toToolUse(request: ToolFields, warnings: string[]): ToolUse | nu
     known.set(name, {
       name,
       description: description ?? null,
-      parameters: parameters == null ? NO_PARAMETERS : { type: 'object', ...parameters },
+      parameters: toParameters(parameters),
       param: `${at}.parameters`,
       strict: strict ?? false,
     });

@@ -169,6 +169,21 @@ describe('a choice of tools', () => {
   });
 });
 
+test.each([
+  [undefined, false],
+  [{ type: 'object', properties: {} }, false],
+  [{ title: 'now', properties: {}, required: [] }, false],
+  [{ type: 'object' }, undefined],
+  [{ type: 'object', properties: {}, required: ['city'] }, undefined],
+  [{ type: 'object', properties: {}, minProperties: 1 }, undefined],
+  [{ type: 'object', properties: {}, additionalProperties: true }, true],
+])('arguments of %j: of other names %j', async (parameters, additionalProperties) => {
+  const engine = new FakeEngine();
+  await ask(engine, { tools: [tool('now', parameters)], tool_choice: 'required' });
+  const { $defs } = schemaOf(engine) as { $defs: Record<string, Record<string, unknown>> };
+  expect($defs['arguments.now']?.['additionalProperties']).toBe(additionalProperties);
+});
+
 test('parameters that an engine cannot enforce are a fault of the tools', async () => {
   const refuse = new ServiceError({
     status: 400,
