@@ -12,6 +12,8 @@ export interface Claim {
   client: string;
   /** Present: the job gives way to others. Called while the job has a slot that another is to have. */
   onPause?: () => void;
+  /** The job gives way only where one that does not is waiting. */
+  isShort?: boolean;
   /** How often the job has given way: each time it keeps its slot for longer. */
   pauses?: number;
 }
@@ -35,12 +37,18 @@ interface Waiter {
   onAbort(): void;
 }
 
-const inTurn = (a: Waiter, b: Waiter): number =>
-  Number(Boolean(a.claim.onPause)) - Number(Boolean(b.claim.onPause)) || a.turn - b.turn;
+const FIRST = 0;
+const SHORT = 1;
+const LONG = 2;
+
+const rankOf = ({ claim: { onPause, isShort } }: Pick<Waiter, 'claim'>): number =>
+  onPause ? (isShort ? SHORT : LONG) : FIRST;
+
+const inTurn = (a: Waiter, b: Waiter): number => rankOf(a) - rankOf(b) || a.turn - b.turn;
 
 /**
  * The queue of one engine, with as many jobs at once as the engine has slots. Clients take turns; a client's own jobs are
- * served as they come. Jobs that give way wait for all others, and beside others one of them runs at most.
+ * served as they come. Jobs that give way wait for all others, and beside others one that is not short runs at most.
  */
 export class SlotQueue {
   readonly #limit: number;
@@ -132,22 +140,25 @@ export class SlotQueue {
   #next(): Waiter | undefined {
     const [first] = this.#waiting;
     if (!first || this.busy) return undefined;
-    const others = [...this.#runners].some(({ claim }) => !claim.onPause);
-    const mustWait = first.claim.onPause && others && this.#yielding.length > 0;
+    const runners = [...this.#runners];
+    const others = runners.some((runner) => rankOf(runner) < LONG);
+    const mustWait = rankOf(first) === LONG && others && runners.some((runner) => rankOf(runner) === LONG);
     return mustWait && this.#slots < Infinity ? undefined : first;
   }
 
-  /** Running jobs that give way, the one that began first at the end. */
-  get #yielding(): Runner[] {
-    return [...this.#runners].filter(({ claim }) => claim.onPause).toReversed();
-  }
-
-  /** Jobs to pause: beside others all that give way but one, and that one too where it has the last slot. */
+  /** Jobs to pause, the latest first. */
   get #excess(): Runner[] {
     if (this.#slots === Infinity) return [];
-    const isWaiting = this.#waiting.some(({ claim }) => !claim.onPause);
-    if (!isWaiting && ![...this.#runners].some(({ claim }) => !claim.onPause)) return [];
-    return isWaiting && this.#yielding.length <= 1 ? this.#yielding : this.#yielding.slice(0, -1);
+    const runners = [...this.#runners].toReversed();
+    const long = runners.filter((runner) => rankOf(runner) === LONG);
+    const isWaiting = this.#waiting.some((waiter) => rankOf(waiter) < LONG);
+    if (long.length > 0) {
+      const others = isWaiting || runners.length > long.length;
+      // Beside others one may stay, unless it has the last slot.
+      return others ? (isWaiting && long.length === 1 ? long : long.slice(0, -1)) : [];
+    }
+    const first = this.#waiting.filter((waiter) => rankOf(waiter) === FIRST);
+    return runners.filter((runner) => rankOf(runner) === SHORT).slice(0, first.length);
   }
 
   #makeWay(): void {

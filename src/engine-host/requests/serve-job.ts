@@ -32,7 +32,9 @@ export interface Reader<K extends Kind> {
 /** Thrown where a job gives way to others: its asker asks again. */
 export class JobPaused extends Error {}
 
-/** Tokens of a reply that is short enough to run to its end. */
+/** Tokens of a reply that runs to its end. */
+const MIN_PAUSED_REPLY = 32;
+/** Tokens of a reply that gives way only where such a one, or a streamed one, is waiting. */
 const SHORT_REPLY = 128;
 
 /** Questions and answers of a decision that is short enough. */
@@ -46,8 +48,10 @@ function givesWay(job: Job, origin: Origin | undefined): boolean {
   if (job.kind === 'transcription') return origin?.background === true && job.file.size > SHORT_SOUND;
   if (job.kind === 'decision')
     return job.questions.reduce((sum, { options }) => sum + 1 + options.length, 0) > SHORT_DECISION;
-  return job.kind === 'chat' && origin?.background === true && !((job.maxTokens ?? Infinity) <= SHORT_REPLY);
+  return job.kind === 'chat' && origin?.background === true && maxTokens(job) > MIN_PAUSED_REPLY;
 }
+
+const maxTokens = (job: Job): number => (job.kind === 'chat' ? job.maxTokens : undefined) ?? Infinity;
 
 export interface JobRequest<K extends Kind> {
   id: string;
@@ -91,7 +95,11 @@ async function serveOnce<K extends Kind>(
     if (job.kind !== 'transcription') stop();
   };
   const stop = (): void => turn.abort(new JobPaused('The job gives way to others.'));
-  const claim = { client: origin?.client ?? '', pauses, ...(givesWay(job, origin) && { onPause: pause }) };
+  const claim: Claim = {
+    client: origin?.client ?? '',
+    pauses,
+    ...(givesWay(job, origin) && { onPause: pause, isShort: maxTokens(job) <= SHORT_REPLY }),
+  };
   const either = AbortSignal.any([signal, turn.signal]);
   const { loadedModel, engine, leave } = await enterQueue(modelManager, job, either, onStage, claim);
   try {

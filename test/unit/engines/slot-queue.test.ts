@@ -42,12 +42,16 @@ function entering(queue: SlotQueue) {
   const order: string[] = [];
   const leaves = new Map<string, () => void>();
   const paused: string[] = [];
-  const enter = async (name: string, client: string, { yields = false, pauses = 0 } = {}): Promise<void> => {
+  const enter = async (
+    name: string,
+    client: string,
+    { yields = false, pauses = 0, isShort = false } = {},
+  ): Promise<void> => {
     const onPause = (): void => {
       paused.push(name);
       leaves.get(name)?.();
     };
-    leaves.set(name, await queue.enter(signal, { client, pauses, ...(yields && { onPause }) }));
+    leaves.set(name, await queue.enter(signal, { client, pauses, isShort, ...(yields && { onPause }) }));
     order.push(name);
   };
   return { order, leaves, paused, enter };
@@ -88,6 +92,25 @@ test('jobs that give way leave their slots to others, but for one', async () => 
   expect([queue.running, queue.queued]).toEqual([2, 1]);
   leaves.get('short')?.();
   await vi.waitFor(() => expect(order.at(-1)).toBe('l5'));
+});
+
+test('short jobs that give way leave as many slots as others wait for, and run beside them', async () => {
+  const queue = new SlotQueue(3);
+  const { order, leaves, paused, enter } = entering(queue);
+  const short = { yields: true, isShort: true };
+  for (const name of ['s1', 's2', 's3']) await enter(name, 'a', short);
+  for (const name of ['s4', 's5']) void enter(name, 'a', short);
+  void enter('long', 'b', { yields: true });
+  expect(paused).toEqual([]);
+  // Before those of its own client, too.
+  await enter('first', 'a');
+  expect(paused).toEqual(['s3']);
+  expect([queue.running, queue.queued]).toEqual([3, 3]);
+  leaves.get('first')?.();
+  await vi.waitFor(() => expect(order.at(-1)).toBe('s4'));
+  for (const name of ['s1', 's2', 's4']) leaves.get(name)?.();
+  await vi.waitFor(() => expect(order).toEqual(['s1', 's2', 's3', 'first', 's4', 's5', 'long']));
+  expect(paused).toEqual(['s3']);
 });
 
 test('a job that has given way keeps its slot for longer the next time', async () => {

@@ -205,21 +205,32 @@ test('a crashed engine is dropped, and the next request gets a new one', async (
   await expect.poll(() => ended(second.messages)).toBe(true);
 });
 
-test('a long job that is not streamed gives way to another, and keeps what it has', async () => {
-  const { ask } = serve([new FakeEngine(CREDIT_WINDOW + 1)]);
-  const origin = { client: 'page', request: 'r1', background: true };
-  const long = ask({ type: 'job', job, origin });
-  await expect.poll(() => deltas(long.messages)).toBe(CREDIT_WINDOW);
-  const short = ask({
-    type: 'job',
-    id: 'r2',
-    job: { ...job, maxTokens: 5 },
-    origin: { ...origin, request: 'r2' },
-  });
-  await expect.poll(() => ended(short.messages)).toBe(true);
-  expect(long.messages.at(-1)).toEqual({ type: 'paused' });
-  expect(deltas(long.messages)).toBe(CREDIT_WINDOW);
-});
+test.each([
+  [undefined, 100],
+  [1500, 5],
+  [128, 32],
+])(
+  'a job of %s tokens that is not streamed gives way to one of %s, and keeps what it has',
+  async (most, next) => {
+    const { ask } = serve([new FakeEngine(CREDIT_WINDOW + 1)]);
+    const origin = { client: 'page', request: 'r1', background: true };
+    const long = ask({
+      type: 'job',
+      job: { ...job, ...(most !== undefined && { maxTokens: most }) },
+      origin,
+    });
+    await expect.poll(() => deltas(long.messages)).toBe(CREDIT_WINDOW);
+    const short = ask({
+      type: 'job',
+      id: 'r2',
+      job: { ...job, maxTokens: next },
+      origin: { ...origin, request: 'r2' },
+    });
+    await expect.poll(() => ended(short.messages)).toBe(true);
+    expect(long.messages.at(-1)).toEqual({ type: 'paused' });
+    expect(deltas(long.messages)).toBe(CREDIT_WINDOW);
+  },
+);
 
 /** Holds as many messages as it says. */
 class SmallEngine extends FakeEngine {
