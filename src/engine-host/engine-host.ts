@@ -183,17 +183,18 @@ export class EngineHost implements Serving {
   }
 
   async #load(variant: Variant, loading: LoadVariantOptions): Promise<Engine> {
-    await this.#noteLoad(variant, hasWeights(variant));
+    let ended = false;
     try {
       return await this.#loader.load(variant, {
         ...loading,
         onProgress: (phase, ...bytes) => {
           // What ends a tab during a download is not the model's size.
-          void this.#noteLoad(variant, phase !== 'download' && hasWeights(variant));
+          if (phase !== 'download' && !ended) void this.#noteLoad(variant, hasWeights(variant));
           loading.onProgress(phase, ...bytes);
         },
       });
     } catch (error) {
+      ended = true;
       await this.#noteLoad(variant, false);
       throw error;
     } finally {
