@@ -12,7 +12,7 @@ import {
 } from '../embedding-rules.ts';
 import type { Engine } from '../engine.ts';
 import { outOfMemory } from '../out-of-memory.ts';
-import { Turns } from '../turns.ts';
+import { type TakesTurns, Turns } from '../turns.ts';
 import type { Chunk } from './completion-format.ts';
 import { RequestRejectedError, type ServerCalls, ServerMemoryError } from './internals/server-calls.ts';
 
@@ -21,6 +21,10 @@ type Vector = Float32Array<ArrayBuffer>;
 interface Embedded {
   vector: Vector;
   tokens: number;
+}
+
+interface Turn extends TakesTurns {
+  begin?: () => void;
 }
 
 interface EmbedderOptions {
@@ -41,7 +45,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   readonly #wllama: Pick<Wllama, 'exit'>;
   readonly #calls: ServerCalls;
   readonly #options: EmbedderOptions;
-  readonly #turns = new Turns<{ left: number; begin: () => void }>();
+  readonly #turns = new Turns<Turn>();
   #busy = false;
   #dead = false;
 
@@ -68,10 +72,10 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     for (const [index, text] of input.texts.entries()) refuseOversizedInput(text, index, contextLength);
     const vectors: Vector[] = [];
     let promptTokens = 0;
+    const turn: Turn = { left: input.texts.length };
     for (const [index, text] of input.texts.entries()) {
-      const { vector, tokens } = await this.#inTurn(input.texts.length - index, () =>
-        this.#embed(text, index, signal),
-      );
+      const { vector, tokens } = await this.#inTurn(turn, () => this.#embed(text, index, signal));
+      turn.left--;
       vectors.push(vector.length === length ? vector : normalized(vector.slice(0, length)));
       promptTokens += tokens;
     }
@@ -84,10 +88,10 @@ export class LlamaEmbedder implements Engine<'embedding'> {
     await this.#wllama.exit();
   }
 
-  /** @param left texts of the request without a vector */
-  async #inTurn<T>(left: number, task: () => Promise<T>): Promise<T> {
+  async #inTurn<T>(turn: Turn, task: () => Promise<T>): Promise<T> {
     await new Promise<void>((begin) => {
-      this.#turns.push({ left, begin });
+      turn.begin = begin;
+      this.#turns.push(turn);
       if (!this.#busy) this.#next();
     });
     return task().finally(() => this.#next());
@@ -96,7 +100,7 @@ export class LlamaEmbedder implements Engine<'embedding'> {
   #next(): void {
     const turn = this.#turns.take();
     this.#busy = turn !== undefined;
-    turn?.begin();
+    turn?.begin?.();
   }
 
   async #embed(text: string, index: number, signal: AbortSignal): Promise<Embedded> {

@@ -11,7 +11,7 @@ import {
   refuseOversizedInput,
   resolveDimensions,
 } from '../embedding-rules.ts';
-import { Turns } from '../turns.ts';
+import { type TakesTurns, Turns } from '../turns.ts';
 import { yieldToEventLoop } from '../../util/yield-to-event-loop.ts';
 
 /**
@@ -85,9 +85,8 @@ interface Item {
   request: Request;
 }
 
-interface Request {
+interface Request extends TakesTurns {
   vectors: Vector[];
-  left: number;
   settled: boolean;
   resolve(): void;
   reject(error: unknown): void;
@@ -151,6 +150,8 @@ export class TransformersEngine implements Engine<'embedding'> {
         settled: false,
         resolve: () => {
           request.settled = true;
+          // Its last texts may have filled the batch of another's turn.
+          this.#turns.delete(request);
           signal.removeEventListener('abort', onAbort);
           resolve(request.vectors);
         },
@@ -222,6 +223,7 @@ export class TransformersEngine implements Engine<'embedding'> {
   }
 
   #forget(request: Request): void {
+    this.#turns.delete(request);
     const rest = this.#waiting.filter((item) => item.request !== request);
     this.#waiting.splice(0, this.#waiting.length, ...rest);
   }
