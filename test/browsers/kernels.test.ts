@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { selectedBrowsers } from './support/browsers.ts';
-import type { Browser, Tab } from './support/driver.ts';
+import { waitFor, type Browser, type Tab } from './support/driver.ts';
 
 const FOLDER = '/models/smollm2-135m-instruct/SmolLM2-135M-Instruct';
 const TOKENS = 24;
@@ -13,6 +13,7 @@ describe.each(selectedBrowsers())('$name', ({ launch }) => {
   beforeAll(async () => {
     browser = await launch({});
     tab = await browser.open(`${inject('siteUrl')}/llama-page.html`);
+    await waitFor(tab, () => 'scoreTokens' in window);
   });
   afterAll(() => browser?.close());
 
