@@ -102,7 +102,7 @@ test('short jobs that give way leave as many slots as others wait for, and run b
   for (const name of ['s4', 's5']) void enter(name, 'a', short);
   void enter('long', 'b', { yields: true });
   expect(paused).toEqual([]);
-  // Before those of its own client, too.
+  // Also before the client's other jobs.
   await enter('first', 'a');
   expect(paused).toEqual(['s3']);
   expect([queue.running, queue.queued]).toEqual([3, 3]);
