@@ -8,20 +8,24 @@ export function openWorker(
   options: WorkerOptions,
   onFailure: (error: ServiceError) => void,
 ): Worker {
-  const startWatch = new AbortController();
-  const { signal } = startWatch;
+  const starting = new AbortController();
+  const failed = new AbortController();
+  const { signal } = failed;
   const fail = (error: ServiceError): void => {
-    startWatch.abort();
+    starting.abort();
+    failed.abort();
     onFailure(error);
   };
-  onBlockedWorker((directive) => fail(workerBlocked(url, directive)), signal);
+  onBlockedWorker((directive) => fail(workerBlocked(url, directive)), starting.signal);
   let worker: Worker;
   try {
     worker = new Worker(trustedScriptUrl(url), options);
   } catch (error) {
-    startWatch.abort();
+    starting.abort();
     throw workerBlocked(url, "require-trusted-types-for 'script'", error);
   }
+  // The watch is this scope's: it would outlive the worker, and keep all that its owner holds.
+  worker.addEventListener('message', () => starting.abort(), { once: true });
   // Also of a script that a policy refuses: that is told first.
   worker.addEventListener(
     'error',
