@@ -97,6 +97,13 @@ test('the language of a text is the most probable choice', async () => {
   expect((await decide({ input, questions: [question] })).answers[0]?.choice).toBe('German');
 });
 
+test('labels are scored although the vocabulary lacks some of their characters', async () => {
+  const labels = Array.from({ length: 20 }, (_, code) => `${String.fromCharCode(code + 1)} the same words`);
+  const { answers } = await decide({ input, questions: [choice('Which one is it?', ...labels)] });
+  const sum = answers[0]?.probabilities?.reduce((total, { probability }) => total + probability, 0);
+  expect(sum).toBeCloseTo(1, 3);
+});
+
 test('questions share the computed input, which the usage counts once', async () => {
   const ten = Array.from({ length: 10 }, (_, index) => ({
     type: 'predicate',

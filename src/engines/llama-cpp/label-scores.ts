@@ -1,6 +1,7 @@
 import { literal } from '../../util/gbnf.ts';
 import type { LabelScores } from '../engine.ts';
 import { type Chunk, type LlamaTimings, tokenIds, tokensRequest } from './completion-format.ts';
+import { RequestRejectedError } from './internals/server-calls.ts';
 
 /** Added to the logits of the labels' tokens: all other tokens come after them. */
 const BIAS = 100;
@@ -20,6 +21,9 @@ const MAX_KNOWN = 4096;
 
 /** Characters of a label in a grammar. No token is longer. */
 const MAX_TOKEN = 32;
+
+/** llama.cpp's refusal where no token continues a text: the vocabulary lacks one of its characters. */
+const NOT_SPELLED = /empty grammar stack/;
 
 /** Text whose token stands for the end of a label that another one continues. */
 const END = '\n';
@@ -150,11 +154,14 @@ class Reader {
     return ids;
   }
 
-  /** Log probabilities of the next tokens of these labels, in one step. Those of all other tokens are left out. */
+  /**
+   * Log probabilities of the next tokens of these labels, in one step. Those of all other tokens are left out. Where the
+   * vocabulary lacks a character before them, all are equal.
+   */
   async read(place: Place, next: Ids, labels: readonly Label[]): Promise<number[]> {
     const { again } = place;
     const tokens = [...new Set([...again, ...next])];
-    const chunks = await this.#run(place, {
+    const chunks = await this.#spell(place, {
       n_predict: again.length + 1,
       ...(again.length > 0 && {
         grammar: grammarOf(
@@ -168,25 +175,38 @@ class Reader {
       n_probs: tokens.length,
       logit_bias: tokens.map((id) => [id, BIAS]),
     });
+    if (!chunks) return next.map(() => 0);
     const top = tokensOf(chunks)[again.length]?.top_probs ?? [];
     return next.map((token) => Math.max(LEAST, Math.log(top.find(({ id }) => id === token)?.prob ?? 0)));
   }
 
-  /** Log probability of a label's next tokens, one after another. @throws Error where fewer were generated */
+  /**
+   * Log probability of a label's next tokens, one after another; 0 where the vocabulary lacks one of its characters.
+   * @throws Error where fewer were generated
+   */
   async follow(place: Place, next: Ids, label: Label): Promise<number> {
     if (next.length === 0) return 0;
     const tokens = [...place.again, ...next];
-    const chunks = await this.#run(place, {
+    const chunks = await this.#spell(place, {
       n_predict: tokens.length,
       grammar: grammarOf(place, [label.text]),
       logit_bias: [...new Set(tokens)].map((id) => [id, BIAS]),
       n_probs: 1,
       temperature: 0,
     });
+    if (!chunks) return 0;
     const generated = tokensOf(chunks).slice(place.again.length);
     if (generated.length < next.length)
       throw new Error('the engine generated something other than the label');
     return generated.reduce((sum, { logprob }) => sum + Math.max(LEAST, logprob), 0);
+  }
+
+  /** Null: the vocabulary has no tokens for the text. */
+  #spell(place: Place, fields: Record<string, unknown>): Promise<Chunk[] | null> {
+    return this.#run(place, fields).catch((error: unknown) => {
+      if (error instanceof RequestRejectedError && NOT_SPELLED.test(error.message)) return null;
+      throw error;
+    });
   }
 
   async #run({ after, length }: Place, fields: Record<string, unknown>): Promise<Chunk[]> {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { Chunk } from '../../../../src/engines/llama-cpp/completion-format.ts';
+import { RequestRejectedError } from '../../../../src/engines/llama-cpp/internals/server-calls.ts';
 import { type CompleteWhole, LabelScorer } from '../../../../src/engines/llama-cpp/label-scores.ts';
 import { Random } from '../../../chaos/random.ts';
 
@@ -236,4 +237,14 @@ test('generated labels have finite scores, in any order, after few steps', async
     const reversed = await new LabelScorer().score(server(anyLogprob).complete, labels.toReversed());
     expect(reversed.logProbabilities.toReversed(), name).toEqual(close);
   }
+});
+
+test('where the vocabulary lacks a character of the labels, they have equal shares', async () => {
+  const { complete } = server(evenly);
+  const lacking: CompleteWhole = (after, fields) =>
+    fields['grammar'] === undefined
+      ? complete(after, fields)
+      : Promise.reject(new RequestRejectedError('Unexpected empty grammar stack after accepting piece: x'));
+  const { logProbabilities } = await new LabelScorer().score(lacking, ['日本', '日の出']);
+  expect(logProbabilities[0]).toBe(logProbabilities[1]);
 });
