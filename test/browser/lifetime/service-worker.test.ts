@@ -1,9 +1,8 @@
 import type { Page } from 'playwright';
-import { expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { killEngine, killServiceWorker } from './support/kill.ts';
 import { counting, siteOfTabs } from './support/site-of-tabs.ts';
-import { PAGE } from './support/tab.ts';
 import { unregisterAll } from './support/unregister.ts';
 
 const SERVICE_WORKER = '/localtext-sw.js';
@@ -108,16 +107,6 @@ test('a page that was open before, a reload past the cache, and its first visit 
   await early.start();
   expect(await controlled()).toBe(true);
   expect((await early.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
-});
-
-test('where the host sends no headers, it isolates pages from the next visit on', async () => {
-  await lent.renew();
-  const tab = await lent.open({ isolation: 'next-visit' });
-  expect(await tab.page.evaluate(() => crossOriginIsolated)).toBe(false);
-  await tab.page.goto(inject('siteUrl') + PAGE);
-  expect(await tab.page.evaluate(() => crossOriginIsolated)).toBe(true);
-  await tab.start({ isolation: 'next-visit' });
-  expect((await tab.run(counting({ max_tokens: 2 }))).finish).toEqual({ 0: 'length' });
 });
 
 /** One of a version that never was: it takes control, says its version, and asks the leader on behalf of a page. */

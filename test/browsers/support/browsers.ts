@@ -1,6 +1,5 @@
 import { launchChromium } from './chromium.ts';
 import type { Browser, LaunchOptions } from './driver.ts';
-import { isInstalled } from './find-program.ts';
 import { launchFirefox } from './firefox.ts';
 import { launchWebKit } from './webkit.ts';
 
@@ -8,17 +7,12 @@ interface Choice {
   name: string;
   /** Installs the browser where that is possible. */
   launch(options?: LaunchOptions): Promise<Browser>;
-  isInstalled(): boolean;
 }
 
 const choices: readonly Choice[] = [
-  { name: 'chromium', launch: launchChromium, isInstalled: () => true },
-  { name: 'firefox', launch: launchFirefox, isInstalled: () => isInstalled('firefox') },
-  {
-    name: 'webkit',
-    launch: launchWebKit,
-    isInstalled: () => (['webkitDriver', 'miniBrowser', 'xvfb'] as const).every(isInstalled),
-  },
+  { name: 'chromium', launch: launchChromium },
+  { name: 'firefox', launch: launchFirefox },
+  { name: 'webkit', launch: launchWebKit },
 ];
 
 /** All browsers, or those that LOCALTEXT_BROWSERS names, separated by commas. */

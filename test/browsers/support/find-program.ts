@@ -41,10 +41,6 @@ export function findProgram(which: keyof typeof programs): string {
   );
 }
 
-/** Whether it need not be installed first. */
-export const isInstalled = (which: keyof typeof programs): boolean =>
-  Boolean(process.env[programs[which].variable]) || find(programs[which].names) !== null;
-
 function find(names: string[]): string | null {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...WEBKIT_FOLDERS];
   return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable) ?? null;
