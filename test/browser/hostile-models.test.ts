@@ -62,10 +62,10 @@ const cases: Record<string, Case> = {
     code: INVALID,
     says: /header of more than|ends within/,
   },
-  'encoder.gguf': {
-    bytes: sound({ 'general.architecture': 'bert' }),
+  'reranker.gguf': {
+    bytes: sound({ 'llama.pooling_type': 4 }),
     code: INVALID,
-    says: /an embedding model/,
+    says: /but a reranking model/,
   },
   'future.gguf': { bytes: sound({ 'general.architecture': 'future' }), code: INVALID, says: /does not have/ },
   'loops.gguf': {
