@@ -5,7 +5,7 @@ import LongestFirst from './test/support/longest-first.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Unit tests that start programs, hash many megabytes, measure processor time or replace modules: each file in its own process. */
+/** Unit tests that start programs, read many megabytes, measure processor time or replace modules: each file in its own process. */
 const ISOLATED = [
   'test/unit/scripts/{test,words}.test.ts',
   'test/unit/node/cli/{cli,pull/pull,pull/pull.variant,pull/recommend,pull/wheels}.test.ts',

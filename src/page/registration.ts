@@ -32,7 +32,10 @@ export async function register(options: StartOptions, onWaiting: () => void): Pr
     const controls = known?.active?.scriptURL === url && known.active === navigator.serviceWorker.controller;
     const registering = workbox.register({ immediate: true });
     // A page that is controlled does not wait: a busy Chromium takes up to a minute to find that nothing has changed.
-    registering.catch((error: unknown) => controls && console.error('localtext:', error));
+    registering.catch(
+      (error: unknown) =>
+        controls && console.error('localtext: the service worker was not registered again', error),
+    );
     const registration = controls ? known : await registering;
     // Undefined only for a second call, in Workbox's development build.
     if (!registration) throw new Error('no registration');

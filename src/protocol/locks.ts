@@ -37,8 +37,7 @@ export const inFlightLock = (keyId: string, requestId: string): string =>
 /** Resolves once the lock is held, to the function that releases it. The end of the holder's thread does so, too. */
 export function holdLock(locks: LockManager, name: string): Promise<() => void> {
   return new Promise((resolve, reject) => {
-    const held = () => new Promise<void>((release) => resolve(release));
-    locks.request(name, {}, held).catch(reject);
+    locks.request(name, () => new Promise<void>(resolve)).catch(reject);
   });
 }
 

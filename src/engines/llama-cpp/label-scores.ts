@@ -99,13 +99,14 @@ export class LabelScorer {
       const place = placeOf(node, starts, startTokens.splice(0, starts.length));
       const next = branches.map(([id]) => id ?? end);
       left -= 1 + place.again.length;
-      // Labels that part later have equal shares.
-      const scores = left < 0 ? next.map(() => 0) : await reader.read(place, next, node.labels);
+      const read = left < 0 ? null : await reader.read(place, next, node.labels);
+      // Labels that part later, or behind a character that cannot be spelled, have equal shares.
+      const scores = read ?? next.map(() => 0);
       const total = logSum(scores);
       for (const [branch, [id, members]] of branches.entries()) {
         add(members, (scores[branch] ?? LEAST) - total);
         const [alone, ...others] = members;
-        if (id === undefined || !alone || others.length > 0 || left < 0) continue;
+        if (id === undefined || !alone || others.length > 0 || !read) continue;
         const tail = alone.ids.slice(at + 1, at + 1 + Math.max(0, most - place.again.length));
         add(members, await reader.follow({ ...place, again: [...place.again, id] }, tail, alone));
       }
@@ -155,10 +156,10 @@ class Reader {
   }
 
   /**
-   * Log probabilities of the next tokens of these labels, in one step. Those of all other tokens are left out. Where the
-   * vocabulary lacks a character before them, all are equal.
+   * Log probabilities of the next tokens of these labels, in one step. Those of all other tokens are left out. Null: the
+   * vocabulary lacks a character before them.
    */
-  async read(place: Place, next: Ids, labels: readonly Label[]): Promise<number[]> {
+  async read(place: Place, next: Ids, labels: readonly Label[]): Promise<number[] | null> {
     const { again } = place;
     const tokens = [...new Set([...again, ...next])];
     const chunks = await this.#spell(place, {
@@ -175,7 +176,7 @@ class Reader {
       n_probs: tokens.length,
       logit_bias: tokens.map((id) => [id, BIAS]),
     });
-    if (!chunks) return next.map(() => 0);
+    if (!chunks) return null;
     const top = tokensOf(chunks)[again.length]?.top_probs ?? [];
     return next.map((token) => Math.max(LEAST, Math.log(top.find(({ id }) => id === token)?.prob ?? 0)));
   }
