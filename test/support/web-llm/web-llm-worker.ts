@@ -31,6 +31,9 @@ export interface Abort {
 /** Entries by the variant's name. */
 const engines = new Map<string, Engine<'chat'>>();
 
+/** Deltas of the last chat that began. */
+let deltas = 0;
+
 /** The adapter in a worker, as in the product, without what lies around it there. */
 const api = {
   device: () => detectDevice(),
@@ -68,7 +71,7 @@ const api = {
     });
     const abort = (): void => controller.abort(new Error('aborted by the test'));
     const timer = afterMs === undefined ? undefined : setTimeout(abort, afterMs);
-    let deltas = 0;
+    deltas = 0;
     try {
       const engine = engines.get(name);
       if (!engine) throw new Error('no model is loaded');
@@ -83,6 +86,8 @@ const api = {
       clearTimeout(timer);
     }
   },
+
+  deltas: () => deltas,
 
   async unload(name: string): Promise<void> {
     await engines.get(name)?.unload();
