@@ -127,7 +127,7 @@ decide; a test fails when it is stale.
 
 - **enforced**: the service sees to it, whatever the engine.
 - **passed on**: the engine does it. What the engine in charge cannot do is a 400 that names the parameter.
-- **accepted**: no effect on the reply.
+- **accepted**: no effect on the reply. Which names such a field has (of a \`service_tier\`, say) is not checked: OpenAI adds new ones.
 - **refused**: a 400 that names the parameter, as ignoring it would change what the reply means.
 
 Fields that are not in these tables are ignored. \`null\` means the same as leaving an optional field out. Where a value is not allowed, the answer is a 400 that names the field.
@@ -208,7 +208,7 @@ const TOOLS = `## Tools
 Functions are called by the model, and run by the client. Tools of other types (\`custom\`, \`web_search\`, \`mcp\`) cannot run here. They are left out, and
 the response header \`localtext-warning\` names them; a request is refused if no function is left, or if \`tool_choice\` requires another tool.
 Legacy \`functions\`, \`function_call\` and messages of role \`function\` are translated: the answer has \`function_call\`, and one call at most.
-A history may have calls of functions only: one of another type is a 400. A function with empty \`properties\` takes no arguments.
+A history may have calls of functions only: one of another type is a 400. With a named function, the \`finish_reason\` is \`stop\`, as OpenAI's is; other calls have \`tool_calls\`. A function with empty \`properties\` takes no arguments.
 `;
 
 const COMPLETIONS = `## Completions

@@ -257,9 +257,13 @@ test('pictures go to a session that takes them, and calls of functions have the 
     },
   ]);
   expect(answers.damaged).toEqual({ status: 400, param: 'messages[0].content[0]' });
-  for (const { servedBy, message, reason } of [answers.auto, answers.required, answers.named]) {
+  expect([answers.auto, answers.required, answers.named].map(({ reason }) => reason)).toEqual([
+    'tool_calls',
+    'tool_calls',
+    'stop',
+  ]);
+  for (const { servedBy, message } of [answers.auto, answers.required, answers.named]) {
     expect(servedBy).toMatch(/^built-in-/);
-    expect(reason).toBe('tool_calls');
     expect(message?.tool_calls).toMatchObject([
       { type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } },
     ]);

@@ -32,6 +32,8 @@ interface Answer {
   code: string | null;
   param: string | null;
   tokens: string[];
+  /** Arguments of the functions that it calls. */
+  calls: string[];
 }
 
 type Body = Record<string, unknown> & { content?: string };
@@ -57,6 +59,9 @@ const askAll = (bodies: Body[]): Promise<Answer[]> =>
             code: reply.error?.code ?? null,
             param: reply.error?.param ?? null,
             tokens: (choice?.logprobs?.content ?? []).map(({ token }: { token: string }) => token),
+            calls: (choice?.message.tool_calls ?? []).map(
+              (call: { function: { arguments: string } }) => call.function.arguments,
+            ),
           };
         }),
       ),
@@ -259,8 +264,42 @@ test('a schema is held to, log probabilities come for each token, a bias decides
   const told = await ask({ max_tokens: 6, logprobs: true, top_logprobs: 2 });
   expect(told.tokens).toHaveLength(6);
   expect(told.tokens.join('')).toBe(told.text);
-  // 28120 is `hello` in this model's vocabulary.
-  expect((await ask({ max_tokens: 3, logit_bias: { 28120: 100 } })).text).toBe('hellohellohello');
+  // 28120 is `hello` in this model's vocabulary, and 49151 its last token.
+  const biased = { max_tokens: 3, logit_bias: { 28120: 100, 49151: -100 } };
+  expect((await ask(biased)).text).toBe('hellohellohello');
+  const beyond = await ask({ max_tokens: 3, logit_bias: { 28120: 100, 49152: -100 } });
+  expect(beyond).toMatchObject({ status: 400, param: 'logit_bias.49152' });
+  expect(beyond.message).toMatch(/49151/);
+});
+
+test('pointers below an inner $id hold in a reply and in the arguments of a function', async () => {
+  const closed = { type: 'object', additionalProperties: false };
+  const pointer = { $ref: '#/$defs/c' };
+  const inner = {
+    ...closed,
+    $id: 'inner.json',
+    properties: { b: pointer },
+    required: ['b'],
+    $defs: { c: { const: 'inner' } },
+  };
+  const schema = {
+    ...closed,
+    properties: { a: inner, d: pointer },
+    required: ['a', 'd'],
+    $defs: { c: { const: 'outer' } },
+  };
+  const [reply, called] = await askAll([
+    { response_format: { type: 'json_schema', json_schema: { name: 'x', schema } }, max_tokens: 60 },
+    {
+      tools: [{ type: 'function', function: { name: 'f', parameters: schema } }],
+      tool_choice: 'required',
+      parallel_tool_calls: false,
+      max_tokens: 80,
+    },
+  ]);
+  const texts = [reply?.text, ...(called?.calls ?? [])];
+  const value = { a: { b: 'inner' }, d: 'outer' };
+  expect(texts.map((text) => JSON.parse(text ?? '') as unknown)).toEqual([value, value]);
 });
 
 test('an assistant message at the end is answered, not continued', async () => {

@@ -7,6 +7,7 @@ import { responseCases } from './response-cases.ts';
 import { serviceCases } from './service-cases.ts';
 import { toolCases } from './tool-cases.ts';
 import { transcriptionCases } from './transcription-cases.ts';
+import { unknownValueCases } from './unknown-value-cases.ts';
 
 /** All that /v1 must hold to, whatever runs it. */
 export const cases: ConformanceCase[] = [
@@ -18,4 +19,5 @@ export const cases: ConformanceCase[] = [
   ...embeddingCases,
   ...decisionCases,
   ...transcriptionCases,
+  ...unknownValueCases,
 ];

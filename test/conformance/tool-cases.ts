@@ -37,11 +37,11 @@ interface Choice {
 }
 
 /** Calls of that function alone, with arguments of its schema. */
-const calls = (name: string, most: number): Fact =>
+const calls = (name: string, most: number, reason = 'tool_calls'): Fact =>
   check((json) => {
     for (const { message, finish_reason } of json['choices'] as Choice[]) {
       const made = message.tool_calls ?? [];
-      expect(finish_reason).toBe('tool_calls');
+      expect(finish_reason).toBe(reason);
       expect(message.content).toBeNull();
       expect(made.length).toBeGreaterThan(0);
       expect(made.length).toBeLessThanOrEqual(most);
@@ -59,19 +59,23 @@ const calls = (name: string, most: number): Fact =>
     }
   });
 
-const streamedCall: Fact = (answer) => {
-  stream()(answer);
-  const pieces = chunksOf(answer)
-    .flatMap(({ choices }) => choices)
-    .flatMap(({ delta }) => (delta['tool_calls'] as (Partial<Call> & { index: number })[] | undefined) ?? []);
-  const [first, ...rest] = pieces;
-  expect(first).toMatchObject({ index: 0, type: 'function', function: { name: 'light', arguments: '' } });
-  expect(first?.id).toMatch(/^[A-Za-z0-9]{9}$/);
-  expect(rest.every(({ id }) => id === undefined)).toBe(true);
-  const text = rest.map((piece) => piece.function?.arguments ?? '').join('');
-  expect(['on', 'off']).toContain((JSON.parse(text) as { mode: string }).mode);
-  expect(chunksOf(answer).at(-1)?.choices[0]?.finish_reason).toBe('tool_calls');
-};
+const streamedCall =
+  (reason: string): Fact =>
+  (answer) => {
+    stream()(answer);
+    const pieces = chunksOf(answer)
+      .flatMap(({ choices }) => choices)
+      .flatMap(
+        ({ delta }) => (delta['tool_calls'] as (Partial<Call> & { index: number })[] | undefined) ?? [],
+      );
+    const [first, ...rest] = pieces;
+    expect(first).toMatchObject({ index: 0, type: 'function', function: { name: 'light', arguments: '' } });
+    expect(first?.id).toMatch(/^[A-Za-z0-9]{9}$/);
+    expect(rest.every(({ id }) => id === undefined)).toBe(true);
+    const text = rest.map((piece) => piece.function?.arguments ?? '').join('');
+    expect(['on', 'off']).toContain((JSON.parse(text) as { mode: string }).mode);
+    expect(chunksOf(answer).at(-1)?.choices[0]?.finish_reason).toBe(reason);
+  };
 
 const called = {
   role: 'assistant',
@@ -111,7 +115,7 @@ const legacyMessage: Fact = check((json) => {
           arguments: expect.stringMatching(/^\s*\{\s*"mode"\s*:\s*"(on|off)"\s*\}$/),
         },
       },
-      finish_reason: 'function_call',
+      finish_reason: 'stop',
     });
   }
 });
@@ -127,7 +131,7 @@ const legacyStream: Fact = (answer) => {
   expect(['on', 'off']).toContain(
     (JSON.parse(pieces.map((piece) => piece.arguments).join('')) as { mode: string }).mode,
   );
-  expect(choices.at(-1)?.finish_reason).toBe('function_call');
+  expect(choices.at(-1)?.finish_reason).toBe('stop');
 };
 
 const legacyCases: ConformanceCase[] = [
@@ -173,6 +177,12 @@ const legacyCases: ConformanceCase[] = [
   ),
   badLegacy('no name', { functions: [{ parameters }] }, 'functions[0].name', 'missing_required_parameter'),
   badLegacy(
+    'parameters that are an array',
+    { functions: [{ name: 'f', parameters: { type: 'array' } }] },
+    'functions[0].parameters.type',
+    'invalid_json_schema',
+  ),
+  badLegacy(
     'parameters that are no schema',
     { functions: [{ name: 'f', parameters: { type: 'text' } }] },
     'functions[0].parameters.type',
@@ -182,7 +192,7 @@ const legacyCases: ConformanceCase[] = [
 
 export const toolCases: ConformanceCase[] = [
   ...legacyCases,
-  of('one function by name', { tool_choice: named('light') }, completion(), calls('light', 1)),
+  of('one function by name', { tool_choice: named('light') }, completion(), calls('light', 1, 'stop')),
   of(
     'required, one at a time',
     { tool_choice: 'required', parallel_tool_calls: false },
@@ -199,9 +209,18 @@ export const toolCases: ConformanceCase[] = [
     completion(),
     calls('light', 1),
   ),
-  of('strict', { tools: [tool('light', { strict: true })], tool_choice: named('light') }, calls('light', 1)),
-  of('n', { tool_choice: named('light'), n: 2 }, completion(2), calls('light', 1)),
-  of('streamed', { tool_choice: named('light'), stream: true }, streamedCall),
+  of(
+    'strict',
+    { tools: [tool('light', { strict: true })], tool_choice: named('light') },
+    calls('light', 1, 'stop'),
+  ),
+  of('n', { tool_choice: named('light'), n: 2 }, completion(2), calls('light', 1, 'stop')),
+  of('streamed', { tool_choice: named('light'), stream: true }, streamedCall('stop')),
+  of(
+    'required, streamed',
+    { tool_choice: 'required', parallel_tool_calls: false, stream: true },
+    streamedCall('tool_calls'),
+  ),
   of('auto may answer or call', { max_tokens: 8 }, completion()),
   of(
     'auto with a response format',

@@ -48,6 +48,9 @@ export const transcriptionCases: ConformanceCase[] = [
   ...of('a model that there is not', form(file, model), modelNotFound),
   ...of('a model of another kind', form(file, ['model', 'jade-mole-4']), modelNotFound),
   ...of('more than 100 parts', form(file, ...Array.from({ length: 101 }, () => model)), badRequest(null)),
+  ...['language', 'response_format', 'temperature', 'timestamp_granularities[]', 'stream'].flatMap((field) =>
+    of(`an unknown ${field}`, form(file, model, [field, 'nonesuch']), badRequest(field, 'invalid_value')),
+  ),
   ...of(
     'another method',
     { ...form(file, model), method: 'PUT' },

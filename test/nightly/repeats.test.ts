@@ -50,6 +50,26 @@ test('what is asked in turn, at temperature 0, is answered as before', async () 
   expect(await round()).toEqual(await round());
 });
 
+test('a seed repeats its first choice, alone and beside a second one', async () => {
+  const choices = await page.evaluate(async (apiKey) => {
+    const texts: (string | null | undefined)[][] = [];
+    for (let round = 0; round < 21; round++) {
+      const answer = await window.client(apiKey).chat.completions.create({
+        model: 'amber-phoenix-4',
+        messages: [{ role: 'user', content: 'Name a colour.' }],
+        max_tokens: 30,
+        temperature: 1,
+        seed: 7,
+        n: round === 0 ? 1 : 2,
+      });
+      texts.push(answer.choices.map(({ message }) => message.content));
+    }
+    return texts;
+  }, key);
+  expect(new Set(choices[1]).size).toBe(2);
+  expect(new Set(choices.map(([first]) => first))).toEqual(new Set(choices[0]));
+});
+
 interface Counting {
   gc(options: { type: 'major'; execution: 'async' }): Promise<void>;
   AbortController: typeof AbortController;

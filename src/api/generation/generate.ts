@@ -235,6 +235,6 @@ function warn(warnings: string[], places: readonly string[]): void {
 
 function readerFor({ tools, constraint, stop }: Generation): ReplyReader {
   if (!tools) return new TextReader(stop);
-  if (tools.mustCall) return new CallReader();
+  if (tools.mustCall) return new CallReader(tools.isNamed);
   return constraint ? new CallOrTextReader(stop) : new TextReader(stop, toolCallPrefixes(tools));
 }

@@ -1,3 +1,4 @@
+import type OpenAI from 'openai';
 import * as z from '../../util/zod.ts';
 import {
   atLeastOne,
@@ -18,7 +19,17 @@ import { responseToolChoice, responseTools } from '../tools/tool-schema.ts';
 
 /** More items than any context holds. */
 const MAX_ITEMS = 8192;
-/** Bound above the number of values that OpenAI has. */
+/** OpenAI's values. All but the last are of tools and states that no reply has here. */
+const INCLUDES = [
+  'file_search_call.results',
+  'web_search_call.results',
+  'web_search_call.action.sources',
+  'message.input_image.image_url',
+  'computer_call_output.output.image_url',
+  'code_interpreter_call.outputs',
+  'reasoning.encrypted_content',
+  'message.output_text.logprobs',
+] as const satisfies OpenAI.Responses.ResponseIncludable[];
 const MAX_INCLUDE = 16;
 
 const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() });
@@ -102,7 +113,7 @@ export const responseEnforced = {
   parallel_tool_calls: flag,
   metadata,
   truncation: z.nullish(z.enum(['auto', 'disabled'])),
-  include: z.nullish(z.array(z.string()).check(z.maxLength(MAX_INCLUDE))),
+  include: z.nullish(z.array(z.enum(INCLUDES)).check(z.maxLength(MAX_INCLUDE))),
 };
 
 export const responsePassedOn = {

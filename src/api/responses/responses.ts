@@ -130,7 +130,9 @@ function toMessage(output: readonly OutputItem[]): ChatMessage {
 export async function retrieveResponse(call: Call, id: string): Promise<Response> {
   const { response } = await requireResponse(call, id);
   const query = new URL(call.request.url).searchParams;
-  if (query.get('stream') !== 'true') return jsonResponse(call, response);
+  const stream = query.get('stream') ?? 'false';
+  if (stream !== 'true' && stream !== 'false') throw invalidField('stream', 'must be true or false');
+  if (stream === 'false') return jsonResponse(call, response);
   const after = Number(query.get('starting_after') ?? -1);
   if (!Number.isInteger(after))
     throw invalidField('starting_after', 'must be the `sequence_number` of an event');

@@ -6,12 +6,18 @@ const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"arguments"\s*:\s*
 /** Parses a list of calls (`[{"name":…,"arguments":…},…]`) while it is written. */
 export class CallReader implements ReplyReader {
   readonly ended = null;
+  readonly #isNamed: boolean;
   #calls = 0;
   /** Text between the arguments of two calls; null: within arguments. */
   #between: string | null = '';
   #depth = 0;
   #inString = false;
   #escaped = false;
+
+  /** `isNamed`: the request names the function, and OpenAI then reports `stop`. */
+  constructor(isNamed = false) {
+    this.#isNamed = isNamed;
+  }
 
   push(text: string): ReplyPart[] {
     const parts: ReplyPart[] = [];
@@ -26,7 +32,7 @@ export class CallReader implements ReplyReader {
   }
 
   finishReason(reason: EngineFinishReason): FinishReason {
-    return reason === 'length' ? 'length' : 'tool_calls';
+    return reason === 'length' || this.#isNamed ? reason : 'tool_calls';
   }
 
   #readHead(text: string, parts: ReplyPart[]): string {

@@ -29,6 +29,8 @@ export interface ToolUse {
   functions: ToolFunction[];
   /** Whether the model may answer in words instead. */
   mustCall: boolean;
+  /** Whether the request names the one function to be called. */
+  isNamed: boolean;
   /** Most calls in one reply. */
   most: number;
 }
@@ -65,7 +67,17 @@ function toParameters(schema: Schema | null | undefined): Schema {
   const { properties, required = [] } = schema;
   const isEmpty = JSON.stringify([properties, required]) === '[{},[]]';
   const isClosed = isEmpty && Object.keys(schema).every((key) => OF_NO_ARGUMENTS.has(key));
-  return { type: 'object', ...schema, ...(isClosed && { additionalProperties: false }) };
+  return { ...schema, type: 'object', ...(isClosed && { additionalProperties: false }) };
+}
+
+/** Arguments are an object, in OpenAI's service too. @throws ServiceError 400 */
+function requireObject({ type = 'object' }: Schema, at: string): void {
+  if ([type].flat().includes('object')) return;
+  throw invalidField(
+    `${at}.type`,
+    `must be "object", but ${describe(type)} was given`,
+    'invalid_json_schema',
+  );
 }
 
 /**
@@ -88,8 +100,10 @@ export function toToolUse(request: ToolFields, warnings: string[]): ToolUse | nu
       throw requestError(400, message, 'invalid_value', `${at}.name`);
     }
     // Without a choice among functions, no grammar is made of their parameters.
-    if (parameters != null && mode !== 'none')
+    if (parameters != null && mode !== 'none') {
       checkJsonSchema(parameters, `${at}.parameters`, strict ?? false, budget);
+      requireObject(parameters, `${at}.parameters`);
+    }
     known.set(name, {
       name,
       description: description ?? null,
@@ -108,9 +122,13 @@ export function toToolUse(request: ToolFields, warnings: string[]): ToolUse | nu
     const rule = `must name functions of \`${isLegacy ? 'functions' : 'tools'}\`, but ${describe(unknown)} is not one of them`;
     throw invalidField(allowed.at, rule);
   }
+  const functions = [...known.values()].filter(({ name }) => allowed?.names.includes(name) ?? true);
+  // The request allows tools that cannot run here.
+  if (functions.length === 0) return null;
   return {
-    functions: [...known.values()].filter(({ name }) => allowed?.names.includes(name) ?? true),
+    functions,
     mustCall: mode === 'required',
+    isNamed: allowed?.one ?? false,
     most: (request.parallel_tool_calls ?? true) && !allowed?.one && !isLegacy ? MAX_CALLS : 1,
   };
 }

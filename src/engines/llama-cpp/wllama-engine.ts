@@ -11,6 +11,7 @@ import type { ModelImage } from '../../images/draw-image.ts';
 import { refuseOversized, refuseOversizedText } from '../prompt/prompt-bounds.ts';
 import type { PromptRenderer } from '../template/prompt-renderer.ts';
 import { type Complete, type Completion, ThinkFirst, toCompletion } from '../prompt/think-first.ts';
+import { refuseUnknownTokens } from '../refuse-unknown-tokens.ts';
 import { SlotQueue } from '../slot-queue.ts';
 import type { Engine, LabelScores, LoadedFacts } from '../engine.ts';
 import {
@@ -112,6 +113,7 @@ export class WllamaEngine implements Engine<'chat'> {
     signal.throwIfAborted();
     if (this.#dead) throw engineCrashed(null);
     const { contextLength } = this.facts;
+    refuseUnknownTokens(given.sampling, this.#wllama.getLoadedContextInfo().n_vocab);
     refuseOversized(given.input, contextLength);
     const job = await this.#withText(given);
     const images = await this.#readImages(job, signal);

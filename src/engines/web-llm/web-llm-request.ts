@@ -8,6 +8,7 @@ import type { ChatJob, ChatMessage, Constraint } from '../../jobs/chat.ts';
 import { engineFields, type EngineSampling } from '../../jobs/sampling.ts';
 import { invalidField, requestError, unsupported } from '../../errors/service-error.ts';
 import { withToolCalls } from '../prompt/tool-call-text.ts';
+import { refuseUnknownTokens } from '../refuse-unknown-tokens.ts';
 import type { MlcChatConfig } from './web-llm-files.ts';
 
 /** A job in web-llm's terms. */
@@ -54,6 +55,7 @@ export function toWebLlmRequest(
 
 /** Sets every parameter: web-llm fills in missing ones from the model's configuration. */
 function sampling(job: ChatJob, config: MlcChatConfig) {
+  refuseUnknownTokens(job.sampling, config.vocab_size);
   const top = job.topLogprobs;
   const greedy = job.sampling.temperature === 0;
   if (top !== undefined && top > MAX_TOP_LOGPROBS) {
@@ -79,7 +81,7 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
     seed: (seed) => ({ seed }),
     presencePenalty: (penalty) => ({ presence_penalty: penalty }),
     frequencyPenalty: (penalty) => ({ frequency_penalty: penalty }),
-    logitBias: (biases) => ({ logit_bias: knownTokens(biases, config) }),
+    logitBias: (biases) => ({ logit_bias: biases }),
   };
   return {
     stream: true as const,
@@ -92,17 +94,6 @@ function sampling(job: ChatJob, config: MlcChatConfig) {
     // With 0 alternatives it keeps no log probabilities at all.
     ...(top !== undefined && { logprobs: true, top_logprobs: Math.max(1, top) }),
   };
-}
-
-function knownTokens(biases: Record<string, number>, config: MlcChatConfig): Record<string, number> {
-  const unknown = Object.keys(biases).find((token) => Number(token) >= config.vocab_size);
-  if (unknown === undefined) return biases;
-  throw requestError(
-    400,
-    `This model has no token ${unknown}: its ids end at ${config.vocab_size - 1}.`,
-    null,
-    'logit_bias',
-  );
 }
 
 function responseFormat(constraint: Constraint): ResponseFormat {

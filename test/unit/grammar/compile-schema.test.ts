@@ -348,7 +348,7 @@ describe.each([
     }));
     const parts = [{ at: [], param: 'response_format', strict: true }];
     const constraint = callConstraint(
-      { functions, mustCall: false, most: 1 },
+      { functions, mustCall: false, isNamed: false, most: 1 },
       { kind: 'json_schema', schema, parts },
     );
     const sampler = new GbnfSampler(compileSchema(constraint as JsonConstraint).gbnf);

@@ -171,8 +171,13 @@ test.each(['text', 'function', 'cut off'])('a stored response is sent again as e
   for await (const event of await client.responses.retrieve(id, { stream: true, starting_after: 3 }))
     rest.push(event);
   expect(rest).toEqual(replayed.slice(4));
-  const wrong = await fetch(`/v1/responses/${id}?stream=true&starting_after=x`);
-  expect([wrong.status, await wrong.json()]).toMatchObject([400, { error: { param: 'starting_after' } }]);
+  for (const [query, param] of [
+    ['stream=true&starting_after=x', 'starting_after'],
+    ['stream=yes', 'stream'],
+  ]) {
+    const wrong = await fetch(`/v1/responses/${id}?${query}`);
+    expect([wrong.status, await wrong.json()]).toMatchObject([400, { error: { param } }]);
+  }
 });
 
 test('a response has a usage from the end on, and says when it was completed', async () => {

@@ -58,7 +58,7 @@ describe('a choice of tools', () => {
   test('one function by name: no other can be called, and once', async () => {
     const engine = new FakeEngine();
     const reply = await ask(engine, { tool_choice: { type: 'function', function: { name: 'stop_all' } } });
-    expect(reply).toMatchObject({ reason: 'tool_calls', calls: [['stop_all', '{}']] });
+    expect(reply).toMatchObject({ reason: 'stop', calls: [['stop_all', '{}']] });
     const schema = schemaOf(engine);
     expect(schema['maxItems']).toBe(1);
     expect(JSON.stringify(schema)).not.toContain('get_weather');
@@ -69,6 +69,26 @@ describe('a choice of tools', () => {
     const allowed = { mode: 'required', tools: [{ type: 'function', function: { name: 'stop_all' } }] };
     await ask(engine, { tool_choice: { type: 'allowed_tools', allowed_tools: allowed } });
     expect(JSON.stringify(jobs(engine)[0])).not.toContain('get_weather');
+  });
+
+  test('allowed_tools of other types alone: the model is told of no tools', async () => {
+    const engine = new FakeEngine();
+    const allowed = { mode: 'auto', tools: [{ type: 'web_search' }] };
+    await ask(engine, { tool_choice: { type: 'allowed_tools', allowed_tools: allowed } });
+    expect(messagesOf(engine)).toHaveLength(1);
+  });
+
+  test('parameters are an object', async () => {
+    const { fetch } = await fakeService();
+    for (const [type, code] of [
+      ['object', 200],
+      [['object', 'null'], 200],
+      ['array', 400],
+      [['string', 'null'], 400],
+    ] as const) {
+      const json = chat({ tools: [tool('f', { type })] });
+      expect([type, (await fetch(PATH, json)).status]).toEqual([type, code]);
+    }
   });
 
   test('none: the model is told of no tools', async () => {

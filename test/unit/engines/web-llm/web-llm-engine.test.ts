@@ -288,7 +288,7 @@ test('sampling is passed on whole, and limits are ours to name', async () => {
   });
   expect(fake.pipeline.seeds[0]).toBe(7);
   const unknown = ask('hi', { sampling: { temperature: 0, topP: 1, logitBias: { '256': 1 } } });
-  expect(await failure(run(fake, unknown))).toMatchObject({ wire: { status: 400, param: 'logit_bias' } });
+  expect(await failure(run(fake, unknown))).toMatchObject({ wire: { status: 400, param: 'logit_bias.256' } });
 });
 
 test('output formats, and a grammar that cannot be compiled', async () => {
