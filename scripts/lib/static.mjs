@@ -72,7 +72,13 @@ async function buildServiceWorker(name, input, servers) {
       define: { 'process.env.NODE_ENV': '"production"', __LOCALTEXT_SERVERS__: String(servers) },
     },
   });
-  const { output } = await bundle.generate({ format: 'iife', minify: true, codeSplitting: false });
+  const { output } = await bundle.generate({
+    format: 'iife',
+    minify: true,
+    codeSplitting: false,
+    // For bundlers: no bundler reads this file.
+    comments: { annotation: false },
+  });
   await bundle.close();
   const [{ code, moduleIds }] = output;
   await writeFile(`dist/static/${name}`, code);
