@@ -1,12 +1,35 @@
 import { reportedMemoryGiB } from '../catalog/memory-estimate.ts';
 import { deviceLost } from '../errors/engine-errors.ts';
-import { withTimeout } from '../util/async.ts';
+import { delay, withTimeout } from '../util/async.ts';
 import { estimateStorage } from '../util/storage-estimate.ts';
+
+/** Time in which a GPU process that has ended starts again. Measured: 30 ms. */
+const RESTART_MS = 100;
+
+/** The last request found no adapter, and neither did the one after it. */
+let isAbsent = false;
+
+/**
+ * Requests an adapter, and once more where there is none. Chromium's GPU process may end as the browser starts: the first
+ * request then resolves to null, and one 30 ms later to the GPU (seen on Linux with Vulkan, in each of four new browsers).
+ */
+export async function requestAdapter(
+  gpu: Pick<GPU, 'requestAdapter'> | undefined = navigator.gpu,
+): Promise<GPUAdapter | null> {
+  const request = async () => (await gpu?.requestAdapter({ powerPreference: 'high-performance' })) ?? null;
+  let adapter = await request();
+  if (!adapter && gpu && !isAbsent) {
+    await delay(RESTART_MS);
+    adapter = await request();
+  }
+  isAbsent = adapter === null;
+  return adapter;
+}
 
 /** Adapter of the device's GPU; null: WebGPU offers none, or only one in software. */
 export async function realAdapter(): Promise<GPUAdapter | null> {
   try {
-    const adapter = (await navigator.gpu?.requestAdapter({ powerPreference: 'high-performance' })) ?? null;
+    const adapter = await requestAdapter();
     return adapter && !adapter.info.isFallbackAdapter ? adapter : null;
   } catch {
     return null;
@@ -16,7 +39,7 @@ export async function realAdapter(): Promise<GPUAdapter | null> {
 /** Whether the browser offers any GPU now: after several losses it may offer none until it is restarted. */
 export async function hasAdapter(): Promise<boolean> {
   try {
-    return Boolean(await navigator.gpu?.requestAdapter());
+    return (await requestAdapter()) !== null;
   } catch {
     return false;
   }
@@ -35,11 +58,10 @@ export interface WatchedGpu {
 /** Watches the GPU; null: the browser offers none now. After several losses it may offer none until it is restarted. */
 export async function watchGpu(): Promise<WatchedGpu | null> {
   const lost = new AbortController();
-  const opening = navigator.gpu
-    ?.requestAdapter()
+  const opening = requestAdapter()
     .then((adapter) => adapter?.requestDevice())
     .catch(() => undefined);
-  const device = opening && (await withTimeout(opening, GPU_DEADLINE_MS));
+  const device = await withTimeout(opening, GPU_DEADLINE_MS);
   if (!device) return null;
   void device.lost.then(({ reason, message }) => reason !== 'destroyed' && lost.abort(deviceLost(message)));
   return { lost: lost.signal, stop: () => device.destroy() };
@@ -122,7 +144,7 @@ export async function detectDevice(
 }
 
 async function findGpu(navigator: DeviceNavigator): Promise<Gpu | null> {
-  const adapter = await navigator.gpu?.requestAdapter({ powerPreference: 'high-performance' });
+  const adapter = await requestAdapter(navigator.gpu);
   if (!adapter) return null;
   const { vendor, architecture, description } = adapter.info;
   return {

@@ -1,6 +1,7 @@
 import type { AppConfig, InitProgressReport } from '@mlc-ai/web-llm';
 
 import type { WebLlmVariant } from '../../catalog/catalog.ts';
+import { requestAdapter } from '../device.ts';
 import type { Engine, EngineContext, LoadEngine } from '../engine.ts';
 import { abortable } from '../../util/async.ts';
 import { loadFitting } from '../out-of-memory.ts';
@@ -26,7 +27,7 @@ export const loadWebLlm: LoadEngine<WebLlmVariant, 'chat'> = async (variant, con
 
 /** Refuses a GPU that cannot run the model before anything is downloaded for it. */
 async function checkFeatures(gpu: GPU, variant: WebLlmVariant): Promise<void> {
-  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
+  const adapter = await requestAdapter(gpu);
   if (!adapter) throw noGpu(variant.name);
   const missing = variant.needs?.features?.find((feature) => !adapter.features.has(feature));
   if (missing !== undefined) throw lacksFeature(variant.name, missing);

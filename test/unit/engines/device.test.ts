@@ -58,6 +58,14 @@ test('a software GPU is distinguished, by flag or by name', async () => {
   expect((await detectDevice(withGpu(adapter({ architecture: 'swiftshader' })))).gpu?.fallback).toBe(true);
 });
 
+test('a GPU that is offered at the second request is found', async () => {
+  const answers = [null, adapter({})];
+  const requestAdapter = async () => answers.shift() ?? null;
+  // One that is offered: the next that is not may be late again.
+  await detectDevice(withGpu(adapter({})));
+  expect((await detectDevice({ gpu: { requestAdapter } })).gpu?.name).toBe('acme one');
+});
+
 test('a driver that never answers counts as no GPU', async () => {
   vi.useFakeTimers();
   try {

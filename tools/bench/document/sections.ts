@@ -39,17 +39,18 @@ ${rows.map(line).join('\n')}`;
 export const unmeasured = (webLlm: boolean): string =>
   webLlm
     ? ''
-    : `Not measured here: decode on WebGPU through the SDK and /v1 ÷ web-llm's own engine (goal ≥ 0.98), for want of a GPU and of a model.
-On a machine with a GPU, \`npm run bench -- --row web-llm --mlc-model <url> --mlc-lib <url>\` measures it: the URLs of a folder with
-\`mlc-chat-config.json\`, and of that model's WASM library.`;
+    : `Not measured here, for want of a GPU: decode on WebGPU through the SDK and /v1 ÷ web-llm's own engine (goal ≥ 0.98); see below.`;
 
 /** Measured by hand, on a machine that no bench runs on. */
 export const gpu = (): string => `## On a GPU
 
-On an NVIDIA H100 (driver 580.159.04, Chromium 156, 2026-11-22), through /v1, WebGPU ÷ WASM with 16 threads: embeddings of 256 texts of 3 to 300
-tokens 12.4 (11.0–12.9), of 32 short ones 3.0 (2.0–5.2), of one short text 0.74 (0.47–1.03). Chat with SmolLM2-135M by llama.cpp, ÷ WASM with 8
-threads: prefill 19.0 (18.8–19.7), decode 0.89 (0.70–0.90). More, and what follows from it, is in
-[what a GPU is used for](decisions/gpu.md). \`npm run bench:gpu\` measures it on your machine.`;
+On an NVIDIA H200 (driver 580.159.04, 16 logical processors, Chromium 156, 2026-11-26), through /v1: decode by web-llm ÷ its own engine 0.99
+(0.93–1.03; goal ≥ 0.98), first token − its own 7 ms (2–8; goal ≤ 10), with SmolLM2-135M in q4f16_1. WebGPU ÷ WASM: embeddings of 256 texts of 3 to
+300 tokens 7.5 (6.8–7.9), of 32 short ones 3.4 (2.7–3.9). By llama.cpp with SmolLM2-135M: prefill of 2,000 tokens 2.2 (2.1–2.9), decode 0.31
+(0.29–0.32); with a Qwen2.5 of half a billion parameters on four of the processors: 13.6 and 3.5. More, and what follows from it, is in
+[what a GPU is used for](decisions/gpu.md).
+\`npm run bench:gpu\` measures it on your machine; for web-llm give it \`--mlc-model\` and \`--mlc-lib\`: the URLs of a folder with
+\`mlc-chat-config.json\`, and of that model's WASM library.`;
 
 export function missed(named: { name: string; row: Row }[], bounds: Record<string, string>): string {
   const rows = named.filter(({ row }) => met(row) === false);
