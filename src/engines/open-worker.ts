@@ -8,32 +8,30 @@ export function openWorker(
   options: WorkerOptions,
   onFailure: (error: ServiceError) => void,
 ): Worker {
-  const starting = new AbortController();
-  const failed = new AbortController();
-  const { signal } = failed;
+  // The listener is this scope's: it would outlive the worker, and keep all that its owner holds.
+  const watch = new AbortController();
+  let failed = false;
   const fail = (error: ServiceError): void => {
-    starting.abort();
-    failed.abort();
-    onFailure(error);
+    watch.abort();
+    if (!failed) onFailure(error);
+    failed = true;
   };
-  onBlockedWorker((directive) => fail(workerBlocked(url, directive)), starting.signal);
+  onBlockedWorker((directive) => fail(workerBlocked(url, directive)), watch.signal);
   let worker: Worker;
   try {
     worker = new Worker(trustedScriptUrl(url), options);
   } catch (error) {
-    starting.abort();
+    watch.abort();
     throw workerBlocked(url, "require-trusted-types-for 'script'", error);
   }
-  // The watch is this scope's: it would outlive the worker, and keep all that its owner holds.
-  worker.addEventListener('message', () => starting.abort(), { once: true });
+  const terminate = worker.terminate.bind(worker);
+  worker.terminate = () => {
+    watch.abort();
+    terminate();
+  };
+  worker.addEventListener('message', () => watch.abort(), { once: true });
   // Also of a script that a policy refuses: that is told first.
-  worker.addEventListener(
-    'error',
-    (event) => setTimeout(() => signal.aborted || fail(notStarted(url, event))),
-    {
-      signal,
-    },
-  );
+  worker.addEventListener('error', (event) => setTimeout(() => fail(notStarted(url, event))), { once: true });
   return worker;
 }
 

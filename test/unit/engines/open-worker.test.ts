@@ -4,12 +4,16 @@ import { afterEach, expect, test, vi } from 'vitest';
 
 import { openWorker } from '../../../src/engines/open-worker.ts';
 
+class FakeWorker extends EventTarget {
+  terminate(): void {}
+}
+
 afterEach(() => void vi.unstubAllGlobals());
 
-test('a worker that runs is not watched for policies any more, and still for failures', async () => {
+test('a worker that runs or has ended is not watched for policies, and one that runs still for failures', async () => {
   const scope = new EventTarget();
   vi.stubGlobal('addEventListener', scope.addEventListener.bind(scope));
-  vi.stubGlobal('Worker', EventTarget);
+  vi.stubGlobal('Worker', FakeWorker);
   vi.stubGlobal('ErrorEvent', Event);
   vi.stubGlobal('location', new URL('https://site.example/'));
   const failures: string[] = [];
@@ -20,6 +24,9 @@ test('a worker that runs is not watched for policies any more, and still for fai
   const running = open();
   expect(watches()).toBe(1);
   running.dispatchEvent(new Event('message'));
+  expect(watches()).toBe(0);
+
+  open().terminate();
   expect(watches()).toBe(0);
 
   open();
