@@ -13,6 +13,7 @@ const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
 
 const MAX_MS = 1000;
 const MAX_CONTEXT = 2 ** 27;
+const MAX_MESSAGE = 400;
 
 const chosen = (name: string, bytes: Buffer<ArrayBuffer>): ModelFile => ({
   ...startOfBlob(new Blob([bytes])),
@@ -50,7 +51,11 @@ test(
         const said = await inspect(hostile).then(
           () => 'accepted',
           (error: unknown) => {
-            if (error instanceof FormatError) return 'refused';
+            if (error instanceof FormatError) {
+              expect(error.message).not.toMatch(/\p{Cc}/u);
+              expect(error.message.length).toBeLessThanOrEqual(MAX_MESSAGE);
+              return 'refused';
+            }
             throw new Error(`${hostile.kind} ${index} of seed ${seed}`, { cause: error });
           },
         );

@@ -41,6 +41,15 @@ test('the page is not given what would take too much memory to decode', async ()
   });
 });
 
+test('of a file that tells no duration, the size is the bound', async () => {
+  const sound = Buffer.from(await clip('sentence.ogg'));
+  const headers = sound.subarray(0, sound.indexOf('OggS', sound.indexOf('OggS', 4) + 4));
+  expect(await openSound(new Blob([headers]))).toMatchObject({ codec: 'vorbis' });
+  await expect(openSound(new Blob([headers, new Uint8Array(5_000_000)]))).rejects.toThrow(
+    /decodes at most 69 minutes/,
+  );
+});
+
 /** The smallest FLAC file without a frame. */
 const withoutFrames = new Uint8Array(48);
 withoutFrames.set(new TextEncoder().encode('fLaC'));
