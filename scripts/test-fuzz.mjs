@@ -1,4 +1,4 @@
-// The long run of test/fuzz: npm run test:fuzz -- --requests 10000 --answers 2000 --forms 2000 --parts 2000 --files 5000 --images 5000 --templates 2000 --sounds 5000 --seed 1; --only <index> sends one request of it,
+// The long run of test/fuzz: npm run test:fuzz -- --requests 10000 --answers 2000 --forms 2000 --parts 2000 --files 5000 --images 5000 --schemas 2000 --templates 2000 --sounds 5000 --seed 1; --only <index> sends one request of it,
 // --kind decision those of one kind.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ const { values } = parseArgs({
     parts: { type: 'string', default: '2000' },
     files: { type: 'string', default: '5000' },
     images: { type: 'string', default: '5000' },
+    schemas: { type: 'string', default: '2000' },
     templates: { type: 'string', default: '2000' },
     sounds: { type: 'string', default: '5000' },
     seed: { type: 'string', default: '1' },
@@ -43,6 +44,7 @@ const { status } = spawnSync(
       LOCALTEXT_FUZZ_PARTS: values.parts,
       LOCALTEXT_FUZZ_FILES: values.files,
       LOCALTEXT_FUZZ_IMAGES: values.images,
+      LOCALTEXT_FUZZ_SCHEMAS: values.schemas,
       LOCALTEXT_FUZZ_TEMPLATES: values.templates,
       LOCALTEXT_FUZZ_SOUNDS: values.sounds,
       LOCALTEXT_FUZZ_SEED: values.seed,

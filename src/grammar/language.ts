@@ -8,6 +8,8 @@ const BEGIN = 0x110000;
 const END = 0x110001;
 
 const MAX_EXPRESSIONS = 60_000;
+/** Parts of alternatives and conjunctions that are sorted and named: states of nested repetitions have thousands each. */
+const MAX_JOINED = 200_000;
 const MAX_STATES = 2500;
 
 type Kind =
@@ -32,6 +34,7 @@ export interface AutomatonState {
 export class Languages {
   readonly #expressions = new Map<string, Language>();
   readonly #derivatives = new Map<string, Language>();
+  #joined = 0;
 
   #make(key: string, expression: Kind, nullable: boolean): Language {
     const known = this.#expressions.get(key);
@@ -85,6 +88,8 @@ export class Languages {
   /** @param neutral changes nothing @param decisive decides alone */
   #join(kind: 'or' | 'and', parts: Language[], neutral: Language, decisive: Language): Language {
     const flat = new Set(parts.flatMap((part) => (part.kind === kind ? part.parts : [part])));
+    this.#joined += flat.size;
+    if (this.#joined > MAX_JOINED) throw new TooCostlyError();
     flat.delete(neutral);
     if (flat.has(decisive)) return decisive;
     if (kind === 'or') this.#joinSets(flat);

@@ -362,12 +362,13 @@ export class SchemaForms {
 
   /** Each branch without those that it overlaps. `forms`: what the schema allows beside. */
   #oneOf(branches: readonly Schema[], forms: Form[]): Form[] {
+    const wide = branches.map((branch) => this.#wide([branch]));
     return branches.flatMap((branch, index) => {
       const own = this.meet(forms, this.of([branch]));
       const overlapping = branches.filter(
-        (other, at) =>
+        (_, at) =>
           at !== index &&
-          this.meet(own, this.#wide([other])).some((form) => this.#isPossible(form, COMPARED_LEVELS)),
+          this.meet(own, wide[at] ?? []).some((form) => this.#isPossible(form, COMPARED_LEVELS)),
       );
       return overlapping.reduce((left, other) => this.meet(left, this.#not(other)), own);
     });
@@ -502,7 +503,9 @@ export class SchemaForms {
   #fits(form: Form, value: unknown): boolean {
     switch (form.kind) {
       case 'literal':
-        return canonical(form.value) === canonical(value);
+        return (
+          form.value === value || (typeof value === 'object' && canonical(form.value) === canonical(value))
+        );
       case 'string':
         return typeof value === 'string' && this.#fitsString(form, value);
       case 'number':

@@ -24,9 +24,9 @@ function doubling(depth: number): Schema {
 
 const SIZES = [1, 16, 64, 65, 256, 257, 1000, 10_000];
 const DEPTHS = [3, 8, 20, 30, 31, 40, 90];
-/** Those of a tool are part of the prompt, and computed: they are short, or refused. */
+/** Those of a tool are part of the prompt, and computed: they are short, or refused, as a body of more than 200 levels. */
 const TOOL_SIZES = [1, 2, 300, 40_000];
-const TOOL_DEPTHS = [2, 40, 90];
+const TOOL_DEPTHS = [2, 8, 120];
 
 /** A schema on either side of a bound, or of no meaning at all. */
 export function hostileSchema(random: Random, forTool = false): Schema {
@@ -87,4 +87,26 @@ export function hostileSchema(random: Random, forTool = false): Schema {
     default:
       return { not: inner(), if: inner(), patternProperties: { '^a': inner() }, items: inner() };
   }
+}
+
+const ATOMS = ['a', '.', '[ab]', '[^a]', String.raw`\w`, 'b?'];
+const COUNTS = [0, 1, 2, 5, 20, 64, 100, 256, 1000, 5000];
+
+/** A regular expression whose repetitions, alternatives and look-aheads are within each other. */
+export function hostilePattern(random: Random): string {
+  const nested = sequence(random, 3);
+  return random.pick(['', '^']) + nested + random.pick(['', '$']);
+}
+
+const sequence = (random: Random, depth: number): string =>
+  numbered(1 + random.below(4), () => element(random, depth)).join('');
+
+function element(random: Random, depth: number): string {
+  const kind = depth === 0 ? 0 : random.below(6);
+  if (kind < 2) return random.pick(ATOMS) + (kind === 0 ? '' : '*');
+  const inner = sequence(random, depth - 1);
+  if (kind === 2) return `(${random.pick(['?=', '?!'])}${inner})`;
+  const group = kind === 3 ? `(${inner}|${sequence(random, depth - 1)})` : `(${inner})`;
+  const [least, most] = [random.pick(COUNTS), random.pick(COUNTS)].toSorted((a, b) => a - b);
+  return group + random.pick(['', '*', `{${least},${most}}`, `{${least},}`, `{${most}}`]);
 }
