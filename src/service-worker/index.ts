@@ -47,7 +47,7 @@ export function matchV1(target: Addressed): boolean {
 }
 
 /**
- * Answers what `matchV1` matched. An internal error becomes an answer: it never rejects because of one.
+ * Answers what `matchV1` matched, and never rejects: an internal error becomes an answer.
  * @param target the event, what Workbox gives a route's handler, or a Request alone: then the log of requests cannot
  *   tell who asked
  * @example
@@ -60,17 +60,24 @@ export async function handleV1(target: Requested): Promise<Response> {
   const { clientId = '' } = (('event' in asked && asked.event) || asked) as Partial<FetchEvent>;
   const local = await handleLocalRoute(request, v1, engine);
   if (local) return local;
-  if (!clientId) return v1.service(request);
   const id = request.headers.get(CALL_HEADER);
   const signals = [request.signal, ...(id === null ? [] : [abortOf(id).signal])];
+  const client = clientId ? { id: clientId, url: request.referrer } : null;
   const watch = watchClient(self.clients, clientId, signals);
   try {
-    return await v1.service(request, { id: clientId, url: request.referrer }, watch);
+    return await v1.service(request, client, watch);
+  } catch (error) {
+    if (!watch.gone.aborted) throw error;
+    // Nobody waits for it. Chromium logs a rejection, and keeps 1,000 of them with their reasons.
+    return new Response(null, { status: CLIENT_LEFT });
   } finally {
     // From the headers on, the browser tells of an abort.
     if (id !== null) aborts.delete(id);
   }
 }
+
+/** The status that nginx logs for it. */
+const CLIENT_LEFT = 499;
 
 /** Abort controllers by the `CALL_HEADER` of their request. */
 const aborts = new Map<string, AbortController>();

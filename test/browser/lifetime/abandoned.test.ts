@@ -13,10 +13,21 @@ async function load(tab: Tab): Promise<{ running: number; queued: number }> {
   return { running, queued };
 }
 
+interface Counting {
+  rejections: number;
+}
+
 test('`localtext.fetch` tells the engine of an abort before the answer', async () => {
   const tab = await lent.open();
+  const [worker] = tab.page.context().serviceWorkers();
+  await worker?.evaluate(() => {
+    const scope = globalThis as unknown as Counting;
+    scope.rejections = 0;
+    globalThis.addEventListener('unhandledrejection', () => void scope.rejections++);
+  });
   await abandon(tab, 1500, { own: true, count: 3 });
   await tab.untilFree();
+  expect(await worker?.evaluate(() => (globalThis as unknown as Counting).rejections)).toBe(0);
   expect((await tab.run(counting({ max_tokens: 2, stream: false }))).finish).toEqual({ 0: 'length' });
 });
 
