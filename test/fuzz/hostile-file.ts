@@ -58,7 +58,8 @@ export function hostileFile(random: Random): HostileFile {
   return { kind, file };
 }
 
-function damaged(file: Buffer<ArrayBuffer>, header: number, random: Random): Buffer<ArrayBuffer> {
+/** @param header bytes at its begin that changes go to */
+export function damaged(file: Buffer<ArrayBuffer>, header: number, random: Random): Buffer<ArrayBuffer> {
   const place = (): number => random.below(Math.min(file.length, header));
   const [from, to] = [place(), place()].toSorted((a, b) => a - b) as [number, number];
   switch (random.below(7)) {

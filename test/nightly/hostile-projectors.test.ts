@@ -4,6 +4,10 @@ import type { BrowserContext, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 import type { Catalog, WeightFile } from '../../src/catalog/catalog.ts';
+import { readHeader, startOfBlob } from '../../src/model-files/gguf/byte-cursor.ts';
+import { readGguf } from '../../src/model-files/gguf/read-gguf.ts';
+import { Random } from '../chaos/random.ts';
+import { damaged } from '../fuzz/hostile-file.ts';
 import { AlteredSite } from '../support/altered-site.ts';
 import { launch } from '../support/launch.ts';
 import { openPage } from '../support/open-page.ts';
@@ -12,7 +16,12 @@ import { tinyVision } from '../support/vision/tiny-vision.ts';
 
 /** Projectors of the right hash whose contents lie, beside a sound one: llama.cpp reads them in the engine's worker. */
 
+const count = Number(process.env['LOCALTEXT_FUZZ_MODELS'] ?? 50);
+const seed = Number(process.env['LOCALTEXT_FUZZ_SEED'] ?? 1);
+
 const SOUND = 'sound';
+/** Bytes of a projector's header, tensors' descriptions included. */
+const HEADER = 2000;
 const NUMBERS = [0, 1, 3, 0x7fffffff, 0xffffffff];
 const KEYS = [
   'clip.vision.image_size',
@@ -32,6 +41,8 @@ const NAMED = new Set([
   'engine_crashed',
   'context_length_exceeded',
   'unsupported_value',
+  // Its size of pictures takes more memory than there is.
+  'invalid_value',
 ]);
 const MAX_MS = 60_000;
 
@@ -61,6 +72,19 @@ function renamed(from: string, to: string): Buffer {
   return bytes;
 }
 
+/** Damage that is not seen before llama.cpp reads the file. */
+async function unseenDamage(random: Random): Promise<Buffer> {
+  for (;;) {
+    let bytes = Buffer.from(projector);
+    for (let changes = 1 + random.below(3); changes > 0; changes--) bytes = damaged(bytes, HEADER, random);
+    const isRead = await readHeader(startOfBlob(new Blob([bytes])), readGguf).then(
+      () => true,
+      () => false,
+    );
+    if (isRead && !bytes.equals(projector)) return bytes;
+  }
+}
+
 const hostile = new Map<string, Buffer>([
   ...KEYS.flatMap((name) =>
     NUMBERS.map((number): [string, Buffer] => [
@@ -75,6 +99,8 @@ const hostile = new Map<string, Buffer>([
 ]);
 
 beforeAll(async () => {
+  for (let index = 0; index < count; index++)
+    hostile.set(`damaged-${index}`, await unseenDamage(new Random(seed * 3_000_003 + index)));
   site = await AlteredSite.start(inject('siteUrl'));
   context = await launch();
   const weights = serve('model', model);
@@ -139,8 +165,8 @@ const ask = (id: string) =>
   );
 
 test(
-  'a projector that lies is refused by name, and its model harms no other',
-  { timeout: 1_200_000 },
+  `a projector that lies is refused by name, and its model harms no other (${count} damaged, seed ${seed})`,
+  { timeout: 1_200_000 + count * 20_000 },
   async () => {
     const sound = await ask(SOUND);
     expect(sound.status).toBe(200);

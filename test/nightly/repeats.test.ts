@@ -5,6 +5,7 @@ import { AlteredSite } from '../support/altered-site.ts';
 import { launchWithWeights } from '../support/stored-weights.ts';
 import { openPage } from '../support/open-page.ts';
 import { smallChat } from '../support/small-chat.ts';
+import { workerHeaps } from '../support/worker-heaps.ts';
 
 let site: AlteredSite;
 let context: BrowserContext;
@@ -16,7 +17,8 @@ beforeAll(async () => {
   site = await AlteredSite.start(inject('siteUrl'));
   serve(site);
   context = await launchWithWeights({ servedBy: site.url, extraArgs: ['--js-flags=--expose-gc'] });
-  const options = encodeURIComponent(JSON.stringify({ catalog }));
+  // Of two models, one is in memory.
+  const options = encodeURIComponent(JSON.stringify({ catalog, limits: { memoryBytes: 1e6 } }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html#options=${options}`));
   await page.evaluate(async () => void (await (await window.localtext).ready('amber-phoenix-4')));
 });
@@ -129,6 +131,34 @@ const abortChats = (count: number): Promise<void> =>
     },
     [key, count] as const,
   );
+
+const SERVICE_WORKER = /localtext-sw\.js$/;
+const ENGINE = /\/worker-[^/]+\.js$/;
+
+/** Bytes that each of `count` repetitions adds to the workers' heaps, once as many have filled caches. */
+async function growth(url: RegExp, repeat: () => Promise<void>, count: number): Promise<number> {
+  await repeat();
+  const before = await workerHeaps(context, url);
+  await repeat();
+  const bytes = ((await workerHeaps(context, url)) - before) / count;
+  console.log(`${Math.round(bytes)} bytes each in ${url.source}`);
+  return bytes;
+}
+
+test.each([SERVICE_WORKER, ENGINE])('aborted requests do not add to the heap of %s', async (url) => {
+  await ask('Say hello.');
+  expect(await growth(url, () => abortChats(300), 300)).toBeLessThan(2000);
+});
+
+test('models that are loaded in turn do not add to the heap of the engine', async () => {
+  const load = (): Promise<void> =>
+    page.evaluate(async () => {
+      const localtext = await window.localtext;
+      for (let turn = 0; turn < 10; turn++)
+        for (const model of ['jade-mole-4', 'amber-phoenix-4']) await localtext.ready(model);
+    });
+  expect(await growth(ENGINE, load, 20)).toBeLessThan(100_000);
+});
 
 test('nothing of a request that was aborted is left in the service worker', async () => {
   await ask('Say hello.');
