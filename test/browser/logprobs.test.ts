@@ -1,0 +1,158 @@
+import type { BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { launchWithWeights } from '../support/stored-weights.ts';
+import { openPage } from '../support/open-page.ts';
+
+let context: BrowserContext;
+let page: Page;
+let key: string;
+
+beforeAll(async () => {
+  context = await launchWithWeights();
+  ({ page, key } = await openPage(context, inject('siteUrl')));
+  await page.evaluate(async () => (await window.localtext).ready('amber-phoenix-4'));
+});
+
+afterAll(async () => {
+  await context.close();
+});
+
+/** Its emoji and most of its letters are several tokens each in this model's vocabulary. */
+const SCRIPTS = '😀🎉 👩‍👩‍👧 नमस्ते שלום 你好 ความรัก እንኳን';
+
+/** Texts and tokens that a request has with and without log probabilities, whole and streamed, by the SDK. */
+const tellLogprobs = (endpoint: 'chat' | 'responses' | 'completions', input: string, form: string | null) =>
+  page.evaluate(
+    async ([apiKey, path, content, forced]) => {
+      type Token = {
+        token: string;
+        bytes: number[] | null;
+        top: { token: string; bytes: number[] | null }[];
+      };
+      const client = window.client(apiKey);
+      const common = { model: 'amber-phoenix-4', temperature: 0.8, seed: 11 };
+      const schema = { type: 'object', properties: { a: { const: forced } }, required: ['a'] };
+      const format = { type: 'json_schema', name: 'x', schema, json_schema: { name: 'x', schema } } as const;
+      const tokensOf = (
+        logprobs: { token: string; bytes?: number[] | null; top_logprobs?: object[] }[] = [],
+      ) =>
+        logprobs.map(({ token, bytes = null, top_logprobs }) => ({
+          token,
+          bytes,
+          top: top_logprobs as never,
+        }));
+      async function chat(scores: boolean, stream: boolean) {
+        const events = await client.chat.completions.create({
+          ...common,
+          messages: [{ role: 'user', content }],
+          max_completion_tokens: forced ? 60 : 24,
+          ...(forced && { response_format: format }),
+          ...(scores && { logprobs: true, top_logprobs: 2 }),
+          stream,
+        });
+        const pieces =
+          'choices' in events ? [{ ...events.choices[0], delta: events.choices[0]?.message }] : [];
+        if (!('choices' in events))
+          for await (const { choices } of events) if (choices[0]) pieces.push(choices[0] as never);
+        return {
+          text: pieces.map(({ delta }) => delta?.content ?? '').join(''),
+          tokens: tokensOf(pieces.flatMap(({ logprobs }) => logprobs?.content ?? [])),
+        };
+      }
+      async function responses(scores: boolean, stream: boolean) {
+        const events = await client.responses.create({
+          ...common,
+          input: content,
+          max_output_tokens: forced ? 60 : 24,
+          ...(forced && { text: { format } }),
+          ...(scores && { include: ['message.output_text.logprobs' as const], top_logprobs: 2 }),
+          stream,
+        });
+        if ('output' in events) {
+          const [item] = events.output;
+          const [part] = item?.type === 'message' ? item.content : [];
+          return { text: events.output_text, tokens: tokensOf((part as { logprobs?: [] }).logprobs) };
+        }
+        const pieces: { delta: string; logprobs: [] }[] = [];
+        for await (const event of events)
+          if (event.type === 'response.output_text.delta') pieces.push(event as never);
+        return {
+          text: pieces.map(({ delta }) => delta).join(''),
+          tokens: tokensOf(pieces.flatMap(({ logprobs }) => logprobs)),
+        };
+      }
+      async function completions(scores: boolean, stream: boolean) {
+        const events = await client.completions.create({
+          ...common,
+          prompt: content,
+          max_tokens: 24,
+          ...(scores && { logprobs: 2 }),
+          stream,
+        });
+        const pieces = 'choices' in events ? events.choices : [];
+        if (!('choices' in events)) for await (const { choices } of events) pieces.push(...choices);
+        const names = pieces.flatMap(({ logprobs }) => logprobs?.tokens ?? []);
+        const offsets = pieces.flatMap(({ logprobs }) => logprobs?.text_offset ?? []);
+        const tops = pieces.flatMap(({ logprobs }) => logprobs?.top_logprobs ?? []);
+        // This endpoint writes bytes into the names.
+        const bytesOf = (name: string) =>
+          name.startsWith('bytes:')
+            ? [...name.slice(6).matchAll(/\\x(..)|[^]/gu)].flatMap(([character, hex]) =>
+                hex === undefined ? [...new TextEncoder().encode(character)] : [Number.parseInt(hex, 16)],
+              )
+            : [...new TextEncoder().encode(name)];
+        const text = pieces.map((piece) => piece.text).join('');
+        return {
+          text,
+          tokens: names.map((token, index) => ({
+            token,
+            bytes: bytesOf(token),
+            top: Object.keys(tops[index] ?? {}).map((name) => ({ token: name, bytes: bytesOf(name) })),
+          })),
+          rising: offsets.every(
+            (offset, index) => offset >= (offsets[index - 1] ?? 0) && offset <= text.length,
+          ),
+        };
+      }
+      const request = { chat, responses, completions }[path];
+      // Computes the prompt: those that follow find it in the cache alike.
+      await request(false, false);
+      const seen: { text: string; tokens: Token[]; rising?: boolean }[] = [];
+      for (const scores of [false, true])
+        for (const stream of [false, true]) seen.push(await request(scores, stream));
+      return seen;
+    },
+    [key, endpoint, input, form] as const,
+  );
+
+describe.each([
+  ['completions', SCRIPTS, null],
+  ['completions', '😀🎉😀🎉😀🎉', null],
+  ['chat', `Repeat this: ${SCRIPTS}`, null],
+  ['responses', `Repeat this: ${SCRIPTS}`, null],
+  ['chat', 'Go on.', '😀🎉 👩‍👧 שלום 你好'],
+  ['responses', 'Go on.', '😀 नमस्ते 한국'],
+] as const)('log probabilities of %s after %s, in the form %s', (endpoint, input, form) => {
+  test('change no text; each token has its bytes, which together are the text', async () => {
+    const [plain, streamed, ...scored] = await tellLogprobs(endpoint, input, form);
+    expect(plain?.text).toMatch(form === null ? /./ : new RegExp(form, 'u'));
+    expect(streamed?.text).toBe(plain?.text);
+    expect(scored).toHaveLength(2);
+    for (const { text, tokens, rising = true } of scored) {
+      expect(text).toBe(plain?.text);
+      expect(rising).toBe(true);
+      const bytes = Uint8Array.from(tokens.flatMap((token) => token.bytes ?? []));
+      expect(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true })).toBe(text);
+      for (const { bytes: own, top } of tokens) {
+        expect(own).not.toBeNull();
+        expect(top.length).toBeGreaterThanOrEqual(2);
+        for (const one of top) expect(one.bytes).not.toBeNull();
+      }
+      const parts = tokens.filter(({ token }) => token.includes(String.raw`\x`));
+      if (form !== null || endpoint === 'completions') expect(parts.length).toBeGreaterThan(3);
+      for (const { token } of tokens) expect(token).not.toContain('\ufffd');
+    }
+    expect(scored[1]?.tokens).toEqual(scored[0]?.tokens);
+  });
+});
