@@ -6,7 +6,7 @@ import { estimateStorage } from '../util/storage-estimate.ts';
 /** Time in which a GPU process that has ended starts again. Measured: 30 ms. */
 const RESTART_MS = 100;
 
-/** The last request found no adapter, and neither did the one after it. */
+/** Whether the last call of `requestAdapter` found none: the next one then asks once. */
 let isAbsent = false;
 
 /**
@@ -14,7 +14,7 @@ let isAbsent = false;
  * request then resolves to null, and one 30 ms later to the GPU (seen on Linux with Vulkan, in each of four new browsers).
  */
 export async function requestAdapter(
-  gpu: Pick<GPU, 'requestAdapter'> | undefined = navigator.gpu,
+  gpu: Pick<GPU, 'requestAdapter'> | undefined,
 ): Promise<GPUAdapter | null> {
   const request = async () => (await gpu?.requestAdapter({ powerPreference: 'high-performance' })) ?? null;
   let adapter = await request();
@@ -29,7 +29,7 @@ export async function requestAdapter(
 /** Adapter of the device's GPU; null: WebGPU offers none, or only one in software. */
 export async function realAdapter(): Promise<GPUAdapter | null> {
   try {
-    const adapter = await requestAdapter();
+    const adapter = await requestAdapter(navigator.gpu);
     return adapter && !adapter.info.isFallbackAdapter ? adapter : null;
   } catch {
     return null;
@@ -39,7 +39,7 @@ export async function realAdapter(): Promise<GPUAdapter | null> {
 /** Whether the browser offers any GPU now: after several losses it may offer none until it is restarted. */
 export async function hasAdapter(): Promise<boolean> {
   try {
-    return (await requestAdapter()) !== null;
+    return (await requestAdapter(navigator.gpu)) !== null;
   } catch {
     return false;
   }
@@ -58,7 +58,7 @@ export interface WatchedGpu {
 /** Watches the GPU; null: the browser offers none now. After several losses it may offer none until it is restarted. */
 export async function watchGpu(): Promise<WatchedGpu | null> {
   const lost = new AbortController();
-  const opening = requestAdapter()
+  const opening = requestAdapter(navigator.gpu)
     .then((adapter) => adapter?.requestDevice())
     .catch(() => undefined);
   const device = await withTimeout(opening, GPU_DEADLINE_MS);

@@ -85,7 +85,7 @@ test(
     expect(faults).toEqual([]);
     expect(await page.evaluate(() => window.fuzz.epoch()), 'the engine was started again').toBe(epoch);
     expect(Math.max(...delays)).toBeLessThan(MAX_WAIT_MS);
-    // Of the mix of all kinds: where every request computes, the processors are full all the time.
+    // The bound holds for the mix of all kinds: where every request computes, the processors are always full.
     if (only === undefined && onlyKind === undefined)
       expect(p99).toBeLessThan(MAX_P99_MS + percentile(quiet, 0.99));
   },

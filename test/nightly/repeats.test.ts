@@ -17,7 +17,7 @@ beforeAll(async () => {
   site = await AlteredSite.start(inject('siteUrl'));
   serve(site);
   context = await launchWithWeights({ servedBy: site.url, extraArgs: ['--js-flags=--expose-gc'] });
-  // Of two models, one is in memory.
+  // Memory for one of the two models.
   const options = encodeURIComponent(JSON.stringify({ catalog, limits: { memoryBytes: 1e6 } }));
   ({ page, key } = await openPage(context, inject('siteUrl'), `/test-page.html#options=${options}`));
   await page.evaluate(async () => void (await (await window.localtext).ready('amber-phoenix-4')));

@@ -55,6 +55,9 @@ async function open(webgpu: 'hardware' | 'software'): Promise<string | null> {
   page.on('console', (message) => message.type() === 'error' && console.error(message.text()));
   await page.goto(`${site.url}page.html`);
   return page.evaluate(async () => {
+    // A new browser may offer its GPU to the second request alone.
+    await navigator.gpu?.requestAdapter();
+    await new Promise((resolve) => setTimeout(resolve, 500));
     const info = (await navigator.gpu?.requestAdapter())?.info;
     return info === undefined || info.isFallbackAdapter ? null : `${info.vendor} ${info.architecture}`;
   });
